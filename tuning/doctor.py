@@ -13,9 +13,6 @@ NOT_READY = 1  # exit status
 def main(arguments: list[str] | None = None) -> int:
     """Examine the machine and print what was found.
 
-    Args:
-        arguments: of the command line; those of this process by default.
-
     Returns:
         Exit status: 0 if nothing is wrong, 1 if something is, 2 for a command that cannot be carried out as given.
     """

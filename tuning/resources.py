@@ -13,9 +13,6 @@ DOES_NOT_FIT = 1  # exit status
 def main(arguments: list[str] | None = None) -> int:
     """Print the tables.
 
-    Args:
-        arguments: of the command line; those of this process by default.
-
     Returns:
         Exit status: 0 if the trial fits, 1 if it does not, 2 for a command that cannot be carried out as given.
     """

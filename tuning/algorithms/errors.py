@@ -15,15 +15,7 @@ class UnfitError(ValueError):
 
 
 def check_finite(means: Mapping[str, float], steps: int) -> None:
-    """Check the means of an update.
-
-    Args:
-        means: by name; `explained_variance` may be NaN, where there was no variance to explain.
-        steps: environment steps so far.
-
-    Raises:
-        DivergedError: if one is not finite.
-    """
+    """Check the means of an update. Raises `DivergedError` if one is not finite."""
     broken = [name for name, value in means.items() if not math.isfinite(value) and name != "explained_variance"]
     if broken:
         raise DivergedError(

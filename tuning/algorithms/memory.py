@@ -1,8 +1,7 @@
 """What learners take of memory, as terms of a prediction, and the sizes of layers that these follow from.
 
-No term needs torch or a trainer: each proposal of a search is predicted before anything is built. The process and the years of
-the site take nine tenths of a trial on the CPU, CUDA's context nine tenths of one on a card. So what follows is as exact as
-keeps the sum within 10 %, no more.
+Nothing is built to predict a proposal. The process and the years of the site take nine tenths of a trial on the CPU, CUDA's
+context nine tenths of one on a card. So what follows is as exact as keeps the sum within 10 %, no more.
 """
 
 from __future__ import annotations
@@ -23,19 +22,13 @@ _HALF: Final = 2  # bytes of a bfloat16
 
 @dataclass(frozen=True)
 class Term:
-    """One thing that takes memory.
-
-    Attributes:
-        nbytes: at its worst moment.
-        formula: where the number comes from.
-        lever: hyperparameter or option that makes it smaller; empty where there is none.
-    """
+    """One thing that takes memory."""
 
     name: str
     place: Place
     nbytes: int
-    formula: str
-    lever: str = ""
+    formula: str  # where the number comes from
+    lever: str = ""  # hyperparameter or option that makes it smaller; empty where there is none
 
 
 def product(name: str, place: Place, lever: str, *factors: tuple[int, str]) -> Term:
@@ -56,25 +49,15 @@ def total(terms: Iterable[Term], place: Place) -> int:
 
 @dataclass(frozen=True)
 class Workload:
-    """What of a trial's settings its memory depends on beside the hyperparameters.
+    """What of a trial's settings its memory depends on beside the hyperparameters."""
 
-    Attributes:
-        num_envs: copies of the site, as many as the trial steps.
-        steps: budget in environment steps.
-        reports: evaluations.
-        windows: of an evaluation, stepped side by side.
-        gpu: whether the learner uses a GPU.
-        parts: pieces that a minibatch's gradient is summed up from.
-        lessons: hours of each run that a teacher demonstrates before it learns on; none without a teacher.
-    """
-
-    num_envs: int
-    steps: int
+    num_envs: int  # copies of the site, as many as the trial steps
+    steps: int  # budget in environment steps
     reports: int
-    windows: int
-    gpu: bool
-    parts: int = 1
-    lessons: tuple[int, ...] = ()
+    windows: int  # of an evaluation, stepped side by side
+    gpu: bool  # whether the learner uses a GPU
+    parts: int = 1  # pieces that a minibatch's gradient is summed up from
+    lessons: tuple[int, ...] = ()  # hours of each run that a teacher demonstrates before it learns on; none without a teacher
 
     @property
     def learner(self) -> Place:
@@ -84,23 +67,14 @@ class Workload:
 
 @dataclass(frozen=True)
 class Problem:
-    """What networks learn from and act on.
+    """What networks learn from and act on."""
 
-    Attributes:
-        observations: features of an observation that is stored.
-        actions: that are learned.
-        inputs: features that the site's layers see.
-        chargers: for which a network of their own acts; 0 where none is learned.
-        charger_features: of each.
-        agents: transitions of a step of a copy of the site: one for each building where one policy acts for each.
-    """
-
-    observations: int
+    observations: int  # features of an observation that is stored
     actions: int
-    inputs: int
-    chargers: int = 0
+    inputs: int  # features that the site's layers see
+    chargers: int = 0  # for which a network of their own acts; 0 where none is learned
     charger_features: int = 0
-    agents: int = 1
+    agents: int = 1  # transitions of a step of a copy of the site: one for each building where one policy acts for each
 
 
 def hidden_sizes(hyperparameters: Assignment) -> tuple[int, ...]:
@@ -132,13 +106,7 @@ def networks(place: Place, trained: int, slots: int, targets: int = 0) -> Term:
 def activations(h: Any, problem: Problem, run: Workload, rows: int, passes: int, others: int) -> Term:
     """What a gradient keeps of its forward passes, and of what flows back through the widest layer.
 
-    Args:
-        h: full assignment.
-        problem: what is learned.
-        run: the trial.
-        rows: of a minibatch.
-        passes: networks that the gradient goes through.
-        others: numbers of a row beside those of hidden layers.
+    It goes through `passes` networks; `others` are a row's numbers beside those of hidden layers.
     """
     hidden = hidden_sizes(h)
     # SiLU keeps its input beside its output.

@@ -16,23 +16,14 @@ NEED_GPU = ("cuda_graphs", "pin_memory")
 
 
 def check_device(hyperparameters: Assignment, gpu: bool) -> None:
-    """Check that without a GPU no hyperparameter needs one.
-
-    Raises:
-        ValueError: names the hyperparameter that does.
-    """
+    """Raises `ValueError` with the hyperparameter that needs a GPU where there is none."""
     for name in NEED_GPU:
         if hyperparameters[name] and not gpu:
             raise ValueError(f"{name}=true: it needs a GPU, and this trial learns on the CPU")
 
 
 def compiled(function: F, cuda_graphs: bool) -> F:
-    """A function of tensors, compiled.
-
-    Args:
-        function: that is compiled at its first call.
-        cuda_graphs: whether the card records it once and then replays it, without a start of each kernel.
-    """
+    """A function of tensors, compiled."""
     import torch
 
     found: Any = torch.compile(function, mode="reduce-overhead" if cuda_graphs else None)  # type: ignore[call-overload]
@@ -48,13 +39,7 @@ def begin_step(cuda_graphs: bool) -> None:
 
 
 def to_device(array: np.ndarray, device: torch.device, pinned: bool) -> torch.Tensor:
-    """An array as a tensor on a device; on the CPU without a copy.
-
-    Args:
-        array: of numbers.
-        device: where it goes.
-        pinned: whether through memory that the card reads by itself while the CPU goes on.
-    """
+    """An array as a tensor on a device; on the CPU without a copy."""
     import torch
 
     tensor = torch.from_numpy(array)
@@ -76,10 +61,7 @@ def has_tf32() -> bool:
 
 
 def autocast(device: torch.device, bf16: bool) -> AbstractContextManager[Any]:
-    """Context in which networks compute in bfloat16, if `bf16` says so; weights and losses stay float32.
-
-    bfloat16 has float32's range, so no gradient has to be scaled.
-    """
+    """Context in which networks compute in bfloat16. It has float32's range, so no gradient has to be scaled."""
     import torch
 
     return torch.autocast(device.type, dtype=torch.bfloat16) if bf16 else nullcontext()

@@ -29,10 +29,6 @@ def algorithm(name: str) -> AlgorithmSpec:
 
 
 def algorithm_of(settings: Settings) -> AlgorithmSpec:
-    """Specification of an experiment's algorithm. With two objectives the share of the reward is searched too.
-
-    Args:
-        settings: of one algorithm.
-    """
+    """Specification of an experiment's algorithm. With two objectives the share of the reward is searched too."""
     spec, share = algorithm(settings.algo), settings.reward_share
     return replace(spec, space=with_reward_share(spec.space, share.default)) if share else spec

@@ -83,11 +83,8 @@ class NoLogFolder:
 class Sums:
     """Running sums of what gradient steps report, on their device.
 
-    Nothing of a single step is kept. A list of small tensors would keep places of the heap between the arrays that each step
-    frees, so that the allocator could not use these again. The process then grew with every step, by up to a gibibyte.
-
-    Attributes:
-        steps: that were added.
+    A list of small tensors would keep places of the heap between the arrays that each step frees. The allocator could not use
+    these again, and the process grew by up to a gibibyte.
     """
 
     def __init__(self) -> None:
@@ -96,11 +93,7 @@ class Sums:
         self._sums = torch.empty(0)
 
     def add(self, terms: Mapping[str, torch.Tensor]) -> None:
-        """Add one step's.
-
-        Args:
-            terms: each with shape (); of all steps by the same names, in the same order.
-        """
+        """Add one step's, each of shape (); of all steps by the same names, in the same order."""
         row = torch.stack(tuple(terms.values())).double()
         if self.steps:
             self._sums += row
@@ -126,29 +119,16 @@ MODULE = "default_policy"  # RLlib's name for the one module that there is
 
 
 class RLlibTrainer(Trainer):
-    """One of RLlib's algorithms, with its env runner and its learner in this process.
-
-    Attributes:
-        setup: what it is built from: without chargers, where their actions are not learned.
-        algorithm: RLlib's; its `train()` is one update, or several.
-    """
+    """One of RLlib's algorithms, with its env runner and its learner in this process."""
 
     columns: ClassVar[tuple[str, ...]] = (
         "policy_loss", "value_loss", "entropy", "ent_coef", "kl", "explained_variance", "gradient_norm", "learning_rate",
     )  # fmt: skip
-    setup: Setup
-    algorithm: Algorithm
+    setup: Setup  # what it is built from: without chargers, where their actions are not learned
+    algorithm: Algorithm  # RLlib's; its `train()` is one update, or several
 
     def __init__(self, setup: Setup, copies: Callable[[Assignment, int], int]) -> None:
-        """Build it.
-
-        Args:
-            setup: what it is built from.
-            copies: see `AlgorithmSpec.copies`.
-
-        Raises:
-            ValueError: for hyperparameters that cannot be trained together, by name.
-        """
+        """Build it. Raises `ValueError` for hyperparameters that cannot be trained together, by name."""
         from ray.tune import register_env
 
         from tuning.algorithms.precision import set_tf32
@@ -248,11 +228,7 @@ class RLlibTrainer(Trainer):
 
     @abstractmethod
     def learn_from(self, parts: list[Demonstration]) -> None:
-        """Begin as a copy of a teacher.
-
-        Args:
-            parts: of what it demonstrated, which are in the runner's statistics already.
-        """
+        """Begin as a copy of a teacher."""
 
     @abstractmethod
     def mode(self) -> Callable[[np.ndarray], np.ndarray]:
@@ -290,11 +266,7 @@ class RLlibTrainer(Trainer):
         return BuildingView(own.kinds, site)
 
     def used_for_charging(self, learned: float | None) -> Assignment:
-        """What `used` says of chargers.
-
-        Args:
-            learned: `initial_charging` of a network that acts for them; None where there is none.
-        """
+        """What `used` says of chargers."""
         view = self.view
         if view is not None and view.learns_charging is not None:
             return {"learn_charging": view.learns_charging, "initial_charging": view.initial_charging}
@@ -381,10 +353,7 @@ def without_chargers(setup: Setup) -> Setup:
 
 
 def building_by_building(setup: Setup, site: District) -> Setup:
-    """The same site as many of one building, which share a policy.
-
-    A step of a copy gives a transition of each building that acts, and schedules count these.
-    """
+    """The same site as many of one building, which share a policy: a step gives a transition of each, which schedules count."""
     from tuning.algorithms.networks.building_kinds import BuildingKinds, Parts
     from tuning.algorithms.networks.building_view import BuildingViewEnv
 
@@ -413,10 +382,7 @@ def changing_the_plan(setup: Setup, site: District) -> Setup:
 
 
 def seen_by_the_policy(setup: Setup) -> Setup:
-    """The site as the hyperparameters say that policies see it: as a whole or building by building, with chargers or without.
-
-    A single building has nothing to share.
-    """
+    """The site as the hyperparameters say that policies see it; a single building has nothing to share."""
     h = setup.hyperparameters
     if setup.planned:
         setup = changing_the_plan(setup, setup.planned)

@@ -12,23 +12,14 @@ SHAPES: tuple[str, ...] = get_args(Shape)
 
 @dataclass(frozen=True)
 class Schedule:
-    """A value as a function of the steps taken. It keeps no state, so a trial that goes on is where it would have been.
+    """A value as a function of the steps taken, without a state: a trial that goes on is where it would have been.
 
-    RLlib's own schedules are not used: they know pieces of lines only, and begin anew after a restore.
-
-    Attributes:
-        initial: value at the start.
-        shape: how it gets to the end.
-        final: part of `initial` at the end of the budget and after it; above 0 for `exponential`.
-        steps: the budget.
-
-    Raises:
-        ValueError: for an exponential decay to 0.
+    RLlib's schedules know pieces of lines only, and begin anew after a restore. An exponential decay to 0 is a `ValueError`.
     """
 
     initial: float
     shape: Shape
-    final: float
+    final: float  # part of `initial` at the end of the budget and after it; above 0 for `exponential`
     steps: int
 
     def __post_init__(self) -> None:

@@ -22,29 +22,24 @@ class AlgorithmSpec:
     """An algorithm: everything that the rest of the tuner has to know of it.
 
     Attributes:
-        name: on the command line, in results and in messages.
-        space: its hyperparameters.
-        presets: named assignments; each sets some hyperparameters, `default` usually none.
-        build: builds its trainer; imports what is heavy.
         copies: number of copies of the site that it steps at once, from a full assignment and an upper bound.
         memory: its own terms of the predicted memory: networks, gradients, what it stores. It gets a full assignment.
         seconds: expected seconds of an environment step on one core, from a full assignment. Only ratios between assignments
             matter; by default all cost the same.
-        can_be_taught: whether its policies can begin as a copy of a teacher, see `Trainer.imitate`.
         earlier: its spaces in earlier versions, with which experiments of these are continued; they have the same names.
 
     Raises:
         ValueError: if there is no preset `default`.
     """
 
-    name: str
+    name: str  # on the command line, in results and in messages
     space: SearchSpace
-    presets: Mapping[str, Assignment]
-    build: Callable[[Setup], Trainer]
+    presets: Mapping[str, Assignment]  # named assignments; each sets some hyperparameters, `default` usually none
+    build: Callable[[Setup], Trainer]  # builds its trainer; imports what is heavy
     copies: Callable[[Assignment, int], int]
     memory: Callable[[Assignment, Workload, Problem], Sequence[Term]]
     seconds: Callable[[Assignment, Problem], float] = lambda assignment, problem: 1.0
-    can_be_taught: bool = False
+    can_be_taught: bool = False  # whether its policies can begin as a copy of a teacher, see `Trainer.imitate`
     earlier: tuple[SearchSpace, ...] = ()
 
     def __post_init__(self) -> None:
@@ -54,14 +49,5 @@ class AlgorithmSpec:
     def preset(
         self, name: str, given: Assignment | None = None, limits: Mapping[str, float] = MappingProxyType({})
     ) -> Assignment:
-        """Full assignment of a preset.
-
-        Args:
-            name: of the preset.
-            given: values that override the preset's.
-            limits: see `SearchSpace.check`.
-
-        Raises:
-            SpaceError: if there is no such preset, with the nearest name; or if the values contradict each other.
-        """
+        """Full assignment of a preset. Raises `SpaceError` if there is no such name, or if values contradict each other."""
         return preset(self.name, self.presets, name, self.space, given, limits)

@@ -34,55 +34,36 @@ class Setup:
     """What a trainer is built from.
 
     Attributes:
-        hyperparameters: full assignment of the algorithm's search space.
         make_envs: makes the training environment with a number of copies, a `VectorEnv` with NEXT_STEP autoreset.
-        most_envs: upper bound of the copies.
-        steps: budget in environment steps, where schedules end.
-        seed: of networks, action sampling and environment.
-        gpu: whether the learner uses the GPU.
-        chargers: of the site, with their features and actions; None where it has fewer than two.
-        parts: pieces that each minibatch's gradient is summed up from; more need less memory, for the same gradient.
-        district: the site's buildings; None where there is one.
-        agents: transitions that a step of a copy gives: one for each building that a shared policy acts for.
-        keep: further features that are not normalised.
         planned: the site's buildings, one or several, where a plan is among the observations; else None. Storages' actions are
             changes of the plan then.
-        taught: whether it begins as a copy of a teacher, see `Trainer.imitate`.
     """
 
-    hyperparameters: Assignment
+    hyperparameters: Assignment  # full assignment of the algorithm's search space
     make_envs: Callable[[int], VectorEnv[Any, Any, Any]]
-    most_envs: int
-    steps: int
-    seed: int
-    gpu: bool
-    chargers: ChargerGroups | None = None
-    parts: int = 1
-    district: District | None = None
-    agents: int = 1
-    keep: tuple[int, ...] = ()
-    taught: bool = False
+    most_envs: int  # upper bound of the copies
+    steps: int  # budget in environment steps, where schedules end
+    seed: int  # of networks, action sampling and environment
+    gpu: bool  # whether the learner uses the GPU
+    chargers: ChargerGroups | None = None  # of the site, with their features and actions; None where it has fewer than two
+    parts: int = 1  # pieces that each minibatch's gradient is summed up from; more need less memory, for the same gradient
+    district: District | None = None  # the site's buildings; None where there is one
+    agents: int = 1  # transitions that a step of a copy gives: one for each building that a shared policy acts for
+    keep: tuple[int, ...] = ()  # further features that are not normalised
+    taught: bool = False  # whether it begins as a copy of a teacher, see `Trainer.imitate`
     planned: District | None = None
 
 
 @dataclass(frozen=True)
 class Update:
-    """What one update did.
+    """What one update did."""
 
-    Attributes:
-        steps: environment steps of the trial so far.
-        losses: columns of the `reports` table; None where nothing was measured.
-    """
-
-    steps: int
-    losses: Mapping[str, float | int | None]
+    steps: int  # environment steps of the trial so far
+    losses: Mapping[str, float | int | None]  # columns of the `reports` table; None where nothing was measured
 
 
 class ReplayRows(Protocol):
-    """Transitions that a trainer learns from again and again, in numbered rows that never change once they are written.
-
-    A checkpoint stores rows in files of their own, and each checkpoint only those that are new.
-    """
+    """Transitions in numbered rows that never change once they are written: a checkpoint stores only those that are new."""
 
     @property
     def rows(self) -> int:
@@ -97,12 +78,7 @@ class ReplayRows(Protocol):
         """Rows that a checkpoint writes into one file, which are copied for it."""
 
     def get_rows(self, first: int, last: int) -> dict[str, np.ndarray]:
-        """Copies of rows, as arrays by name.
-
-        Args:
-            first: number of the first row; at least `oldest_row`.
-            last: number of the row after the last one; at most `rows`.
-        """
+        """Copies of rows, as arrays by name."""
 
     def get_state(self) -> dict[str, Any]:
         """State without the rows, as plain values and arrays."""
@@ -110,37 +86,22 @@ class ReplayRows(Protocol):
     def set_state(self, state: dict[str, Any], rows: Rows) -> None:
         """Go on from a state of `get_state`.
 
-        Args:
-            state: of `get_state`.
-            rows: of `get_rows`; together they hold all from `oldest_row` on. Where they overlap, the later ones count.
-
         Raises:
             ValueError: if the state is of a buffer of another size, or rows are missing.
         """
 
 
 class Trainer(ABC):
-    """An algorithm in this process, with its learner and its environments.
+    """An algorithm in this process, with its learner and its environments."""
 
-    Attributes:
-        num_envs: copies of the environment.
-    """
-
-    num_envs: int
+    num_envs: int  # copies of the environment
 
     @abstractmethod
     def update(self) -> Update:
         """Collect transitions and learn from them once; what comes between two looks at the policy."""
 
     def imitate(self, lessons: Lessons) -> None:
-        """Begin as a copy of a teacher; before the first update.
-
-        Args:
-            lessons: of the site that it learns on.
-
-        Raises:
-            UnfitError: if the algorithm cannot.
-        """
+        """Begin as a copy of a teacher; before the first update. Raises `UnfitError` if the algorithm cannot."""
         raise UnfitError("its algorithm cannot begin as a copy of a teacher")
 
     @abstractmethod
@@ -149,10 +110,7 @@ class Trainer(ABC):
 
     @abstractmethod
     def policy(self) -> Callable[[np.ndarray], np.ndarray]:
-        """The mode of the policy as it is now, from observations to actions, each of shape `(copies, ...)`.
-
-        Observations are normalised as in training, with the statistics as they are now; actions lie within the action space.
-        """
+        """The mode of the policy as it is now, from observations to actions, each of shape `(copies, ...)`."""
 
     @property
     def shares(self) -> bool:
@@ -160,28 +118,16 @@ class Trainer(ABC):
         return False
 
     def policy_on(self, site: District) -> Callable[[np.ndarray], np.ndarray]:
-        """The same on another site.
-
-        Raises:
-            UnfitError: see `view_on`.
-        """
+        """The same on another site. Raises `UnfitError`, see `view_on`."""
         raise UnfitError(WHOLE)
 
     def view_on(self, site: District) -> BuildingView:
-        """How the policy sees another site.
-
-        Raises:
-            UnfitError: if it does not act for single buildings, or does not fit these; see `building_kinds.why_unfit`.
-        """
+        """How the policy sees another site. Raises `UnfitError` if it does not fit, see `building_kinds.why_unfit`."""
         raise UnfitError(WHOLE)
 
     @abstractmethod
     def mode_network(self) -> nn.Module:
-        """The same mode as a network of torch's operations alone, which can be exported.
-
-        Its input is what the policy's environment shows, shape (rows, features), its output what that takes. Where there is a
-        `view`, it stands between this environment and the site.
-        """
+        """The same mode as a network of torch's operations, from what the policy's environment shows to what it takes."""
 
     @property
     def view(self) -> SiteView | BuildingView | None:
@@ -213,12 +159,7 @@ class Trainer(ABC):
 
     @abstractmethod
     def set_state(self, state: dict[str, Any], rows: Rows) -> None:
-        """Go on from a state of `get_state`: on the same CPU, number by number.
-
-        Args:
-            state: of `get_state`.
-            rows: see `ReplayRows.set_state`.
-        """
+        """Go on from a state of `get_state`: on the same CPU, number by number."""
 
     @abstractmethod
     def watch(self, environment: Stopwatch, learner: Stopwatch) -> None:

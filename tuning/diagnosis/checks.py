@@ -24,64 +24,36 @@ PACKAGES = ("ray", "torch", "citylearn", "gymnasium", "optuna", "pandas", "pyarr
 
 @dataclass(frozen=True)
 class Torch:
-    """What torch says of itself.
+    """What torch says of itself."""
 
-    Attributes:
-        cuda: version that it was built with; None for a build without.
-        sees_card: whether it can use a card.
-        capability: of the first card that it sees, as (major, minor).
-    """
-
-    cuda: tuple[int, int] | None
-    sees_card: bool
-    capability: tuple[int, int] | None = None
+    cuda: tuple[int, int] | None  # version that it was built with; None for a build without
+    sees_card: bool  # whether it can use a card
+    capability: tuple[int, int] | None = None  # of the first card that it sees, as (major, minor)
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What a machine has.
-
-    Attributes:
-        python: version.
-        system: name of the operating system.
-        packages: versions of those that are needed, None where one is missing.
-        cards: that the driver knows.
-        free_bytes: of the memory of each of them.
-        driver: its version and the newest CUDA that it runs; None without one.
-        driver_error: what is wrong with it; empty if nothing.
-        torch: what it says; None where it is not installed.
-        available_bytes: host memory that is free.
-        total_bytes: host memory.
-        cores: of the machine.
-        disk_bytes: free where experiments go.
-        folder: where they go.
-        cache: folder of the cache.
-        cache_writable: whether files can be made there.
-    """
+    """What a machine has."""
 
     python: tuple[int, int]
-    system: str
-    packages: dict[str, str | None]
+    system: str  # name of the operating system
+    packages: dict[str, str | None]  # versions of those that are needed, None where one is missing
     cards: tuple[Card, ...]
-    free_bytes: tuple[int, ...]
-    driver: tuple[str, tuple[int, int]] | None
-    driver_error: str
-    torch: Torch | None
+    free_bytes: tuple[int, ...]  # of the memory of each of them
+    driver: tuple[str, tuple[int, int]] | None  # its version and the newest CUDA that it runs; None without one
+    driver_error: str  # what is wrong with it; empty if nothing
+    torch: Torch | None  # what it says; None where it is not installed
     available_bytes: int
     total_bytes: int
     cores: int
-    disk_bytes: int
+    disk_bytes: int  # free where experiments go
     folder: Path
     cache: Path
-    cache_writable: bool
+    cache_writable: bool  # whether files can be made there
 
 
 def gather(folder: Path) -> Facts:
-    """Ask this machine.
-
-    Args:
-        folder: where experiments go; need not be there.
-    """
+    """Ask this machine."""
     found: tuple[Card, ...] = ()
     free: tuple[int, ...] = ()
     known, error = None, ""
@@ -157,29 +129,16 @@ TF32_CAPABILITY = (8, 0)  # of cards since Ampere
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found.
-
-    Attributes:
-        name: what was looked at.
-        status: ok; a note, which is worth knowing; or wrong, which has to be mended.
-        text: what was seen.
-        remedy: what to do; empty where nothing is to be done.
-    """
+    """What a check found."""
 
     name: str
-    status: Status
+    status: Status  # ok; a note, which is worth knowing; or wrong, which has to be mended
     text: str
-    remedy: str = ""
+    remedy: str = ""  # what to do; empty where nothing is to be done
 
 
 def check(facts: Facts, trial_bytes: int, gpu_memory_gib: float) -> list[Finding]:
-    """All findings.
-
-    Args:
-        facts: of the machine.
-        trial_bytes: host memory that a trial of the default settings takes.
-        gpu_memory_gib: that trials are to have of a card, GiB; 0 for the default.
-    """
+    """All findings."""
     checks: Iterable[Callable[[], Finding]] = (
         lambda: _python(facts),
         lambda: _packages(facts),

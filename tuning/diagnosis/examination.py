@@ -49,19 +49,12 @@ Step = Callable[[str, Assignment, Planner, str], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a real update of an algorithm took.
-
-    Attributes:
-        algo: the algorithm.
-        row: of its trial; None where it failed.
-        predicted: memory by place, bytes.
-        error: the last line of what went wrong; empty where nothing did.
-    """
+    """What a real update of an algorithm took."""
 
     algo: str
-    row: dict[str, Any] | None
-    predicted: dict[Place, int]
-    error: str = ""
+    row: dict[str, Any] | None  # of its trial; None where it failed
+    predicted: dict[Place, int]  # memory by place, bytes
+    error: str = ""  # the last line of what went wrong; empty where nothing did
 
     @property
     def learner_steps_per_second(self) -> float:
@@ -86,20 +79,7 @@ class Outcome:
 
 
 def run_step(algo: str, hyperparameters: Assignment, planner: Planner, backend: str) -> dict[str, Any]:
-    """Train a little in a process of its own.
-
-    Args:
-        algo: the algorithm.
-        hyperparameters: full assignment.
-        planner: of the machine.
-        backend: what steps the scenario.
-
-    Returns:
-        Its row of the `trials` table.
-
-    Raises:
-        RuntimeError: with the last line of what went wrong.
-    """
+    """Train a little in a process of its own. Raises `RuntimeError`, with the last line of what went wrong."""
     settings = {**asdict(planner.settings), "algo": algo, "backend": backend, "steps": STEPS}
     for name in ("name", "dir", "reports", "validation_weeks"):
         del settings[name]
@@ -116,15 +96,7 @@ def run_step(algo: str, hyperparameters: Assignment, planner: Planner, backend: 
 
 
 def try_algorithm(algo: str, planner: Planner, backend: str, step: Step = run_step, **given: Any) -> Outcome:
-    """One real update of an algorithm with its default hyperparameters.
-
-    Args:
-        algo: the algorithm.
-        planner: of the machine, for this algorithm.
-        backend: what steps the scenario.
-        step: does it.
-        given: hyperparameters other than the default ones.
-    """
+    """One real update of an algorithm with its default hyperparameters."""
     h = algorithm(algo).space.complete(given, {"steps": float(STEPS)})
     prediction = planner.prediction(h)
     predicted = {place: prediction.nbytes(place) for place in PLACES}
@@ -135,13 +107,7 @@ def try_algorithm(algo: str, planner: Planner, backend: str, step: Step = run_st
 
 
 def try_switches(algo: str, usual: Outcome, attempt: Callable[[dict[str, Any]], Outcome]) -> list[Finding]:
-    """What each GPU switch is worth beside the usual run.
-
-    Args:
-        algo: the algorithm.
-        usual: its run without them.
-        attempt: runs it with some.
-    """
+    """What each GPU switch is worth beside the usual run."""
     findings = []
     for name, given in SWITCHES.items():
         if not set(given) <= {parameter.name for parameter in algorithm(algo).space.parameters}:
@@ -177,18 +143,7 @@ LABELS: dict[Status, str] = {"ok": "[green]ok   [/]", "note": "[yellow]note [/]"
 
 
 def examine(settings: DoctorSettings, console: Console | None = None) -> list[Finding]:
-    """Check this machine, then let each algorithm take real updates.
-
-    Args:
-        settings: of the examination.
-        console: findings are printed as they come; by default the terminal or notebook.
-
-    Returns:
-        All findings, in the order of the checks.
-
-    Raises:
-        UserError: for settings that are not valid.
-    """
+    """Check this machine, then let each algorithm take real updates. Raises `UserError` for settings that are not valid."""
     check_gpu_memory(settings.gpu_memory)
     console = console or terminal()
     findings: list[Finding] = []

@@ -25,34 +25,18 @@ PLACE_NAMES: dict[Place, str] = {"vram": "GPU memory", "ram": "Host memory"}
 
 @dataclass(frozen=True)
 class MemoryForecast:
-    """Predicted memory of a trial on this machine.
-
-    Attributes:
-        algo: algorithm of the trial.
-        prediction: its memory, term by term, corrected by earlier trials on this machine.
-        corrections: of GPU memory and host memory.
-        budget: memory and cores of this machine.
-        grant: what Ray reserves for the trial; None where it does not fit.
-        at_once: trials of its kind that run at once; 0 where it does not fit.
-    """
+    """Predicted memory of a trial on this machine."""
 
     algo: str
-    prediction: Prediction
-    corrections: tuple[Correction, Correction]
-    budget: Budget
-    grant: Grant | None
-    at_once: int
+    prediction: Prediction  # its memory, term by term, corrected by earlier trials on this machine
+    corrections: tuple[Correction, Correction]  # of GPU memory and host memory
+    budget: Budget  # memory and cores of this machine
+    grant: Grant | None  # what Ray reserves for the trial; None where it does not fit
+    at_once: int  # trials of its kind that run at once; 0 where it does not fit
 
 
 def predict_memory(settings: MemorySettings) -> MemoryForecast:
-    """Predict the memory of a trial; nothing is trained.
-
-    Args:
-        settings: hyperparameters, scenario and device of the trial.
-
-    Raises:
-        UserError: for settings that are not valid.
-    """
+    """Predict the memory of a trial; nothing is trained. Raises `UserError` for settings that are not valid."""
     check_gpu_memory(settings.gpu_memory)
     own = Settings(
         algo=settings.algo, scenario=settings.scenario, backend=settings.backend, steps=settings.steps,

@@ -24,29 +24,16 @@ VRAM_HEADROOM = 1.1
 
 @dataclass(frozen=True)
 class Budget:
-    """What all trials of a machine may take together.
-
-    Attributes:
-        gpus: cards.
-        card_bytes: GPU memory of each card that trials may take; 0 without a card.
-        ram_bytes: host memory of the largest node.
-        cores: of all nodes.
-    """
+    """What all trials of a machine may take together."""
 
     gpus: int
-    card_bytes: int
-    ram_bytes: int
+    card_bytes: int  # GPU memory of each card that trials may take; 0 without a card
+    ram_bytes: int  # host memory of the largest node
     cores: int
 
     @classmethod
     def of(cls, resources: Mapping[str, float], card_bytes: int, node_ram_bytes: int) -> Budget:
-        """Budget of a cluster.
-
-        Args:
-            resources: of Ray's cluster: `CPU` and `GPU`.
-            card_bytes: see `Budget`.
-            node_ram_bytes: memory that the largest node gives to trials.
-        """
+        """Budget of a cluster."""
         gpus = int(resources.get("GPU", 0))
         return cls(gpus, card_bytes if gpus else 0, node_ram_bytes, max(1, int(resources.get("CPU", 1))))
 
@@ -69,17 +56,10 @@ class Budget:
 
 @dataclass(frozen=True)
 class Grant:
-    """What Ray reserves for a trial, and the trial's limits.
+    """What Ray reserves for a trial, and the trial's limits."""
 
-    Attributes:
-        gpu_share: of a card; 0 for a trial on the CPU.
-        vram_bytes: GPU memory, CUDA's context included; 0 likewise.
-        ram_bytes: host memory.
-        cores: for its process.
-    """
-
-    gpu_share: float
-    vram_bytes: int
+    gpu_share: float  # of a card; 0 for a trial on the CPU
+    vram_bytes: int  # GPU memory, CUDA's context included; 0 likewise
     ram_bytes: int
     cores: int = 1
 
@@ -101,13 +81,7 @@ def vram_need(prediction: Prediction) -> int:
 
 
 def grant(prediction: Prediction, budget: Budget, alone: bool = False) -> Grant:
-    """What a trial that fits is granted.
-
-    Args:
-        prediction: of it.
-        budget: of the machine.
-        alone: whether it gets a whole card, and may take all memory of a node.
-    """
+    """What a trial that fits is granted."""
     ram = budget.ram_bytes if alone else ram_grant(prediction)
     if not budget.gpus:
         return Grant(0.0, 0, ram, prediction.cores)
@@ -118,10 +92,7 @@ def grant(prediction: Prediction, budget: Budget, alone: bool = False) -> Grant:
 
 
 def concurrency(prediction: Prediction, budget: Budget) -> int:
-    """Trials like this one that run at once; at least one.
-
-    Waiting trials are drawn before the running ones are known, so there should not be more trials than fit.
-    """
+    """Trials like this one that run at once, at least one; more than fit would be drawn before the running ones are known."""
     bounds = [budget.cores // prediction.cores, budget.ram_bytes // ram_grant(prediction)]
     if budget.gpus:
         each = grant(prediction, budget).gpu_share
@@ -130,12 +101,7 @@ def concurrency(prediction: Prediction, budget: Budget) -> int:
 
 
 def card_budget(card_bytes: int, given_gib: float) -> int:
-    """GPU memory of a card that trials may take, bytes.
-
-    Args:
-        card_bytes: that it has; 0 without a card.
-        given_gib: given by the user, GiB; 0 for the smaller of 8 GiB and the card's.
-    """
+    """GPU memory of a card that trials may take, bytes."""
     return min(card_bytes, round(given_gib * GIB) if given_gib else DEFAULT_CARD_BYTES)
 
 
@@ -146,32 +112,18 @@ MARK_SHARE = 0.001  # of such a resource that a trial takes, so that a node hold
 
 @dataclass(frozen=True)
 class Node:
-    """A node of a cluster.
-
-    Attributes:
-        id: that Ray gave it.
-        cores: of it.
-        ram_bytes: memory that it gives to trials.
-        gpus: cards.
-        device: name of its cards; `cpu` without any.
-        card_bytes: GPU memory of each of them that trials may take.
-        marks: names of its resources that begin with `ACCELERATOR`.
-    """
+    """A node of a cluster."""
 
     id: str
     cores: int
-    ram_bytes: int
+    ram_bytes: int  # memory that it gives to trials
     gpus: int = 0
-    device: str = "cpu"
-    card_bytes: int = 0
-    marks: frozenset[str] = frozenset()
+    device: str = "cpu"  # name of its cards; `cpu` without any
+    card_bytes: int = 0  # GPU memory of each of them that trials may take
+    marks: frozenset[str] = frozenset()  # names of its resources that begin with `ACCELERATOR`
 
     def room(self, prediction: Prediction) -> int:
-        """Trials like this one that fit on it at once.
-
-        Args:
-            prediction: of the trial's memory.
-        """
+        """Trials like this one that fit on it at once."""
         bounds = [self.cores // prediction.cores, self.ram_bytes // ram_grant(prediction)]
         if self.gpus:
             budget = Budget(self.gpus, self.card_bytes, self.ram_bytes, self.cores)
@@ -192,15 +144,10 @@ class Key(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What a placement group asks for beside cores, memory and a share of a card; both empty where any node will do.
-
-    Attributes:
-        resources: amounts by name.
-        labels: conditions on labels of a node, by label.
-    """
+    """What a placement group asks for beside cores, memory and a share of a card; both empty where any node will do."""
 
     resources: dict[str, float]
-    labels: dict[str, str]
+    labels: dict[str, str]  # conditions on labels of a node, by label
 
     def allows(self, node: Node) -> bool:
         """Whether Ray may choose a node for it, as far as names of nodes tell."""
@@ -216,15 +163,10 @@ class Request(NamedTuple):
 
 @dataclass(frozen=True)
 class Kind:
-    """Nodes with the same card.
-
-    Attributes:
-        nodes: at least one.
-        mark: resource that all of these nodes have, and no other ones; empty without one.
-    """
+    """Nodes with the same card."""
 
     nodes: tuple[Node, ...]
-    mark: str = ""
+    mark: str = ""  # resource that all of these nodes have, and no other ones; empty without one
 
     @property
     def key(self) -> Key:
@@ -238,13 +180,7 @@ class Kind:
         return Budget(gpus, self.key.card_bytes if gpus else 0, max(node.ram_bytes for node in self.nodes), max(1, cores))
 
     def request(self, is_only: bool, leaving: Collection[str] = ()) -> Request:
-        """How Ray is asked for one of its nodes.
-
-        Args:
-            is_only: whether there is no other kind.
-            leaving: ids of nodes that go soon. Ray places nothing new there; but Tune would use a process there again for the
-                next trial that asks for the same.
-        """
+        """How Ray is asked for one of its nodes."""
         left = {NODE_LABEL: f"!in({','.join(sorted(leaving))})"} if leaving else {}
         if is_only:
             return Request({}, left)
@@ -257,11 +193,7 @@ class Kind:
 def kinds_of(nodes: Sequence[Node]) -> tuple[Kind, ...]:
     """The kinds of a cluster on which trials run, the one with the smallest card first.
 
-    Where there are cards, trials run on nodes with cards alone. No trial runs on a node without a core, such as a head that is
-    kept free: where all are such nodes there is no kind.
-
-    Args:
-        nodes: that are alive.
+    Where there are cards, trials run on nodes with cards alone; never on a node without a core, such as a free head.
     """
     able = [node for node in nodes if node.cores]
     able = [node for node in able if node.gpus] or able

@@ -1,8 +1,4 @@
-"""NVIDIA's cards as their driver sees them: which there are and how busy they are, whether torch can use them or not.
-
-Through NVML (`nvidia-ml-py`), which comes with the driver. Without a driver there are no cards. A driver that does not answer
-is an error.
-"""
+"""NVIDIA's cards as their driver sees them, through NVML (`nvidia-ml-py`). Without a driver there are no cards."""
 
 from __future__ import annotations
 
@@ -23,13 +19,7 @@ class DriverError(UserError, RuntimeError):
 
 @dataclass(frozen=True)
 class Card:
-    """A GPU.
-
-    Attributes:
-        index: NVML's.
-        name: of the product.
-        total_bytes: of its memory.
-    """
+    """A GPU."""
 
     index: int
     name: str
@@ -41,15 +31,11 @@ class Load:
     """How busy a card is; None where it does not tell.
 
     Attributes:
-        used_bytes: of its memory, by all processes together.
-        utilization: part of the last second or so in which it computed, 0 to 1.
-        temperature_c: of the chip, Celsius.
-        power_w: that it draws.
         own_bytes: of its memory, by one process; None too where the driver does not tell, as in containers and on Windows.
     """
 
-    used_bytes: int
-    utilization: float | None
+    used_bytes: int  # of its memory, by all processes together
+    utilization: float | None  # part of the last second or so in which it computed, 0 to 1
     temperature_c: float | None
     power_w: float | None
     own_bytes: int | None
@@ -57,11 +43,7 @@ class Load:
 
 @contextmanager
 def _nvml() -> Iterator[Any]:
-    """The library, started; None where there is no driver.
-
-    Raises:
-        DriverError: if there is one and it fails.
-    """
+    """The library, started; None where there is no driver. Raises `DriverError` if there is one and it fails."""
     import pynvml
 
     try:
@@ -80,11 +62,7 @@ def _nvml() -> Iterator[Any]:
 
 
 def cards() -> tuple[Card, ...]:
-    """All cards of the machine.
-
-    Raises:
-        DriverError: if their driver does not answer.
-    """
+    """All cards of the machine. Raises `DriverError` if their driver does not answer."""
     with _nvml() as nvml:
         if nvml is None:
             return ()
@@ -97,11 +75,7 @@ def cards() -> tuple[Card, ...]:
 
 
 def driver() -> tuple[str, tuple[int, int]] | None:
-    """Version of the driver, and the newest CUDA that it can run as (major, minor); None without one.
-
-    Raises:
-        DriverError: if it does not answer.
-    """
+    """Version of the driver, and the newest CUDA that it runs; None without one. Raises `DriverError` if it does not answer."""
     with _nvml() as nvml:
         if nvml is None:
             return None
@@ -110,14 +84,7 @@ def driver() -> tuple[str, tuple[int, int]] | None:
 
 
 def loads(pid: int | None = None) -> tuple[Load, ...]:
-    """How busy each card is.
-
-    Args:
-        pid: of the process for `own_bytes`; this one by default.
-
-    Raises:
-        DriverError: if their driver does not answer.
-    """
+    """How busy each card is. Raises `DriverError` if their driver does not answer."""
     with _nvml() as nvml:
         if nvml is None:
             return ()

@@ -23,13 +23,7 @@ AGAIN_SECONDS = 0.2  # between two questions whether an answer is there
 
 @dataclass(frozen=True)
 class VisibleCard:
-    """A card as torch in a trial's process sees it.
-
-    Attributes:
-        name: of the card.
-        total_bytes: of its memory.
-        usable: whether torch can use it.
-    """
+    """A card as torch in a trial's process sees it."""
 
     name: str
     total_bytes: int
@@ -48,14 +42,7 @@ class Probe:
         self._asked: dict[str, Any] = {}
 
     def __call__(self, ids: Collection[str]) -> Mapping[str, VisibleCard | None]:
-        """Ask nodes that were not asked before, and take the answers that are there.
-
-        Args:
-            ids: of nodes with cards.
-
-        Returns:
-            The card of each node that has answered; the smallest one, where it has several kinds.
-        """
+        """Ask nodes that were not asked before, and take the answers that are there: of each node its smallest card."""
         import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -92,22 +79,15 @@ class Cluster:
 
     Attributes:
         nodes: that are alive, with the cards that torch can use; those with cards that were not looked at yet are left out.
-        leaving: ids of those that are drained: Ray places nothing there any more, and they go soon.
-        unusable: name of a card that torch cannot use; empty without one.
     """
 
     nodes: tuple[Node, ...]
-    leaving: frozenset[str] = frozenset()
-    unusable: str = ""
+    leaving: frozenset[str] = frozenset()  # ids of those that are drained: Ray places nothing there any more, and they go soon
+    unusable: str = ""  # name of a card that torch cannot use; empty without one
 
 
 def cluster(gpu_memory_gib: float, look: Look) -> Cluster:
-    """The nodes of Ray now.
-
-    Args:
-        gpu_memory_gib: GPU memory for trials on a card, GiB; 0 for the default.
-        look: tells the cards of nodes.
-    """
+    """The nodes of Ray now."""
     import ray
     from ray._private import state
 
@@ -135,11 +115,7 @@ def cluster(gpu_memory_gib: float, look: Look) -> Cluster:
 
 
 def request_node() -> object:
-    """Ask Ray for a core, so that an autoscaler starts a node that has one.
-
-    Returns:
-        What waits for it; Ray drops the demand with its last reference.
-    """
+    """Ask Ray for a core, so that an autoscaler starts a node; the demand lasts as long as what is returned."""
     import ray
 
     @ray.remote(num_cpus=1)
@@ -158,19 +134,7 @@ def machine(
     tell: Callable[[str], None] = lambda line: None,
     request: Callable[[], object] = request_node,
 ) -> tuple[tuple[Kind, ...], str]:
-    """The kinds of nodes of a Ray that is started. Waits for a node on which trials can run.
-
-    Args:
-        gpu_memory_gib: see `cluster`.
-        look: likewise.
-        clock: time, seconds.
-        wait: waits for some seconds.
-        tell: is given a line for the user that says what is waited for.
-        request: see `request_node`.
-
-    Returns:
-        The kinds, and a line for the user where there is no card to use, else "".
-    """
+    """The kinds of nodes of a Ray that is started, and a line for the user where there is no card; waits for a node."""
     import ray
 
     begun, requested, told = clock(), None, set[str]()
@@ -202,15 +166,7 @@ def machine(
 
 
 def this_machine(device: str, gpu_memory_gib: float) -> tuple[Budget, str]:
-    """Budget of this machine, without Ray, and the device's name.
-
-    Args:
-        device: `auto`, `cpu` or `gpu`.
-        gpu_memory_gib: see `tuning.memory.allocation.card_budget`.
-
-    Raises:
-        DriverError: if there is a driver that does not answer.
-    """
+    """Budget of this machine, without Ray, and the device's name. Raises `DriverError` for a driver that does not answer."""
     available, cores = int(psutil.virtual_memory().available), os.cpu_count() or 1
     found = () if device == "cpu" else cards()
     if found:

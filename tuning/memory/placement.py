@@ -14,34 +14,21 @@ from tuning.memory.prediction import Prediction
 
 @dataclass(frozen=True)
 class Place:
-    """Where a trial runs, or waits to run.
-
-    Attributes:
-        key: of its kind.
-        grant: what Ray reserves for it, and its limits.
-        request: what tells Ray the kind.
-        fallback: how it saves memory.
-        alone: whether it has a whole card, and may take all memory of a node.
-    """
+    """Where a trial runs, or waits to run."""
 
     key: Key
-    grant: Grant
+    grant: Grant  # what Ray reserves for it, and its limits
     request: Request
     fallback: Fallback = FALLBACKS[0]
-    alone: bool = False
+    alone: bool = False  # whether it has a whole card, and may take all memory of a node
 
 
 class Placement:
     """Chooses the kind of node of each trial that is handed out, and grants memory and cores by its card.
 
-    A trial goes to the smallest card on which it fits and has room, by what this search runs. Without room it goes where the
-    least of the kind's cores, memory and cards is taken. What other searches take shows only in time: a kind where a trial
-    waits is chosen last until one starts there again.
-
-    Kinds that were seen in this run stay known. A trial that fits only one that is gone waits for it.
-
-    Args:
-        planner: of the search; its kinds are those at the beginning.
+    A trial goes to the smallest card on which it fits and has room, by what this search runs; without room, where the least is
+    taken. What other searches take shows only in time: a kind where a trial waits is chosen last until one starts there again.
+    Kinds that were seen in this run stay known: a trial that fits only one that is gone waits for it.
     """
 
     def __init__(self, planner: Planner) -> None:
@@ -56,15 +43,7 @@ class Placement:
         self._take(planner.kinds or (_only(planner),))
 
     def follow(self, nodes: Collection[Node], leaving: Collection[str] = ()) -> None:
-        """Take over which nodes there are.
-
-        A search that began on the CPU stays there: a node with a card is one of cores and memory to it. One that began on cards
-        waits for cards.
-
-        Args:
-            nodes: that are alive.
-            leaving: ids of those of them that go soon.
-        """
+        """Take over which nodes there are. A search that began on the CPU stays there, one on cards waits for cards."""
         # Memory that is free on a machine falls while trials run: what was seen first holds.
         known = [self._nodes.setdefault(node.id, node) for node in nodes]
         self._leaving = frozenset(leaving)
@@ -110,14 +89,7 @@ class Placement:
         return self._planner.cost(hyperparameters)
 
     def place(self, number: int, hyperparameters: Assignment, fallback: Fallback = FALLBACKS[0], alone: bool = False) -> Place:
-        """Choose the kind of a trial that fits one, and note that it takes what it is granted there.
-
-        Args:
-            number: of the trial.
-            hyperparameters: of it.
-            fallback: how it saves memory.
-            alone: whether it gets a whole card, and may take all memory of a node.
-        """
+        """Choose the kind of a trial that fits one, and note that it takes what it is granted there."""
         self.free(number)
         place = self._place(hyperparameters, fallback, alone)
         self._places[number] = place
@@ -190,11 +162,7 @@ class Placement:
             self._full.discard(self._places[number].key)
 
     def waits_in_vain(self, number: int) -> bool:
-        """Whether no node is there any more on which a trial that waits would fit.
-
-        Args:
-            number: of a trial that was placed.
-        """
+        """Whether no node is there any more on which a trial that waits would fit."""
         return not self._is_held(self._places[number])
 
     def _is_held(self, place: Place) -> bool:
@@ -203,12 +171,7 @@ class Placement:
         return kind is not None and any(node.holds(place.grant) and place.request.allows(node) for node in kind.nodes)
 
     def may_move(self, number: int, hyperparameters: Assignment) -> bool:
-        """Whether a trial that waits would be placed where a node has what it needs, of its own kind or another one.
-
-        Args:
-            number: of a trial that was placed.
-            hyperparameters: of it.
-        """
+        """Whether a trial that waits would be placed where a node has what it needs, of its own kind or another one."""
         # It takes nothing where it waits.
         before = self._places.pop(number)
         after = self._place(hyperparameters, before.fallback, before.alone)
@@ -216,25 +179,13 @@ class Placement:
         return self._is_held(after)
 
     def is_outdated(self, number: int) -> bool:
-        """Whether Ray would be asked otherwise today for a node of the kind for which a trial waits.
-
-        So it is where a second kind of card joins: the trial has to name its own. Where Ray has one name for two kinds, nodes
-        that joined have to be named.
-
-        Args:
-            number: of a trial that was placed.
-        """
+        """Whether Ray would be asked otherwise today for a waiting trial's kind, as where a second kind of card joined."""
         place = self._places[number]
         kind = self._present.get(place.key)
         return kind is not None and self._request(kind).nodes_named != place.request.nodes_named
 
     def has_better(self, number: int, hyperparameters: Assignment) -> bool:
-        """Whether another kind has room for a trial that has waited long; its own one is chosen last from now on.
-
-        Args:
-            number: of a trial that was placed.
-            hyperparameters: of it.
-        """
+        """Whether another kind has room for a trial that has waited long; its own one is chosen last from now on."""
         if self._places[number].alone:
             return False  # it waits for the largest card, and would again
         self._full.add(self._places[number].key)
@@ -245,31 +196,17 @@ class Placement:
         )
 
     def at_once(self, usual: Prediction) -> int:
-        """Trials like this one that run at once on all nodes; at least one.
-
-        Args:
-            usual: prediction of such a trial.
-        """
+        """Trials like this one that run at once on all nodes; at least one."""
         if self._at_once is None or self._at_once[0] is not usual:
             self._at_once = usual, max(1, sum(node.room(usual) for kind in self.kinds for node in kind.nodes))
         return self._at_once[1]
 
     def missing(self, number: int, row: dict[str, Any]) -> int:
-        """See `Planner.missing`; by the kind on which the trial ran.
-
-        Args:
-            number: of the trial.
-            row: of the `trials` table.
-        """
+        """See `Planner.missing`; by the kind on which the trial ran."""
         return self._of_trial(number).missing(row)
 
     def learn(self, number: int, row: dict[str, Any]) -> None:
-        """See `Planner.learn`; for the card on which the trial ran.
-
-        Args:
-            number: of the trial.
-            row: of the `trials` table.
-        """
+        """See `Planner.learn`; for the card on which the trial ran."""
         self._of_trial(number).learn(row)
 
     def _of_trial(self, number: int) -> Planner:

@@ -36,39 +36,21 @@ LOWEST, HIGHEST = 0.5, 2.0
 
 @dataclass(frozen=True)
 class Correction:
-    """How trials differed from their prediction.
-
-    Attributes:
-        factor: of the prediction.
-        trials: that it was computed from; 0 where there were too few.
-        device: where they ran: the card's name, or `cpu`.
-    """
+    """How trials differed from their prediction."""
 
     factor: float
-    trials: int
-    device: str
+    trials: int  # that it was computed from; 0 where there were too few
+    device: str  # where they ran: the card's name, or `cpu`
 
 
 class Calibration:
-    """Ratios of measured to predicted memory, by device, algorithm and place, in a file of the user's cache.
-
-    Args:
-        path: of the file; the user's by default.
-    """
+    """Ratios of measured to predicted memory, by device, algorithm and place, in a file of the user's cache."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path or cache_folder() / FILE
 
     def add(self, device: str, algo: str, place: Place, predicted: int, measured: int) -> None:
-        """Add the peak of a trial.
-
-        Args:
-            device: the card's name, or `cpu`.
-            algo: algorithm.
-            place: of the memory.
-            predicted: bytes, without correction.
-            measured: bytes.
-        """
+        """Add the peak of a trial."""
         if predicted <= 0 or measured <= 0:
             return
         with usable_cache():
@@ -118,17 +100,11 @@ def _key(device: str, algo: str, place: Place) -> str:
 
 @dataclass(frozen=True)
 class Fallback:
-    """How a trial saves memory.
+    """How a trial saves memory."""
 
-    Attributes:
-        name: for people and the `trials` table; empty where nothing is saved.
-        parts: pieces that each minibatch's gradient is summed up from, which does not change the mathematics.
-        bf16: whether networks compute in bfloat16 against the hyperparameters, which changes them.
-    """
-
-    name: str
-    parts: int
-    bf16: bool
+    name: str  # for people and the `trials` table; empty where nothing is saved
+    parts: int  # pieces that each minibatch's gradient is summed up from, which does not change the mathematics
+    bf16: bool  # whether networks compute in bfloat16 against the hyperparameters, which changes them
 
     def apply(self, hyperparameters: Assignment) -> dict[str, Any]:
         """Hyperparameters of a trial with this fallback."""
@@ -150,32 +126,20 @@ class Planner:
     """Predicts the memory of trials and what they are granted.
 
     Attributes:
-        settings: of the experiment, of one algorithm.
-        sizes: of its scenario.
-        budget: of the machine.
-        device: the card's name, or `cpu`.
-        calibration: from earlier trials of this user.
         kinds: of the cluster's nodes, for `tuning.memory.placement`; budget and device are those of the one with the largest
             card. Empty for one machine of this budget.
     """
 
-    settings: Settings
+    settings: Settings  # of the experiment, of one algorithm
     sizes: Sizes
     budget: Budget
-    device: str
-    calibration: Calibration
+    device: str  # the card's name, or `cpu`
+    calibration: Calibration  # from earlier trials of this user
     kinds: tuple[Kind, ...] = ()
 
     @classmethod
     def of(cls, settings: Settings, sizes: Sizes, kinds: tuple[Kind, ...], calibration: Calibration) -> Planner:
-        """Planner of a cluster.
-
-        Args:
-            settings: see `Planner`.
-            sizes: likewise.
-            kinds: of the cluster's nodes, at least one.
-            calibration: see `Planner`.
-        """
+        """Planner of a cluster."""
         largest = max(kinds, key=lambda kind: (kind.key.card_bytes, kind.budget.ram_bytes))
         return cls(settings, sizes, largest.budget, largest.key.device, calibration, kinds)
 
@@ -222,21 +186,13 @@ class Planner:
         return grant(self.prediction(hyperparameters, fallback), self.budget, alone)
 
     def missing(self, row: dict[str, Any]) -> int:
-        """Bytes that a trial lacked which was expected to fit and ran out of memory; at least one.
-
-        Args:
-            row: of the `trials` table.
-        """
+        """Bytes that a trial lacked which was expected to fit and ran out of memory; at least one."""
         vram, ram = (row["peak_process_vram_bytes"] or 0), (row["peak_rss_bytes"] or 0)
         over = max(vram - self.budget.card_bytes if self.budget.gpus else 0, ram - self.budget.ram_bytes)
         return max(1, over)
 
     def learn(self, row: dict[str, Any]) -> None:
-        """Add the measured memory of a trial that ended.
-
-        Args:
-            row: of the `trials` table.
-        """
+        """Add the measured memory of a trial that ended."""
         for place, measured in (("vram", row["peak_process_vram_bytes"]), ("ram", row["peak_rss_bytes"])):
             predicted = row[f"predicted_{place}_bytes"]
             if predicted and measured:

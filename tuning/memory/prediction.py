@@ -1,7 +1,6 @@
 """The predicted memory of a trial, from its hyperparameters and the sizes of its scenario.
 
-Here is what all trials share: the process, the copies of the site, the device. Each algorithm adds its own terms, see
-`AlgorithmSpec.memory`.
+Here is what all trials share; each algorithm adds its own terms, see `AlgorithmSpec.memory`.
 """
 
 from __future__ import annotations
@@ -40,12 +39,10 @@ class Prediction:
     """Predicted memory of a trial.
 
     Attributes:
-        terms: of its memory; their sum is what it takes at its worst moment.
-        cores: that it uses.
         correction: factor of the terms from earlier trials of this algorithm on this machine, by place.
     """
 
-    terms: tuple[Term, ...]
+    terms: tuple[Term, ...]  # of its memory; their sum is what it takes at its worst moment
     cores: int = 1
     correction: tuple[float, float] = (1.0, 1.0)
 
@@ -73,14 +70,7 @@ class Prediction:
 
 
 def predict(spec: AlgorithmSpec, h: Assignment, run: Workload, sizes: Sizes) -> Prediction:
-    """Memory and cores of a trial, without correction.
-
-    Args:
-        spec: its algorithm.
-        h: full assignment of the algorithm's space.
-        run: its settings.
-        sizes: of its scenario.
-    """
+    """Memory and cores of a trial, without correction."""
     sizes = sizes.seeing(Seen.of(DEFAULT, h))
     problem = problem_of(h, sizes)
     terms = [*_host(run, sizes), *_lessons(run, problem), *spec.memory(h, run, problem)]
@@ -88,10 +78,7 @@ def predict(spec: AlgorithmSpec, h: Assignment, run: Workload, sizes: Sizes) -> 
 
 
 def problem_of(h: Assignment, sizes: Sizes) -> Problem:
-    """What an assignment's networks see and do on a site; see `tuning.algorithms.networks.site_view`.
-
-    An algorithm without the hyperparameter `learn_charging` learns all actions.
-    """
+    """What an assignment's networks see and do on a site; without `learn_charging` they learn all actions."""
     if sizes.buildings and h.get("shared_policy"):
         one = sizes.buildings[bool(h["learn_charging"])]
         return Problem(one.features, one.actions, one.features, agents=one.agents)

@@ -26,13 +26,7 @@ CITYLEARN_BYTES_EACH = 24
 
 @dataclass(frozen=True)
 class BuildingSizes:
-    """Sizes of what a policy for single buildings sees and moves.
-
-    Attributes:
-        agents: buildings that act.
-        features: that it sees of each.
-        actions: of each.
-    """
+    """Sizes of what a policy for single buildings sees and moves."""
 
     agents: int
     features: int
@@ -48,39 +42,25 @@ class Sizes:
     """Sizes of a scenario.
 
     Attributes:
-        observations: features of the site's observation.
-        actions: of the site.
-        chargers: that have an action and features of one kind; 0 for fewer than two.
-        charger_features: of each.
-        training_years: how many; with stated splits, segments beyond the first that validates count too.
-        sessions: charging sessions of a year.
-        year_bytes: of a year as it is read.
-        joined_bytes: of a year where it is joined to others.
-        single_bytes: that a year takes more where it is the only one.
-        copy_bytes: state of one copy of the site.
         buildings: for a policy for single buildings, with chargers that follow the rule and with learned ones; None where there
             is one building.
-        lessons: hours of each run of a teacher's lessons, where it can teach.
-        rows: of a year.
-        meters: buildings, each of which has a meter.
-        tanks: uses of which buildings have thermal storages that act.
     """
 
-    observations: int
+    observations: int  # features of the site's observation
     actions: int
-    chargers: int
+    chargers: int  # that have an action and features of one kind; 0 for fewer than two
     charger_features: int
-    training_years: int
-    sessions: int
+    training_years: int  # how many; with stated splits, segments beyond the first that validates count too
+    sessions: int  # charging sessions of a year
     year_bytes: int
-    joined_bytes: int
-    single_bytes: int
-    copy_bytes: int
+    joined_bytes: int  # of a year where it is joined to others
+    single_bytes: int  # that a year takes more where it is the only one
+    copy_bytes: int  # state of one copy of the site
     buildings: tuple[BuildingSizes, BuildingSizes] | None = None
-    lessons: tuple[int, ...] = ()
+    lessons: tuple[int, ...] = ()  # hours of each run of a teacher's lessons, where it can teach
     rows: int = 0
-    meters: int = 1
-    tanks: tuple[str, ...] = ()
+    meters: int = 1  # buildings, each of which has a meter
+    tanks: tuple[str, ...] = ()  # uses of which buildings have thermal storages that act
 
     def seeing(self, seen: Seen) -> Sizes:
         """The same scenario for a policy that sees more. What is seen further is of its meters and of the site."""
@@ -99,15 +79,7 @@ class Sizes:
 
 
 def sizes_of(scenario: Scenario, backend: str, day_peak: bool = False) -> Sizes:
-    """Sizes of a scenario; its first training year is prepared if it is not yet, and stands for the others.
-
-    Where splits are stated, the longest segment that trains or validates stands for them.
-
-    Args:
-        scenario: the scenario.
-        backend: what steps it, `batch` or `citylearn`.
-        day_peak: see `envs.environments.year_cache.observation_layout`.
-    """
+    """Sizes of a scenario; its first training year, or longest stated segment, is prepared and stands for the others."""
     layout, buildings = observation_layout(scenario, day_peak=day_peak), _building_sizes(scenario, day_peak)
     groups = layout.chargers
     chargers, features = (len(groups.actions), len(groups.observations[0])) if groups else (0, 0)

@@ -22,23 +22,17 @@ class Demonstration:
     """Runs side by side, as an algorithm's environment shows them: N sub-environments over T steps.
 
     Attributes:
-        observations: before each step, and after the last one, shape (T + 1, N, features), float32.
-        executed: actions that were carried out, shape (T, N, actions), float32; 0 for a device that there is not.
-        labels: what the teacher would have done, likewise; NaN for a device that there is not.
         low, high: ends of the range of each action at that hour, likewise.
-        rewards: of each step, shape (T, N).
-        hours: steps of each run, the first ones; what comes after belongs to no run, shape (N,).
-        runs: number of the lesson that each belongs to, shape (N,).
     """
 
-    observations: np.ndarray
-    executed: np.ndarray
-    labels: np.ndarray
+    observations: np.ndarray  # before each step, and after the last one, shape (T + 1, N, features), float32
+    executed: np.ndarray  # actions that were carried out, shape (T, N, actions), float32; 0 for a device that there is not
+    labels: np.ndarray  # what the teacher would have done, likewise; NaN for a device that there is not
     low: np.ndarray
     high: np.ndarray
-    rewards: np.ndarray
-    hours: np.ndarray
-    runs: np.ndarray
+    rewards: np.ndarray  # of each step, shape (T, N)
+    hours: np.ndarray  # steps of each run, the first ones; what comes after belongs to no run, shape (N,)
+    runs: np.ndarray  # number of the lesson that each belongs to, shape (N,)
 
     @property
     def taken(self) -> np.ndarray:
@@ -52,16 +46,7 @@ class Demonstration:
 
 
 def demonstrations(env: Any, copies: int, lessons: Lessons) -> Iterator[Demonstration]:
-    """Carry out lessons in an environment, as many at once as it has copies of the site.
-
-    Args:
-        env: of the algorithm: copies of the site, or what a view makes of them. Its next episodes begin at its next `reset`.
-        copies: of the site.
-        lessons: of the site.
-
-    Yields:
-        The lessons, in their order.
-    """
+    """Carry out lessons in an environment, as many at once as it has copies of the site."""
     agents = env.num_envs // copies
     for first in range(0, len(lessons.starts), copies):
         own = np.arange(first, min(first + copies, len(lessons.starts)))
@@ -92,19 +77,15 @@ class Rows:
     """Steps of demonstrations as rows, with what is the same for all algorithms.
 
     Attributes:
-        observations: as the policy gets them, shape (rows, features), float32.
-        labels: shape (rows, actions), float32; 0 where there is no device.
-        weights: 0 where there is no device, else 1, likewise.
         low, high: whether a label is the least or the greatest action that there is, likewise, bool.
-        held_out: whether a row decides when a regression stops, shape (rows,).
     """
 
-    observations: np.ndarray
-    labels: np.ndarray
-    weights: np.ndarray
+    observations: np.ndarray  # as the policy gets them, shape (rows, features), float32
+    labels: np.ndarray  # shape (rows, actions), float32; 0 where there is no device
+    weights: np.ndarray  # 0 where there is no device, else 1, likewise
     low: np.ndarray
     high: np.ndarray
-    held_out: np.ndarray
+    held_out: np.ndarray  # whether a row decides when a regression stops, shape (rows,)
 
 
 EVERY = 5  # of so many windows, one is held out
@@ -142,9 +123,6 @@ def returns(rewards: np.ndarray, last: np.ndarray, hours: np.ndarray, gamma: flo
         last: value of the observation after each run's last step, shape (N,).
         hours: steps of each run, shape (N,).
         gamma: discount.
-
-    Returns:
-        Shape (T, N); after a run's end without a meaning.
     """
     found = np.zeros(rewards.shape)
     following = last.astype(np.float64)

@@ -17,14 +17,9 @@ PATIENCE = 8  # epochs without a better loss of the rows that are held out
 
 @dataclass(frozen=True)
 class Fit:
-    """How a regression ended.
+    """How a regression ended."""
 
-    Attributes:
-        loss: of the rows that are held out, with the parameters that were kept.
-        epochs: that were taken.
-    """
-
-    loss: float
+    loss: float  # of the rows that are held out, with the parameters that were kept
     epochs: int
 
 
@@ -38,13 +33,6 @@ def fit(
     """Minimise a mean over rows; the parameters that are best on rows that are held out are kept.
 
     No random numbers are drawn but those of `seed`.
-
-    Args:
-        parameters: that are moved. Their gradients are kept as the tensors that they are.
-        loss: of rows, by their indices: one number for each.
-        is_held_out: whether a row decides when to stop, shape (rows,), bool; the others are learned from.
-        seed: of the order.
-        epochs: most passes over the rows.
     """
     rows, held_out = (~is_held_out).nonzero()[:, 0], is_held_out.nonzero()[:, 0]
     # Of a site with very few windows none is held out.
@@ -84,11 +72,5 @@ def mean_loss(loss: Callable[[torch.Tensor], torch.Tensor], rows: torch.Tensor) 
 
 
 def off_range(off: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> torch.Tensor:
-    """Errors of actions without those beyond the range, which cuts them: no more than the greatest action is the same action.
-
-    Args:
-        off: action less label.
-        low: whether the label is the least action.
-        high: whether it is the greatest.
-    """
+    """Errors of actions without those beyond the range: what is more than the greatest action is cut to it."""
     return torch.where(low, off.clamp(min=0.0), torch.where(high, off.clamp(max=0.0), off))

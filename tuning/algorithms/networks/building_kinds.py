@@ -24,23 +24,17 @@ class BuildingKinds:
 
     Attributes:
         own: kinds of a building's observations. Of chargers that follow the rule these are means, else each has its number.
-        own_bounds: of each, least and greatest value.
         fixed: kinds of what never changes of a building: hours of its battery, and whether it has what some buildings lack.
-        common: kinds of what belongs to no building.
-        common_bounds: of each.
-        actions: kinds of a building's actions.
-        learn_charging: whether it learns chargers' actions; else vehicles charge as on the uncontrolled site.
-        initial_charging: see `UncontrolledCharging`.
     """
 
     own: tuple[str, ...]
-    own_bounds: tuple[tuple[float, float], ...]
+    own_bounds: tuple[tuple[float, float], ...]  # of each, least and greatest value
     fixed: tuple[str, ...]
-    common: tuple[str, ...]
+    common: tuple[str, ...]  # kinds of what belongs to no building
     common_bounds: tuple[tuple[float, float], ...]
-    actions: tuple[str, ...]
-    learn_charging: bool
-    initial_charging: float
+    actions: tuple[str, ...]  # kinds of a building's actions
+    learn_charging: bool  # whether it learns chargers' actions; else vehicles charge as on the uncontrolled site
+    initial_charging: float  # see `UncontrolledCharging`
 
     @classmethod
     def of(cls, site: District, learn_charging: bool = False, initial_charging: float = 1.0) -> BuildingKinds:
@@ -86,20 +80,14 @@ class Parts:
 
     Attributes:
         observed: of each building, indices of the raw observations of a kind; of several their mean is meant.
-        actions: of each building, index of the action of a kind.
     """
 
     observed: tuple[dict[str, tuple[int, ...]], ...]
-    actions: tuple[dict[str, int], ...]
+    actions: tuple[dict[str, int], ...]  # of each building, index of the action of a kind
 
     @classmethod
     def of(cls, site: District, learn_charging: bool) -> Parts:
-        """Those of a site.
-
-        Args:
-            site: the site.
-            learn_charging: whether chargers' actions count as the buildings'.
-        """
+        """Those of a site."""
         parts = [_part(site, n, learn_charging) for n in range(site.size)]
         return cls(tuple(observed for observed, _ in parts), tuple(actions for _, actions in parts))
 

@@ -33,10 +33,10 @@ _CHANGE = 2.0
 
 
 class BuildingInputs(nn.Module):
-    """From what is observed of a site to what a policy sees of each of its A buildings that act.
+    """From what is observed of a site to what a policy sees of each of its A buildings that act; linear.
 
-    For each building: its own features, what never changes of it, the same features of the district (sums of energies and means
-    of the rest, over all buildings), and what they have in common. All of it is linear in the site's observation.
+    For each building: its own features, what never changes of it, sums of energies and means of the rest over all buildings,
+    and what they have in common.
     """
 
     matrix: torch.Tensor
@@ -44,7 +44,6 @@ class BuildingInputs(nn.Module):
     fixed: torch.Tensor
 
     def __init__(self, kinds: BuildingKinds, site: District) -> None:
-        """Find the features of a site that a policy fits, see `why_unfit`."""
         super().__init__()
         parts, count, features = Parts.of(site, kinds.learn_charging), len(kinds.own), site.layout.size
         own = np.zeros((site.size, count, features))
@@ -95,10 +94,9 @@ class BuildingInputs(nn.Module):
 
 
 class BuildingActions(nn.Module):
-    """From the actions of a site's buildings to the site's.
+    """From the actions of a site's buildings to the site's; what is given for a device that a building lacks is dropped.
 
-    What a policy gives for a device that a building lacks is dropped. Where it learns chargers' actions, it gives changes of
-    the uncontrolled site's: so it begins with vehicles that charge.
+    Learned chargers' actions are changes of the uncontrolled site's, so it begins with vehicles that charge.
     """
 
     order: torch.Tensor
@@ -106,7 +104,6 @@ class BuildingActions(nn.Module):
     features: torch.Tensor
 
     def __init__(self, kinds: BuildingKinds, site: District) -> None:
-        """Find the actions of a site that a policy fits, see `why_unfit`."""
         super().__init__()
         parts, groups, count = Parts.of(site, kinds.learn_charging), site.layout.any_chargers, len(site.layout.actions)
         self.agents, self._count = len(parts.acting), len(kinds.actions)
@@ -125,27 +122,14 @@ class BuildingActions(nn.Module):
             self.register_buffer("features", each.flatten(), persistent=False)
 
     def forward(self, actions: torch.Tensor, observations: torch.Tensor) -> torch.Tensor:
-        """Actions of the site, shape (rows, actions); what lies outside of [-1, 1] is cut by the environment.
-
-        Args:
-            actions: of each building, shape (rows * A, kinds).
-            observations: of the site, shape (rows, features).
-        """
+        """Actions of the site, shape (rows, actions), of those of its buildings, (rows * A, kinds); not cut yet."""
         given = actions.unflatten(0, (-1, self.agents)).flatten(1).index_select(1, self.order) * self.scale
         if self.charging is None:
             return given
         return given + self._rule(observations)
 
     def inverse(self, actions: torch.Tensor, observations: torch.Tensor) -> torch.Tensor:
-        """What the buildings have to give for actions of the site.
-
-        Args:
-            actions: of the site, shape (rows, actions).
-            observations: of the site, shape (rows, features).
-
-        Returns:
-            Shape (rows * A, kinds); NaN for a device that a building lacks.
-        """
+        """What the buildings have to give for actions of the site, shape (rows * A, kinds); NaN for a device that one lacks."""
         given = actions if self.charging is None else actions - self._rule(observations)
         found = torch.full((len(actions), self.agents * self._count), torch.nan)
         own = self.scale != 0.0
@@ -162,19 +146,12 @@ class BuildingView:
     """What a policy sees and moves of each building.
 
     Attributes:
-        kinds: that it sees and moves.
-        inputs: from observations of the site to what is seen.
-        actions: from the buildings' actions to the site's.
         learns_charging: whether it learns chargers' actions; None where the site has fewer than two.
         initial_charging: see `UncontrolledCharging`; None likewise.
     """
 
     def __init__(self, kinds: BuildingKinds, site: District) -> None:
-        """Look at a site.
-
-        Raises:
-            UnfitError: if the policy does not fit the site.
-        """
+        """Look at a site. Raises `UnfitError` if the policy does not fit the site."""
         if reason := why_unfit(kinds, site):
             raise UnfitError(reason)
         self.kinds, self.inputs, self.actions = kinds, BuildingInputs(kinds, site), BuildingActions(kinds, site)
@@ -194,15 +171,7 @@ class BuildingView:
         return seen
 
     def complete(self, actions: np.ndarray, observations: np.ndarray) -> np.ndarray:
-        """All actions of the site.
-
-        Args:
-            actions: of the buildings, shape (copies * agents, kinds).
-            observations: shape (copies, features).
-
-        Returns:
-            Shape (copies, actions).
-        """
+        """All actions of the site, shape (copies, actions), of those of the buildings, (copies * agents, kinds)."""
         with torch.inference_mode():
             given = torch.from_numpy(np.ascontiguousarray(actions))
             found: np.ndarray = self.actions(given, torch.from_numpy(observations)).numpy()
@@ -223,13 +192,6 @@ class BuildingViewEnv(ViewState, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """
 
     def __init__(self, env: VectorEnv[Any, Any, Any], site: District, kinds: BuildingKinds) -> None:
-        """Wrap an environment that can split its rewards.
-
-        Args:
-            env: of the site.
-            site: its buildings.
-            kinds: what the policy sees and moves.
-        """
         self.env, self.metadata = env, env.metadata
         self.view = BuildingView(kinds, site)
         self._acting, self._agents = np.array(Parts.of(site, kinds.learn_charging).acting), self.view.agents

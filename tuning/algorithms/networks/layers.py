@@ -20,13 +20,7 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {"tanh": nn.Tanh, "relu": nn.ReLU, "si
 
 
 def perceptron(inputs: int, sizes: Sequence[int], activation: str) -> nn.Sequential:
-    """Linear layers, each followed by the activation.
-
-    Args:
-        inputs: features of the input.
-        sizes: units of the layers.
-        activation: a name of `ACTIVATIONS`.
-    """
+    """Linear layers, each followed by the activation."""
     layers: list[nn.Module] = []
     for before, size in zip((inputs, *sizes), sizes, strict=False):
         layers += [nn.Linear(before, size), ACTIVATIONS[activation]()]
@@ -36,7 +30,9 @@ def perceptron(inputs: int, sizes: Sequence[int], activation: str) -> nn.Sequent
 class UncontrolledCharging(nn.Module):
     """What policies of a site with chargers start from: vehicles are charged while they lack something.
 
-    One charger barely moves the reward, so full-power charging is not learned within 500,000 steps. Policies start from it.
+    `initial_charging` is the action while a vehicle lacks as much as an hour at full power gives; the less it lacks, the nearer
+    to the one at which nothing flows. Where observations do not tell what it lacks, it is the action at all times. One charger
+    barely moves the reward, so full-power charging is not learned within 500,000 steps.
     """
 
     weights: torch.Tensor
@@ -44,16 +40,6 @@ class UncontrolledCharging(nn.Module):
     idle: torch.Tensor
 
     def __init__(self, actions: int, initial_charging: float, groups: ChargerGroups, limit: float = 1.0) -> None:
-        """Start with chargers at a power.
-
-        Args:
-            actions: altogether.
-            initial_charging: action while a vehicle lacks as much as an hour at full power gives. The less it lacks, the
-                nearer the action to the one at which nothing flows. Where observations do not tell what it lacks, it is the
-                action at all times.
-            groups: S chargers.
-            limit: greatest magnitude of what comes out.
-        """
         super().__init__()
         self.initial_charging, self.limit = initial_charging, limit
         charging = groups.uncontrolled or tuple(Charging(1.0, (0.0,) * len(own), 0.0) for own in groups.observations)
@@ -63,11 +49,7 @@ class UncontrolledCharging(nn.Module):
         self.register_buffer("idle", torch.tensor([each.idle for each in charging]), persistent=False)
 
     def forward(self, each: torch.Tensor) -> torch.Tensor:
-        """Actions within [-limit, limit], 0 where they are not a charger's, shape (rows, actions).
-
-        Args:
-            each: features of the chargers, as the environment gives them, shape (rows, F, S).
-        """
+        """Actions within [-limit, limit], 0 where not a charger's, shape (rows, actions), of features of shape (rows, F, S)."""
         with torch.no_grad():
             power = ((each * self.weights).sum(dim=1) + self.bias).clamp(0.0, 1.0)
             charging = (self.idle + power * (self.initial_charging - self.idle)).clamp(-self.limit, self.limit)
@@ -77,22 +59,12 @@ class UncontrolledCharging(nn.Module):
 class SiteInputs(nn.Module):
     """The site's own features, and each kind of its chargers' features as the mean over all of them.
 
-    Hundreds of features of single chargers drown what moves a whole site. With them a battery needs 500,000 steps to learn what
-    it learns without them in 100,000.
-
-    Attributes:
-        size: numbers that come out.
+    With the features of single chargers a battery needs 500,000 steps to learn what it learns without them in 100,000.
     """
 
     order: torch.Tensor
 
     def __init__(self, inputs: int, groups: ChargerGroups) -> None:
-        """Sort the features.
-
-        Args:
-            inputs: features of the observation.
-            groups: S chargers with F features each.
-        """
         super().__init__()
         kinds = torch.tensor(groups.observations).T
         others = sorted(set(range(inputs)) - set(kinds.flatten().tolist()))
@@ -109,21 +81,9 @@ class SiteInputs(nn.Module):
 
 
 class ChargerNetwork(nn.Module):
-    """One small network for each of the chargers, with the same weights: it sees a charger's features beside the site's.
-
-    A perceptron would have to learn anew for each of a hundred chargers what a full battery or a departure in an hour mean. A
-    vector for each charger lets kinds of them differ.
-    """
+    """One small network for each of the chargers, with the same weights, and a vector for each that lets kinds differ."""
 
     def __init__(self, site: int, features: int, chargers: int, outputs: int) -> None:
-        """Make the layers.
-
-        Args:
-            site: features of the site.
-            features: of each charger.
-            chargers: how many.
-            outputs: for each charger.
-        """
         super().__init__()
         self.own = nn.Parameter(torch.zeros(CHARGER_UNITS, chargers))
         self.charger = nn.Linear(features, CHARGER_UNITS, bias=False)
@@ -143,15 +103,6 @@ class ChargerHead(nn.Module):
     """
 
     def __init__(self, site: int, units: int, actions: int, outputs: int, groups: ChargerGroups) -> None:
-        """Make the layers.
-
-        Args:
-            site: features of the site, see `SiteInputs`.
-            units: of the last hidden layer.
-            actions: altogether.
-            outputs: for each action.
-            groups: S chargers with F features each.
-        """
         super().__init__()
         self.outputs, self.order = outputs, _ActionOrder(actions, groups)
         self.site_actions = nn.Linear(units, self.order.others * outputs)
@@ -163,16 +114,7 @@ class ChargerHead(nn.Module):
         return self.site_actions, self.chargers.last
 
     def forward(self, hidden: torch.Tensor, site: torch.Tensor, each: torch.Tensor) -> torch.Tensor:
-        """Outputs for each action: first the means of all, then those of the next kind.
-
-        Args:
-            hidden: the last hidden layer, shape (rows, units).
-            site: features of the site, shape (rows, site).
-            each: features of the chargers, shape (rows, F, S).
-
-        Returns:
-            Shape (rows, outputs * actions).
-        """
+        """Outputs for each action, shape (rows, outputs * actions): first the means of all, then those of the next kind."""
         others, chargers = self.site_actions(hidden).chunk(self.outputs, dim=1), self.chargers(site, each)
         means = self.order(others[0], CHARGER_PACE * chargers[:, 0])
         return torch.cat([means, *(self.order(others[i], chargers[:, i]) for i in range(1, self.outputs))], dim=1)
@@ -212,12 +154,7 @@ def activation_of(layers: nn.Module) -> str:
 
 
 def initialize_orthogonally(layers: nn.Module, gain: float) -> None:
-    """Orthogonal weights and biases of 0 (Saxe et al. 2014).
-
-    Args:
-        layers: those that are linear get them.
-        gain: norm of a row.
-    """
+    """Orthogonal weights and biases of 0 (Saxe et al. 2014)."""
     for layer in layers.modules():
         if isinstance(layer, nn.Linear):
             nn.init.orthogonal_(layer.weight, gain)
@@ -238,16 +175,7 @@ class ModeNetwork(nn.Module):
     limit: float | None
 
     def __init__(self, preprocess: Any, network: nn.Module, act: Callable[[torch.Tensor], torch.Tensor]) -> None:
-        """Take over a policy.
-
-        Args:
-            preprocess: what is done to observations: a `FrozenNormalizer` or a `Clip`.
-            network: its parameters are this one's.
-            act: from preprocessed observations, shape (rows, features), to actions, by these parameters.
-
-        Raises:
-            TypeError: for a preprocessing that it does not know.
-        """
+        """Take over a policy. Raises `TypeError` for a preprocessing that it does not know."""
         super().__init__()
         mean, scale = torch.zeros(()), torch.ones(())
         if isinstance(preprocess, FrozenNormalizer):
@@ -261,10 +189,6 @@ class ModeNetwork(nn.Module):
         self.network, self._act = network, act
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
-        """Actions, shape (rows, actions).
-
-        Args:
-            observations: shape (rows, features), float32.
-        """
+        """Actions, shape (rows, actions). `observations` has shape (rows, features), float32."""
         seen = (observations - self.mean) * self.scale
         return self._act(seen if self.limit is None else seen.clamp(-self.limit, self.limit))

@@ -47,13 +47,10 @@ def _storages(site: District, building: int) -> dict[str, _Storage]:
 class PlannedStorages(nn.Module):
     """From changes of a plan to actions of batteries and tanks; other actions pass unchanged.
 
-    Where nothing is changed, a storage does what the plan does. A battery comes to the plan's state of charge within the hour,
-    and a tank by `TANK_GAP` of what lacks.
-    Training begins with any charge, and what a policy changes moves its storages away from the plan's. So the plan's energy of
-    the hour alone would not do. Where a building does not observe its state of charge, it is all there is.
-
-    A change counts from `DEAD_ZONE` on, as what it is more. As in CityLearn, the action of a battery is a part of its nominal
-    power, and that of a tank a part of its greatest action, which fills it in `Buildings.tank_hours`.
+    Without a change a battery comes to the plan's state of charge within the hour, and a tank by `TANK_GAP` of what lacks:
+    training begins with any charge, so the plan's energy of the hour alone would not do. It has to where no state of charge is
+    observed. A change counts from `DEAD_ZONE` on, as what it is more. The action of a battery is a part of its nominal power,
+    that of a tank a part of its greatest action, which fills it in `Buildings.tank_hours`.
     """
 
     matrix: torch.Tensor
@@ -61,7 +58,6 @@ class PlannedStorages(nn.Module):
     zone: torch.Tensor
 
     def __init__(self, site: District) -> None:
-        """Find the plan among the observations of a site."""
         super().__init__()
         layout = site.layout
         centre, inverse = layout.linear
@@ -84,20 +80,11 @@ class PlannedStorages(nn.Module):
         self.register_buffer("zone", DEAD_ZONE * torch.tensor(matrix.any(axis=1), dtype=torch.float32), persistent=False)
 
     def plan(self, observations: torch.Tensor) -> torch.Tensor:
-        """The plan's actions within [-1, 1], 0 where they are not a storage's, shape (rows, actions).
-
-        Args:
-            observations: of the site, as its layout scales them, shape (rows, features).
-        """
+        """The plan's actions within [-1, 1], 0 where they are not a storage's, shape (rows, actions)."""
         return nn.functional.linear(observations, self.matrix, self.offset).clamp(-1.0, 1.0)
 
     def forward(self, changes: torch.Tensor, observations: torch.Tensor) -> torch.Tensor:
-        """Actions of the site, shape (rows, actions); what lies outside of [-1, 1] is cut by the environment.
-
-        Args:
-            changes: of the plan for storages, else actions, shape (rows, actions).
-            observations: see `plan`.
-        """
+        """Actions of the site, shape (rows, actions): for storages of changes of the plan; the environment cuts them."""
         return self.plan(observations) + torch.sign(changes) * (changes.abs() - self.zone).clamp(min=0.0)
 
     def inverse(self, actions: torch.Tensor, observations: torch.Tensor) -> torch.Tensor:
@@ -117,12 +104,6 @@ class PlannedStoragesEnv(ViewState, VectorWrapper):
     """A vector environment of a site that takes changes of the plan it shows."""
 
     def __init__(self, env: VectorEnv[Any, Any, Any], site: District) -> None:
-        """Wrap an environment.
-
-        Args:
-            env: of the site, which shows a plan.
-            site: its buildings, with the plan among the observations.
-        """
         super().__init__(env)
         self.planned = PlannedStorages(site)
 

@@ -2,10 +2,8 @@
 
     out[r, :, i] = bias + output @ relu(weight @ x[r, :, i] + own[:, i] + common[r])
 
-Written as layers, every step of it goes through arrays of rows x things x units, which do not fit a processor's caches.
-Forward and backward of a minibatch of 512 rows with 128 chargers and 32 units took some 35 ms, most of it for these arrays.
-Here one unit of a row is computed at a time, for all things side by side, and again in the backward pass. That took some 7 ms.
-It is compiled for float32 on the CPU; elsewhere the layers compute it.
+As layers it goes through arrays of rows x things x units, which do not fit a processor's caches: 35 ms for 512 rows, 128 things
+and 32 units, forward and backward. One unit of a row at a time, for all things side by side, takes 7 ms.
 """
 
 from __future__ import annotations
@@ -36,9 +34,6 @@ def shared_network(
         common: to all things of a row, shape (rows, units).
         output: weights of the output layer, shape (outputs, units).
         bias: of the output layer, shape (outputs,).
-
-    Returns:
-        Shape (rows, outputs, N).
     """
     arrays = (x, weight, own, common, output, bias)
     compiled = x.device.type == "cpu" and not torch.is_autocast_enabled("cpu") and not torch.compiler.is_compiling()

@@ -15,11 +15,7 @@ from tuning.algorithms.networks.layers import SiteInputs, UncontrolledCharging, 
 
 
 class ViewState:
-    """Adds its state to an environment that keeps the site's observations between steps.
-
-    Attributes:
-        env: of the site.
-    """
+    """Adds its state to an environment that keeps the site's observations between steps."""
 
     env: Any
     _observations: np.ndarray
@@ -35,15 +31,7 @@ class ViewState:
 
 
 def own_actions(env: Any, actions: np.ndarray) -> np.ndarray:
-    """Actions of the site as an environment takes them in its present hour.
-
-    Args:
-        env: copies of the site, or what a view makes of them.
-        actions: of the site, shape (copies, actions).
-
-    Returns:
-        Shape (sub-environments, own actions); NaN for a device that there is not.
-    """
+    """Actions of the site, shape (copies, actions), as an environment takes them in its present hour; NaN for no device."""
     find = getattr(env, "own_actions", None)
     return actions if find is None else find(actions)
 
@@ -52,26 +40,12 @@ class SiteView:
     """What a policy of the site's other actions sees, and the site's actions from its own.
 
     Attributes:
-        initial_charging: see `UncontrolledCharging`.
-        size: features that are seen, see `SiteInputs`.
-        others: indices of the actions that are no charger's.
-        learns_charging: never.
         inputs: from observations to what is seen, and to each charger's features.
         charging: from these to actions, 0 where they are no charger's.
     """
 
     def __init__(self, observations: int, actions: int, chargers: ChargerGroups, initial_charging: float) -> None:
-        """Look at a site.
-
-        Args:
-            observations: features of the site's observation.
-            actions: of the site.
-            chargers: of the site.
-            initial_charging: see `UncontrolledCharging`.
-
-        Raises:
-            ValueError: if all actions are chargers'.
-        """
+        """Look at a site. Raises `ValueError` if all actions are chargers'."""
         self.initial_charging, self.learns_charging = initial_charging, False
         self.others = other_actions(actions, chargers)
         if not self.others:
@@ -87,15 +61,7 @@ class SiteView:
         return seen
 
     def complete(self, actions: np.ndarray, observations: np.ndarray) -> np.ndarray:
-        """All actions of the site.
-
-        Args:
-            actions: the others, shape (copies, others).
-            observations: shape (copies, features).
-
-        Returns:
-            Shape (copies, actions).
-        """
+        """All actions of the site, shape (copies, actions), of the others, shape (copies, others)."""
         with torch.inference_mode():
             found: np.ndarray = self.charging(self.inputs(torch.from_numpy(observations))[1]).numpy()
         found[:, self.others] = actions
@@ -106,7 +72,6 @@ class SiteViewEnv(ViewState, VectorWrapper):
     """A vector environment of a site through a `SiteView`."""
 
     def __init__(self, env: VectorEnv[Any, Any, Any], chargers: ChargerGroups, initial_charging: float) -> None:
-        """Wrap an environment; see `SiteView`."""
         super().__init__(env)
         inner: Any = env.single_action_space
         outer: Any = env.single_observation_space

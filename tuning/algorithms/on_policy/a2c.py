@@ -17,15 +17,10 @@ OPTIMIZERS = {"rmsprop": torch.optim.RMSprop, "adam": torch.optim.Adam}
 
 
 class A2CConfig(OnPolicyConfig):
-    """Configuration of `A2CTrainer`'s algorithm. RLlib has had none since its new API stack.
-
-    Attributes:
-        optimizer_name: a name of `OPTIMIZERS`.
-        chunk: transitions of which activations are in memory at once; None for all of a rollout.
-    """
+    """Configuration of `A2CTrainer`'s algorithm. RLlib has had none since its new API stack."""
 
     optimizer_name = "rmsprop"
-    chunk: int | None = None
+    chunk: int | None = None  # transitions of which activations are in memory at once; None for all of a rollout
 
     def __init__(self, algo_class: type[Algorithm] | None = None) -> None:
         super().__init__(algo_class=algo_class or OnPolicy)

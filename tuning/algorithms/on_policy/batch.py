@@ -18,25 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass
 class Batch:
-    """Transitions as tensors on the learner's device.
+    """Transitions as tensors on the learner's device."""
 
-    Attributes:
-        observations: shape (T, features).
-        actions: shape (T, actions), or (T,) if they are discrete.
-        logp: of the actions when they were drawn, shape (T,).
-        inputs: parameters of the distribution that they were drawn from, shape (T, parameters).
-        values: of the observations before the update, shape (T,).
-        targets: of the value function, shape (T,).
-        advantages: shape (T,).
-    """
-
-    observations: torch.Tensor
-    actions: torch.Tensor
-    logp: torch.Tensor
-    inputs: torch.Tensor
-    values: torch.Tensor
-    targets: torch.Tensor
-    advantages: torch.Tensor
+    observations: torch.Tensor  # shape (T, features)
+    actions: torch.Tensor  # shape (T, actions), or (T,) if they are discrete
+    logp: torch.Tensor  # of the actions when they were drawn, shape (T,)
+    inputs: torch.Tensor  # parameters of the distribution that they were drawn from, shape (T, parameters)
+    values: torch.Tensor  # of the observations before the update, shape (T,)
+    targets: torch.Tensor  # of the value function, shape (T,)
+    advantages: torch.Tensor  # shape (T,)
 
     def __len__(self) -> int:
         return len(self.observations)
@@ -51,10 +41,7 @@ class Batch:
 
 
 def minibatches(count: int, size: int) -> Iterable[torch.Tensor]:
-    """Indices of all transitions in random order, in pieces of nearly equal size, as near to `size` as that allows.
-
-    A last minibatch of a few transitions would make a step as long as any other, from a gradient that is mostly noise.
-    """
+    """Indices of all transitions in random order, in pieces of nearly equal size: a small last one would be mostly noise."""
     return torch.randperm(count).tensor_split(max(1, round(count / size)))
 
 

@@ -19,14 +19,7 @@ ROUNDS = 2  # of the values: returns end at the values of the round before
 
 
 def copy_policy(network: ActorCriticModule, runner: BatchEnvRunner, parts: list[Demonstration], seed: int) -> None:
-    """Fit the means of a policy to a teacher's labels, and let it deviate little.
-
-    Args:
-        network: of the policy.
-        runner: preprocesses its observations.
-        parts: what the teacher demonstrated.
-        seed: of the order of minibatches.
-    """
+    """Fit the means of a policy to a teacher's labels, and let it deviate little."""
     preprocess, device = runner.preprocess(), next(network.parameters()).device
     rows = rows_of(parts, [preprocess(part.observations[:-1]) for part in parts])
     seen, labels, weights, low, high = (
@@ -45,15 +38,7 @@ def copy_policy(network: ActorCriticModule, runner: BatchEnvRunner, parts: list[
 def copy_values(
     network: ActorCriticModule, runner: BatchEnvRunner, parts: list[Demonstration], seed: int, gamma: float
 ) -> None:
-    """Fit the value function to the returns of what a teacher demonstrated.
-
-    Args:
-        network: with the value function.
-        runner: preprocesses observations and rewards.
-        parts: what the teacher demonstrated.
-        seed: of the order of minibatches.
-        gamma: discount.
-    """
+    """Fit the value function to the returns of what a teacher demonstrated."""
     preprocess, device, factor = runner.preprocess(), next(network.parameters()).device, reward_factor(runner)
     rows = rows_of(parts, [preprocess(part.observations[:-1]) for part in parts])
     seen, held_out = (torch.as_tensor(array, device=device) for array in (rows.observations, rows.held_out))

@@ -41,11 +41,9 @@ class OnPolicyConfig(PreprocessingConfig, PPOConfig):
 
     Attributes:
         learning_rate: over the budget; instead of RLlib's `lr`, which has only piecewise linear schedules.
-        ent_coef: weight of the entropy bonus over the budget.
         normalize_advantage: whether advantages are brought to mean 0 and deviation 1 before they weigh the policy's gradient.
         bf16: whether networks compute in bfloat16 while they learn.
         parts: pieces that a minibatch's gradient is summed up from.
-        pin_memory: see `tuning.algorithms.precision.to_device`.
     """
 
     learning_rate = Schedule(3e-4, "constant", 1.0, 1)
@@ -62,15 +60,10 @@ VALUE_ROWS = 2048
 
 @dataclass
 class Loss:
-    """A loss and its terms.
+    """A loss and its terms."""
 
-    Attributes:
-        total: what is differentiated, shape ().
-        terms: its parts and further measures, each a detached mean over the batch, shape ().
-    """
-
-    total: torch.Tensor
-    terms: dict[str, torch.Tensor]
+    total: torch.Tensor  # what is differentiated, shape ()
+    terms: dict[str, torch.Tensor]  # its parts and further measures, each a detached mean over the batch, shape ()
 
 
 class OnPolicyLearner(TorchLearner):
@@ -78,13 +71,10 @@ class OnPolicyLearner(TorchLearner):
 
     What it replaces of RLlib:
 
-    - `update`: RLlib lengthens each chunk of an episode by a made-up step, for a value to bootstrap with. It collects rows
-      through a pipeline that knows single steps, masks the made-up ones, and cuts minibatches that wrap around at the end.
-      Here arrays are joined, and values of the observations after chunks come from a pass of their own. Each epoch sees each
-      transition once, in minibatches of nearly equal size. Advantages need not be normalised.
+    - `update`: RLlib lengthens each chunk of an episode by a made-up step, masks it, and cuts minibatches that wrap around.
+      Here arrays are joined, and each epoch sees each transition once.
     - `configure_optimizers_for_module`: one fused optimizer; learning rates follow a `Schedule` of the steps taken.
-    - The check for numbers that are not finite: RLlib looks through each parameter's gradient twice, and then skips the step.
-      Here the means of an update are checked once, and such a number is an error.
+    - Numbers that are not finite: an update's means are checked once, and such a number is an error.
     - `get_state`, `set_state`: with what RLlib forgets, the adaptive coefficient of the divergence.
     """
 
@@ -122,13 +112,7 @@ class OnPolicyLearner(TorchLearner):
 
     @abstractmethod
     def loss(self, batch: Batch, inputs: torch.Tensor, values: torch.Tensor) -> Loss:
-        """Loss of transitions.
-
-        Args:
-            batch: T transitions, with advantages as they weigh the gradient.
-            inputs: parameters of the policy's distribution now, shape (T, parameters).
-            values: now, shape (T,).
-        """
+        """Loss of T transitions, with advantages as they weigh the gradient, and what the networks give for them now."""
 
     def compute_loss_for_module(self, **kwargs: Any) -> Any:
         """Not used: `update` calls `loss`, which gets what it needs as arguments."""
@@ -136,27 +120,10 @@ class OnPolicyLearner(TorchLearner):
 
     @abstractmethod
     def learn(self, batch: Batch) -> Sums:
-        """Take the gradient steps of one update.
-
-        Returns:
-            Sums of their terms.
-        """
+        """Take the gradient steps of one update."""
 
     def update(self, *args: Any, training_data: TrainingData | None = None, timesteps: Any = None, **kwargs: Any) -> Any:
-        """Learn from the episodes of one rollout.
-
-        Args:
-            args: not used; RLlib's other ways to hand over data.
-            training_data: holds chunks of episodes, as the env runner cuts them.
-            timesteps: with the environment steps taken so far.
-            kwargs: not used; settings that are in the configuration too.
-
-        Returns:
-            Metrics as `Learner.update`'s: means over the update's gradient steps.
-
-        Raises:
-            DivergedError: if something is not finite any more.
-        """
+        """Learn from the episodes of one rollout, and return means. Raises `DivergedError` for numbers that are not finite."""
         self._check_is_built()
         assert training_data is not None
         episodes: Any = training_data.episodes
@@ -185,11 +152,7 @@ class OnPolicyLearner(TorchLearner):
         """Do what follows from an update's means; nothing by default."""
 
     def make_batch(self, episodes: Sequence[SingleAgentEpisode]) -> Batch:
-        """Transitions of episodes, one after another, with advantages and targets.
-
-        Args:
-            episodes: C chunks with T transitions altogether.
-        """
+        """Transitions of episodes, one after another, with advantages and targets."""
         lengths = np.array([len(episode) for episode in episodes])
         parts = [transitions(episode) for episode in episodes]
         observations, actions, rewards, logp, inputs = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
@@ -223,15 +186,7 @@ class OnPolicyLearner(TorchLearner):
         return self.network.get_train_action_dist_cls().from_logits(inputs)
 
     def gradient(self, batch: Batch, rows: int | None = None) -> dict[str, torch.Tensor]:
-        """Add the gradient of a minibatch's loss to the parameters', summed up from pieces of it.
-
-        Args:
-            batch: transitions.
-            rows: of a piece; None for all in one. `OnPolicyConfig.parts` cuts it further.
-
-        Returns:
-            Terms of the loss.
-        """
+        """Add the gradient of a minibatch's loss to the parameters', summed up from pieces of it."""
         # Over the whole minibatch: the gradient must not depend on how it is cut.
         batch = replace(batch, advantages=self.weights(batch))
         size = -(-min(rows or len(batch), len(batch)) // self.config.parts)
@@ -244,15 +199,7 @@ class OnPolicyLearner(TorchLearner):
         return sums
 
     def _gradient(self, batch: Batch, part: float) -> dict[str, torch.Tensor]:
-        """Add the gradient of a piece's loss to the parameters'.
-
-        Args:
-            batch: transitions.
-            part: factor of the loss.
-
-        Returns:
-            Terms of the loss.
-        """
+        """Add the gradient of a piece's loss to the parameters'."""
         begin_step(self.network.shape.cuda_graphs)
         with autocast(self.device, self.config.bf16):
             columns = {Columns.OBS: batch.observations}
@@ -263,11 +210,7 @@ class OnPolicyLearner(TorchLearner):
         return loss.terms
 
     def step(self) -> torch.Tensor:
-        """Let the optimizer step, with the gradients' norm cut if it is too great.
-
-        Returns:
-            Norm before it was cut, shape ().
-        """
+        """Let the optimizer step, with the gradients' norm cut if it is too great. Returns norm before it was cut, shape ()."""
         parameters = self.optimizer.param_groups[0]["params"]
         norm = gradient_norm(parameters)
         if self.config.grad_clip is not None:

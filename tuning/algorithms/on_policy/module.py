@@ -24,37 +24,26 @@ class ActorCriticShape:
     """What an `ActorCriticModule` looks like.
 
     Attributes:
-        hidden_sizes: units of the hidden layers.
-        activation: of the hidden layers.
-        shared: whether policy and value function have their hidden layers in common.
-        state_dependent_std: whether the actions' deviations follow from the observation; else they are parameters.
-        log_std_init: logarithm of the deviations at the start.
-        orthogonal: whether layers start orthogonal, those of the policy's output small; else as torch has them.
-        compiled: whether the forward passes go through `torch.compile`.
-        cuda_graphs: whether these are replayed as CUDA graphs.
         chargers: of the site, for which a network acts that they share; None where there are fewer than two.
-        initial_charging: see `UncontrolledCharging`.
     """
 
-    hidden_sizes: tuple[int, ...]
+    hidden_sizes: tuple[int, ...]  # units of the hidden layers
     activation: str
-    shared: bool = False
-    state_dependent_std: bool = False
-    log_std_init: float = 0.0
-    orthogonal: bool = True
-    compiled: bool = False
-    cuda_graphs: bool = False
+    shared: bool = False  # whether policy and value function have their hidden layers in common
+    state_dependent_std: bool = False  # whether the actions' deviations follow from the observation; else they are parameters
+    log_std_init: float = 0.0  # logarithm of the deviations at the start
+    orthogonal: bool = True  # whether layers start orthogonal, those of the policy's output small; else as torch has them
+    compiled: bool = False  # whether the forward passes go through `torch.compile`
+    cuda_graphs: bool = False  # whether these are replayed as CUDA graphs
     chargers: ChargerGroups | None = None
-    initial_charging: float = 0.0
+    initial_charging: float = 0.0  # see `UncontrolledCharging`
 
 
 class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
     """Policy and value function as perceptrons, for boxes of one dimension or discrete actions.
 
-    In place of RLlib's default module, which is assembled from a catalogue. That one knows no initial deviation other than 1
-    and no orthogonal start. With small networks a forward pass of it takes more time in Python than for its arithmetic.
-
-    The module's `model_config` is `{"shape": ActorCriticShape}`.
+    RLlib's own module has neither another initial deviation than 1 nor an orthogonal start, and takes more time in Python than
+    for its arithmetic. `model_config` is `{"shape": ActorCriticShape}`.
     """
 
     model_config: Any
@@ -130,11 +119,7 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
         return self._policy_inputs(observations).float().chunk(2, dim=-1)[0]
 
     def set_deviations(self, log_std: float) -> None:
-        """Give all actions one deviation, whatever is observed; it is trained from there.
-
-        Args:
-            log_std: its logarithm.
-        """
+        """Give all actions one deviation, whatever is observed; it is trained from there."""
         with torch.no_grad():
             if self.log_std is not None:
                 self.log_std.fill_(log_std)

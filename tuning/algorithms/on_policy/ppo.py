@@ -17,15 +17,10 @@ MOST_DIVERGENCE = 1.5  # of an update, in parts of `target_kl`
 
 
 class PPOConfig(OnPolicyConfig):
-    """Configuration of `PPOTrainer`'s algorithm.
+    """Configuration of `PPOTrainer`'s algorithm."""
 
-    Attributes:
-        clip_range_vf: furthest that a value is trained to move in one update; None for no limit.
-        target_kl: an update ends where the divergence is `MOST_DIVERGENCE` times this; None for no such end.
-    """
-
-    clip_range_vf: float | None = None
-    target_kl: float | None = None
+    clip_range_vf: float | None = None  # furthest that a value is trained to move in one update; None for no limit
+    target_kl: float | None = None  # an update ends where the divergence is `MOST_DIVERGENCE` times this; None for no such end
 
     def __init__(self, algo_class: type[Algorithm] | None = None) -> None:
         super().__init__(algo_class=algo_class or OnPolicy)

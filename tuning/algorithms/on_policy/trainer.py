@@ -24,16 +24,11 @@ class OnPolicyTrainer(RLlibTrainer):
     """PPO or A2C, with environments and the learner in this process."""
 
     def __init__(self, setup: Setup) -> None:
-        """See `RLlibTrainer`."""
         super().__init__(setup, copies)
 
     @abstractmethod
     def own_configuration(self, h: dict[str, Any]) -> OnPolicyConfig:
-        """A configuration with what PPO and A2C do not share.
-
-        Args:
-            h: full assignment.
-        """
+        """A configuration with what PPO and A2C do not share."""
 
     def configuration(self) -> OnPolicyConfig:
         """See `RLlibTrainer`."""

@@ -45,13 +45,8 @@ class SACConfig(SACSettings):
 class SAC(NoLogFolder, Algorithm):
     """Rounds of collecting transitions into a buffer and of gradient steps on samples of it.
 
-    What it replaces of RLlib:
-
-    - `training_step`: several rounds, because RLlib's bookkeeping around it takes milliseconds, and because a round's metrics
-      are not worth a row of their own.
-    - Weights are not copied to the env runner: it acts by the learner's module.
-
-    The replay buffer is not in its state: see `tuning.trial.checkpoint`, which writes only what is new in it.
+    `training_step` takes several rounds, because RLlib's bookkeeping around it takes milliseconds. The env runner acts by the
+    learner's module, so weights are not copied. The buffer is not in its state, see `tuning.trial.checkpoint`.
     """
 
     config: SACConfig
@@ -83,8 +78,7 @@ class SAC(NoLogFolder, Algorithm):
     def training_step(self) -> None:
         """Collect `train_freq` transitions and take `gradient_steps`, again and again for `transitions_per_iteration`.
 
-        Rounds are counted by the transitions collected: where copies that are reset make a round collect more than it should,
-        the next one collects less.
+        Where resets make a round collect more than it should, the next one collects less.
         """
         config, runner = self.config, self.runner
         before = int(self.metrics.peek((ENV_RUNNER_RESULTS, NUM_ENV_STEPS_SAMPLED_LIFETIME), default=0))

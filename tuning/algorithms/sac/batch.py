@@ -15,20 +15,12 @@ from tuning.algorithms.sac.replay_buffer import SAMPLE_BYTES, ReplayBuffer, Tran
 
 @dataclass(frozen=True)
 class Replay:
-    """What gradient steps learn from.
+    """What gradient steps learn from."""
 
-    Attributes:
-        buffer: of transitions as the environment gave them.
-        mean: subtracted from observations, shape (features,), float32; None where they are not normalised.
-        scale: factor of observations after that, likewise.
-        clip: largest magnitude of a (normalised) feature; infinite for no limit.
-        reward_scale: factor of rewards.
-    """
-
-    buffer: ReplayBuffer
-    mean: np.ndarray | None
-    scale: np.ndarray | None
-    clip: float
+    buffer: ReplayBuffer  # of transitions as the environment gave them
+    mean: np.ndarray | None  # subtracted from observations, shape (features,), float32; None where they are not normalised
+    scale: np.ndarray | None  # factor of observations after that, likewise
+    clip: float  # largest magnitude of a (normalised) feature; infinite for no limit
     reward_scale: float
 
 
@@ -54,15 +46,7 @@ class Batch:
 
 
 def draw_batches(replay: Replay, count: int, size: int, device: torch.device, pinned: bool) -> Iterator[Batch]:
-    """Draw batches, several at once.
-
-    Args:
-        replay: what they are drawn from.
-        count: of batches.
-        size: transitions of each.
-        device: where they go.
-        pinned: see `tuning.algorithms.precision.to_device`.
-    """
+    """Draw batches, several at once."""
     buffer = replay.buffer
     bytes_each = 8 * size * buffer.observations.shape[1]
     at_once = max(1, SAMPLE_BYTES // bytes_each)

@@ -1,8 +1,4 @@
-"""SAC's settings, as its learner and its env runner read them.
-
-The configuration that RLlib builds the algorithm from is `tuning.algorithms.sac.algorithm.SACConfig`. It names learner and env
-runner, which know only the settings here.
-"""
+"""SAC's settings, as its learner and its env runner read them; `SACConfig` names these two."""
 
 from __future__ import annotations
 
@@ -15,58 +11,33 @@ from tuning.algorithms.schedule import Schedule
 
 
 class SACSettings(PreprocessingConfig, AlgorithmConfig):
-    """RLlib's general configuration, with SAC's own attributes. Transitions and steps are those of all copies together.
-
-    Attributes:
-        learning_rate: of the critics over the budget, and the default of the other two; instead of RLlib's `lr`.
-        actor_learning_rate: of the policy; None for `learning_rate`.
-        alpha_learning_rate: of the entropy coefficient; None for `learning_rate`.
-        buffer_size: transitions.
-        batch_size: transitions of a gradient step.
-        learning_starts: transitions that are collected by random actions before the first gradient step.
-        actor_starts: transitions that are collected before policy and entropy coefficient learn too.
-        train_freq: transitions between two rounds of gradient steps.
-        gradient_steps: of a round.
-        transitions_per_iteration: that one `train()` collects at least; several rounds.
-        tau: part of the way that targets go to the critics in a gradient step.
-        ent_coef: fixed entropy coefficient; None learns it.
-        target_entropy: that a learned coefficient aims at; None for minus the number of actions.
-        n_step: steps of which rewards are summed before a value is trusted.
-        shape: of the networks.
-        max_grad_norm: that gradients of critics and of the policy are each cut to; None for no cut.
-        bf16: whether networks compute in bfloat16 while they learn.
-        parts: pieces that a batch's gradients are summed up from.
-        pin_memory: see `tuning.algorithms.precision.to_device`.
-    """
+    """RLlib's general configuration with SAC's own. Transitions and steps are those of all copies together."""
 
     def __init__(self, algo_class: type[Algorithm] | None = None) -> None:
         super().__init__(algo_class=algo_class)
+        # Of the critics, and the default of the other two; instead of RLlib's `lr`.
         self.learning_rate = Schedule(3e-4, "constant", 1.0, 1)
-        self.actor_learning_rate: Schedule | None = None
-        self.alpha_learning_rate: Schedule | None = None
+        self.actor_learning_rate: Schedule | None = None  # of the policy; None for `learning_rate`
+        self.alpha_learning_rate: Schedule | None = None  # of the entropy coefficient, likewise
         self.buffer_size = 1_000_000
         self.batch_size = 256
-        self.learning_starts = 100
-        self.actor_starts = 0
-        self.train_freq = 1
+        self.learning_starts = 100  # transitions by random actions before the first gradient step
+        self.actor_starts = 0  # transitions before policy and entropy coefficient learn too
+        self.train_freq = 1  # transitions between two rounds
         self.gradient_steps = 1
-        self.transitions_per_iteration = 1000
-        self.tau = 0.005
-        self.ent_coef: float | None = None
-        self.target_entropy: float | None = None
-        self.n_step = 1
+        self.transitions_per_iteration = 1000  # that one `train()` collects at least; several rounds
+        self.tau = 0.005  # part of the way of targets to critics
+        self.ent_coef: float | None = None  # fixed; None learns it
+        self.target_entropy: float | None = None  # of a learned coefficient; None for minus the number of actions
+        self.n_step = 1  # steps of which rewards are summed before a value is trusted
         self.shape = SACShape((256, 256), "relu")
         self.max_grad_norm: float | None = None
         self.bf16 = False
-        self.parts = 1
+        self.parts = 1  # pieces that gradients are summed up from
         self.pin_memory = False
 
     def validate(self) -> None:
-        """See `AlgorithmConfig`.
-
-        Raises:
-            ValueError: for settings that contradict each other, by name.
-        """
+        """See `AlgorithmConfig`. Raises `ValueError` for settings that contradict each other, by name."""
         super().validate()
         copies = self.num_envs_per_env_runner
         faults = {

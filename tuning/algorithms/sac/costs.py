@@ -62,10 +62,7 @@ def sac_memory(h: Any, run: Workload, problem: Problem) -> list[Term]:
 
 
 def _replay(h: Any, run: Workload, problem: Problem, passing: int) -> list[Term]:
-    """The buffer, in host memory, and what a checkpoint copies of it to write it: rows that are new, a file of them at a time.
-
-    The copy never comes together with what only gradients need, `passing` bytes.
-    """
+    """The buffer, in host memory, and what a checkpoint copies of it, which never comes together with `passing` bytes."""
     copies, row = run.num_envs * problem.agents, row_bytes(problem.observations, problem.actions)
     taught = lesson_places(run.lessons, run.num_envs, problem.agents)
     held = min(h["buffer_size"], run.steps * problem.agents + copies + taught)

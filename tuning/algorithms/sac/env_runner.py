@@ -24,23 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ActionRange:
-    """Between actions within [-1, 1], which the policy gives and the buffer holds, and the environment's.
+    """Between actions within [-1, 1], which the policy gives and the buffer holds, and the environment's."""
 
-    Attributes:
-        low: least value of each action, shape (actions,), float32.
-        high: greatest value, likewise.
-    """
-
-    low: np.ndarray
+    low: np.ndarray  # least value of each action, shape (actions,), float32
     high: np.ndarray
 
     @classmethod
     def of(cls, space: Any) -> ActionRange:
-        """Range of an action space.
-
-        Raises:
-            ValueError: if it is no box of one dimension with finite bounds.
-        """
+        """Range of an action space. Raises `ValueError` if it is no box of one dimension with finite bounds."""
         if not isinstance(space, gym.spaces.Box) or len(space.shape) != 1 or not space.is_bounded():
             raise ValueError(
                 f"SAC squashes actions into a box of one dimension with finite bounds; the action space is {space}"
@@ -64,33 +55,23 @@ GENERATOR = "generator"  # name of the random numbers' state in a runner's state
 
 
 class ReplayEnvRunner(BatchEnvRunner):
-    """Env runner that writes what it collects into a replay buffer, a row for each step of the vectorised environment.
+    """Writes what it collects into a replay buffer, a row for each step of the vectorised environment.
 
     What it replaces of RLlib beside what `BatchEnvRunner` does:
 
-    - Episodes: none are made; `sample` returns an empty list. `collect` takes steps without the metrics that `sample` logs at
-      each call. With a few steps between two gradient steps, these would take longer than the steps.
-    - Weights: `module` is the learner's own from `share` on, and not in this runner's part of a checkpoint. RLlib would copy
-      the weights through NumPy after each update, critics too.
-    - Random numbers: a generator of its own instead of the process's. Its state is in the checkpoint.
-
-    Attributes:
-        buffer: where transitions go.
-        actions: range of the environment's actions.
+    - Episodes: `sample` returns none. `collect` takes steps without the metrics that `sample` logs, which would take longer.
+    - Weights: `module` is the learner's own from `share` on. RLlib would copy them through NumPy after each update.
+    - Random numbers: a generator of its own, whose state is in the checkpoint.
     """
 
     distributions: ClassVar[tuple[type, ...]] = (TorchSquashedGaussian,)
     config: SACSettings
     module: SACModule
     buffer: ReplayBuffer
-    actions: ActionRange
+    actions: ActionRange  # range of the environment's actions
 
     def make_env(self) -> None:
-        """Make the environment and the buffer that fits it; see `BatchEnvRunner`.
-
-        Raises:
-            ValueError: if the environment or its spaces cannot be used.
-        """
+        """Make the environment and its buffer. Raises `ValueError` if the environment or its spaces cannot be used."""
         super().make_env()
         config = self.config
         self.actions = ActionRange.of(self.env.single_action_space)
@@ -111,25 +92,12 @@ class ReplayEnvRunner(BatchEnvRunner):
         self._over: list[tuple[int, float, float]] = []  # length, return and seconds of episodes since the last metrics
 
     def share(self, module: SACModule, device: torch.device) -> None:
-        """Act by a module, as it is at each step.
-
-        Args:
-            module: of the learner, in this process.
-            device: where it is.
-        """
+        """Act by a module, as it is at each step."""
         self.module = module
         self._device = device
 
     def collect(self, transitions: int, random_actions: bool = False) -> int:
-        """Take steps until there are so many transitions more, and less than one of each sub-environment above that.
-
-        Args:
-            transitions: at least.
-            random_actions: whether actions are drawn uniformly from their range instead of from the policy.
-
-        Returns:
-            Transitions that were collected.
-        """
+        """Take steps until there are so many transitions more, and less than one of each sub-environment above that."""
         if not self._since_log["steps"]:
             self._times = self.stopwatch.seconds, self._forward_stopwatch.seconds
         if self._needs_initial_reset:
@@ -160,14 +128,7 @@ class ReplayEnvRunner(BatchEnvRunner):
         random_actions: bool = False,
         force_reset: bool = False,
     ) -> list[SingleAgentEpisode]:
-        """Collect into the buffer; see `collect`.
-
-        Returns:
-            Nothing: there are no episodes.
-
-        Raises:
-            ValueError: if asked for episodes or no exploration.
-        """
+        """Collect into the buffer; see `collect`. Raises `ValueError` if asked for episodes or no exploration."""
         if num_timesteps is None or num_episodes is not None or not explore:
             raise ValueError("only time steps (batch_mode='truncate_episodes') with exploration can be sampled")
         if force_reset:
@@ -193,11 +154,7 @@ class ReplayEnvRunner(BatchEnvRunner):
         self._began = np.full(self.num_envs, time.perf_counter())
 
     def _collect_step(self, random_actions: bool) -> int:
-        """Take a step of all sub-environments.
-
-        Returns:
-            How many of them made a transition.
-        """
+        """Take a step of all sub-environments."""
         actions = self._random_actions() if random_actions else self._policy_actions()
         with self.stopwatch.running():
             observations, rewards, terminated, truncated, _ = self.env.step(self.actions.to_environment(actions))

@@ -29,14 +29,7 @@ def keep(runner: ReplayEnvRunner, parts: list[Demonstration]) -> None:
 
 
 def copy_policy(network: SACModule, runner: ReplayEnvRunner, parts: list[Demonstration], seed: int) -> None:
-    """Fit the modes of a policy to a teacher's labels, and let it deviate little.
-
-    Args:
-        network: of the policy.
-        runner: preprocesses its observations.
-        parts: what the teacher demonstrated.
-        seed: of the order of minibatches.
-    """
+    """Fit the modes of a policy to a teacher's labels, and let it deviate little."""
     preprocess, device = runner.preprocess(), next(network.parameters()).device
     rows = rows_of(parts, [preprocess(part.observations[:-1]) for part in parts])
     within = runner.actions.from_environment(rows.labels) * np.float32(WITHIN)
@@ -52,15 +45,7 @@ def copy_policy(network: SACModule, runner: ReplayEnvRunner, parts: list[Demonst
 
 
 def copy_values(learner: SACLearner, runner: ReplayEnvRunner, parts: list[Demonstration], seed: int, replay: Replay) -> None:
-    """Fit the critics to the returns of what a teacher demonstrated, then let them learn from its transitions.
-
-    Args:
-        learner: with the critics.
-        runner: preprocesses observations and rewards.
-        parts: what the teacher demonstrated.
-        seed: of the order of minibatches.
-        replay: with the transitions.
-    """
+    """Fit the critics to the returns of what a teacher demonstrated, then let them learn from its transitions."""
     network, gamma, factor = learner.network, runner.preprocessing.gamma, reward_factor(runner)
     preprocess, device = runner.preprocess(), learner.device
     rows = rows_of(parts, [preprocess(part.observations[:-1]) for part in parts])

@@ -31,19 +31,11 @@ _ALIGNED = 16  # numbers: a cache line, which products of matrices want to begin
 class FlatParameters:
     """All parameters of a network as one vector, which the network's own are views of, and their gradients likewise.
 
-    Optimizer, norm, cut and the step of targets towards critics are then one operation each instead of one for each parameter.
-    With networks of this size such operations take longer to start than to run.
-
-    Attributes:
-        vector: the parameters, with gaps that align them. If they are trained, its `grad` is always there.
+    Optimizer, norm, cut and the step of targets are then one operation each, which with small networks take longer to start
+    than to run. `vector` has gaps that align the parameters, and its `grad` is always there if they are trained.
     """
 
     def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
-        """Move parameters into a vector on their device. They must not be moved again.
-
-        Args:
-            parameters: of one network; all are trained, or none.
-        """
         sizes = [-(-parameter.numel() // _ALIGNED) * _ALIGNED for parameter in parameters]
         self.vector = nn.Parameter(torch.zeros(sum(sizes), device=parameters[0].device))
         gradient = torch.zeros_like(self.vector) if parameters[0].requires_grad else None
@@ -78,13 +70,10 @@ class SACLearner(TorchLearner):
 
     What it replaces of RLlib:
 
-    - `update`: one call takes several gradient steps, on batches that are drawn as arrays. RLlib makes a batch object of
-      single episodes' slices for each, and goes through four backward passes that each keep the graph.
+    - `update`: several gradient steps on batches of arrays. RLlib makes an object of slices for each, and four backward passes.
     - `configure_optimizers_for_module`: fused optimizers; their learning rates follow a `Schedule` of the steps taken.
-    - `apply_gradients`: RLlib looks twice through each parameter's gradient for numbers that are not finite, and skips the
-      step. Here the means over a round are checked once, and such a number is an error.
-    - `get_state`, `set_state`: with the state of the random numbers. And the networks of a state are always restored: RLlib
-      skips them when the state comes from an earlier update than the present one.
+    - `apply_gradients`: a round's means are checked once for numbers that are not finite, and such a number is an error.
+    - `get_state`, `set_state`: with the random numbers; networks are restored even if the state is of an earlier update.
     """
 
     config: SACSettings
@@ -156,21 +145,7 @@ class SACLearner(TorchLearner):
         gradient_steps: int = 1,
         **kwargs: Any,
     ) -> Any:
-        """Take a round of gradient steps.
-
-        Args:
-            args: not used; RLlib's other ways to hand over data.
-            training_data: its batch is a `Replay`.
-            timesteps: with the environment steps taken so far.
-            gradient_steps: how many.
-            kwargs: not used.
-
-        Returns:
-            Nothing; `report` has the metrics of all rounds since its last call.
-
-        Raises:
-            DivergedError: if something is not finite any more.
-        """
+        """Take a round of gradient steps; `report` has the metrics. Raises `DivergedError` for numbers that are not finite."""
         self._check_is_built()
         assert training_data is not None
         replay: Any = training_data.batch
@@ -216,15 +191,7 @@ class SACLearner(TorchLearner):
         return self.metrics.reduce()
 
     def _gradient_step(self, batch: Batch, acts: bool = True) -> dict[str, torch.Tensor]:
-        """One gradient step of critics, policy and entropy coefficient, and one of the targets towards the critics.
-
-        Args:
-            batch: transitions.
-            acts: whether policy and entropy coefficient learn too.
-
-        Returns:
-            `TERMS`, each with shape ().
-        """
+        """One gradient step of critics, policy and entropy coefficient, one of the targets; `TERMS`, each of shape ()."""
         ent_coef = self.ent_coef
         begin_step(self.network.shape.cuda_graphs)
         value_loss, value, norm = self._critic_step(batch, ent_coef)
@@ -248,11 +215,7 @@ class SACLearner(TorchLearner):
         self._targets.vector.data.copy_(self._flat[CRITIC].vector.data)
 
     def _pieces(self, batch: Batch) -> Iterator[tuple[Batch, slice, float]]:
-        """Pieces of a batch that gradients are summed up from.
-
-        Yields:
-            Each with its rows and its part of all.
-        """
+        """Pieces of a batch that gradients are summed up from."""
         count = len(batch.actions)
         size = -(-count // self.config.parts)
         for start in range(0, count, size):
@@ -260,11 +223,7 @@ class SACLearner(TorchLearner):
             yield batch.part(rows), rows, (rows.stop - start) / count
 
     def _critic_step(self, batch: Batch, ent_coef: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """Half the mean squared errors of both critics, each against the smaller of the targets' values (equations 5 and 6).
-
-        Returns:
-            Loss, mean value, norm of the gradient before it was cut.
-        """
+        """Half the mean squared errors of both critics, each against the smaller of the targets' values (equations 5 and 6)."""
         network, noise = self.network, self._noise(batch)
         losses, means = [], []
         self._flat[CRITIC].gradient.zero_()
@@ -283,16 +242,7 @@ class SACLearner(TorchLearner):
         return torch.stack(losses).sum(), torch.stack(means).sum(), norm
 
     def _actor_step(self, batch: Batch, ent_coef: torch.Tensor, moves: bool = True) -> tuple[torch.Tensor, ...]:
-        """The policy's loss by its drawn actions' values (equation 9). Critics get no gradients by it.
-
-        Args:
-            batch: transitions.
-            ent_coef: entropy coefficient.
-            moves: whether the policy takes a step; else its loss is only measured.
-
-        Returns:
-            Loss, log-probability of each action, norm of the gradient before it was cut.
-        """
+        """The policy's loss (equation 9), log-probabilities, norm of the gradient before its cut; none reaches the critics."""
         network, noise = self.network, self._noise(batch)
         losses, logps = [], []
         network.critics.requires_grad_(False)

@@ -34,27 +34,16 @@ LOG_STD_MIN, LOG_STD_MAX = -20.0, 2.0  # as in the authors' code
 
 @dataclass(frozen=True)
 class SACShape:
-    """What a `SACModule` looks like.
+    """What a `SACModule` looks like."""
 
-    Attributes:
-        hidden_sizes: units of the hidden layers of each network.
-        activation: of the hidden layers.
-        ent_coef_initial: entropy coefficient at the start, where it is learned; None where it is fixed.
-        compiled: whether what the learner computes goes through `torch.compile`.
-        cuda_graphs: whether that is replayed as CUDA graphs.
-        chargers: of the site, which share networks; None where there are fewer than two.
-        initial_charging: see `UncontrolledCharging`.
-        log_std_init: logarithm of the deviations at the start, before the squashing.
-    """
-
-    hidden_sizes: tuple[int, ...]
+    hidden_sizes: tuple[int, ...]  # units of the hidden layers of each network
     activation: str
-    ent_coef_initial: float | None = 1.0
-    compiled: bool = False
-    cuda_graphs: bool = False
-    chargers: ChargerGroups | None = None
-    initial_charging: float = 0.0
-    log_std_init: float = 0.0
+    ent_coef_initial: float | None = 1.0  # entropy coefficient at the start, where it is learned; None where it is fixed
+    compiled: bool = False  # whether what the learner computes goes through `torch.compile`
+    cuda_graphs: bool = False  # whether that is replayed as CUDA graphs
+    chargers: ChargerGroups | None = None  # of the site, which share networks; None where there are fewer than two
+    initial_charging: float = 0.0  # see `UncontrolledCharging`
+    log_std_init: float = 0.0  # logarithm of the deviations at the start, before the squashing
 
 
 class TwinCritics(nn.Module):
@@ -64,13 +53,6 @@ class TwinCritics(nn.Module):
     """
 
     def __init__(self, inputs: int, sizes: Sequence[int], activation: str) -> None:
-        """Start each as torch starts linear layers.
-
-        Args:
-            inputs: features and actions together.
-            sizes: units of the hidden layers.
-            activation: a name of `ACTIVATIONS`.
-        """
         super().__init__()
         layers = [[nn.Linear(*pair) for _ in range(2)] for pair in zip((inputs, *sizes), (*sizes, 1), strict=True)]
         self.weights = nn.ParameterList(torch.stack([each.weight.detach().T for each in pair]) for pair in layers)
@@ -79,16 +61,7 @@ class TwinCritics(nn.Module):
         overwrite_inputs(self)
 
     def forward(self, observations: torch.Tensor, actions: torch.Tensor, least: bool = False) -> torch.Tensor:
-        """Values of actions.
-
-        Args:
-            observations: shape (rows, features).
-            actions: within [-1, 1], shape (rows, actions).
-            least: whether the smaller of both is wanted.
-
-        Returns:
-            Shape (2, rows), or (rows,) of the smaller, float32.
-        """
+        """Values of actions within [-1, 1], shape (2, rows), or (rows,) of the smaller with `least`; float32."""
         inputs = torch.cat((observations, actions), dim=-1)
         hidden = inputs.expand(2, *inputs.shape)
         last = len(self.weights) - 1
@@ -104,24 +77,14 @@ class TwinCritics(nn.Module):
 class SiteCritics(nn.Module):
     """Two action value functions of a site with chargers: of the site `TwinCritics`, of the chargers the mean over them.
 
-    The first see the site's features and actions, and of the chargers means alone, see `SiteInputs`. What a charger does hardly
-    depends on what its neighbours do. So the second is a `ChargerNetwork` over each one's features, its action, and what the
-    uncontrolled site would do. Where a charger does less than that, a vehicle will lack something. Without it critics long see
-    only the costs.
+    What a charger does hardly depends on its neighbours, so a `ChargerNetwork` sees each one's features, its action, and what
+    the uncontrolled site would do. A charger that does less will lack something; without that, critics long see only the costs.
     """
 
     others: torch.Tensor
     actions: torch.Tensor
 
     def __init__(self, inputs: int, actions: int, shape: SACShape, chargers: ChargerGroups) -> None:
-        """Start each as torch starts linear layers.
-
-        Args:
-            inputs: features of the observation.
-            actions: altogether.
-            shape: with the hidden layers.
-            chargers: of the site.
-        """
         super().__init__()
         others = other_actions(actions, chargers)
         self.register_buffer("others", torch.tensor(others, dtype=torch.int64), persistent=False)
@@ -135,10 +98,9 @@ class SiteCritics(nn.Module):
         )
 
     def forward(self, observations: torch.Tensor, actions: torch.Tensor, least: bool = False) -> torch.Tensor:
-        """Values of actions; see `TwinCritics`.
+        """Values of actions; see `TwinCritics`. The smaller is that of each charger by itself.
 
-        The smaller is that of each charger by itself. With the smaller of both sums a policy would still find, for each of a
-        hundred chargers, where one of the critics is too hopeful.
+        With the smaller of both sums a policy would find, for each of a hundred chargers, where one critic is too hopeful.
         """
         site, each = self.inputs(observations)
         charging = actions.index_select(1, self.actions)
@@ -153,17 +115,8 @@ class SiteCritics(nn.Module):
 class SACModule(TorchRLModule):
     """Squashed Gaussian policy, twin critics and their targets, and the logarithm of the entropy coefficient.
 
-    In place of RLlib's default SAC module. That one encodes observation and action by networks of their own before it joins
-    them, and computes each of its critics by itself.
-
-    The module's `model_config` is `{"shape": SACShape}`.
-
-    Attributes:
-        policy_layers, policy_head: from observations to means and logarithms of deviations, before the squashing.
-        site, charging: of a site with chargers, how observations are sorted, and what is added to the chargers' means.
-        critics: values of actions.
-        targets: of the critics: follow them slowly, and are not trained.
-        log_ent_coef: shape (); None where the entropy coefficient is fixed.
+    RLlib's own module encodes observation and action by networks of their own, and computes each critic by itself.
+    `model_config` is `{"shape": SACShape}`. `log_ent_coef` is None where the coefficient is fixed.
     """
 
     model_config: Any
@@ -205,11 +158,7 @@ class SACModule(TorchRLModule):
         return [*self.policy_layers.parameters(), *self.policy_head.parameters()]
 
     def set_deviations(self, log_std: float) -> None:
-        """Give all actions one deviation before the squashing, whatever is observed; it is trained from there.
-
-        Args:
-            log_std: its logarithm.
-        """
+        """Give all actions one deviation before the squashing, whatever is observed; it is trained from there."""
         with torch.no_grad():
             for output in self._outputs():
                 output.weight[output.out_features // 2 :] = 0.0
@@ -234,15 +183,7 @@ class SACModule(TorchRLModule):
         return mean, log_std.clamp(LOG_STD_MIN, LOG_STD_MAX)
 
     def draw_actions(self, observations: torch.Tensor, noise: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Actions as a differentiable function of the policy, and their log-probabilities (appendix C of the paper).
-
-        Args:
-            observations: shape (rows, features).
-            noise: standard normal, shape (rows, actions).
-
-        Returns:
-            Actions within [-1, 1], shape (rows, actions), and log-probabilities, shape (rows,).
-        """
+        """Actions within [-1, 1] of normal noise, shape (rows, actions), and log-probabilities (appendix C), shape (rows,)."""
         mean, log_std = self.parameters_of_distribution(observations)
         drawn = mean + log_std.exp() * noise
         # log(1 - tanh(u)^2), in a form that stays finite where the tangent is 1.
@@ -251,12 +192,7 @@ class SACModule(TorchRLModule):
         return drawn.tanh(), logp.sum(dim=-1)
 
     def act(self, observations: torch.Tensor, noise: torch.Tensor | None = None) -> torch.Tensor:
-        """Actions within [-1, 1] for the environment, shape (rows, actions).
-
-        Args:
-            observations: shape (rows, features).
-            noise: standard normal, shape (rows, actions); None for the mode.
-        """
+        """Actions within [-1, 1], shape (rows, actions), by standard normal noise of that shape; without noise the mode."""
         mean, log_std = self.parameters_of_distribution(observations)
         return (mean if noise is None else mean + log_std.exp() * noise).tanh()
 

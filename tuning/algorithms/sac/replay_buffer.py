@@ -25,39 +25,27 @@ class Transitions:
     """A sample, not normalised.
 
     Attributes:
-        observations: shape (T, features), float32.
-        actions: within [-1, 1], shape (T, actions), float32.
-        rewards: discounted sums over up to `n_step` steps, shape (T,), float32.
-        next_observations: after these steps, shape (T, features), float32.
         discounts: of the value of `next_observations`: gamma to the power of the steps, 0 after a termination, shape (T,),
             float32.
     """
 
-    observations: np.ndarray
-    actions: np.ndarray
-    rewards: np.ndarray
-    next_observations: np.ndarray
+    observations: np.ndarray  # shape (T, features), float32
+    actions: np.ndarray  # within [-1, 1], shape (T, actions), float32
+    rewards: np.ndarray  # discounted sums over up to `n_step` steps, shape (T,), float32
+    next_observations: np.ndarray  # after these steps, shape (T, features), float32
     discounts: np.ndarray
 
 
 class ReplayBuffer:
-    """The newest transitions, as a ring of rows: time by copies.
+    """The newest transitions, as a ring of rows: time by copies, as the environment gives them.
 
-    A row holds, for each copy, an observation, the action that it led to, and the outcome. The next observation is not stored a
-    second time: it is the observation of the row after. At the end of an episode too: with NEXT_STEP autoreset the last
-    observation of an episode comes before the first of the next one. In the row in which a copy
-    is reset it makes no transition; that place is never drawn. One row more than the transitions need holds the observations
-    that no action has followed yet.
-
-    Observations and rewards are stored as the environment gives them, so that they can be normalised by today's statistics
-    whenever they are drawn.
+    A row holds, for each copy, an observation, the action that it led to, and the outcome. The next observation is that of the
+    row after, also at the end of an episode: with NEXT_STEP autoreset its last observation comes before the first of the next
+    one. The row in which a copy is reset is no transition and is never drawn. One row more holds observations that no action
+    followed yet.
 
     Attributes:
-        copies: of the environment.
         size: transitions that have a place, resets included: as many as were asked for, rounded up to whole rows.
-        gamma: discount of the next step.
-        n_step: steps of which rewards are summed before a value is trusted; fewer where an episode or the collected steps end.
-        transitions: held now.
         rows: ever filled, those that were overwritten since included.
     """
 
@@ -71,17 +59,6 @@ class ReplayBuffer:
         n_step: int = 1,
         seed: int | None = None,
     ) -> None:
-        """Allocate it.
-
-        Args:
-            size: transitions.
-            copies: of the environment.
-            observation_size: features of an observation.
-            action_size: of an action.
-            gamma: discount of the next step.
-            n_step: steps of which rewards are summed.
-            seed: of drawing.
-        """
         self._rows = _rows(size, copies)
         self.copies, self.size = copies, (self._rows - 1) * copies
         self.gamma, self.n_step = gamma, n_step
@@ -118,11 +95,7 @@ class ReplayBuffer:
         return self._observations[self._here()]
 
     def begin(self, observations: np.ndarray) -> None:
-        """Take the first observations after a reset of all copies. Episodes that were going on count as truncated.
-
-        Args:
-            observations: shape (copies, features).
-        """
+        """Take the first observations after a reset of all copies. Episodes that were going on count as truncated."""
         if self._begun:
             before = self._kinds[self._here(-1)]
             before[before == GOING] = TRUNCATED
@@ -131,15 +104,7 @@ class ReplayBuffer:
         self._observations[self._here()] = observations
 
     def add(self, actions: np.ndarray, rewards: np.ndarray, kinds: np.ndarray, next_observations: np.ndarray) -> None:
-        """Take a step of all copies.
-
-        Args:
-            actions: that followed `observations`, within [-1, 1], shape (copies, actions).
-            rewards: shape (copies,).
-            kinds: `GOING`, `TERMINATED`, `TRUNCATED` or, where action and reward mean nothing, `NO_TRANSITION`, shape
-                (copies,), uint8.
-            next_observations: shape (copies, features).
-        """
+        """Take a step of all copies: actions within [-1, 1], and kinds of outcome, `NO_TRANSITION` where it means nothing."""
         here = self._here()
         self._actions[here], self._rewards[here], self._kinds[here] = actions, rewards, kinds
         self.transitions += int(np.count_nonzero(kinds != NO_TRANSITION))
@@ -147,11 +112,10 @@ class ReplayBuffer:
         self._observations[self._here()] = next_observations
 
     def add_run(self, observations: np.ndarray, actions: np.ndarray, rewards: np.ndarray, hours: np.ndarray) -> None:
-        """Take whole runs of all copies, side by side.
+        """Take whole runs, side by side: T steps of N copies or fewer; the other copies make no transition.
 
         Args:
-            observations: before each of T steps, and after the last, shape (T + 1, N, features). Where N is less than the
-                copies, the others make no transition.
+            observations: before each step, and after the last, shape (T + 1, N, features).
             actions: within [-1, 1], shape (T, N, actions).
             rewards: shape (T, N).
             hours: steps of each, at least 1; what follows is no transition, shape (N,).
@@ -164,14 +128,7 @@ class ReplayBuffer:
             self.add(actions[step, own], rewards[step, own], kinds, observations[step + 1, own])
 
     def sample(self, count: int) -> Transitions:
-        """Draw transitions, with replacement.
-
-        Args:
-            count: how many.
-
-        Raises:
-            ValueError: if there are none yet.
-        """
+        """Draw transitions, with replacement. Raises `ValueError` if there are none yet."""
         if not self.transitions:
             raise ValueError("there are no transitions to draw from yet")
         places = self._draw(count)
@@ -205,22 +162,12 @@ class ReplayBuffer:
         return max(0, self.rows - (self._rows - 1))
 
     def get_rows(self, first: int, last: int) -> dict[str, np.ndarray]:
-        """Copies of rows by name, each of shape (rows * copies, ...).
-
-        Args:
-            first: row, counted from the first that ever was; at least `oldest_row`.
-            last: the row after the last one; at most `rows`.
-        """
+        """Copies of rows by name, each of shape (rows * copies, ...)."""
         places = self._places(first, last)
         return {name: array[places] for name, array in self._arrays()}
 
     def set_state(self, state: dict[str, Any], rows: Iterable[tuple[int, dict[str, np.ndarray]]]) -> None:
         """Go on from a state of `get_state`, bit by bit.
-
-        Args:
-            state: of `get_state`.
-            rows: of `get_rows`, each with its first row; together they hold all from `oldest_row` on. Where they overlap,
-                the later ones count.
 
         Raises:
             ValueError: if the state is of a buffer of another size, or rows are missing.
@@ -308,20 +255,7 @@ def _walk(
     following: np.ndarray,
     discounts: np.ndarray,
 ) -> None:
-    """Go up to `n_step` steps on from each place, to the end of its episode or to the present row at most.
-
-    Args:
-        places: of transitions.
-        rewards: of all places.
-        kinds: of all places.
-        present: first place of the present row.
-        copies: places of a row.
-        gamma: discount of a step.
-        n_step: most steps.
-        sums: gets the discounted sums of rewards.
-        following: gets the places of the observations after the last steps.
-        discounts: gets the discounts of their values.
-    """
+    """Go up to `n_step` steps on from each place, to the end of its episode or to the present row at most."""
     for i in range(len(places)):
         place = places[i]
         total, discount = 0.0, 1.0

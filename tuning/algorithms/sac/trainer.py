@@ -34,7 +34,6 @@ class SACTrainer(RLlibTrainer):
     algorithm: SAC
 
     def __init__(self, setup: Setup) -> None:
-        """See `RLlibTrainer`."""
         super().__init__(setup, copies)
 
     def configuration(self) -> SACConfig:

@@ -38,60 +38,32 @@ _LOGP_ROWS = 16  # time steps of which log-probabilities are computed at once
 
 
 class BatchEnvRunner(SingleAgentEnvRunner):
-    """Env runner that handles a time step as arrays over all sub-environments.
+    """Handles a time step as arrays over all sub-environments, with the batches of RLlib's `SingleAgentEnvRunner`.
 
-    For PPO and its like it gives the learner the same batches as RLlib's `SingleAgentEnvRunner`, with less Python. RLlib's
-    keeps lists of single observations and actions, and sends each of them through its connectors. What this class replaces:
+    What it replaces of RLlib, which sends single observations and actions through its connectors:
 
-    - `_sample`: one forward pass, one step of the vectorised environment and one write into arrays per time step; episodes
-      are slices of these arrays. How many steps are taken, in which order episodes are returned and how they go on in the
-      next call is as in RLlib.
-    - `make_env`: leaves out the wrapper that makes a list of dicts of the infos, and checks what this class relies on.
-    - `get_metrics`: from sums kept for each sub-environment. RLlib keeps the chunks of an unfinished episode for it, which
-      here would keep alive the arrays that they are slices of. A learner in the same process also lengthens these chunks:
-      RLlib's `episode_len_mean` is too large by one step for each fragment. Here it is right.
-    - `get_state`, `set_state`: with the statistics of observations and returns, the environment's state and the unfinished
-      episodes. So a trial continues from a checkpoint as if it had never stopped. This needs an environment with `get_state`
-      and `set_state` of its own; others begin new episodes.
+    - `_sample`: one forward pass, one step of the environment and one write into arrays per time step; episodes are slices.
+    - `make_env`: without the wrapper that makes a list of dicts of the infos; checks what this class relies on.
+    - `get_metrics`: from sums, as chunks of episodes would keep alive the arrays that they are slices of. RLlib's
+      `episode_len_mean` is also too large by one step for each fragment.
+    - `get_state`, `set_state`: with statistics and, where the environment has a state, that and unfinished episodes.
 
-    What it does not support:
+    Not supported: infos, callbacks for single steps, other connectors, clipping of actions (the environment does that),
+    recurrent modules, sampling by episodes, at random or without exploration, restarting a failed environment.
 
-    - infos: they are empty in the episodes
-    - callbacks for single episodes and steps
-    - other connectors between environment and module
-    - clipping and scaling of actions: the environment does that
-    - recurrent modules
-    - sampling by episodes, at random or without exploration
-    - restarting a failed environment: its error is raised as it is
-
-    The environment is a `gymnasium.vector.VectorEnv` with autoreset in the next step. Observations are boxes of one dimension,
-    actions boxes of one dimension or discrete. In the step after the end of an episode the environment ignores its action and
-    returns the first observation of the next episode. That is no transition and does not count as a step.
-
-    Observations and rewards are preprocessed as the configuration says, if it is a `PreprocessingConfig`. The episodes hold
-    what the policy acted on and the learner learns from; the metrics hold the environment's own rewards. Elsewhere apply
-    `preprocess()` to observations before the policy acts on them.
-
-    Attributes:
-        distributions: that actions can be drawn from.
-        stopwatch: times `reset` and `step` of the environment and nothing else.
-        preprocessing: what is done to observations and rewards.
-        normalizer: statistics of the observations; None where they are not normalised.
-        reward_normalizer: statistics of the returns; None where rewards are not normalised.
+    The environment resets in the next step, in which it ignores the action; that is no transition. Spaces are boxes of one
+    dimension; actions may be discrete. Episodes hold preprocessed observations and rewards, the metrics the environment's own
+    rewards.
     """
 
-    distributions: ClassVar[tuple[type, ...]] = (TorchDiagGaussian, TorchCategorical)
+    distributions: ClassVar[tuple[type, ...]] = (TorchDiagGaussian, TorchCategorical)  # that actions can be drawn from
     env: Any
     module: Any
     _last_rows: Rows
     _ended: np.ndarray
 
     def __init__(self, *, config: AlgorithmConfig, **kwargs: Any) -> None:
-        """See `SingleAgentEnvRunner`.
-
-        Raises:
-            ValueError: if the configuration asks for something that this class does not support.
-        """
+        """Raises `ValueError` if the configuration asks for something that is not supported."""
         self.preprocessing = config.preprocessing if isinstance(config, PreprocessingConfig) else Preprocessing()
         _check(config, self.preprocessing)
         self.stopwatch = Stopwatch()
@@ -109,11 +81,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
             raise ValueError(f"actions have to be drawn from {known}, not from {self._distribution.__name__}")
 
     def make_env(self) -> None:
-        """Make the vectorised environment as RLlib does, without the wrapper around it.
-
-        Raises:
-            ValueError: if the environment resets in another way or has other spaces than it should.
-        """
+        """Make the vectorised environment. Raises `ValueError` if its reset or its spaces are others than they should be."""
         super().make_env()
         # Its infos are not used, and turning them into lists costs Python for each sub-environment.
         self.env = self.env.env
@@ -146,11 +114,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
     ) -> list[SingleAgentEpisode]:
         """Collect at least `num_timesteps` transitions, and less than one of each sub-environment more.
 
-        Returns:
-            Episodes that ended, in the order in which they did, then the chunks of those that go on.
-
-        Raises:
-            ValueError: if asked for episodes, random actions or no exploration.
+        Returns episodes that ended, in that order, then chunks of those that go on. Raises `ValueError` for anything else.
         """
         if num_timesteps is None or num_episodes is not None or random_actions or not explore:
             raise ValueError("only time steps (batch_mode='truncate_episodes') with exploration can be sampled")
@@ -188,16 +152,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         self._episodes.begin(self.num_envs)
 
     def _step(self, rows: Rows, row: int, steps: int) -> int:
-        """Act on the observations of a row, write the outcome into it, and the next observations into the next row.
-
-        Args:
-            rows: of this call.
-            row: to be filled.
-            steps: transitions in this call so far.
-
-        Returns:
-            How many sub-environments made a transition.
-        """
+        """Act on the observations of a row, write the outcome into it, and the next observations into the next row."""
         actions = self._act(rows, row, steps)
         with self.stopwatch.running():
             observations, rows.rewards[row], terminated, truncated, _ = self.env.step(actions)
@@ -218,18 +173,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         np.multiply(rows.rewards[row], scale, out=rows.scaled_rewards[row])
 
     def _act(self, rows: Rows, row: int, steps: int) -> np.ndarray:
-        """Draw actions for the observations of a row, and write them and their distribution into it.
-
-        In place of RLlib's connectors. It draws as they do on the CPU, so a seed gives the same actions.
-
-        Args:
-            rows: of this call.
-            row: with the observations.
-            steps: transitions in this call so far.
-
-        Returns:
-            Actions, shape `(sub-environments, actions)`.
-        """
+        """Draw actions for a row and write them into it, as RLlib's connectors do on the CPU: a seed gives the same actions."""
         runners = self.config.num_env_runners or 1
         with torch.inference_mode():
             batch = {Columns.OBS: torch.from_numpy(rows.observations[row]).to(self._device)}
@@ -255,11 +199,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         return actions
 
     def _add_logp(self, rows: Rows, start: int, stop: int) -> None:
-        """Fill in the log-probabilities of the actions of filled rows.
-
-        Many rows at a time, because a call of torch takes longer than its arithmetic. Not all, because its temporary arrays
-        would need several times the memory of all actions.
-        """
+        """Fill in log-probabilities, many rows at a time; all would need several times the actions' memory."""
         with torch.inference_mode():
             for first in range(start, stop, _LOGP_ROWS):
                 block = slice(first, min(first + _LOGP_ROWS, stop))
@@ -283,14 +223,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
         rows.times[row] = time.perf_counter()
 
     def _log(self, steps: int, transitions: int, ended: int, before: tuple[float, float]) -> None:
-        """Log what RLlib's runner logs, and its times as means of one call, as each takes microseconds to be logged.
-
-        Args:
-            steps: of the vectorised environment in this call.
-            transitions: of sub-environments.
-            ended: episodes.
-            before: what the stopwatches of environment and forward pass showed before the first step.
-        """
+        """Log what RLlib's runner logs, and its times as means of one call, as each takes microseconds to be logged."""
         self._log_env_steps(metric=self._metrics_num_try_env_step, num_steps=steps)
         self._log_env_steps(metric=self._metrics_num_env_steps_sampled, num_steps=transitions)
         self._increase_sampled_metrics(transitions, ended)
@@ -359,15 +292,7 @@ class BatchEnvRunner(SingleAgentEnvRunner):
 
 
 def _check(config: AlgorithmConfig, preprocessing: Preprocessing) -> None:
-    """Refuse settings that would otherwise be ignored.
-
-    Args:
-        config: of the algorithm.
-        preprocessing: of observations and rewards.
-
-    Raises:
-        ValueError: with the setting and what to do.
-    """
+    """Refuse settings that would otherwise be ignored. Raises `ValueError`, with the setting and what to do."""
     settings: Any = config
     normalizes = preprocessing.normalize_observations or preprocessing.normalize_rewards
     refused = {

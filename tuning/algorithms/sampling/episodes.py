@@ -21,38 +21,24 @@ class Rows:
     after the end of an episode, that sub-environment's action and reward are meaningless.
 
     Attributes:
-        observations: shape `(rows, sub-environments, features)`, float32.
         actions: shape `(rows, sub-environments, actions)`, float32; `(rows, sub-environments)`, int64, if they are discrete.
         action_dist_inputs: parameters of the actions' distributions, shape `(rows, sub-environments, parameters)`, float32.
-        action_logp: log-probabilities of the actions, shape `(rows, sub-environments)`, float32.
-        rewards: of the environment, shape `(rows, sub-environments)`, float64.
-        scaled_rewards: as the learner gets them, shape `(rows, sub-environments)`, float64.
-        terminated: shape `(rows, sub-environments)`.
-        truncated: shape `(rows, sub-environments)`.
-        weights_seq_no: number of the weights that acted, shape `(rows,)`.
-        times: when the observations came, by `time.perf_counter`, shape `(rows,)`, seconds.
     """
 
-    observations: np.ndarray
+    observations: np.ndarray  # shape `(rows, sub-environments, features)`, float32
     actions: np.ndarray
     action_dist_inputs: np.ndarray
-    action_logp: np.ndarray
-    rewards: np.ndarray
-    scaled_rewards: np.ndarray
-    terminated: np.ndarray
-    truncated: np.ndarray
-    weights_seq_no: np.ndarray
-    times: np.ndarray
+    action_logp: np.ndarray  # log-probabilities of the actions, shape `(rows, sub-environments)`, float32
+    rewards: np.ndarray  # of the environment, shape `(rows, sub-environments)`, float64
+    scaled_rewards: np.ndarray  # as the learner gets them, shape `(rows, sub-environments)`, float64
+    terminated: np.ndarray  # shape `(rows, sub-environments)`
+    truncated: np.ndarray  # shape `(rows, sub-environments)`
+    weights_seq_no: np.ndarray  # number of the weights that acted, shape `(rows,)`
+    times: np.ndarray  # when the observations came, by `time.perf_counter`, shape `(rows,)`, seconds
 
     @classmethod
     def empty(cls, count: int, env: Any, inputs: int) -> Rows:
-        """Rows without content.
-
-        Args:
-            count: of rows.
-            env: vectorised environment; its spaces give the shapes.
-            inputs: parameters of a distribution of actions.
-        """
+        """Rows without content."""
         shape = (count, env.num_envs)
         return cls(
             observations=np.empty((*shape, *env.single_observation_space.shape), np.float32),
@@ -76,12 +62,7 @@ class Rows:
         return Rows(**{name: _extended(array, count) for name, array in self.arrays()})
 
     def last(self, row: int, count: int) -> Rows:
-        """Copy of a row and of those before it.
-
-        Args:
-            row: the last one.
-            count: how many before it.
-        """
+        """Copy of a row and of those before it."""
         return Rows(**{name: array[row - count : row + 1].copy() for name, array in self.arrays()})
 
     def arrays(self) -> Iterator[tuple[str, np.ndarray]]:
@@ -99,14 +80,7 @@ def _extended(array: np.ndarray, count: int) -> np.ndarray:
 
 @dataclass
 class EpisodeSoFar:
-    """What is known of an episode beside its arrays.
-
-    Attributes:
-        id: RLlib's name for it.
-        steps: transitions so far.
-        reward: their sum.
-        seconds: wall time of sampling.
-    """
+    """What is known of an episode beside its arrays."""
 
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     steps: int = 0
@@ -118,11 +92,6 @@ class Episodes:
     """The episodes that sub-environments are in, and those that ended; cuts rows into RLlib's episodes and chunks of them."""
 
     def __init__(self, lookback: int) -> None:
-        """No episodes yet.
-
-        Args:
-            lookback: time steps before a chunk that it holds as well.
-        """
         self._lookback = lookback
         self._ongoing: list[EpisodeSoFar] = []
         self._ended: list[EpisodeSoFar] = []
@@ -146,12 +115,6 @@ class Episodes:
 
     def cut(self, env: Any, rows: Rows, starts: list[int], stop: int) -> Iterator[SingleAgentEpisode]:
         """Cut rows into episodes and chunks of episodes.
-
-        Args:
-            env: vectorised environment, for its spaces.
-            rows: filled up to the observations of `stop`.
-            starts: row of each sub-environment's first transition; moved on.
-            stop: row after the last transitions.
 
         Yields:
             Episodes that ended, in the order in which they did, then the chunks of those that go on.

@@ -16,19 +16,14 @@ class Preprocessing:
     """How observations and rewards are scaled.
 
     Attributes:
-        normalize_observations: whether observations are normalised by their running mean and variance.
-        clip_obs: largest magnitude of a (normalised) feature; None for no limit.
-        normalize_rewards: whether rewards are divided by the running standard deviation of the discounted return.
-        reward_scale: factor of the rewards, after that.
-        gamma: discount of that return.
         keep: indices of features that are not normalised: those of chargers, which have a common scale already. By their own
             means and deviations, two chargers' equal states of charge would be different numbers.
     """
 
-    normalize_observations: bool = False
-    clip_obs: float | None = None
-    normalize_rewards: bool = False
-    reward_scale: float = 1.0
+    normalize_observations: bool = False  # whether observations are normalised by their running mean and variance
+    clip_obs: float | None = None  # largest magnitude of a (normalised) feature; None for no limit
+    normalize_rewards: bool = False  # whether rewards are divided by the running standard deviation of the discounted return
+    reward_scale: float = 1.0  # factor of the rewards, after that
     gamma: float = 0.99
     keep: tuple[int, ...] = ()
 
@@ -41,13 +36,9 @@ class PreprocessingConfig:
 
 @dataclass(frozen=True)
 class Clip:
-    """Cuts features to a magnitude, or leaves them as they are.
+    """Cuts features to a magnitude, or leaves them as they are."""
 
-    Attributes:
-        limit: largest magnitude; None for no limit.
-    """
-
-    limit: float | None
+    limit: float | None  # largest magnitude; None for no limit
 
     def __call__(self, observations: np.ndarray) -> np.ndarray:
         """Clipped observations, of the same shape."""
@@ -61,12 +52,6 @@ class RewardNormalizer:
     """
 
     def __init__(self, num_envs: int, gamma: float) -> None:
-        """Start without data: a standard deviation of 1.
-
-        Args:
-            num_envs: sub-environments.
-            gamma: discount.
-        """
         self._gamma = gamma
         self._returns = np.zeros(num_envs)
         self._count, self._mean, self._squares = 0, 0.0, 0.0
@@ -77,13 +62,7 @@ class RewardNormalizer:
         return float(np.sqrt(self._squares / self._count + EPSILON)) if self._count else 1.0
 
     def update(self, rewards: np.ndarray, acted: np.ndarray, ended: np.ndarray) -> None:
-        """Take in a time step.
-
-        Args:
-            rewards: shape (sub-environments,).
-            acted: which of them made a transition, shape (sub-environments,).
-            ended: which of them end an episode with it, shape (sub-environments,).
-        """
+        """Take in a time step; `acted` says which sub-environments made a transition, `ended` which end an episode with it."""
         self._returns[acted] = self._gamma * self._returns[acted] + rewards[acted]
         new = self._returns[acted]
         if new.size:
@@ -99,11 +78,7 @@ class RewardNormalizer:
         return {"count": self._count, "mean": self._mean, "squares": self._squares, "returns": self._returns.copy()}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on from a state of `get_state`.
-
-        Raises:
-            ValueError: if the state is of another number of sub-environments.
-        """
+        """Go on from a state of `get_state`. Raises `ValueError` if it is of another number of sub-environments."""
         if state["returns"].shape != self._returns.shape:
             raise ValueError(f"returns of {len(state['returns'])} sub-environments do not fit {len(self._returns)}")
         self._count, self._mean, self._squares = state["count"], state["mean"], state["squares"]
@@ -115,28 +90,14 @@ CLIP = 10.0  # standard deviations
 
 @dataclass(frozen=True, eq=False)
 class FrozenNormalizer:
-    """Statistics at one moment, as a function from observations to normalised observations.
+    """Statistics at one moment, as a function from observations to normalised observations."""
 
-    Attributes:
-        mean: of each feature, shape `(features,)`, float32.
-        scale: one over the standard deviation of each feature, shape `(features,)`, float32.
-        clip: largest magnitude of a normalised feature.
-    """
-
-    mean: np.ndarray
-    scale: np.ndarray
-    clip: float
+    mean: np.ndarray  # of each feature, shape `(features,)`, float32
+    scale: np.ndarray  # one over the standard deviation of each feature, shape `(features,)`, float32
+    clip: float  # largest magnitude of a normalised feature
 
     def __call__(self, observations: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """Normalise observations.
-
-        Args:
-            observations: shape `(..., features)`.
-            out: where to write, of the same shape and float32; by default a new array.
-
-        Returns:
-            `(observations - mean) * scale`, clipped, float32.
-        """
+        """`(observations - mean) * scale`, clipped, shape `(..., features)`, float32; into `out`, or a new array."""
         # A fixed type, or an observation of float64 would not be rounded as in training.
         result = np.subtract(observations, self.mean, out=out, dtype=np.float32, casting="same_kind")
         result *= self.scale
@@ -144,21 +105,12 @@ class FrozenNormalizer:
 
 
 class ObservationNormalizer:
-    """Running mean and variance of each feature, in float64.
+    """Running mean and variance of each feature, in float64, however the data were cut into batches.
 
-    A batch is merged by the formula for two sets of data, so it does not matter how the data were cut into batches. Source:
-    Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances" (1979).
+    Source: Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances" (1979).
     """
 
     def __init__(self, features: int, clip: float = CLIP, epsilon: float = EPSILON, keep: Sequence[int] = ()) -> None:
-        """Start without data: mean 0 and variance 1.
-
-        Args:
-            features: of an observation.
-            clip: largest magnitude of a normalised feature, standard deviations.
-            epsilon: added to the variance.
-            keep: indices of features that are only clipped.
-        """
         self._keep = list(keep)
         self._clip, self._epsilon = clip, epsilon
         self._count = 0
@@ -182,11 +134,7 @@ class ObservationNormalizer:
         return self._squares / self._count if self._count else np.ones_like(self._mean)
 
     def update(self, observations: np.ndarray) -> None:
-        """Take a batch into the statistics.
-
-        Args:
-            observations: shape `(batch, features)`, float32.
-        """
+        """Take a batch into the statistics. `observations` has shape `(batch, features)`, float32."""
         batch = len(observations)
         # Distances from a value close to the data keep the digits of a small variance around a large mean. This holds in
         # float32 too, which is twice as fast. The first batch knows no mean yet.
@@ -214,11 +162,7 @@ class ObservationNormalizer:
         return {"count": self._count, "mean": self._mean.copy(), "squares": self._squares.copy()}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on from a state of `get_state`.
-
-        Raises:
-            ValueError: if the state is of observations with another number of features.
-        """
+        """Go on from a state of `get_state`. Raises `ValueError` if it is of another number of features."""
         if state["mean"].shape != self._mean.shape:
             raise ValueError(f"statistics of {len(state['mean'])} features do not fit observations of {len(self._mean)}")
         self._count = state["count"]
