@@ -222,8 +222,9 @@ def test_its_memory_is_predicted(four_buildings: Path, algo: str) -> None:
         sizes, run = sizes_of(scenario(str(four_buildings)), "batch"), Workload(trained.num_envs, 1024, 2, 4, gpu=False)
         found = {term.name: term.nbytes for term in predict(algorithm(algo), trained.setup.hyperparameters, run, sizes).terms}
         learner, made = trained.learner, []
-        learned = [p for p in learner.network.parameters() if p.requires_grad]
-        assert found["weights"] == sum(p.numel() * 4 for p in learned)
+        # Each weight with its gradient and two numbers of Adam; critics once more as targets.
+        numbers = sum(p.numel() * (4 if p.requires_grad else 1) for p in learner.network.parameters())
+        assert found["networks and optimizer"] == 4 * numbers
         if algo == "sac":
             assert found["replay buffer"] == trained.replay.nbytes
         else:
@@ -231,7 +232,8 @@ def test_its_memory_is_predicted(four_buildings: Path, algo: str) -> None:
             learner.make_batch = lambda episodes: made.append(inner(episodes)) or made[-1]
             trained.update()
             held = sum(tensor.numel() * tensor.element_size() for tensor in vars(made[0]).values())
-            assert held == pytest.approx(found["rollout to learn from"], rel=0.05)
+            # With a copy of a minibatch.
+            assert 0.95 * held < found["rollout to learn from"] < 2.05 * held
 
 
 @pytest.mark.usefixtures("small_ray")
