@@ -6,7 +6,7 @@ import math
 import random
 import uuid
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,12 +15,12 @@ import numpy as np
 import torch
 from gymnasium.vector import VectorEnv
 
-from common.generators import check_twister
 from envs.objective.weights import Weights
 from envs.seen import Seen
 from search_spaces import Assignment
 from tuning.algorithms.errors import UnfitError
-from tuning.algorithms.precision import check_device
+from tuning.algorithms.precision import check_device, has_tf32, set_tf32
+from tuning.algorithms.rllib_learner import MODULE
 from tuning.algorithms.sampling.preprocessing import Preprocessing
 from tuning.algorithms.trainer import WHOLE, Rows, Setup, Trainer, Update
 
@@ -55,14 +55,8 @@ def python_state(state: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def set_random_state(state: dict[str, Any]) -> None:
-    """Go on from a state of `random_state`; on a machine with other GPUs, theirs stay as they are.
-
-    Raises:
-        ValueError: if it holds numbers that no generator has.
-    """
-    python, (_, words, position, *_) = state["python"], state["numpy"]
-    check_twister(words, position)
-    check_twister(python["words"][:-1], python["words"][-1])
+    """Go on from a state of `random_state`; on a machine with other GPUs, theirs stay as they are."""
+    python = state["python"]
     random.setstate((python["version"], tuple(python["words"].tolist()), python["spare"]))
     np.random.set_state(state["numpy"])
     torch.set_rng_state(torch.from_numpy(state["torch"].copy()))
@@ -70,52 +64,11 @@ def set_random_state(state: dict[str, Any]) -> None:
         torch.cuda.set_rng_state_all([torch.from_numpy(own.copy()) for own in state["cuda"]])
 
 
-class NoLogFolder:
-    """Mixin before an `Algorithm`. By itself RLlib makes an empty folder in `~/ray_results` for each that is built."""
-
-    _logdir: Any
-
-    def _setup_logdir(self) -> None:
-        """Replaces a method of Ray Tune's `Trainable`."""
-        self._logdir = None
-
-
-class Sums:
-    """Running sums of what gradient steps report, on their device.
-
-    A list of small tensors would keep places of the heap between the arrays that each step frees. The allocator could not use
-    these again, and the process grew by up to a gibibyte.
-    """
-
-    def __init__(self) -> None:
-        self.steps = 0
-        self._names: tuple[str, ...] = ()
-        self._sums = torch.empty(0)
-
-    def add(self, terms: Mapping[str, torch.Tensor]) -> None:
-        """Add one step's, each of shape (); of all steps by the same names, in the same order."""
-        row = torch.stack(tuple(terms.values())).double()
-        if self.steps:
-            self._sums += row
-        else:
-            self._names, self._sums = tuple(terms), row
-        self.steps += 1
-
-    def totals(self) -> dict[str, float]:
-        """Sums by name; empty before the first step. This waits for the device."""
-        return dict(zip(self._names, self._sums.tolist(), strict=True))
-
-    def means(self) -> dict[str, float]:
-        """Means over the steps by name; empty before the first step. This waits for the device."""
-        return {name: total / self.steps for name, total in self.totals().items()}
-
-
 # The environment's name in Ray's registry, which all processes of a search share. Under one name, two trials that begin at once
 # would now and then get each other's environment.
 ENVIRONMENT = f"site-{uuid.uuid4().hex}"
 # Parts of RLlib's state that an update begins anew: the learner hands its metrics over at the end of each.
 _FORGOTTEN = ("learner_group/learner/metrics_logger",)
-MODULE = "default_policy"  # RLlib's name for the one module that there is
 
 
 class RLlibTrainer(Trainer):
@@ -130,8 +83,6 @@ class RLlibTrainer(Trainer):
     def __init__(self, setup: Setup, copies: Callable[[Assignment, int], int]) -> None:
         """Build it. Raises `ValueError` for hyperparameters that cannot be trained together, by name."""
         from ray.tune import register_env
-
-        from tuning.algorithms.precision import set_tf32
 
         h: Any = setup.hyperparameters
         check_device(setup.hyperparameters, setup.gpu)
@@ -265,36 +216,34 @@ class RLlibTrainer(Trainer):
             raise UnfitError(WHOLE)
         return BuildingView(own.kinds, site)
 
-    def used_for_charging(self, learned: float | None) -> Assignment:
-        """What `used` says of chargers."""
-        view = self.view
-        if view is not None and view.learns_charging is not None:
-            return {"learn_charging": view.learns_charging, "initial_charging": view.initial_charging}
-        return {"learn_charging": None if learned is None else True, "initial_charging": learned}
+    def used_by_all(self, layers: torch.nn.Module, charging: float | None) -> Assignment:
+        """What `used` says of what all algorithms have.
 
-    def used_for_seeing(self) -> Assignment:
-        """What `used` says of what the environment lets the policy see beside the site's own observations."""
-        env: Any = self.runner.env
+        Args:
+            layers: of the policy.
+            charging: `initial_charging` of a network that acts for chargers; None where there is none.
+        """
+        from tuning.algorithms.networks.layers import activation_of, layer_sizes
+
+        view, runner, config, shape = self.view, self.runner, self.learner.config, self.learner.network.shape
+        learns_charging = None if charging is None else True
+        if view is not None and view.learns_charging is not None:
+            learns_charging, charging = view.learns_charging, view.initial_charging
+        env: Any = runner.env
         while (seen := getattr(env, "seen", None)) is None and hasattr(env, "env"):
             env = env.env
-        return dict((seen or Seen()).hyperparameters)
-
-    def used_for_preprocessing(self) -> Assignment:
-        """What `used` says of observations and rewards."""
-        runner = self.runner
         return {
+            "hidden_sizes": ",".join(str(size) for size in layer_sizes(layers)),
+            "activation": activation_of(layers),
+            "log_std_init": shape.log_std_init,
+            "learn_charging": learns_charging,
+            "initial_charging": charging,
+            "shared_policy": self.shares,
+            **(seen or Seen()).hyperparameters,
             "normalize_observations": runner.normalizer is not None,
             "clip_obs": runner.preprocessing.clip_obs,
             "normalize_rewards": runner.reward_normalizer is not None,
             "reward_scale": runner.preprocessing.reward_scale,
-        }
-
-    def used_for_precision(self) -> Assignment:
-        """What `used` says of the hyperparameters that depend on the device."""
-        from tuning.algorithms.precision import has_tf32
-
-        config, shape = self.learner.config, self.learner.network.shape
-        return {
             "bf16": config.bf16,
             "tf32": has_tf32(),
             "torch_compile": shape.compiled,

@@ -138,6 +138,22 @@ class _ActionOrder(nn.Module):
         return both if self.sorted else both.index_select(1, self.order)
 
 
+def output_layers(head: nn.Module) -> tuple[nn.Linear, ...]:
+    """The layers that give a policy's outputs: means, then logarithms of deviations."""
+    if isinstance(head, ChargerHead):
+        return head.last_layers
+    assert isinstance(head, nn.Linear)
+    return (head,)
+
+
+def fix_deviations(head: nn.Module, log_std: float) -> None:
+    """Give all actions one deviation, by its logarithm, whatever is observed; it is trained from there."""
+    with torch.no_grad():
+        for output in output_layers(head):
+            output.weight[output.out_features // 2 :] = 0.0
+            output.bias[output.out_features // 2 :] = log_std
+
+
 def other_actions(actions: int, groups: ChargerGroups) -> list[int]:
     """Indices of the actions that are no charger's, of so many."""
     return sorted(set(range(actions)) - set(groups.actions))

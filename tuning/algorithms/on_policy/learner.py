@@ -11,10 +11,8 @@ import numpy as np
 import torch
 from ray.rllib.algorithms.ppo import PPO, PPOConfig
 from ray.rllib.core.columns import Columns
-from ray.rllib.core.learner.torch.torch_learner import TorchLearner
 from ray.rllib.utils.metrics import (
     MODULE_TRAIN_BATCH_SIZE_MEAN,
-    NUM_ENV_STEPS_SAMPLED_LIFETIME,
     NUM_MODULE_STEPS_TRAINED,
     WEIGHTS_SEQ_NO,
 )
@@ -22,18 +20,15 @@ from ray.rllib.utils.metrics import (
 from tuning.algorithms.errors import check_finite
 from tuning.algorithms.networks.layers import gradient_norm
 from tuning.algorithms.on_policy.batch import Batch, advantages, explained_variance, transitions
+from tuning.algorithms.on_policy.module import ActorCriticModule
 from tuning.algorithms.precision import autocast, begin_step, to_device
-from tuning.algorithms.rllib_trainer import MODULE, NoLogFolder, Sums
+from tuning.algorithms.rllib_learner import MODULE, ArrayLearner, NoLogFolder, Sums
 from tuning.algorithms.sampling.preprocessing import PreprocessingConfig
 from tuning.algorithms.schedule import Schedule
-from tuning.runtime.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
-    from ray.rllib.core.learner.training_data import TrainingData
     from ray.rllib.env.single_agent_episode import SingleAgentEpisode
-
-    from tuning.algorithms.on_policy.module import ActorCriticModule
 
 
 class OnPolicyConfig(PreprocessingConfig, PPOConfig):
@@ -66,7 +61,7 @@ class Loss:
     terms: dict[str, torch.Tensor]  # its parts and further measures, each a detached mean over the batch, shape ()
 
 
-class OnPolicyLearner(TorchLearner):
+class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
     """Learns from the transitions of one rollout, and forgets them.
 
     What it replaces of RLlib:
@@ -79,21 +74,13 @@ class OnPolicyLearner(TorchLearner):
     """
 
     config: OnPolicyConfig
-    module: Any
     kl_coefficient: float = 0.0
 
     def build(self) -> None:
         """See `Learner`."""
         super().build()
-        self._stopwatch = Stopwatch()
         self.kl_coefficient = float(self.config.kl_coeff) if self.config.use_kl_loss else 0.0
         self.entropy_coefficient = self.config.ent_coef.initial
-
-    @property
-    def network(self) -> ActorCriticModule:
-        """The one module."""
-        network: ActorCriticModule = self.module[MODULE]
-        return network
 
     @property
     def optimizer(self) -> torch.optim.Optimizer:
@@ -114,32 +101,16 @@ class OnPolicyLearner(TorchLearner):
     def loss(self, batch: Batch, inputs: torch.Tensor, values: torch.Tensor) -> Loss:
         """Loss of T transitions, with advantages as they weigh the gradient, and what the networks give for them now."""
 
-    def compute_loss_for_module(self, **kwargs: Any) -> Any:
-        """Not used: `update` calls `loss`, which gets what it needs as arguments."""
-        raise NotImplementedError
-
     @abstractmethod
     def learn(self, batch: Batch) -> Sums:
         """Take the gradient steps of one update."""
 
-    def update(self, *args: Any, training_data: TrainingData | None = None, timesteps: Any = None, **kwargs: Any) -> Any:
-        """Learn from the episodes of one rollout, and return means. Raises `DivergedError` for numbers that are not finite."""
-        self._check_is_built()
-        assert training_data is not None
-        episodes: Any = training_data.episodes
-        with self._stopwatch.running():
-            return self._learn_rollout(episodes, int(timesteps[NUM_ENV_STEPS_SAMPLED_LIFETIME]))
-
-    def watch(self, stopwatch: Stopwatch) -> None:
-        """Add the seconds of updates to a stopwatch from now on."""
-        self._stopwatch = stopwatch
-
-    def _learn_rollout(self, episodes: Sequence[SingleAgentEpisode], steps: int) -> Any:
-        self._weights_seq_no += 1
+    def learn_from(self, data: Any, steps: int, **kwargs: Any) -> Any:
+        """Learn from chunks of episodes, as the env runner cuts them, and return means; see `ArrayLearner`."""
         for group in self.optimizer.param_groups:
             group["lr"] = self.config.learning_rate.value(steps)
         self.entropy_coefficient = self.config.ent_coef.value(steps)
-        rollout = self.make_batch(episodes)
+        rollout = self.make_batch(data.episodes)
         sums = self.learn(rollout)
         means = sums.means()
         means["explained_variance"] = explained_variance(rollout)

@@ -15,7 +15,15 @@ from ray.rllib.core.rl_module.torch import TorchRLModule
 from torch import nn
 
 from envs.observation import ChargerGroups
-from tuning.algorithms.networks.layers import ChargerHead, SiteInputs, UncontrolledCharging, initialize_orthogonally, perceptron
+from tuning.algorithms.networks.layers import (
+    ChargerHead,
+    SiteInputs,
+    UncontrolledCharging,
+    fix_deviations,
+    initialize_orthogonally,
+    output_layers,
+    perceptron,
+)
 from tuning.algorithms.precision import compiled
 
 
@@ -75,12 +83,12 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
                 initialize_orthogonally(layers, math.sqrt(2.0))
             initialize_orthogonally(self.policy_head, math.sqrt(2.0))
             # Actions begin near the middle of their range, whatever is observed.
-            for output in self._outputs():
+            for output in output_layers(self.policy_head):
                 initialize_orthogonally(output, 0.01)
             initialize_orthogonally(self.value_head, 1.0)
         if self.action_dist_cls is TorchDiagGaussian and shape.state_dependent_std:
             with torch.no_grad():
-                for output in self._outputs():
+                for output in output_layers(self.policy_head):
                     # The deviations are the second half of a layer's outputs.
                     output.bias[output.out_features // 2 :] += shape.log_std_init
         if shape.chargers:
@@ -98,14 +106,6 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
             return ChargerHead(self._inputs, units, actions, outputs, shape.chargers)
         return nn.Linear(units, outputs * actions)
 
-    def _outputs(self) -> tuple[nn.Linear, ...]:
-        """The layers that give the policy's outputs."""
-        head = self.policy_head
-        if isinstance(head, ChargerHead):
-            return head.last_layers
-        assert isinstance(head, nn.Linear)
-        return (head,)
-
     def _policy_inputs(self, observations: torch.Tensor) -> torch.Tensor:
         if self.site is None:
             return self._with_deviations(self.policy_head(self.policy_layers(observations)))
@@ -120,13 +120,10 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
 
     def set_deviations(self, log_std: float) -> None:
         """Give all actions one deviation, whatever is observed; it is trained from there."""
-        with torch.no_grad():
-            if self.log_std is not None:
-                self.log_std.fill_(log_std)
-                return
-            for output in self._outputs():
-                output.weight[output.out_features // 2 :] = 0.0
-                output.bias[output.out_features // 2 :] = log_std
+        if self.log_std is None:
+            fix_deviations(self.policy_head, log_std)
+        else:
+            nn.init.constant_(self.log_std, log_std)
 
     def mean_parameters(self) -> list[nn.Parameter]:
         """What the policy's means depend on."""

@@ -11,7 +11,7 @@ from search_spaces import Assignment
 from tuning.algorithms.on_policy.batch import Batch, minibatches
 from tuning.algorithms.on_policy.learner import Loss, OnPolicy, OnPolicyConfig, OnPolicyLearner
 from tuning.algorithms.on_policy.trainer import OnPolicyTrainer
-from tuning.algorithms.rllib_trainer import Sums
+from tuning.algorithms.rllib_learner import Sums
 
 MOST_DIVERGENCE = 1.5  # of an update, in parts of `target_kl`
 

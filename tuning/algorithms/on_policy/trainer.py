@@ -84,8 +84,6 @@ class OnPolicyTrainer(RLlibTrainer):
 
     def used(self) -> Assignment:
         """See `Trainer`."""
-        from tuning.algorithms.networks.layers import activation_of, layer_sizes
-
         learner, runner = self.learner, self.runner
         config, network = learner.config, learner.network
         schedules = {"learning_rate": config.learning_rate, "ent_coef": config.ent_coef}
@@ -96,17 +94,10 @@ class OnPolicyTrainer(RLlibTrainer):
             "vf_coef": config.vf_loss_coeff,
             "max_grad_norm": config.grad_clip,
             "normalize_advantage": config.normalize_advantage,
-            "hidden_sizes": ",".join(str(size) for size in layer_sizes(network.policy_layers)),
-            "activation": activation_of(network.policy_layers),
-            **self.used_for_charging(network.charging.initial_charging if network.site else None),
+            **self.used_by_all(network.policy_layers, network.charging.initial_charging if network.site else None),
             "shared_layers": network.policy_layers is network.value_layers,
             "state_dependent_std": network.log_std is None,
-            "log_std_init": network.shape.log_std_init,
             "orthogonal_init": network.shape.orthogonal,
-            "shared_policy": self.shares,
-            **self.used_for_seeing(),
-            **self.used_for_preprocessing(),
-            **self.used_for_precision(),
             **{name: schedule.initial for name, schedule in schedules.items()},
             **{f"{name}_schedule": schedule.shape for name, schedule in schedules.items()},
             **{f"{name}_final": schedule.final for name, schedule in schedules.items()},

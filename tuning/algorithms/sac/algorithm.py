@@ -16,7 +16,7 @@ from ray.rllib.utils.metrics import (
     TIMERS,
 )
 
-from tuning.algorithms.rllib_trainer import NoLogFolder
+from tuning.algorithms.rllib_learner import NoLogFolder
 from tuning.algorithms.sac.batch import Replay
 from tuning.algorithms.sac.config import SACSettings
 from tuning.algorithms.sac.env_runner import ReplayEnvRunner

@@ -6,22 +6,19 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
-from ray.rllib.core.learner.torch.torch_learner import TorchLearner
-from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME, NUM_MODULE_STEPS_TRAINED, WEIGHTS_SEQ_NO
+from ray.rllib.utils.metrics import NUM_MODULE_STEPS_TRAINED, WEIGHTS_SEQ_NO
 from torch import nn
 
 from tuning.algorithms.errors import check_finite
 from tuning.algorithms.precision import autocast, begin_step
-from tuning.algorithms.rllib_trainer import MODULE, Sums
+from tuning.algorithms.rllib_learner import MODULE, ArrayLearner, Sums
 from tuning.algorithms.sac.batch import Batch, Replay, draw_batches
-from tuning.runtime.stopwatch import Stopwatch
+from tuning.algorithms.sac.module import SACModule
 
 if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
-    from ray.rllib.core.learner.training_data import TrainingData
 
     from tuning.algorithms.sac.config import SACSettings
-    from tuning.algorithms.sac.module import SACModule
     from tuning.algorithms.schedule import Schedule
 
 
@@ -65,7 +62,7 @@ GENERATOR, COUNT = "generator", "gradient_steps"  # names in a learner's state
 TERMS = ("value_loss", "policy_loss", "entropy", "ent_coef", "ent_coef_loss", "gradient_norm", "actor_gradient_norm", "q_value")
 
 
-class SACLearner(TorchLearner):
+class SACLearner(ArrayLearner[SACModule]):
     """Takes gradient steps on critics, policy and entropy coefficient.
 
     What it replaces of RLlib:
@@ -77,12 +74,10 @@ class SACLearner(TorchLearner):
     """
 
     config: SACSettings
-    module: Any
 
     def build(self) -> None:
         """See `Learner`."""
         super().build()
-        self._stopwatch = Stopwatch()
         network, config = self.network, self.config
         self.gradient_steps = 0
         self.target_entropy = -float(network.action_space.shape[0]) if config.target_entropy is None else config.target_entropy
@@ -93,12 +88,6 @@ class SACLearner(TorchLearner):
         fixed = 0.0 if config.ent_coef is None else config.ent_coef
         self._fixed_ent_coef = torch.tensor(fixed, device=self.device)
         self._sums, self._summed = dict.fromkeys(TERMS, 0.0), 0
-
-    @property
-    def network(self) -> SACModule:
-        """The one module."""
-        network: SACModule = self.module[MODULE]
-        return network
 
     @property
     def ent_coef(self) -> torch.Tensor:
@@ -133,38 +122,14 @@ class SACLearner(TorchLearner):
             ENT_COEF: config.alpha_learning_rate or config.learning_rate,
         }
 
-    def compute_loss_for_module(self, **kwargs: Any) -> Any:
-        """Not used: losses of critics and policy are computed one after the other."""
-        raise NotImplementedError
-
-    def update(
-        self,
-        *args: Any,
-        training_data: TrainingData | None = None,
-        timesteps: Any = None,
-        gradient_steps: int = 1,
-        **kwargs: Any,
-    ) -> Any:
-        """Take a round of gradient steps; `report` has the metrics. Raises `DivergedError` for numbers that are not finite."""
-        self._check_is_built()
-        assert training_data is not None
-        replay: Any = training_data.batch
-        with self._stopwatch.running():
-            self._learn_round(replay, int(timesteps[NUM_ENV_STEPS_SAMPLED_LIFETIME]), gradient_steps)
-        return {}
-
-    def watch(self, stopwatch: Stopwatch) -> None:
-        """Add the seconds of updates to a stopwatch from now on."""
-        self._stopwatch = stopwatch
-
-    def _learn_round(self, replay: Replay, steps: int, gradient_steps: int) -> None:
-        self._weights_seq_no += 1
+    def learn_from(self, data: Any, steps: int, gradient_steps: int = 1, **kwargs: Any) -> Any:
+        """Take a round of gradient steps from a `Replay`; `report` has the metrics. See `ArrayLearner`."""
         for name, schedule in self._schedules().items():
             if name != ENT_COEF or self.network.log_ent_coef is not None:
                 for group in self.optimizer(name).param_groups:
                     group["lr"] = schedule.value(steps)
         config = self.config
-        batches = draw_batches(replay, gradient_steps, config.batch_size, self.device, config.pin_memory)
+        batches = draw_batches(data.batch, gradient_steps, config.batch_size, self.device, config.pin_memory)
         acts = steps >= config.actor_starts
         found = Sums()
         for batch in batches:
@@ -174,6 +139,7 @@ class SACLearner(TorchLearner):
         self._sums = {name: total + sums[name] for name, total in self._sums.items()}
         self._summed += gradient_steps
         check_finite(sums, steps)
+        return {}
 
     def report(self) -> Any:
         """Means over the gradient steps since the last call, as `Learner.update` returns them."""

@@ -22,7 +22,9 @@ from tuning.algorithms.networks.layers import (
     ChargerNetwork,
     SiteInputs,
     UncontrolledCharging,
+    fix_deviations,
     other_actions,
+    output_layers,
     perceptron,
 )
 from tuning.algorithms.precision import compiled
@@ -139,7 +141,7 @@ class SACModule(TorchRLModule):
             self.policy_head = nn.Linear(units, 2 * actions)
             self.critics = TwinCritics(features + actions, shape.hidden_sizes, shape.activation)
         with torch.no_grad():
-            for output in self._outputs():
+            for output in output_layers(self.policy_head):
                 output.bias[output.out_features // 2 :] += shape.log_std_init
         overwrite_inputs(self.policy_layers)
         self.targets = copy.deepcopy(self.critics).requires_grad_(False)
@@ -159,18 +161,7 @@ class SACModule(TorchRLModule):
 
     def set_deviations(self, log_std: float) -> None:
         """Give all actions one deviation before the squashing, whatever is observed; it is trained from there."""
-        with torch.no_grad():
-            for output in self._outputs():
-                output.weight[output.out_features // 2 :] = 0.0
-                output.bias[output.out_features // 2 :] = log_std
-
-    def _outputs(self) -> tuple[nn.Linear, ...]:
-        """The layers that give the policy's outputs: means, then logarithms of deviations."""
-        head = self.policy_head
-        if isinstance(head, ChargerHead):
-            return head.last_layers
-        assert isinstance(head, nn.Linear)
-        return (head,)
+        fix_deviations(self.policy_head, log_std)
 
     def parameters_of_distribution(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Means and logarithms of deviations of observations, each of shape (rows, actions), float32."""

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from common.generators import set_generator
 from common.units import MIB
 
 REPLAY_FILE_BYTES = 64 * MIB  # of rows that a checkpoint writes into one file
@@ -191,7 +190,7 @@ class ReplayBuffer:
             raise ValueError(f"rows {known} to {self.rows} are missing")
         self._observations[self._here()] = state["observations"]
         self.transitions = int(np.count_nonzero(self._kinds != NO_TRANSITION))
-        set_generator(self._random, state["random"])
+        self._random.bit_generator.state = state["random"]
 
     def _arrays(self) -> Iterator[tuple[str, np.ndarray]]:
         for name in ("observations", "actions", "rewards", "kinds"):

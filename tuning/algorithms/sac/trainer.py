@@ -52,7 +52,6 @@ class SACTrainer(RLlibTrainer):
 
     def used(self) -> Assignment:
         """See `Trainer`."""
-        from tuning.algorithms.networks.layers import activation_of, layer_sizes
         from tuning.algorithms.sac.learner import ACTOR, CRITIC, ENT_COEF
 
         learner, buffer, settings = self.learner, self.runner.buffer, self.algorithm.config
@@ -82,14 +81,7 @@ class SACTrainer(RLlibTrainer):
             "target_entropy": learner.target_entropy if automatic else None,
             "n_step": buffer.n_step,
             "max_grad_norm": config.max_grad_norm,
-            "hidden_sizes": ",".join(str(size) for size in layer_sizes(network.policy_layers)),
-            "activation": activation_of(network.policy_layers),
-            **self.used_for_charging(network.charging.initial_charging if network.site else None),
-            "log_std_init": network.shape.log_std_init,
-            "shared_policy": self.shares,
-            **self.used_for_seeing(),
-            **self.used_for_preprocessing(),
-            **self.used_for_precision(),
+            **self.used_by_all(network.policy_layers, network.charging.initial_charging if network.site else None),
         }
 
     def learn_from(self, parts: list[Demonstration]) -> None:
