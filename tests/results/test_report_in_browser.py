@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from results.report.figure import Section
-from results.report.figures import judged
+from results.report.figures.ranking import ranking
 from results.report.page import page
 from results.report.sections import sections
 from results.report.sources import Sources, read_sources
@@ -42,7 +42,7 @@ def test_a_page_is_whole_at_each_width_light_and_dark(tmp_path: Path) -> None:
     both = tuple(
         made.search(tmp_path / name, count, noise=0.01) for name, count in (("a-name-that-is-quite-long" * 3, 30), ("b", 2))
     )
-    shown = [*sections(Sources(both, (), policies)), Section("Judgement", "judgement", {}, (judged.ranking(named()),))]
+    shown = [*sections(Sources(both, (), policies)), Section("Judgement", "judgement", {}, (ranking(named()),))]
     charts = sum(len(figure.panels) for section in shown for figure in section.figures)
     path = tmp_path / "report.html"
     path.write_bytes(page(shown[0].title, shown))
