@@ -16,54 +16,40 @@ _REMEDY = "restore its files from a copy"
 def lacking(trials: pd.DataFrame, reports: pd.DataFrame, evaluations: pd.DataFrame) -> list[str]:
     """Lines that name what is not there; none where all is.
 
-    Trials that run, crashed or repeat another one may lack anything. So may tables that are empty, as in older tests of a
-    judgement.
-
-    Args:
-        trials: see `Results`.
-        reports: likewise.
-        evaluations: likewise; those of a judgement have no row in `trials`.
+    Trials that run, crashed or repeat another one may lack anything. Evaluations of a judgement have no row in `trials`.
     """
     search = evaluations[evaluations["contender"].isna()]
-    ended = trials[trials["state"].isin(_ENDED) & trials["same_as"].isna()]
-    lines = _trials(trials, reports, search)
-    for number, fault in _of_trials(ended, reports[reports["trial"].isin(ended["trial"])], search):
-        lines.append(f"trial {number}: {fault}; {_REMEDY}")
-    return lines + _runs(evaluations[evaluations["contender"].notna()])
-
-
-def _trials(trials: pd.DataFrame, reports: pd.DataFrame, evaluations: pd.DataFrame) -> list[str]:
     known = set(trials["trial"])
-    seen = known | set(reports["trial"]) | set(evaluations["trial"].dropna().astype(int))
-    missing = _gaps(known, 0, max(seen, default=-1))
-    return [f"trials lacks the row of trial {missing}; {_REMEDY}"] if missing else []
+    seen = known | set(reports["trial"]) | set(search["trial"].dropna().astype(int))
+    missing = _gaps(known, max(seen, default=-1))
+    lines = [f"trials lacks the row of trial {missing}"] if missing else []
+    ended = trials[trials["state"].isin(_ENDED) & trials["same_as"].isna()].set_index("trial")
+    lines += [f"trial {number}: {fault}" for number, fault in _of_trials(ended, reports, search).items()]
+    return [f"{line}; {_REMEDY}" for line in lines + _runs(evaluations[evaluations["contender"].notna()])]
 
 
-def _of_trials(ended: pd.DataFrame, reports: pd.DataFrame, evaluations: pd.DataFrame) -> list[tuple[int, str]]:
-    """Numbers of ended trials that lack something, and what.
+def _of_trials(ended: pd.DataFrame, reports: pd.DataFrame, evaluations: pd.DataFrame) -> dict[int, str]:
+    """What ended trials lack, by number: reports, else an evaluation, else the row's own score.
 
     Args:
-        ended: their rows in `trials`.
-        reports: their reports.
+        ended: their rows in `trials`, by number.
+        reports: of all trials.
         evaluations: of the search.
     """
-    faults = []
-    updates = reports.groupby("trial")["update"].agg(["nunique", "max"]).reindex(ended["trial"]).fillna(0)
-    last = ended.set_index("trial")["updates"].fillna(updates["max"])
-    for number in updates.index[updates["nunique"] != last]:
-        own = set(reports.loc[reports["trial"] == number, "update"])
-        missing = _gaps(own, 1, int(last[number]))
-        beyond = f"its reports go to update {max(own, default=0)}, its row to {int(last[number])}"
-        faults.append((number, f"its reports lack update {missing}" if missing else beyond))
+    reports = reports[reports["trial"].isin(ended.index)]
+    counts = reports.groupby("trial").size().reindex(ended.index).fillna(0)
+    updates = ended["updates"].fillna(counts)
     scored = reports.dropna(subset=["score"])
     pairs = scored.set_index(["trial", "steps"]).index
     unseen = pairs[~pairs.isin(evaluations.dropna(subset=["trial"]).set_index(["trial", "steps"]).index)]
-    faults += [(number, f"it lacks the evaluation at {steps} steps") for number, steps in unseen]
-    ends = scored.groupby("trial")["score"].last().reindex(ended["trial"])
-    scores = ended.set_index("trial")["score"]
-    whole = ends.notna() & scores.notna() & ~ends.index.isin([number for number, _ in faults])
-    other = ends.index[whole & (ends != scores)]
-    return faults + [(number, f"its row has the score {scores[number]}, its last report {ends[number]}") for number in other]
+    scores, ends = ended["score"], scored.groupby("trial")["score"].last().reindex(ended.index)
+    differ = ends.index[ends.notna() & scores.notna() & (ends != scores)]
+    faults = {number: f"its row has the score {scores[number]}, its last report {ends[number]}" for number in differ}
+    faults |= {number: f"it lacks the evaluation at {steps} steps" for number, steps in reversed(unseen)}
+    return faults | {
+        number: f"it has {counts[number]:.0f} reports, and its row counts {updates[number]:.0f}"
+        for number in counts.index[counts != updates]
+    }
 
 
 def _runs(judged: pd.DataFrame) -> list[str]:
@@ -72,22 +58,22 @@ def _runs(judged: pd.DataFrame) -> list[str]:
     years = set(judged["year"])
     for (name, backend), own in judged.dropna(subset=["trial"]).groupby(["contender", "backend"]):
         numbers = set(own["trial"].astype(int).tolist())
-        if missing := _gaps(numbers, 0, max(numbers)):
-            lines.append(f"{name} lacks the evaluation of run {missing} by {backend}; {_REMEDY}")
+        if missing := _gaps(numbers, max(numbers)):
+            lines.append(f"{name} lacks the evaluation of run {missing} by {backend}")
         short = sorted(number for number in numbers if set(own.loc[own["trial"] == number, "year"]) != years)
         if short:
             runs = _words([(number, number) for number in short])
-            lines.append(f"{name} lacks years in the evaluation of run {runs} by {backend}; {_REMEDY}")
+            lines.append(f"{name} lacks years in the evaluation of run {runs} by {backend}")
     return lines
 
 
-def _gaps(known: set[int], first: int, last: int) -> str:
-    """Numbers from `first` to `last` that are not known, in words; empty if there are none.
+def _gaps(known: set[int], last: int) -> str:
+    """Numbers from 0 to `last` that are not known, in words; empty if there are none.
 
     The numbers come from files, and may be as large as 64 bits hold: only those that are known are counted.
     """
-    gaps = []
-    for number in [*sorted(number for number in known if first <= number <= last), last + 1]:
+    gaps, first = [], 0
+    for number in [*sorted(known), last + 1]:
         if number > first:
             gaps.append((first, number - 1))
         first = number + 1
@@ -95,13 +81,7 @@ def _gaps(known: set[int], first: int, last: int) -> str:
 
 
 def _words(ranges: Sequence[tuple[int, int]]) -> str:
-    """Sorted ranges of numbers in words, each with its first and its last, as `1, 3 to 5`; of many the first."""
-    joined: list[tuple[int, int]] = []
-    for first, last in ranges:
-        if joined and joined[-1][1] == first - 1:
-            joined[-1] = (joined[-1][0], last)
-        else:
-            joined.append((first, last))
-    texts = [str(first) if first == last else f"{first} to {last}" for first, last in joined[:MOST_NAMED]]
-    more = len(joined) - MOST_NAMED
+    """Ranges of numbers in words, each with its first and its last, as `1, 3 to 5`; of many the first."""
+    texts = [str(first) if first == last else f"{first} to {last}" for first, last in ranges[:MOST_NAMED]]
+    more = len(ranges) - MOST_NAMED
     return ", ".join([*texts, *([f"and {more} more"] if more > 0 else [])])

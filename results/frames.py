@@ -1,17 +1,18 @@
-"""Rows of an experiment's table as a pandas DataFrame, read from the files of the table."""
+"""Rows of an experiment's table as a pandas DataFrame: those that meet conditions, read from the files of the table."""
 
 from __future__ import annotations
 
-import itertools
+import operator
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from results.conditions import Filter, empty_passes, trials_wanted
+from common.texts import printable
 from results.schema import schema
 from results.table_files import ResultsError, joined_type, read_table, table_folder, trial_of
 
@@ -19,32 +20,42 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+# A condition on a column: its name, one of == != < <= > >= in, not in, and a value or a list of values.
+Filter = tuple[str, str, Any]
+
+EXPERIMENT = "experiment"  # column that tells several experiments apart
 ORDER = {"trials": ["trial"], "reports": ["trial", "update"], "evaluations": ["trial", "steps", "year"]}  # of rows
-_READERS = 4  # threads
-_AT_ONCE = 500  # files whose rows are then put together, as memory in few pieces is read faster
+# Whether a text passes.
+_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq, "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
+    ">=": operator.ge, "in": lambda value, given: value in given, "not in": lambda value, given: value not in given,
+}  # fmt: skip
+_OF_LISTS = ("in", "not in")  # conditions with a list of values
+_NAMING = ("=", "==", "in")  # conditions that name the values that pass
+_MOST_READERS = 4  # threads
 
 
 @dataclass(frozen=True)
 class Read:
-    """What was read of an experiment's table.
+    """What was read of a table.
 
     Attributes:
         frame: its rows. Columns that it lacks are empty.
-        skipped: files, each with the reason.
         lacking: columns that were wanted, or that a condition is on, which the table does not have.
+        skipped: files that cannot be used, each with the reason.
     """
 
     frame: pd.DataFrame
-    skipped: dict[Path, str]
     lacking: list[str]
+    skipped: dict[Path, str]
 
 
 @dataclass(frozen=True)
 class _Alike:
-    """Rows of files that follow each other and have the same columns."""
+    """Files with the same columns, each with its rows."""
 
-    paths: tuple[Path, ...]
-    rows: pa.Table
+    columns: pa.Schema
+    rows: dict[Path, pa.Table]
 
 
 def files_of(folder: Path, table: str) -> list[Path]:
@@ -64,36 +75,38 @@ def files_of(folder: Path, table: str) -> list[Path]:
 
 
 def read_frame(folder: Path, table: str, columns: Collection[str] | None = None, filters: Sequence[Filter] = ()) -> Read:
-    """Rows of a table; see `results.Results.read`. Files that cannot be used are skipped.
+    """Rows of a table in order; see `results.Results.read`.
 
     Raises:
         ResultsError: for a condition that cannot be.
     """
-    wanted = trials_wanted(filters)
-    of = {path: trial_of(path.stem) for path in files_of(folder, table)}
-    paths = [path for path, trial in of.items() if trial is None or wanted is None or trial in wanted]
-    needed = None if columns is None else {*columns, *(own[0] for own in filters), *ORDER[table]}
-    alike: list[_Alike] = []
-    skipped: dict[Path, str] = {}
-    with ThreadPoolExecutor(_READERS) as readers:
-        for first in range(0, len(paths), _AT_ONCE):
-            some = paths[first : first + _AT_ONCE]
-            read = dict(zip(some, readers.map(partial(read_table, columns=needed), some), strict=True))
-            skipped |= {path: rows for path, rows in read.items() if isinstance(rows, str)}
-            alike += _alike({path: rows for path, rows in read.items() if not isinstance(rows, str)})
-    skipped |= _unlike(alike)
-    whole = [schema(table).empty_table(), *(own.rows for own in alike if own.paths[0] not in skipped)]
-    alike.clear()
-    frame, lacking = _frame(table, whole, columns, filters)
-    return Read(frame, skipped, lacking)
-
-
-def _alike(read: Mapping[Path, pa.Table]) -> Iterator[_Alike]:
     import pyarrow as pa
 
-    for _, files in itertools.groupby(read.items(), key=lambda own: own[1].schema):
-        paths, rows = zip(*files, strict=True)
-        yield _Alike(paths, pa.concat_tables(rows).combine_chunks())
+    wanted = trials_wanted(filters)
+    paths = files_of(folder, table)
+    if wanted is not None:
+        paths = [path for path in paths if trial_of(path.stem) in {None, *wanted}]
+    needed = None if columns is None else {*columns, *(column for column, _, _ in filters), *ORDER[table]}
+    with ThreadPoolExecutor(min(_MOST_READERS, pa.cpu_count())) as readers:
+        read = dict(zip(paths, readers.map(partial(read_table, columns=needed), paths), strict=True))
+    skipped = {path: rows for path, rows in read.items() if isinstance(rows, str)}
+    alike = _alike({path: rows for path, rows in read.items() if not isinstance(rows, str)})
+    skipped |= _unlike(alike)
+    usable = [pa.concat_tables(own.rows.values()) for own in alike if not own.rows.keys() & skipped.keys()]
+    # What is not named any more is freed as the frame is made of it.
+    read.clear()
+    alike.clear()
+    return Read(*_frame(table, usable, columns, filters), skipped)
+
+
+def _alike(read: Mapping[Path, pa.Table]) -> list[_Alike]:
+    groups: list[_Alike] = []
+    for path, rows in read.items():
+        group = next((own for own in reversed(groups) if own.columns.equals(rows.schema)), None)
+        if group is None:
+            groups.append(group := _Alike(rows.schema, {}))
+        group.rows[path] = rows
+    return groups
 
 
 def _unlike(alike: Iterable[_Alike]) -> dict[Path, str]:
@@ -101,63 +114,122 @@ def _unlike(alike: Iterable[_Alike]) -> dict[Path, str]:
 
     It concerns columns beyond the table's own, such as hyperparameters and KPIs. Their types are known only from the files.
     """
-    known = list(alike)
     types: dict[str, Counter[pa.DataType]] = {}
-    for own in known:
-        for field in own.rows.schema:
-            types.setdefault(field.name, Counter())[field.type] += len(own.paths)
+    for group in alike:
+        for field in group.columns:
+            types.setdefault(field.name, Counter())[field.type] += len(group.rows)
     usual = {name: counted.most_common(1)[0][0] for name, counted in types.items()}
     return {
         path: f"column {field.name} is {field.type}, but {usual[field.name]} in other files: restore the file from a copy"
-        for own in known
-        for field in own.rows.schema
+        for group in alike
+        for field in group.columns
         if joined_type(field.type, usual[field.name]) is None
-        for path in own.paths
+        for path in group.rows
     }
 
 
 def _frame(
-    name: str, tables: list[pa.Table], columns: Collection[str] | None, filters: Sequence[Filter]
+    table: str, tables: list[pa.Table], columns: Collection[str] | None, filters: Sequence[Filter]
 ) -> tuple[pd.DataFrame, list[str]]:
-    """All rows of a table, and which columns it lacks, which are empty. The list is emptied, so that memory can be freed.
-
-    It has the table's own columns even if no file has them.
-    """
+    """The rows, and which columns they lack, which are empty. The list is emptied."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    table = pa.concat_tables(tables, promote_options="permissive")
+    whole = pa.concat_tables([schema(table).empty_table(), *tables], promote_options="permissive")
     tables.clear()
-    known = set(table.column_names)
-    lacking = [column for column in dict.fromkeys([*(columns or ()), *(own[0] for own in filters)]) if column not in known]
-    if not empty_passes(own for own in filters if own[0] in lacking):
-        table = table.slice(0, 0)
-    elif present := [own for own in filters if own[0] in known]:
-        try:
-            table = table.filter(pq.filters_to_expression(present))
-        except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
-            raise ResultsError(f"filters of {name}: {' '.join(str(error).split())}") from error
-    for column in lacking:
-        table = table.append_column(str(column), pa.nulls(len(table)))
+    known = set(whole.column_names)
+    lacking = [name for name in dict.fromkeys([*(columns or ()), *(column for column, _, _ in filters)]) if name not in known]
+    rows = _filtered(table, whole, filters)
+    del whole
+    for name in lacking:
+        rows = rows.append_column(str(name), pa.nulls(len(rows)))
     if columns is not None:
-        table = table.select(list(dict.fromkeys([*columns, *ORDER[name]])))
-    is_sorted = _is_sorted(table, ORDER[name])
-    frame: pd.DataFrame = table.to_pandas(self_destruct=True)
+        rows = rows.select(list(dict.fromkeys([*columns, *ORDER[table]])))
+    is_sorted = _is_sorted(rows, ORDER[table])
+    frame: pd.DataFrame = rows.to_pandas(self_destruct=True)
     if not is_sorted:
-        frame = frame.sort_values(ORDER[name], ignore_index=True)
+        frame = frame.sort_values(ORDER[table], ignore_index=True)
     return (frame if columns is None else frame[list(columns)]), lacking
 
 
-def _is_sorted(table: pa.Table, names: Sequence[str]) -> bool:
+def _filtered(table: str, rows: pa.Table, filters: Sequence[Filter]) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    present = [condition for condition in filters if condition[0] in rows.column_names]
+    if not empty_passes(condition for condition in filters if condition not in present):
+        return rows.slice(0, 0)
+    try:
+        return rows.filter(pq.filters_to_expression(present)) if present else rows
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        raise ResultsError(f"filters of {table}: {' '.join(str(error).split())}") from error
+
+
+def _is_sorted(rows: pa.Table, names: Sequence[str]) -> bool:
     """Whether rows are in the order of some columns of whole numbers already."""
     import numpy as np
 
-    if any(table[name].null_count for name in names):
+    if any(rows[name].null_count for name in names):
         return False
-    decided = np.zeros(max(len(table) - 1, 0), bool)
+    decided = np.zeros(max(len(rows) - 1, 0), bool)
     for name in names:
-        steps = np.diff(table[name].to_numpy())
+        steps = np.diff(rows[name].to_numpy())
         if bool(((steps < 0) & ~decided).any()):
             return False
         decided |= steps > 0
     return True
+
+
+def empty_passes(conditions: Iterable[Filter]) -> bool:
+    """Whether an empty cell meets conditions, as Arrow has it: only lists tell that it is among them, or is not."""
+    return all(sign in _OF_LISTS and any(each is None for each in given) == (sign == "in") for _, sign, given in conditions)
+
+
+def name_passes(name: str, conditions: Iterable[Filter]) -> bool:
+    """Whether the name of an experiment meets conditions."""
+    return all(_COMPARED[sign](name, given) for _, sign, given in conditions)
+
+
+def trials_wanted(filters: Sequence[Filter]) -> set[int] | None:
+    """Trials that conditions let pass, where these name some; None where any trial may pass."""
+    named = [
+        set(given) if sign in _OF_LISTS else {given} for column, sign, given in filters if column == "trial" and sign in _NAMING
+    ]
+    # What no column of 64 bits holds is refused once the table is filtered.
+    return {trial for trial in set.intersection(*named) if trial is None or abs(trial) < 2**63} if named else None
+
+
+def checked_conditions(table: str, filters: Sequence[Filter] | None) -> list[Filter]:
+    """Conditions on a table in the form that Arrow takes: lists of values are lists, numbers of trials are Python's.
+
+    Raises:
+        ResultsError: if one has not the form of a condition.
+    """
+    if filters is None:
+        return []
+    if isinstance(filters, str | Mapping) or not isinstance(filters, Iterable):
+        raise _malformed(table, filters, 'give a list such as [("trial", "in", [0, 3])]')
+    return [_condition(table, each) for each in filters]
+
+
+def _condition(table: str, given: object) -> Filter:
+    if not isinstance(given, tuple | list) or len(given) != 3 or not isinstance(given[0], str):
+        raise _malformed(table, given, 'give a list of conditions, each such as ("trial", "==", 3)')
+    column, sign, value = given
+    if not isinstance(sign, str) or sign not in _COMPARED:
+        raise _malformed(table, given, f"conditions are {', '.join(_COMPARED)}")
+    has_several = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+    if has_several != (sign in _OF_LISTS):
+        raise _malformed(table, given, f"{sign} takes {'a list of values' if sign in _OF_LISTS else 'one value'}")
+    values: list[Any] = list(value) if has_several else [value]
+    if column == EXPERIMENT and not all(isinstance(each, str) for each in values):
+        raise _malformed(table, given, "names of experiments are texts")
+    if column == "trial":
+        if any(each is not None and (isinstance(each, bool) or not isinstance(each, Real)) for each in values):
+            raise _malformed(table, given, "trials have numbers, such as 3")
+        values = [each if each is None else int(each) if isinstance(each, Integral) else float(each) for each in values]
+    return column, sign, values if has_several else values[0]
+
+
+def _malformed(table: str, given: object, remedy: str) -> ResultsError:
+    text = printable(repr(given))
+    return ResultsError(f"filters of {table}: {text if len(text) <= 80 else text[:77] + '...'}: {remedy}")

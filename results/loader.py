@@ -18,9 +18,8 @@ from common.measure import Measure
 from common.texts import printable
 from common.uris import is_uri, uri_of, with_uris
 from results.completeness import lacking
-from results.conditions import EXPERIMENT, Filter, checked_conditions, name_passes
 from results.experiment_file import read_facts
-from results.frames import files_of, read_frame
+from results.frames import EXPERIMENT, Filter, checked_conditions, files_of, name_passes, read_frame
 from results.fresh import FreshRuns, fresh_runs
 from results.front import front_of
 from results.places import is_pattern, local_folder, matching

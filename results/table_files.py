@@ -6,6 +6,7 @@ later version, is named with the reason.
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -213,8 +214,9 @@ def read_table(path: Path, columns: Collection[str] | None = None) -> pa.Table |
     table = path.parent.name
     try:
         # A small file is opened once, and read whole: opening takes most of its time.
-        is_small = path.stat().st_size <= _SMALL
-        source = pa.BufferReader(path.read_bytes()) if is_small else pa.OSFile(str(path))
+        with path.open("rb", buffering=0) as opened:
+            is_small = os.fstat(opened.fileno()).st_size <= _SMALL
+            source = pa.BufferReader(opened.readall()) if is_small else pa.OSFile(str(path))
         with pq.ParquetFile(source, page_checksum_verification=True, pre_buffer=False) as file:
             whole = file.schema_arrow
             # A name that is no UTF-8 is noticed only where it is read.

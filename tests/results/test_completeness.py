@@ -47,7 +47,8 @@ def test_what_is_whole_lacks_nothing(experiment: Path) -> None:
     ("part", "line"),
     [
         ("trials/00000", "trials lacks the row of trial 0"),
-        ("reports/00000", "trial 0: its reports lack update 1 to 4"),
+        ("evaluations/00001", "trial 1: it lacks the evaluation at 20 steps"),
+        ("reports/00000", "trial 0: it has 0 reports, and its row counts 4"),
     ],
 )
 def test_a_file_that_was_deleted_is_told(experiment: Path, part: str, line: str) -> None:
@@ -89,10 +90,10 @@ def test_what_a_file_says_of_itself_cannot_act_on_the_terminal(tmp_path: Path) -
     assert r"it was evaluated by \x1b[2J, not batch" in line
 
 
-def test_reports_beyond_the_last_update_of_a_trial_are_named(experiment: Path) -> None:
+def test_reports_that_the_row_does_not_count_are_told(experiment: Path) -> None:
     trial = {"trial": 1, "state": "complete", "score": 0.4, "updates": 3}
     write_rows(experiment, "trials", 1, [trial])
-    assert "trial 1: its reports go to update 4, its row to 3; restore its files from a copy" in told(experiment)
+    assert "trial 1: it has 4 reports, and its row counts 3; restore its files from a copy" in told(experiment)
 
 
 def test_huge_numbers_take_neither_memory_nor_time(tmp_path: Path) -> None:
@@ -100,7 +101,7 @@ def test_huge_numbers_take_neither_memory_nor_time(tmp_path: Path) -> None:
     write_rows(tmp_path, "trials", 10**15, [trial])
     lines = told(tmp_path)
     assert f"trials lacks the row of trial 0 to {10**15 - 1}; restore its files from a copy" in lines
-    assert f"trial {10**15}: its reports lack update 1 to {10**12}; restore its files from a copy" in lines
+    assert f"trial {10**15}: it has 0 reports, and its row counts {10**12}; restore its files from a copy" in lines
 
 
 def test_huge_runs_of_a_contender_take_neither_memory_nor_time(tmp_path: Path) -> None:

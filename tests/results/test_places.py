@@ -19,7 +19,7 @@ from tests.results.report.test_sources import roll
 from tests.storage_server import ENVIRONMENT, Faults, StorageServer, dead_endpoint, environment, faulty_proxy
 from tests.uploads import upload
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*its reports lack update")
+pytestmark = pytest.mark.filterwarnings("ignore:.*its row counts")
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from tuning.experiment.settings import Settings
 from tuning.trial.records import trial_seed
 
 # They have no evaluations of single years, which nothing here reads.
-pytestmark = pytest.mark.filterwarnings("ignore:.*it lacks the evaluation.*", "ignore:.*its reports go to.*")
+pytestmark = pytest.mark.filterwarnings("ignore:.*it lacks the evaluation.*", "ignore:.*its row counts.*")
 SPACE = algorithm("ppo").space
 DEFAULT_RATE = 4e-3  # of what confirmations compare with
 TYPES = {
