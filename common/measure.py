@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from common.amounts import Scale
 from common.units import YEAR
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
     # Evaluations of one policy, a row a year.
@@ -88,6 +87,8 @@ class Measure:
         Returns:
             In its unit, amounts as those of a year of 8,760 hours. NaN where a year has none, and without a row.
         """
+        import numpy as np  # which those who watch a search need not wait for
+
         if not len(years):
             return math.nan
         values = _column(years, prefix + self.name)
@@ -151,6 +152,8 @@ def by_the_year(title: str, measures: Iterable[Measure] = ()) -> str:
 
 def _column(years: Years, name: str) -> np.ndarray:
     """Values of a column, NaN where a row has none; shape (years,)."""
+    import numpy as np
+
     values = [row.get(name) for row in years] if isinstance(years, Sequence) else years.get(name)
     if values is None:
         return np.full(len(years), math.nan)
