@@ -1,7 +1,6 @@
 """Files that are made once and kept: generated years, uncontrolled runs, observation layouts, tables, bounds.
 
-Beside each entry lies its checksum, in a file with the ending `.sum`. An entry that differs from it was truncated or changed.
-It is named and made anew, so damage never changes a number.
+Beside each entry lies its checksum, `.sum`. An entry that differs from it is named and made anew, so damage changes no number.
 """
 
 from __future__ import annotations
@@ -35,11 +34,7 @@ class CacheError(UserError):
 
 @contextmanager
 def usable_cache() -> Iterator[None]:
-    """Turn errors of the file system into one line that names the cache, what is wrong, and the remedy.
-
-    Raises:
-        CacheError: if a file or folder of the cache cannot be read or written.
-    """
+    """Turn errors of the file system into a `CacheError` of one line: the cache, what is wrong, and the remedy."""
     try:
         yield
     except OSError as error:
@@ -58,11 +53,7 @@ def _unusable(error: OSError) -> str:
 
 
 def is_cached(key: str) -> bool:
-    """Whether the cache has a whole entry of a key.
-
-    Raises:
-        CacheError: if the cache cannot be read, or the key leads out of it.
-    """
+    """Whether the cache has a whole entry of a key."""
     target = _entry(key)
     with usable_cache():
         return _is_whole(target)
@@ -72,7 +63,7 @@ def _entry(key: str) -> Path:
     """Path of a key: a name, or the name of a scenario and one below it.
 
     Raises:
-        CacheError: if it leads elsewhere. The year or the site in it may come from a file that was changed.
+        CacheError: if it leads elsewhere, as the year or the site in it may come from a file that was changed.
     """
     parts = key.split("/")
     # `Path` drops empty parts and dots. On Windows it splits at backslashes and drives too.
@@ -85,14 +76,10 @@ def _entry(key: str) -> Path:
 
 
 def cached_folder(key: str, fill: Callable[[Path], None]) -> Path:
-    """Folder of a cache key, filled the first time, and anew where it was damaged.
+    """Folder of a cache key, which `fill` writes into an empty one the first time, and anew where it was damaged.
 
     It is filled under another name and renamed when whole, so a kill leaves no partial folder. If two processes fill the same
     key at once, the second takes the result of the first.
-
-    Args:
-        key: path below the cache folder, with forward slashes.
-        fill: writes the content into the empty folder that it is given.
 
     Raises:
         CacheError: if the cache cannot be read or written, or the key leads out of it.
@@ -101,15 +88,7 @@ def cached_folder(key: str, fill: Callable[[Path], None]) -> Path:
 
 
 def cached_file(key: str, write: Callable[[Path], None]) -> Path:
-    """File of a cache key, written the first time, and anew where it was damaged; whole or not at all, as `cached_folder`.
-
-    Args:
-        key: path below the cache folder, with forward slashes.
-        write: writes the content to the path that it is given.
-
-    Raises:
-        CacheError: if the cache cannot be read or written, or the key leads out of it.
-    """
+    """File of a cache key, written the first time; see `cached_folder`."""
     return _cached(key, write, is_folder=False)
 
 

@@ -17,25 +17,18 @@ _ENERGY_ENDS = ("_demand", "_electricity_consumption")
 
 @dataclass(frozen=True)
 class Buildings:
-    """The N buildings of a site.
+    """The N buildings of a site."""
 
-    Attributes:
-        observations: building of each raw observation, in the order of `ObservationLayout.names` without the peaks of month
-            and day; `COMMON` for calendar, weather, prices and the like.
-        actions: building of each action.
-        chargers: raw observations that are of a charger, their indices.
-        power_kw: size of each building, which its energies are measured in: nominal power of its battery or, without one, its
-            largest load in an hour; shape (N,).
-        battery_hours: capacity of each battery over its nominal power; 0 without one; shape (N,).
-        tank_hours: hours in which its greatest action fills each tank of cooling, heating and hot water; 0 without an action;
-            shape (N, 3).
-    """
-
+    # Building of each raw observation, in the order of `ObservationLayout.names` without the peaks of month and day; `COMMON`
+    # for calendar, weather, prices and the like.
     observations: tuple[int, ...]
-    actions: tuple[int, ...]
-    chargers: tuple[int, ...]
+    actions: tuple[int, ...]  # building of each
+    chargers: tuple[int, ...]  # raw observations that are of a charger
+    # Size of each building, which its energies are measured in: nominal power of its battery or, without one, its largest load
+    # in an hour; shape (N,).
     power_kw: tuple[float, ...]
-    battery_hours: tuple[float, ...]
+    battery_hours: tuple[float, ...]  # capacity of each battery over its nominal power; 0 without one; shape (N,)
+    # Hours in which its greatest action fills each tank of cooling, heating and hot water; 0 without an action; shape (N, 3).
     tank_hours: tuple[tuple[float, float, float], ...]
 
     def to_json(self) -> str:
@@ -52,12 +45,7 @@ class Buildings:
 
 @dataclass(frozen=True)
 class District:
-    """A site of several buildings.
-
-    Attributes:
-        layout: of its observation.
-        buildings: of the site.
-    """
+    """A site of several buildings."""
 
     layout: ObservationLayout
     buildings: Buildings

@@ -18,31 +18,21 @@ DAY_PEAK_NAME = "day_import"  # the day's highest import so far
 
 @dataclass(frozen=True)
 class Charging:
-    """The uncontrolled site's action at a charger, as a linear function of the charger's features.
+    """The uncontrolled site's action at a charger, as a linear function of the charger's features."""
 
-    Attributes:
-        bias: part of full power when all features are 0.
-        weights: of each feature, added to the bias, shape (F,). The sum is clipped to [0, 1].
-        idle: action at which nothing flows.
-    """
-
-    bias: float
-    weights: tuple[float, ...]
-    idle: float
+    bias: float  # part of full power when all features are 0
+    weights: tuple[float, ...]  # of each feature, added to the bias, shape (F,). The sum is clipped to [0, 1]
+    idle: float  # action at which nothing flows
 
 
 @dataclass(frozen=True)
 class ChargerGroups:
-    """Which features and which action belong to each of S chargers.
+    """Which features and which action belong to each of S chargers."""
 
-    Attributes:
-        observations: indices of each charger's features, the same F kinds in the same order for all, shape (S, F).
-        actions: index of each one's action, shape (S,).
-        uncontrolled: the uncontrolled site's action at each, shape (S,); None where observations lack the features for it.
-    """
-
+    # Indices of each charger's features, the same F kinds in the same order for all, shape (S, F).
     observations: tuple[tuple[int, ...], ...]
-    actions: tuple[int, ...]
+    actions: tuple[int, ...]  # index of each one's action, shape (S,)
+    # The uncontrolled site's action at each, shape (S,); None where observations lack the features for it.
     uncontrolled: tuple[Charging, ...] | None = None
 
 
@@ -51,23 +41,17 @@ class ObservationLayout:
     """Names and bounds of the raw observation; the same for all years of a scenario.
 
     With a layout for each year, a policy would see one load under two numbers.
-
-    Attributes:
-        names: raw observations in CityLearn's order, then what else is seen (`envs.seen`), then the month's peaks so far where
-            the tariff has a demand charge, then the day's highest import so far where the reward has weight on it.
-        low: lower bound of each.
-        high: upper bound of each.
-        actions: names of the actions, in order.
-        idle: of each action, within [-1, 1], the value at which nothing flows.
-        hourly_soc: of each action, the rise of a vehicle's state of charge in an hour at full power. The capacity is the mean
-            of the vehicles that come to the charger. 0 where the action is not a charger's.
     """
 
+    # Raw observations in CityLearn's order, then what else is seen (`envs.seen`), then the month's peaks so far where the
+    # tariff has a demand charge, then the day's highest import so far where the reward has weight on it.
     names: tuple[str, ...]
-    low: tuple[float, ...]
-    high: tuple[float, ...]
-    actions: tuple[str, ...]
-    idle: tuple[float, ...]
+    low: tuple[float, ...]  # bound of each
+    high: tuple[float, ...]  # likewise
+    actions: tuple[str, ...]  # their names
+    idle: tuple[float, ...]  # of each action, within [-1, 1], the value at which nothing flows
+    # Of each action, the rise of a vehicle's state of charge in an hour at full power. The capacity is the mean of the vehicles
+    # that come to the charger. 0 where the action is not a charger's.
     hourly_soc: tuple[float, ...]
 
     @property
@@ -116,14 +100,7 @@ class ObservationLayout:
         return ChargerGroups(observations, actions, uncontrolled)
 
     def _charging(self, observations: tuple[int, ...], action: int, required: int, soc: int) -> Charging:
-        """Full power while the missing energy takes more than an hour of it, and then the rest.
-
-        Args:
-            observations: indices of the charger's features.
-            action: index of its action.
-            required: index of the required state of charge among its features.
-            soc: index of the present state of charge.
-        """
+        """Full power while the missing energy takes more than an hour of it, and then the rest."""
         centre, inverse = self.linear
         hourly = self.hourly_soc[action]
         weights, bias = [0.0] * len(observations), 0.0
@@ -137,14 +114,11 @@ class ObservationLayout:
         return Charging(float(bias), tuple(float(weight) for weight in weights), self.idle[action])
 
     def scale(self, raw: np.ndarray) -> np.ndarray:
-        """Scale raw observations.
-
-        Args:
-            raw: shape (..., len(names)).
+        """Scale raw observations, shape (..., len(names)).
 
         Returns:
-            Within [-1, 1], float32, shape (..., size): each value mapped linearly from its bounds and
-            clipped to them; of a cyclic one the sine in its place, and the cosines at the end.
+            Within [-1, 1], float32, shape (..., size): each value mapped linearly from its bounds and clipped to them; of a
+            cyclic one the sine in its place, and the cosines at the end.
         """
         centre, inverse = self.linear
         scaled = np.clip((raw - centre) * inverse, -1.0, 1.0)
@@ -158,12 +132,7 @@ class ObservationLayout:
         return self.scale(np.concatenate([raw.astype(np.float64), missing], axis=-1))
 
     def seeing(self, names: tuple[str, ...], bounds: np.ndarray) -> ObservationLayout:
-        """The same layout with further observations, after CityLearn's and before the peaks.
-
-        Args:
-            names: of the further observations.
-            bounds: least and greatest value of each, shape (further, 2).
-        """
+        """The same layout with further observations and their bounds, shape (further, 2), before the peaks."""
         at = self.simulated
         low, high = ((*own[:at], *more, *own[at:]) for own, more in zip((self.low, self.high), bounds.T.tolist(), strict=True))
         return replace(self, names=(*self.names[:at], *names, *self.names[at:]), low=low, high=high)

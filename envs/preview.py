@@ -43,11 +43,7 @@ class Options:
 
 
 def main() -> int:
-    """Draw `week.png` and `year.png`.
-
-    Returns:
-        Exit status: 0 for pictures that are drawn, 130 after Ctrl-C, 2 for what cannot be drawn; stderr says why.
-    """
+    """Draw `week.png` and `year.png`; gives the exit status, and stderr says why nothing is drawn."""
     options = tyro.cli(Options, prog="python -m envs.preview")
     try:
         _draw(options)
@@ -60,11 +56,6 @@ def main() -> int:
 
 
 def _site(options: Options) -> Site:
-    """The site of the options.
-
-    Raises:
-        ScenarioError: for a scenario that is given, or a year that there is not.
-    """
     site = scenario(options.scenario).site
     if site is None:
         raise ScenarioError(f"--scenario {options.scenario} has its own data; a preview draws {' or '.join(SITES)}")
@@ -74,12 +65,6 @@ def _site(options: Options) -> Site:
 
 
 def _folder(to: Path) -> Path:
-    """The folder for the pictures, made where it is missing.
-
-    Raises:
-        ScenarioError: if it cannot be written.
-        PathError: if it cannot be a folder on this system.
-    """
     try:
         folder = user_path(to)
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,10 +1,7 @@
-"""What a policy sees beside CityLearn's own observations.
+"""What a policy sees beside CityLearn's own observations; none of it by default, and all of it known in its hour.
 
-Each kind is an option of its own, and none of it is on by default. Every number is known in the hour in which it is observed.
-
-| kind | of each building | of the site |
-|---|---|---|
-| plan | what model predictive control does with the battery and tanks, and their states of charge | net import that it plans |
+A plan shows of each building what model predictive control does with battery and tanks, and their states of charge; of the
+site, the net import that it plans.
 """
 
 from __future__ import annotations
@@ -29,21 +26,15 @@ SITE_ENERGIES = frozenset({"planned_net"})  # of the whole site
 
 @dataclass(frozen=True)
 class Seen:
-    """What a policy sees. The default is what CityLearn and the tariff give.
+    """What a policy sees. The default is what CityLearn and the tariff give."""
 
-    Attributes:
-        day_peak: whether the day's highest import so far is observed, see `envs.objective.weights.Weights`.
-        plan: forecasts that the plan is made with.
-        weights: of the reward that the plan is made for; the default without a plan.
-    """
-
-    day_peak: bool = False
-    plan: PlanMethod = "none"
-    weights: Weights = DEFAULT
+    day_peak: bool = False  # whether the day's highest import so far is observed, see `envs.objective.weights.Weights`
+    plan: PlanMethod = "none"  # its forecasts
+    weights: Weights = DEFAULT  # of the reward that the plan is made for; the default without a plan
 
     @classmethod
     def of(cls, weights: Weights, assignment: Mapping[str, Any] | None = None) -> Self:
-        """What the weights of the reward and a trial's hyperparameters say; those of older versions say nothing of it."""
+        """What the weights of the reward and a trial's hyperparameters say."""
         given = {name: assignment[name] for name in HYPERPARAMETERS if name in assignment} if assignment else {}
         planned = given.get("plan", "none") != "none"
         return cls(day_peak=weights.observes_day_peak, weights=weights if planned else DEFAULT, **given)
@@ -69,11 +60,7 @@ class Seen:
         return self.plan == "learned"
 
     def own(self, tanks: Sequence[str] = ()) -> tuple[str, ...]:
-        """Kinds of what is seen of each building.
-
-        Args:
-            tanks: uses of which buildings of the site have tanks that act, see `envs.planning.mpc_tanks.uses_of`.
-        """
+        """Kinds of what is seen of each building; `tanks` as of `envs.planning.mpc_tanks.uses_of`."""
         if self.plan == "none":
             return ()
         of_tanks = (kind.format(use) for use in tanks for kind in (PLANNED_TANK, PLANNED_TANK_SOC))
@@ -85,12 +72,7 @@ class Seen:
         return () if self.plan == "none" else ("planned_net",)
 
     def names(self, buildings: int, tanks: Sequence[str] = ()) -> tuple[str, ...]:
-        """Names of the further observations of so many buildings: those of the first, of the second, ..., of the site.
-
-        Args:
-            buildings: of the site.
-            tanks: see `own`.
-        """
+        """Names of the further observations of so many buildings: those of the first, of the second, ..., of the site."""
         return (*self.own(tanks) * buildings, *self.common)
 
 

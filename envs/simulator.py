@@ -64,27 +64,17 @@ class Simulator(Protocol):
         """State of charge of each vehicle before the next step, shape (vehicles,); only of those that are plugged in."""
 
     def begin(self, start: int, hours: int, seed: int, charge: float = 0.0) -> np.ndarray:
-        """Start a run.
+        """Start a run at a row, with `start + hours` at most `rows - 1`; gives the raw observation, shape (observations,).
 
-        Args:
-            start: first row.
-            hours: number of steps; `start + hours` is at most `rows - 1`.
-            seed: of the drift of vehicles that are not plugged in.
-            charge: of the stationary batteries at the start, from 0 (as empty as they may be) to 1.
-
-        Returns:
-            Raw observation, shape (observations,).
+        `seed` is of the drift of vehicles that are not plugged in; `charge` of the stationary batteries, from 0 (as empty as
+        they may be) to 1.
         """
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, float]:
-        """Take one step.
-
-        Args:
-            actions: within `action_low` and `action_high`, shape (actions,).
+        """Take one step with actions, shape (actions,), within their ranges.
 
         Returns:
-            The next raw observation, shape (observations,), and the schema's own reward, or 0 if the simulator was opened
-            without it.
+            The next raw observation, and the schema's own reward, or 0 if the simulator was opened without it.
         """
 
     def net_kwh(self, step: int) -> np.ndarray:
@@ -97,11 +87,7 @@ class Simulator(Protocol):
         """The steps taken since `begin`."""
 
     def uncontrolled_actions(self) -> np.ndarray:
-        """Actions of the uncontrolled site: storage idle, vehicles at full power until they are as full as required.
-
-        Returns:
-            Shape (actions,).
-        """
+        """Storage idle, vehicles at full power until they are as full as required; shape (actions,)."""
 
     def citylearn_ratios(self) -> dict[str, float]:
         """CityLearn's own ratios by the names of its `evaluate()`; empty where the simulator cannot tell its baseline."""

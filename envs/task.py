@@ -40,25 +40,16 @@ class Task:
     | Where do they learn, and where are they run? | `training_env`, `evaluation_env` |
     | How good is one? | `rate` |
     | And on another backend, for another reward, elsewhere? | `by`, `judged`, `rewarding`, `seeing`, `elsewhere`: tasks again |
-
-    Attributes:
-        scenario: name of a generated site, or path of a `schema.json`.
-        trusted: whether that schema may name code of its own; nothing stores it.
-        splits: of the site's hours, as the user states them.
-        backend: that steps the site; `auto` for the batch backend where it can.
-        reward: that policies earn.
-        aim: weights of that reward, objectives and requirements.
-        validation_weeks: that a trial is rated on, spread evenly; 0 for the whole split.
-        seen: what policies see beside CityLearn's observations.
     """
 
-    scenario: str
-    trusted: bool = False
-    splits: Splits = DEFAULT
-    backend: BackendChoice = "auto"
-    reward: RewardName = "improvement"
-    aim: Aim = SCORE_ALONE
-    validation_weeks: int = 0
+    scenario: str  # name of a generated site, or path of a `schema.json`
+    trusted: bool = False  # whether that schema may name code of its own; nothing stores it
+    splits: Splits = DEFAULT  # of the site's hours, as the user states them
+    backend: BackendChoice = "auto"  # that steps the site; `auto` for the batch backend where it can
+    reward: RewardName = "improvement"  # that policies earn
+    aim: Aim = SCORE_ALONE  # weights of that reward, objectives and requirements
+    validation_weeks: int = 0  # that a trial is rated on, spread evenly; 0 for the whole split
+    # What policies see beside CityLearn's observations.
     seen: Seen = Seen()  # noqa: RUF009 - it cannot change
 
     @cached_property
@@ -145,11 +136,9 @@ class Task:
         return SiteEnvs(self.site, windows, copies, self.reward, weights, seen)
 
     def evaluation_env(self, windows: Sequence[Window] | None = None, own_layout: bool = False) -> SiteEnv | WindowsEnv:
-        """Environment that runs policies through windows, in their order.
+        """Environment that runs policies through windows in their order, by default through the weeks that validate.
 
-        Args:
-            windows: of the site; by default the weeks that validate.
-            own_layout: for policies of single buildings, see `envs.environments.year_cache.observation_layout`.
+        Policies of single buildings need `own_layout`, see `envs.environments.year_cache.observation_layout`.
         """
         if windows is None:
             windows = sample_weeks(self.site.windows("validation"), self.validation_weeks)

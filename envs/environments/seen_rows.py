@@ -20,15 +20,9 @@ from envs.seen import Seen
 
 @lru_cache(maxsize=8)
 def seen_rows(scenario: Scenario, year: int, seen: Seen) -> np.ndarray:
-    """Values of a year, in the order of `Seen.names`; plans are made the first time and cached.
+    """Values of a year in the order of `Seen.names`, shape (rows, observations), float32; plans are made once and cached.
 
-    Args:
-        scenario: that the batch backend can step; with a plan, one that has model predictive control.
-        year: year number.
-        seen: what is seen.
-
-    Returns:
-        Shape (rows, observations), float32. After the year's last step nothing is decided, so its row repeats the one before.
+    After the year's last step nothing is decided, so its row repeats the one before.
     """
     series = year_series(scenario, year)
     own: list[np.ndarray] = []  # each of shape (buildings, rows, kinds)

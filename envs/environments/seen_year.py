@@ -27,7 +27,7 @@ from envs.seen import Seen
 
 
 def seen_layout(scenario: Scenario, seen: Seen, year: int | None = None, own_layout: bool = False) -> ObservationLayout:
-    """Layout of what is seen; other arguments as of `envs.environments.year_cache.observation_layout`."""
+    """Layout of what is seen; see `envs.environments.year_cache.observation_layout`."""
     plain = observation_layout(scenario, year, seen.day_peak, own_layout)
     if seen.is_plain:
         return plain
@@ -38,7 +38,7 @@ def seen_layout(scenario: Scenario, seen: Seen, year: int | None = None, own_lay
 
 
 def seen_template(scenario: Scenario, year: int, seen: Seen, own_layout: bool = False) -> np.ndarray:
-    """Observations of a year as `envs.environments.year_cache.scaled_template` gives them, with what else is seen."""
+    """Observations of a year with what else is seen; see `envs.environments.year_cache.scaled_template`."""
     plain = scaled_template(scenario, year, seen.day_peak, own_layout)
     if seen.is_plain:
         return plain
@@ -67,7 +67,7 @@ def seen_buildings(scenario: Scenario, seen: Seen, split: Split = "train") -> Di
 
 
 def models_to_train(scenario: Scenario) -> list[tuple[Kind, int, int | None]]:
-    """Learned models that the cache lacks, each as what `learned_model` needs beside the scenario."""
+    """Learned models that the cache lacks: what `learned_model` needs of each."""
     kinds = year_series(scenario, scenario.years("train")[0]).kinds
     wanted = [(kind, HORIZON, fold) for kind in kinds for fold in (None, *range(FOLDS))]
     return [model for model in wanted if not has_learned_model(scenario, *model)]
@@ -85,14 +85,7 @@ def make_forecasts(scenario: Scenario, year: int, kind: Kind) -> None:
 
 
 def prepare_seen(scenario: Scenario, year: int, part: Seen, on_progress: Callable[[float], None] | None = None) -> None:
-    """Make one of `Seen.parts` for a year, where the cache lacks it.
-
-    Args:
-        scenario: the scenario.
-        year: year number.
-        part: what is seen.
-        on_progress: called now and then with the part that is done, 0 to 1.
-    """
+    """Make one of `Seen.parts` for a year, where the cache lacks it; tells the part that is done, 0 to 1."""
     assert part.plan != "none"
     shadow(scenario, year, part.plan, part.weights, on_progress)
 

@@ -1,8 +1,7 @@
 """The plan of model predictive control as a table: a run of it beside the policy, of which the policy sees the plans.
 
-It begins with empty batteries, and tanks as the schema says, in the first row of a year, and never learns what the policy does.
-So its plans are functions of the year and the hour alone, and the same on all backends. A policy that keeps its storages at the
-plan's states of charge does what model predictive control does.
+It begins with empty batteries in the first row of a year and never learns what the policy does. So plans are functions of year
+and hour alone, and a policy that keeps its storages at the plan's states of charge does what model predictive control does.
 """
 
 from __future__ import annotations
@@ -42,35 +41,22 @@ LEAST_KEPT = 1e-6  # a tank that loses all in an hour shows nothing of what it h
 
 @dataclass(frozen=True)
 class Shadow:
-    """Plans of a year, one an hour. N buildings; U uses of heat or cold with a tank that acts, see `mpc_tanks.uses_of`.
+    """Plans of a year, one an hour. N buildings; U uses of heat or cold with a tank that acts, see `mpc_tanks.uses_of`."""
 
-    Attributes:
-        battery_kwh: what each battery takes in the hour, negative where it gives, shape (steps, N).
-        soc: state of charge at the beginning of the hour, and as it is planned at the ends of `PLAN_HOURS` from the hour on,
-            shape (steps, N, 1 + len(PLAN_HOURS)).
-        net_kwh: planned net import of the site in the hour, shape (steps,).
-        tank_use: what each tank takes in the hour, negative where it gives, as a part of its capacity; shape (steps, N, U).
-        tank_soc: state of charge at the beginning of the hour as it is observed, before standby; shape (steps, N, U).
-    """
-
-    battery_kwh: np.ndarray
+    battery_kwh: np.ndarray  # what each battery takes in the hour, negative where it gives, shape (steps, N)
+    # State of charge at the beginning of the hour, and as it is planned at the ends of `PLAN_HOURS` from the hour on, shape
+    # (steps, N, 1 + len(PLAN_HOURS)).
     soc: np.ndarray
-    net_kwh: np.ndarray
+    net_kwh: np.ndarray  # planned net import of the site in the hour, shape (steps,)
+    # What each tank takes in the hour, negative where it gives, as a part of its capacity; shape (steps, N, U).
     tank_use: np.ndarray
-    tank_soc: np.ndarray
+    tank_soc: np.ndarray  # state of charge at the beginning of the hour as it is observed, before standby; shape (steps, N, U)
 
 
 def shadow(
     scenario: Scenario, year: int, method: Method, weights: Weights, on_progress: Callable[[float], None] | None = None
 ) -> Shadow:
-    """Plans of a year, made the first time and cached.
-
-    Args:
-        scenario: that has model predictive control, see `envs.yardsticks.linear_model.why_no_mpc`.
-        year: year number.
-        method: of the forecasts. Rows of the train split are forecast by models that did not train on them.
-        weights: of the reward's terms.
-        on_progress: called now and then with the part that is done, 0 to 1.
+    """Plans of a year, made once and cached. Rows of the train split are forecast by models that did not train on them.
 
     Raises:
         MpcError: if an hour's programme has no optimum.

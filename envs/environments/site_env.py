@@ -31,32 +31,19 @@ from envs.simulator import Lend, Simulator
 
 
 class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
-    """A building's energy system over windows of a scenario's years, one hour a step.
+    """A site over windows of a scenario's years, one hour a step.
 
-    Observation: `Box(-1, 1, (layout.size,), float32)`. These are the observations that the schema activates, in CityLearn's
-    order, each mapped from fixed bounds to [-1, 1]. Month, day type and hour are sine and cosine. What else is seen follows
-    (`envs.seen`). Where the tariff has a demand charge, the month's highest imports so far in peak hours and outside follow.
-    Where the reward has weight on the day's highest import, that of the day so far is the last. Load, irradiance and price are
-    those of the hour that begins. State of charge and net consumption are as the last action left them.
+    Observation: `Box(-1, 1, (layout.size,), float32)`: what the schema activates, in CityLearn's order, each mapped from fixed
+    bounds to [-1, 1], cyclic ones as sine and cosine. Then what else is seen (`envs.seen`), then the month's highest
+    imports so far in peak hours and outside where the tariff has a demand charge, then the day's where the reward has weight on
+    it. Load, irradiance and price are of the hour that begins, state of charge and net consumption as the last action left them.
 
-    Action: `Box(-1, 1, (actions,), float32)`, one per stationary battery and charger, mapped to the
-    range that CityLearn allows. For a battery -1 is full discharge, 0 idle, 1 full charge; for a
-    charger without discharge -1 is off and 1 full power. Values outside are clipped.
+    Action: `Box(-1, 1, (actions,), float32)`, one per storage and charger, mapped to CityLearn's range and clipped. For a
+    battery -1 is full discharge, 0 idle, 1 full charge; for a charger without discharge -1 is off and 1 full power.
 
-    Reward: `improvement` (see `envs.objective.reward`) or the schema's own (`schema`).
-
-    Episode: one window. It ends with `truncated=True`, as the year goes on and the value of the last state is not zero.
-
-    Args:
-        scenario: where the data come from.
-        windows: windows to run through.
-        order: `random` draws a window and the batteries' charge at each reset, `sequence` takes the windows in turn
-            and starts with empty batteries.
-        reward: which reward.
-        lend: opens the simulators; CityLearn's by default.
-        weights: of the terms of the reward.
-        own_layout: see `envs.environments.year_cache.observation_layout`.
-        seen: what is observed; None for what the weights need.
+    Episode: one window. It ends with `truncated=True`, as the year goes on and the value of the last state is not zero. `order`
+    `random` draws a window and the batteries' charge at each reset; `sequence` takes the windows in turn, with empty batteries.
+    `lend` opens the simulators; `own_layout` as of `envs.environments.year_cache.observation_layout`.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012 - gymnasium declares it so
@@ -163,11 +150,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         return self._year(year)[1]
 
     def episodes(self, policy: Policy) -> Iterator[Episode]:
-        """Run a policy through all windows once, in their order.
-
-        Args:
-            policy: maps observations, shape (1, observations), to actions, shape (1, actions).
-        """
+        """Run a policy through all windows once, in their order, with observations of shape (1, observations)."""
         for _ in self.windows:
             observation, _ = self.reset()
             rewards, terms, truncated = 0.0, dict.fromkeys(TERMS, 0.0), False
@@ -179,10 +162,9 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
             yield Episode(self.window, self.reference, rewards, terms, self.simulator.run(), self.simulator.citylearn_ratios())
 
     def get_state(self) -> dict[str, Any]:
-        """Its position and random generator, as plain values and arrays.
+        """Its random generator, the start of its episode and the actions since.
 
-        CityLearn's objects cannot be written to a file, but they repeat a run. So the state is the start of the episode and
-        the actions since.
+        CityLearn's objects cannot be written to a file, but they repeat a run.
         """
         return {
             "random": self.np_random.bit_generator.state,

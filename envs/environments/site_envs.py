@@ -15,16 +15,7 @@ from envs.seen import Seen
 
 
 class SiteEnvs(SyncVectorEnv):
-    """Copies of `SiteEnv` that draw their windows at random and can save their state.
-
-    Args:
-        scenario: where the data come from.
-        windows: windows to draw from.
-        num_envs: number of copies.
-        reward: which reward.
-        weights: of its terms.
-        seen: what is observed; None for what the weights need.
-    """
+    """Copies of `SiteEnv` that draw their windows at random and can save their state."""
 
     envs: list[Any]
 

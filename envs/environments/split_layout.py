@@ -10,11 +10,7 @@ from envs.scenarios.scenario import Scenario, Split
 
 
 def join_layouts(layouts: Sequence[ObservationLayout]) -> ObservationLayout:
-    """One layout for several segments of one split: the widest bounds of each observation.
-
-    Args:
-        layouts: of the same buildings, in the order of their rows.
-    """
+    """One layout for several segments of one split: the widest bounds of each observation."""
     first = layouts[0]
     return replace(
         first,
@@ -29,10 +25,6 @@ def layout_gap(trained: ObservationLayout, other: ObservationLayout) -> str:
     """Why a policy with a fixed layout cannot run on another site, in a few words; empty where it can.
 
     Of a policy for single buildings, `tuning.algorithms.networks.building_kinds.why_unfit` decides.
-
-    Args:
-        trained: layout of the site that the policy is trained on.
-        other: of the site that it is to run on.
     """
     for what, own, theirs in (("observations", trained.names, other.names), ("actions", trained.actions, other.actions)):
         if len(own) != len(theirs):

@@ -12,12 +12,7 @@ _STEPS_BETWEEN_REPORTS = 50
 
 
 def uncontrolled_run(simulator: Simulator, on_progress: Progress | None = None) -> Run:
-    """Run a whole year under `Simulator.uncontrolled_actions`.
-
-    Args:
-        simulator: of the year.
-        on_progress: called now and then with the part that is done, 0 to 1.
-    """
+    """Run a whole year under `Simulator.uncontrolled_actions`."""
     steps = simulator.rows - 1
     simulator.begin(0, steps, seed=0)
     for step in range(steps):

@@ -36,12 +36,7 @@ STARTS = "starts"  # name of the option of `reset` with a `Start` of each copy
 
 @dataclass(frozen=True)
 class Start:
-    """How an episode begins.
-
-    Attributes:
-        window: that it runs through.
-        charge: of the stationary batteries at the start, from 0 (as empty as they may be) to 1.
-    """
+    """How an episode begins: its window, and the charge of the batteries, from 0 (as empty as they may be) to 1."""
 
     window: Window
     charge: float
@@ -50,19 +45,10 @@ class Start:
 class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """Copies of `SiteEnv` over windows of a scenario's years: the same spaces, observations, rewards and ends.
 
-    Each copy draws its windows at random. At the first reset the copies begin within their windows at hours that are
-    spread evenly over an episode's length. So they do not all end at once, and a batch has many hours of the day and seasons.
-    After the end of its episode, a copy ignores its next action and returns the first observation of its next episode
-    (`AutoresetMode.NEXT_STEP`).
-
-    Args:
-        scenario: where the data come from.
-        windows: windows to draw from.
-        num_envs: number of copies.
-        reward: which reward.
-        weights: of its terms.
-        copy: whether `step` and `reset` hand out copies of the observations; otherwise the next call writes over them.
-        seen: what is observed; None for what the weights need.
+    Each copy draws its windows at random. At the first reset the copies begin within their windows at hours that are spread
+    evenly over an episode's length, so that a batch has many hours of the day and seasons. After the end of its episode, a copy
+    ignores its next action and returns the first observation of its next episode (`AutoresetMode.NEXT_STEP`). Without `copy`,
+    the next call of `step` or `reset` writes over the observations that the last one handed out.
     """
 
     metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}  # noqa: RUF012 - gymnasium declares it so
@@ -94,20 +80,12 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._shares = np.zeros((num_envs, self.simulator.net_buildings))
 
     def split_rewards(self) -> None:
-        """Tell from now on in the infos of `step` what each building earned, see `building_rewards`; shape (copies, N).
-
-        Under the schema's reward, all buildings earn the site's.
-        """
+        """Tell from now on in the infos of `step` what each building earned; shape (copies, N)."""
         years = sorted({window.year for window in self.windows})
         self._series = BuildingSeries.of([self.simulator.reference(year) for year in years], self.weights)  # type: ignore[misc]
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin new episodes in all copies, the first of each at its own hour of a window.
-
-        Args:
-            seed: of the windows that are drawn.
-            options: with `STARTS`, the first episodes that are wanted instead of drawn ones.
-        """
+        """Begin new episodes, the first of each copy at its own hour of a window, or as the option `STARTS` says."""
         super().reset(seed=seed)
         if options and STARTS in options:
             for b, start in enumerate(options[STARTS]):
@@ -192,16 +170,7 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
 
 class WindowsEnv:
-    """All windows of a split side by side, for evaluations.
-
-    Args:
-        scenario: where the data come from.
-        windows: the windows, one copy each.
-        reward: which reward.
-        weights: of its terms.
-        own_layout: see `envs.environments.year_cache.observation_layout`.
-        seen: what is observed; None for what the weights need.
-    """
+    """All windows of a split side by side, for evaluations."""
 
     def __init__(
         self,
@@ -270,17 +239,7 @@ def open_years(
     own_layout: bool = False,
     seen: Seen | None = None,
 ) -> BatchSimulator:
-    """Copies over years of a scenario, with their layout, tariff and references.
-
-    Args:
-        scenario: the scenario.
-        years: year numbers.
-        copies: how many.
-        record: see `BatchSimulator`.
-        weights: likewise.
-        own_layout: see `envs.environments.year_cache.observation_layout`.
-        seen: what is observed; None for what the weights need.
-    """
+    """Copies over years of a scenario, with their layout, tariff and references."""
     seen = seen or Seen.of(weights)
     # Under the layout of training, environments of both kinds have the same years in memory.
     own_layout = own_layout and not same_buildings(scenario, scenario.split_of(years[0]))

@@ -54,17 +54,7 @@ def tables_file(scenario: Scenario, year: int) -> Path:
 
 
 def scaled_template(scenario: Scenario, year: int, day_peak: bool = False, own_layout: bool = False) -> np.ndarray:
-    """Observations of a year in the scenario's layout, with what depends on actions left out; made the first time and cached.
-
-    Args:
-        scenario: the scenario.
-        year: year number.
-        day_peak: see `observation_layout`.
-        own_layout: likewise.
-
-    Returns:
-        Shape (rows, observations), float32.
-    """
+    """Observations of a year in its layout, without what depends on actions; shape (rows, observations), float32."""
 
     def write(path: Path) -> None:
         raw = Tables.load(tables_file(scenario, year)).rows["template"]
@@ -83,10 +73,10 @@ def schema_reward(schema_path: Path) -> tuple[str, str]:
 
 
 def year_reference(scenario: Scenario, year: int, on_progress: Progress | None = None) -> Reference:
-    """Uncontrolled run of a year, simulated the first time and cached.
+    """Uncontrolled run of a year, simulated once and cached.
 
-    The batch backend simulates it where it can, whichever backend a policy uses: one scenario has one reference. That backend
-    draws nothing. Where CityLearn simulates it, its runs are checked to repeat.
+    The batch backend simulates it where it can, whichever backend a policy uses: one scenario has one reference. CityLearn may
+    draw numbers, so its runs are checked to repeat.
 
     Raises:
         ScenarioError: if CityLearn's runs do not repeat.
@@ -134,17 +124,15 @@ def _scaled(scenario: Scenario, year: int, reference: Reference) -> Reference:
 def observation_layout(
     scenario: Scenario, year: int | None = None, day_peak: bool = False, own_layout: bool = False
 ) -> ObservationLayout:
-    """Layout of a scenario, made the first time and cached.
-
-    Its bounds come from the first training year, or from all segments that train where splits are stated.
+    """Layout of a scenario, made once and cached, with bounds from the first training year, or all segments that train.
 
     Args:
         scenario: the scenario.
-        year: that runs under it. Where its buildings do not fit the layout of training, the split of that year has a layout of
-            its own, for baselines and bounds; `envs.policy_fit` keeps policies for the whole site from there.
+        year: that runs under it. Where its buildings do not fit the layout of training, its split has one of its own, for
+            baselines and bounds.
         day_peak: whether the day's highest import so far is observed, see `envs.objective.weights.Weights`.
         own_layout: whether other buildings than those that train have bounds of their own in any case. Policies for single
-            buildings need it, as they know a building by its own bounds; one for the whole site needs those of training.
+            buildings know a building by its own bounds; one for the whole site needs those of training.
     """
     return _split_layout(scenario, layout_split(scenario, year, day_peak, own_layout), day_peak)
 
@@ -185,28 +173,17 @@ def _seen(day_peak: bool) -> str:
 
 
 def district(scenario: Scenario, day_peak: bool = False) -> District | None:
-    """Buildings of a scenario; None where there is one, which has nothing to share. For that CityLearn is not opened.
-
-    Args:
-        scenario: the scenario.
-        day_peak: see `observation_layout`.
-    """
+    """Buildings of a scenario; None where there is one, for which CityLearn is not opened."""
     return any_district(scenario, day_peak) if has_several_buildings(scenario) else None
 
 
 def has_several_buildings(scenario: Scenario) -> bool:
-    """Whether several buildings of a scenario train. CityLearn is not opened, and nothing is made but schemas of segments."""
+    """Whether several buildings of a scenario train. CityLearn is not opened."""
     return scenario.schema is not None and count_buildings(scenario.schema_path(scenario.years("train")[0])) > 1
 
 
 def any_district(scenario: Scenario, day_peak: bool = False, split: Split = "train") -> District:
-    """Buildings of a split with their own layout, from its first year; made the first time and cached.
-
-    Args:
-        scenario: the scenario.
-        day_peak: see `observation_layout`.
-        split: that simulates the buildings.
-    """
+    """Buildings of a split with their own layout, from its first year; made once and cached."""
     year = scenario.years(split)[0]
     if same_buildings(scenario, split):
         split, year = "train", scenario.years("train")[0]
@@ -225,14 +202,7 @@ def any_district(scenario: Scenario, day_peak: bool = False, split: Split = "tra
 
 
 def prepare_year(scenario: Scenario, year: int, on_progress: Progress | None = None, day_peak: bool = False) -> None:
-    """Make everything that a year needs for training, where the cache lacks it.
-
-    Args:
-        scenario: the scenario.
-        year: year number.
-        on_progress: called now and then with the part that is done, 0 to 1.
-        day_peak: see `observation_layout`.
-    """
+    """Make everything that a year needs for training, where the cache lacks it; tells the part that is done, 0 to 1."""
     if year == scenario.years("train")[0]:
         district(scenario, day_peak)
     year_reference(scenario, year, on_progress)

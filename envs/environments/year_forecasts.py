@@ -36,15 +36,7 @@ _CALENDAR = ("day_type", "month")
 
 
 def site_forecast(scenario: Scenario, year: int, method: Method, hours: int, crossed: bool = False) -> SiteForecast:
-    """Forecasts of a year.
-
-    Args:
-        scenario: that the batch backend can step.
-        year: year number.
-        method: of the forecasts.
-        hours: greatest number that is looked ahead, the present one among them.
-        crossed: see `learned_table`.
-    """
+    """Forecasts of a year for so many hours, the present one among them; `crossed` as of `learned_table`."""
     series = year_series(scenario, year)
     learned: dict[Kind, SeriesForecast] = {}
     if method == "learned":
@@ -56,18 +48,10 @@ def site_forecast(scenario: Scenario, year: int, method: Method, hours: int, cro
 
 
 def learned_table(scenario: Scenario, year: int, kind: Kind, hours: int, crossed: bool = False) -> np.ndarray | None:
-    """Learned forecasts of a year, see `envs.forecasts.learned.forecast_table`; made the first time and cached.
+    """Learned forecasts of a year, see `envs.forecasts.learned.forecast_table`; None where the series never changes.
 
-    Args:
-        scenario: that the batch backend can step.
-        year: year number.
-        kind: of the series.
-        hours: greatest number that is looked ahead, the present one among them.
-        crossed: whether rows of the train split are forecast by models that did not train on them. What a policy learns from
-            has to be as good as what it will see later, and a model's forecasts of its own training rows are better.
-
-    Returns:
-        None where the series never changes in the train split.
+    With `crossed`, rows of the train split are forecast by models that did not train on them. What a policy learns from has to
+    be as good as what it will see later, and a model's forecasts of its own training rows are better.
     """
     trained = learned_model(scenario, kind, hours)
     if trained is None:
@@ -109,13 +93,7 @@ def has_learned_model(scenario: Scenario, kind: Kind, hours: int, without: int |
 
 
 def learned_model(scenario: Scenario, kind: Kind, hours: int, without: int | None = None) -> LearnedModel | None:
-    """Model of a kind of series, trained on the train split the first time and cached.
-
-    Args:
-        scenario: that the batch backend can step.
-        kind: of the series.
-        hours: greatest number that is looked ahead, the present one among them.
-        without: fold of the train split that it does not train on; None to train on all.
+    """Model of a kind of series, trained once on the train split, or on all but one of its folds, and cached.
 
     Returns:
         None where the series never changes in the train split.
@@ -134,13 +112,7 @@ def learned_model(scenario: Scenario, kind: Kind, hours: int, without: int | Non
 def cached_model(
     key: str, years: Callable[[], list[tuple[SiteSeries, np.ndarray]]], kind: Kind, hours: int
 ) -> LearnedModel | None:
-    """Model of a kind of series, trained the first time and cached.
-
-    Args:
-        key: in the cache.
-        years: series of each year, and which of its rows train, shape (rows,).
-        kind: of the series.
-        hours: greatest number that is looked ahead.
+    """Model of a kind of series, trained once on series of years and which of their rows train, shape (rows,).
 
     Returns:
         None where the series never changes in these rows.
@@ -185,10 +157,7 @@ def _folds(scenario: Scenario, year: int) -> np.ndarray:
 
 
 def _of_other_buildings(model: LearnedModel, scenario: Scenario, year: int, kind: Kind) -> LearnedModel:
-    """A model for buildings that did not train: each has the scale of its own history, which ends before the split begins.
-
-    Without history the mean building of training stands in.
-    """
+    """A model for buildings that did not train, each with the scale of its own history, which ends before the split begins."""
     values = year_series(scenario, year).values[kind]
     history = min(window.start for window in scenario.windows(scenario.split_of(year)) if window.year == year)
     if not history:
@@ -201,11 +170,9 @@ def _has_train_buildings(scenario: Scenario, year: int) -> bool:
 
 
 def forecasts_version(scenario: Scenario, year: int | None = None) -> str:
-    """Part of the cache's keys of all that depends on forecasts: the version of the code, and the hours of the train split.
+    """Part of the cache's keys of what depends on forecasts: the version of the code and the hours that train.
 
-    Args:
-        scenario: the scenario.
-        year: that is forecast, as other buildings than those that train are scaled by themselves; None for the models.
+    With a year, whether its buildings train: others are scaled by themselves.
     """
     others = "" if year is None or _has_train_buildings(scenario, year) else "-others"
     return f"v{VERSION}-{zlib.crc32(repr(scenario.windows('train')).encode()):08x}{others}"
@@ -263,13 +230,7 @@ def train_rows(scenario: Scenario, year: int, rows: int) -> np.ndarray:
 
 
 def year_statistics(scenario: Scenario, year: int, hours: int) -> TrainStatistics:
-    """What the train split says of the buildings of a year: of others than those that train, what it says of their mean.
-
-    Args:
-        scenario: that the batch backend can step.
-        year: year number.
-        hours: greatest number that is looked ahead.
-    """
+    """What the train split says of the buildings of a year: of others than those that train, what it says of their mean."""
     trained = train_statistics(scenario, hours)
     if _has_train_buildings(scenario, year):
         return trained
@@ -288,12 +249,7 @@ def year_statistics(scenario: Scenario, year: int, hours: int) -> TrainStatistic
 
 @lru_cache(maxsize=8)
 def train_statistics(scenario: Scenario, hours: int) -> TrainStatistics:
-    """What the hours of the train split say of a site.
-
-    Args:
-        scenario: that the batch backend can step.
-        hours: greatest number that is looked ahead.
-    """
+    """What the hours of the train split say of a site."""
     years = []
     for year in scenario.years("train"):
         series = year_series(scenario, year)
@@ -312,11 +268,7 @@ def train_statistics(scenario: Scenario, hours: int) -> TrainStatistics:
 
 
 def mean_error(years: Sequence[tuple[SiteSeries, np.ndarray]]) -> float:
-    """Mean error of the means of seven days, over the mean value, of load and PV together.
-
-    Args:
-        years: series of each year, and which of its rows belong to the train split, shape (rows,). Other rows are not read.
-    """
+    """Mean error of the means of seven days, over the mean value, of load and PV together, in the rows that train."""
     error, total = 0.0, 0.0
     for series, own in years:
         for kind in ("load", "pv"):

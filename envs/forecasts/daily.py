@@ -13,15 +13,7 @@ WEEK_DAYS = 7
 
 
 def mean_of_days(values: np.ndarray, days: int) -> np.ndarray:
-    """Mean of each hour and the same hour of up to `days - 1` days before it, as many as there are.
-
-    Args:
-        values: shape (..., rows); NaN where a value is not known.
-        days: most days.
-
-    Returns:
-        Shape (..., rows); NaN where no value is known.
-    """
+    """Mean of each hour and the same hour of up to `days - 1` days before it, shape (..., rows); NaN where none is known."""
     known = np.isfinite(values)
     total, count = np.zeros(values.shape), np.zeros(values.shape)
     for day in range(days):
@@ -33,13 +25,9 @@ def mean_of_days(values: np.ndarray, days: int) -> np.ndarray:
 
 
 def mean_profile(years: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Mean of each hour of the day.
+    """Mean of each hour of the day, shape (buildings, 24), from hours and values (buildings, rows) of years.
 
-    Args:
-        years: hour of the day, shape (rows,), and values, shape (buildings, rows), of each year.
-
-    Returns:
-        Shape (buildings, 24); of an hour without values the mean of the others.
+    An hour without values has the mean of the others.
     """
     hours, values = np.concatenate([hour for hour, _ in years]), np.concatenate([own for _, own in years], axis=1)
     profile = np.stack([values[:, hours == hour].mean(axis=1) if (hours == hour).any() else np.full(len(values), np.nan)
@@ -48,13 +36,9 @@ def mean_profile(years: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
 
 
 class DailyForecast:
-    """Each hour ahead is as the latest known hour with the same hour of the day.
+    """Each hour ahead is as the latest known hours with the same hour of the day: their mean over `days`, 1 for yesterday.
 
-    Args:
-        values: the series, shape (buildings, rows).
-        hour: of the day of each row, shape (rows,).
-        profile: stands in for days before the year's first, shape (buildings, 24).
-        days: of which the mean is taken; 1 for yesterday alone.
+    `profile`, shape (buildings, 24), stands in for days before the year's first.
     """
 
     def __init__(self, values: np.ndarray, hour: np.ndarray, profile: np.ndarray, days: int) -> None:
@@ -62,15 +46,7 @@ class DailyForecast:
         self._past = mean_of_days(values, days)
 
     def ahead(self, row: int, hours: int) -> np.ndarray:
-        """The present hour as it is observed, and forecasts of those that follow.
-
-        Args:
-            row: of the present hour.
-            hours: number of hours, the present one among them.
-
-        Returns:
-            Shape (buildings, hours).
-        """
+        """See `SeriesForecast`."""
         ahead = np.arange(hours)
         source = same_hour_before(row, ahead)
         found = self._past[:, np.maximum(source, 0)]

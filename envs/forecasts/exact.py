@@ -8,11 +8,7 @@ from envs.forecasts.series import next_rows
 
 
 class ExactForecast:
-    """Knows the year; hours after its last are as a day before.
-
-    Args:
-        values: the series, shape (buildings, rows).
-    """
+    """Knows the year's values, shape (buildings, rows); hours after its last are as a day before."""
 
     def __init__(self, values: np.ndarray) -> None:
         self._values = values

@@ -14,36 +14,19 @@ LEAST_SAMPLES = 200  # of a leaf: the samples of one day differ little, so small
 
 @dataclass(frozen=True)
 class Forest:
-    """Decision trees as plain arrays; the forecast is the sum of their values. A pickle could run code of the file.
+    """Decision trees as plain arrays; the forecast is the sum of their values. A pickle could run code of the file."""
 
-    Attributes:
-        first: index of each tree's root among all nodes, shape (trees,).
-        feature: that a node looks at, -1 in a leaf, shape (nodes,).
-        threshold: up to which it goes left.
-        missing_left: whether it goes left where the feature is not known.
-        left, right: nodes below it.
-        value: of a leaf.
-        base: to which the trees add.
-    """
-
-    first: np.ndarray
-    feature: np.ndarray
-    threshold: np.ndarray
-    missing_left: np.ndarray
-    left: np.ndarray
+    first: np.ndarray  # index of each tree's root among all nodes, shape (trees,)
+    feature: np.ndarray  # that a node looks at, -1 in a leaf, shape (nodes,)
+    threshold: np.ndarray  # up to which it goes left
+    missing_left: np.ndarray  # whether it goes left where the feature is not known
+    left: np.ndarray  # nodes below
     right: np.ndarray
     value: np.ndarray
-    base: np.ndarray
+    base: np.ndarray  # to which the trees add
 
     def predict(self, features: np.ndarray) -> np.ndarray:
-        """Values of samples.
-
-        Args:
-            features: NaN where one is not known, shape (samples, features).
-
-        Returns:
-            Shape (samples,).
-        """
+        """Values of samples, shape (samples,), of features, shape (samples, features), NaN where one is not known."""
         return _predict(np.ascontiguousarray(features, dtype=np.float32), *self.arrays().values())
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -58,12 +41,7 @@ def no_forest() -> Forest:
 
 
 def train_forest(features: np.ndarray, target: np.ndarray) -> Forest:
-    """Fit scikit-learn's histogram gradient boosting to the mean of a target.
-
-    Args:
-        features: NaN where one is not known, shape (samples, features), float32.
-        target: shape (samples,).
-    """
+    """Fit scikit-learn's histogram gradient boosting to the mean of a target, shape (samples,); see `Forest.predict`."""
     from sklearn.ensemble import HistGradientBoostingRegressor
     from threadpoolctl import threadpool_limits
 

@@ -1,12 +1,9 @@
 """Forecasts by boosted trees: one model for each kind of series, for all buildings together.
 
 A sample is a building at an hour with a number of hours ahead. Its target is by how much the value then differs from the mean
-of the last seven days at that hour, over the building's mean. So without anything to learn the forecast is that mean.
-
-Features are what is known at that hour: the values of the last hours and days, the calendar of the hour ahead, and the weather
-with its forecasts where the site observes them.
-
-Models are trained on the hours of the train split alone. All other hours are unknown to them, as features too.
+of the last seven days at that hour, over the building's mean. Features are the values of the last hours and days, the calendar
+of the hour ahead, and the weather with its forecasts where the site observes them. Hours outside of the train split are unknown
+to models, as features too.
 """
 
 from __future__ import annotations
@@ -27,24 +24,14 @@ _RECENT = 3  # hours of which the values are features themselves
 
 @dataclass(frozen=True)
 class LearnedModel:
-    """A model of one kind of series.
-
-    Attributes:
-        forest: the trees.
-        scale: mean of each building's values, by which they are divided, shape (buildings,).
-    """
+    """A model of one kind of series."""
 
     forest: Forest
-    scale: np.ndarray
+    scale: np.ndarray  # mean of each building's values, by which they are divided, shape (buildings,)
 
 
 def train_model(years: Sequence[tuple[SiteSeries, np.ndarray]], kind: Kind, hours: int) -> LearnedModel | None:
-    """Train a model on the hours of the train split.
-
-    Args:
-        years: series of each year, and which of its rows belong to the train split, shape (rows,). Other rows are not read.
-        kind: of the series.
-        hours: greatest number of hours that is looked ahead, the present one among them.
+    """Train a model on series of years and which of their rows train, shape (rows,); others are not read.
 
     Returns:
         None where the series never changes, as there is nothing to learn.
@@ -70,35 +57,20 @@ def train_model(years: Sequence[tuple[SiteSeries, np.ndarray]], kind: Kind, hour
 
 
 def scale_of(values: np.ndarray) -> np.ndarray:
-    """Scale of each building: the mean of its values, or 1 where all are zero.
-
-    Args:
-        values: shape (buildings, rows); NaN where they are not known.
-
-    Returns:
-        Shape (buildings,).
-    """
+    """Mean of each building's values, shape (buildings, rows), NaN where not known; 1 where all are zero."""
     scale = np.nanmean(np.abs(values), axis=1)
     return np.where(scale > 0.0, scale, 1.0)
 
 
 @dataclass(frozen=True)
 class Past:
-    """What features are made of. Nothing in a row depends on later rows.
+    """What features are made of. Nothing in a row depends on later rows."""
 
-    Attributes:
-        values: over the scale of their building, NaN where they are not known, shape (buildings, rows).
-        daily: mean of the same hour of up to seven days, the present one among them, shape (buildings, rows).
-        last_day: mean of the last 24 hours, shape (buildings, rows).
-        district: mean over the buildings, shape (rows,).
-        hour, observed: see `SiteSeries`.
-    """
-
-    values: np.ndarray
-    daily: np.ndarray
-    last_day: np.ndarray
-    district: np.ndarray
-    hour: np.ndarray
+    values: np.ndarray  # over the scale of their building, NaN where they are not known, shape (buildings, rows)
+    daily: np.ndarray  # mean of the same hour of up to seven days, the present one among them, shape (buildings, rows)
+    last_day: np.ndarray  # mean of the last 24 hours, shape (buildings, rows)
+    district: np.ndarray  # mean over the buildings, shape (rows,)
+    hour: np.ndarray  # of `SiteSeries`
     observed: np.ndarray
 
     @classmethod
@@ -121,16 +93,7 @@ class Past:
         return np.where(np.isnan(found), 1.0, found)
 
     def features(self, building: np.ndarray, row: np.ndarray, ahead: int) -> np.ndarray:
-        """Features of samples.
-
-        Args:
-            building: index, shape (samples,).
-            row: of the present hour, shape (samples,).
-            ahead: hours to the one that is forecast, at least 1.
-
-        Returns:
-            Shape (samples, features), float32.
-        """
+        """Features, shape (samples, features), float32, of buildings and present rows, each of shape (samples,)."""
 
         def at(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
             own = values[building, np.maximum(rows, 0)]
@@ -151,13 +114,7 @@ class Past:
 
 
 def forecast_table(series: SiteSeries, kind: Kind, model: LearnedModel, hours: int) -> np.ndarray:
-    """Forecasts of a year, made at once.
-
-    Args:
-        series: of the year.
-        kind: of the series.
-        model: of it.
-        hours: greatest number that is looked ahead, the present one among them.
+    """Forecasts of a year, made at once, up to `hours` ahead, the present one among them.
 
     Returns:
         Of each row and number of hours ahead from 1 on, shape (buildings, rows, hours - 1), float32; never negative.
@@ -175,12 +132,7 @@ def forecast_table(series: SiteSeries, kind: Kind, model: LearnedModel, hours: i
 
 
 class TableForecast:
-    """Forecasts that were made for a whole year.
-
-    Args:
-        values: the series, shape (buildings, rows).
-        table: see `forecast_table`.
-    """
+    """Forecasts that were made for a whole year, see `forecast_table`; values of shape (buildings, rows)."""
 
     def __init__(self, values: np.ndarray, table: np.ndarray) -> None:
         self._values, self._table = values, table

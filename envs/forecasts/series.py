@@ -27,21 +27,16 @@ class SiteSeries:
     """Series of one year that no action can change.
 
     Price and calendar are not among them: a tariff is published, so the next hours are known.
-
-    Attributes:
-        hour: of the day, 0-23, shape (rows,).
-        values: of each of its kinds, shape (buildings, rows). `load` is what buildings take without batteries and vehicles,
-            `pv` the generation, `charging` the vehicles' energy on the uncontrolled site [kWh], `carbon` the carbon intensity
-            [kg/kWh]. Of uses with a tank that acts there are the demand of heat or cold [kWh], and the efficiency of the device
-            that serves it.
-        observed: what else is observed in each hour, such as weather and its forecasts, shape (rows, features), float32.
-        names: of these features, shape (features,).
     """
 
-    hour: np.ndarray
+    hour: np.ndarray  # of the day, 0-23, shape (rows,)
+    # Of each of its kinds, shape (buildings, rows). `load` is what buildings take without batteries and vehicles, `pv` the
+    # generation, `charging` the vehicles' energy on the uncontrolled site [kWh], `carbon` the carbon intensity [kg/kWh]. Of
+    # uses with a tank that acts there are the demand of heat or cold [kWh], and the efficiency of the device that serves it.
     values: Mapping[Kind, np.ndarray]
+    # What else is observed in each hour, such as weather and its forecasts, shape (rows, features), float32.
     observed: np.ndarray
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # of these features, shape (features,)
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -55,29 +50,12 @@ class SiteSeries:
 
 
 def same_hour_before(row: np.ndarray | int, ahead: np.ndarray) -> np.ndarray:
-    """The latest known row with the hour of the day of a row that lies ahead.
-
-    Args:
-        row: the present row; its values are known.
-        ahead: hours from there, at least 0; broadcast against `row`.
-
-    Returns:
-        Rows at or before the present one; negative before the year's first.
-    """
+    """The latest known row with the hour of the day of a row that lies ahead; negative before the year's first."""
     return np.asarray(row + ahead - DAY * -(-ahead // DAY))
 
 
 def next_rows(row: int, hours: int, rows: int) -> np.ndarray:
-    """Rows of the next hours, the present one first. Hours after a year's last are as a day before.
-
-    Args:
-        row: the present row.
-        hours: how many.
-        rows: of the year.
-
-    Returns:
-        Shape (hours,); negative where a year is shorter than a day.
-    """
+    """Rows of the next hours, the present one first, shape (hours,). Hours after a year's last are as a day before."""
     ahead = row + np.arange(hours)
     beyond = np.maximum(ahead - (rows - 1), 0)
     return np.asarray(ahead - DAY * -(-beyond // DAY))

@@ -21,47 +21,24 @@ class SeriesForecast(Protocol):
     """A forecast of one series."""
 
     def ahead(self, row: int, hours: int) -> np.ndarray:
-        """The present hour as it is observed, and forecasts of those that follow.
-
-        Args:
-            row: of the present hour.
-            hours: number of hours, the present one among them.
-
-        Returns:
-            Shape (buildings, hours).
-        """
+        """The present hour as it is observed, and forecasts of those that follow; shape (buildings, hours)."""
 
 
 @dataclass(frozen=True)
 class TrainStatistics:
-    """What the hours of the train split say of a site, for all methods.
+    """What the hours of the train split say of a site, for all methods."""
 
-    Attributes:
-        profile: mean of each hour of the day, of each kind of series, shape (buildings, 24). It stands in for days before the
-            year's first.
-        arriving: part of the charging of each hour of the day that goes to vehicles which arrived less than some hours before,
-            shape (buildings, 24, hours).
-        error: mean error of the means of seven days, over the mean value, of load and PV together.
-    """
-
+    # Mean of each hour of the day, of each kind of series, shape (buildings, 24). It stands in for days before the year's
+    # first.
     profile: Mapping[Kind, np.ndarray]
+    # Part of the charging of each hour of the day that goes to vehicles which arrived less than some hours before, shape
+    # (buildings, 24, hours).
     arriving: np.ndarray
-    error: float
+    error: float  # mean error of the means of seven days, over the mean value, of load and PV together
 
 
 class SiteForecast:
-    """Forecasts of a site year.
-
-    Args:
-        series: of the year.
-        method: of the forecasts.
-        statistics: of the train split.
-        learned: forecasts of the series that a model was trained for; only for the method `learned`.
-
-    Attributes:
-        foresees: whether the future is known.
-        error: see `TrainStatistics`; 0 where the future is known.
-    """
+    """Forecasts of a site year; `foresees` whether the future is known, and has an `error` of 0 then."""
 
     def __init__(
         self,
@@ -88,11 +65,7 @@ class SiteForecast:
         return self._forecasts[kind].ahead(row, hours)
 
     def arriving(self, row: int, hours: int) -> np.ndarray:
-        """Forecast of what vehicles take that are not there yet, charging at full power on arrival.
-
-        Returns:
-            Shape (buildings, hours); zero in the present hour.
-        """
+        """What vehicles take that are not there yet, charging at full power on arrival; shape (buildings, hours)."""
         hour = (self._series.hour[row] + np.arange(hours)) % DAY
         return self.ahead("charging", row, hours) * self._statistics.arriving[:, hour, np.arange(hours)]
 

@@ -34,12 +34,7 @@ class LinearProgramme:
         return indices
 
     def rows(self, equal: bool, right: np.ndarray, *terms: tuple[np.ndarray, np.ndarray, Any]) -> np.ndarray:
-        """Add rows `sum of factor * variable = right`, or `<= right`.
-
-        Args:
-            equal: whether the rows are equations.
-            right: shape (rows,).
-            terms: each of row (within these), variable and factor, which are broadcast against one another.
+        """Add rows `sum of factor * variable = right`, or `<= right`; each term is row, variable and factor, broadcast.
 
         Returns:
             Numbers of the rows, among the equations or among the others, shape (rows,).

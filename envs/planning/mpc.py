@@ -34,13 +34,7 @@ LEAST_EFFICIENCY = 0.1  # of a device, whatever is forecast: energies are divide
 
 @dataclass(frozen=True)
 class Plant:
-    """One year of a site, as model predictive control knows it.
-
-    Attributes:
-        site: batteries, tanks, tariff and worth of each term.
-        vehicles: charging sessions.
-        forecast: of the series.
-    """
+    """One year of a site, as model predictive control knows it."""
 
     site: MpcSite
     vehicles: Vehicles
@@ -48,15 +42,9 @@ class Plant:
 
 
 class ModelPredictiveControl:
-    """A policy for the environment that `present` belongs to.
+    """A policy for the environment that `present` belongs to, looking `hours` ahead, the present one among them.
 
-    Args:
-        present: present hour of the environment that it controls.
-        plants: of each year that the environment runs in.
-        hours: that it looks ahead, the present one among them.
-        programme: makes the programme of a site for a number of hours.
-        on_hour: called after each hour that was planned.
-        on_plan: called with the state of a copy and the plan that is made in it.
+    `on_plan` is called with the state of a copy and the plan that is made in it; `on_hour` after each hour that was planned.
     """
 
     def __init__(
@@ -75,14 +63,7 @@ class ModelPredictiveControl:
         self._shares: dict[Window, np.ndarray] = {}
 
     def __call__(self, observations: np.ndarray) -> np.ndarray:
-        """Actions of the hour.
-
-        Args:
-            observations: not used; shape (copies, observations).
-
-        Returns:
-            Within [-1, 1], shape (copies, actions).
-        """
+        """Actions of the hour within [-1, 1], shape (copies, actions); observations are not read."""
         low, high = self._present.action_range
         native = np.tile(np.clip(0.0, low, high), (len(observations), 1))
         for copy in range(len(observations)):
@@ -116,16 +97,9 @@ class ModelPredictiveControl:
 
 
 def hour_plan(plant: Plant, state: SiteState, hours: int, month_share: np.ndarray) -> tuple[HourPlan, Need]:
-    """What the programme of an hour is made of, from what is known in that hour.
+    """Numbers of an hour's programme, and what each vehicle needs, from what is known in that hour.
 
-    Args:
-        plant: the year.
-        state: of the site.
-        hours: that the programme looks ahead, the present one among them.
-        month_share: part of its month that the window covers, for each of its hours; see `tariff.month_shares`.
-
-    Returns:
-        The numbers of the programme, and what each vehicle needs.
+    `month_share` is the part of its month that the window covers, for each of its hours; see `tariff.month_shares`.
     """
     site, forecast, row = plant.site, plant.forecast, state.row
     worth, charged = site.worth, site.with_chargers
@@ -187,13 +161,8 @@ def hour_plan(plant: Plant, state: SiteState, hours: int, month_share: np.ndarra
 def _useful(tanks: Tanks, held_kwh: np.ndarray, tap_kwh: np.ndarray) -> np.ndarray:
     """Most heat or cold that is worth holding at the end of the horizon [kWh], shape (T,).
 
-    What is held then serves the hours after it, of which the horizon's own demand says how much they need. Without this limit
-    tanks would be filled for months without demand. What is held now and finds no use may stay.
-
-    Args:
-        tanks: of the site.
-        held_kwh: in them now, shape (T,).
-        tap_kwh: most that they can give in each hour of the horizon, shape (T, H).
+    It serves the hours after the horizon, of which the horizon's own demand says how much they need. Without this limit tanks
+    would be filled for months without demand. What is held now and finds no use may stay.
     """
     stays = held_kwh * tanks.kept ** (tap_kwh.shape[1] - 1)
     return np.minimum(np.maximum(tap_kwh.sum(axis=1) / tanks.root, stays), tanks.capacity)

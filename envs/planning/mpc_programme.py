@@ -36,86 +36,50 @@ class MpcError(InconsistentError):
 
 @dataclass(frozen=True)
 class HourPlan:
-    """What the programme of an hour is made of. H hours, the present one first; N buildings, M with chargers; T tanks.
+    """What the programme of an hour is made of. H hours, the present one first; N buildings, M with chargers; T tanks."""
 
-    Attributes:
-        row: of the present hour.
-        base_kwh: net import without batteries and vehicles that are plugged in, shape (N, H).
-        import_worth: what a kilowatt-hour of import loses of the reward, shape (N, H).
-        certainty: weight of each hour's energies, shape (H,).
-        stored_worth: what a stored kilowatt-hour is worth at the end, shape (N,).
-        stored_kwh: charge of the batteries now, shape (N,).
-        previous_net_kwh: of the site; None where there is no hour before.
-        charge_kw: greatest power of the vehicles that are plugged in, shape (M, H).
-        must_kwh, can_kwh: least and most energy that they can have been given after each hour, shape (M, H).
-        served_worth: what a kilowatt-hour is worth that vehicles which stay longer have at the end, shape (M,).
-        month: 0 for hours of the present month, 1 for those of the next, shape (H,).
-        outside: whether an hour is outside the tariff's peak hours, shape (H,).
-        peaks_kw: highest imports of both months so far, in peak hours and outside, shape (2, 2).
-        peak_worth: what a kilowatt of them loses: of the peak hours' and of the excess outside, shape (2, 2).
-        day: days from the present one, shape (H,).
-        day_peak_kw: highest import of the present day so far.
-        held_kwh: heat or cold in the tanks now, shape (T,).
-        held_worth: what a kilowatt-hour of it is worth at the end, shape (T,).
-        held_most_kwh: most of it that can be held at the end, shape (T,).
-        fill_kwh, tap_kwh: most that tanks can take and give, shape (T, H).
-        efficiency: heat that their devices make of a kilowatt-hour, shape (T, H).
-    """
-
-    row: int
-    base_kwh: np.ndarray
-    import_worth: np.ndarray
-    certainty: np.ndarray
-    stored_worth: np.ndarray
-    stored_kwh: np.ndarray
-    previous_net_kwh: float | None
-    charge_kw: np.ndarray
-    must_kwh: np.ndarray
-    can_kwh: np.ndarray
-    served_worth: np.ndarray
-    month: np.ndarray
-    outside: np.ndarray
-    peaks_kw: np.ndarray
-    peak_worth: np.ndarray
-    day: np.ndarray
-    day_peak_kw: float
-    held_kwh: np.ndarray
-    held_worth: np.ndarray
-    held_most_kwh: np.ndarray
-    fill_kwh: np.ndarray
-    tap_kwh: np.ndarray
-    efficiency: np.ndarray
+    row: int  # of the present hour
+    base_kwh: np.ndarray  # net import without batteries and vehicles that are plugged in, shape (N, H)
+    import_worth: np.ndarray  # what a kilowatt-hour of import loses of the reward, shape (N, H)
+    certainty: np.ndarray  # weight of each hour's energies, shape (H,)
+    stored_worth: np.ndarray  # what a stored kilowatt-hour is worth at the end, shape (N,)
+    stored_kwh: np.ndarray  # charge of the batteries now, shape (N,)
+    previous_net_kwh: float | None  # of the site; None where there is no hour before
+    charge_kw: np.ndarray  # greatest power of the vehicles that are plugged in, shape (M, H)
+    must_kwh: np.ndarray  # least energy that they have been given after each hour, shape (M, H)
+    can_kwh: np.ndarray  # most of it, shape (M, H)
+    served_worth: np.ndarray  # what a kilowatt-hour is worth that vehicles which stay longer have at the end, shape (M,)
+    month: np.ndarray  # 0 for hours of the present month, 1 for those of the next, shape (H,)
+    outside: np.ndarray  # whether an hour is outside the tariff's peak hours, shape (H,)
+    peaks_kw: np.ndarray  # highest imports of both months so far, in peak hours and outside, shape (2, 2)
+    peak_worth: np.ndarray  # what a kilowatt of them loses: of the peak hours' and of the excess outside, shape (2, 2)
+    day: np.ndarray  # days from the present one, shape (H,)
+    day_peak_kw: float  # highest import of the present day so far
+    held_kwh: np.ndarray  # heat or cold in the tanks now, shape (T,)
+    held_worth: np.ndarray  # what a kilowatt-hour of it is worth at the end, shape (T,)
+    held_most_kwh: np.ndarray  # most of it that can be held at the end, shape (T,)
+    fill_kwh: np.ndarray  # most that tanks can take, shape (T, H)
+    tap_kwh: np.ndarray  # most that they can give, shape (T, H)
+    efficiency: np.ndarray  # heat that their devices make of a kilowatt-hour, shape (T, H)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Solution of an hour's programme.
+    """Solution of an hour's programme."""
 
-    Attributes:
-        battery_kwh: what each battery takes, negative where it gives, shape (N, H).
-        charging_kwh: what the vehicles take, shape (M, H).
-        stored_kwh: charge of the batteries after each hour, shape (N, H).
-        net_kwh: net import of the site, shape (H,).
-        tank_kwh: heat or cold that each tank takes, negative where it gives, shape (T, H).
-        loss: least value of what is minimised.
-    """
-
-    battery_kwh: np.ndarray
-    charging_kwh: np.ndarray
-    stored_kwh: np.ndarray
-    net_kwh: np.ndarray
-    tank_kwh: np.ndarray
-    loss: float
+    battery_kwh: np.ndarray  # what each battery takes, negative where it gives, shape (N, H)
+    charging_kwh: np.ndarray  # what the vehicles take, shape (M, H)
+    stored_kwh: np.ndarray  # charge of the batteries after each hour, shape (N, H)
+    net_kwh: np.ndarray  # net import of the site, shape (H,)
+    tank_kwh: np.ndarray  # heat or cold that each tank takes, negative where it gives, shape (T, H)
+    loss: float  # least value of what is minimised
 
 
 class RecedingProgramme:
     """The programme of a site, solved again and again.
 
-    Args:
-        site: with the batteries, tanks and chargers that are planned.
-        hours: that it looks ahead, the present one among them.
-        keeps: whether HiGHS goes on from the solution of the call before. Without it every call solves a fresh programme, which
-            is slower and has the same optimum.
+    With `keeps`, HiGHS goes on from the solution of the call before; without it every call solves a fresh programme, which is
+    slower and has the same optimum.
     """
 
     def __init__(self, site: MpcSite, hours: int, keeps: bool = True) -> None:
@@ -241,10 +205,7 @@ class RecedingProgramme:
         )
 
     def matrices(self, hour: HourPlan) -> tuple[Any, Any]:
-        """Factors of the variables in the equations and in the other rows in an hour, as SciPy's sparse arrays.
-
-        They are the same in all hours, but for the efficiencies of the devices of tanks.
-        """
+        """Factors in the equations and in the other rows, as SciPy's sparse arrays; only those of tanks' devices change."""
         equal = self._arguments["A_eq"].tolil()
         for row, column, value in self._efficiencies(hour):
             equal[row, column] = value
@@ -258,12 +219,7 @@ class RecedingProgramme:
             yield from zip(rows.ravel().tolist(), variable.ravel().tolist(), factor.ravel().tolist(), strict=True)
 
     def numbers(self, hour: HourPlan) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Costs and bounds of the variables and bounds of the rows in an hour.
-
-        Returns:
-            Cost, least and greatest value of each variable, each of shape (variables,); least and greatest value of each row,
-            the equations first, each of shape (rows,).
-        """
+        """Costs and bounds of the variables, shape (variables,), and bounds of the rows, shape (rows,), the equations first."""
         site, slots = self._site, self._hours + 1
         now = (hour.row + np.arange(self._hours)) % slots
         past, last = (hour.row - 1) % slots, now[-1]

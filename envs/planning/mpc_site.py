@@ -19,42 +19,26 @@ _GRID = np.linspace(0.0, 1.0, 101)  # powers at which a curve is fitted, as part
 
 @dataclass(frozen=True)
 class MpcSite:
-    """Numbers of a site year. N buildings, M of them with chargers that can be controlled.
+    """Numbers of a site year. N buildings, M of them with chargers that can be controlled."""
 
-    Attributes:
-        power: greatest power of each battery that has an action, else 0 [kW], shape (N,).
-        least, most: limits of each battery's charge [kWh], shape (N,).
-        root_in: energy stored of a kilowatt-hour taken, shape (N,); `root_out` energy given of a kilowatt-hour drawn.
-        root_out: see `root_in`.
-        kept: part of the charge above the least that an hour of standby leaves, shape (N,).
-        nominal_power, capacity: of each battery [kW], [kWh], shape (N,).
-        battery_action: index of each battery's action, -1 for none, shape (N,).
-        taper: lines above the curve of the greatest power, as (building, part of the nominal power at no charge, slope over the
-            state of charge), shape (lines, 3).
-        price: of energy, shape (N, steps). A tariff is published, so it is known for the next hours.
-        month, hour: of each step, shape (steps,).
-        tariff: demand charge; None for none.
-        worth: what a unit of each term is worth, see `envs.objective.reward.coefficients`.
-        with_chargers: buildings with chargers that can be controlled, shape (M,).
-        tanks: thermal storages that act.
-    """
-
-    power: np.ndarray
-    least: np.ndarray
-    most: np.ndarray
-    root_in: np.ndarray
-    root_out: np.ndarray
-    kept: np.ndarray
-    nominal_power: np.ndarray
-    capacity: np.ndarray
-    battery_action: np.ndarray
+    power: np.ndarray  # greatest power of each battery that has an action, else 0 [kW], shape (N,)
+    least: np.ndarray  # charge of each battery [kWh], shape (N,)
+    most: np.ndarray  # likewise
+    root_in: np.ndarray  # energy stored of a kilowatt-hour taken, shape (N,)
+    root_out: np.ndarray  # energy given of a kilowatt-hour drawn, shape (N,)
+    kept: np.ndarray  # part of the charge above the least that an hour of standby leaves, shape (N,)
+    nominal_power: np.ndarray  # of each battery [kW], shape (N,)
+    capacity: np.ndarray  # of each battery [kWh], shape (N,)
+    battery_action: np.ndarray  # index of each battery's action, -1 for none, shape (N,)
+    # Lines above the curve of the greatest power, as (building, part of the nominal power at no charge, slope over the state of
+    # charge), shape (lines, 3).
     taper: np.ndarray
-    price: np.ndarray
-    month: np.ndarray
-    hour: np.ndarray
+    price: np.ndarray  # of energy, shape (N, steps). A tariff is published, so it is known for the next hours
+    month: np.ndarray  # of each step, shape (steps,)
+    hour: np.ndarray  # likewise
     tariff: DemandCharge | None
-    worth: dict[str, float]
-    with_chargers: np.ndarray
+    worth: dict[str, float]  # what a unit of each term is worth, see `envs.objective.reward.coefficients`
+    with_chargers: np.ndarray  # buildings with chargers that can be controlled, shape (M,)
     tanks: Tanks
 
     @property
@@ -93,16 +77,7 @@ class MpcSite:
 
 
 def curve_roots(battery: np.void, curve: np.ndarray, part: np.ndarray) -> np.ndarray:
-    """Root of a battery's efficiency: its loss one way.
-
-    Args:
-        battery: `records.BATTERY`.
-        curve: of it, shape (2, 2, points).
-        part: power, as a part of the nominal power, shape (P,).
-
-    Returns:
-        Shape (P,).
-    """
+    """Root of a battery's efficiency, its loss one way, at parts of its nominal power, shape (P,); curve (2, 2, points)."""
     points = int(battery["efficiency_points"])
     if not points:
         return np.full(len(part), float(battery["flat_root"]))

@@ -15,28 +15,17 @@ from envs.batch_backend.tables import USES, Tables
 
 @dataclass(frozen=True)
 class Tanks:
-    """The T tanks of a site year that have an action.
+    """The T tanks of a site year that have an action."""
 
-    Attributes:
-        building: of each, shape (T,).
-        use: index in `USES`, shape (T,).
-        action: its index, shape (T,).
-        capacity: heat or cold that it holds [kWh], shape (T,).
-        root: part of the heat that is left one way, in and out, shape (T,).
-        kept: part of the charge that an hour of standby leaves, shape (T,).
-        device_kw: nominal power of its device, electric, shape (T,).
-        greatest_in, greatest_out: limits of the tank itself and of the range of its action [kW], shape (T,).
-    """
-
-    building: np.ndarray
-    use: np.ndarray
-    action: np.ndarray
-    capacity: np.ndarray
-    root: np.ndarray
-    kept: np.ndarray
-    device_kw: np.ndarray
-    greatest_in: np.ndarray
-    greatest_out: np.ndarray
+    building: np.ndarray  # of each, shape (T,)
+    use: np.ndarray  # index in `USES`, shape (T,)
+    action: np.ndarray  # its index, shape (T,)
+    capacity: np.ndarray  # heat or cold that it holds [kWh], shape (T,)
+    root: np.ndarray  # part of the heat that is left one way, in and out, shape (T,)
+    kept: np.ndarray  # part of the charge that an hour of standby leaves, shape (T,)
+    device_kw: np.ndarray  # nominal power of its device, electric, shape (T,)
+    greatest_in: np.ndarray  # by the tank itself and the range of its action [kW], shape (T,)
+    greatest_out: np.ndarray  # likewise
 
     @classmethod
     def of(cls, tables: Tables) -> Tanks:
@@ -64,29 +53,15 @@ class Tanks:
         return len(self.building)
 
     def limits(self, demand_kwh: np.ndarray, efficiency: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Most heat that tanks can take and give in an hour [kWh].
+        """Most heat that tanks can take and give in an hour [kWh], from demand [kWh] and efficiency, all of shape (T, hours).
 
-        Args:
-            demand_kwh: that the device serves, shape (T, hours).
-            efficiency: heat of a kilowatt-hour of electricity, shape (T, hours).
-
-        Returns:
-            What the device can deliver above the demand, and the demand; both within `greatest_in` and `greatest_out`, and of
-            shape (T, hours).
+        What the device can deliver above the demand, and the demand; both within the limits of tank and action.
         """
         spare = np.maximum(self.device_kw[:, np.newaxis] * efficiency - demand_kwh, 0.0)
         return np.minimum(spare, self.greatest_in[:, np.newaxis]), np.minimum(demand_kwh, self.greatest_out[:, np.newaxis])
 
     def scattered(self, values: np.ndarray, buildings: int) -> np.ndarray:
-        """Values of tanks in the places of their buildings and uses, zero elsewhere.
-
-        Args:
-            values: shape (T,).
-            buildings: number of buildings N.
-
-        Returns:
-            Shape (N, 3).
-        """
+        """Values of tanks, shape (T,), in the places of their buildings and uses, shape (N, 3), zero elsewhere."""
         found = np.zeros((buildings, len(USES)), dtype=values.dtype)
         found[self.building, self.use] = values
         return found

@@ -25,35 +25,21 @@ _BATTERY = ("nominal_power", "power_points", "efficiency_points", "flat_power", 
 
 @dataclass(frozen=True)
 class Need:
-    """Vehicles that need energy in the next hours; V vehicles.
+    """Vehicles that need energy in the next hours; V vehicles."""
 
-    Attributes:
-        building: index of the building among those with chargers, shape (V,).
-        action: index of the charger's action, shape (V,).
-        power: greatest power at the meter [kW], shape (V,).
-        energy: needed at the meter [kWh], never more than full power can deliver, shape (V,).
-        first: hours until it arrives; 0 where it is plugged in, shape (V,).
-        last: hours until its last hour, shape (V,).
-        part: action that delivers its energy where one hour is enough for it, shape (V,).
-    """
-
-    building: np.ndarray
-    action: np.ndarray
-    power: np.ndarray
-    energy: np.ndarray
-    first: np.ndarray
-    last: np.ndarray
-    part: np.ndarray
+    building: np.ndarray  # index of the building among those with chargers, shape (V,)
+    action: np.ndarray  # index of the charger's action, shape (V,)
+    power: np.ndarray  # greatest power at the meter [kW], shape (V,)
+    energy: np.ndarray  # needed at the meter [kWh], never more than full power can deliver, shape (V,)
+    first: np.ndarray  # hours until it arrives; 0 where it is plugged in, shape (V,)
+    last: np.ndarray  # hours until its last hour, shape (V,)
+    part: np.ndarray  # action that delivers its energy where one hour is enough for it, shape (V,)
 
     def limits(self, buildings: int, hours: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Limits of what the vehicles of each building take together.
-
-        Args:
-            buildings: with chargers.
-            hours: of the horizon.
+        """Limits of what the vehicles of each building take together, each of shape (buildings, hours).
 
         Returns:
-            Greatest power in each hour, least and greatest energy given after each hour, each of shape (buildings, hours).
+            Greatest power in each hour, least and greatest energy given after each hour.
         """
         after = np.arange(hours)
         there = (self.first[:, np.newaxis] <= after) & (after <= self.last[:, np.newaxis])
@@ -69,10 +55,7 @@ class Need:
         return total[0], total[1], total[2]
 
     def share(self, given_kwh: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Divide the present hour's energy among the vehicles that are plugged in: what must be first, then the most urgent.
-
-        Args:
-            given_kwh: of each building with chargers, shape (buildings,).
+        """Divide the present hour's energy, shape (buildings,), among the vehicles: what must be first, then the most urgent.
 
         Returns:
             Indices and values of the actions, in CityLearn's ranges.
@@ -96,14 +79,9 @@ class Need:
 
 
 class Vehicles:
-    """Charging sessions of a year at chargers that can be controlled.
+    """Charging sessions of a year at chargers that can be controlled, never discharged and charged to what they require.
 
-    Vehicles are charged up to what they require and never discharged. A departure is known from the arrival on, as CityLearn's
-    observations announce it.
-
-    Args:
-        tables: of the year.
-        reference: its uncontrolled run.
+    A departure is known from the arrival on, as CityLearn's observations announce it.
     """
 
     def __init__(self, tables: Tables, reference: Reference) -> None:
@@ -146,14 +124,7 @@ class Vehicles:
         return np.arange(*np.searchsorted(self._start, [row + 1, row + hours]))
 
     def need(self, row: int, vehicle_soc: np.ndarray, hours: int, foresees: bool) -> Need:
-        """What vehicles need from a row on.
-
-        Args:
-            row: the present one.
-            vehicle_soc: present state of charge of all vehicles, shape (vehicles,).
-            hours: of the horizon.
-            foresees: whether sessions that are to come are known too.
-        """
+        """What vehicles need in the next hours, from their states of charge, shape (vehicles,), or the future too."""
         own = self.plugged(row)
         soc = vehicle_soc[self._vehicle[own]]
         if foresees:

@@ -42,14 +42,9 @@ def baselines(task: Task, windows: Sequence[Window]) -> dict[str, list[Evaluatio
 
 
 def without_devices(reference: Reference, uncontrolled: Evaluation, windows: Sequence[Window]) -> Evaluation:
-    """KPIs of the site of a year without PV and stationary batteries.
+    """KPIs of the site of a year without PV and stationary batteries; the vehicles charge as on the uncontrolled one.
 
     It has no score: the reward compares policies of one site, and this is another site.
-
-    Args:
-        reference: of the year.
-        uncontrolled: of the year; the vehicles charge alike.
-        windows: hours.
     """
     parts = []
     for window in windows:

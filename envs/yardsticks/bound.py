@@ -68,15 +68,9 @@ def bound(task: Task, window: Window, objective: Objective) -> Bound:
 def window_bound(simulator: BatchSimulator, window: Window, objective: Objective, weights: Weights = DEFAULT) -> Bound:
     """Optimum over a window of a year, the batteries as empty at its start as they may be.
 
-    Args:
-        simulator: with the year, and its reference.
-        window: consecutive hours.
-        objective: what is optimised.
-        weights: of the reward's terms.
-
     Raises:
         BoundError: if HiGHS finds no optimum.
-        ScenarioError: if no linear programme describes the site, see `envs.yardsticks.linear_model.why_no_bound`.
+        ScenarioError: if no linear programme describes the site.
     """
     from scipy.optimize import linprog
 

@@ -74,11 +74,7 @@ def constrain(programme: LinearProgramme, site: BoundSite) -> Variables:
 
 
 def _add_tanks(programme: LinearProgramme, site: BoundSite) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Add what thermal storages take, give and hold.
-
-    Returns:
-        Heat or cold that each takes and gives, both of shape (tanks, hours), and the building of each.
-    """
+    """Add thermal storages: heat or cold that each takes and gives, shape (tanks, hours), and the building of each."""
     tanks, shape = site.tanks, (len(site.tanks), site.hours)
     filled, tapped = programme.variables(*shape, high=site.fill), programme.variables(*shape, high=site.tap)
     held = programme.variables(*shape, high=tanks.capacity[:, np.newaxis])

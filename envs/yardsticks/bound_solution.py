@@ -20,25 +20,16 @@ TOLERANCE = 1e-4  # of the solver, as a part
 
 @dataclass(frozen=True)
 class Bound:
-    """The optimum of one objective over a window.
-
-    Attributes:
-        objective: what was optimised.
-        score: mean reward an hour of the solution.
-        co2_kg: emission.
-        cost: of energy and demand charge.
-        missing_kwh: energy that vehicles lack.
-        import_kwh: drawn from the grid.
-        lent_kwh: PV energy used on site that the programme counts and its hours do not have. It is above 0 only where batteries
-            can be exported, as the reward is no linear function there. 0 means that the score is that of its hours.
-    """
+    """The optimum of one objective over a window."""
 
     objective: Objective
-    score: float
+    score: float  # mean reward an hour
     co2_kg: float
-    cost: float
-    missing_kwh: float
+    cost: float  # of energy and demand charge
+    missing_kwh: float  # that vehicles lack
     import_kwh: float
+    # PV energy used on site that the programme counts and its hours do not have. It is above 0 only where batteries can be
+    # exported, as the reward is no linear function there. 0 means that the score is that of its hours.
     lent_kwh: float
 
 
@@ -48,12 +39,6 @@ class BoundError(InconsistentError):
 
 def read_solution(site: BoundSite, variables: Variables, solution: np.ndarray, objective: Objective) -> Bound:
     """Score, emission, cost and energies of a solution.
-
-    Args:
-        site: numbers of the window.
-        variables: of the programme.
-        solution: their optimal values.
-        objective: what was minimised.
 
     Raises:
         BoundError: if emission, cost or PV use of the programme differ from those of its hours.

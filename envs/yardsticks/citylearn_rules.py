@@ -21,36 +21,20 @@ class HourlyRule:
     """A controller that acts by the hour of the day alone, for the environment that `present` belongs to."""
 
     def __init__(self, present: Present, actions: np.ndarray) -> None:
-        """Create the rule.
-
-        Args:
-            present: present hour of the environment that it controls.
-            actions: of each hour of the day, in CityLearn's ranges, shape (24, actions); clipped to what a device can do.
-        """
+        """Take actions of each hour of the day in CityLearn's ranges, shape (24, actions); clipped to what a device can do."""
         self._present, self._scaled = present, scaled(actions, *present.action_range)
 
     def __call__(self, observations: np.ndarray) -> np.ndarray:
-        """Actions of the hour.
-
-        Args:
-            observations: not used; shape (copies, observations).
-
-        Returns:
-            Within [-1, 1], shape (copies, actions).
-        """
+        """Actions of the hour within [-1, 1], shape (copies, actions)."""
         actions: np.ndarray = self._scaled[self._present.hour_of_day]
         return actions
 
 
 def citylearn_rules(scenario: Scenario, split: Split = "train") -> dict[str, np.ndarray]:
-    """The controllers that have a rule for every device of a scenario, by class; read from CityLearn once and cached.
-
-    Args:
-        scenario: the scenario.
-        split: that they run in; splits with the buildings of training share one reading.
+    """The controllers that have a rule for every device of a split, by class; read from CityLearn once and cached.
 
     Returns:
-        Actions of each hour of the day, 0 to 23, in CityLearn's ranges, each of shape (24, actions).
+        Actions of each hour of the day in CityLearn's ranges, each of shape (24, actions).
     """
     read: Split = "train" if same_buildings(scenario, split) else split
 

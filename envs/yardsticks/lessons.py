@@ -1,11 +1,9 @@
 """Lessons of model predictive control: what it would do in hours of the train split, for policies that begin as its copy.
 
-Each week of the train split is run twice, both times from a random charge of the batteries. In one run its own actions are
-carried out, in the other they are disturbed. So there are labels for states that it would never come into by itself, as a copy
-will that errs. The label is always what it would do in the state that it is in.
+Each week of the train split is run twice from a random charge of the batteries: once its own actions are carried out, once they
+are disturbed. So there are labels for states that only a copy that errs comes into. The label is always what it would do there.
 
-Lessons are windows, charges at their start, actions that were carried out, and labels. They hold no observation: a policy
-that learns from them carries out the same actions in the same windows, and sees its own observations there.
+Lessons hold no observation: a policy that learns from them carries out the same actions in the same windows, and sees its own.
 """
 
 from __future__ import annotations
@@ -41,17 +39,11 @@ KEPT = 0.8  # of what disturbs it in the hour before: so charges wander away for
 
 @dataclass(frozen=True)
 class Lessons:
-    """What a teacher did and would have done; L runs of up to H hours.
-
-    Attributes:
-        starts: window and charge of each run.
-        executed: actions of the site that were carried out, within [-1, 1], shape (L, H, actions), float32.
-        labels: what the teacher would have done, likewise. Both are 0 after a run's last hour.
-    """
+    """What a teacher did and would have done; L runs of up to H hours."""
 
     starts: tuple[Start, ...]
-    executed: np.ndarray
-    labels: np.ndarray
+    executed: np.ndarray  # actions of the site that were carried out, within [-1, 1], shape (L, H, actions), float32
+    labels: np.ndarray  # what the teacher would have done, likewise. Both are 0 after a run's last hour
 
     @property
     def hours(self) -> np.ndarray:
@@ -98,15 +90,7 @@ def lesson_part(
     method: Method = METHOD,
     on_progress: Callable[[float], None] | None = None,
 ) -> Lessons:
-    """A part of a scenario's lessons, made the first time and cached.
-
-    Args:
-        scenario: that has model predictive control, see `envs.yardsticks.linear_model.why_no_mpc`.
-        part: number from 0 on.
-        weights: of the reward's terms.
-        method: of the teacher's forecasts.
-        on_progress: called after each hour with the part that is done, 0 to 1.
-    """
+    """A part of a scenario's lessons, made once and cached; tells the part that is done, 0 to 1."""
     windows = lesson_windows(scenario)[part * WEEKS_OF_PART : (part + 1) * WEEKS_OF_PART]
     starts = [Start(window, charge) for window in windows for charge in _charges(window)]
 
@@ -132,16 +116,7 @@ def teach(
     on_progress: Callable[[float], None] | None = None,
     horizon: int = HORIZON,
 ) -> Lessons:
-    """Run the teacher from some starts, side by side; each second run is disturbed.
-
-    Args:
-        scenario: that has model predictive control.
-        starts: of the runs, in training windows.
-        weights: of the reward's terms.
-        method: of the teacher's forecasts.
-        on_progress: called after each hour with the part that is done, 0 to 1.
-        horizon: hours that the teacher looks ahead.
-    """
+    """Run the teacher from some starts in training windows, side by side; each second run is disturbed."""
     windows = [start.window for start in starts]
     years = sorted({window.year for window in windows})
     simulator = open_years(scenario, years, len(starts), weights=weights)

@@ -26,12 +26,7 @@ def why_no_mpc(scenario: Scenario) -> str:
 
 
 def beyond_linear(exogenous: Exogenous, tariff: DemandCharge | None) -> str:
-    """What of a site year no linear programme describes; empty where one does.
-
-    Args:
-        exogenous: series of the year.
-        tariff: its demand charge; None for none.
-    """
+    """What of a site year no linear programme describes; empty where one does."""
     for name, series in (("prices", exogenous.price), ("carbon intensities", exogenous.carbon)):
         if (series < 0.0).any():
             # Importing and exporting at once would then pay, and a linear programme cannot forbid it.

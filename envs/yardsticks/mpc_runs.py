@@ -41,14 +41,7 @@ def mpc(
     hours: int = HORIZON,
     on_progress: Callable[[float], None] | None = None,
 ) -> list[Evaluation]:
-    """Evaluations of model predictive control, one a year. Each window is run the first time and cached.
-
-    Args:
-        task: on a site that has model predictive control, see `envs.yardsticks.linear_model.why_no_mpc`.
-        windows: hours of the runs.
-        method: of the forecasts.
-        hours: that it looks ahead, the present one among them.
-        on_progress: called after each hour with the part that is done, 0 to 1.
+    """Evaluations of model predictive control for the reward `improvement`, one a year; each window is run once and cached.
 
     Raises:
         MpcError: if an hour's programme has no optimum.

@@ -8,20 +8,14 @@ from envs.current_hour import Present, scaled
 
 
 class SolarPriority:
-    """PV serves the load and the vehicles first; batteries store the surplus and return it when the site imports.
+    """PV serves load and vehicles first; batteries store the surplus and return it when the site imports.
 
-    Vehicles charge as on the uncontrolled site, at full power until they are as full as required. So the surplus or the deficit
-    of an hour is the uncontrolled site's export or import. The batteries share it in proportion to their power.
-
-    It is a policy for the environment that `present` belongs to, and knows nothing of the next hour.
+    Vehicles charge as on the uncontrolled site. So the surplus or deficit of an hour is the uncontrolled site's export or
+    import. The batteries share it in proportion to their power. It knows nothing of the next hour.
     """
 
     def __init__(self, present: Present, dear_hours: bool = True) -> None:
-        """Create the rule.
-
-        Args:
-            present: present hour of the environment that it controls.
-            dear_hours: whether batteries give only in hours in which imports cost most.
+        """Create the rule; with `dear_hours`, batteries give only in hours in which imports cost most.
 
         Raises:
             ValueError: if there is no battery that can be controlled.
@@ -31,14 +25,7 @@ class SolarPriority:
             raise ValueError("the solar-priority rule moves energy by batteries, and no battery has an action here")
 
     def __call__(self, observations: np.ndarray) -> np.ndarray:
-        """Actions of the hour.
-
-        Args:
-            observations: not used; shape (copies, observations).
-
-        Returns:
-            Within [-1, 1], shape (copies, actions).
-        """
+        """Actions of the hour within [-1, 1], shape (copies, actions)."""
         present = self._present
         actions = present.uncontrolled_actions()
         net = present.uncontrolled_net_kwh

@@ -1,8 +1,8 @@
 """A train year as model predictive control may know it: as if the year had no hours but those of the train split.
 
-Where one year serves all splits, forecasts and horizons reach across the ends of its training windows: the seven days before a
-window may validate, and so may the day after it. Here each hour outside of the train split is as the mean of the train split's
-hours with the same hour of the day. So what is planned in the train split says nothing of other hours, whatever the forecast.
+Where one year serves all splits, forecasts and horizons reach across the ends of its training windows. Here each hour outside
+of the train split is as the mean of the train split's hours with the same hour of the day, so what is planned in the train
+split says nothing of other hours.
 """
 
 from __future__ import annotations
@@ -90,15 +90,7 @@ def train_series(scenario: Scenario, year: int) -> SiteSeries:
 
 
 def train_plant(scenario: Scenario, year: int, method: Method, hours: int, weights: Weights = DEFAULT) -> Plant:
-    """A year of the train split as model predictive control may know it.
-
-    Args:
-        scenario: that has model predictive control.
-        year: of the train split.
-        method: of the forecasts.
-        hours: that it looks ahead, the present one among them.
-        weights: of the reward's terms.
-    """
+    """A year of the train split as model predictive control may know it."""
     series = train_series(scenario, year)
     if train_rows(scenario, year, series.rows).all():
         return mpc_plant(scenario, year, method, hours, weights)
