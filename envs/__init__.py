@@ -12,11 +12,10 @@ Each part imports only parts of the levels above it in this list:
 7. `batch_backend`: steps many copies of a site at once, over arrays.
 8. `planning`: model predictive control, which plans the next hours by a linear programme.
 9. `citylearn_backend`: steps a site by CityLearn, and reads CityLearn's objects into the arrays of the batch backend.
-10. `environments`: gymnasium environments over both backends, with what else policies see.
+10. `environments`: gymnasium environments over both backends, with what else policies see; what a site can have.
 11. `task`: what is to be solved, as one value: the one thing of `envs` that what is above it needs.
 12. `yardsticks`: baselines, rules, runs of model predictive control and the bound that policies are compared with.
-13. `policy_fit`: whether a policy can run on a scenario.
-14. `preview`: a command that draws a generated year.
+13. `preview`: a command that draws a generated year.
 
 `citylearn_backend` stands after `batch_backend`, because it fills the tables that the latter steps.
 """

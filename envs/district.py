@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, fields
+from typing import Final
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from envs.observation import CHARGER_ACTION, ObservationLayout, charger_kind
 from envs.seen import ENERGIES as SEEN_ENERGIES
 
 COMMON = -1  # owner of what belongs to no single building
+BUILDING_REWARDS: Final = "building_rewards"  # in infos of environments: what each earned in a step, shape (copies, N)
 _ENERGIES = frozenset({"non_shiftable_load", "solar_generation", "net_electricity_consumption"})
 _ENERGY_ENDS = ("_demand", "_electricity_consumption")
 

@@ -131,7 +131,7 @@ class Task:
             from envs.environments.vector_env import SiteVectorEnv
 
             return SiteVectorEnv(self.site, windows, copies, self.reward, copy=False, weights=weights, seen=seen)
-        from envs.environments.site_envs import SiteEnvs
+        from envs.environments.site_env import SiteEnvs
 
         return SiteEnvs(self.site, windows, copies, self.reward, weights, seen)
 

@@ -89,9 +89,9 @@ def _prepare(task: dict[str, Any]) -> dict[str, Any]:
 def _bound(task: dict[str, Any]) -> dict[str, Any]:
     import numpy as np
 
+    from envs.environments.fit import why_no_bound
     from envs.task import Task
     from envs.yardsticks.bound import bound
-    from envs.yardsticks.linear_model import why_no_bound
 
     asked = Task(task["scenario"])
     if reason := why_no_bound(asked.site):

@@ -1,4 +1,4 @@
-"""One copy of a site as a gymnasium environment."""
+"""A site as a gymnasium environment, and copies of it as one vector environment, stepped by CityLearn."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from common.generators import set_generator
 from envs.citylearn_backend.pool import SIMULATORS
 from envs.current_hour import Present, SiteState, scaled
-from envs.environments.building_info import BUILDING_REWARDS
-from envs.environments.seen_rows import seen_rows
-from envs.environments.seen_year import seen_layout
+from envs.district import BUILDING_REWARDS
+from envs.environments.seen_year import seen_layout, seen_rows
 from envs.environments.year_cache import building_series, year_reference
 from envs.objective.building_rewards import Before, building_rewards
 from envs.objective.day_peak import DayPeak
@@ -34,9 +34,9 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
     """A site over windows of a scenario's years, one hour a step.
 
     Observation: `Box(-1, 1, (layout.size,), float32)`: what the schema activates, in CityLearn's order, each mapped from fixed
-    bounds to [-1, 1], cyclic ones as sine and cosine. Then what else is seen (`envs.seen`), then the month's highest
-    imports so far in peak hours and outside where the tariff has a demand charge, then the day's where the reward has weight on
-    it. Load, irradiance and price are of the hour that begins, state of charge and net consumption as the last action left them.
+    bounds to [-1, 1], cyclic ones as sine and cosine. Then what else is seen (`envs.seen`), then the month's highest imports so
+    far in peak hours and outside where the tariff has a demand charge, then the day's where the reward has weight on it. Load,
+    irradiance and price are of the hour that begins, state of charge and net consumption as the last action left them.
 
     Action: `Box(-1, 1, (actions,), float32)`, one per storage and charger, mapped to CityLearn's range and clipped. For a
     battery -1 is full discharge, 0 idle, 1 full charge; for a charger without discharge -1 is off and 1 full power.
@@ -285,3 +285,43 @@ class _Present:
 
     def _now(self, series: np.ndarray) -> np.ndarray:
         return series[self._env.simulator.row][np.newaxis]
+
+
+class SiteEnvs(SyncVectorEnv):
+    """Copies of `SiteEnv` that draw their windows at random and can save their state."""
+
+    envs: list[Any]
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        windows: Sequence[Window],
+        num_envs: int,
+        reward: RewardName,
+        weights: Weights = DEFAULT,
+        seen: Seen | None = None,
+    ) -> None:
+        self.seen, self.weights = seen or Seen.of(weights), weights
+        super().__init__(
+            [lambda: SiteEnv(scenario, windows, "random", reward, weights=weights, seen=seen) for _ in range(num_envs)],
+            autoreset_mode=AutoresetMode.NEXT_STEP,
+        )
+
+    def split_rewards(self) -> None:
+        """Tell from now on in the infos of `step` what each building earned; shape (copies, N)."""
+        for env in self.envs:
+            env.split_rewards()
+
+    def get_state(self) -> dict[str, Any]:
+        """State of each copy, and which of them begin another episode in the next step."""
+        return {"copies": [env.get_state() for env in self.envs], "over": self._autoreset_envs.copy()}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on from a state of `get_state`, instead of a `reset`.
+
+        Raises:
+            ValueError: if the state is of another number of copies.
+        """
+        for env, own in zip(self.envs, state["copies"], strict=True):
+            env.set_state(own)
+        self._autoreset_envs = state["over"].copy()

@@ -18,7 +18,7 @@ from envs.batch_backend.arrays import Year
 from envs.batch_backend.rewards import SchemaReward
 from envs.batch_backend.simulator import BatchSimulator, Recorder
 from envs.current_hour import Present
-from envs.environments.building_info import BUILDING_REWARDS
+from envs.district import BUILDING_REWARDS
 from envs.environments.seen_year import seen_layout, seen_template
 from envs.environments.split_layout import same_buildings
 from envs.environments.year_cache import batch_reference, year_tables

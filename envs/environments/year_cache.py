@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +20,6 @@ from envs.citylearn_backend.tables import read_tables
 from envs.district import Buildings, District
 from envs.environments.backend import beyond_batch
 from envs.environments.split_layout import join_layouts, layout_gap, same_buildings
-from envs.environments.uncontrolled_run import Progress, uncontrolled_run
 from envs.objective.building_rewards import BuildingSeries
 from envs.objective.reference import Reference, cached_reference, reference_key, scale_of
 from envs.objective.reward import Scale
@@ -29,6 +29,7 @@ from envs.observation import ObservationLayout
 from envs.scenarios.scenario import Scenario, Split
 from envs.scenarios.schema_file import count_buildings, read_schema
 from envs.scenarios.tariff import DemandCharge
+from envs.simulator import Simulator
 
 # Parts of the cache keys: raise one when a change of the code changes layouts or tables.
 LAYOUT_VERSION = 3
@@ -231,3 +232,18 @@ def _run_batch(tables: Tables) -> Run:
     # The uncontrolled run needs no observations.
     blank = np.zeros((len(tables.exogenous.hour), len(tables.names)), dtype=np.float32)
     return uncontrolled_run(OneCopy(tables, blank))
+
+
+Progress = Callable[[float], None]
+_STEPS_BETWEEN_REPORTS = 50
+
+
+def uncontrolled_run(simulator: Simulator, on_progress: Progress | None = None) -> Run:
+    """Run a whole year under `Simulator.uncontrolled_actions`."""
+    steps = simulator.rows - 1
+    simulator.begin(0, steps, seed=0)
+    for step in range(steps):
+        simulator.step(simulator.uncontrolled_actions())
+        if on_progress and step % _STEPS_BETWEEN_REPORTS == 0:
+            on_progress(step / steps)
+    return simulator.run()

@@ -17,8 +17,7 @@ from envs.cache import cached_file, is_cached
 from envs.environments.split_layout import same_buildings
 from envs.environments.year_cache import tables_file, year_reference
 from envs.forecasts.daily import WEEK_DAYS, mean_of_days, mean_profile
-from envs.forecasts.forest import Forest, no_forest
-from envs.forecasts.learned import LearnedModel, TableForecast, forecast_table, scale_of, train_model
+from envs.forecasts.learned import Forest, LearnedModel, TableForecast, forecast_table, no_forest, scale_of, train_model
 from envs.forecasts.series import DEMANDS, EFFICIENCIES, Kind, SiteSeries
 from envs.forecasts.site_forecast import Method, SeriesForecast, SiteForecast, TrainStatistics
 from envs.objective.reference import Reference

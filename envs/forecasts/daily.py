@@ -1,4 +1,4 @@
-"""Forecasts that repeat the days before: yesterday, or the mean of up to seven days."""
+"""Forecasts that need no training: the days before, or the future itself."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from common.units import DAY
-from envs.forecasts.series import same_hour_before
+from envs.forecasts.series import next_rows, same_hour_before
 
 WEEK_DAYS = 7
 
@@ -53,3 +53,14 @@ class DailyForecast:
         found = np.where(source >= 0, found, self._profile[:, (self._hour[row] + ahead) % DAY])
         found[:, 0] = self._values[:, row]
         return found
+
+
+class ExactForecast:
+    """Knows the year's values, shape (buildings, rows); hours after its last are as a day before."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self._values = values
+
+    def ahead(self, row: int, hours: int) -> np.ndarray:
+        """The present hour and those that follow, shape (buildings, hours); see `envs.forecasts.daily.DailyForecast.ahead`."""
+        return np.asarray(self._values[:, np.maximum(next_rows(row, hours, self._values.shape[1]), 0)])

@@ -9,8 +9,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from common.units import DAY
-from envs.forecasts.daily import WEEK_DAYS, DailyForecast
-from envs.forecasts.exact import ExactForecast
+from envs.forecasts.daily import WEEK_DAYS, DailyForecast, ExactForecast
 from envs.forecasts.series import Kind, SiteSeries, next_rows
 
 Method = Literal["yesterday", "seven-days", "learned", "exact"]

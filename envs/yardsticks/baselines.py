@@ -14,8 +14,7 @@ from envs.objective.reference import Reference
 from envs.objective.series import cut, import_kwh
 from envs.scenarios.scenario import Window
 from envs.task import Task
-from envs.yardsticks.citylearn_rules import HourlyRule, citylearn_rules
-from envs.yardsticks.rules import SolarPriority
+from envs.yardsticks.rules import HourlyRule, SolarPriority, citylearn_rules
 
 UNCONTROLLED = "uncontrolled"
 WITHOUT = "no PV, no battery"

@@ -79,7 +79,7 @@ def run_mpc(
 
 
 def mpc_plant(scenario: Scenario, year: int, method: Method, hours: int = HORIZON, weights: Weights = DEFAULT) -> Plant:
-    """A year of a scenario, as model predictive control knows it; see `envs.yardsticks.linear_model.why_no_mpc`."""
+    """A year of a scenario, as model predictive control knows it; see `envs.environments.fit.why_no_mpc`."""
     tables, reference = year_tables(scenario, year), year_reference(scenario, year)
     return Plant(
         MpcSite.of(tables, reference, weights), Vehicles(tables, reference), site_forecast(scenario, year, method, hours)

@@ -1,10 +1,20 @@
-"""Controllers that follow a rule, as baselines of learned ones."""
+"""Rules that policies are compared with: PV first, and CityLearn's own controllers that know the hour alone."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 
+from envs.cache import cached_file
+from envs.citylearn_backend.pool import SIMULATORS
+from envs.citylearn_backend.rule_controllers import read_rules
 from envs.current_hour import Present, scaled
+from envs.environments.split_layout import same_buildings
+from envs.scenarios.scenario import Scenario, Split
+
+VERSION = 1  # part of the cache's key of CityLearn's rules
 
 
 class SolarPriority:
@@ -35,3 +45,33 @@ class SolarPriority:
         wanted = np.clip(-net / present.battery_power_kw, -1.0, 1.0)[:, np.newaxis]
         actions[:, present.battery_actions] = scaled(wanted, low, high)
         return actions
+
+
+class HourlyRule:
+    """A controller that acts by the hour of the day alone, for the environment that `present` belongs to."""
+
+    def __init__(self, present: Present, actions: np.ndarray) -> None:
+        """Take actions of each hour of the day in CityLearn's ranges, shape (24, actions); clipped to what a device can do."""
+        self._present, self._scaled = present, scaled(actions, *present.action_range)
+
+    def __call__(self, observations: np.ndarray) -> np.ndarray:
+        """Actions of the hour within [-1, 1], shape (copies, actions)."""
+        actions: np.ndarray = self._scaled[self._present.hour_of_day]
+        return actions
+
+
+def citylearn_rules(scenario: Scenario, split: Split = "train") -> dict[str, np.ndarray]:
+    """The controllers that have a rule for every device of a split, by class; read from CityLearn once and cached.
+
+    Returns:
+        Actions of each hour of the day in CityLearn's ranges, each of shape (24, actions).
+    """
+    read: Split = "train" if same_buildings(scenario, split) else split
+
+    def write(path: Path) -> None:
+        with SIMULATORS.lend(scenario.schema_path(scenario.years(read)[0]), trusted=scenario.trusted) as simulator:
+            path.write_text(json.dumps(read_rules(simulator)), encoding="utf-8")
+
+    name = "citylearn-rules" if read == "train" else f"citylearn-rules-{read}"
+    path = cached_file(f"{scenario.key}/{name}-v{VERSION}.json", write)
+    return {name: np.array(table) for name, table in json.loads(path.read_text(encoding="utf-8")).items()}

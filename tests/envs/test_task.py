@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from envs.environments.backend import Backend
-from envs.environments.site_env import SiteEnv
-from envs.environments.site_envs import SiteEnvs
+from envs.environments.site_env import SiteEnv, SiteEnvs
 from envs.environments.vector_env import SiteVectorEnv, WindowsEnv
 from envs.errors import ScenarioError
 from envs.objective.aim import Aim, AimError

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from envs.environments.seen_rows import seen_rows
+from envs.environments.seen_year import seen_rows
 from tests.envs.made_up_plans import made_up_plan
 from tuning.runtime.ray_session import ray_session
 
@@ -86,7 +86,7 @@ def _callers() -> list[Any]:
 @pytest.fixture
 def a_plan(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Random numbers in place of plans."""
-    monkeypatch.setattr("envs.environments.seen_rows.shadow", made_up_plan)
+    monkeypatch.setattr("envs.environments.seen_year.shadow", made_up_plan)
     seen_rows.cache_clear()
     yield
     seen_rows.cache_clear()

@@ -20,8 +20,7 @@ import pytest
 import torch
 from citylearn.citylearn import CityLearnEnv
 
-from envs.environments.seen_rows import seen_rows
-from envs.environments.seen_year import seen_layout
+from envs.environments.seen_year import seen_layout, seen_rows
 from envs.environments.site_env import SiteEnv
 from envs.environments.year_cache import observation_layout
 from envs.objective.columns import evaluation_columns

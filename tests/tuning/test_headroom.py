@@ -69,7 +69,7 @@ def other_site(small_schema: Path, folder: Path, **building: object) -> Path:
 def test_without_a_bound_the_baselines_are_shown_and_why(
     small_schema: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("envs.yardsticks.linear_model.why_no_bound", lambda site: "this site has [thermal] storages")
+    monkeypatch.setattr("envs.environments.fit.why_no_bound", lambda site: "this site has [thermal] storages")
     assert main(["--scenario", str(small_schema), "--mpc", "none"]) == 0
     said = capsys.readouterr().out
     assert "no bound, so the remaining headroom is not known: this site has [thermal] storages" in said
@@ -80,7 +80,7 @@ def test_without_a_bound_the_baselines_are_shown_and_why(
 def test_a_site_without_model_predictive_control_has_its_bound_and_the_reason_once(
     small_schema: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("envs.yardsticks.linear_model.why_no_mpc", lambda site: "its segments differ")
+    monkeypatch.setattr("envs.environments.fit.why_no_mpc", lambda site: "its segments differ")
     assert main(["--scenario", str(small_schema), "--mpc", "yesterday"]) == 0
     said = capsys.readouterr().out
     assert said.count("no model predictive control: its segments differ") == 1

@@ -14,10 +14,10 @@ import numpy as np
 from common.json_values import checked
 from common.paths import missing_folders, remove_empty, user_path
 from envs.citylearn_backend.pool import SIMULATORS
+from envs.environments.fit import check_seen
 from envs.environments.split_layout import same_buildings
 from envs.objective.reward import check_reward
 from envs.observation import DAY_PEAK_NAME, PEAK_NAMES, ObservationLayout
-from envs.policy_fit import check_seen
 from envs.scenarios.scenario import SPLITS, Scenario, Split
 from envs.scenarios.tariff import DemandCharge
 from envs.seen import Seen

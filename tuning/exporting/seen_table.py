@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from envs.environments.seen_rows import seen_rows
+from envs.environments.seen_year import seen_rows
 from envs.scenarios.scenario import Scenario, Split
 from envs.scenarios.schema_file import count_steps, read_schema
 from envs.scenarios.schema_shape import FIRST

@@ -16,6 +16,7 @@ from rich.text import Text
 from common.amounts import Scale
 from common.measure import SCORE, by_the_year
 from common.texts import printable
+from envs.environments import fit
 from envs.objective.aim import SCORE_ALONE, VEHICLES_LEFT, Aim
 from envs.objective.columns import evaluation_row, measures
 from envs.objective.evaluate import Evaluation
@@ -24,7 +25,7 @@ from envs.scenarios.scenario import Window
 from envs.task import Task
 from envs.yardsticks import baselines as yardsticks
 from envs.yardsticks import bound as bounding
-from envs.yardsticks import linear_model, mpc_runs
+from envs.yardsticks import mpc_runs
 from results.judgement import BOUNDS, EXACT_MPC, LEAST_SERVED
 from tuning.cli.console import say, terminal
 from tuning.cli.tables import Fitted, plain_table
@@ -104,7 +105,7 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     slowly = " (by CityLearn, which takes a while)" if task.stepped_by == "citylearn" else ""
     with console.status(Text(printable(f"{site.title}: uncontrolled, rules{slowly}"))):
         evaluations = yardsticks.baselines(task, windows)
-    reason, unplanned = linear_model.why_no_bound(site), linear_model.why_no_mpc(site)
+    reason, unplanned = fit.why_no_bound(site), fit.why_no_mpc(site)
     if not unplanned:
         evaluations |= _mpc(task, windows, settings.mpc, console)
     rows = [row_of(name, own, aim) for name, own in evaluations.items()]

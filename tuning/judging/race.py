@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from envs.environments import fit
 from envs.environments.backend import Backend
 from envs.scenarios.scenario import Split
 from envs.seen import Seen
 from envs.task import Task
-from envs.yardsticks import linear_model
 from envs.yardsticks.mpc_runs import NAMES
 from results import load
 from results.judgement import LEAST_SERVED, meets, serves
@@ -97,7 +97,7 @@ class Race:
             KeyboardInterrupt: after a signal to stop.
         """
         racing = list(self._judgement.contenders)
-        if self._mpc and (reason := self._beyond_rewards() or linear_model.why_no_mpc(self._site)):
+        if self._mpc and (reason := self._beyond_rewards() or fit.why_no_mpc(self._site)):
             self._say(f"no model predictive control: {reason}")
         for contender in racing:
             self._experiments[contender.name] = experiment_of(
@@ -163,9 +163,9 @@ class Race:
             jobs.append(baseline_job(self._task, baselines))
         if self._beyond_rewards():
             return jobs
-        if self._lacks(bounds) and not linear_model.why_no_bound(self._site):
+        if self._lacks(bounds) and not fit.why_no_bound(self._site):
             jobs += bound_jobs(self._task, bounds)
-        if self._mpc and not linear_model.why_no_mpc(self._site):
+        if self._mpc and not fit.why_no_mpc(self._site):
             for method in self._mpc:
                 part = self._paths.part(f"mpc-{method}", "batch")
                 if self._lacks(part, NAMES[method]):

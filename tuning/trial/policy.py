@@ -7,9 +7,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from envs.environments.fit import check_seen
 from envs.environments.split_layout import same_buildings
 from envs.objective.episodes import Policy
-from envs.policy_fit import check_seen
 from envs.scenarios.scenario import Split
 from envs.task import Task
 from tuning.algorithms.errors import UnfitError
@@ -91,7 +91,7 @@ def policy_in(trainer: Trainer, task: Task, split: Split) -> Policy:
 
     Raises:
         UnfitError: if a policy for single buildings does not fit those of the split. Of a policy for the whole site
-            `envs.policy_fit.check_one_layout` has checked that it fits.
+            `envs.environments.fit.check_one_layout` has checked that it fits.
     """
     if trainer.shares and not same_buildings(task.site, split):
         return trainer.policy_on(task.buildings(split))

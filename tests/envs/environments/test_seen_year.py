@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from envs.district import COMMON
-from envs.environments import seen_rows as rows_module
+from envs.environments import seen_year
 from envs.environments.seen_year import (
     forecasts_to_make,
     is_seen_prepared,
     make_forecasts,
     models_to_train,
+    owners,
+    seen_bounds,
     seen_buildings,
     seen_district,
     seen_layout,
+    seen_rows,
     seen_template,
 )
 from envs.environments.year_cache import district, observation_layout, scaled_template
@@ -28,12 +32,15 @@ from envs.task import Task
 from tests.envs.made_up_plans import made_up_plan
 
 WINDOW = Window(0, 30, 40)
+SEEN = Seen(plan="yesterday")
 
 
 @pytest.fixture(autouse=True)
-def a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows_module, "shadow", made_up_plan)
-    rows_module.seen_rows.cache_clear()
+def a_plan(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(seen_year, "shadow", made_up_plan)
+    seen_rows.cache_clear()
+    yield
+    seen_rows.cache_clear()
 
 
 def test_by_default_all_is_as_without(four_buildings: Path) -> None:
@@ -94,3 +101,17 @@ def test_what_takes_long_is_known_to_be_missing(four_buildings: Path, tmp_path: 
     make_forecasts(site, 0, "load")
     assert (0, "load") not in forecasts_to_make(site, [0])
     assert (0, "pv") in forecasts_to_make(site, [0])
+
+
+def test_bounds_hold_the_training_rows_alone(four_buildings: Path) -> None:
+    site, seen = scenario(str(four_buildings)), SEEN
+    rows, bounds = seen_rows(site, 0, seen), seen_bounds(site, "train", seen)
+    own = np.concatenate([rows[window.start : window.start + window.hours] for window in site.windows("train")])
+    assert (bounds[:, 0] <= own.min(axis=0)).all()
+    assert (bounds[:, 1] >= own.max(axis=0)).all()
+    np.testing.assert_allclose(np.ptp(bounds, axis=1), 1.2 * np.ptp(own, axis=0), rtol=1e-5)
+
+
+def test_every_column_has_an_owner(four_buildings: Path) -> None:
+    site, seen = scenario(str(four_buildings)), SEEN
+    assert seen_rows(site, 0, seen).shape[1] == len(owners(site, 0, seen)) == len(seen.names(4))

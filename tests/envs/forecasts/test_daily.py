@@ -1,9 +1,9 @@
-"""Forecasts that repeat days."""
+"""Forecasts that repeat days, and the future."""
 
 import numpy as np
 import pytest
 
-from envs.forecasts.daily import DailyForecast, mean_of_days, mean_profile
+from envs.forecasts.daily import DailyForecast, ExactForecast, mean_of_days, mean_profile
 
 HOUR = np.arange(240) % 24
 VALUES = np.random.default_rng(0).uniform(size=(2, 240))
@@ -43,3 +43,17 @@ def test_a_profile_has_a_value_for_every_hour() -> None:
     found = mean_profile([(np.array([0, 0, 1]), np.array([[1.0, 3.0, 7.0]]))])
     assert found[0, :2].tolist() == [2.0, 7.0]
     assert found[0, 2:].tolist() == pytest.approx([4.5] * 22)
+
+
+FUTURE = np.arange(100.0)[np.newaxis]
+
+
+def test_it_is_the_future() -> None:
+    np.testing.assert_array_equal(ExactForecast(FUTURE).ahead(10, 24), FUTURE[:, 10:34])
+
+
+def test_after_the_last_row_days_repeat() -> None:
+    found = ExactForecast(FUTURE).ahead(98, 28)
+    np.testing.assert_array_equal(found[0, :2], [98.0, 99.0])
+    np.testing.assert_array_equal(found[0, 2:26], np.arange(76.0, 100.0))
+    np.testing.assert_array_equal(found[0, 26:], [76.0, 77.0])

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
 
-from envs.forecasts.learned import TableForecast, forecast_table, train_model
+from envs.forecasts.learned import Forest, TableForecast, _as_arrays, forecast_table, train_forest, train_model
 from envs.forecasts.series import SiteSeries
 
 ROWS, HOURS = 40 * 24, 6
@@ -72,3 +73,26 @@ def test_a_table_shows_the_present_hour_and_looks_no_further_than_it_was_made_fo
     assert found.tolist() == [[4.0, 1.0, 1.0], [14.0, 1.0, 1.0]]
     with pytest.raises(ValueError, match="has 4"):
         TableForecast(values, table).ahead(4, 5)
+
+
+def samples(count: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(count, 4)).astype(np.float32)
+    target = np.where(features[:, 0] > 0.3, features[:, 1], -features[:, 2]) + np.where(np.isnan(features[:, 3]), 1.0, 0.0)
+    features[rng.random(features.shape) < 0.2] = np.nan
+    return features, np.nan_to_num(target)
+
+
+def test_arrays_predict_as_the_library_does() -> None:
+    features, target = samples(2_000)
+    model = HistGradientBoostingRegressor(max_iter=20, random_state=0).fit(features, target)
+    np.testing.assert_allclose(_as_arrays(model).predict(features), model.predict(features), atol=1e-9)
+
+
+def test_training_repeats_and_learns() -> None:
+    features, target = samples(4_000)
+    forests = [train_forest(features, target) for _ in range(2)]
+    found = [forest.predict(features) for forest in forests]
+    np.testing.assert_array_equal(*found)
+    assert np.abs(found[0] - target).mean() < 0.7 * np.abs(target - target.mean()).mean()
+    np.testing.assert_array_equal(Forest(**forests[0].arrays()).predict(features), found[0])

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from envs.environments.seen_rows import seen_rows
+from envs.environments.seen_year import seen_rows
 from envs.scenarios.scenario import scenario
 from envs.scenarios.splits import Splits
 from envs.seen import Seen
@@ -22,7 +22,7 @@ SPLITS = Splits(train=("0-19",), validation=("20-24",), test=("25-28", "31-33"),
 
 @pytest.fixture(autouse=True)
 def a_plan(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr("envs.environments.seen_rows.shadow", made_up_plan)
+    monkeypatch.setattr("envs.environments.seen_year.shadow", made_up_plan)
     seen_rows.cache_clear()
     yield
     seen_rows.cache_clear()

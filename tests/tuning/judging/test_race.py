@@ -220,14 +220,14 @@ def test_where_only_citylearn_steps_it_judges_baselines_too_and_there_is_no_boun
 ) -> None:
     monkeypatch.setattr("envs.task.beyond_batch", lambda site: ["outages"])
     for name in ("why_no_bound", "why_no_mpc"):
-        monkeypatch.setattr(race.linear_model, name, lambda site: "outages are beyond a linear programme")
+        monkeypatch.setattr(race.fit, name, lambda site: "outages are beyond a linear programme")
     made.run(made.judgement())
     assert all(name.endswith("-citylearn") for name in made.judged)
     assert made.judged.count("baselines-citylearn") == 1
 
 
 def test_a_choice_of_forecasts_that_plan_nothing_is_told(made: Made, console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(race.linear_model, "why_no_mpc", lambda site: "outages are beyond a linear programme")
+    monkeypatch.setattr(race.fit, "why_no_mpc", lambda site: "outages are beyond a linear programme")
     made.run(made.judgement(), "batch")
     assert "no model predictive control" not in console.export_text()
     made.run(made.judgement(), "batch", ("learned",))
@@ -239,7 +239,7 @@ def test_a_choice_of_forecasts_that_plan_nothing_is_told(made: Made, console: Co
 
 
 def test_a_site_can_have_model_predictive_control_and_no_bound(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(race.linear_model, "why_no_bound", lambda site: "this site has thermal storages")
+    monkeypatch.setattr(race.fit, "why_no_bound", lambda site: "this site has thermal storages")
     made.run(made.judgement(), "batch", ("yesterday",))
     assert any(name.startswith("mpc-yesterday") for name in made.judged)
     assert not any(name.startswith("bounds") for name in made.judged)

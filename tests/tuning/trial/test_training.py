@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from common.storage.faults import StorageLostError
-from envs.environments.seen_rows import seen_rows
+from envs.environments.seen_year import seen_rows
 from envs.environments.shadow import Shadow
 from envs.environments.vector_env import Start
 from envs.objective.aim import Outcome
@@ -146,7 +146,7 @@ def test_so_does_one_that_sees_a_plan(
         asked.append(given[2])
         return made_up_plan(*given)
 
-    monkeypatch.setattr("envs.environments.seen_rows.shadow", plan)
+    monkeypatch.setattr("envs.environments.seen_year.shadow", plan)
     seen_rows.cache_clear()
     check_interrupted(four_buildings, tmp_path, running, "ppo", "batch", {"shared_policy": shared, "plan": "yesterday"})
     assert set(asked) == {"yesterday"}

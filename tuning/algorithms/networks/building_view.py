@@ -11,8 +11,7 @@ from gymnasium.vector import VectorEnv
 from gymnasium.vector.utils import batch_space
 from torch import nn
 
-from envs.district import COMMON, District, is_energy
-from envs.environments.building_info import BUILDING_REWARDS
+from envs.district import BUILDING_REWARDS, COMMON, District, is_energy
 from tuning.algorithms.errors import UnfitError
 from tuning.algorithms.networks.building_kinds import (
     CHARGER,

@@ -9,8 +9,8 @@ from typing import Any
 
 from optuna.distributions import CategoricalDistribution
 
+from envs.environments.fit import why_no_plan
 from envs.environments.split_layout import same_buildings
-from envs.policy_fit import why_no_plan
 from envs.scenarios.scenario import SPLITS, Scenario
 from envs.scenarios.schema_file import active_actions, count_buildings, read_schema
 from envs.scenarios.shapes import is_left_out

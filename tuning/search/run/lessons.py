@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from envs.environments.backend import Backend
+from envs.environments.fit import why_no_mpc
 from envs.objective.reward import RewardName
 from envs.scenarios.scenario import Scenario
-from envs.yardsticks.linear_model import why_no_mpc
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 

@@ -12,12 +12,12 @@ from common.paths import missing_folders, name_fault, user_path
 from common.storage.location import StorageError
 from common.uris import is_uri
 from envs.environments.backend import beyond_batch, choose_backend
+from envs.environments.fit import check_one_layout, check_seen
 from envs.environments.split_layout import same_buildings
 from envs.environments.year_cache import any_district, has_several_buildings
 from envs.errors import ScenarioError
 from envs.objective.aim import VEHICLES_LEFT
 from envs.objective.reward import RewardName, check_reward
-from envs.policy_fit import check_one_layout, check_seen
 from envs.scenarios.scenario import SPLITS, Scenario
 from envs.seen import Seen
 from search_spaces.reward_share import NAME

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from envs.district import District
-from envs.environments.building_info import BUILDING_REWARDS
+from envs.district import BUILDING_REWARDS, District
 from envs.environments.seen_year import seen_district, seen_layout
 from envs.environments.vector_env import SiteVectorEnv, WindowsEnv
 from envs.environments.year_cache import district

@@ -1,19 +1,22 @@
 """The bound and model predictive control need a site that linear programmes describe."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
+from envs.environments.fit import check_one_layout, check_seen, why_no_bound, why_no_mpc
 from envs.environments.year_cache import year_tables
 from envs.errors import ScenarioError
-from envs.scenarios.scenario import Window, scenario
+from envs.scenarios.scenario import Splits, Window, scenario
 from envs.scenarios.tariff import FILE_NAME
+from envs.seen import Seen
 from envs.task import Task
 from envs.yardsticks.bound import bound
-from envs.yardsticks.linear_model import why_no_bound, why_no_mpc
+from tests.envs.changed_rows import two_buildings
 from tests.envs.tanks import with_tank
 from tests.envs.yardsticks.sites import changed
 
@@ -73,6 +76,49 @@ def test_segments_with_tanks_of_different_kinds_have_none(
 ) -> None:
     site = scenario(str(with_tank(small_schema, tmp_path / "tank")))
     plain, other = (year_tables(scenario(str(schema)), 0) for schema in (small_schema, site.schema))
-    monkeypatch.setattr("envs.yardsticks.linear_model._years", lambda site: [(plain, None), (other, None)])
+    monkeypatch.setattr("envs.environments.fit._years", lambda site: [(plain, None), (other, None)])
     assert not why_no_bound(site)
     assert why_no_mpc(site) == "its segments have thermal storages of different kinds"
+
+
+RANGES = ("0-9",), ("20-24",), ("30-39",)
+
+
+def test_a_split_of_other_devices_is_refused_with_the_remedy(small_schema: Path, tmp_path: Path) -> None:
+    path = two_buildings(small_schema, tmp_path / "site")
+    site = scenario(str(path), splits=Splits(*RANGES, ("office",), (), ("mall",)))
+    with pytest.raises(
+        ScenarioError,
+        match=r"--test-buildings: test \(days 30-39 of mall\) has .* name as many buildings",
+    ):
+        check_one_layout(site)
+    check_one_layout(scenario(str(path), splits=Splits(*RANGES, ("office",))))
+    check_one_layout(scenario(str(path)))
+
+
+def refused(path: Path, seen: Seen) -> str:
+    """The line that says why."""
+    with pytest.raises(ScenarioError) as caught:
+        check_seen(scenario(str(path)), seen)
+    (line,) = str(caught.value).splitlines()
+    return line
+
+
+def test_what_is_seen_further_needs_tables_of_the_batch_backend(small_schema: Path, tmp_path: Path) -> None:
+    path = shutil.copytree(small_schema.parent, tmp_path / "site") / "schema.json"
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**schema, "timezone": "America/Lima"}), encoding="utf-8")
+    line = refused(path, Seen(plan="learned"))
+    assert line.startswith("plan=learned: a plan is made of the batch backend's tables")
+    assert "'timezone' of the schema" in line
+    assert line.endswith("leave it out")
+    check_seen(scenario(str(path)), Seen(day_peak=True))
+    check_seen(scenario(str(small_schema)), Seen(plan="learned"))
+
+
+def test_a_plan_needs_a_site_with_model_predictive_control(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("envs.environments.fit.why_no_mpc", lambda site: "prices below zero")
+    line = refused(small_schema, Seen(plan="yesterday"))
+    assert line.startswith("plan=yesterday: ")
+    assert "has no model predictive control (prices below zero); leave it out" in line
+    check_seen(scenario(str(small_schema)), Seen())

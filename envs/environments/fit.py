@@ -1,14 +1,17 @@
-"""Whether linear programmes describe a scenario: that of its bound, and that of model predictive control."""
+"""What a site can have: a bound, model predictive control, and policies that see its plans or act in other splits."""
 
 from __future__ import annotations
 
 from envs.batch_backend.tables import Tables
 from envs.environments.backend import beyond_batch
-from envs.environments.year_cache import year_tables
+from envs.environments.split_layout import layout_gap, same_buildings
+from envs.environments.year_cache import district, observation_layout, year_tables
+from envs.errors import ScenarioError
 from envs.objective.series import Exogenous
 from envs.planning.mpc_tanks import uses_of
-from envs.scenarios.scenario import Scenario
+from envs.scenarios.scenario import SPLITS, Scenario
 from envs.scenarios.tariff import DemandCharge
+from envs.seen import Seen
 
 
 def why_no_bound(scenario: Scenario) -> str:
@@ -49,3 +52,38 @@ def _years(scenario: Scenario) -> list[tuple[Tables, DemandCharge | None]]:
     # Generated years all have the same devices, and tariffs of one kind. Segments may have other buildings and prices.
     years = range(len(scenario.segments)) if scenario.segments else scenario.years("train")[:1]
     return [(year_tables(scenario, year), DemandCharge.of(scenario.schema_path(year))) for year in years]
+
+
+def check_seen(scenario: Scenario, seen: Seen) -> None:
+    """Check that a scenario has what a policy is to see.
+
+    Raises:
+        ScenarioError: if it has not; says why.
+    """
+    if seen.plan != "none" and (reason := why_no_plan(scenario)):
+        raise ScenarioError(f"plan={seen.plan}: {reason}; leave it out")
+
+
+def why_no_plan(scenario: Scenario) -> str | None:
+    """Why there is no plan of model predictive control for a scenario; None where there is one."""
+    if missing := beyond_batch(scenario):
+        return f"a plan is made of the batch backend's tables, which does not support of {scenario.title}: {', '.join(missing)}"
+    reason = why_no_mpc(scenario)
+    return f"{scenario.title} has no model predictive control ({reason})" if reason else None
+
+
+def check_one_layout(scenario: Scenario) -> None:
+    """Check that a policy of the training split can run on the others.
+
+    Raises:
+        ScenarioError: if one of them has buildings with other observations or actions.
+    """
+    for split in SPLITS:
+        if not same_buildings(scenario, split):
+            gap = layout_gap(observation_layout(scenario), observation_layout(scenario, scenario.years(split)[0]))
+            if gap:
+                shares = ", or let one policy act for each building: --set shared_policy=true" if district(scenario) else ""
+                raise ScenarioError(
+                    f"--{split}-buildings: {scenario.described(split)} has {gap}, so a policy of "
+                    f"{scenario.described('train')} cannot run there; name as many buildings with the same devices{shares}"
+                )
