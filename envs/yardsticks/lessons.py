@@ -21,9 +21,9 @@ from envs.environments.vector_env import Start, open_years
 from envs.environments.year_forecasts import forecasts_version
 from envs.forecasts.site_forecast import Method
 from envs.objective.episodes import EVALUATION_SEED
-from envs.objective.weights import DEFAULT, Weights
 from envs.planning.mpc import HORIZON, ModelPredictiveControl
 from envs.scenarios.scenario import Scenario, Window
+from envs.task import Task
 from envs.yardsticks.train_hours import train_plant
 
 VERSION = 2  # part of the cache's key: raise it when a change of the code changes lessons
@@ -51,9 +51,9 @@ class Lessons:
         return np.array([start.window.hours for start in self.starts])
 
 
-def lessons(scenario: Scenario, weights: Weights = DEFAULT, method: Method = METHOD) -> Lessons:
-    """All lessons of a scenario; parts that the cache lacks are made."""
-    parts = [lesson_part(scenario, part, weights, method) for part in range(parts_of(scenario))]
+def lessons(task: Task, method: Method = METHOD) -> Lessons:
+    """All lessons of a task; parts that the cache lacks are made."""
+    parts = [lesson_part(task, part, method) for part in range(parts_of(task.site))]
     most = max(part.labels.shape[1] for part in parts)
     executed, labels = (
         np.concatenate([_longer(getattr(part, name), most) for part in parts]) for name in ("executed", "labels")
@@ -83,43 +83,36 @@ def lesson_windows(scenario: Scenario) -> tuple[Window, ...]:
     return tuple(weeks[(2 * i + 1) * len(weeks) // (2 * count)] for i in range(count))
 
 
-def lesson_part(
-    scenario: Scenario,
-    part: int,
-    weights: Weights = DEFAULT,
-    method: Method = METHOD,
-    on_progress: Callable[[float], None] | None = None,
-) -> Lessons:
-    """A part of a scenario's lessons, made once and cached; tells the part that is done, 0 to 1."""
-    windows = lesson_windows(scenario)[part * WEEKS_OF_PART : (part + 1) * WEEKS_OF_PART]
+def lesson_part(task: Task, part: int, method: Method = METHOD, on_progress: Callable[[float], None] | None = None) -> Lessons:
+    """A part of a task's lessons, made once and cached; tells the part that is done, 0 to 1."""
+    windows = lesson_windows(task.site)[part * WEEKS_OF_PART : (part + 1) * WEEKS_OF_PART]
     starts = [Start(window, charge) for window in windows for charge in _charges(window)]
 
     def write(path: Path) -> None:
-        taught = teach(scenario, starts, weights, method, on_progress)
+        taught = teach(task, starts, method, on_progress)
         with path.open("wb") as file:
             np.savez_compressed(file, executed=taught.executed, labels=taught.labels)
 
-    with np.load(cached_file(_key(scenario, part, weights, method), write)) as saved:
+    with np.load(cached_file(_key(task, part, method), write)) as saved:
         return Lessons(tuple(starts), saved["executed"], saved["labels"])
 
 
-def has_part(scenario: Scenario, part: int, weights: Weights = DEFAULT, method: Method = METHOD) -> bool:
-    """Whether the cache has a part of a scenario's lessons."""
-    return is_cached(_key(scenario, part, weights, method))
+def has_part(task: Task, part: int, method: Method = METHOD) -> bool:
+    """Whether the cache has a part of a task's lessons."""
+    return is_cached(_key(task, part, method))
 
 
 def teach(
-    scenario: Scenario,
+    task: Task,
     starts: Sequence[Start],
-    weights: Weights = DEFAULT,
     method: Method = METHOD,
     on_progress: Callable[[float], None] | None = None,
     horizon: int = HORIZON,
 ) -> Lessons:
     """Run the teacher from some starts in training windows, side by side; each second run is disturbed."""
-    windows = [start.window for start in starts]
+    weights, windows = task.aim.weights, [start.window for start in starts]
     years = sorted({window.year for window in windows})
-    simulator = open_years(scenario, years, len(starts), weights=weights)
+    simulator = open_years(task.site, years, len(starts), weights=weights)
     for b, (window, start) in enumerate(zip(windows, starts, strict=True)):
         simulator.begin(b, window.year, window.start, window.hours, EVALUATION_SEED, start.charge)
     hours = np.array([window.hours for window in windows])
@@ -131,7 +124,7 @@ def teach(
         if on_progress:
             on_progress(done / total)
 
-    plants = {year: train_plant(scenario, year, method, horizon, weights) for year in years}
+    plants = {year: train_plant(task.site, year, method, horizon, weights) for year in years}
     teacher = ModelPredictiveControl(_InTrainHours(simulator), plants, horizon, on_hour=hour_done)
     shape = len(starts), int(hours.max()), simulator.actions
     labels, executed = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
@@ -181,5 +174,6 @@ def _longer(actions: np.ndarray, hours: int) -> np.ndarray:
     return np.pad(actions, ((0, 0), (0, hours - actions.shape[1]), (0, 0)))
 
 
-def _key(scenario: Scenario, part: int, weights: Weights, method: Method) -> str:
-    return f"{scenario.key}/lessons-{method}{weights.key}-{HORIZON}-{part}-{forecasts_version(scenario)}-v{VERSION}.npz"
+def _key(task: Task, part: int, method: Method) -> str:
+    name = f"lessons-{method}{task.aim.weights.key}-{HORIZON}-{part}-{forecasts_version(task.site)}-v{VERSION}.npz"
+    return f"{task.site.key}/{name}"

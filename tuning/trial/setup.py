@@ -70,4 +70,4 @@ def teacher_lessons(settings: Settings) -> Lessons:
     Args:
         settings: of its experiment.
     """
-    return lessons(settings.task.site, settings.aim.weights)
+    return lessons(settings.task)

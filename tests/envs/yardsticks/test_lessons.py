@@ -10,6 +10,7 @@ import pytest
 from common.units import WEEK
 from envs.environments.vector_env import Start
 from envs.scenarios.scenario import BLOCKS, Window, scenario
+from envs.task import Task
 from envs.yardsticks import lessons as taught
 from envs.yardsticks.lessons import MOST_HOURS, Lessons, lesson_windows, lessons, parts_of, teach
 from tests.envs.changed_rows import OF_MALL, SHARED, with_other_rows
@@ -20,7 +21,7 @@ STARTS = [Start(Window(0, 72, 24), charge) for charge in (0.1, 0.6)]
 
 def test_each_second_run_is_disturbed_and_all_labels_are_the_teachers(small_schema: Path) -> None:
     told: list[float] = []
-    found = teach(scenario(str(small_schema)), STARTS, method="seven-days", on_progress=told.append, horizon=6)
+    found = teach(Task(str(small_schema)), STARTS, method="seven-days", on_progress=told.append, horizon=6)
     assert found.labels.shape == found.executed.shape == (2, 24, 5)
     np.testing.assert_array_equal(found.executed[0], found.labels[0])
     assert np.abs(found.executed[1] - found.labels[1]).mean() > 0.1
@@ -34,7 +35,7 @@ def test_each_second_run_is_disturbed_and_all_labels_are_the_teachers(small_sche
 def test_hours_that_do_not_train_change_no_bit_of_them(small_schema: Path, tmp_path: Path, method: Any) -> None:
     others = [day for day in range(41) if day % 5 not in BLOCKS["train"]]
     changed = with_other_rows(small_schema, tmp_path / "site", others, (*SHARED, *OF_MALL))
-    own, other = (teach(scenario(str(path)), STARTS, method=method) for path in (small_schema, changed))
+    own, other = (teach(Task(str(path)), STARTS, method=method) for path in (small_schema, changed))
     np.testing.assert_array_equal(own.labels, other.labels)
     np.testing.assert_array_equal(own.executed, other.executed)
 
@@ -43,28 +44,29 @@ def test_hours_that_do_not_train_change_no_bit_of_them(small_schema: Path, tmp_p
 def test_nor_do_they_change_what_learned_forecasts_teach(small_schema: Path, tmp_path: Path) -> None:
     others = [day for day in range(41) if day % 5 not in BLOCKS["train"]]
     changed = with_other_rows(small_schema, tmp_path / "site", others, (*SHARED, *OF_MALL))
-    own, other = (teach(scenario(str(path)), STARTS, method="learned") for path in (small_schema, changed))
+    own, other = (teach(Task(str(path)), STARTS, method="learned") for path in (small_schema, changed))
     np.testing.assert_array_equal(own.labels, other.labels)
 
 
 def test_parts_cover_the_train_split_and_are_made_once(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    site, made = scenario(str(small_schema)), []
+    task, made = Task(str(small_schema)), []
+    site = task.site
 
-    def fake(scenario: Any, starts: Sequence[Start], *rest: Any) -> Lessons:
+    def fake(task: Any, starts: Sequence[Start], *rest: Any) -> Lessons:
         made.append(len(starts))
         shape = len(starts), max(start.window.hours for start in starts), 2
         return Lessons(tuple(starts), np.full(shape, len(made), np.float32), np.zeros(shape, np.float32))
 
     monkeypatch.setattr(taught, "teach", fake)
     monkeypatch.setattr(taught, "WEEKS_OF_PART", 6)
-    found = lessons(site, method="yesterday")
+    found = lessons(task, method="yesterday")
     assert len(made) == parts_of(site) > 1
     assert sum(made) == 2 * len(lesson_windows(site)) == len(found.starts) == len(found.labels)
     hours = [hour for start in found.starts[::2] for hour in range(start.window.start, start.window.start + start.window.hours)]
     assert hours == [hour for window in site.windows("train") for hour in range(window.start, window.start + window.hours)]
     assert len({start.charge for start in found.starts}) == len(found.starts)
     assert all(0.0 <= start.charge <= 1.0 for start in found.starts)
-    again = lessons(site, method="yesterday")
+    again = lessons(task, method="yesterday")
     assert len(made) == parts_of(site)
     np.testing.assert_array_equal(again.executed, found.executed)
 

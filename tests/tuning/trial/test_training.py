@@ -19,7 +19,8 @@ from envs.environments.seen_year import seen_rows
 from envs.environments.shadow import Shadow
 from envs.environments.vector_env import Start
 from envs.objective.aim import Outcome
-from envs.scenarios.scenario import Window, scenario
+from envs.scenarios.scenario import Window
+from envs.task import Task
 from envs.yardsticks.lessons import teach
 from results import load
 from tests.envs.made_up_plans import made_up_plan
@@ -368,11 +369,11 @@ def test_policies_for_single_buildings_validate_under_the_bounds_of_the_homes(
 def test_a_taught_trial_goes_on_as_if_it_had_never_stopped(
     small_schema: Path, tmp_path: Path, running: Path, monkeypatch: pytest.MonkeyPatch, algo: str, others: dict[str, Any]
 ) -> None:
-    site, made = scenario(str(small_schema)), []
+    made: list[str] = []
     starts = [
         Start(window, charge) for window in (Window(0, 0, 24), Window(0, 72, 24), Window(0, 120, 24)) for charge in (0.2, 0.8)
     ]
-    short = teach(site, starts, method="yesterday", horizon=3)
+    short = teach(Task(str(small_schema)), starts, method="yesterday", horizon=3)
     monkeypatch.setattr("tuning.trial.training.teacher_lessons", lambda settings: made.append(settings.teacher) or short)
     assignment = hyperparameters(algo, **others)
     whole, cut = (experiment(tmp_path / name, small_schema, algo, teacher="mpc") for name in ("whole", "cut"))

@@ -83,10 +83,9 @@ def search(
                 if address and (files is None or files.checkpoints is None):
                     check_folder(experiment.paths.folder)
                 with as_lost_node():
-                    aim, seens = experiment.settings.aim, seen_by(plan, experiment.settings.aim.weights)
-                    prepare(scenario, console, seens=seens)
+                    prepare(scenario, console, seens=seen_by(plan, experiment.settings.aim.weights))
                     if experiment.settings.teacher != "none":
-                        prepare_lessons(scenario, console, aim.weights)
+                        prepare_lessons(experiment.settings.task, console)
                 look = Probe()
                 planner = plan_resources(experiment.settings, console, look)
                 refuse_nothing_to_learn(plan, planner)

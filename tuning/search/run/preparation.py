@@ -18,9 +18,9 @@ from envs.environments.seen_year import forecasts_to_make, is_seen_prepared, mak
 from envs.environments.year_cache import is_prepared, prepare_year
 from envs.environments.year_forecasts import learned_model
 from envs.forecasts.series import Kind
-from envs.objective.weights import Weights
 from envs.scenarios.scenario import Scenario, Split
 from envs.seen import Seen
+from envs.task import Task
 from envs.yardsticks.lessons import has_part, lesson_part, lesson_windows, parts_of, prepare_teacher
 from tuning.cli.console import say
 from tuning.runtime.parent_watch import end_with_parent
@@ -58,7 +58,7 @@ def prepare(
         *others, last = map(str, years)
         which = f"years {', '.join(others)} and {last}" if others else f"year {last}"
         say(console, f"{scenario.title}: preparing {which}, this once: series, tables, the uncontrolled site")
-        _run([Task(f"year {year}", _prepare_year, (scenario, year, day_peak)) for year in years], console)
+        _run([Job(f"year {year}", _prepare_year, (scenario, year, day_peak)) for year in years], console)
     parts = list(dict.fromkeys(part for seen in seens for part in seen.parts))
     lacking = [(year, part) for year in sorted(of_splits) for part in parts if not is_seen_prepared(scenario, year, part)]
     if lacking:
@@ -66,19 +66,19 @@ def prepare(
         if any(part.learns for _, part in lacking):
             # The other splits are forecast by models of the train split.
             tasks = [
-                Task(_model_title(kind, fold), _train_model, (scenario, kind, hours, fold))
+                Job(_model_title(kind, fold), _train_model, (scenario, kind, hours, fold))
                 for kind, hours, fold in models_to_train(scenario)
             ]
             _run(tasks, console)
             # A year's plans are made hour after hour, by one core. Its forecasts are no part of that.
             years = list(dict.fromkeys(year for year, part in lacking if part.learns))
             tasks = [
-                Task(f"year {year}, forecasts of {kind}", _make_forecasts, (scenario, year, kind))
+                Job(f"year {year}, forecasts of {kind}", _make_forecasts, (scenario, year, kind))
                 for year, kind in forecasts_to_make(scenario, years)
             ]
             _run(tasks, console)
         _run(
-            [Task(f"year {year}, {_words(part)}", _prepare_seen, (scenario, year, part)) for year, part in lacking],
+            [Job(f"year {year}, {_words(part)}", _prepare_seen, (scenario, year, part)) for year, part in lacking],
             console,
         )
 
@@ -87,21 +87,16 @@ def _model_title(kind: Kind, fold: int | None) -> str:
     return f"learned {kind}" if fold is None else f"learned {kind}, fold {fold + 1}"
 
 
-def prepare_lessons(scenario: Scenario, console: Console, weights: Weights) -> None:
-    """Make the lessons of model predictive control that the cache lacks, one Ray task a part.
-
-    Args:
-        scenario: that has model predictive control.
-        console: shows progress.
-        weights: of the reward's terms.
-    """
-    parts = [part for part in range(parts_of(scenario)) if not has_part(scenario, part, weights)]
+def prepare_lessons(task: Task, console: Console) -> None:
+    """Make the lessons of model predictive control that the cache lacks, one Ray task a part."""
+    site = task.site
+    parts = [part for part in range(parts_of(site)) if not has_part(task, part)]
     if not parts:
         return
-    hours = sum(window.hours for window in lesson_windows(scenario))
-    say(console, f"{scenario.title}: the teacher plans {hours:,} hours of the train split, this once")
-    _run([Task("forecasts", _prepare_teacher, (scenario,))], console)
-    _run([Task(f"lessons {part}", _prepare_lessons, (scenario, part, weights)) for part in parts], console)
+    hours = sum(window.hours for window in lesson_windows(site))
+    say(console, f"{site.title}: the teacher plans {hours:,} hours of the train split, this once")
+    _run([Job("forecasts", _prepare_teacher, (site,))], console)
+    _run([Job(f"lessons {part}", _prepare_lessons, (task, part)) for part in parts], console)
 
 
 def _words(part: Seen) -> str:
@@ -110,7 +105,7 @@ def _words(part: Seen) -> str:
 
 
 @dataclass(frozen=True)
-class Task:
+class Job:
     """Something that is prepared.
 
     Attributes:
@@ -124,7 +119,7 @@ class Task:
     arguments: tuple[Any, ...]
 
 
-def _run(tasks: Sequence[Task], console: Console) -> None:
+def _run(tasks: Sequence[Job], console: Console) -> None:
     """Run tasks in parallel, and show how far each is."""
     queue = Queue(actor_options={"num_cpus": 0})
     running = {task.function.remote(*task.arguments, queue, task.title): task.title for task in tasks}
@@ -205,7 +200,7 @@ def _prepare_teacher(scenario: Scenario, queue: Queue, title: str) -> None:
 
 
 @ray.remote(num_cpus=1)
-def _prepare_lessons(scenario: Scenario, part: int, weights: Weights, queue: Queue, title: str) -> None:
+def _prepare_lessons(task: Task, part: int, queue: Queue, title: str) -> None:
     end_with_parent()
     told = 0.0
 
@@ -216,4 +211,4 @@ def _prepare_lessons(scenario: Scenario, part: int, weights: Weights, queue: Que
             told = done
             _tell(queue, title, done)
 
-    lesson_part(scenario, part, weights, on_progress=tell)
+    lesson_part(task, part, on_progress=tell)

@@ -78,7 +78,7 @@ def test_a_copy_scores_near_its_teacher(small_schema: Path, four_buildings: Path
             taught=True,
         )
     )  # fmt: skip
-    trained.imitate(lessons(site, method="seven-days"))
+    trained.imitate(lessons(Task(name), method="seven-days"))
     copy = score(evaluate(Task(name).evaluation_env(validation), trained.policy()))
     trained.stop()
     teacher = score(mpc(site, validation, "seven-days"))
