@@ -100,10 +100,9 @@ def population(options: Options, members: int, seed: int) -> float:
     from tuning.experiment.settings import Settings
     from tuning.search.proposals.drawing import Drawing
     from tuning.search.proposals.plan import limits, plan, seen_by
-    from tuning.search.record.attributes import HYPERPARAMETERS
+    from tuning.search.record.trials import HYPERPARAMETERS
     from tuning.search.run.preparation import prepare
     from tuning.trial.proposal import Proposal
-    from tuning.trial.protocol import EVALUATION, SCORE
     from tuning.trial.records import TrialRecords
     from tuning.trial.training import Training
 
@@ -128,16 +127,17 @@ def population(options: Options, members: int, seed: int) -> float:
     for member in range(members):
         known.append(drawing.draw(known, name))
         own[member] = known[-1].user_attrs[HYPERPARAMETERS]
-        records.begin(Proposal(member, own[member]))
     random = np.random.default_rng(stream(Stream.PRIOR, seed, 0))
     best = -np.inf
     for rung in range(1, options.rungs + 1):
         ratings: dict[int, float] = {}
         for member in range(members):
-            with Training.begin(experiment, records, member, own[member], running) as trial:
+            handout = records.hand_out(Proposal(member, own[member]))
+            with Training.begin(experiment, handout, running) as trial:
                 for report in trial.updates():
-                    if report.get(EVALUATION, 0) >= rung:
-                        ratings[member] = report[SCORE]
+                    records.take(member, report)
+                    if report.evaluated and report.evaluated.number >= rung:
+                        ratings[member] = report.evaluated.outcome.score
                         break
         best = max(best, *ratings.values())
         for loser, winner in successors(ratings, random).items() if rung < options.rungs else ():

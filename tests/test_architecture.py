@@ -36,6 +36,8 @@ PARTS = {
     },
 }  # fmt: skip
 
+SEARCH = ("run", "promotion", "proposals", "record", "models")  # folders of `tuning/search/`, the highest first
+
 
 @cache
 def modules() -> dict[str, Path]:
@@ -85,6 +87,14 @@ def test_a_part_of_tuning_imports_only_the_parts_below_it(part: str) -> None:
         if part_of(name) == part:
             known = {part_of(other) for other in imports(name) if other.startswith("tuning")}
             assert known <= PARTS[part] | {part}, name
+
+
+def test_a_folder_of_the_search_imports_only_those_below_it() -> None:
+    for name in modules():
+        folder = name.split(".")[2] if name.startswith("tuning.search.") and name.count(".") == 3 else ""
+        if folder in SEARCH:
+            known = {other.split(".")[2] for other in imports(name) if other.startswith("tuning.search.")}
+            assert known <= {folder, *SEARCH[SEARCH.index(folder) + 1 :]}, name
 
 
 def test_no_module_imports_itself_by_way_of_others() -> None:

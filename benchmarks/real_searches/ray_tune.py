@@ -10,6 +10,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from ray.tune.search.optuna import OptunaSearch
 
@@ -21,6 +22,7 @@ from tuning.experiment.settings import Settings
 from tuning.search.run.opening import Checked
 
 FOLDER, FIXED, RUN_NAME = "folder", "fixed", "ray-tune"
+SCORE, EVALUATION = "score", "evaluation"  # of what trials report
 
 
 class EvaluatedOnly(OptunaSearch):
@@ -44,13 +46,14 @@ def claimed_number(folder: Path) -> int:
 
 
 def run_drawn(config: dict[str, Any]) -> None:
-    """Trainable: our trial with the assignment that a drawn point stands for."""
+    """Trainable: our trial with the assignment that a drawn point stands for. It writes itself what it tells."""
     from psutil import virtual_memory
+    from ray import tune
 
     from tuning.algorithms.registry import algorithm
     from tuning.search.proposals.plan import limits
     from tuning.trial.proposal import Proposal
-    from tuning.trial.protocol import EXPERIMENT, FALLBACK, HYPERPARAMETERS, NUMBER, RAM_LIMIT, RUN, VRAM_LIMIT
+    from tuning.trial.protocol import Limits, report_in
     from tuning.trial.records import TrialRecords
     from tuning.trial.trainable import run_trial
 
@@ -59,13 +62,18 @@ def run_drawn(config: dict[str, Any]) -> None:
     experiment, number = open_experiment(folder), claimed_number(folder)
     space = algorithm(experiment.settings.algo).space
     assignment = space.assignment(point, config[FIXED], limits(experiment.settings.steps))
-    TrialRecords(experiment).begin(Proposal(number, assignment))
-    run_trial(
-        {
-            NUMBER: number, HYPERPARAMETERS: assignment, EXPERIMENT: str(folder), RUN: RUN_NAME, VRAM_LIMIT: 0,
-            RAM_LIMIT: virtual_memory().total, FALLBACK: 0,
-        }
-    )  # fmt: skip
+    records, to_tune = TrialRecords(experiment), tune.report
+    handout = records.hand_out(Proposal(number, assignment))
+    home, limits_of_host = replace(handout.home, run=RUN_NAME), Limits(0, virtual_memory().total)
+
+    def report(result: dict[str, Any]) -> None:
+        if told := report_in(result):
+            records.take(number, told)
+            result |= {EVALUATION: told.evaluated.number} if told.evaluated else {}
+        to_tune(result)
+
+    with patch("ray.tune.report", report):
+        run_trial(replace(handout, home=home, limits=limits_of_host).config())
 
 
 def drawn_from(checked: Checked) -> dict[str, Any]:
@@ -87,7 +95,6 @@ def search(task: Task) -> Winner:
 
     from tuning.runtime.ray_session import ray_session
     from tuning.search.run.opening import check_new, open_checked
-    from tuning.trial.protocol import EVALUATION, SCORE
 
     # A result without a score is no fault: see `EvaluatedOnly`.
     os.environ["TUNE_DISABLE_STRICT_METRIC_CHECKING"] = "1"

@@ -17,7 +17,7 @@ from benchmarks.replay.__main__ import ReplayError, landscape
 from benchmarks.replay.command import carry_out
 from benchmarks.replay.landscape import Landscape
 from tuning.search.models.curve_model import CurveModel, Evaluations, Scale, thinned
-from tuning.search.promotion.freeze_thaw import EVALUATIONS, FIRST, FIT_EVALUATIONS
+from tuning.search.models.freeze_thaw import EVALUATIONS, FIRST, FIT_EVALUATIONS
 
 Array = NDArray[np.float64]
 KNOWN = 40  # assignments of which the model sees a part

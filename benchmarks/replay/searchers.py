@@ -17,7 +17,7 @@ from benchmarks.replay.landscape import Landscape, within
 from benchmarks.replay.surrogate import Open, Surrogate
 from tuning.experiment.settings import BEGUN_FOR_EACH
 from tuning.search.models.encoding import Point
-from tuning.search.promotion.freeze_thaw import FIRST, Curve, decide, predicted_ends
+from tuning.search.models.freeze_thaw import FIRST, Curve, decide, predicted_ends
 from tuning.search.promotion.thawing import ALWAYS, MOST_PART
 from tuning.search.proposals.drawing import ATTEMPTS, first_affordable
 from tuning.search.proposals.prior import propose
@@ -126,7 +126,7 @@ def optuna_search(
 def freeze_thaw(
     replay: Replay, costs: bool = True, prior: bool = False, sources: Sequence[Source] = (), all_starts: bool = False
 ) -> None:
-    """The model of `tuning.search.promotion.freeze_thaw`; TPE proposes, as in the tuner.
+    """The model of `tuning.search.models.freeze_thaw`; TPE proposes, as in the tuner.
 
     With `costs` it knows the cost of each assignment, as a formula would tell it; without, all cost the same to it.
     With `prior` some proposals are drawn around the starts and the best so far, as `tuning.search.proposals.prior` does, and

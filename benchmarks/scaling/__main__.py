@@ -16,7 +16,7 @@ from statistics import fmean
 import psutil
 
 from benchmarks.scaling import again as again_module
-from benchmarks.scaling.made import LIMITS, SPACE, experiment, grow
+from benchmarks.scaling.made import experiment, grow
 from benchmarks.scaling.proposals import seconds
 from benchmarks.scaling.virtual import search
 from common.units import MIB
@@ -49,9 +49,9 @@ def journal(trials: list[int]) -> None:
             made = experiment(Path(folder))
             grow(made, count, frozen=True)
             begin = time.process_time()
-            memory = StudyMemory.open(made, SPACE, {}, LIMITS)
+            memory = StudyMemory.open(made)
             taken = time.process_time() - begin
-            assert memory.count == count
+            assert len(memory.trials()) == count
             print(f"| {count:,} | {made.paths.study.stat().st_size / 1e6:.1f} | {taken:.2f} |", flush=True)
 
 

@@ -12,7 +12,7 @@ begin all the time.
   group for each trial, a remote call for each report, and as many calls outstanding as trials.
 
 What the driver's process takes is counted from the moment at which all trials run, all threads together. What this project's
-own code takes of it is the time within its searcher, scheduler and callbacks.
+own code takes of it is the time within its search and its callbacks.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ import psutil
 from ray.tune import Callback
 
 from common.units import MIB
+from tests.tuning.made_up import evaluated
 from tuning.runtime.ray_session import ENVIRONMENT
-from tuning.trial.protocol import DriverOnly
+from tuning.trial.protocol import DriverOnly, Report
 
 REPORT_SECONDS, OF_AN_EVALUATION = 10.0, 6  # between two reports of a trial; reports for each evaluation
 REPORTS = 20  # evaluations of a trial
 BEGUN = 1000  # trials that are somewhere in the midst when the search begins
 HOSTS = 2
 _OWN = {
-    "searcher": ("suggest", "on_trial_result", "on_trial_complete"),
-    "scheduler": ("on_trial_result", "on_trial_add", "on_trial_complete", "choose_trial_to_run"),
+    "search": ("hand_out", "take", "end"),
     "callback": ("on_step_begin", "on_step_end", "on_trial_start", "on_trial_result", "on_trial_complete", "on_trial_error"),
 }
 
@@ -72,10 +72,9 @@ class FakeTrial:
         self._count += 1
         self.at = max(self.at + REPORT_SECONDS, time.monotonic())
         evaluation, rest = divmod(self._count, OF_AN_EVALUATION)
-        made: dict[str, Any] = {"steps": 25_000 * evaluation + 4_000 * rest}
-        if not rest:
-            made |= {"evaluation": evaluation, "score": 0.1 + self._config["number"] % 97 / 1000 + 0.01 * evaluation}
-        return made
+        number, steps = self._config["number"], 25_000 * evaluation + 4_000 * rest
+        score = 0.1 + number % 97 / 1000 + 0.01 * evaluation
+        return (Report(steps) if rest else evaluated(number, evaluation, steps, score)).for_tune()
 
 
 def trainable(config: dict[str, Any]) -> None:
@@ -260,11 +259,10 @@ def measure(count: int, is_hosted: bool, seconds: float) -> None:
     window = Window(count, "hosted" if is_hosted else "actors", seconds, own)
     tuner = driver._tuner
 
-    def watched(paths: Any, trainable: Any, searcher: Any, scheduler: Any, callbacks: list[Any]) -> Any:
-        own.watch([searcher], "searcher")
-        own.watch([scheduler], "scheduler")
+    def watched(paths: Any, trainable: Any, search: Any, callbacks: list[Any]) -> Any:
+        own.watch([search], "search")
         own.watch(callbacks, "callback")
-        return tuner(paths, trainable, searcher, scheduler, [*callbacks, window])
+        return tuner(paths, trainable, search, [*callbacks, window])
 
     with patch("tuning.search.run.driver._tuner", watched):
         if is_hosted:

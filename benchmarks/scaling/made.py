@@ -20,8 +20,8 @@ from search_spaces import Assignment, SearchSpace
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.search.record.attributes import HYPERPARAMETERS
 from tuning.search.record.journal import open_mended_journal
+from tuning.search.record.trials import HYPERPARAMETERS
 from tuning.trial.evaluation_schedule import due_steps
 
 STEPS, REPORTS = 500_000, 20  # of a trial

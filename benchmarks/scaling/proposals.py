@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import cycle, islice
-from types import SimpleNamespace
+from types import MappingProxyType
 from typing import Any
 
 from optuna.trial import FrozenTrial, TrialState
@@ -16,8 +16,8 @@ from benchmarks.scaling.made import DISTRIBUTIONS, LIMITS, REPORTS, SPACE, STEPS
 from tuning.experiment.settings import Settings
 from tuning.search.promotion.thawing import Thawing
 from tuning.search.proposals.drawing import Affordable, Drawing
-from tuning.search.record.attributes import HYPERPARAMETERS
 from tuning.search.record.costs import Costs
+from tuning.search.record.trials import HYPERPARAMETERS
 from tuning.trial.evaluation_schedule import due_steps
 
 DISTINCT = 500  # assignments of made-up trials; more trials repeat them, moved by their own noise
@@ -52,21 +52,21 @@ def _trials(count: int, running: int, content: Iterator[Any]) -> Iterator[Frozen
 
 
 class _Memory:
-    """A study in memory alone, of which only draws are wanted."""
+    """A study in memory alone, and the draws from it."""
 
     def __init__(self, sampler: str, known: list[FrozenTrial]) -> None:
         settings = Settings(name="many", steps=STEPS, reports=REPORTS, algo="ppo", sampler=sampler)  # type: ignore[arg-type]
         self._drawing, self._known = Drawing(settings, SPACE, {}, LIMITS), known
 
     @property
-    def count(self) -> int:
-        return len(self._known)
+    def memory(self) -> _Memory:
+        return self
 
     def trials(self) -> list[FrozenTrial]:
         return list(self._known)
 
-    def draw(self, values: Any = SimpleNamespace, affordable: Affordable | None = None) -> FrozenTrial:
-        return self._drawing.draw(self._known, "many", {} if values is SimpleNamespace else values, affordable=affordable)
+    def draw(self, values: Any = MappingProxyType({}), affordable: Affordable | None = None) -> FrozenTrial:
+        return self._drawing.draw(self._known, "many", values, affordable=affordable)
 
     def evaluate(self, number: int) -> None:
         """One more evaluation of a trial that runs; its object is another one then, as in Optuna's journal."""

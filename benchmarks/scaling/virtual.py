@@ -1,7 +1,7 @@
 """A whole search without Ray: the driver's own code, with fake trials in virtual time in the place of Ray Tune.
 
-`tuning.search.run.driver.run_trials` runs as in a search: study, searcher, scheduler, rows, retention, progress. Only the tuner
-that it makes is replaced. The fake one holds so many slots, gives each trial a pace of its own, and hands the driver what Ray
+`tuning.search.run.driver.run_trials` runs as in a search: study, decisions, rows, retention, progress. Only the tuner that it
+makes is replaced. The fake one holds so many slots, gives each trial a pace of its own, and hands the driver what Ray
 Tune would: a report of each update, an evaluation of each rung, and the end. What the driver takes is measured call by call.
 """
 
@@ -24,15 +24,16 @@ from rich.console import Console
 
 from benchmarks.scaling.made import REPORTS, SPACE, STEPS, rating
 from common.units import GIB
+from tests.tuning.made_up import evaluated
 from tests.tuning.roomy import SMALL
 from tuning.experiment.folder import Experiment
 from tuning.memory.allocation import Budget
 from tuning.memory.planner import Calibration, Planner
 from tuning.search.proposals.plan import Plan
 from tuning.search.run.driver import run_trials
+from tuning.search.run.search import Search
 from tuning.trial.evaluation_schedule import due_steps
-from tuning.trial.protocol import EVALUATION, GAIN, GAIN_2, HYPERPARAMETERS, NUMBER, OBJECTIVE, OBJECTIVE_2, SCORE
-from tuning.trial.protocol import STEPS as TAKEN
+from tuning.trial.protocol import Handout, Report
 
 START_SECONDS = 10.0  # until a trial's process trains
 
@@ -74,26 +75,24 @@ class FakeTuner:
     """In the place of Ray Tune's tuner.
 
     Attributes:
-        searcher: of the search.
-        scheduler: likewise.
-        progress: likewise.
+        search: that it runs.
+        progress: of it.
+        two: whether it has two objectives.
         slots: trials at once.
         seconds: between two evaluations of a trial, on average; each trial has a pace of its own.
         updates: reports for each evaluation.
         enough: says when to stop; it is given what was spent, and the number of trials that were handed out.
         spent: what the driver took.
-        write: called with each row's number before a trial ends, to write what a trial's process would.
     """
 
-    searcher: Any
-    scheduler: Any
+    search: Search
     progress: Any
+    two: bool
     slots: int
     seconds: float
     updates: int
     enough: Callable[[Spent, int], bool]
     spent: Spent
-    write: Callable[[int, float, int], None] | None = None
 
     def fit(self) -> None:
         """Run the search."""
@@ -106,16 +105,15 @@ class FakeTuner:
                 if self.enough(spent, order):
                     spent.virtual = now
                     return
-                name = f"{order:08x}"
                 with spent.of("proposal"):
-                    config = self.searcher.suggest(name)
-                if not isinstance(config, dict):
+                    handout = self.search.hand_out()
+                if handout is None:
                     idle = True
                     break
-                trial = SimpleNamespace(trial_id=name, config=config, updates=0, began=now)
+                trial = SimpleNamespace(handout=handout, config=handout.config(), updates=0, began=now)
                 with spent.of("start"):
                     self.progress.on_trial_start(**infos, trial=trial)
-                pace = self.seconds * float(np.random.default_rng([config[NUMBER], 3]).lognormal(0.0, 0.5)) / self.updates
+                pace = self.seconds * float(np.random.default_rng([handout.number, 3]).lognormal(0.0, 0.5)) / self.updates
                 trial.pace = pace
                 heapq.heappush(events, (now + START_SECONDS + pace, order, trial))
                 order += 1
@@ -130,36 +128,30 @@ class FakeTuner:
             with spent.of("loop"):
                 self.progress.on_step_end(**infos)
 
-    def _scored(self, value: float) -> dict[str, float]:
-        """Keys of a report with an evaluation."""
-        if not self.scheduler._aim.second:
-            return {SCORE: value}
-        gains = {GAIN: value, GAIN_2: 0.1 - value**2}
-        return {SCORE: value, OBJECTIVE: 1.0 - value, OBJECTIVE_2: 1.0 + value, **gains}
+    def _evaluated(self, handout: Handout, evaluation: int, steps: int) -> Report:
+        value = rating(handout.hyperparameters, evaluation, handout.number)
+        gains = {"gain": value, "gain_2": 0.1 - value**2} if self.two else {}
+        objectives = {"objective": 1.0 - value, "objective_2": 1.0 + value} if self.two else {}
+        return evaluated(handout.number, evaluation, steps, value, **objectives, **gains)
 
     def _report(self, trial: Any, done: dict[int, int], now: float) -> bool:
         """The next report of a trial; whether it goes on."""
-        number, spent = trial.config[NUMBER], self.spent
+        number, spent = trial.handout.number, self.spent
         trial.updates += 1
         evaluation = done.get(number, 0) + (trial.updates % self.updates == 0)
         begun = due_steps(done.get(number, 0), STEPS, REPORTS) if done.get(number) else 0
         steps = begun + (due_steps(1, STEPS, REPORTS) * (trial.updates % self.updates or self.updates)) // self.updates
-        result = {TAKEN: steps, TIME_TOTAL_S: now - trial.began}
-        kind = "report"
+        kind, report = "report", Report(steps)
         if evaluation > done.get(number, 0):
-            done[number], kind = evaluation, "evaluation"
-            result |= {EVALUATION: evaluation, **self._scored(rating(trial.config[HYPERPARAMETERS], evaluation, number))}
+            done[number], kind, report = evaluation, "evaluation", self._evaluated(trial.handout, evaluation, steps)
         with spent.of(kind):
             # In the order of Tune's controller.
-            decision = self.scheduler.on_trial_result(None, trial, result)
-            self.searcher.on_trial_result(trial.trial_id, result)
-            self.progress.on_trial_result(0, [], trial, result)
-        if decision == "CONTINUE" and evaluation < REPORTS:
+            goes_on = self.search.take(number, report)
+            self.progress.on_trial_result(0, [], trial, {TIME_TOTAL_S: now - trial.began, **report.for_tune()})
+        if goes_on and evaluation < REPORTS:
             return True
-        if self.write:
-            self.write(number, result.get(SCORE, 0.0), steps)
         with spent.of("end"):
-            self.searcher.on_trial_complete(trial.trial_id, result)
+            self.search.end(number, report, has_failed=False)
         return False
 
 
@@ -183,10 +175,8 @@ def search(
     """
     spent = Spent()
 
-    def tuner(paths: Any, trainable: Any, searcher: Any, scheduler: Any, callbacks: list[Any]) -> FakeTuner:
-        records = searcher._records
-        write = lambda number, score, steps: records.update(number, score=score, steps=steps)  # noqa: E731
-        return FakeTuner(searcher, scheduler, callbacks[0], slots, seconds, updates, enough, spent, write)
+    def tuner(paths: Any, trainable: Any, search: Search, callbacks: list[Any]) -> FakeTuner:
+        return FakeTuner(search, callbacks[0], of.settings.aim.second is not None, slots, seconds, updates, enough, spent)
 
     budget = Budget(gpus=0, card_bytes=0, ram_bytes=4 * GIB, cores=2)
     planner = Planner(of.settings, SMALL, budget, "cpu", Calibration(of.paths.folder / "calibration.json"))

@@ -21,13 +21,14 @@ import pyarrow.parquet as pq
 from optuna.trial import TrialState
 
 from results import load
-from tuning.experiment.folder import Experiment, create, open_experiment
+from tests.tuning.one_trial import train
+from tuning.experiment.folder import create, open_experiment
 from tuning.runtime.ray_session import ray_session
+from tuning.search.record.study import read_trials
+from tuning.search.record.trials import Standing
 from tuning.trial.evaluation_schedule import due_steps, evaluations_due
 from tuning.trial.proposal import Proposal
-from tuning.trial.protocol import STEPS
 from tuning.trial.records import TrialRecords
-from tuning.trial.training import Training
 
 DRIVER, WORKER, RAYLET, NODE = "driver", "worker", "raylet", "node"
 GONE_SECONDS = 30.0  # that trials' processes may take to notice that their run is over
@@ -318,6 +319,11 @@ def compare(folder: Path, other: Path) -> None:
     assert journal(folder) == journal(other)
 
 
+def known_checkpoints(folder: Path) -> dict[int, int]:
+    """Steps of the newest checkpoint of each trial that the study of an experiment knows of."""
+    return {trial.number: Standing.of(trial).checkpoint for trial in read_trials(open_experiment(folder))}
+
+
 def covered(known: dict[Any, list[str]], key: Any, file: Any, steps: int) -> None:
     """See that rows that a checkpoint covers are as they were, and note those that it covers now.
 
@@ -325,7 +331,7 @@ def covered(known: dict[Any, list[str]], key: Any, file: Any, steps: int) -> Non
         known: such rows, by their file; changed in place.
         key: of the file in it.
         file: path, or content that can be read.
-        steps: of the newest checkpoint; 0 without one.
+        steps: of the newest checkpoint that the study knows of; 0 without one.
     """
     rows = pq.read_table(file, partitioning=None).to_pylist()
     before = known.setdefault(key, [])
@@ -356,24 +362,10 @@ def compare_trials(folder: Path, alone: Path) -> None:
             number = int(row["trial"])
             confirms, run = (None if math.isnan(row[name]) else int(row[name]) for name in ("confirms", "confirm_run"))
             role = None if pd.isna(row["confirm_role"]) else row["confirm_role"]
-            records.begin(
-                Proposal(number, source.assignment(number), confirms=confirms, confirm_run=run, confirm_role=role)
-            )  # fmt: skip
-            assert records.seed(number) == row["seed"]
-            train_alone(same, number, row["steps"])
+            train(same, Proposal(number, source.assignment(number), None, None, confirms, run, role), row["steps"])
+            assert (records.seed(number), records.measured(number)["steps"]) == (row["seed"], row["steps"])
     trained = load(alone)
     for table in ("reports", "evaluations"):
         pd.testing.assert_frame_equal(numbers(getattr(found, table)), numbers(getattr(trained, table)), check_exact=True)
     used = [name for name in found.trials.columns if name.startswith("used_")]
     pd.testing.assert_frame_equal(found.trials[used], trained.trials[used], check_exact=True)
-
-
-def train_alone(experiment: Experiment, number: int, steps: int) -> None:
-    """Train a trial until it has taken so many steps."""
-    records, running = TrialRecords(experiment), experiment.paths.running("alone")
-    running.touch()
-    with Training.begin(experiment, records, number, records.assignment(number), running) as trial:
-        for report in trial.updates():
-            if report[STEPS] == steps:
-                break
-        assert trial.state.steps == steps

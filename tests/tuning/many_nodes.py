@@ -14,6 +14,7 @@ from typing import Any
 
 from rich.console import Console
 
+from tests.tuning.made_up import evaluated
 from tests.tuning.roomy import SMALL
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
@@ -61,11 +62,18 @@ def head() -> Iterator[Any]:
 
         try:
             ray.init(address=made.address, log_to_driver=False, logging_level=logging.CRITICAL)
-            # Ray's workers cannot import a module of the tests by its name.
-            ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
+            pickle_by_value()
             yield made
         finally:
             ray.shutdown()
+
+
+def pickle_by_value() -> None:
+    """Pickle the trainable as a whole: Ray's workers cannot import a module of the tests by its name."""
+    import ray
+
+    for name in (__name__, evaluated.__module__):
+        ray.cloudpickle.register_pickle_by_value(sys.modules[name])
 
 
 @contextlib.contextmanager
@@ -140,57 +148,34 @@ def steady_trial(config: dict[str, Any]) -> None:
     import ray
     from ray import tune
 
-    from results.table_files import add_rows
-    from tuning.experiment.folder import open_experiment
-    from tuning.experiment.lock import trial_lock
+    from tuning.storage.trial_files import trial_files
     from tuning.trial.checkpoint import Checkpoints
-    from tuning.trial.protocol import (
-        BUNDLE,
-        EVALUATION,
-        EXPERIMENT,
-        HYPERPARAMETERS,
-        NUMBER,
-        OUTCOME,
-        RUN,
-        SCORE,
-        STEPS,
-        STOPPED,
-    )
-    from tuning.trial.records import TrialRecords
+    from tuning.trial.protocol import Ending, Report, handout_in
 
-    number, experiment = config[NUMBER], open_experiment(config[EXPERIMENT])
-    paths, records = experiment.paths, TrialRecords(experiment)
-    each = experiment.settings.steps // EVALUATIONS
-    running, leaving = paths.running(config[RUN]), paths.leaving(config[RUN], number)
-    with trial_lock(paths.trial_lock(number)):
-        checkpoints = paths.checkpoints(number)
-        done = Checkpoints(checkpoints).steps // each
-        clip = config[HYPERPARAMETERS]["clip_range"]
+    handout = handout_in(config)
+    number, clip = handout.number, handout.hyperparameters["clip_range"]
+    with trial_files(handout.home, number) as files, files.held(number):
+        settings, paths = files.experiment.settings, files.experiment.paths
+        each, checkpoints = settings.steps // EVALUATIONS, paths.checkpoints(number)
+        Checkpoints(checkpoints).drop_after(handout.checkpoint)
+        done = handout.checkpoint // each
         of = ray.get_runtime_context().get_node_id()
-
-        def report(evaluation: int) -> None:
-            score = -abs(clip - 0.25) * (1.0 + 1.0 / evaluation)
-            tune.report({STEPS: each * evaluation, EVALUATION: evaluation, SCORE: score})
-
-        if done:
-            report(done)
-        for evaluation in range(done + 1, EVALUATIONS + 1):
+        tune.report(Report(handout.checkpoint, restored=True).for_tune())
+        for evaluation in range(done or 1, EVALUATIONS + 1):
             began = time.time()
-            until = time.monotonic() + SECONDS * PACES.get(experiment.settings.name.partition("-")[0], 1.0)
-            while time.monotonic() < until:
+            until = time.monotonic() + SECONDS * PACES.get(settings.name.partition("-")[0], 1.0)
+            while evaluation > done and time.monotonic() < until:
                 time.sleep(0.02)
-                if not running.exists() or leaving.exists():
-                    tune.report({STEPS: each * (evaluation - 1), OUTCOME: STOPPED})
+                if not files.permission.exists():
+                    tune.report(Report(each * (evaluation - 1), ending=Ending.STOPPED).for_tune())
                     return
             steps, score = each * evaluation, -abs(clip - 0.25) * (1.0 + 1.0 / evaluation)
-            row = {"trial": number, "update": evaluation, "steps": steps}
-            add_rows(paths.folder, "reports", number, [row])
-            records.update(number, steps=steps, score=score, updates=evaluation)
-            with (paths.folder / WORK).open("a") as file:
-                share = config[BUNDLE].get("GPU", 0.0)
-                file.write(f"{number} {evaluation} {of} {share} {began} {time.time()}\n")
-            (checkpoints / f"{steps:012d}").mkdir(parents=True, exist_ok=True)
-            report(evaluation)
+            if evaluation > done:
+                with (paths.folder / WORK).open("a") as file:
+                    share = handout.limits.resources.get("GPU", 0.0)
+                    file.write(f"{number} {evaluation} {of} {share} {began} {time.time()}\n")
+                (checkpoints / f"{steps:012d}").mkdir(parents=True, exist_ok=True)
+            tune.report(evaluated(number, evaluation, steps, score, saved=evaluation > done).for_tune())
 
 
 @dataclass(frozen=True)
@@ -232,6 +217,7 @@ def main() -> None:
     address, folder, name, *numbers = sys.argv[1:]
     seed, trials, concurrency = map(int, numbers)
     ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL)
+    pickle_by_value()
     settings = Settings(
         name=name, dir=folder, trials=trials, steps=600, reports=EVALUATIONS, concurrency=concurrency, seed=seed,
         scheduler="median", gpu_memory=24.0,

@@ -1,4 +1,4 @@
-"""An experiment with one trial that was trained to its end, on a Ray that is started."""
+"""Trials that are trained without a search, on a Ray that is started."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from tuning.trial.training import Training
 
 
 def one_trial(schema: Path, folder: Path, steps: int, given: Assignment, algo: str = "ppo", **settings: Any) -> Experiment:
-    """Train it.
+    """Train the one trial of a new experiment to its end.
 
     Args:
         schema: of the site.
@@ -30,11 +30,17 @@ def one_trial(schema: Path, folder: Path, steps: int, given: Assignment, algo: s
         )
     )  # fmt: skip
     h = algorithm(algo).space.complete(given, {"steps": float(steps)})
-    records, running = TrialRecords(of), of.paths.running("this")
-    running.touch()
-    records.begin(Proposal(0, h))
-    with Training.begin(of, records, 0, h, running) as trial:
-        for _ in trial.updates():
-            pass
-    records.end(0, "complete")
+    train(of, Proposal(0, h))
+    TrialRecords(of).end(0, "complete")
     return of
+
+
+def train(experiment: Experiment, proposal: Proposal, steps: int | None = None) -> None:
+    """Train a trial of an experiment to its end, or until it has told that it has taken so many steps."""
+    records, running = TrialRecords(experiment), experiment.paths.running("this")
+    running.touch()
+    with Training.begin(experiment, records.hand_out(proposal), running) as trial:
+        for report in trial.updates():
+            records.take(proposal.number, report)
+            if report.steps == steps:
+                break

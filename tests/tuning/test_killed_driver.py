@@ -5,8 +5,8 @@ Trials are made up and Ray has no part in it, so that a search takes seconds; `t
 
 from __future__ import annotations
 
+import contextlib
 import io
-import json
 import math
 import os
 import random
@@ -14,14 +14,12 @@ import shutil
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import optuna.samplers._tpe.sampler
-import pandas as pd
 import pyarrow.parquet
 import pytest
 import scipy.optimize
@@ -29,19 +27,22 @@ from optuna.trial import TrialState
 from rich.console import Console
 
 from results import load
-from results.table_files import add_rows, drop_rows_after
+from tests.tuning.killed_search import compare, journal
+from tests.tuning.made_up import evaluated
 from tests.tuning.roomy import roomy
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.folder import Experiment, ExperimentPaths, create, open_experiment
+from tuning.experiment.folder import Experiment, create, open_experiment
 from tuning.experiment.settings import Settings
 from tuning.search.models.curve_model import _priors
 from tuning.search.proposals.plan import Plan
 from tuning.search.run import budget_watch, machine_watch, progress, scheduler
 from tuning.search.run.driver import run_trials
+from tuning.search.run.search import Search
+from tuning.storage.search_files import SearchFiles
+from tuning.storage.trial_files import trial_files
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.evaluation_schedule import due_steps
-from tuning.trial.protocol import EVALUATION, HYPERPARAMETERS, NUMBER, SCORE, STEPS
-from tuning.trial.records import TrialRecords
+from tuning.trial.protocol import Handout, Report
 
 # A fork does not import again what is imported here; to import Ray takes longer than a search.
 ONCE = (optuna.samplers._tpe.sampler, pyarrow.parquet, scipy.optimize, budget_watch, machine_watch, progress, scheduler)
@@ -55,68 +56,82 @@ pytestmark = [
 EVALUATIONS, STEPS_OF_A_TRIAL = 3, 300
 KILLED = 9
 OPERATIONS = ((os, "fsync"), (Path, "replace"), (Path, "unlink"), (Path, "mkdir"), (Path, "touch"), (shutil, "rmtree"))
-ANEW = ("worker_id", "datetime_start", "datetime_complete")
 
 
 class Slots:
     """In place of Ray Tune: so many trials at once, one report after the other."""
 
-    def __init__(self, paths: ExperimentPaths, searcher: Any, scheduler: Any, at_once: int, order: random.Random) -> None:
-        self._experiment = open_experiment(paths.folder)
-        self._searcher, self._scheduler, self._at_once, self._order = searcher, scheduler, at_once, order
+    def __init__(self, search: Search, at_once: int, order: random.Random) -> None:
+        self._search, self._at_once, self._order = search, at_once, order
 
     def fit(self) -> None:
         """Run the search to its end."""
-        running: dict[str, tuple[Iterator[dict[str, Any]], dict[str, Any]]] = {}
-        begun = 0
+        running: dict[int, tuple[Generator[Report], Report]] = {}
         while True:
-            while len(running) < self._at_once and isinstance(config := self._searcher.suggest(str(begun)), dict):
-                running[str(begun)] = made_up_trial(self._experiment, config), {}
-                begun += 1
+            while len(running) < self._at_once and (handout := self._search.hand_out()):
+                running[handout.number] = made_up_trial(handout), Report()
             if not running:
                 return
-            name = self._order.choice(sorted(running))
-            reports, last = running[name]
-            result = next(reports, None)
-            goes_on = result and self._scheduler.on_trial_result(None, SimpleNamespace(trial_id=name), result) == "CONTINUE"
-            if result and goes_on:
-                running[name] = reports, result
+            number = self._order.choice(sorted(running))
+            reports, last = running[number]
+            report = next(reports, None)
+            if report and self._search.take(number, report):
+                running[number] = reports, report
             else:
-                del running[name]
-                self._searcher.on_trial_complete(name, result or last)
+                reports.close()
+                del running[number]
+                self._search.end(number, report or last, has_failed=False)
 
 
-def made_up_trial(experiment: Experiment, config: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """In place of training: it writes what a trial does, in this order, and goes on from its newest checkpoint."""
-    number, paths, records = config[NUMBER], experiment.paths, TrialRecords(experiment)
-    taken = Checkpoints(paths.checkpoints(number)).steps
-    drop_rows_after(paths.folder, "reports", number, taken)
-    evaluation = taken * EVALUATIONS // STEPS_OF_A_TRIAL
-    if evaluation:
-        yield report(evaluation, rating(records.seed(number), config, evaluation))
-    while evaluation < EVALUATIONS:
-        evaluation += 1
-        score = rating(records.seed(number), config, evaluation)
-        steps = due_steps(evaluation, STEPS_OF_A_TRIAL, EVALUATIONS)
-        row = {"trial": number, "update": evaluation, "steps": steps, "score": score}
-        add_rows(paths.folder, "reports", number, [row])
-        records.update(number, steps=steps, score=score, updates=evaluation)
-        (paths.checkpoints(number) / f"{steps:012d}").mkdir(parents=True, exist_ok=True)
-        yield report(evaluation, score)
+def made_up_trial(handout: Handout) -> Generator[Report]:
+    """In place of training: it writes and tells what a trial does, in this order, and goes on from its newest checkpoint."""
+    number = handout.number
+    with trial_files(handout.home, number) as files:
+        folder = files.experiment.paths.checkpoints(number)
+        Checkpoints(folder).drop_after(handout.checkpoint)
+        files.begun()
+        done = handout.checkpoint * EVALUATIONS // STEPS_OF_A_TRIAL
+        yield Report(handout.checkpoint, restored=True)
+        for evaluation in range(done or 1, EVALUATIONS + 1):
+            steps = due_steps(evaluation, STEPS_OF_A_TRIAL, EVALUATIONS)
+            if evaluation > done:
+                new = folder / f"{steps:012d}"
+                new.mkdir(parents=True, exist_ok=True)
+                for name in ("arrays.npz", "state.json"):
+                    (new / name).write_text(f"{name} of {number} at {steps}")
+                files.saved()
+            clip_range = handout.hyperparameters["clip_range"]
+            yield evaluated(number, evaluation, steps, rating(handout.seed, clip_range, evaluation), saved=evaluation > done)
 
 
-def report(evaluation: int, score: float) -> dict[str, Any]:
-    return {STEPS: due_steps(evaluation, STEPS_OF_A_TRIAL, EVALUATIONS), EVALUATION: evaluation, SCORE: score}
-
-
-def rating(seed: int, config: dict[str, Any], evaluation: int) -> float:
+def rating(seed: int, clip_range: float, evaluation: int) -> float:
     """It is best at a clip range of 0.25, rises, and depends on the seed."""
     noise = random.Random(f"{seed} {evaluation}").gauss(0.0, 0.01)
-    return (0.2 - abs(config[HYPERPARAMETERS]["clip_range"] - 0.25)) * (1.0 - 0.5**evaluation) + noise
+    return (0.2 - abs(clip_range - 0.25)) * (1.0 - 0.5**evaluation) + noise
 
 
 def search(folder: Path, budget: int, at_once: int, kill_at: float, order: random.Random) -> bool:
     """Run a search in a process of its own, which dies at one of its disk operations.
+
+    Returns:
+        Whether it got to its end.
+    """
+
+    def run() -> None:
+        experiment = begun(folder, budget)
+        with dying_search(at_once, order) as patched:
+            die_at(patched, kill_at)
+            run_made_up(experiment, at_once)
+
+    return forked(folder, run)
+
+
+def forked(folder: Path, run: Callable[[], None]) -> bool:
+    """Run a search in a process of its own, which may die.
+
+    Args:
+        folder: for what it fails by.
+        run: the search.
 
     Returns:
         Whether it got to its end.
@@ -127,30 +142,35 @@ def search(folder: Path, budget: int, at_once: int, kill_at: float, order: rando
         assert status in (0, KILLED), (folder / "failure").read_text(encoding="utf-8")
         return status == 0
     try:
-        run_and_die(begun(folder, budget), at_once, kill_at, order)
+        run()
     except BaseException as error:  # noqa: BLE001 - the parent shows it
         (folder / "failure").write_text("".join(traceback.format_exception(error)), encoding="utf-8")
         os._exit(1)
     os._exit(0)
 
 
-def run_and_die(experiment: Experiment, at_once: int, kill_at: float, order: random.Random) -> None:
-    """Run a search in this process, which dies at one of its disk operations."""
+@contextlib.contextmanager
+def dying_search(at_once: int, order: random.Random) -> Iterator[pytest.MonkeyPatch]:
+    """Put `Slots` in place of Ray Tune."""
 
-    def tuner(paths: Any, trainable: Any, searcher: Any, scheduler: Any, callbacks: Any) -> Slots:
-        return Slots(paths, searcher, scheduler, at_once, order)
+    def tuner(paths: Any, trainable: Any, search: Search, callbacks: Any) -> Slots:
+        return Slots(search, at_once, order)
 
-    experiment = replace(experiment, settings=replace(experiment.settings, concurrency=at_once))
-    default = algorithm("ppo").preset("default", {}, {"steps": float(STEPS_OF_A_TRIAL)})
-    plan = Plan(algorithm("ppo").space, {}, (default,))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("tuning.search.run.driver._tuner", tuner)
         # What decisions follow from does not matter here, and to fit the model takes most of the time.
         patched.setattr(
             "tuning.search.models.curve_model._most_probable", lambda arrays, iterations: _priors(arrays.points.shape[1])[0]
         )
-        die_at(patched, kill_at)
-        run_trials(experiment, plan, roomy(experiment), Console(file=io.StringIO()), lambda config: None)
+        yield patched
+
+
+def run_made_up(experiment: Experiment, at_once: int, files: SearchFiles | None = None) -> None:
+    """Run a search in this process."""
+    experiment = replace(experiment, settings=replace(experiment.settings, concurrency=at_once))
+    default = algorithm("ppo").preset("default", {}, {"steps": float(STEPS_OF_A_TRIAL)})
+    plan = Plan(algorithm("ppo").space, {}, (default,))
+    run_trials(experiment, plan, roomy(experiment), Console(file=io.StringIO()), lambda config: None, files=files)
 
 
 def begun(folder: Path, budget: int) -> Experiment:
@@ -186,16 +206,6 @@ def die_at(patched: pytest.MonkeyPatch, operation: float) -> None:
         patched.setattr(owner, name, counted(getattr(owner, name)))
 
 
-def journal(folder: Path) -> list[dict[str, Any]]:
-    """What was written of trials into the study, in this order, without times and names of processes."""
-    logs = map(json.loads, (folder / "study.journal").read_text(encoding="utf-8").splitlines())
-    return [
-        {key: value for key, value in log.items() if key not in ANEW}
-        for log in logs
-        if {"trial_id", "distributions"} & log.keys()
-    ]
-
-
 def killed_search(folder: Path, budget: int, at_once: int, drawn: random.Random, most: int) -> int:
     """Run a search to its end, killed after few disk operations each time; how often it was killed."""
     kills = 0
@@ -229,12 +239,7 @@ def check_kills(folder: Path, at_once: int, trials: int, most: int, least: int, 
     assert len(load(killed).confirmations) >= confirmations
     if at_once == 1:
         assert search(whole, budget, 1, math.inf, drawn)
-        assert journal(killed) == journal(whole)
-        one, two = load(killed), load(whole)
-        columns = ["trial", "state", "score", "steps", "seed", "confirms", "confirm_run", "hp_clip_range"]
-        pd.testing.assert_frame_equal(one.trials[columns], two.trials[columns], check_exact=True)
-        pd.testing.assert_frame_equal(one.reports, two.reports, check_exact=True)
-        assert one.best["trial"] == two.best["trial"]
+        compare(killed, whole)
 
 
 def check(folder: Path, budget: int) -> None:
@@ -258,8 +263,8 @@ def check(folder: Path, budget: int) -> None:
     assert reports.groupby("trial")["steps"].max().sum() == budget
     for number, own in reports.groupby("trial"):
         row = found.trials.loc[number]
-        config = {HYPERPARAMETERS: {"clip_range": row["hp_clip_range"]}}
-        assert own["score"].tolist() == [rating(row["seed"], config, evaluation) for evaluation in own["update"]]
+        scores = [rating(row["seed"], row["hp_clip_range"], evaluation) for evaluation in own["update"]]
+        assert own["score"].tolist() == scores
         assert own["update"].tolist() == list(range(1, len(own) + 1))
     confirming = found.confirmations
     assert confirming["state"].eq("complete").all()

@@ -8,8 +8,6 @@ from __future__ import annotations
 import math
 import os
 import random
-import traceback
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ from common.storage.location import Location, location
 from results import load
 from tests.tuning import test_killed_driver as local
 from tests.tuning import test_killed_stored_driver as stored
+from tests.tuning.killed_search import compare
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
 from tuning.storage import epoch
@@ -28,42 +27,6 @@ from tuning.storage.stored_experiment import experiment_at, is_stored, moved
 pytestmark = local.pytestmark
 
 BUDGET = 4 * local.STEPS_OF_A_TRIAL
-COLUMNS = ["trial", "state", "score", "steps", "seed", "confirms", "confirm_run", "hp_clip_range"]
-
-
-class Slots(local.Slots):
-    """In place of Ray Tune in a folder, with trials that write whole checkpoints."""
-
-    fit = stored.Slots.fit
-
-
-def in_process(folder: Path, work: Callable[[], None]) -> bool:
-    """Work in a process of its own, which may die; whether it got to its end."""
-    folder.mkdir(parents=True)
-    child = os.fork()
-    if child:
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        assert status in (0, local.KILLED), (folder / "failure").read_text(encoding="utf-8")
-        return status == 0
-    try:
-        os.environ["BUILDING_TUNER_CACHE"] = str(folder / "cache")
-        work()
-    except BaseException as error:  # noqa: BLE001 - the parent shows it
-        (folder / "failure").write_text("".join(traceback.format_exception(error)), encoding="utf-8")
-        os._exit(1)
-    os._exit(0)
-
-
-def begin(folder: Path, kill_at: float) -> None:
-    """Run a search in a folder, up to one of its operations."""
-
-    def work() -> None:
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(local, "Slots", Slots)
-            local.run_and_die(local.begun(folder, BUDGET), 1, kill_at, random.Random(1))
-
-    local.begun(folder, BUDGET)
-    in_process(folder.parent / f"{folder.name}-process", work)
 
 
 def move(folder: Path, above: Location, process: Path, kill_at: float) -> bool:
@@ -73,6 +36,7 @@ def move(folder: Path, above: Location, process: Path, kill_at: float) -> bool:
         """Neither checked nor said."""
 
     def work() -> None:
+        os.environ["BUILDING_TUNER_CACHE"] = str(process / "cache")
         going: Experiment = experiment_at(folder, above.uri)
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(epoch, "WATCH_SECONDS", 0.0)
@@ -81,14 +45,16 @@ def move(folder: Path, above: Location, process: Path, kill_at: float) -> bool:
             if going.moves_to:
                 moved(going, going.settings.scenario, nothing, nothing)
 
-    return in_process(process, work)
+    process.mkdir()
+    return local.forked(process, work)
 
 
 def check_move(above: Location, folder: Path, kill_at: float, moves: list[float], is_renamed: bool) -> None:
     """Kill a search in its folder, move it with kills, go on in the storage, and compare it with one that stays."""
     whole, killed, order = folder / "whole", folder / "killed", random.Random(1)
-    begin(whole, math.inf)
-    begin(killed, kill_at)
+    for each, at in ((whole, math.inf), (killed, kill_at)):
+        local.begun(each, BUDGET)
+        local.search(each, BUDGET, 1, at, order)
     if is_renamed:
         # Its study keeps its name.
         killed = killed.rename(folder / "renamed")
@@ -103,11 +69,7 @@ def check_move(above: Location, folder: Path, kill_at: float, moves: list[float]
     assert stored.search(place, folder / "run", 1, math.inf, order)
     found = stored.fetched(place, folder / "fetched")
     local.check(found, BUDGET)
-    assert local.journal(found) == local.journal(whole)
-    one, two = load(found), load(whole)
-    pd.testing.assert_frame_equal(one.trials[COLUMNS], two.trials[COLUMNS], check_exact=True)
-    pd.testing.assert_frame_equal(one.reports, two.reports, check_exact=True)
-    assert one.best["trial"] == two.best["trial"]
+    compare(found, whole)
     pd.testing.assert_frame_equal(load(killed).trials, before.trials)
 
 

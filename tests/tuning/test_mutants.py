@@ -24,15 +24,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from common.errors import UserError
+from envs.objective.aim import Outcome
 from envs.objective.columns import evaluation_columns
 from results import load
 from results.judgement import per_run
-from results.table_files import add_rows, write_file
+from results.table_files import write_file
 from search_spaces import Assignment
-from tests.tuning.release import unpack
-from tuning.experiment.folder import Experiment, open_experiment
+from tests.tuning.made_up import evaluated
+from tests.tuning.roomy import roomy
+from tuning.experiment.folder import open_experiment
 from tuning.experiment.lock import experiment_lock
 from tuning.experiment.settings import Settings
 from tuning.exporting.judged import given_judgement
@@ -41,12 +44,12 @@ from tuning.judging.contenders import contenders
 from tuning.judging.folder import RaceSettings, create_or_open
 from tuning.judging.report import write_report
 from tuning.judging.training import experiment_of
-from tuning.search.proposals.plan import limits
-from tuning.search.record.recovery import settle
-from tuning.search.record.study import StudyMemory
+from tuning.search.record.check import check_study
 from tuning.search.run.opening import check, open_checked
-from tuning.trial.old_checkpoint import upgrade_checkpoints
+from tuning.search.run.parts import Parts
+from tuning.storage.search_files import SearchFiles
 from tuning.trial.policy import trial_number
+from tuning.trial.protocol import Report
 from tuning.trial.records import TrialRecords
 
 EVERY_DAY, SLOW = 40, 4000  # mutants of all folders together
@@ -69,35 +72,27 @@ def searched(folder: Path, name: str, seed: int) -> Path:
     )  # fmt: skip
     opened = open_checked(check(settings))
     of, plan = opened.experiment, opened.plan
-    study = StudyMemory.open(of, plan.space, plan.fixed, limits(STEPS), plan.starts)
-    records = TrialRecords(of)
+    parts = Parts.of(of, plan, roomy(of), Console(quiet=True), SearchFiles())
+    record, draws = parts.record, parts.choosing.draws
     for number, state in enumerate(("complete", "pruned", "running")):
-        records.begin(study.ask())
+        record.begin(record.study.add(draws.draw()), {})
         last = 0.0
-        for due in (STEPS // 2, STEPS)[: 1 if state in ("pruned", "running") else 2]:
+        for evaluation in (1, 2)[: 1 if state in ("pruned", "running") else 2]:
+            due = evaluation * STEPS // 2
             last = 0.01 * seed + 0.001 * number + due * 1e-5
-            report(of, number, due, last)
-            study.report(number, due, last)
-        records.update(number, score=last, steps=due, updates=2 * due // STEPS)
-        if state == "running":
-            continue
-        records.end(number, state)
+            record.take(number, report(number, evaluation, due, last))
         if state == "complete":
-            study.complete(number, last)
-        else:
-            study.prune(number)
+            record.complete(number, Outcome(last))
+        elif state == "pruned":
+            record.prune(number, Outcome(last))
     return of.paths.folder
 
 
-def report(of: Experiment, number: int, due: int, score: float) -> None:
-    """Write a report and an evaluation, as a trial does."""
-    update = 2 * due // STEPS
-    row = {"trial": number, "update": update, "steps": due, "score": score, "policy_loss": 0.1 * score}
-    add_rows(of.paths.folder, "reports", number, [row])
-    evaluated = {**dict.fromkeys(evaluation_columns(), 1.5), "trial": number, "steps": due, "year": 2, "score": score}
-    evaluated |= {"hours": 168, "split": "validation", "backend": "batch"}
-    kinds = evaluation_columns()
-    add_rows(of.paths.folder, "evaluations", number, [evaluated], measures=kinds)
+def report(number: int, evaluation: int, due: int, score: float) -> Report:
+    """What a trial tells of an evaluation, with all columns."""
+    told = evaluated(number, evaluation, due, score)
+    of_year = {"hours": 168, "split": "validation", "backend": "batch"}
+    return replace(told, evaluations=[{**dict.fromkeys(evaluation_columns(), 1.5), **told.evaluations[0], **of_year}])
 
 
 def judged(folder: Path, experiment: Path) -> Path:
@@ -133,32 +128,19 @@ class Folders:
         experiment: path of the experiment in it.
         judgement: of the judgement in it.
         other: of another experiment with the same files.
-        sealed: whether each file has a checksum; those of older versions have none.
     """
 
     whole: Path
     experiment: Path
     judgement: Path
     other: Path
-    sealed: bool
 
 
 @pytest.fixture(scope="module")
-def today(tmp_path_factory: pytest.TempPathFactory) -> Folders:
-    whole = tmp_path_factory.mktemp("today")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Folders:
+    whole = tmp_path_factory.mktemp("whole")
     experiment, other = searched(whole, "one", 0), searched(whole, "other", 1)
-    return Folders(
-        whole, experiment.relative_to(whole), judged(whole, experiment).relative_to(whole), other.relative_to(whole), True
-    )
-
-
-@pytest.fixture(scope="module")
-def before(tmp_path_factory: pytest.TempPathFactory) -> Folders:
-    """What release 0.1.0 wrote, which has no checksums."""
-    whole = tmp_path_factory.mktemp("before")
-    unpack("0.1.0", whole)
-    upgrade_checkpoints([whole], lambda line: None)
-    return Folders(whole, Path("experiments/ppo"), Path("judgements/judged"), Path("experiments/sac"), False)
+    return Folders(whole, experiment.relative_to(whole), judged(whole, experiment).relative_to(whole), other.relative_to(whole))
 
 
 # Mutations
@@ -255,10 +237,11 @@ def resumed(folders: Folders, root: Path) -> Any:
         given = replace(before.settings, space="", set=(), resume=str(folder))
         opened = open_checked(check(given))
         of, plan = opened.experiment, opened.plan
-        study = StudyMemory.open(of, plan.space, plan.fixed, limits(of.settings.steps), plan.starts)
-        settle(study, TrialRecords(of), of.paths, of.settings.reports)
-        told = [(t.state, t.values, t.params, t.intermediate_values, t.user_attrs) for t in study.trials()]
-        return [of.settings, told, study.ask() if folders.sealed else None]
+        check_study(of)
+        parts = Parts.of(of, plan, roomy(of), Console(quiet=True), SearchFiles())
+        trials = parts.record.study.trials()
+        told = [(t.state, t.values, t.params, t.intermediate_values, t.user_attrs) for t in trials]
+        return [of.settings, told, parts.choosing.draws.draw().user_attrs]
 
 
 def loaded(folders: Folders, root: Path) -> Any:
@@ -335,7 +318,7 @@ def mutants(folders: Folders, count: int, seed: int, root: Path) -> Counter[str]
     for _ in range(count):
         restored(folders, root)
         path = dice.choice(files)
-        mutate = dice.choice(TEXT if path.suffix in (".json", ".toml", ".journal", ".seal") else ANY)
+        mutate = dice.choice(TEXT if path.suffix in (".json", ".toml", ".journal") else ANY)
         source = of_the_same_kind(folders, path, dice)
         mutate(root / path, dice, source)
         if (root / path).is_file() and (root / path).read_bytes() == (folders.whole / path).read_bytes():
@@ -351,8 +334,7 @@ def mutants(folders: Folders, count: int, seed: int, root: Path) -> Counter[str]
             assert kind in ("worked", "named", "refused"), f"{label}: {kind}: {found}"
             if kind == "worked" and checks_numbers(folders, path, mutate):
                 assert repr((kind, found)) == expected[read], f"{label}: other numbers without a word"
-            # A journal without a seal is mended, as after a kill, before it is known that trials are missing in it.
-            if kind == "refused" and read is resumed and folders.sealed:
+            if kind == "refused" and read is resumed:
                 now = {file: file.read_bytes() for file in content if file.is_file()}
                 assert now == content, f"{label}: the refusal changed a file"
     return counted
@@ -362,10 +344,10 @@ def checks_numbers(folders: Folders, path: Path, mutate: Callable[..., None]) ->
     """Whether a change of numbers must be noticed here.
 
     A whole, valid file of another experiment has no mark of its own. That a judgement lacks its last run is noticed when the
-    judge continues it, not when it is loaded. A trial that runs may lack what a kill took.
+    judge continues it, not when it is loaded. A trial that runs may lack what a kill took. The journal has no checksums.
     """
-    may_lack = path.is_relative_to(folders.judgement) or path.name.startswith(f"{RUNNING:05d}-")
-    return folders.sealed and mutate is not of_another and not (mutate is dropped and may_lack)
+    may_lack = path.is_relative_to(folders.judgement) or path.stem == f"{RUNNING:05d}"
+    return mutate is not of_another and path.suffix != ".journal" and not (mutate is dropped and may_lack)
 
 
 def of_the_same_kind(folders: Folders, path: Path, dice: random.Random) -> Path:
@@ -393,16 +375,14 @@ def restored(folders: Folders, root: Path) -> None:
                 shutil.copyfile(path, copy)
 
 
-@pytest.mark.parametrize("version", ["today", "before"])
-def test_a_damaged_folder_is_named_gone_around_or_refused(version: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    counted = mutants(request.getfixturevalue(version), EVERY_DAY // 2, 1, tmp_path / "copy")
+def test_a_damaged_folder_is_named_gone_around_or_refused(whole: Folders, tmp_path: Path) -> None:
+    counted = mutants(whole, EVERY_DAY, 1, tmp_path / "copy")
     assert min(counted["refused"], counted["named"]) > 0, counted
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 12))
-@pytest.mark.parametrize("version", ["today", "before"])
-def test_thousands_of_damaged_folders(version: str, seed: int, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    counted = mutants(request.getfixturevalue(version), SLOW // 20, seed, tmp_path / "copy")
-    print(version, seed, dict(counted))
+def test_thousands_of_damaged_folders(whole: Folders, seed: int, tmp_path: Path) -> None:
+    counted = mutants(whole, SLOW // 10, seed, tmp_path / "copy")
+    print(seed, dict(counted))
     assert min(counted[kind] for kind in ("worked", "named", "refused")) > 0, counted

@@ -16,15 +16,18 @@ from optuna.trial import TrialState
 from rich.console import Console
 
 from search_spaces import Assignment
+from tests.tuning.made_up import evaluated
 from tests.tuning.roomy import roomy
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import ray_session
 from tuning.search.proposals.drawing import Drawing
+from tuning.search.proposals.draws import Draws
 from tuning.search.proposals.plan import Plan
-from tuning.search.record.attributes import HYPERPARAMETERS
-from tuning.search.record.study import StudyMemory
+from tuning.search.proposals.pruners import pruner_of
+from tuning.search.record.study import StudyMemory, read_trials
+from tuning.search.record.trials import HYPERPARAMETERS
 from tuning.search.run.driver import run_trials
 
 SPACE = algorithm("ppo").space
@@ -49,10 +52,10 @@ def score_after(report: int, final: float) -> float:
 
 def steps_to_a_good_score(experiment: Experiment, trials: int) -> int:
     """Steps that a search takes until a trial has a good score at its end; those of all trials if none has."""
-    memory = StudyMemory.open(experiment, SPACE, FIXED, LIMITS)
-    taken = 0
+    memory, taken = StudyMemory.open(experiment, pruner_of(experiment.settings)), 0
+    draws = Draws(memory, Drawing(experiment.settings, SPACE, FIXED, LIMITS))
     for _ in range(trials):
-        proposal = memory.ask()
+        proposal = memory.add(draws.draw())
         number, final = proposal.number, final_score(proposal.hyperparameters)
         for report in range(1, REPORTS + 1):
             taken += BUDGET // REPORTS
@@ -89,18 +92,13 @@ def known_trial(config: dict[str, Any]) -> None:
 
     from ray import tune
 
-    from tuning.experiment.folder import open_experiment
-    from tuning.trial.protocol import EVALUATION, EXPERIMENT, HYPERPARAMETERS, NUMBER, SCORE, STEPS
-    from tuning.trial.records import TrialRecords
+    from tuning.trial.protocol import handout_in
 
-    experiment = open_experiment(config[EXPERIMENT])
-    records = TrialRecords(experiment)
-    (experiment.paths.folder / f"process-{os.getpid()}").touch()
-    final = final_score(config[HYPERPARAMETERS])
+    handout = handout_in(config)
+    Path(handout.home.experiment, f"process-{os.getpid()}").touch()
+    final = final_score(handout.hyperparameters)
     for report in range(1, REPORTS + 1):
-        steps, score = report * BUDGET // REPORTS, score_after(report, final)
-        records.update(config[NUMBER], steps=steps, score=score)
-        tune.report({STEPS: steps, EVALUATION: report, SCORE: score})
+        tune.report(evaluated(handout.number, report, report * BUDGET // REPORTS, score_after(report, final)).for_tune())
 
 
 def plain_optuna(drawing: Drawing, trials: int) -> list[optuna.trial.FrozenTrial]:
@@ -131,19 +129,12 @@ def test_through_tune_a_search_is_what_it_is_with_optuna_alone(tmp_path: Path) -
         import ray
 
         # Ray's workers cannot import a test module by its name.
-        ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
-        assert (
-            run_trials(
-                experiment,
-                Plan(SPACE, FIXED, ()),
-                roomy(experiment),
-                Console(file=io.StringIO()),
-                known_trial,
-            )
-            is None
-        )
+        for name in (__name__, evaluated.__module__):
+            ray.cloudpickle.register_pickle_by_value(sys.modules[name])
+        plan, console = Plan(SPACE, FIXED, ()), Console(file=io.StringIO())
+        assert run_trials(experiment, plan, roomy(experiment), console, known_trial) is None
     plain = plain_optuna(Drawing(settings, SPACE, FIXED, LIMITS), trials)
-    ours = StudyMemory.open(experiment, SPACE, FIXED, LIMITS)._study.get_trials()
+    ours = read_trials(experiment)
     assert len(ours) == trials
     for one, two in zip(ours, plain, strict=True):
         assert one.params == two.params

@@ -38,6 +38,7 @@ from tests.tuning.killed_search import (
     compare_trials,
     covered,
     is_a,
+    known_checkpoints,
     say,
     torture,
     undisturbed,
@@ -45,7 +46,8 @@ from tests.tuning.killed_search import (
 from tests.tuning.many_nodes import head_alone, node
 from tests.tuning.test_killed_stored_driver import fetched
 from tests.tuning.test_stored_search import FAULTS, Machine
-from tuning.storage.stored_checkpoints import complete
+from tuning.experiment.folder import ExperimentPaths
+from tuning.storage.journal_chunks import fetch_journal
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="its raylet and workers are found by their POSIX names")
 
@@ -210,13 +212,14 @@ class InAStorage(Torturer):
         """See that nothing that a checkpoint covers was changed or lost."""
         stamps = self._objects.listed()
         assert self.kept.keys() <= stamps.keys()
-        newest: dict[str, int] = {}
-        for number in {key.split("/")[1] for key in stamps if key.startswith("trials/") and key.count("/") > 1}:
-            names = complete(key.removeprefix(f"trials/{number}/") for key in stamps if key.startswith(f"trials/{number}/"))
-            newest[number] = max(map(int, names), default=0)
+        with tempfile.TemporaryDirectory() as folder:
+            paths = ExperimentPaths(Path(folder))
+            self._objects.fetch(paths.settings.name, paths.settings)
+            fetch_journal(self._objects, paths.study)
+            checkpoints = known_checkpoints(paths.folder)
         for key in stamps:
             if key.startswith(("results/reports/", "results/evaluations/")):
-                covered(self.kept, key, io.BytesIO(self._objects.read(key)), newest.get(Path(key).stem, 0))
+                covered(self.kept, key, io.BytesIO(self._objects.read(key)), checkpoints.get(int(Path(key).stem), 0))
 
 
 @dataclass(frozen=True)

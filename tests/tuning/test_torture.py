@@ -24,6 +24,7 @@ from tests.tuning.killed_search import (
     compare_trials,
     covered,
     is_a_trial,
+    known_checkpoints,
     say,
     torture,
     undisturbed,
@@ -81,11 +82,13 @@ class InAFolder(Torturer):
             return
         paths = ExperimentPaths(self.folder)
         assert load(self.folder).skipped == ()
-        for table in ("reports", "evaluations"):
-            for path in (paths.results / table).glob("*.parquet"):
-                newest, damage = Checkpoints(paths.checkpoints(int(path.stem))).newest()
-                assert damage == []
-                covered(self.frozen, path, path, newest.trial.steps if newest else 0)
+        for number, steps in known_checkpoints(self.folder).items():
+            newest, damage = Checkpoints(paths.checkpoints(number)).newest()
+            assert damage == []
+            assert (newest.trial.steps if newest else 0) >= steps
+            for table in ("reports", "evaluations"):
+                if (path := paths.part(table, number)).exists():
+                    covered(self.frozen, path, path, steps)
 
 
 def test_ray_s_own_processes_are_no_trials() -> None:

@@ -32,15 +32,15 @@ def main() -> None:
         experiment = create(Settings(**settings, name="doctor", dir=folder, reports=1, validation_weeks=1))
         records, running = TrialRecords(experiment), experiment.paths.running("doctor")
         running.touch()
-        records.begin(Proposal(0, hyperparameters))
+        handout = records.hand_out(Proposal(0, hyperparameters))
         device = Device.take_card(0, given["vram_limit"]) if given["vram_limit"] else CPU
         marker = Path(folder) / "marker"
         with (
             Monitor(0, marker, device.card, seconds=0.1) as monitor,
-            Training.begin(experiment, records, 0, hyperparameters, running, device, monitor) as trial,
+            Training.begin(experiment, handout, running, device, monitor) as trial,
         ):
-            for _ in trial.updates():
-                pass
+            for report in trial.updates():
+                records.take(0, report)
         print(json.dumps({name: value for name, value in records.measured(0).items() if isinstance(value, int | float | str)}))
 
 

@@ -282,7 +282,7 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
     from tuning.experiment.folder import save
     from tuning.experiment.lock import experiment_lock
     from tuning.experiment.moved import refuse_moved
-    from tuning.search.record.study import check_study
+    from tuning.search.record.check import check_study
     from tuning.search.run.driver import search
 
     experiment = opened.experiment

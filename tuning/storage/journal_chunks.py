@@ -2,10 +2,8 @@
 
     study/00000000.journal  the first `CHUNK` bytes
     study/00000001.journal  the next ones; the last piece is replaced as it grows
-    study.seal              how long the journal was and its checksum
 
-Pieces are put in their order, and the seal after them. So whatever a kill leaves, the pieces together are a beginning of the
-journal, at least as long as the seal says.
+Pieces are put in their order. So whatever a kill leaves, the pieces together are a beginning of the journal.
 """
 
 from __future__ import annotations
@@ -23,11 +21,10 @@ if TYPE_CHECKING:
 # The last piece is put again and again, so a small one saves time; a thousand of them hold the journal of a very long search.
 CHUNK = 2**20
 FOLDER = "study/"
-SEAL = "study.seal"
 WHOLE = "study.journal"  # in place of pieces, where a local experiment was copied to the storage by hand
 
 
-def put_journal(objects: Objects, path: Path, begin: int, end: int, seal: bytes) -> None:
+def put_journal(objects: Objects, path: Path, begin: int, end: int) -> None:
     """Put what a journal has gained.
 
     Args:
@@ -35,29 +32,14 @@ def put_journal(objects: Objects, path: Path, begin: int, end: int, seal: bytes)
         path: of the journal.
         begin: length that storage has.
         end: length that it shall have.
-        seal: of the journal at this length or before; empty for none.
     """
     for number in range(begin // CHUNK, -(-end // CHUNK)):
         objects.put(chunk_key(number), _piece(path, number * CHUNK, min((number + 1) * CHUNK, end)))
-    if seal:
-        objects.put(SEAL, seal)
 
 
 def fetch_journal(objects: Objects, path: Path) -> None:
-    """Write the journal that storage has into a file, and its seal beside it; where there is none, neither is there then.
-
-    Args:
-        objects: of the experiment.
-        path: of the journal.
-    """
-    seal = path.with_suffix(".seal")
+    """Write the journal that storage has into a file; where there is none, it is not there then."""
     path.unlink(missing_ok=True)
-    seal.unlink(missing_ok=True)
-    # The seal first: the journal may grow meanwhile, and must not be shorter than its seal says.
-    try:
-        sealed = objects.read(SEAL)
-    except FileNotFoundError:
-        sealed = b""
     keys = _in_order(objects.listed(FOLDER))
     # As long as it is there its pieces may not be whole.
     if objects.has(WHOLE):
@@ -67,8 +49,6 @@ def fetch_journal(objects: Objects, path: Path) -> None:
             pieces = [Path(folder, str(number)) for number in range(len(keys))]
             objects.fetch_all(zip(keys, pieces, strict=True))
             write_whole(path, lambda file: [file.write(piece.read_bytes()) for piece in pieces])
-    if sealed:
-        write_whole(seal, lambda file: file.write(sealed))
 
 
 def trim_journal(objects: Objects, path: Path) -> int:
@@ -89,7 +69,7 @@ def trim_journal(objects: Objects, path: Path) -> int:
             length = file.read().rfind(b"\n") + 1
             file.truncate(length)
     if objects.has(WHOLE):
-        put_journal(objects, path, 0, length, b"")
+        put_journal(objects, path, 0, length)
         objects.remove([WHOLE])
     stamps = objects.listed(FOLDER)
     needed = -(-length // CHUNK)

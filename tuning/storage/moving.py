@@ -30,7 +30,7 @@ from tuning.experiment.lock import experiment_lock, trial_lock
 from tuning.experiment.moved import TOKEN, Move, move_of, note_move, refuse_moved
 from tuning.storage.epoch import FOLDER as EPOCHS
 from tuning.storage.epoch import LARGE, LARGE_PATIENCE, PATIENCE, Epoch
-from tuning.storage.journal_chunks import CHUNK, SEAL, chunk_key, put_journal
+from tuning.storage.journal_chunks import CHUNK, chunk_key, put_journal
 from tuning.storage.site_copy import put_site, site_keys
 from tuning.storage.stored_checkpoints import STATE
 from tuning.storage.trial_files import REPLAY
@@ -148,15 +148,12 @@ def _copy(paths: ExperimentPaths, scenario: str, changes: _Changes, token: str, 
     files = list(_files(paths))
     length = paths.study.stat().st_size if paths.study.exists() else 0
     say(f"moving to {changes.objects.location}: {len(files):,} files, {(sum(map(_size, files)) + length) / MIB:,.1f} MiB")
-    seal = paths.study.with_suffix(".seal")
     for begin in range(0, length, CHUNK):
         changes.make(partial(_put_piece, paths.study, begin, min(begin + CHUNK, length)))
-    if seal.exists():
-        changes.make(lambda objects: objects.put(SEAL, seal.read_bytes()))
     changes.put_files(paths.folder, files)
     changes.make(lambda objects: put_site(objects, scenario))
     here = {path.relative_to(paths.folder).as_posix() for path in files} | set(site_keys(scenario))
-    here |= {TOKEN, SEAL, *(chunk_key(number) for number in range(-(-length // CHUNK)))}
+    here |= {TOKEN, *(chunk_key(number) for number in range(-(-length // CHUNK)))}
     rest = [key for key in changes.objects.listed() if key not in here and not key.startswith(f"{EPOCHS}/")]
     changes.make(lambda objects: objects.remove(rest))
 
@@ -166,7 +163,7 @@ def _put_all(pairs: Sequence[tuple[str, Path]], objects: Objects) -> None:
 
 
 def _put_piece(study: Path, begin: int, end: int, objects: Objects) -> None:
-    put_journal(objects, study, begin, end, b"")
+    put_journal(objects, study, begin, end)
 
 
 def _files(paths: ExperimentPaths) -> Iterator[Path]:

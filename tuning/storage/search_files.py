@@ -9,9 +9,10 @@ import time
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from common import files
 from common.storage.location import StorageError
@@ -27,14 +28,30 @@ if TYPE_CHECKING:
     from common.storage.objects import Objects
 
 JOURNAL_SECONDS = 10.0  # at most, from a change of the journal to its upload
-# Keys in the configuration of a trial.
-STORAGE = "storage"  # URI of the experiment
-TURN = "turn"  # what its turn object holds as long as no other process has the trial
 # What a driver reads: folders end with a slash. Checkpoints stay in the storage.
 READ = ("experiment.json", "space.toml", "learned.json", OWNER_FILE, "results/")
-OF_TRIALS = ("trials/", "csv/", "tensorboard/")  # what else a folder of the user has at the end of a search
+OF_TRIALS = "trials/"  # what else a folder of the user has at the end of a search
 _RUNNING = "running-"  # begins the names of the files that tell trials that their run goes on
 _TURN = re.compile(r"trials/[0-9]{5,}\.turn")
+
+
+@dataclass(frozen=True)
+class Home:
+    """Where a trial's files are.
+
+    Attributes:
+        experiment: folder of the experiment, as nodes of a cluster see it.
+        run: name of the run.
+        trusted: whether it may run code of the scenario; no file says so.
+        storage: URI of the experiment, where its files are not in the folder.
+        turn: what the trial's turn object holds as long as no other process has the trial.
+    """
+
+    experiment: str
+    run: str
+    trusted: bool = False
+    storage: str = ""
+    turn: str = ""
 
 
 class SearchFiles:
@@ -43,12 +60,12 @@ class SearchFiles:
     def written(self, path: Path) -> None:
         """A file was written or removed."""
 
-    def hand_out(self, number: int) -> dict[str, Any]:
-        """A trial is handed out to a process; what else its configuration needs."""
-        return {}
+    def hand_out(self, home: Home, number: int) -> Home:
+        """A trial is handed out to a process; where that finds its files."""
+        return home
 
     def take_back(self, number: int) -> None:
-        """The process of a trial has ended: its row is read next."""
+        """The process of a trial has ended."""
 
     @property
     def checkpoints(self) -> Callable[[int], StoredCheckpoints] | None:
@@ -96,7 +113,6 @@ class StoredFiles(SearchFiles):
         self._journal_at = -math.inf  # when it was last queued
         self._seen: dict[str, tuple[int, int] | None] = {}  # time and size of files that are looked at, by key
         self._length = self._uploaded = 0  # of the journal, as it was queued and as it was uploaded last
-        self._sealed = b""
         self._lock = threading.RLock()
 
     def __enter__(self) -> Self:
@@ -134,7 +150,6 @@ class StoredFiles(SearchFiles):
         self._paths.results.mkdir(exist_ok=True)  # no storage holds an empty folder
         fetch_journal(self._objects, self._paths.study)
         make(self._hasty, self._epoch.confirm, self._trim)
-        self._sealed = self._seal()
         keys = self._objects.listed("trials/")
         turns = [key for key in keys if _TURN.fullmatch(key)]
         # Trials of a run that was killed stop, and write nothing more.
@@ -155,7 +170,7 @@ class StoredFiles(SearchFiles):
             self._look(journal=True)
             self._add_file(path.relative_to(self._paths.folder).as_posix(), path)
 
-    def hand_out(self, number: int) -> dict[str, Any]:
+    def hand_out(self, home: Home, number: int) -> Home:
         """A trial is handed out to a process, which waits for its turn object."""
         self._turns += 1
         self._saved.add(number)
@@ -163,22 +178,18 @@ class StoredFiles(SearchFiles):
         with self._lock:
             self._look(journal=True)
             self._add(f"turn {number}", lambda objects: objects.put(turn_key(number), turn.encode()))
-        return {STORAGE: self._objects.location.uri, TURN: turn}
+        return replace(home, storage=self._objects.location.uri, turn=turn)
 
     def take_back(self, number: int) -> None:
-        """The process of a trial has ended. One that goes on all the same may write no more, and what was written is fetched.
-
-        Where the storage is lost, the row stays as it is here, and the search stops. Nothing more is uploaded then: what
-        follows from a row that was not fetched would replace what the trial has written.
-        """
+        """The process of a trial has ended. One that goes on all the same may write no more, and its marker is fetched."""
         if self._failure:
             return
         self._queue.add(f"turn {number}", lambda objects: objects.remove([turn_key(number)]))
+        marker = self._paths.memory_marker(number)
         try:
             self._queue.barrier()
-            for path in (self._paths.part("trials", number), self._paths.memory_marker(number)):
-                with suppress(FileNotFoundError):
-                    self._objects.fetch(path.relative_to(self._paths.folder).as_posix(), path)
+            with suppress(FileNotFoundError):
+                self._objects.fetch(marker.relative_to(self._paths.folder).as_posix(), marker)
         except (StorageError, OvertakenError) as error:
             with self._lock:
                 self._failure = error
@@ -199,7 +210,7 @@ class StoredFiles(SearchFiles):
             self._add(f"checkpoints {number}", change)
 
     def gather(self) -> None:
-        """Fetch what trials have written; rows are here, or were fetched when their trials ended."""
+        """Fetch the checkpoints that trials have written, where the folder is the user's."""
         from common.storage.working_copy import WorkingCopy
 
         if self._failure:
@@ -207,7 +218,8 @@ class StoredFiles(SearchFiles):
         with self._lock:
             self._look(journal=True)
         self._queue.barrier()
-        WorkingCopy(self._paths.folder, self._objects).pull(["results/", *(OF_TRIALS if self._is_whole else ())])
+        if self._is_whole:
+            WorkingCopy(self._paths.folder, self._objects).pull([OF_TRIALS])
 
     @property
     def failure(self) -> str | None:
@@ -260,22 +272,15 @@ class StoredFiles(SearchFiles):
         )
 
     def _look_at_journal(self) -> None:
-        # The seal first: it must not be newer than the journal.
-        seal, path = self._seal(), self._paths.study
+        path = self._paths.study
         end = path.stat().st_size if path.exists() else 0
-        if (end, seal) != (self._length, self._sealed):
-            self._length, self._sealed, self._journal_at = end, seal, time.monotonic()
-            self._add("journal", lambda objects: self._put_journal(objects, end, seal))
+        if end != self._length:
+            self._length, self._journal_at = end, time.monotonic()
+            self._add("journal", lambda objects: self._put_journal(objects, end))
 
-    def _put_journal(self, objects: Objects, end: int, seal: bytes) -> None:
-        put_journal(objects, self._paths.study, self._uploaded, end, seal)
+    def _put_journal(self, objects: Objects, end: int) -> None:
+        put_journal(objects, self._paths.study, self._uploaded, end)
         self._uploaded = end
-
-    def _seal(self) -> bytes:
-        try:
-            return self._paths.study.with_suffix(".seal").read_bytes()
-        except FileNotFoundError:
-            return b""
 
     def _add_file(self, key: str, path: Path) -> None:
         """Queue the content that a file has now, or that it is gone."""

@@ -8,11 +8,11 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import filelock
 
@@ -22,7 +22,7 @@ from tuning.experiment.folder import Experiment, ExperimentPaths, open_experimen
 from tuning.experiment.lock import trial_lock
 from tuning.experiment.permission import Permission
 from tuning.storage.epoch import LARGE, LARGE_PATIENCE, PATIENCE
-from tuning.storage.search_files import STORAGE, TURN, turn_key
+from tuning.storage.search_files import Home, turn_key
 from tuning.storage.site_copy import with_site
 from tuning.storage.stored_checkpoints import STATE, complete, named_files, remove_states_first
 
@@ -73,14 +73,8 @@ class TrialFiles:
     def begun(self) -> None:
         """What is beyond the newest whole checkpoint was removed."""
 
-    def written(self, path: Path) -> None:
-        """Rows were written."""
-
     def saved(self) -> None:
         """A checkpoint was written, and older ones were removed."""
-
-    def ended(self) -> None:
-        """Nothing more is written."""
 
     def end_process(self, status: int) -> None:
         """End this process at once, after a marker was written that says why."""
@@ -90,8 +84,8 @@ class TrialFiles:
 class PushedFiles(TrialFiles):
     """The files of a trial in a working copy, which pushes what is written in the order in which it is written.
 
-    Before each attempt at a change it looks whether the trial is still its own. Checkpoints are created. One that is there
-    already, as where work is done again, is replaced.
+    Before each attempt at a change it looks whether the trial is still its own. Parts and checkpoints are created. One that is
+    there already, as where work is done again, is replaced.
     """
 
     def __init__(self, experiment: Experiment, run: str, objects: Objects, number: int, turn: str) -> None:
@@ -130,10 +124,6 @@ class PushedFiles(TrialFiles):
         self._known = self._checkpoints_here()
         remove_states_first(self._own, self._objects.listed(f"trials/{self._number:05d}/").keys() - self._known)
 
-    def written(self, path: Path) -> None:
-        """Rows were written."""
-        self._own.put(path.relative_to(self._folder).as_posix(), path)
-
     def saved(self) -> None:
         """A checkpoint was written, and older ones were removed: rows of the replay buffer, arrays, the state last."""
         here = self._checkpoints_here()
@@ -142,13 +132,6 @@ class PushedFiles(TrialFiles):
             self._create(key)
         self._known = here
         remove_states_first(self._own, self._objects.listed(f"trials/{self._number:05d}/").keys() - here)
-        self._push_copies()
-
-    def ended(self) -> None:
-        """Push the copies of reports for other programs once more: they were closed."""
-        # The results are there. A process that was stopped may have lost the trial already.
-        with suppress(FencedError, StorageError):
-            self._push_copies()
 
     def end_process(self, status: int) -> None:
         """End this process, after the marker that says why was pushed, and after `MARKER_SECONDS` in any case.
@@ -180,18 +163,6 @@ class PushedFiles(TrialFiles):
             with suppress(ValueError):  # a damaged one is none
                 named |= named_files(state.read_bytes()).keys()
         return [path for path in folder.glob(f"{REPLAY}/*") if f"{REPLAY}/{path.name}" not in named]
-
-    def _push_copies(self) -> None:
-        paths = self.experiment.paths
-        csv, events = paths.progress_csv(self._number), paths.tensorboard(self._number)
-        here = [path for path in (csv, *sorted(events.rglob("*"))) if path.is_file()]
-        if not here:
-            return
-        for path in here:
-            self._own.put(path.relative_to(self._folder).as_posix(), path)
-        if events.exists():
-            keys = self._objects.listed(events.relative_to(self._folder).as_posix() + "/")
-            self._own.remove([key for key in keys if not (self._folder / key).exists()])
 
     def _create(self, key: str) -> None:
         if not self._own.create(key, self._folder / key):
@@ -269,37 +240,30 @@ class _StoredMark:
 
 
 @contextmanager
-def trial_files(config: Mapping[str, Any], number: int, run: str, folder: str, trusted: bool = False) -> Iterator[TrialFiles]:
+def trial_files(home: Home, number: int) -> Iterator[TrialFiles]:
     """Files of a trial; those in a working copy are held for this process.
-
-    Args:
-        config: of the trial; with `STORAGE` and `TURN` where the experiment has a storage.
-        number: of the trial.
-        run: name of the run.
-        folder: of the experiment; not looked at where it has a storage.
-        trusted: whether the scenario is.
 
     Raises:
         FencedError: if the trial's turn does not come, as in a run that was lost.
         StorageError: if the storage cannot be read.
         TimeoutError: if another process of this machine holds the trial.
     """
-    if STORAGE not in config:
-        yield TrialFiles(open_experiment(folder).trusting(trusted), run, number)
+    if not home.storage:
+        yield TrialFiles(open_experiment(home.experiment).trusting(home.trusted), home.run, number)
         return
     from common.storage.objects import Objects
     from common.storage.working_copy import working_folder
 
-    place = location(config[STORAGE])
+    place = location(home.storage)
     objects, own = Objects(place), working_folder(place, f"{_ROLE}{number:05d}")
     with trial_lock(_lock_of(own)):
         _remove_abandoned(own)
-        _await_turn(objects, number, config[TURN])
+        _await_turn(objects, number, home.turn)
         shutil.rmtree(own, ignore_errors=True)
         try:
             _fetch(objects, ExperimentPaths(own), number)
-            experiment = with_site(open_experiment(own).trusting(trusted), objects)
-            yield PushedFiles(experiment, run, objects, number, config[TURN])
+            experiment = with_site(open_experiment(own).trusting(home.trusted), objects)
+            yield PushedFiles(experiment, home.run, objects, number, home.turn)
         finally:
             shutil.rmtree(own, ignore_errors=True)
 
@@ -340,7 +304,7 @@ def _turn(objects: Objects, number: int) -> str | None:
 
 
 def _fetch(objects: Objects, paths: ExperimentPaths, number: int) -> None:
-    """Fetch what a trial goes on from: settings, its rows, its whole checkpoints with theirs."""
+    """Fetch what a trial goes on from: settings, and its whole checkpoints with their rows of the replay buffer."""
     checkpoints = f"trials/{number:05d}/"
     saved = objects.listed(checkpoints)
     whole = set(complete(key.removeprefix(checkpoints) for key in saved))
@@ -348,8 +312,5 @@ def _fetch(objects: Objects, paths: ExperimentPaths, number: int) -> None:
     kept = {key: stamp for key, stamp in saved.items() if (name := key.split("/")[2]) in whole or name == REPLAY}
     if not whole:
         kept = {}
-    for table in ("reports", "evaluations"):
-        kept |= objects.listed(paths.part(table, number).relative_to(paths.folder).as_posix())
     objects.fetch_all([(key, paths.folder / key) for key in kept], kept)
-    for path in (paths.settings, paths.part("trials", number)):
-        objects.fetch(path.relative_to(paths.folder).as_posix(), path)
+    objects.fetch(paths.settings.relative_to(paths.folder).as_posix(), paths.settings)

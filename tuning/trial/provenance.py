@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import platform
 import socket
@@ -15,7 +16,8 @@ PACKAGES = ("ray", "torch", "citylearn", "optuna", "gymnasium", "numpy", "buildi
 
 
 @cache
-def provenance() -> dict[str, str]:
+@functools.cache
+def provenance() -> Mapping[str, str]:
     """Columns of `trials` with the host, versions and commit of this process."""
     return {
         "host": socket.gethostname(),

@@ -1,73 +1,156 @@
-"""Rows of the `trials` table, from the beginning of a trial to its end."""
+"""What the results say of trials: their rows in `trials`, `reports` and `evaluations`. The driver alone writes them."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from common.streams import Stream, stream_seed
-from envs.objective.aim import Outcome
-from results.schema import CANDIDATE, GIVEN, USED
-from results.table_files import ResultsError, read_file, write_rows
+from envs.objective.columns import evaluation_columns
+from results.schema import CANDIDATE, GIVEN
+from results.table_files import ResultsError, read_rows, write_rows
 from search_spaces import Assignment, Kind, SearchSpace, SpaceError
-from search_spaces.earlier import in_todays_names
-from search_spaces.removed import REMOVED, without_removed
 from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.folder import Experiment
-from tuning.experiment.settings import MOST_DIGITS
-from tuning.trial.checkpoint import Checkpoints, KeptCheckpoints
+from tuning.storage.search_files import Home
+from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import OF_AN_AIM
 from tuning.trial.proposal import Proposal
+from tuning.trial.protocol import Handout, Limits, Report, Row
 from tuning.trial.provenance import provenance
+from tuning.trial.report_copies import ReportCopies
 
-FROZEN = "frozen"  # state of a trial that may go on
 DIED = "its process died without an error; the system kills processes when memory runs out"
+OF_A_REPORT = ("evaluations", "reports")  # tables whose rows a trial tells
 _TYPES = {Kind.INTEGER: int, Kind.NUMBER: float, Kind.TEXT: str, Kind.SIZES: str, Kind.FLAG: bool}
 
 
+class Tables(Protocol):
+    """The rows of trials, table by table. A write is whole or has not happened."""
+
+    def read(self, table: str, number: int) -> list[dict[str, Any]]:
+        """Rows of a trial; none where it has none."""
+
+    def write(self, table: str, number: int, rows: Sequence[Row]) -> None:
+        """Replace the rows of a trial."""
+
+
+class ResultTables:
+    """The tables in the results of an experiment, one file for each trial and table.
+
+    Args:
+        folder: of the experiment.
+        space: of its algorithm; its hyperparameters are columns.
+        written: told of each file after it was written.
+    """
+
+    def __init__(self, folder: Path, space: SearchSpace, written: Callable[[Path], None] = lambda path: None) -> None:
+        self._folder, self._written = folder, written
+        self._hyperparameters = {parameter.name: _TYPES[parameter.kind] for parameter in space.parameters}
+
+    def read(self, table: str, number: int) -> list[dict[str, Any]]:
+        """Rows of a trial; none where it has none.
+
+        Raises:
+            ResultsError: if they are damaged.
+        """
+        return read_rows(self._folder, table, number)
+
+    def write(self, table: str, number: int, rows: Sequence[Row]) -> None:
+        """Replace the rows of a trial."""
+        hyperparameters = self._hyperparameters if table == "trials" else None
+        measures = evaluation_columns() if table == "evaluations" else None
+        self._written(write_rows(self._folder, table, number, rows, hyperparameters, measures))
+
+
 class TrialRecords:
-    """Reads and writes rows of trials, one file each. A trial's process and the driver never write at the same time."""
+    """Writes what the results say of trials.
+
+    Args:
+        experiment: of the trials.
+        written: told of each file after it was written.
+        tables: that hold the rows; by default those of the experiment.
+    """
 
     def __init__(
-        self,
-        experiment: Experiment,
-        written: Callable[[Path], None] | None = None,
-        checkpoints: Callable[[int], KeptCheckpoints] | None = None,
+        self, experiment: Experiment, written: Callable[[Path], None] | None = None, tables: Tables | None = None
     ) -> None:
-        """Put it together; nothing is read.
-
-        Args:
-            experiment: of the trials.
-            written: told of each row after it was written, and of a marker after it was removed.
-            checkpoints: those of a trial by its number; by default those in the experiment's folder.
-        """
-        self._experiment = experiment
-        self._written = written or (lambda path: None)
-        self._checkpoints = checkpoints or (lambda number: Checkpoints(experiment.paths.checkpoints(number)))
+        self._experiment, self._written = experiment, written or (lambda path: None)
         self.aim = experiment.settings.aim
         self.space: SearchSpace = algorithm_of(experiment.settings).space
-        self._hyperparameters = {p.name: _TYPES[p.kind] for p in self.space.parameters}
+        self._tables = tables or ResultTables(experiment.paths.folder, self.space, self._written)
+        self._copies: dict[int, ReportCopies] = {}
 
-    def begin(self, proposal: Proposal) -> None:
+    def begin(self, proposal: Proposal, **columns: Any) -> None:
         """Write the row of a trial that is handed out; a trial that was interrupted keeps its measurements."""
+        now = {"state": "running", "budget_steps": self._experiment.settings.steps, "finished": None, "error": None}
+        row = self._row(proposal.number) or self._new(proposal)
+        self._write({**row, **now, **columns})
+
+    def hand_out(self, proposal: Proposal, fallback: int = 0) -> Handout:
+        """Begin a trial outside of a search: it goes on from its newest checkpoint, and is held to no limit."""
+        self.begin(proposal)
         number = proposal.number
-        if self._path(number).exists():
-            self.update(number, state="running", budget_steps=self._experiment.settings.steps, finished=None, error=None)
-        else:
-            self._write({**self._new(proposal), "state": "running"})
+        return Handout(
+            number,
+            proposal.hyperparameters,
+            self.seed(number),
+            Checkpoints(self._experiment.paths.checkpoints(number)).steps,
+            Limits(0, 0, fallback),
+            Home(str(self._experiment.paths.folder), ""),
+            confirms=proposal.confirms is not None,
+        )
 
-    def refuse(self, proposal: Proposal, predicted: Mapping[str, int]) -> None:
-        """Write the row of a trial that does not fit into memory and is not started.
+    def take(self, number: int, report: Report) -> None:
+        """Write what a trial told, into all tables."""
+        self.add(number, report)
+        self.update(number, **report.columns)
 
-        Args:
-            proposal: with the reason.
-            predicted: columns of predicted memory.
-        """
+    def add(self, number: int, report: Report) -> None:
+        """Add the rows that a trial told. Those beyond the checkpoint from which it goes on are told again, and dropped."""
+        if report.restored:
+            self.drop_after(number, report.steps)
+        copies = self._copied(number) if report.reports else None  # of those before
+        for table, rows in zip(OF_A_REPORT, (report.evaluations, report.reports), strict=True):
+            if rows:
+                self._tables.write(table, number, [*self._tables.read(table, number), *rows])
+        if copies:
+            copies.add(report.reports)
+            for path in copies.paths:
+                self._written(path)
+
+    def drop_after(self, number: int, steps: int) -> None:
+        """Drop the rows of a trial beyond some steps, before they are told again."""
+        self.leave(number)  # a copy is made anew
+        for table in OF_A_REPORT:
+            rows = self._tables.read(table, number)
+            # A copy of a teacher is evaluated at 0 steps, before training, and again where training begins anew.
+            kept = [row for row in rows if row["steps"] <= steps and steps]
+            if len(kept) < len(rows):
+                self._tables.write(table, number, kept)
+
+    def leave(self, number: int) -> None:
+        """Note that the process of a trial has ended: copies of its reports for other programs are closed."""
+        if copies := self._copies.pop(number, None):
+            copies.close()
+            for path in copies.paths:
+                self._written(path)
+
+    def _copied(self, number: int) -> ReportCopies:
+        if number not in self._copies:
+            settings, rows = self._experiment.settings, list[dict[str, Any]]()
+            if settings.progress_csv or settings.tensorboard:
+                rows = self._tables.read("reports", number)
+            self._copies[number] = ReportCopies.begin(settings, self._experiment.paths, number, rows)
+        return self._copies[number]
+
+    def refuse(self, proposal: Proposal, predicted: Mapping[str, object]) -> None:
+        """Write the row of a trial that does not fit into memory and is not started, with columns of predicted memory."""
         ended = {"state": "oom", "finished": datetime.now(UTC), "error": proposal.refused}
         self._write({**self._new(proposal), **predicted, **ended})
 
@@ -82,7 +165,8 @@ class TrialRecords:
         same = {name: of.get(name) for name in ("state", "score", *OF_AN_AIM, "rating", "noticed")}
         now = datetime.now(UTC)
         self._write({**self._new(proposal), **same, "same_as": proposal.same_as, "finished": now})
-        return str(of["state"]), _rating(of)
+        rating = of.get("rating")
+        return str(of["state"]), of.get("score") if rating is None else rating
 
     def _new(self, proposal: Proposal) -> dict[str, Any]:
         settings = self._experiment.settings
@@ -106,78 +190,25 @@ class TrialRecords:
             **provenance(),
         }
 
-    def state(self, number: int) -> str | None:
-        """State in a trial's row; None if it has no row yet."""
-        return str(self._read(number)["state"]) if self._path(number).exists() else None
-
-    def outcome(self, number: int) -> Outcome | None:
-        """How the last evaluation in a trial's row came out; None without one."""
-        return outcome_in(self._read(number))
+    def has(self, number: int) -> bool:
+        """Whether a trial has a row."""
+        return self._row(number) is not None
 
     def seed(self, number: int) -> int:
         """Seed of a trial."""
-        row = self._read(number)
-        seed: int | None = row.get("seed")
+        seed: int | None = self._read(number).get("seed")
         return trial_seed(self._experiment.settings.seed, number) if seed is None else seed
 
-    def reason(self, number: int) -> str:
-        """Last line of the error in a trial's row."""
-        return (self._read(number)["error"] or "").strip().rpartition("\n")[2]
-
-    def budget_steps(self, number: int) -> int:
-        """Budget of steps when a trial was last handed out."""
-        row = self._read(number)
-        if row.get("budget_steps") is None:
-            raise ResultsError(f"{self._path(number)} has no budget_steps: restore it from a copy")
-        return int(row["budget_steps"])
-
-    def count_crash(self, number: int, error: str) -> None:
-        """Count a crash of a trial, with its traceback."""
-        self.update(number, crashes=(self._read(number)["crashes"] or 0) + 1, error=error)
-
-    def crashes(self, number: int) -> tuple[int, str | None]:
-        """How often a trial crashed, and the traceback if it crashed since it was last handed out."""
-        row = self._read(number)
-        return row["crashes"] or 0, row["error"]
-
-    def count_out_of_memory(self, number: int, error: str) -> None:
-        """Count that a trial ran out of memory, with the error."""
-        self.update(number, out_of_memory=self.times_out_of_memory(number) + 1, error=error)
-
-    def times_out_of_memory(self, number: int) -> int:
-        """How often a trial ran out of memory."""
-        return self._read(number)["out_of_memory"] or 0
-
-    def take_memory_marker(self, number: int) -> int | None:
-        """Read and remove the marker of a process that ended itself because of its memory; see `tuning.trial.monitor`.
-
-        Returns:
-            Memory of the process, bytes; None without a marker, or with one that is damaged.
-        """
-        marker = self._experiment.paths.memory_marker(number)
-        if not marker.exists():
-            return None
-        text = marker.read_bytes()[: MOST_DIGITS + 1]
-        marker.unlink()
-        self._written(marker)
-        if not text.isdigit() or len(text) > MOST_DIGITS:
-            print(f"note: {marker} holds no number of bytes; it is removed", file=sys.stderr)
-            return None
-        return int(text)
-
     def assignment(self, number: int) -> Assignment:
-        """Hyperparameters that the search assigned to a trial; those that an older version did not have get their default.
+        """Hyperparameters that the search assigned to a trial.
 
         Raises:
-            ResultsError: if its row is damaged, holds a value that no search assigns, or a hyperparameter that is gone and did
-                something.
+            ResultsError: if its row is damaged, or holds a value that no search assigns.
         """
         row = self._read(number)
-        try:
-            without_removed({name: row[GIVEN + name] for name in REMOVED if GIVEN + name in row})
-        except SpaceError as error:
-            raise ResultsError(f"{self._path(number)}: {error}") from None
-        assignment = _given(row, self.space)
+        assignment = {
+            parameter.name: row[GIVEN + parameter.name] for parameter in self.space.parameters if GIVEN + parameter.name in row
+        }
         try:
             # A row of a stranger would decide how large a network is built.
             self.space.check(assignment)
@@ -189,73 +220,45 @@ class TrialRecords:
         """A trial's row."""
         return self._read(number)
 
-    def checkpoint_steps(self, number: int) -> int:
-        """Steps of a trial's newest checkpoint; 0 without one."""
-        return self._checkpoints(number).steps
-
     def update(self, number: int, **columns: Any) -> None:
         """Change columns of a trial's row."""
-        self._write({**self._read(number), **columns})
+        if columns:
+            self._write({**self._read(number), **columns})
 
-    def write_used(self, number: int, values: Assignment, device: str, num_envs: int) -> None:
-        """Write the values that the built trainer uses, its device and its number of copies of the site."""
-        given = {USED + name: value for name, value in values.items()}
-        # A value that this process lacks, such as the commit without git, stays as the driver wrote it.
-        here = {name: value for name, value in provenance().items() if value}
-        self.update(number, **given, device=device, num_envs=num_envs, **here)
-
-    def end(self, number: int, state: str) -> tuple[str, float | None]:
-        """Close a trial's row.
-
-        Returns:
-            The last line of its error, and its rating.
-        """
-        row = self._read(number)
-        # A process that the system killed has written no error.
-        error: str = row["error"] or (DIED if state == "failed" else "")
-        self._write({**row, "state": state, "finished": datetime.now(UTC), "error": error or None})
-        return error.strip().rpartition("\n")[2], _rating(row)
+    def end(self, number: int, state: str, error: str = "") -> None:
+        """Close a trial's row, with why it failed."""
+        self.update(number, state=state, finished=datetime.now(UTC), error=error or None)
 
     def _path(self, number: int) -> Path:
         return self._experiment.paths.part("trials", number)
 
-    def _read(self, number: int) -> dict[str, Any]:
-        path, settings = self._path(number), self._experiment.settings
-        (row,) = read_file(path)
-        own: dict[str, Any] = {"algorithm": settings.algo, "backend": settings.backend, "reward": settings.reward}
-        own["seed"] = trial_seed(settings.seed, number, row.get("confirm_run"), row.get("confirm_role"))
-        for name, value in own.items():
+    def _row(self, number: int) -> dict[str, Any] | None:
+        """A trial's row; None where it has none yet."""
+        rows, settings = self._tables.read("trials", number), self._experiment.settings
+        if not rows:
+            return None
+        (row,) = rows
+        expected: dict[str, Any] = {"algorithm": settings.algo, "backend": settings.backend, "reward": settings.reward}
+        expected["seed"] = trial_seed(settings.seed, number, row.get("confirm_run"), row.get("confirm_role"))
+        for name, value in expected.items():
             if row.get(name, value) != value:
                 raise ResultsError(
-                    f"{path} and {self._experiment.paths.settings} are of different experiments: {name} is {row[name]} in the "
-                    f"first, {value} by the second; restore them from one copy"
+                    f"{self._path(number)} and {self._experiment.paths.settings} are of different experiments: {name} is "
+                    f"{row[name]} in the first, {value} by the second; restore them from one copy"
                 )
-        # Whole, so that a row that is written again has no empty columns.
-        return {**row, **{GIVEN + name: value for name, value in _given(row, self.space).items()}}
+        return row
 
-    def _write(self, row: dict[str, Any]) -> None:
-        gone = {prefix + name for name in REMOVED for prefix in (GIVEN, USED)}
-        kept = {name: value for name, value in row.items() if name not in gone}
-        self._written(write_rows(self._experiment.paths.folder, "trials", row["trial"], [kept], self._hyperparameters))
+    def _read(self, number: int) -> dict[str, Any]:
+        row = self._row(number)
+        if row is None:
+            raise ResultsError(f"{self._path(number)} is missing: restore it from a copy")
+        return row
 
-
-def outcome_in(row: Mapping[str, Any]) -> Outcome | None:
-    """How the last evaluation in a row came out; None without one."""
-    return None if row["score"] is None else Outcome(row["score"], *(row.get(name) for name in OF_AN_AIM))
+    def _write(self, row: Mapping[str, Any]) -> None:
+        self._tables.write("trials", row["trial"], [row])
 
 
-def _rating(row: Mapping[str, Any]) -> float | None:
-    """What a trial is ranked by; an older version wrote the score alone."""
-    rating: float | None = row.get("rating")
-    return row["score"] if rating is None else rating
-
-
-def _given(row: Mapping[str, Any], space: SearchSpace) -> Assignment:
-    """Hyperparameters in a row, by today's names; what is newer than the row has its default."""
-    given = {own.name: row[GIVEN + own.name] for own in space.parameters if GIVEN + own.name in row}
-    return space.whole(in_todays_names(given))
-
-
+@cache
 def trial_seed(experiment_seed: int, number: int, confirm_run: int | None = None, confirm_role: str | None = None) -> int:
     """Seed of a trial, below 2^31.
 

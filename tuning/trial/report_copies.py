@@ -12,7 +12,6 @@ from typing import Any, Protocol, Self
 
 from common.files import write_whole
 from envs.objective.episodes import TRAINING_HOURS
-from results.table_files import read_rows
 from tuning.experiment.folder import ExperimentPaths
 from tuning.experiment.settings import Settings
 
@@ -35,6 +34,10 @@ HELD_FILES_REFUSE = os.name == "nt"  # to be written, where another program has 
 class Copy(Protocol):
     """Reports of a trial in another format."""
 
+    @property
+    def paths(self) -> list[Path]:
+        """Its files."""
+
     def add(self, rows: Sequence[Row]) -> None:
         """Append reports."""
 
@@ -45,25 +48,16 @@ class Copy(Protocol):
 class ReportCopies:
     """The copies of a trial's reports that its experiment wants.
 
-    Each is made anew from the Parquet table when a trial begins or goes on. So it has each report once, whatever a kill left,
-    and all of them where it is wanted only later.
+    Each is made anew when a trial begins or goes on. So it has each report once, whatever a kill left, and all of them where it
+    is wanted only later.
     """
 
     def __init__(self, copies: Sequence[Copy]) -> None:
         self._copies = copies
 
     @classmethod
-    def begin(cls, settings: Settings, paths: ExperimentPaths, number: int) -> Self:
-        """Make the copies of the reports so far.
-
-        Args:
-            settings: of the experiment.
-            paths: of it.
-            number: of the trial. It has no reports beyond its checkpoint.
-        """
-        if not (settings.progress_csv or settings.tensorboard):
-            return cls(())
-        rows = read_rows(paths.folder, "reports", number)
+    def begin(cls, settings: Settings, paths: ExperimentPaths, number: int, rows: Sequence[Row]) -> Self:
+        """Make the copies of the reports of a trial so far, its rows."""
         copies: list[Copy] = []
         if settings.progress_csv:
             copies.append(CsvCopy(paths.progress_csv(number), rows))
@@ -75,6 +69,11 @@ class ReportCopies:
         """Append reports to each copy."""
         for copy in self._copies:
             copy.add(rows)
+
+    @property
+    def paths(self) -> list[Path]:
+        """Their files."""
+        return [path for copy in self._copies for path in copy.paths]
 
     def close(self) -> None:
         """Write what is buffered."""
@@ -96,7 +95,7 @@ class CsvCopy:
             path: of the file; one that is there is replaced.
             rows: so far.
         """
-        self._path, self._waiting, self._is_there = path, _lines([list(CSV_COLUMNS)]), False
+        self.paths, self._waiting, self._is_there = [path], _lines([list(CSV_COLUMNS)]), False
         path.parent.mkdir(parents=True, exist_ok=True)
         self.add(rows)
 
@@ -106,10 +105,10 @@ class CsvCopy:
         text = self._waiting.encode()
         try:
             if self._is_there:
-                with self._path.open("ab") as file:
+                with self.paths[0].open("ab") as file:
                     file.write(text)
             else:
-                write_whole(self._path, lambda file: file.write(text))
+                write_whole(self.paths[0], lambda file: file.write(text))
         except PermissionError:
             if not HELD_FILES_REFUSE:
                 raise
@@ -134,7 +133,7 @@ class TensorBoardCopy:
 
         shutil.rmtree(folder, ignore_errors=True)
         # A TensorBoard that is open drops the events that it has read from step 0 on.
-        self._writer = SummaryWriter(str(folder), purge_step=0)
+        self._writer, self._folder = SummaryWriter(str(folder), purge_step=0), folder
         self.add(rows)
 
     def add(self, rows: Sequence[Row]) -> None:
@@ -144,6 +143,11 @@ class TensorBoardCopy:
                 if (value := row.get(column)) is not None:
                     self._writer.add_scalar(tag, value, row["steps"], walltime=row["time"].timestamp())
         self._writer.flush()
+
+    @property
+    def paths(self) -> list[Path]:
+        """Its files of events."""
+        return sorted(path for path in self._folder.rglob("*") if path.is_file())
 
     def close(self) -> None:
         """Close the file."""

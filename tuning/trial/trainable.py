@@ -5,32 +5,16 @@ from __future__ import annotations
 import errno
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from common.cache_folder import cache_folder
 from common.storage.location import StorageError
-from tuning.memory.planner import FALLBACKS
 from tuning.runtime.parent_watch import end_with_parent
 from tuning.storage.trial_files import FencedError, TrialFiles, trial_files
 from tuning.trial.device import Device
 from tuning.trial.monitor import Monitor
-from tuning.trial.protocol import (
-    DISK_FULL,
-    EXPERIMENT,
-    FALLBACK,
-    HYPERPARAMETERS,
-    MESSAGE,
-    NUMBER,
-    OUT_OF_MEMORY,
-    OUTCOME,
-    RAM_LIMIT,
-    RUN,
-    STOPPED,
-    STORAGE_LOST,
-    TRUSTED,
-    VRAM_LIMIT,
-)
-from tuning.trial.records import TrialRecords
+from tuning.trial.protocol import Ending, Handout, Report, handout_in
 from tuning.trial.training import Training
 
 
@@ -38,63 +22,68 @@ def run_trial(config: dict[str, Any]) -> None:
     """Function trainable of Ray Tune.
 
     Args:
-        config: see `tuning.trial.protocol`: number, hyperparameters, folder of the experiment, name of the run, trust, memory
-            limits. Everything else is in the folder.
+        config: see `Handout.config`. What it does not say is in the folder of the experiment.
     """
     from ray import tune
 
     end_with_parent()
-    number = config[NUMBER]
+    handout = handout_in(config)
+
+    def tell(report: Report) -> None:
+        tune.report(report.for_tune())
+
     try:
-        with trial_files(config, number, config[RUN], config[EXPERIMENT], config.get(TRUSTED, False)) as files:
+        with trial_files(handout.home, handout.number) as files:
             # It is reported, not raised: then Tune takes it for the normal end of a trial.
-            ended = _trained(config, files, tune.report)
+            ended = _trained(handout, files, tell)
     except FencedError:
-        ended = {OUTCOME: STOPPED}
+        ended = Report(ending=Ending.STOPPED)
     except StorageError as error:
         # Not a failure of the trial: a later run continues it from its last checkpoint.
-        ended = {OUTCOME: STORAGE_LOST, MESSAGE: str(error)}
+        ended = Report(ending=Ending.STORAGE_LOST, message=str(error))
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
         # What a trial goes on from does not fit here. It is no loss of its process, which would be tried again at once.
-        ended = {OUTCOME: DISK_FULL, MESSAGE: f"the disk of {cache_folder()} is full: free some of it"}
+        ended = Report(ending=Ending.DISK_FULL, message=f"the disk of {cache_folder()} is full: free some of it")
     if ended:
-        tune.report(ended)
+        tell(ended)
 
 
-def _trained(config: dict[str, Any], files: TrialFiles, report: Callable[[dict[str, Any]], None]) -> dict[str, Any] | None:
+def _trained(handout: Handout, files: TrialFiles, tell: Callable[[Report], None]) -> Report | None:
     """Train a trial to its end, or until it has to stop; what to report at last, if anything."""
-    experiment, running, number = files.experiment, files.permission, config[NUMBER]
-    records = TrialRecords(experiment, files.written)
+    experiment, running = files.experiment, files.permission
+    untold = Report()
     try:
-        with files.held(number):
+        with files.held(handout.number):
             if not running.exists():
-                return {OUTCOME: STOPPED}
-            device = Device.take_granted(config[VRAM_LIMIT])
-            marker, fallback = experiment.paths.memory_marker(number), FALLBACKS[config[FALLBACK]]
+                return Report(ending=Ending.STOPPED)
+            device = Device.take_granted(handout.limits.vram_bytes)
+            marker = experiment.paths.memory_marker(handout.number)
             with (
-                Monitor(config[RAM_LIMIT], marker, device.card, end=files.end_process) as monitor,
-                Training.begin(
-                    experiment, records, number, config[HYPERPARAMETERS], running, device, monitor, fallback, files
-                ) as trial,
+                Monitor(handout.limits.ram_bytes, marker, device.card, end=files.end_process) as monitor,
+                Training.begin(experiment, handout, running, device, monitor, files) as trial,
             ):
-                for update in trial.updates():
-                    report(update)
+                try:
+                    for report in trial.updates():
+                        tell(report)
+                except Exception:
+                    untold = trial.untold()
+                    raise
         return None
     except (FencedError, StorageError):
         raise
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             # Not a failure of the trial: a later run continues it from its last checkpoint.
-            return {OUTCOME: DISK_FULL, MESSAGE: f"the disk of {experiment.paths.folder} is full: free some of it"}
+            return Report(ending=Ending.DISK_FULL, message=f"the disk of {experiment.paths.folder} is full: free some of it")
+        untold = replace(untold, message=traceback.format_exc())
         if not is_out_of_memory(error):
-            records.count_crash(number, traceback.format_exc())
+            tell(replace(untold, ending=Ending.CRASHED))
             raise
-        records.count_out_of_memory(number, traceback.format_exc())
     # Outside the handler, where the error and the objects in its frames are gone.
     free_memory()
-    return {OUTCOME: OUT_OF_MEMORY}
+    return replace(untold, ending=Ending.OUT_OF_MEMORY)
 
 
 def is_out_of_memory(error: Exception) -> bool:

@@ -11,7 +11,7 @@ from benchmarks.real_searches.records import Task, Terms
 from tuning.experiment.folder import create, open_experiment
 from tuning.search.proposals.plan import limits
 from tuning.search.run.opening import check_new
-from tuning.trial.protocol import HYPERPARAMETERS, NUMBER
+from tuning.trial.protocol import handout_in
 from tuning.trial.records import TrialRecords
 
 TERMS = Terms(60.0, 20_000, 4, 1, 2)
@@ -46,8 +46,9 @@ def test_the_trial_has_the_assignment_of_the_drawn_point(
         point = searcher.suggest(name)
         ray_tune.run_drawn({**point, ray_tune.FOLDER: str(folder), ray_tune.FIXED: checked.plan.fixed})
         expected = checked.plan.space.assignment(point, {"gamma": 0.97}, limits(TERMS.steps))
-        number = ran[-1][NUMBER]
-        assert ran[-1][HYPERPARAMETERS] == expected
-        assert TrialRecords(open_experiment(folder)).assignment(number) == expected
-    assert [own[NUMBER] for own in ran] == [0, 1]
-    assert ran[0][HYPERPARAMETERS]["learning_rate"] != ran[1][HYPERPARAMETERS]["learning_rate"]
+        handout = handout_in(ran[-1])
+        assert handout.hyperparameters == expected
+        assert TrialRecords(open_experiment(folder)).assignment(handout.number) == expected
+    first, second = map(handout_in, ran)
+    assert (first.number, second.number) == (0, 1)
+    assert first.hyperparameters["learning_rate"] != second.hyperparameters["learning_rate"]

@@ -14,12 +14,12 @@ from typing import Any
 
 import psutil
 
+from tests.tuning.one_trial import train
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import ray_session
 from tuning.trial.proposal import Proposal
-from tuning.trial.records import TrialRecords
 
 PROCESS = psutil.Process()
 
@@ -37,18 +37,6 @@ class Peak(threading.Thread):
             time.sleep(0.003)
 
 
-def train(settings: Settings, hyperparameters: dict[str, Any]) -> None:
-    from tuning.trial.training import Training
-
-    experiment = create(settings)
-    records, running = TrialRecords(experiment), experiment.paths.running("this")
-    running.touch()
-    records.begin(Proposal(0, hyperparameters))
-    with Training.begin(experiment, records, 0, hyperparameters, running) as trial:
-        for _ in trial.updates():
-            pass
-
-
 def main() -> None:
     given = json.loads(sys.argv[1])
     algo = given["settings"]["algo"]
@@ -58,11 +46,11 @@ def main() -> None:
         assignment: dict[str, Any] = {"n_steps": 512} if algo != "sac" else {"learning_starts": 100, "train_freq": 64}
         # What is compiled, or read from where that is kept, depends on it.
         assignment["learn_charging"] = given["hyperparameters"]["learn_charging"]
-        train(small, algorithm(algo).space.complete(assignment, {"steps": 2048.0}))
+        train(create(small), Proposal(0, algorithm(algo).space.complete(assignment, {"steps": 2048.0})))
         before = PROCESS.memory_info().rss
         peak = Peak()
         peak.start()
-        train(settings, given["hyperparameters"])
+        train(create(settings), Proposal(0, given["hyperparameters"]))
     print(json.dumps({"before": before, "growth": peak.nbytes - before}))
 
 

@@ -1,24 +1,43 @@
-"""Substitutes for the surroundings of the searcher and the scheduler."""
+"""Substitutes for the surroundings of a search, and a search without Ray."""
 
-from types import SimpleNamespace
+import math
+from collections.abc import Sequence
 from typing import Any
 
+from optuna.pruners import BasePruner
+from optuna.trial import FrozenTrial
+
+from envs.objective.aim import Outcome
 from results import load
+from search_spaces import Assignment, SearchSpace
 from tests.tuning.roomy import roomy
-from tuning.algorithms.registry import algorithm
+from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.folder import Experiment
+from tuning.memory.placement import Placement
+from tuning.memory.planner import Planner
+from tuning.search.promotion.choosing import Choosing
+from tuning.search.promotion.thawing import Thawing
+from tuning.search.proposals.drawing import Drawing, Excess
+from tuning.search.proposals.draws import Draws
+from tuning.search.record.costs import Costs
+from tuning.search.record.ledger import Ledger
+from tuning.search.record.record import Record
 from tuning.search.record.study import StudyMemory
-from tuning.search.run.scheduler import StudyScheduler
-from tuning.search.run.searcher import StudySearcher
+from tuning.search.run.search import Search
+from tuning.storage.search_files import Home, SearchFiles
+from tuning.trial.proposal import Proposal
+from tuning.trial.protocol import Ending, Evaluated, Handout, Limits, Report
 from tuning.trial.records import TrialRecords
 
 REPORTS = 3
+STEPS = 4096
+RUNG = STEPS // REPORTS
 
 
-class PrunesAll(StudyMemory):
-    """A study with a pruner that stops every trial."""
+class StopsAll(BasePruner):
+    """A pruner that stops every trial."""
 
-    def should_prune(self, number: int) -> bool:
+    def prune(self, study: Any, trial: Any) -> bool:
         return True
 
 
@@ -35,24 +54,145 @@ class Control:
         return lambda *arguments: self.told.append((name, *arguments))
 
     def names(self) -> list[str]:
-        return [name for name, *_ in self.told if name != "say"]
+        return [name for name, *_ in self.told if name not in ("say", "has_left")]
+
+    @property
+    def lines(self) -> list[str]:
+        return [line for name, *rest in self.told if name == "say" for line in rest]
 
 
-def adapters(experiment: Experiment, control: Any = None) -> tuple[StudySearcher, StudyScheduler]:
-    memory = PrunesAll.open(experiment, algorithm("ppo").space, {}, {"steps": 4096.0})
-    settings = experiment.settings
-    searcher = StudySearcher(
-        memory, TrialRecords(experiment), experiment.paths.folder, settings.trials, control or Control(),
-        roomy(experiment), settings.retries, trusted=settings.trust_scenario,
-    )  # fmt: skip
-    searcher.take_up(memory.adopt_unfinished())
-    return searcher, StudyScheduler(memory, searcher, REPORTS, 4096, settings.aim)
+def draws_of(
+    experiment: Experiment,
+    memory: StudyMemory,
+    steps: float = STEPS,
+    fixed: Assignment | None = None,
+    starts: Sequence[Assignment] = (),
+    excess: Excess | None = None,
+    space: SearchSpace | None = None,
+) -> Draws:
+    """Draws trials of an experiment."""
+    space = space or algorithm_of(experiment.settings).space
+    return Draws(memory, Drawing(experiment.settings, space, fixed or {}, {"steps": float(steps)}, starts, excess))
+
+
+class AskedStudy(StudyMemory):
+    """A study that draws its trials itself."""
+
+    draws: Draws
+
+    def draw(self) -> FrozenTrial:
+        """The trial that would begin next."""
+        return self.draws.draw()
+
+    def ask(self) -> Proposal:
+        """Draw a trial, and add it."""
+        return self.add(self.draw())
+
+    def proposals(self) -> list[Proposal]:
+        """All trials, by number."""
+        return [self.proposal(number) for number in range(len(self.trials()))]
+
+
+def asked_study(
+    experiment: Experiment,
+    fixed: Assignment | None = None,
+    steps: float = STEPS,
+    starts: Sequence[Assignment] = (),
+    space: SearchSpace | None = None,
+) -> AskedStudy:
+    """The study of an experiment, which draws its trials."""
+    memory = AskedStudy.open(experiment)
+    memory.draws = draws_of(experiment, memory, steps, fixed, starts, space=space)
+    return memory
+
+
+def ask(experiment: Experiment, memory: StudyMemory, steps: float = STEPS) -> Proposal:
+    """Draw a trial, and add it."""
+    return memory.add(draws_of(experiment, memory, steps).draw())
+
+
+class Searched:
+    """A search without Ray, and what it consists of."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        control: Any = None,
+        planner: Planner | None = None,
+        trials: float | None = None,
+        freezes: bool = False,
+        ledger: Ledger | None = None,
+        pruner: BasePruner | None = None,
+        excess: Excess | None = None,
+        files: SearchFiles | None = None,
+    ) -> None:
+        settings = experiment.settings
+        self.experiment, self.control = experiment, control or Control()
+        self.memory = StudyMemory.open(experiment, pruner)
+        self.rows = TrialRecords(experiment)
+        self.record = Record(self.memory, self.rows, STEPS, REPORTS)
+        self.draws = draws_of(experiment, self.memory, excess=excess)
+        self.ledger = ledger or Ledger(self.memory, settings.limit if settings.budget else None, RUNG, most_steps=STEPS)
+        self.thawing = None
+        if freezes:
+            space = algorithm_of(settings).space
+            drawn_from = space.distributions({}, {"steps": float(STEPS)})
+            self.thawing = Thawing(self.draws, Costs(space), drawn_from, STEPS, RUNG, 0, lambda: math.inf)
+        most = settings.trials if trials is None else trials
+        self.choosing = Choosing(self.draws, most, self.ledger, self.thawing)
+        self.placement = Placement(planner or roomy(experiment))
+        self.search = Search(
+            self.record, self.choosing, self.control, self.placement, settings, experiment.paths, files or SearchFiles()
+        )
+
+    def begin(self) -> int | None:
+        """Number of the trial that is handed out next; None for none."""
+        handout = self.search.hand_out()
+        return None if handout is None else handout.number
+
+    def tell(self, number: int, evaluation: int, score: float = 0.1, **of_outcome: Any) -> bool:
+        """A trial tells an evaluation, after a checkpoint; whether it goes on."""
+        return self.search.take(number, evaluated(evaluation, score, **of_outcome))
+
+    def end(self, number: int, evaluation: int = REPORTS, score: float = 0.1) -> None:
+        """A trial comes to its end, or to where it was told to stop."""
+        self.search.end(number, evaluated(evaluation, score), False)
+
+    def complete(self, number: int, score: float = 0.1) -> None:
+        """A trial tells its last evaluation, and ends."""
+        self.tell(number, REPORTS, score)
+        self.end(number, score=score)
+
+    def lose(self, number: int) -> None:
+        """The process of a trial dies."""
+        self.search.end(number, Report(), True)
+
+    def crash(self, number: int, error: str) -> None:
+        """A trial fails with this traceback."""
+        self.search.take(number, Report(ending=Ending.CRASHED, message=error))
+        self.search.end(number, Report(ending=Ending.CRASHED, message=error), True)
+
+    def run_out(self, number: int, error: str = "Traceback\nOutOfMemoryError: too big") -> None:
+        """A trial runs out of memory."""
+        self.search.end(number, Report(ending=Ending.OUT_OF_MEMORY, message=error), False)
+
+    def frozen(self) -> list[FrozenTrial]:
+        """The trials as Optuna has them."""
+        return self.memory.trials()
+
+
+def evaluated(evaluation: int, score: float = 0.1, **of_outcome: Any) -> Report:
+    """The report of an evaluation, after a checkpoint."""
+    outcome, steps = Outcome(score, **of_outcome), evaluation * RUNG + 10
+    columns = {"score": score, "steps": steps}
+    return Report(steps, saved=True, evaluated=Evaluated(evaluation, steps, outcome), columns=columns)
+
+
+def handed_out(number: int, confirms: bool = False) -> dict[str, Any]:
+    """Configuration of a trial for Tune."""
+    return Handout(number, {}, 0, 0, Limits(0, 0), Home("", "this"), confirms).config()
 
 
 def states(experiment: Experiment) -> list[str]:
     found: list[str] = load(experiment.paths.folder).trials["state"].tolist()
     return found
-
-
-def decide(scheduler: StudyScheduler, **result: Any) -> str:
-    return scheduler.on_trial_result(None, SimpleNamespace(trial_id="a"), result)  # type: ignore[arg-type]

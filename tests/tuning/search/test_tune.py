@@ -15,7 +15,7 @@ from rich.console import Console
 from envs.cache import CacheError
 from envs.errors import ScenarioError
 from results import Results, load
-from tuning.algorithms.registry import algorithm
+from tests.tuning.search.fakes import ask
 from tuning.experiment.algorithm_names import names
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create, open_experiment
@@ -75,8 +75,7 @@ def raises(error: BaseException) -> Callable[[Experiment], str | None]:
 
 def one_row(experiment: Experiment) -> None:
     """A trial is begun."""
-    space = algorithm(experiment.settings.algo).space
-    TrialRecords(experiment).begin(StudyMemory.open(experiment, space, {}, {"steps": 4096.0}).ask())
+    TrialRecords(experiment).begin(ask(experiment, StudyMemory.open(experiment)))
 
 
 def after_one_row(then: Callable[[Experiment], str | None]) -> Callable[[Experiment], str | None]:

@@ -20,7 +20,7 @@ class ObjectsInMemory:
     Attributes:
         contents: of all objects, by key.
         changes: keys in the order in which they were written (`+`) and removed (`-`).
-        before: called before each change with its text, such as `+study.seal`.
+        before: called before each change with its text, such as `+results/trials/00000.parquet`.
     """
 
     def __init__(self) -> None:

@@ -4,11 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.tuning.search.test_learning import rising, trained
 
 from common.errors import UserError
 from common.storage.location import location
 from common.storage.objects import Objects
+from tests.tuning.search.proposals.test_learning import rising, trained
 from tests.uploads import upload
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError

@@ -58,7 +58,6 @@ def local(tmp_path: Path) -> Experiment:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     made.paths.study.write_bytes(JOURNAL)
-    made.paths.study.with_suffix(".seal").write_bytes(b"seal")
     return made
 
 
@@ -92,7 +91,7 @@ def test_a_storage_gets_what_a_search_there_would_have_written(local: Experiment
         "study/00000002.journal": b"ne\nthird",
     }
     settings = kept.pop("experiment.json")
-    assert kept == {**COPIED, **journal, "study.seal": b"seal"}
+    assert kept == {**COPIED, **journal}
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "experiment.json").write_bytes(objects.contents["experiment.json"])
     found = open_experiment(tmp_path / "there")

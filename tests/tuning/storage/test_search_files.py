@@ -1,7 +1,8 @@
-"""What a driver writes reaches the storage in its order; what trials wrote comes back."""
+"""What a driver writes reaches the storage in its order; checkpoints of trials are in it alone."""
 
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from tests.tuning.storage.stand_in import in_memory
 from tuning.experiment.folder import ExperimentPaths
 from tuning.storage import epoch, search_files, upload_queue
 from tuning.storage.epoch import Epoch, OvertakenError
-from tuning.storage.search_files import STORAGE, TURN, SearchFiles, StoredFiles, turn_key
+from tuning.storage.search_files import Home, SearchFiles, StoredFiles, turn_key
+
+HOME = Home("here", "this")
 
 
 @pytest.fixture
@@ -39,7 +42,6 @@ def files(objects: Any, paths: ExperimentPaths, is_whole: bool = False) -> Store
 def append(paths: ExperimentPaths, line: bytes) -> None:
     with paths.study.open("ab") as file:
         file.write(line + b"\n")
-    paths.study.with_suffix(".seal").write_bytes(b"%d" % paths.study.stat().st_size)
 
 
 def row(paths: ExperimentPaths, own: SearchFiles, number: int, content: bytes) -> None:
@@ -59,11 +61,11 @@ def test_local_files_are_where_they_belong(tmp_path: Path) -> None:
     own.take_back(3)
     own.gather()
     own.refuse_if_overtaken()
-    assert (own.hand_out(3), own.checkpoints, own.failure) == ({}, None, None)
+    assert (own.hand_out(HOME, 3), own.checkpoints, own.failure) == (HOME, None, None)
 
 
 def test_what_a_search_needs_is_fetched_and_checkpoints_stay(objects: Any, paths: ExperimentPaths) -> None:
-    for key in ("results/trials/00000.parquet", "study/00000000.journal", "study.seal", "owner.json", "running-old"):
+    for key in ("results/trials/00000.parquet", "study/00000000.journal", "owner.json", "running-old"):
         objects.put(key, b"x\n")
     objects.put(turn_key(0), b"of a lost run")
     objects.put("trials/00000/000000000500/state.json", b"{}")
@@ -73,7 +75,7 @@ def test_what_a_search_needs_is_fetched_and_checkpoints_stay(objects: Any, paths
     with files(objects, paths):
         found = {path.relative_to(paths.folder).as_posix() for path in paths.folder.rglob("*") if path.is_file()}
     kept = {name for name in found if not name.startswith(".storage")}
-    assert kept == {"experiment.json", "results/trials/00000.parquet", "study.journal", "study.seal", "owner.json"}
+    assert kept == {"experiment.json", "results/trials/00000.parquet", "study.journal", "owner.json"}
     assert "running-old" not in objects.contents, "trials of a killed run stop"
     assert turn_key(0) not in objects.contents, "and write nothing more"
 
@@ -81,7 +83,7 @@ def test_what_a_search_needs_is_fetched_and_checkpoints_stay(objects: Any, paths
 def test_a_large_file_has_more_time_and_its_place_in_the_order(
     objects: Any, paths: ExperimentPaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As where a file takes long to upload."""
+    """As a pack from which a trial was taken that goes on."""
     monkeypatch.setattr(search_files, "LARGE", 4)
     patient = in_memory()
     patient.contents, patient.changes, patient._versions = objects.contents, objects.changes, objects._versions
@@ -90,7 +92,7 @@ def test_a_large_file_has_more_time_and_its_place_in_the_order(
     with files(objects, paths) as own:
         for number, content in enumerate((b"tiny", b"large", b"tiny")):
             row(paths, own, number, content)
-        own.hand_out(1)
+        own.hand_out(HOME, 1)
     rows = [change for change in changes(objects) if "trials/" in change]
     assert rows == [*(f"+results/trials/0000{number}.parquet" for number in range(3)), f"+{turn_key(1)}"]
     assert asked == [True]
@@ -110,7 +112,7 @@ def test_a_run_that_is_overtaken_while_it_fetches_changes_nothing_more(objects: 
     assert objects.contents == before
 
 
-def test_a_row_that_could_not_be_fetched_is_not_replaced_by_the_older_one_here(objects: Any, paths: ExperimentPaths) -> None:
+def test_after_a_marker_could_not_be_fetched_nothing_more_is_written(objects: Any, paths: ExperimentPaths) -> None:
     fetch, is_lost = objects.fetch, False
 
     def failing(key: str, path: Path, stamp: Any = None) -> Any:
@@ -121,9 +123,8 @@ def test_a_row_that_could_not_be_fetched_is_not_replaced_by_the_older_one_here(o
     objects.fetch = failing
     with files(objects, paths) as own:
         row(paths, own, 3, b"begun")
-        own.hand_out(3)
+        own.hand_out(HOME, 3)
         own.gather()
-        objects.put("results/trials/00003.parquet", b"of the trial")
         is_lost = True
         own.take_back(3)
         assert own.failure == "it is gone"
@@ -131,12 +132,12 @@ def test_a_row_that_could_not_be_fetched_is_not_replaced_by_the_older_one_here(o
         row(paths, own, 3, b"failed")
         append(paths, b"told as failed")
         own.checkpoints(3).remove()
-        own.hand_out(4)
+        own.hand_out(HOME, 4)
         own.take_back(4)
         with pytest.raises(StorageLostError, match="gone"):
             own.gather()
-    assert objects.contents["results/trials/00003.parquet"] == b"of the trial"
-    assert not {turn_key(4), "study.seal"} & objects.contents.keys()
+    assert objects.contents["results/trials/00003.parquet"] == b"begun"
+    assert not {turn_key(4), "study/00000000.journal"} & objects.contents.keys()
 
 
 @pytest.mark.parametrize("of_the_queue", [True, False])
@@ -180,18 +181,15 @@ def test_the_journal_comes_before_the_row_that_follows_it(objects: Any, paths: E
         append(paths, b"trial 1")
         row(paths, own, 1, b"second")
         (paths.folder / "running-this").touch()
-        turn = own.hand_out(1)
+        home = own.hand_out(HOME, 1)
         append(paths, b"a report")
-    order = [change for change in changes(objects) if "seal" not in change]
     journal = "+study/00000000.journal"
-    assert order == [
+    assert changes(objects) == [
         "+experiment.json", journal, "+results/trials/00000.parquet", journal, "+results/trials/00001.parquet",
         "+running-this", f"+{turn_key(1)}", journal,
     ]  # fmt: skip
-    assert objects.contents[turn_key(1)].decode() == turn[TURN]
-    assert turn[STORAGE] == objects.location.uri
+    assert home == replace(HOME, storage=objects.location.uri, turn=objects.contents[turn_key(1)].decode())
     assert objects.contents["study/00000000.journal"] == paths.study.read_bytes()
-    assert objects.contents["study.seal"] == b"%d" % paths.study.stat().st_size
 
 
 def test_a_row_goes_as_it_was_when_it_was_written(objects: Any, paths: ExperimentPaths) -> None:
@@ -238,23 +236,25 @@ def test_a_folder_that_is_deleted_takes_nothing_from_the_storage(objects: Any, p
         own.gather()
         before = dict(objects.contents)
         shutil.rmtree(paths.folder)
-        own.hand_out(1)
+        own.hand_out(HOME, 1)
         with pytest.raises(StorageError, match=r"was deleted while the search ran, .* --resume "):
             own.gather()
     assert objects.contents.items() >= {key: value for key, value in before.items() if not key.startswith("epochs/")}.items()
 
 
-def test_a_trial_that_is_taken_back_is_fenced_before_its_row_is_read(objects: Any, paths: ExperimentPaths) -> None:
+def test_a_trial_that_is_taken_back_is_fenced_before_its_marker_is_read(objects: Any, paths: ExperimentPaths) -> None:
     with files(objects, paths) as own:
         row(paths, own, 3, b"begun")
-        own.hand_out(3)
+        own.hand_out(HOME, 3)
         own.gather()
         assert turn_key(3) in objects.contents
-        objects.put("results/trials/00003.parquet", b"of the trial")
         objects.put("trials/00003.memory", b"7")
+        read: list[bool] = []
+        objects.fetch = lambda key, path: (read.append(turn_key(3) in objects.contents), path.write_bytes(b"7"))
+        paths.checkpoints(3).parent.mkdir()
         own.take_back(3)
+        assert read == [False]
         assert turn_key(3) not in objects.contents
-        assert paths.part("trials", 3).read_bytes() == b"of the trial"
         assert paths.memory_marker(3).read_bytes() == b"7"
         paths.memory_marker(3).unlink()
         own.written(paths.memory_marker(3))
@@ -287,13 +287,11 @@ def test_a_trial_that_has_none_is_not_looked_up_again_and_again(objects: Any, pa
         assert listed == []
 
 
-def test_results_of_trials_are_gathered_and_a_user_gets_checkpoints_too(objects: Any, paths: ExperimentPaths) -> None:
+def test_a_user_gets_the_checkpoints_of_trials_too(objects: Any, paths: ExperimentPaths) -> None:
+    objects.put("trials/00003/000000000500/state.json", b"{}")
     for is_whole in (False, True):
         with files(objects, paths, is_whole) as own:
-            objects.put("results/reports/00003.parquet", b"rows")
-            objects.put("trials/00003/000000000500/state.json", b"{}")
             own.gather()
-        assert paths.part("reports", 3).read_bytes() == b"rows"
         assert paths.checkpoints(3).exists() == is_whole
 
 
@@ -307,7 +305,7 @@ def test_a_storage_that_is_lost_is_told_and_nothing_is_written_any_more(objects:
         row(paths, own, 0, b"row")
         own.take_back(0)
         assert own.failure == "it is gone"
-        own.hand_out(1)
+        own.hand_out(HOME, 1)
         own.refuse_if_overtaken()
         with pytest.raises(StorageLostError, match="gone"):
             own.gather()

@@ -193,8 +193,7 @@ def test_an_experiment_beside_a_local_folder_is_continued_from_either(above: Loc
 def test_a_local_experiment_that_was_copied_by_hand_goes_on_by_its_uri(above: Location, tmp_path: Path) -> None:
     local = create(Settings(dir=str(tmp_path), backend="batch", name="one"), {"scenario": "key"})
     local.paths.study.write_bytes(b"first\n")
-    local.paths.study.with_suffix(".seal").write_bytes(b"6")
-    for path in (local.paths.settings, local.paths.study, local.paths.study.with_suffix(".seal")):
+    for path in (local.paths.settings, local.paths.study):
         Objects(above / "one").put(path.name, path)
     for number in range(2):
         with run_files(experiment_at(f"{above}/one"), print) as (held, _):

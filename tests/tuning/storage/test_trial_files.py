@@ -1,10 +1,9 @@
-"""A trial's process pushes what it writes, in this order, as long as the trial is its own."""
+"""A trial's process pushes its checkpoints, in the order of their files, as long as the trial is its own."""
 
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,11 @@ from tuning.experiment.folder import create
 from tuning.experiment.lock import trial_lock
 from tuning.experiment.settings import Settings
 from tuning.storage import trial_files as module
-from tuning.storage.search_files import STORAGE, TURN, turn_key
+from tuning.storage.search_files import Home, turn_key
 from tuning.storage.trial_files import FencedError, PushedFiles, TrialFiles, trial_files
 from tuning.trial.checkpoint_files import TrialState, check_file, fingerprint, read_state, write_state
 
-ROW = "results/trials/00003.parquet"
+ARRAYS = "trials/00003/000000000500/arrays.npz"
 
 
 @pytest.fixture
@@ -32,7 +31,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Location:
     made = create(Settings(name="one", dir=str(tmp_path / "staging"), backend="batch"))
     objects = Objects(own)
     objects.put("experiment.json", made.paths.settings)
-    objects.put(ROW, b"row")
     objects.put("running-this", b"")
     objects.put(turn_key(3), b"mine")
     return own
@@ -40,8 +38,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Location:
 
 @contextmanager
 def opened(place: Location) -> Iterator[tuple[PushedFiles, Path]]:
-    config = {STORAGE: place.uri, TURN: "mine"}
-    with trial_files(config, 3, "this", place.uri) as files:
+    with trial_files(Home(place.uri, "this", storage=place.uri, turn="mine"), 3) as files:
         assert isinstance(files, PushedFiles)
         yield files, files.experiment.paths.folder
 
@@ -54,13 +51,6 @@ def checkpoint(folder: Path, steps: int, rows: tuple[str, ...] = (), content: by
     (own / f"{steps:012d}").mkdir(parents=True, exist_ok=True)
     found = {name: fingerprint(own / name) for name in rows}
     write_state(own / f"{steps:012d}", TrialState(steps=steps), {}, found)
-
-
-def written(files: PushedFiles, folder: Path, key: str, content: bytes = b"part") -> None:
-    path = folder / key
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    files.written(path)
 
 
 def keys(place: Location, prefix: str = "") -> list[str]:
@@ -97,14 +87,12 @@ def changes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_local_files_are_those_of_the_experiment(tmp_path: Path) -> None:
     made = create(Settings(name="one", dir=str(tmp_path), backend="batch"))
-    with trial_files({}, 3, "this", str(made.paths.folder), trusted=True) as files:
+    with trial_files(Home(str(made.paths.folder), "this", trusted=True), 3) as files:
         assert type(files) is TrialFiles
         assert files.experiment.paths == made.paths
         assert files.experiment.settings.trust_scenario
         files.begun()
-        files.written(made.paths.study)
         files.saved()
-        files.ended()
         assert not files.permission.exists()
         made.paths.running("this").touch()
         assert files.permission.exists()
@@ -112,49 +100,37 @@ def test_local_files_are_those_of_the_experiment(tmp_path: Path) -> None:
             assert made.paths.trial_lock(3).exists()
 
 
-def test_a_trial_is_pushed_in_the_order_in_which_it_is_written(place: Location, changes: list[str]) -> None:
+def test_the_state_of_a_checkpoint_is_pushed_last_and_removed_first(place: Location, changes: list[str]) -> None:
     with opened(place) as (files, folder):
         files.begun()
-        written(files, folder, "results/evaluations/00003.parquet")
-        written(files, folder, "results/reports/00003.parquet")
-        written(files, folder, ROW, b"newer row")
         checkpoint(folder, 500, ("replay/0000000000-0000000500.npz",))
         files.saved()
         checkpoint(folder, 1000, ("replay/0000000000-0000000500.npz", "replay/0000000500-0000001000.npz"))
         for name in ("arrays.npz", "state.json"):
             (folder / "trials/00003/000000000500" / name).unlink()
         files.saved()
-        files.ended()
     assert [change for change in changes if not change.startswith("-.")] == [
-        "+results/evaluations/00003.parquet",
-        "+results/reports/00003.parquet",
-        f"+{ROW}",
-        "+trials/00003/000000000500/arrays.npz",
+        f"+{ARRAYS}",
         "+trials/00003/replay/0000000000-0000000500.npz",
         "+trials/00003/000000000500/state.json",
         "+trials/00003/000000001000/arrays.npz",
         "+trials/00003/replay/0000000500-0000001000.npz",
         "+trials/00003/000000001000/state.json",
         "-trials/00003/000000000500/state.json",
-        "-trials/00003/000000000500/arrays.npz",
+        f"-{ARRAYS}",
     ]
-    assert Objects(place).read(ROW) == b"newer row"
 
 
 def test_it_goes_on_from_what_is_whole_and_drops_the_rest(place: Location) -> None:
     with opened(place) as (files, folder):
         checkpoint(folder, 500)
         files.saved()
-        written(files, folder, "results/reports/00003.parquet", b"reports")
     # Killed while it pushed a checkpoint.
     Objects(place).put("trials/00003/000000001000/arrays.npz", b"arrays")
     with opened(place) as (files, folder):
         assert sorted(path.name for path in (folder / "trials/00003").iterdir()) == ["000000000500"]
-        assert (folder / "results/reports/00003.parquet").read_bytes() == b"reports"
         files.begun()
-    assert keys(place, "trials/00003/") == [
-        "trials/00003/000000000500/arrays.npz", "trials/00003/000000000500/state.json",
-    ]  # fmt: skip
+    assert keys(place, "trials/00003/") == [ARRAYS, "trials/00003/000000000500/state.json"]
 
 
 FIRST, SECOND = "replay/0000000000-0000000500.npz", "replay/0000000499-0000001000.npz"
@@ -211,24 +187,22 @@ class Once(Objects):
         super().remove(given)
 
 
-@pytest.mark.parametrize("change", ["row", "checkpoint", "removal"])
+@pytest.mark.parametrize("is_removal", [True, False])
 def test_it_looks_before_each_attempt_whether_the_trial_is_its_own(
-    place: Location, change: str, monkeypatch: pytest.MonkeyPatch
+    place: Location, is_removal: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Once, "failing", [], raising=False)
-    key = "trials/00003/000000000500/arrays.npz"
     with opened(place) as (files, folder):
         own = files._own
         own._hasty, own._patient = Once(place, own._hasty.patience), Once(place, own._patient.patience)
-        if change == "removal":
-            Objects(place).put(key, b"without its state")
-        if change == "checkpoint":
+        if is_removal:
+            Objects(place).put(ARRAYS, b"of a checkpoint without its state")
+        else:
             checkpoint(folder, 500)
         with pytest.raises(FencedError):
-            {"row": lambda: written(files, folder, ROW, b"late"), "checkpoint": files.saved, "removal": files.begun}[change]()
+            files.begun() if is_removal else files.saved()
     assert len(Once.failing) == 1
-    assert Objects(place).read(ROW) == b"row"
-    assert Objects(place).has(key) == (change == "removal")
+    assert Objects(place).has(ARRAYS) == is_removal
 
 
 @pytest.mark.parametrize("patience", [0.2, 60.0])
@@ -237,29 +211,19 @@ def test_an_attempt_that_fails_is_made_again(place: Location, patience: float, m
     left = [3 if patience == 60.0 else 10**6]
 
     class Failing(Objects):
-        def put(self, key: str, content: Any) -> None:
+        def create(self, key: str, content: Any) -> bool:
             left[0] -= 1
             if left[0] >= 0:
                 time.sleep(0.01)
                 raise StorageLostError("no answer")
-            super().put(key, content)
+            return super().create(key, content)
 
     with opened(place) as (files, folder):
         files._own._hasty = Failing(place)
-        if patience == 60.0:
-            written(files, folder, ROW, b"newer")
-            assert Objects(place).read(ROW) == b"newer"
-        else:
-            with pytest.raises(StorageLostError):
-                written(files, folder, ROW, b"newer")
-
-
-def test_work_that_is_done_again_replaces_what_is_there(place: Location) -> None:
-    key = "results/evaluations/00003.parquet"
-    for content in (b"first", b"again"):
-        with opened(place) as (files, folder):
-            written(files, folder, key, content)
-    assert Objects(place).read(key) == b"again"
+        checkpoint(folder, 500)
+        with nullcontext() if patience == 60.0 else pytest.raises(StorageLostError):
+            files.saved()
+    assert Objects(place).has(ARRAYS) == (patience == 60.0)
 
 
 def test_what_killed_processes_have_here_is_removed_and_not_what_others_use(place: Location, tmp_path: Path) -> None:
@@ -282,12 +246,10 @@ def test_who_lost_a_trial_writes_nothing_more(place: Location, turn: bytes | Non
         objects = Objects(place)
         objects.remove([turn_key(3)]) if turn is None else objects.put(turn_key(3), turn)
         before = keys(place)
-        for push in (files.begun, files.saved, lambda: written(files, folder, ROW, b"late")):
+        for push in (files.begun, files.saved):
             with pytest.raises(FencedError):
                 push()
-        files.ended()
     assert keys(place) == before
-    assert objects.read(ROW) == b"row"
 
 
 def test_who_was_paused_before_the_state_of_a_checkpoint_leaves_none(place: Location) -> None:
@@ -297,7 +259,7 @@ def test_who_was_paused_before_the_state_of_a_checkpoint_leaves_none(place: Loca
         files._fence = lambda: None if looks.pop(0) else _raise()  # type: ignore[method-assign]
         with pytest.raises(FencedError):
             files.saved()
-    assert keys(place, "trials/00003/") == ["trials/00003/000000000500/arrays.npz"]
+    assert keys(place, "trials/00003/") == [ARRAYS]
 
 
 def _raise() -> None:
@@ -340,23 +302,6 @@ def test_it_looks_now_and_then_whether_the_run_goes_on(place: Location, monkeypa
         assert not files.permission.exists()
 
 
-def test_copies_of_reports_follow(place: Location) -> None:
-    with opened(place) as (files, folder):
-        csv, events = folder / "csv/00003.csv", folder / "tensorboard/00003"
-        events.mkdir(parents=True)
-        csv.parent.mkdir()
-        csv.write_text("a")
-        (events / "one").write_text("1")
-        files.saved()
-        (events / "one").unlink()
-        (events / "two").write_text("2")
-        csv.write_text("ab")
-        files.ended()
-    assert keys(place, "csv/") == ["csv/00003.csv"]
-    assert keys(place, "tensorboard/") == ["tensorboard/00003/two"]
-    assert Objects(place).read("csv/00003.csv") == b"ab"
-
-
 def test_a_process_that_ends_itself_leaves_its_marker(place: Location, monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[int] = []
     monkeypatch.setattr("os._exit", ended.append)
@@ -392,5 +337,4 @@ def test_a_process_that_takes_too_much_memory_does_not_wait_for_its_storage(
 def test_settings_of_another_machine_hold(place: Location) -> None:
     with opened(place) as (files, folder):
         assert files.experiment.settings.name == "one"
-        assert files.experiment.paths.part("trials", 3).read_bytes() == b"row"
-        assert replace(files.experiment.paths).folder == folder
+        assert files.experiment.paths.folder == folder

@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 
 from envs.environments.vector_env import WindowsEnv
-from envs.objective.columns import CHANGED, evaluation_columns, evaluation_row
+from envs.objective.columns import CHANGED, evaluation_row
 from envs.objective.evaluate import evaluate
 from envs.scenarios.scenario import Window, scenario
-from results.table_files import add_rows
-from tuning.trial.idleness import GIVEN_UP, does_nothing, is_given_up, noticed, noticed_in
-from tuning.trial.protocol import EVALUATION, IDLE
+from tuning.trial.idleness import GIVEN_UP, does_nothing, is_given_up, noticed
 
 IDLE_ROW = {CHANGED: 1e-4, "uncontrolled_import_kwh": 900.0, "uncontrolled_export_kwh": 100.0}
 ACTIVE_ROW = {**IDLE_ROW, CHANGED: 0.01}
@@ -59,36 +57,15 @@ def test_a_policy_that_only_charges_vehicles_otherwise_does_something(env: Windo
     assert not does_nothing(row_of(env, charge_at(0.5)))
 
 
-def test_a_policy_does_nothing_if_it_never_did_anything() -> None:
-    rows = [{**IDLE_ROW, "steps": steps, "year": year} for steps in (10, 20) for year in (1, 2)]
-    assert noticed(rows) == "policy does nothing: every hour of all of its 2 evaluations is as on the uncontrolled site"
-    assert noticed(rows[:2]) == "policy does nothing: every hour of its one evaluation is as on the uncontrolled site"
-    assert noticed([{**ACTIVE_ROW, "steps": 5, "year": 1}, *rows]) is None
-    assert noticed([*rows[:3], {**ACTIVE_ROW, "steps": 20, "year": 2}]) is None
-    assert noticed([]) is None
-
-
-def test_an_evaluation_of_an_earlier_version_tells_nothing() -> None:
-    assert not does_nothing({**IDLE_ROW, CHANGED: None})
-    assert not does_nothing({"uncontrolled_import_kwh": 900.0})
-
-
-def test_the_results_of_a_trial_tell_what_it_did(tmp_path: Path) -> None:
-    def write(trial: int, steps: int, row: dict[str, float]) -> None:
-        rows = [{**dict.fromkeys(evaluation_columns(), 1.0), **row, "trial": trial, "steps": steps, "year": 0}]
-        add_rows(tmp_path, "evaluations", trial, rows, measures=evaluation_columns())
-
-    assert noticed_in(tmp_path, 3) is None
-    for steps in (10, 20):
-        write(3, steps, IDLE_ROW)
-        write(4, steps, ACTIVE_ROW)
-    assert "all of its 2 evaluations" in (noticed_in(tmp_path, 3) or "")
-    assert noticed_in(tmp_path, 4) is None
+def test_a_row_says_how_often_a_policy_did_nothing() -> None:
+    assert does_nothing(IDLE_ROW)
+    assert not does_nothing(ACTIVE_ROW)
+    assert noticed(2) == "policy does nothing: every hour of all of its 2 evaluations is as on the uncontrolled site"
+    assert noticed(1) == "policy does nothing: every hour of its one evaluation is as on the uncontrolled site"
 
 
 @pytest.mark.parametrize(("evaluation", "given_up"), [(1, False), (2, True), (3, True), (4, False)])
 def test_a_trial_is_given_up_from_half_its_budget_on_and_not_at_its_end(evaluation: int, given_up: bool) -> None:
     assert GIVEN_UP == 0.5
-    assert is_given_up({EVALUATION: evaluation, IDLE: True}, 1001, 4) is (given_up and evaluation > 2)
-    assert is_given_up({EVALUATION: evaluation, IDLE: True}, 1000, 4) is given_up
-    assert not is_given_up({EVALUATION: evaluation}, 1000, 4)
+    assert is_given_up(evaluation, 1001, 4) is (given_up and evaluation > 2)
+    assert is_given_up(evaluation, 1000, 4) is given_up

@@ -3,28 +3,15 @@
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
-from results import ResultsError
-from results.schema import FINGERPRINT, fingerprint
+from results import ResultsError, load
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import ExperimentPaths, create
 from tuning.experiment.settings import Settings
 from tuning.trial.proposal import Proposal
+from tuning.trial.protocol import Report
 from tuning.trial.records import DIED, TrialRecords, trial_seed
-
-
-def test_a_process_that_does_not_know_the_commit_leaves_the_drivers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    known = {"host": "driver", "platform": "Linux", "python": "3", "versions": "{}", "git_commit": "abc"}
-    monkeypatch.setattr("tuning.trial.records.provenance", lambda: known)
-    records = TrialRecords(create(Settings(backend="batch", name="e", dir=str(tmp_path))))
-    h = algorithm("ppo").space.complete({})
-    records.begin(Proposal(0, h))
-    monkeypatch.setattr("tuning.trial.records.provenance", lambda: {**known, "host": "worker", "git_commit": ""})
-    records.write_used(0, h, "cpu", 4)
-    row = records.measured(0)
-    assert (row["host"], row["git_commit"]) == ("worker", "abc")
 
 
 @pytest.fixture
@@ -37,25 +24,57 @@ def proposal(number: int, **others: Any) -> Proposal:
 
 
 def test_a_trial_that_is_handed_out_again_keeps_its_measurements_and_loses_its_error(records: TrialRecords) -> None:
-    assert records.state(0) is None
+    assert not records.has(0)
+    records.begin(proposal(0), gpu_share=0.5)
+    assert records.has(0)
+    records.update(0, steps=50, score=0.5, error="Traceback\nValueError: once")
     records.begin(proposal(0))
-    records.update(0, steps=50, score=0.5)
-    records.count_crash(0, "Traceback\nValueError: once")
-    assert records.crashes(0) == (1, "Traceback\nValueError: once")
-    records.begin(proposal(0))
-    assert records.crashes(0) == (1, None)
     row = records.measured(0)
     assert (row["state"], row["steps"], row["score"], row["budget_steps"]) == ("running", 50, 0.5, 100)
+    assert (row["gpu_share"], row["error"]) == (0.5, None)
+    records.end(0, "failed", DIED)
+    row = records.measured(0)
+    assert (row["state"], row["error"]) == ("failed", DIED)
+    assert row["finished"] is not None
 
 
-def test_an_end_has_the_last_line_of_the_error_and_a_killed_process_a_reason(records: TrialRecords) -> None:
-    for number in range(2):
-        records.begin(proposal(number))
-    records.count_crash(0, "Traceback\nValueError: bad luck")
-    assert records.end(0, "failed") == ("ValueError: bad luck", None)
-    assert records.end(1, "failed") == (DIED, None)
-    assert records.reason(1) == DIED
-    assert records.measured(1)["finished"] is not None
+def report(*steps: int, **others: Any) -> Report:
+    """What a trial tells that has taken these steps."""
+    return Report(steps[-1], reports=[{"trial": 0, "update": one // 10, "steps": one} for one in steps], **others)
+
+
+def test_what_a_trial_told_beyond_the_checkpoint_from_which_it_goes_on_is_dropped(
+    records: TrialRecords, tmp_path: Path
+) -> None:
+    records.begin(proposal(0))
+    records.take(0, report(10, 20, columns={"steps": 20}))
+    records.take(0, report(30, 40))
+    records.take(0, Report(30, restored=True, columns={"device": "cpu"}))
+    records.take(0, report(40))
+    assert load(tmp_path / "e").reports["steps"].tolist() == [10, 20, 30, 40]
+    records.take(0, Report(0, restored=True))
+    assert load(tmp_path / "e").reports.empty
+    assert (records.measured(0)["steps"], records.measured(0)["device"]) == (20, "cpu")
+
+
+def test_each_file_is_told_after_it_was_written_and_copies_have_each_report_once(tmp_path: Path) -> None:
+    written: list[str] = []
+    experiment = create(Settings(backend="batch", name="e", dir=str(tmp_path), steps=100, progress_csv=True))
+    records = TrialRecords(experiment, lambda path: written.append(path.relative_to(experiment.paths.folder).as_posix()))
+    records.begin(proposal(0))
+    for one in (report(10), report(20), Report(10, restored=True), report(20), report(30)):
+        records.add(0, one)
+    records.leave(0)
+    lines = experiment.paths.progress_csv(0).read_text(encoding="utf-8").splitlines()
+    assert [line.split(",")[1] for line in lines] == ["step", "10", "20", "30"]
+    assert {*written} == {"results/trials/00000.parquet", "results/reports/00000.parquet", "csv/00000.csv"}
+    assert written[-1] == "csv/00000.csv"
+
+
+def test_a_trial_outside_of_a_search_goes_on_from_its_newest_checkpoint(records: TrialRecords, tmp_path: Path) -> None:
+    (ExperimentPaths(tmp_path / "e").checkpoints(0) / "000000000064").mkdir(parents=True)
+    handout = records.hand_out(proposal(0), fallback=1)
+    assert (handout.checkpoint, handout.seed, handout.limits.fallback) == (64, trial_seed(0, 0), 1)
 
 
 def test_a_repeated_trial_has_outcome_and_number_of_the_other(records: TrialRecords) -> None:
@@ -71,25 +90,6 @@ def test_a_refused_trial_has_its_reason_and_prediction(records: TrialRecords) ->
     records.refuse(proposal(0, refused="does not fit"), {"predicted_ram_bytes": 5})
     row = records.measured(0)
     assert (row["state"], row["error"], row["predicted_ram_bytes"]) == ("oom", "does not fit", 5)
-
-
-def test_running_out_of_memory_is_counted(records: TrialRecords) -> None:
-    records.begin(proposal(0))
-    assert records.times_out_of_memory(0) == 0
-    records.count_out_of_memory(0, "Traceback\nMemoryError: first")
-    records.count_out_of_memory(0, "Traceback\nMemoryError: second")
-    assert records.times_out_of_memory(0) == 2
-    assert records.reason(0) == "MemoryError: second"
-
-
-def test_a_memory_marker_is_read_once(records: TrialRecords, tmp_path: Path) -> None:
-    marker = ExperimentPaths(tmp_path / "e").memory_marker(0)
-    assert records.take_memory_marker(0) is None
-    marker.parent.mkdir()
-    marker.write_text("123", encoding="utf-8")
-    assert records.take_memory_marker(0) == 123
-    assert not marker.exists()
-    assert records.take_memory_marker(0) is None
 
 
 @pytest.mark.parametrize(
@@ -121,25 +121,6 @@ def test_an_assignment_is_read_back_as_it_was_given(records: TrialRecords) -> No
     assert records.assignment(0) == algorithm("ppo").space.complete({})
 
 
-@pytest.mark.parametrize("content", [b"", b"much", b"9" * 5000, b"\xff"])
-def test_a_damaged_memory_marker_is_named_and_removed(
-    records: TrialRecords, tmp_path: Path, content: bytes, capsys: pytest.CaptureFixture[str]
-) -> None:
-    marker = ExperimentPaths(tmp_path / "e").memory_marker(0)
-    marker.parent.mkdir()
-    marker.write_bytes(content)
-    assert records.take_memory_marker(0) is None
-    assert not marker.exists()
-    assert str(marker) in capsys.readouterr().err
-
-
-def test_a_row_without_its_budget_is_told(records: TrialRecords) -> None:
-    records.begin(proposal(0))
-    records.update(0, budget_steps=None)
-    with pytest.raises(ResultsError, match=r"00000\.parquet has no budget_steps: restore it from a copy"):
-        records.budget_steps(0)
-
-
 def test_trials_have_seeds_of_their_own() -> None:
     seeds = [trial_seed(3, number) for number in range(50)]
     assert len(set(seeds)) == 50
@@ -151,20 +132,3 @@ def test_trials_that_are_compared_share_a_seed_that_no_other_trial_has() -> None
     assert fresh[::2] == fresh[1::2]
     assert len(set(fresh)) == 10
     assert not set(fresh) & {trial_seed(3, number) for number in range(100)}
-
-
-def test_a_row_of_an_older_version_means_what_it_meant_however_often_it_is_changed(
-    records: TrialRecords, tmp_path: Path
-) -> None:
-    records.begin(Proposal(0, {**algorithm("ppo").space.complete({}), "target_kl": 0.02}))
-    path = tmp_path / "e" / "results" / "trials" / "00000.parquet"
-    newer = [f"{prefix}{name}" for prefix in ("hp_", "used_") for name in ("kl_target", "shared_policy")]
-    columns = pq.read_table(path).drop_columns(newer)
-    pq.write_table(
-        columns.replace_schema_metadata({**columns.schema.metadata, FINGERPRINT.encode(): fingerprint(columns)}), path
-    )
-    for state in ("running", "complete"):
-        found = records.assignment(0)
-        assert (found["kl_target"], found["target_kl"], found["shared_policy"]) == (0.02, None, False)
-        records.update(0, state=state)
-    assert records.assignment(0) == found

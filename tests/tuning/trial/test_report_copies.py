@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tensorboardX.proto.event_pb2 import Event
 
-from results.table_files import add_rows, drop_rows_after
+from results.table_files import add_rows, drop_rows_after, read_rows
 from tuning.experiment.folder import ExperimentPaths
 from tuning.experiment.settings import Settings
 from tuning.trial.report_copies import ReportCopies
@@ -33,6 +33,10 @@ def write(paths: ExperimentPaths, copies: ReportCopies, *steps: int) -> None:
     """What a trial does: the table first, then its copies."""
     add_rows(paths.folder, "reports", 3, rows(*steps))
     copies.add(rows(*steps))
+
+
+def begin(settings: Settings, paths: ExperimentPaths) -> ReportCopies:
+    return ReportCopies.begin(settings, paths, 3, read_rows(paths.folder, "reports", 3))
 
 
 @pytest.fixture
@@ -59,7 +63,7 @@ def events(paths: ExperimentPaths, tag: str) -> list[tuple[int, float]]:
 
 
 def test_a_line_of_the_csv_file_is_a_report(paths: ExperimentPaths) -> None:
-    copies = ReportCopies.begin(CSV, paths, 3)
+    copies = begin(CSV, paths)
     assert lines(paths) == []
     write(paths, copies, 100, 700)
     copies.close()
@@ -71,7 +75,7 @@ def test_a_line_of_the_csv_file_is_a_report(paths: ExperimentPaths) -> None:
 
 
 def test_an_event_is_a_value_of_a_report(paths: ExperimentPaths) -> None:
-    copies = ReportCopies.begin(EVENTS, paths, 3)
+    copies = begin(EVENTS, paths)
     write(paths, copies, 100, 200)
     copies.close()
     assert events(paths, "train/reward_avg") == [(100, 0.1), (200, 0.2)]
@@ -86,7 +90,7 @@ def seen(paths: ExperimentPaths, settings: Settings) -> Sequence[int]:
 
 @pytest.mark.parametrize("settings", [CSV, EVENTS])
 def test_after_a_kill_no_report_is_doubled_or_missing(paths: ExperimentPaths, settings: Settings) -> None:
-    copies = ReportCopies.begin(settings, paths, 3)
+    copies = begin(settings, paths)
     write(paths, copies, 100, 200)
     copies.add(rows(300))  # beyond the checkpoint: the table has lost it
     add_rows(paths.folder, "reports", 3, rows(400))  # so is this one dropped
@@ -94,7 +98,7 @@ def test_after_a_kill_no_report_is_doubled_or_missing(paths: ExperimentPaths, se
     for path in paths.tensorboard(3).glob("*"):
         path.rename(path.with_name("events.out.tfevents.1.before"))  # a name has the second in which it was made
     drop_rows_after(paths.folder, "reports", 3, 200)
-    again = ReportCopies.begin(settings, paths, 3)
+    again = begin(settings, paths)
     write(paths, again, 300, 400)
     again.close()
     assert seen(paths, settings) == [100, 200, 300, 400]
@@ -102,20 +106,20 @@ def test_after_a_kill_no_report_is_doubled_or_missing(paths: ExperimentPaths, se
 
 @pytest.mark.parametrize("settings", [CSV, EVENTS])
 def test_a_copy_that_is_wanted_later_has_the_reports_from_before(paths: ExperimentPaths, settings: Settings) -> None:
-    before = ReportCopies.begin(Settings(), paths, 3)
+    before = begin(Settings(), paths)
     write(paths, before, 100, 200)
     before.close()
     assert not paths.progress_csv(3).exists()
     assert not paths.tensorboard(3).exists()
     add_rows(paths.folder, "reports", 4, [{**row, "trial": 4} for row in rows(900)])
-    ReportCopies.begin(replace(settings, steps=9), paths, 3).close()
+    begin(replace(settings, steps=9), paths).close()
     assert seen(paths, settings) == [100, 200]
 
 
 def test_a_file_that_another_program_holds_on_windows_has_all_reports_later(
     paths: ExperimentPaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copies = ReportCopies.begin(Settings(progress_csv=True), paths, 3)
+    copies = begin(Settings(progress_csv=True), paths)
     opened = Path.open
 
     def held(path: Path, *arguments: Any, **others: Any) -> Any:

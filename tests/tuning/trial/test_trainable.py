@@ -13,41 +13,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 import torch
 
 from common.storage.faults import StorageLostError
-from results import load
 from tests.tuning.trial.small_trials import EVALUATIONS, experiment, hyperparameters
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment
+from tuning.storage.search_files import Home
 from tuning.storage.trial_files import FencedError
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.proposal import Proposal
-from tuning.trial.protocol import (
-    DISK_FULL,
-    EVALUATION,
-    EXPERIMENT,
-    FALLBACK,
-    HYPERPARAMETERS,
-    MESSAGE,
-    NUMBER,
-    OUT_OF_MEMORY,
-    OUTCOME,
-    RAM_LIMIT,
-    RUN,
-    SCORE,
-    STEPS,
-    STOPPED,
-    STORAGE_LOST,
-    VRAM_LIMIT,
-)
+from tuning.trial.protocol import Ending, Handout, Limits, Report, report_in
 from tuning.trial.records import TrialRecords
 from tuning.trial.trainable import run_trial
 
 CPU_ALLOCATOR = RuntimeError("[enforce fail] . DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes.")
-UNLIMITED = {VRAM_LIMIT: 0, RAM_LIMIT: 0, FALLBACK: 0}
 
 
 @pytest.fixture(autouse=True)
@@ -57,21 +38,20 @@ def every_update_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def reported(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+def reported(monkeypatch: pytest.MonkeyPatch) -> list[Report]:
     """What `run_trial` tells Tune, in this process."""
-    said: list[dict[str, Any]] = []
-    monkeypatch.setattr("ray.tune.report", said.append)
+    said: list[Report] = []
+    monkeypatch.setattr("ray.tune.report", lambda result: said.append(report_in(result)))
     # This process is the tests' own.
     monkeypatch.setattr("tuning.trial.trainable.end_with_parent", lambda: None)
     return said
 
 
-def begun(of: Experiment) -> dict[str, Any]:
+def begun(of: Experiment, **others: Any) -> dict[str, Any]:
     """Configuration of a trial that is handed out by a run that goes on."""
-    assignment = hyperparameters("a2c")
-    TrialRecords(of).begin(Proposal(0, assignment))
+    handout = TrialRecords(of).hand_out(Proposal(0, hyperparameters("a2c", **others)))
     of.paths.running("this").touch()
-    return {NUMBER: 0, HYPERPARAMETERS: assignment, EXPERIMENT: str(of.paths.folder), RUN: "this", **UNLIMITED}
+    return replace(handout, home=Home(str(of.paths.folder), "this")).config()
 
 
 def fail_once(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
@@ -91,10 +71,10 @@ def fail_once(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
 @pytest.mark.parametrize(
     ("error", "outcome"),
     [
-        (OSError(errno.ENOSPC, "No space left on device"), DISK_FULL),
-        (StorageLostError("the bucket does not answer"), STORAGE_LOST),
-        (FencedError("another process has it"), STOPPED),
-        (torch.OutOfMemoryError("CUDA out of memory"), OUT_OF_MEMORY),
+        (OSError(errno.ENOSPC, "No space left on device"), Ending.DISK_FULL),
+        (StorageLostError("the bucket does not answer"), Ending.STORAGE_LOST),
+        (FencedError("another process has it"), Ending.STOPPED),
+        (torch.OutOfMemoryError("CUDA out of memory"), Ending.OUT_OF_MEMORY),
         (OSError(errno.EACCES, "Permission denied"), None),
         (ValueError("a bug"), None),
     ],
@@ -103,9 +83,9 @@ def test_what_goes_wrong_is_told_and_the_next_start_goes_on(
     small_schema: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    reported: list[dict[str, Any]],
+    reported: list[Report],
     error: Exception,
-    outcome: str | None,
+    outcome: Ending | None,
 ) -> None:
     of = experiment(tmp_path / "one", small_schema, "a2c")
     config = begun(of)
@@ -113,27 +93,30 @@ def test_what_goes_wrong_is_told_and_the_next_start_goes_on(
         fail_once(patched, error)
         if outcome:
             run_trial(config)
-            assert reported[-1][OUTCOME] == outcome
+            assert reported[-1].ending is outcome
         else:
             with pytest.raises(type(error)):
                 run_trial(config)
-    row = load(of.paths.folder).trials.iloc[0]
-    assert row["crashes"] == (0 if outcome else 1)
-    assert pd.notna(row["error"]) == (outcome not in (DISK_FULL, STORAGE_LOST, STOPPED))
-    first = Checkpoints(of.paths.checkpoints(0)).steps
+            assert reported[-1].ending is Ending.CRASHED
+    is_lost = outcome in (Ending.DISK_FULL, Ending.STORAGE_LOST, Ending.STOPPED)
+    # What a failure leaves untold is told with it.
+    assert bool(reported[-1].reports) is not is_lost
+    assert ("Traceback" in reported[-1].message) is not is_lost
+    # The search knows the first checkpoint alone.
+    (first,) = (report.steps for report in reported if report.saved)
     assert 320 <= first < 400
+    assert Checkpoints(of.paths.checkpoints(0)).steps == first
     reported.clear()
-    begun(of)
-    run_trial(config)
-    assert reported[0] == {STEPS: first, EVALUATION: 1, SCORE: reported[0][SCORE]}
-    assert reported[-1][EVALUATION] == EVALUATIONS
-    reports = load(of.paths.folder).reports
-    assert reports["update"].tolist() == list(range(1, len(reports) + 1))
+    run_trial(begun(of))
+    assert (reported[0].steps, reported[0].restored) == (first, True)
+    assert reported[1].evaluated
+    assert reported[-1].evaluated
+    assert (reported[1].evaluated.number, reported[-1].evaluated.number) == (1, EVALUATIONS)
 
 
-@pytest.mark.parametrize(("number", "outcome"), [(errno.ENOSPC, DISK_FULL), (errno.EACCES, None)])
+@pytest.mark.parametrize(("number", "outcome"), [(errno.ENOSPC, Ending.DISK_FULL), (errno.EACCES, None)])
 def test_a_disk_that_is_full_before_a_trial_begins_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reported: list[dict[str, Any]], number: int, outcome: str | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reported: list[Report], number: int, outcome: Ending | None
 ) -> None:
     """What it goes on from is fetched first."""
     monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
@@ -144,25 +127,23 @@ def test_a_disk_that_is_full_before_a_trial_begins_is_told(
         yield
 
     monkeypatch.setattr("tuning.trial.trainable.trial_files", fetching)
-    config = {NUMBER: 0, RUN: "this", EXPERIMENT: "s3://bucket/one"}
+    config = Handout(0, {}, 0, 0, Limits(0, 0), Home("", "this", storage="s3://bucket/one")).config()
     if outcome is None:
         with pytest.raises(PermissionError):
             run_trial(config)
         assert reported == []
     else:
         run_trial(config)
-        assert reported == [{OUTCOME: outcome, MESSAGE: f"the disk of {tmp_path / 'cache'} is full: free some of it"}]
+        assert reported == [Report(ending=outcome, message=f"the disk of {tmp_path / 'cache'} is full: free some of it")]
 
 
 @pytest.mark.usefixtures("small_ray")
-def test_a_trial_of_a_run_that_has_ended_does_not_begin(
-    small_schema: Path, tmp_path: Path, reported: list[dict[str, Any]]
-) -> None:
+def test_a_trial_of_a_run_that_has_ended_does_not_begin(small_schema: Path, tmp_path: Path, reported: list[Report]) -> None:
     of = experiment(tmp_path / "one", small_schema, "a2c")
     config = begun(of)
     of.paths.running("this").unlink()
     run_trial(config)
-    assert reported == [{OUTCOME: STOPPED}]
+    assert reported == [Report(ending=Ending.STOPPED)]
     assert not of.paths.checkpoints(0).exists()
 
 
@@ -181,14 +162,13 @@ def test_running_out_of_memory_anywhere_is_told_and_leaves_nothing_behind(
     small_schema: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    reported: list[dict[str, Any]],
+    reported: list[Report],
     update: int,
     error: Exception,
 ) -> None:
     """While it is built (0), or in an update."""
     of = experiment(tmp_path / "one", small_schema, "a2c", steps=20_000)
-    config = begun(of)
-    config[HYPERPARAMETERS] |= {"n_steps": 16}
+    config = begun(of, n_steps=16)
     trainers: list[Any] = []
 
     def failing(setup: Any) -> Any:
@@ -209,13 +189,11 @@ def test_running_out_of_memory_anywhere_is_told_and_leaves_nothing_behind(
     with monkeypatch.context() as patched:
         patched.setattr("tuning.trial.training.algorithm", lambda name: replace(algorithm(name), build=failing))
         run_trial(config)
-    assert reported[-1] == {OUTCOME: OUT_OF_MEMORY}
+    last = reported[-1]
+    assert last.ending is Ending.OUT_OF_MEMORY
     monkeypatch.undo()
     error.__traceback__ = None  # this test holds on to the error, and by it to all frames
     gc.collect()
     assert trainers[0]() is None
-    row = load(of.paths.folder).trials.iloc[0]
-    assert row["out_of_memory"] == 1
-    assert row["crashes"] == 0
-    assert str(error) in row["error"]
-    assert len(load(of.paths.folder).reports) == max(0, update - 1)
+    assert str(error) in last.message
+    assert len(last.reports) == max(0, update - 1)

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from common.storage.faults import StorageLostError
 from envs.environments.seen_year import seen_rows
 from envs.environments.shadow import Shadow
 from envs.environments.vector_env import Start
@@ -28,23 +27,10 @@ from tests.tuning.trial.small_trials import EVALUATIONS, STEPS_OF_A_TRIAL, exper
 from tuning.experiment.folder import Experiment, ExperimentPaths
 from tuning.experiment.permission import Permission
 from tuning.experiment.settings import Settings
-from tuning.memory.planner import FALLBACKS
-from tuning.storage.trial_files import FencedError
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import TrialState
 from tuning.trial.proposal import Proposal
-from tuning.trial.protocol import (
-    EVALUATED,
-    EVALUATION,
-    IDLE,
-    MESSAGE,
-    OBJECTIVE,
-    OUTCOME,
-    SHORTFALL,
-    STEPS,
-    STOPPED,
-    outcome_of,
-)
+from tuning.trial.protocol import Ending, Evaluated, Limits, Report
 from tuning.trial.records import TrialRecords
 from tuning.trial.training import Training
 
@@ -66,17 +52,28 @@ def running(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def training(of: Experiment, assignment: dict[str, Any], running: Path) -> Iterator[Training]:
-    records = TrialRecords(of)
-    records.begin(Proposal(0, assignment))
-    with Training.begin(of, records, 0, assignment, running) as trial:
+def training(of: Experiment, assignment: dict[str, Any], running: Any, fallback: int = 0) -> Iterator[Training]:
+    handout = TrialRecords(of).hand_out(Proposal(0, assignment), fallback)
+    with Training.begin(of, handout, running) as trial:
         yield trial
 
 
-def train(of: Experiment, assignment: dict[str, Any], running: Path) -> list[dict[str, Any]]:
-    """Everything that a trial says until it ends."""
+def told(of: Experiment, trial: Training) -> Iterator[Report]:
+    """What a trial tells, which is written into the results."""
+    records = TrialRecords(of)
+    for report in trial.updates():
+        records.take(0, report)
+        yield report
+
+
+def train(of: Experiment, assignment: dict[str, Any], running: Any) -> list[Report]:
+    """Everything that a trial tells until it ends."""
     with training(of, assignment, running) as trial:
-        return list(trial.updates())
+        return list(told(of, trial))
+
+
+def evaluations_in(said: list[Report]) -> list[Evaluated]:
+    return [report.evaluated for report in said if report.evaluated]
 
 
 def train_in_pieces(of: Experiment, assignment: dict[str, Any], running: Path) -> int:
@@ -86,11 +83,11 @@ def train_in_pieces(of: Experiment, assignment: dict[str, Any], running: Path) -
         with training(of, assignment, running) as trial:
             pieces, done = pieces + 1, trial.evaluations
             ended = True
-            for said in trial.updates():
-                if said.get(EVALUATION, 0) == done + 1 and said[EVALUATION] < EVALUATIONS:
+            for said in told(of, trial):
+                if said.evaluated and done < said.evaluated.number < EVALUATIONS:
                     ended = False
                     # Some updates after the checkpoint, which are lost.
-                    for _, _ in zip(range(2), trial.updates(), strict=False):
+                    for _, _ in zip(range(4), trial.updates(), strict=False):
                         pass
                     break
     return pieces
@@ -188,8 +185,9 @@ def test_a_trial_with_an_aim_of_its_own_reports_it_and_goes_on_where_it_was(
     for table in ("reports", "evaluations"):
         pd.testing.assert_frame_equal(numbers(whole, table), numbers(pieces, table), check_exact=True)
     (row,), found = load(whole.paths.folder).trials.to_dict("records"), load(whole.paths.folder).evaluations.iloc[-1]
-    assert row["objective"] == found["peak_kw"] == said[-1][OBJECTIVE]
-    assert row["shortfall"] == pytest.approx(found["peak_kw"] - 1.0) == pytest.approx(said[-1][SHORTFALL])
+    last = evaluations_in(said)[-1].outcome
+    assert row["objective"] == found["peak_kw"] == last.objective
+    assert row["shortfall"] == pytest.approx(found["peak_kw"] - 1.0) == pytest.approx(last.shortfall)
     assert row["rating"] < -1e15
     assert found["term_cost"] == 0.0
     assert found["score"] == pytest.approx(found["term_co2"] + found["term_peak"])
@@ -204,15 +202,15 @@ def test_an_objective_without_a_value_is_told_as_none_and_ends_no_trial(
     nothing = Outcome(0.1, math.nan)
     monkeypatch.setattr("envs.objective.aim.Aim.outcome", lambda self, rows: nothing)
     assignment = hyperparameters("a2c")
-    said = [report for report in train(of, assignment, running) if EVALUATION in report]
+    said = evaluations_in(train(of, assignment, running))
     # From its checkpoint it tells the same.
-    said += train(of, assignment, running)
+    said += evaluations_in(train(of, assignment, running))
     assert len(said) == EVALUATIONS + 1
-    for report in said:
-        assert outcome_of(report).score == 0.1
-        assert math.isnan(outcome_of(report).objective)
+    for evaluated in said:
+        assert evaluated.outcome.score == 0.1
+        assert math.isnan(evaluated.outcome.objective)  # type: ignore[arg-type]
     (row,) = load(of.paths.folder).trials.to_dict("records")
-    assert math.isnan(TrialRecords(of).outcome(0).objective)
+    assert math.isnan(row["objective"])
     assert row["rating"] == -math.inf
 
 
@@ -228,20 +226,21 @@ def test_a_trial_that_is_told_to_stop_goes_on_where_it_was(
     permission: Any = Permission(running, leaving)
     with training(stopped, assignment, permission) as trial:
         said = []
-        for report in trial.updates():
+        for report in told(stopped, trial):
             said.append(report)
-            if len(said) == 7:
+            if len(said) == 8:
                 leaving.touch() if leaves else running.unlink()
-        assert said[-1][OUTCOME] == STOPPED
-        assert len(said) == 8
+        assert said[-1].ending is Ending.STOPPED
+        assert len(said) == 9
         # Between two evaluations.
-        assert EVALUATION not in said[-2]
-        assert Checkpoints(stopped.paths.checkpoints(0)).steps == said[-2][STEPS]
+        assert said[-2].evaluated is None
+        assert Checkpoints(stopped.paths.checkpoints(0)).steps == said[-2].steps == said[-1].steps
     leaving.unlink() if leaves else running.touch()
     # What it tells first was rated before the checkpoint that it goes on from.
-    (evaluated,) = [report[STEPS] for report in said if EVALUATION in report]
-    first = train(stopped, assignment, running)[0]
-    assert (first[STEPS], first[EVALUATION], first[EVALUATED]) == (said[-2][STEPS], 1, evaluated)
+    (evaluated,) = evaluations_in(said)
+    begun, first = train(stopped, assignment, running)[:2]
+    assert begun.restored
+    assert (first.steps, first.evaluated) == (said[-2].steps, evaluated)
     for table in ("reports", "evaluations"):
         pd.testing.assert_frame_equal(numbers(whole, table), numbers(stopped, table), check_exact=True)
 
@@ -256,9 +255,9 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(small_schema: 
     before = Checkpoints(damaged.paths.checkpoints(0)).steps
     (newest / "arrays.npz").write_bytes(b"")
     said = train(damaged, assignment, running)
-    assert "trial 0: checkpoint" in said[0][MESSAGE]
-    assert "arrays.npz has changed since it was written" in said[0][MESSAGE]
-    assert said[0][STEPS] < before
+    assert "trial 0: checkpoint" in said[0].message
+    assert "arrays.npz has changed since it was written" in said[0].message
+    assert said[0].steps < before
     for table in ("reports", "evaluations"):
         pd.testing.assert_frame_equal(numbers(whole, table), numbers(damaged, table), check_exact=True)
 
@@ -270,27 +269,10 @@ def test_a_long_way_to_the_next_evaluation_has_checkpoints(
     monkeypatch.setattr("tuning.trial.training.CHECKPOINT_SECONDS", 0.0)
     of = experiment(tmp_path / "one", small_schema, "a2c")
     with training(of, hyperparameters("a2c"), running) as trial:
-        for report in trial.updates():
-            assert Checkpoints(of.paths.checkpoints(0)).steps == report[STEPS]
+        for report in told(of, trial):
+            assert Checkpoints(of.paths.checkpoints(0)).steps == report.steps
     reports = load(of.paths.folder).reports
     assert reports["update"].tolist() == list(range(1, len(reports) + 1))
-
-
-@pytest.mark.usefixtures("small_ray")
-def test_a_trial_tells_that_its_policy_does_nothing_also_where_it_is_taken_up_again(
-    small_schema: Path, tmp_path: Path, running: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tuning.trial.idleness._ROUNDING", math.inf)  # so all that it does is nothing
-    of, assignment = experiment(tmp_path / "one", small_schema, "a2c"), hyperparameters("a2c")
-    assert train_in_pieces(of, assignment, running) == EVALUATIONS
-    (row,) = load(of.paths.folder).trials.to_dict("records")
-    assert row["noticed"] == "policy does nothing: every hour of all of its 3 evaluations is as on the uncontrolled site"
-    # A kill may have come between the checkpoint and the report of its evaluation.
-    (again,) = [report for report in train(of, assignment, running) if EVALUATION in report]
-    assert again[IDLE]
-    monkeypatch.undo()
-    (again,) = [report for report in train(of, assignment, running) if EVALUATION in report]
-    assert IDLE not in again
 
 
 @pytest.mark.usefixtures("small_ray")
@@ -300,7 +282,7 @@ def test_a_larger_budget_moves_the_evaluations_that_are_left(small_schema: Path,
     larger = replace(of, settings=replace(of.settings, steps=2 * STEPS_OF_A_TRIAL))
     said = train(larger, hyperparameters("a2c"), running)
     # At 640, 1,280 and 1,920 steps; the first was passed with 960 behind it.
-    assert [report[EVALUATION] for report in said if EVALUATION in report] == [1, 2, 3]
+    assert [evaluated.number for evaluated in evaluations_in(said)] == [1, 2, 3]
     steps = load(of.paths.folder).evaluations["steps"].tolist()
     assert [320 <= steps[0] < 400, 640 <= steps[1] < 720, 960 <= steps[2] < 1040] == [True] * 3
     assert [1280 <= steps[3] < 1360, 1920 <= steps[4] < 2000] == [True] * 2
@@ -312,13 +294,11 @@ def test_a_trial_that_saves_memory_goes_on_with_the_same_mathematics(
     algo: str, small_schema: Path, tmp_path: Path, running: Path
 ) -> None:
     finals = []
-    for name, fallback in (("whole", FALLBACKS[0]), ("saving", FALLBACKS[1])):
+    for name, fallback in (("whole", 0), ("saving", 1)):
         of = experiment(tmp_path / name, small_schema, algo)
-        assignment = hyperparameters(algo)
-        TrialRecords(of).begin(Proposal(0, assignment))
-        for own, steps in ((FALLBACKS[0], STEPS_OF_A_TRIAL // 2), (fallback, STEPS_OF_A_TRIAL)):
-            with Training.begin(of, TrialRecords(of), 0, assignment, running, fallback=own) as trial:
-                for _ in trial.updates():
+        for rung, steps in ((0, STEPS_OF_A_TRIAL // 2), (fallback, STEPS_OF_A_TRIAL)):
+            with training(of, hyperparameters(algo), running, rung) as trial:
+                for _ in told(of, trial):
                     if trial.state.evaluated_steps and trial.state.steps >= steps:
                         break
         finals.append(load(of.paths.folder).trials.iloc[0])
@@ -378,11 +358,13 @@ def test_a_taught_trial_goes_on_as_if_it_had_never_stopped(
     assignment = hyperparameters(algo, **others)
     whole, cut = (experiment(tmp_path / name, small_schema, algo, teacher="mpc") for name in ("whole", "cut"))
     said = train(whole, assignment, running)
-    assert said[0][STEPS] == 0
-    assert "the copy of mpc scores" in said[0][MESSAGE]
+    copied = said[1]
+    assert copied.steps == 0
+    assert "the copy of mpc scores" in copied.message
     # Stopped before the first checkpoint: the copy is made again.
     with training(cut, assignment, running) as trial:
-        next(iter(trial.updates()))
+        for _, _ in zip(range(2), told(cut, trial), strict=False):
+            pass
     made.clear()
     assert train_in_pieces(cut, assignment, running) == EVALUATIONS
     assert made == ["mpc"]
@@ -390,7 +372,7 @@ def test_a_taught_trial_goes_on_as_if_it_had_never_stopped(
         pd.testing.assert_frame_equal(numbers(whole, table), numbers(cut, table))
     evaluations = load(whole.paths.folder).evaluations
     assert evaluations["steps"].min() == 0
-    assert f"{evaluations['score'][evaluations['steps'] == 0].iloc[0]:+.4f}" in said[0][MESSAGE]
+    assert f"{evaluations['score'][evaluations['steps'] == 0].iloc[0]:+.4f}" in copied.message
     assert len(evaluations) == EVALUATIONS + 1
 
 
@@ -399,56 +381,48 @@ def test_with_two_objectives_the_environment_gives_the_share_and_reports_have_bo
     small_schema: Path, tmp_path: Path, running: Path
 ) -> None:
     of = experiment(tmp_path / "two", small_schema, "ppo", objective="co2 bill")
-    found = train(of, {**hyperparameters("ppo"), "reward_share": 0.25}, running)
+    found = evaluations_in(train(of, {**hyperparameters("ppo"), "reward_share": 0.25}, running))[-1].outcome
     results = load(of.paths.folder)
     row, last = results.trials.iloc[0], results.reports.dropna(subset=["score"]).iloc[-1]
     assert (row["hp_reward_share"], row["used_reward_share"]) == (0.25, pytest.approx(0.25))
     for name in ("objective", "objective_2", "gain", "gain_2"):
         assert math.isfinite(row[name])
-        assert row[name] == last[name] == found[-1][name]
-    assert row["rating"] == (row["gain"] + row["gain_2"]) / 2.0 == of.settings.aim.goal(outcome_of(found[-1]))
+        assert row[name] == last[name] == getattr(found, name)
+    assert row["rating"] == (row["gain"] + row["gain_2"]) / 2.0 == of.settings.aim.goal(found)
     # A trial that goes on tells its last evaluation again, with both gains.
     with training(of, {**hyperparameters("ppo"), "reward_share": 0.25}, running) as trial:
-        assert outcome_of(next(iter(trial.updates()))) == outcome_of(found[-1])
+        again = list(told(of, trial))
+        assert evaluations_in(again)[0].outcome == found
 
 
-@pytest.mark.parametrize("error", [None, ValueError("a bug"), FencedError("another has it"), StorageLostError("no answer")])
-def test_a_trainer_is_stopped_whatever_fails_at_its_end(tmp_path: Path, error: Exception | None) -> None:
-    told: list[str] = []
+def test_a_trainer_is_stopped_whatever_fails_at_its_end(tmp_path: Path) -> None:
+    stopped: list[str] = []
 
-    def told_as(name: str, fails: bool = False) -> Any:
-        def call(*given: Any) -> None:
-            told.append(name)
-            if fails:
-                raise RuntimeError(name)
-
-        return call
+    def stop() -> None:
+        stopped.append("stop")
+        raise RuntimeError("stop")
 
     of = Experiment(Settings(backend="batch"), ExperimentPaths(tmp_path))
-    files, copies = SimpleNamespace(ended=told_as("ended", True)), SimpleNamespace(close=told_as("copies", True))
-    made: dict[str, Any] = {"files": files, "copies": copies, "trainer": SimpleNamespace(stop=told_as("stop", True))}
-    rest = ("monitor", "measurements", "damage", "seen", "running", "records")
-    trial = Training(experiment=of, number=0, state=TrialState(), started=0.0, **made, **dict.fromkeys(rest))
-    trial._evaluation_env = SimpleNamespace(close=told_as("environment"))  # type: ignore[assignment]
-    trial._write_reports = told_as("reports", True)  # type: ignore[method-assign]
+    handout = SimpleNamespace(number=0, hyperparameters={"plan": "none"})
+    made: dict[str, Any] = {"trainer": SimpleNamespace(stop=stop), "state": TrialState(), "handout": handout}
+    trial = Training(experiment=of, **made, **dict.fromkeys(("running", "monitor", "measurements", "files")))
+    trial._evaluation_env = SimpleNamespace(close=lambda: stopped.append("environment"))  # type: ignore[assignment]
     with pytest.raises(RuntimeError, match="stop"):
-        trial.__exit__(type(error) if error else None, error, None)
-    assert told == [*(["reports"] if isinstance(error, ValueError) else []), "copies", "ended", "stop", "environment"]
+        trial.__exit__(None, None, None)
+    assert stopped == ["stop", "environment"]
 
 
 def test_a_trainer_is_stopped_that_cannot_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     of = Experiment(Settings(backend="batch"), ExperimentPaths(tmp_path))
     stopped: list[bool] = []
-    trainer = SimpleNamespace(
-        stop=lambda: stopped.append(True), watch=lambda *given: None, used=dict, weights=None, num_envs=1
-    )  # fmt: skip
 
-    def fenced(*given: Any, **named: Any) -> None:
-        raise FencedError("another process has it")
+    def fails() -> None:
+        raise ValueError("no values")
 
-    records: Any = SimpleNamespace(seed=lambda number: 1, write_used=fenced)
+    trainer = SimpleNamespace(stop=lambda: stopped.append(True), watch=lambda *given: None, used=fails)
+    handout: Any = SimpleNamespace(number=0, hyperparameters={}, seed=1, checkpoint=0, limits=Limits(0, 0))
     monkeypatch.setattr("tuning.trial.training.algorithm", lambda name: SimpleNamespace(build=lambda setup: trainer))
     monkeypatch.setattr("tuning.trial.training.trial_setup", lambda *given: None)
-    with pytest.raises(FencedError):
-        Training.begin(of, records, 0, {}, running=tmp_path)
+    with pytest.raises(ValueError, match="no values"):
+        Training.begin(of, handout, tmp_path)
     assert stopped == [True]

@@ -23,7 +23,9 @@ from search_spaces import Assignment
 from tuning.experiment.settings import LEAST_CONFIRMING_RUNS
 from tuning.search.proposals.alike import alike
 from tuning.search.proposals.two_aims import on_front
-from tuning.search.record.attributes import (
+from tuning.search.record.costs import Costs
+from tuning.search.record.trials import (
+    CAN_BE_BEST,
     CONFIRM_AFTER,
     CONFIRM_ROLE,
     CONFIRM_RUN,
@@ -33,8 +35,6 @@ from tuning.search.record.attributes import (
     REFUSED,
     SAME_AS,
 )
-from tuning.search.record.costs import Costs
-from tuning.search.record.states import CAN_BE_BEST
 
 DEFAULT, BEST = "default", "best"  # roles of a trial that confirms, or CANDIDATE
 

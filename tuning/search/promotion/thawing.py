@@ -13,15 +13,15 @@ from optuna.trial import FrozenTrial, TrialState
 
 from common.streams import Stream, stream_seed
 from envs.objective.aim import Aim
+from tuning.search.models.freeze_thaw import Curve, Outlook, comparable, decide, predicted_ends
 from tuning.search.models.most_promising import MOST_TRIALS
-from tuning.search.promotion.freeze_thaw import Curve, Outlook, decide, predicted_ends
 from tuning.search.proposals.alike import repeats
 from tuning.search.proposals.drawing import Affordable
-from tuning.search.proposals.two_aims import FINISHED, chebyshev, gains_of, weight
-from tuning.search.record.attributes import CONFIRMS, REFUSED, SAME_AS
+from tuning.search.proposals.draws import Draws
+from tuning.search.proposals.two_aims import FINISHED, chebyshev, weight
 from tuning.search.record.costs import Costs
-from tuning.search.record.of_trials import OfTrials
 from tuning.search.record.study import StudyMemory
+from tuning.search.record.trials import CONFIRMS, OfTrials, gains_of, was_run
 from tuning.trial.idleness import GIVEN_UP
 
 LAGGING = 16  # trials that run, for each evaluation that a decision may lack
@@ -61,7 +61,7 @@ class Thawing:
     """Decides between frozen trials and a new one. All that it knows is in the study.
 
     Attributes:
-        memory: the study.
+        draws: draw new trials of the study.
         costs: of trials.
         distributions: that are drawn from, by inner name, see `SearchSpace.distributions`.
         steps: most of a trial.
@@ -71,7 +71,7 @@ class Thawing:
         two_aims: whether there are two objectives.
     """
 
-    memory: StudyMemory
+    draws: Draws
     costs: Costs
     distributions: Mapping[str, BaseDistribution]
     steps: int
@@ -81,12 +81,18 @@ class Thawing:
     two_aims: bool = False
     _recent: _Recent = field(default_factory=_Recent, init=False, repr=False, compare=False)
 
+    @property
+    def memory(self) -> StudyMemory:
+        """The study."""
+        return self.draws.memory
+
     def draw(self) -> FrozenTrial:
         """The next proposal of the sampler, which sees of each trial what is expected at its end, in each objective.
 
         One that would cost more than a tenth of the budget as a whole training is drawn anew, but not below ten of the default.
         """
-        if self._lag and (kept := self._recent.drawn) and kept.number == self.memory.count and not self._is_old(kept.rungs):
+        kept, next_number = self._recent.drawn, len(self.memory.trials())
+        if self._lag and kept and kept.number == next_number and not self._is_old(kept.rungs):
             return kept.trial
         affordable = Affordable(self.costs.of_assignment, max(ALWAYS, MOST_PART * self.steps_promised() / self.steps))
         first = self._ends(1.0 if self.two_aims else None)
@@ -96,10 +102,10 @@ class Thawing:
                 # A decision has renewed one of them alone, and trials have been evaluated for the first time between them.
                 self._recent.outlooks.clear()
                 first, second = self._ends(1.0), self._ends(0.0)
-            drawn = self.memory.draw({number: (value, second[number]) for number, value in first.items()}, affordable)
+            drawn = self.draws.draw({number: (value, second[number]) for number, value in first.items()}, affordable)
         else:
-            drawn = self.memory.draw(first, affordable)
-        self._recent.drawn = _Drawn(self.memory.count, self._rungs, drawn)
+            drawn = self.draws.draw(first, affordable)
+        self._recent.drawn = _Drawn(next_number, self._rungs, drawn)
         return drawn
 
     def choose(self, drawn: FrozenTrial | None, steps_left: float, as_frozen: int | None = None) -> int | None:
@@ -168,7 +174,7 @@ class Thawing:
         return known[1]
 
     def _ran(self) -> list[FrozenTrial]:
-        return [trial for trial in self.memory.trials() if not {REFUSED, SAME_AS} & trial.user_attrs.keys()]
+        return [trial for trial in self.memory.trials() if was_run(trial)]
 
     def _curves(self, as_frozen: int | None = None, of_first: float | None = None) -> list[Curve]:
         """All curves; with a weight of the first of two objectives, of both as one number."""
@@ -216,21 +222,6 @@ def _weighted(curves: list[Curve], trials: Sequence[FrozenTrial], of_first: floa
     for (row, place, _), value in zip(places, values, strict=True):
         evaluations[row][place] = (evaluations[row][place][0], float(value))
     return [replace(curve, evaluations=tuple(own)) for curve, own in zip(curves, evaluations, strict=True)]
-
-
-def comparable(curves: list[Curve]) -> list[Curve]:
-    """Curves with ratings on one scale: one that misses requirements lies below all that meet them, by how much it misses."""
-    ratings = [rating for curve in curves for _, rating in curve.evaluations]
-    met = [rating for rating in ratings if not Aim.is_missed(rating)]
-    if len(met) == len(ratings):
-        return curves
-    spread = max(met) - min(met) if len(set(met)) > 1 else 1.0
-    lowest = min(met, default=0.0)
-
-    def of(rating: float) -> float:
-        return lowest - spread * (1.0 + min(Aim.shortfall_of(rating), 1.0)) if Aim.is_missed(rating) else rating
-
-    return [replace(curve, evaluations=tuple((steps, of(rating)) for steps, rating in curve.evaluations)) for curve in curves]
 
 
 def _state(trial: FrozenTrial) -> Literal["running", "frozen", "ended"]:

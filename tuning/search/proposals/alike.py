@@ -12,9 +12,7 @@ from collections.abc import Iterable
 from optuna.trial import FrozenTrial, TrialState
 
 from envs.objective.aim import Aim
-from tuning.search.proposals.two_aims import Gains, gains_of, last_gains
-from tuning.search.record.attributes import SAME_AS
-from tuning.search.record.states import CAN_BE_BEST, lacked_memory
+from tuning.search.record.trials import CAN_BE_BEST, SAME_AS, Gains, gains_of, lacked_memory, last_gains
 
 Outcome = tuple[float, Gains | None]  # of an evaluation: its rating and, with two objectives, both gains
 

@@ -19,14 +19,13 @@ from common.streams import Stream, stream, stream_seed
 from search_spaces import Assignment, SearchSpace
 from search_spaces.earlier import in_todays_names
 from tuning.experiment.settings import Settings
-from tuning.search.promotion.pruners import PRUNERS
 from tuning.search.proposals.learned import LearnedExperiment, assignments
 from tuning.search.proposals.prior import Point, propose
+from tuning.search.proposals.pruners import PRUNERS
 from tuning.search.proposals.sampler_view import Values, as_seen, point_in
 from tuning.search.proposals.samplers import MOST_SHOWN, SAMPLERS, startup_trials
 from tuning.search.proposals.transfer import Source, Transfer
-from tuning.search.record.attributes import CONFIRMS, HYPERPARAMETERS, PREDICTED, REFUSED
-from tuning.search.record.of_trials import OfTrials
+from tuning.search.record.trials import CONFIRMS, HYPERPARAMETERS, PREDICTED, REFUSED, OfTrials
 
 # Bytes that an assignment lacks to fit into memory, below 0 if it fits, and why.
 Excess = Callable[[Assignment], tuple[int, str]]

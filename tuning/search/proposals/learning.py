@@ -25,14 +25,12 @@ from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
 from tuning.experiment.reading import open_to_read
 from tuning.experiment.settings import Settings
-from tuning.search.promotion.freeze_thaw import FIRST, Curve, predicted_ends
-from tuning.search.promotion.thawing import comparable
+from tuning.search.models.freeze_thaw import FIRST, Curve, comparable, predicted_ends
 from tuning.search.proposals.learned import LearnedExperiment, LearnedTrial
 from tuning.search.proposals.plan import limits
-from tuning.search.record.attributes import CONFIRMS, HYPERPARAMETERS, REFUSED, SAME_AS
 from tuning.search.record.errors import DamagedStudyError
-from tuning.search.record.states import lacked_memory
 from tuning.search.record.study import read_trials
+from tuning.search.record.trials import CONFIRMS, HYPERPARAMETERS, REFUSED, SAME_AS, lacked_memory
 from tuning.storage.journal_reading import with_journal
 
 LEAST = 2  # trials: one has no rank

@@ -33,8 +33,7 @@ from envs.objective.aim import Aim
 from search_spaces import SearchSpace
 from search_spaces.earlier import in_todays_names
 from tuning.search.proposals.alike import alike
-from tuning.search.proposals.two_aims import last_gains
-from tuning.search.record.attributes import ALIKE, HYPERPARAMETERS, REQUIRED
+from tuning.search.record.trials import ALIKE, HYPERPARAMETERS, REQUIRED, last_gains
 
 # Of trials by number: what counts of each, a pair with two objectives.
 Values = Mapping[int, float | tuple[float, ...]]

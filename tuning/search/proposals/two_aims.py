@@ -7,43 +7,19 @@ sequence (ParEGO, Knowles 2006). So all parts of the front get their turn, and a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
 from envs.objective.aim import Aim
 from results.front import not_dominated, spread_out
-from tuning.search.record.attributes import GAINS
-from tuning.search.record.states import CAN_BE_BEST
+from tuning.search.record.trials import CAN_BE_BEST, CONFIRMS, last_gains
 
-Gains = tuple[float, float]
 FINISHED = 3  # members of the front that the end of a budget pays for: both ends and the middle
 _AUGMENTATION = 0.05  # how much the weighted sum counts beside the greatest weighted distance
 _FIRST_WEIGHTS = (0.5, 0.0, 1.0)  # the middle and both ends
-
-
-def gains_of(trial: FrozenTrial) -> dict[int, Gains]:
-    """Both gains of a trial's evaluations, by due steps; empty with one objective."""
-    known: Mapping[str, Sequence[float]] = trial.user_attrs.get(GAINS, {})
-    return {int(steps): (float(pair[0]), float(pair[1])) for steps, pair in known.items()}
-
-
-def with_gains(trial: FrozenTrial, steps: int, gains: Gains) -> dict[str, list[float]]:
-    """The attribute `GAINS` of a trial with one more evaluation.
-
-    Args:
-        trial: as it is now.
-        steps: at which the evaluation was due.
-        gains: of both objectives.
-    """
-    return {**trial.user_attrs.get(GAINS, {}), str(steps): list(gains)}
-
-
-def last_gains(trial: FrozenTrial) -> Gains | None:
-    """Both gains of a trial's last evaluation; None before the first."""
-    return gains_of(trial).get(max(trial.intermediate_values, default=0))
 
 
 def weight(number: int) -> float:
@@ -96,3 +72,16 @@ def on_front(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
     kept = not_dominated(np.array([gains for _, gains in rated]))
     front = [one for one, is_kept in zip(rated, kept, strict=True) if is_kept]
     return [front[place][0] for place in spread_out(np.array([gains for _, gains in front]))]
+
+
+def front_of_search(trials: Sequence[FrozenTrial]) -> list[int]:
+    """Numbers of the trials of a search that no other one is better than in both of two objectives.
+
+    Those are among them that only a running trial is better than, as that one may fail.
+
+    Args:
+        trials: of the study.
+    """
+    search = [trial for trial in trials if CONFIRMS not in trial.user_attrs]
+    still = [trial for trial in search if trial.state is not TrialState.RUNNING]
+    return list(dict.fromkeys(trial.number for some in (search, still) for trial in on_front(some)))

@@ -8,10 +8,8 @@ from functools import cached_property
 from typing import Self
 
 from search_spaces import Assignment, SearchSpace
-from search_spaces.earlier import in_todays_names
 from tuning.experiment.budget import Budget
-from tuning.search.record.attributes import HYPERPARAMETERS
-from tuning.search.record.of_trials import OfTrials
+from tuning.search.record.trials import HYPERPARAMETERS, OfTrials
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class Costs:
     @cached_property
     def assignment(self) -> OfTrials[Assignment]:
         """Whole assignment of a trial."""
-        return OfTrials(lambda trial: self.space.whole(in_todays_names(trial.user_attrs[HYPERPARAMETERS])))
+        return OfTrials(lambda trial: self.space.whole(trial.user_attrs[HYPERPARAMETERS]))
 
     @cached_property
     def of(self) -> OfTrials[float]:

@@ -4,12 +4,71 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from tuning.experiment.budget import Budget
 from tuning.search.record.costs import Costs
 from tuning.search.record.study import StudyMemory
+
+_SECONDS = "seconds"  # wall time of all runs so far
+_UNTIMED = "untimed steps"  # of trials by number, while no time was noted
+_AT_LAST_TIME = "steps at last time"  # of trials by number, as a run began that notes no time
+
+
+@dataclass(frozen=True)
+class TimeNotes:
+    """What a study notes of time.
+
+    Attributes:
+        memory: the study.
+    """
+
+    memory: StudyMemory
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the search up to its last note; 0 without one."""
+        return float(self.memory.noted(_SECONDS, 0.0))
+
+    @property
+    def untimed_steps(self) -> dict[int, int]:
+        """Steps of trials, by number, that were taken under a budget of steps or none, so that their time is not known."""
+        return _by_number(self.memory.noted(_UNTIMED, {}))
+
+    @property
+    def pace(self) -> float:
+        """Steps in a second of the search so far, by its evaluations; NaN before the first one, and where no time is noted."""
+        steps, seconds = sum(self.memory.used_steps(0).values()) - sum(self.untimed_steps.values()), self.seconds
+        return steps / seconds if steps and seconds else math.nan
+
+    def note_seconds(self, seconds: float) -> None:
+        """Write the wall time of the search so far."""
+        self.memory.note(_SECONDS, seconds)
+
+    def begin_run(self, is_timed: bool) -> None:
+        """Note, at a change between budgets of time and others, which steps do not belong to the pace."""
+        used, seconds = self.memory.used_steps(0), self.seconds
+        then = self.memory.noted(_AT_LAST_TIME)
+        if not is_timed:
+            if seconds and then is None:
+                self.memory.note(_AT_LAST_TIME, _as_texts(used))
+        elif not seconds:
+            if any(used.values()):
+                self.memory.note(_UNTIMED, _as_texts(used))
+        elif then is not None:
+            untimed, before = self.untimed_steps, _by_number(then)
+            since = {number: untimed.get(number, 0) + steps - before.get(number, 0) for number, steps in used.items()}
+            self.memory.note(_UNTIMED, _as_texts(since))
+            self.memory.note(_AT_LAST_TIME, None)
+
+
+def _by_number(noted: Mapping[str, int]) -> dict[int, int]:
+    return {int(number): int(steps) for number, steps in noted.items()}
+
+
+def _as_texts(steps: Mapping[int, int]) -> dict[str, int]:
+    return {str(number): taken for number, taken in steps.items()}
 
 
 @dataclass
@@ -18,7 +77,7 @@ class Ledger:
 
     Steps are those at which evaluations were due, so that the sum depends on the study alone. A trial that runs counts up to
     its next evaluation. Time of earlier runs is in the study, as of their last evaluation. Steps that were
-    taken under another budget are none of the pace of one of time, as their time was not noted.
+    taken under another budget do not belong to the pace of one of time, as their time was not noted.
 
     Attributes:
         memory: the study.
@@ -39,23 +98,14 @@ class Ledger:
     _before: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self._begun, self._before = self.clock(), self.memory.seconds_before
-        self._tell_timed_steps()
+        self._notes = TimeNotes(self.memory)
+        self._begun, self._before = self.clock(), self._notes.seconds
+        self._notes.begin_run(self.is_timed)
 
-    def _tell_timed_steps(self) -> None:
-        """Note at a change between budgets of time and others which steps are none of the pace."""
-        used = self.memory.used_steps(0)
-        if not self.budget or not self.budget.is_time:
-            if self._before and self.memory.steps_at_last_time is None:
-                self.memory.note_steps_at_last_time(used)
-        elif not self._before:
-            if any(used.values()):
-                self.memory.note_untimed(used)
-        elif (then := self.memory.steps_at_last_time) is not None:
-            untimed = self.memory.untimed_steps
-            since = {number: untimed.get(number, 0) + steps - then.get(number, 0) for number, steps in used.items()}
-            self.memory.note_untimed(since)
-            self.memory.note_steps_at_last_time(None)
+    @property
+    def is_timed(self) -> bool:
+        """Whether the budget is of time."""
+        return self.budget is not None and self.budget.is_time
 
     @property
     def seconds(self) -> float:
@@ -85,12 +135,12 @@ class Ledger:
 
     def _timed_steps_of(self, running: Collection[int]) -> dict[int, int]:
         """Steps of each trial by number that were taken while time was noted."""
-        untimed = self.memory.untimed_steps
+        untimed = self._notes.untimed_steps
         return {number: steps - untimed.get(number, 0) for number, steps in self._steps_of(running).items()}
 
     def used(self) -> float:
         """What was used, in the budget's unit; without one steps."""
-        return self.seconds if self.budget and self.budget.is_time else self.steps()
+        return self.seconds if self.is_timed else self.steps()
 
     def is_spent(self, running: Collection[int] = (), part: float = 1.0) -> bool:
         """Whether the budget does not pay for one evaluation more.
@@ -141,7 +191,7 @@ class Ledger:
             return math.inf
         if not self.budget.is_time:
             return self.budget.amount
-        steps, seconds = self._default_steps(()), self.memory.seconds_before
+        steps, seconds = self._default_steps(()), self._notes.seconds
         return self.budget.amount * steps / seconds if steps and seconds else math.inf
 
     def steps_ahead(self, running: Collection[int] = ()) -> float:
@@ -168,5 +218,5 @@ class Ledger:
 
     def note_time(self) -> None:
         """Write the time so far into the study, where the budget is of time."""
-        if self.budget and self.budget.is_time:
-            self.memory.note_seconds(self.seconds)
+        if self.is_timed:
+            self._notes.note_seconds(self.seconds)

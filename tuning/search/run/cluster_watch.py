@@ -12,8 +12,8 @@ from ray.tune.experiment import Trial
 from tuning.memory.machine import Cluster
 from tuning.memory.placement import Placement
 from tuning.search.run.run_control import RunControl
-from tuning.search.run.searcher import StudySearcher
-from tuning.trial.protocol import NUMBER, DriverOnly
+from tuning.search.run.search import Search
+from tuning.trial.protocol import DriverOnly, handout_in
 
 LOOK_SECONDS = 5.0  # between two looks
 PATIENCE_SECONDS = 60.0  # that a trial waits before another kind with room is chosen for it
@@ -31,7 +31,7 @@ class ClusterWatch(DriverOnly, Callback):
 
     Args:
         placement: of the search.
-        searcher: hands out its trials.
+        search: hands out its trials.
         control: of this run.
         look: tells the cluster now.
         node_of: tells on which node a trial runs, by its id; empty where that is not known yet.
@@ -41,13 +41,13 @@ class ClusterWatch(DriverOnly, Callback):
     def __init__(
         self,
         placement: Placement,
-        searcher: StudySearcher,
+        search: Search,
         control: RunControl,
         look: Callable[[], Cluster],
         node_of: Callable[[Trial], str] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._placement, self._searcher, self._control, self._look = placement, searcher, control, look
+        self._placement, self._search, self._control, self._look = placement, search, control, look
         self._node_of, self._clock = node_of or node_of_trial, clock
         self._nodes: frozenset[str] | None = None  # before the first look
         self._leaving: frozenset[str] = frozenset()
@@ -59,7 +59,7 @@ class ClusterWatch(DriverOnly, Callback):
 
     def on_trial_start(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
         """A trial was started."""
-        number = trial.config[NUMBER]
+        number = handout_in(trial.config).number
         self._running[number] = trial
         self._waits.pop(number, None)
         self._placement.started(number)
@@ -73,7 +73,7 @@ class ClusterWatch(DriverOnly, Callback):
         self._forget(trial)
 
     def _forget(self, trial: Trial) -> None:
-        number = trial.config[NUMBER]
+        number = handout_in(trial.config).number
         # Handed out again it may have begun already.
         if self._running.get(number) is trial:
             del self._running[number]
@@ -107,25 +107,25 @@ class ClusterWatch(DriverOnly, Callback):
             for number, trial in self._running.items():
                 self._on[number] = self._on.get(number) or self._node_of(trial)
                 if self._on[number] in self._leaving:
-                    self._searcher.leave(number)
+                    self._search.send_away(number)
 
     def _look_after_waiting(self, now: float) -> None:
-        waiting = sorted(self._searcher.handed_out - self._running.keys())
+        waiting = sorted(self._search.running - self._running.keys())
         self._waits = {number: self._waits.get(number, now) for number in waiting}
         homeless = []
         for number in waiting:
-            assignment = self._searcher.hyperparameters(number)
+            assignment = self._search.proposal(number).hyperparameters
             if self._control.is_stopping:
-                self._searcher.withdraw(number)
+                self._search.withdraw(number)
             elif self._placement.waits_in_vain(number):
                 if self._placement.may_move(number, assignment):
-                    self._searcher.withdraw(number)
+                    self._search.withdraw(number)
                 else:
                     homeless.append(number)
             elif self._placement.is_outdated(number) or (
                 now - self._waits[number] > PATIENCE_SECONDS and self._placement.has_better(number, assignment)
             ):
-                self._searcher.withdraw(number)
+                self._search.withdraw(number)
         if not homeless or self._running or len(homeless) < len(waiting):
             self._in_vain = None
         elif self._in_vain is None:

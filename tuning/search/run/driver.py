@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +11,6 @@ from rich.console import Console
 
 from envs.scenarios.scenario import Scenario
 from results import load
-from results.loader import ratings
-from tuning.algorithms.registry import algorithm_of
-from tuning.algorithms.spec import DEFAULT
 from tuning.cli.console import say
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, ExperimentPaths
@@ -30,11 +26,10 @@ from tuning.search.proposals.plan import Plan, limits, seen_by
 from tuning.storage.search_files import SearchFiles
 
 if TYPE_CHECKING:
-    import pandas as pd
     from ray.tune import Callback, Tuner
 
-    from tuning.search.run.scheduler import StudyScheduler
-    from tuning.search.run.searcher import StudySearcher
+    from tuning.search.run.parts import Parts
+    from tuning.search.run.search import Search
 
 MOST_LOSSES = 5  # of Ray's last node, without a step between them
 
@@ -131,141 +126,73 @@ def run_trials(
         NodeLostError: if Ray has no node left.
     """
     from tuning.memory.machine import cluster
-    from tuning.search.promotion.confirmation import Confirmation
-    from tuning.search.promotion.last_part import LastPart
-    from tuning.search.promotion.retention import Retention
-    from tuning.search.promotion.thawing import Thawing
-    from tuning.search.record.costs import Costs
-    from tuning.search.record.front_marks import mark_front
-    from tuning.search.record.ledger import Ledger
-    from tuning.search.record.recovery import extend, set_aside, settle
-    from tuning.search.record.study import StudyMemory
-    from tuning.search.run.budget_watch import BudgetWatch
-    from tuning.search.run.callbacks import callbacks_named
     from tuning.search.run.cluster_watch import ClusterWatch
-    from tuning.search.run.progress import Progress
-    from tuning.search.run.run_control import RunControl
-    from tuning.search.run.scheduler import StudyScheduler
-    from tuning.search.run.searcher import StudySearcher
-    from tuning.search.run.storage_watch import StorageWatch
-    from tuning.search.run.work import Work
-    from tuning.trial.evaluation_schedule import due_steps
-    from tuning.trial.records import TrialRecords
+    from tuning.search.run.parts import Parts
 
-    settings, paths, placement = experiment.settings, experiment.paths, Placement(planner)
     files = files or SearchFiles()
-    memory = StudyMemory.open(experiment, plan.space, plan.fixed, limits(settings.steps), plan.starts, placement.excess)
-    records = TrialRecords(experiment, files.written, files.checkpoints)
-    settle(memory, records, paths, settings.reports)
-    set_aside(memory, records, settings.steps)
-    rung_steps = due_steps(1, settings.steps, settings.reports)
-    costs = Costs.under(settings.limit, plan.space, planner.cost)
-    ledger = Ledger(memory, settings.limit, rung_steps, most_steps=settings.steps, costs=costs)
-    if extended and ledger.is_spent():
-        raise UsageError("--extend: the budget of this experiment is spent, so no trial can go on; give a larger --budget too")
+    parts = Parts.of(experiment, plan, planner, console, files)
     if extended:
-        continued, without_checkpoint = extend(memory, records, settings.steps)
-        say(console, f"complete trials that continue to {settings.steps:,} steps: {_numbers(continued)}")
-        if without_checkpoint:
-            numbers = _numbers(without_checkpoint)
-            say(console, f"complete trials that stay as they are, without a checkpoint (--keep-checkpoints): {numbers}")
-    usual = placement.prediction(plan.space.complete(plan.fixed, limits(settings.steps)))
-    before = load(paths.folder).trials
-    ended = before[~before["state"].isin(["running", "frozen"])]
-    last_part = None
-    if parts := settings.confirming_parts:
-        # In the space of this search, as its first trial is: bounds of the user's may exclude a value of the preset.
-        spec = replace(algorithm_of(settings), space=plan.space)
-        default = spec.preset(DEFAULT, plan.fixed, limits(settings.steps))
-        last_part = LastPart(Confirmation(costs, default, settings.steps, rung_steps), ledger, *parts)
-    work = Work(ledger, Costs(plan.space, planner.cost), last_part)
-    progress = Progress.of(console, settings, before, work, paths.folder)
-    frozen = before.loc[before["state"] == "frozen", "trial"].tolist()
-    spared = memory.front if settings.aim.second else tuple
-    retention = Retention(paths, settings.kept_trials, final_scores(ended), frozen, spared, files.checkpoints)
-    retention.enforce()
-    sound = before["state"].isin(["complete", "frozen", "pruned", "oom"]).any()
-    control = RunControl(paths, retention, progress, sound=bool(sound))
+        _extend(parts, experiment, console)
+    search, control = parts.search(), parts.control
     control.start()
-    adapt = settings.on_oom == "adapt"
-    thawing = None
-    if settings.freezes:
-        drawn_from = plan.space.distributions(plan.fixed, limits(settings.steps))
-        two = settings.aim.second is not None
-        thawing = Thawing(memory, costs, drawn_from, settings.steps, rung_steps, settings.seed, ledger.steps_promised, two)
-    searcher = StudySearcher(
-        memory, records, paths.folder, settings.most_trials, control, placement, settings.retries, adapt,
-        settings.trust_scenario, ledger, thawing, last_part,
-        lambda: settings.concurrency or placement.at_once(usual), files,
-    )  # fmt: skip
-    searcher.take_up(memory.adopt_unfinished())
-    scheduler = StudyScheduler(memory, searcher, settings.reports, settings.steps, settings.aim)
-    watches = [] if look is None else [ClusterWatch(placement, searcher, control, partial(cluster, settings.gpu_memory, look))]
+    watches = list(parts.watches())
+    if look is not None:
+        nodes = partial(cluster, experiment.settings.gpu_memory, look)
+        watches.append(ClusterWatch(parts.placement, search, control, nodes))
     try:
-        with progress, control.signals(), as_lost_node():
-            callbacks: list[Callback] = [
-                progress,
-                BudgetWatch(ledger, control),
-                StorageWatch(files, control),
-                *watches,
-                *callbacks_named(settings.callback),
-            ]
-            _tuner(paths, trainable, searcher, scheduler, callbacks).fit()
+        with parts.progress, control.signals(), as_lost_node():
+            _tuner(experiment.paths, trainable, search, watches).fit()
     except NodeLostError:
         # A search that was told to stop is not started again.
         if not control.is_stopping:
             raise
     finally:
         control.close()
-    ledger.note_time()
-    progress.end(control.is_stopping and not control.is_finishing, control.reason or "")
-    files.gather()
-    if settings.aim.second:
-        mark_front(records, load(paths.folder))
-    if control.is_stopping and control.reason is None and not control.is_finishing:
-        raise KeyboardInterrupt
-    return control.reason
+    return parts.end()
 
 
-def final_scores(ended: pd.DataFrame) -> dict[int, float]:
-    """Ratings of ended trials by number: of complete and pruned ones of the search; NaN for the others.
-
-    Args:
-        ended: rows of `trials`.
-    """
-    scores = ratings(ended).where(ended["state"].isin(["complete", "pruned"]) & ended["confirms"].isna())
-    return dict(zip(ended["trial"].tolist(), scores.tolist(), strict=True))
+def _extend(parts: Parts, experiment: Experiment, console: Console) -> None:
+    """Reopen complete trials for a larger budget, and tell which."""
+    if parts.ledger.is_spent():
+        raise UsageError("--extend: the budget of this experiment is spent, so no trial can go on; give a larger --budget too")
+    continued, without_checkpoint = parts.record.extend(parts.checkpoint_steps)
+    say(console, f"complete trials that continue to {experiment.settings.steps:,} steps: {_numbers(continued)}")
+    if without_checkpoint:
+        numbers = _numbers(without_checkpoint)
+        say(console, f"complete trials that stay as they are, without a checkpoint (--keep-checkpoints): {numbers}")
 
 
 def _tuner(
     paths: ExperimentPaths,
     trainable: Callable[[dict[str, Any]], None],
-    searcher: StudySearcher,
-    scheduler: StudyScheduler,
+    search: Search,
     callbacks: list[Callback],
 ) -> Tuner:
     """Ray Tune with our searcher and scheduler, and without what the experiment does itself: retries, names, output."""
     from ray import tune
 
     from tuning.search.run.quiet_tune import QuietTune
-    from tuning.trial.protocol import BUNDLE, LABELS, NUMBER
+    from tuning.search.run.scheduler import StudyScheduler
+    from tuning.search.run.searcher import StudySearcher
+    from tuning.trial.protocol import handout_in
 
     def place(config: dict[str, Any]) -> tune.PlacementGroupFactory:
-        labels: dict[str, Any] = {"bundle_label_selector": [config[LABELS]]} if LABELS in config else {}
-        return tune.PlacementGroupFactory([config[BUNDLE]], **labels)
+        limits = handout_in(config).limits
+        labels: dict[str, Any] = {"bundle_label_selector": [dict(limits.labels)]} if limits.labels else {}
+        return tune.PlacementGroupFactory([dict(limits.resources)], **labels)
 
     keep_credentials()
     return tune.Tuner(
         tune.with_resources(trainable, place),
         tune_config=tune.TuneConfig(
-            search_alg=searcher,
-            scheduler=scheduler,
+            search_alg=StudySearcher(search),
+            scheduler=StudyScheduler(search),
             # The searcher limits how many run at once, as nodes come and go.
             num_samples=-1,
             # The next trial uses the process again: importing torch and building CityLearn takes seconds.
             reuse_actors=True,
             # Tune's own names hold every hyperparameter and are too long for Windows.
-            trial_dirname_creator=lambda trial: f"{trial.config[NUMBER]:05d}",
+            trial_dirname_creator=lambda trial: f"{handout_in(trial.config).number:05d}",
         ),
         run_config=tune.RunConfig(
             name=paths.tune.name,

@@ -227,7 +227,7 @@ def open_checked(checked: Checked, say: Callable[[str], None] = lambda line: Non
     if checked.before:
         before, settings = checked.before, checked.settings
         if before.moves_to:
-            from tuning.search.record.study import check_study
+            from tuning.search.record.check import check_study
 
             before = moved(before, settings.scenario, check_study, say)
             settings = replace(settings, name=before.settings.name, dir=before.settings.dir)

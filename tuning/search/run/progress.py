@@ -24,8 +24,7 @@ from tuning.cli.console import say
 from tuning.runtime.ray_session import check_nodes
 from tuning.search.run.machine_watch import MachineWatch, granted_of_cluster
 from tuning.search.run.time_left import BudgetLeft, TimeLeft
-from tuning.trial.protocol import CONFIRMING, EVALUATED, EVALUATION, MESSAGE, NUMBER, OUTCOME, STEPS, DriverOnly, outcome_of
-from tuning.trial.records import FROZEN
+from tuning.trial.protocol import DriverOnly, handout_in, report_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,12 +115,12 @@ class Progress(DriverOnly, Callback):
             work: what was used of its budget, and what is left of it.
             folder: of the experiment; see `Progress`.
         """
-        frozen = before[before["state"] == FROZEN]
-        ended = before[~before["state"].isin(["running", FROZEN])]
+        frozen = before[before["state"] == "frozen"]
+        ended = before[~before["state"].isin(["running", "frozen"])]
         scored = before[(before["state"] != "running") & before["confirms"].isna()].dropna(subset=["score"])
         rated = zip(ratings(scored).tolist(), scored["trial"].tolist(), strict=True)
         best = max(((rating, number) for rating, number in rated if math.isfinite(rating)), default=None)
-        unfinished = before[before["state"].isin(["running", FROZEN])]
+        unfinished = before[before["state"].isin(["running", "frozen"])]
         resumed = dict(zip(unfinished["trial"].tolist(), unfinished["steps"].tolist(), strict=True))
         already = list(zip(ended["state"].tolist(), ended["steps"].fillna(0).astype(int).tolist(), strict=True))
         limited = work if settings.limit else None
@@ -142,7 +141,7 @@ class Progress(DriverOnly, Callback):
 
     def on_trial_start(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
         """A trial was started."""
-        number = trial.config[NUMBER]
+        number = handout_in(trial.config).number
         steps = self._trial_steps.get(number, 0)
         self._running[number] = LiveTrial(number, "continuing" if steps else "starting", steps)
         self._frozen.discard(number)
@@ -150,28 +149,30 @@ class Progress(DriverOnly, Callback):
 
     def on_trial_result(self, iteration: int, trials: list[Trial], trial: Trial, result: dict[str, Any], **info: Any) -> None:
         """A trial reported."""
-        if result.get(MESSAGE) and not result.get(OUTCOME):
-            self.say(str(result[MESSAGE]))
-        if result.get(OUTCOME):
+        report, handout = report_in(result), handout_in(trial.config)
+        if report is None or report.ending:
             return
-        number, steps = trial.config[NUMBER], int(result[STEPS])
+        if report.message:
+            self.say(report.message)
+        if report.restored:
+            return
+        number, steps, evaluated = handout.number, report.steps, report.evaluated
         self._trial_steps[number] = steps
         self._time_left.on_report(number, steps, float(result[TIME_TOTAL_S]))
         self._show_steps(number, steps)
-        if result.get(EVALUATION) is None:
+        if evaluated is None:
             return
-        outcome = outcome_of(result)
+        outcome = evaluated.outcome
         rating = self._aim.rating(outcome)
-        is_candidate = math.isfinite(rating) and not trial.config.get(CONFIRMING)
+        is_candidate = math.isfinite(rating) and not handout.confirms
         if is_candidate and (self._best is None or rating > self._best[0]):
             self._best = rating, number
             self._add_to_curve()
         self._show_steps(number, steps, self._aim.told_rating(rating) if math.isfinite(rating) else f"{rating:g}")
-        evaluated = int(result.get(EVALUATED, steps))
-        if (number, evaluated) not in self._told:
+        if (number, evaluated.steps) not in self._told:
             # A trial that goes on begins with the last evaluation before its checkpoint.
-            self._told.add((number, evaluated))
-            self.say(f"trial {number}: {self._aim.told(outcome)} at {evaluated:,} steps")
+            self._told.add((number, evaluated.steps))
+            self.say(f"trial {number}: {self._aim.told(outcome)} at {evaluated.steps:,} steps")
 
     def _show_steps(self, number: int, steps: int, rating: str = "") -> None:
         """Note how far a trial that runs is; without a rating, that of its last evaluation stays."""
@@ -235,7 +236,7 @@ class Progress(DriverOnly, Callback):
         ended = [f"{count} {state}" for state, count in self._ended.items() if count]
         number, running = sum(self._ended.values()), f"{len(self._running)} running"
         if self._ledger and self._ledger.budget:
-            ended += [f"{len(self._frozen)} {FROZEN}"] if self._frozen else []
+            ended += [f"{len(self._frozen)} frozen"] if self._frozen else []
             begun = number + len(self._frozen) + len(self._running)
             used = min(1.0, self._ledger.used() / self._ledger.budget.amount)
             trials = f"{begun} trial{'s' if begun != 1 else ''}" + (f" ({', '.join(ended)})" if ended else "")

@@ -11,13 +11,14 @@ import pytest
 from optuna.trial import FrozenTrial, TrialState
 
 from results.statistics import mean, paired_mean
+from tests.tuning.search.fakes import AskedStudy, asked_study
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.search.promotion.confirmation import MOST_CANDIDATES, MOST_CONTENDERS, NOT_TRIED, Confirmation, _Stages
-from tuning.search.record.attributes import CONFIRM_ROLE, CONFIRM_RUN, CONFIRMS, HYPERPARAMETERS, REFUSED, SAME_AS
+from tuning.search.proposals.two_aims import front_of_search
 from tuning.search.record.costs import Costs
-from tuning.search.record.study import StudyMemory
+from tuning.search.record.trials import CONFIRM_ROLE, CONFIRM_RUN, CONFIRMS, HYPERPARAMETERS, REFUSED, SAME_AS
 from tuning.trial.proposal import Proposal
 from tuning.trial.records import trial_seed
 
@@ -28,10 +29,10 @@ DEFAULT = algorithm("ppo").preset("default", {}, LIMITS)
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> StudyMemory:
+def memory(tmp_path: Path) -> AskedStudy:
     """A study with the default, 0.1, and frozen trials with 0.2, 0.3 and 0.4 after half of their steps."""
     experiment = create(Settings(name="one", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random"))
-    memory = StudyMemory.open(experiment, SPACE, {}, LIMITS, [DEFAULT])
+    memory = asked_study(experiment, {}, STEPS, [DEFAULT], SPACE)
     for number in range(4):
         assert memory.ask().number == number
         memory.report(number, RUNG, 0.5)  # what counts is the last
@@ -43,17 +44,17 @@ def memory(tmp_path: Path) -> StudyMemory:
 CONFIRMATION = Confirmation(Costs(SPACE), DEFAULT, STEPS, RUNG)
 
 
-def begin(memory: StudyMemory, steps_left: float) -> Proposal | None:
+def begin(memory: AskedStudy, steps_left: float) -> Proposal | None:
     drawn = CONFIRMATION.next(memory.trials(), steps_left)
     return None if drawn is None else memory.add(drawn)
 
 
-def end(memory: StudyMemory, proposal: Proposal) -> None:
+def end(memory: AskedStudy, proposal: Proposal) -> None:
     memory.report(proposal.number, STEPS, 0.3)
     memory.complete(proposal.number, 0.3)
 
 
-def test_each_round_has_the_default_and_the_best_with_one_seed(memory: StudyMemory) -> None:
+def test_each_round_has_the_default_and_the_best_with_one_seed(memory: AskedStudy) -> None:
     left, found = 6.0 * STEPS, []
     while proposal := begin(memory, left):
         found.append((proposal.confirms, proposal.confirm_run, proposal.confirm_role))
@@ -64,7 +65,7 @@ def test_each_round_has_the_default_and_the_best_with_one_seed(memory: StudyMemo
     assert left == 0.0
 
 
-def test_with_less_budget_one_is_confirmed_and_with_too_little_none(memory: StudyMemory) -> None:
+def test_with_less_budget_one_is_confirmed_and_with_too_little_none(memory: AskedStudy) -> None:
     assert CONFIRMATION.contenders(memory.trials(), 6.0 * STEPS) == [0, 3, 2]
     assert len(CONFIRMATION.contenders(memory.trials(), 60.0 * STEPS)) == 1 + MOST_CONTENDERS == 3
     assert CONFIRMATION.contenders(memory.trials(), 5.9 * STEPS) == [0, 3]
@@ -72,7 +73,7 @@ def test_with_less_budget_one_is_confirmed_and_with_too_little_none(memory: Stud
     assert begin(memory, 3.9 * STEPS) is None
 
 
-def test_what_confirms_is_not_confirmed_itself(memory: StudyMemory) -> None:
+def test_what_confirms_is_not_confirmed_itself(memory: AskedStudy) -> None:
     first = begin(memory, 6.0 * STEPS)
     assert first
     memory.report(first.number, STEPS, 9.0)
@@ -80,7 +81,7 @@ def test_what_confirms_is_not_confirmed_itself(memory: StudyMemory) -> None:
     assert CONFIRMATION.contenders(memory.trials(), 5.0 * STEPS) == [0, 3, 2]
 
 
-def test_a_round_is_begun_only_where_all_of_it_is_paid_for(memory: StudyMemory) -> None:
+def test_a_round_is_begun_only_where_all_of_it_is_paid_for(memory: AskedStudy) -> None:
     left = 5.0 * STEPS  # two rounds of two, and half of a third
     for _ in range(4):
         proposal = begin(memory, left)
@@ -90,7 +91,7 @@ def test_a_round_is_begun_only_where_all_of_it_is_paid_for(memory: StudyMemory) 
     assert begin(memory, left) is None
 
 
-def test_the_longest_of_a_round_begins_first(memory: StudyMemory) -> None:
+def test_the_longest_of_a_round_begins_first(memory: AskedStudy) -> None:
     # As many as run at once would else wait for it at the end.
     cost = dict(zip(range(4), (2.0, 1.0, 3.0, 1.0), strict=True))
     assignments = [trial.user_attrs[HYPERPARAMETERS] for trial in memory.trials()]
@@ -105,13 +106,13 @@ def test_the_longest_of_a_round_begins_first(memory: StudyMemory) -> None:
     assert found == [2, 0, 3]
 
 
-def test_the_least_is_two_rounds_of_the_best_and_the_default(memory: StudyMemory) -> None:
+def test_the_least_is_two_rounds_of_the_best_and_the_default(memory: AskedStudy) -> None:
     assert CONFIRMATION.least(memory.trials()) == 4.0 * STEPS
     assert CONFIRMATION.least(memory.trials()[:1]) == 0.0  # the default alone
     assert CONFIRMATION.least([]) == 0.0
 
 
-def test_it_is_under_way_until_the_search_goes_on(memory: StudyMemory) -> None:
+def test_it_is_under_way_until_the_search_goes_on(memory: AskedStudy) -> None:
     assert not CONFIRMATION.is_under_way(memory.trials())
     first = begin(memory, 6.0 * STEPS)
     assert first
@@ -122,14 +123,14 @@ def test_it_is_under_way_until_the_search_goes_on(memory: StudyMemory) -> None:
     assert not CONFIRMATION.is_under_way(memory.trials())
 
 
-def go_on(memory: StudyMemory, number: int, rating: float) -> None:
+def go_on(memory: AskedStudy, number: int, rating: float) -> None:
     """Let the search go on with a frozen trial of its own, by a rung."""
     memory.thaw(number)
     memory.report(number, 6 * RUNG, rating)
     memory.freeze(number)
 
 
-def test_a_search_goes_on_by_thawing_too_and_what_is_best_then_is_confirmed(memory: StudyMemory) -> None:
+def test_a_search_goes_on_by_thawing_too_and_what_is_best_then_is_confirmed(memory: AskedStudy) -> None:
     spend(memory, 9)  # candidates, and rounds of 3 and 2
     assert {number for number, _, role in roles(memory) if role == "best"} == {3, 2}
     go_on(memory, 1, 0.9)
@@ -140,7 +141,7 @@ def test_a_search_goes_on_by_thawing_too_and_what_is_best_then_is_confirmed(memo
     assert roles(memory)[before:] == [(1, 0, "best"), (1, 1, "best")]
 
 
-def test_what_former_contenders_took_pays_for_no_other_one(memory: StudyMemory) -> None:
+def test_what_former_contenders_took_pays_for_no_other_one(memory: AskedStudy) -> None:
     spend(memory, 4)  # two rounds of 3 and the default
     go_on(memory, 1, 0.9)
     go_on(memory, 2, 0.8)
@@ -153,7 +154,7 @@ def test_what_former_contenders_took_pays_for_no_other_one(memory: StudyMemory) 
     assert roles(memory)[before:] == [(1, 0, "best"), (1, 1, "best")]
 
 
-def test_a_frozen_training_goes_on_only_for_what_is_to_be_trained(memory: StudyMemory) -> None:
+def test_a_frozen_training_goes_on_only_for_what_is_to_be_trained(memory: AskedStudy) -> None:
     for left in (4.0, 3.0, 2.0):
         proposal = begin(memory, left * STEPS)
         assert proposal
@@ -178,7 +179,7 @@ def test_a_frozen_training_goes_on_only_for_what_is_to_be_trained(memory: StudyM
     assert CONFIRMATION.contenders(memory.trials(), 2.4 * STEPS - RUNG) == [0, 1]
 
 
-def test_a_frozen_third_seed_waits_for_the_two_seeds_of_a_new_best(memory: StudyMemory) -> None:
+def test_a_frozen_third_seed_waits_for_the_two_seeds_of_a_new_best(memory: AskedStudy) -> None:
     spend(memory, 6)
     third = begin(memory, 3.0 * STEPS)  # of the default
     assert third
@@ -196,7 +197,7 @@ def test_a_frozen_third_seed_waits_for_the_two_seeds_of_a_new_best(memory: Study
     assert again.number == third.number
 
 
-def test_a_third_seed_of_the_default_from_before_pays_for_none_of_a_new_best(memory: StudyMemory) -> None:
+def test_a_third_seed_of_the_default_from_before_pays_for_none_of_a_new_best(memory: AskedStudy) -> None:
     spend(memory, 6)
     third = begin(memory, 3.0 * STEPS)
     assert third
@@ -213,10 +214,10 @@ def test_a_third_seed_of_the_default_from_before_pays_for_none_of_a_new_best(mem
     assert another.confirm_run == 2
 
 
-def without_the_default(folder: Path) -> StudyMemory:
+def without_the_default(folder: Path) -> AskedStudy:
     """A study with one complete trial. It is not the default's."""
     experiment = create(Settings(name="two", dir=str(folder), steps=STEPS, reports=10, sampler="random"))
-    memory = StudyMemory.open(experiment, SPACE, {}, LIMITS)
+    memory = asked_study(experiment, {}, STEPS, space=SPACE)
     memory.ask()
     memory.report(0, STEPS, 0.2)
     memory.complete(0, 0.2)
@@ -234,7 +235,7 @@ def test_the_default_keeps_its_trainings_though_the_search_tries_it_later(tmp_pa
     assert CONFIRMATION.least(memory.trials()) == 0.0  # both have their seeds
 
 
-def test_what_is_drawn_in_vain_is_no_search_that_goes_on(memory: StudyMemory) -> None:
+def test_what_is_drawn_in_vain_is_no_search_that_goes_on(memory: AskedStudy) -> None:
     first = begin(memory, 6.0 * STEPS)
     assert first
     for reason in (REFUSED, SAME_AS):
@@ -262,7 +263,7 @@ def test_a_frozen_candidate_of_an_earlier_part_keeps_no_round_waiting(tmp_path: 
     assert found.confirm_role != "candidate"
 
 
-def test_with_more_steps_a_frozen_training_is_not_taken_up(memory: StudyMemory) -> None:
+def test_with_more_steps_a_frozen_training_is_not_taken_up(memory: AskedStudy) -> None:
     first = begin(memory, 4.0 * STEPS)
     assert first
     memory.report(first.number, 5 * RUNG, 0.3)
@@ -274,7 +275,7 @@ def test_with_more_steps_a_frozen_training_is_not_taken_up(memory: StudyMemory) 
     assert (drawn.user_attrs[CONFIRMS], drawn.user_attrs[CONFIRM_RUN]) == (first.confirms, first.confirm_run)
 
 
-def test_two_of_a_round_run_at_once(memory: StudyMemory) -> None:
+def test_two_of_a_round_run_at_once(memory: AskedStudy) -> None:
     first, second = begin(memory, 4.0 * STEPS), begin(memory, 4.0 * STEPS - RUNG)
     assert first
     assert second
@@ -287,14 +288,14 @@ def test_two_of_a_round_run_at_once(memory: StudyMemory) -> None:
     end(memory, second)
 
 
-def test_what_runs_takes_its_steps_from_what_is_left(memory: StudyMemory) -> None:
+def test_what_runs_takes_its_steps_from_what_is_left(memory: AskedStudy) -> None:
     for left in (5.0 * STEPS, 5.0 * STEPS - RUNG, 5.0 * STEPS - 2 * RUNG, 5.0 * STEPS - 3 * RUNG):
         assert begin(memory, left)
     # All four have a rung, and still take the rest of their steps: nothing is left for a third round of two.
     assert begin(memory, 5.0 * STEPS - 4 * RUNG) is None
 
 
-def test_what_has_begun_goes_on_to_the_least_though_the_pace_falls(memory: StudyMemory) -> None:
+def test_what_has_begun_goes_on_to_the_least_though_the_pace_falls(memory: AskedStudy) -> None:
     first = begin(memory, 4.0 * STEPS)
     assert first
     end(memory, first)
@@ -311,7 +312,7 @@ def test_what_has_begun_goes_on_to_the_least_though_the_pace_falls(memory: Study
 
 def test_a_trial_that_failed_was_stopped_or_never_ran_is_no_contender_and_a_failed_default_is_one(tmp_path: Path) -> None:
     experiment = create(Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random"))
-    memory = StudyMemory.open(experiment, SPACE, {}, LIMITS, [DEFAULT])
+    memory = asked_study(experiment, {}, STEPS, [DEFAULT], SPACE)
     for number, rating in enumerate((0.1, 0.9, 0.2, 0.8, 0.7)):
         memory.ask()
         memory.report(number, RUNG, rating)
@@ -329,7 +330,7 @@ def test_a_trial_that_failed_was_stopped_or_never_ran_is_no_contender_and_a_fail
     assert CONFIRMATION.contenders(memory.trials(), 1e6) == [0, 2]
 
 
-def test_one_that_has_all_of_its_steps_takes_no_more(memory: StudyMemory) -> None:
+def test_one_that_has_all_of_its_steps_takes_no_more(memory: AskedStudy) -> None:
     first = begin(memory, 4.0 * STEPS)
     assert first
     memory.report(first.number, STEPS, 0.3)  # its process has not ended yet
@@ -347,7 +348,7 @@ def test_where_the_default_was_not_tried_it_is_trained_all_the_same(tmp_path: Pa
     assert (second.confirms, second.confirm_role, second.confirm_run) == (0, "best", 0)
 
 
-def test_an_assignment_is_confirmed_once_however_often_it_ran(memory: StudyMemory) -> None:
+def test_an_assignment_is_confirmed_once_however_often_it_ran(memory: AskedStudy) -> None:
     best = memory.trials()[3]
     again = optuna.trial.create_trial(
         params=best.params, distributions=best.distributions, user_attrs=best.user_attrs, value=0.5,
@@ -357,13 +358,13 @@ def test_an_assignment_is_confirmed_once_however_often_it_ran(memory: StudyMemor
     assert CONFIRMATION.contenders(memory.trials(), 6.0 * STEPS) == [0, 4, 2]
 
 
-def dear(memory: StudyMemory, number: int, cost: float) -> Confirmation:
+def dear(memory: AskedStudy, number: int, cost: float) -> Confirmation:
     """A confirmation where a step of one trial's assignment costs so many of the default's."""
     assignment = SPACE.whole(memory.trials()[number].user_attrs[HYPERPARAMETERS])
     return Confirmation(Costs(SPACE, lambda one: cost if one == assignment else 1.0), DEFAULT, STEPS, RUNG)
 
 
-def test_a_round_takes_what_its_assignments_cost(memory: StudyMemory) -> None:
+def test_a_round_takes_what_its_assignments_cost(memory: AskedStudy) -> None:
     # Two rounds of the default, 3 and 2 take 2 * (1 + 0.5 + 1) trainings of the default, and without 2 2 * (1 + 0.5).
     confirmation = dear(memory, 3, 0.5)
     found = [confirmation.contenders(memory.trials(), left * STEPS) for left in (5.0, 4.9, 3.0, 2.9)]
@@ -371,7 +372,7 @@ def test_a_round_takes_what_its_assignments_cost(memory: StudyMemory) -> None:
     assert dear(memory, 3, 5.0).contenders(memory.trials(), 11.9 * STEPS) == []
 
 
-def test_what_runs_takes_what_it_costs_from_what_is_left(memory: StudyMemory) -> None:
+def test_what_runs_takes_what_it_costs_from_what_is_left(memory: AskedStudy) -> None:
     confirmation, left = dear(memory, 3, 2.0), 12.0 * STEPS - 1.0
     for cost in 2 * (2.0, 1.0, 1.0):
         drawn = confirmation.next(memory.trials(), left)
@@ -395,7 +396,7 @@ def test_dear_candidates_are_fewer(tmp_path: Path) -> None:
         )
 
 
-def test_of_trials_that_do_the_same_the_first_is_confirmed(memory: StudyMemory) -> None:
+def test_of_trials_that_do_the_same_the_first_is_confirmed(memory: AskedStudy) -> None:
     for number in (2, 3):
         memory.thaw(number)
         memory.report(number, 6 * RUNG, 0.5)
@@ -407,13 +408,13 @@ def test_of_two_objectives_members_of_the_front_are_confirmed_those_first_that_s
     experiment = create(
         Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random", objective="co2 bill")
     )
-    memory = StudyMemory.open(experiment, SPACE, {}, LIMITS, [DEFAULT])
+    memory = asked_study(experiment, {}, STEPS, [DEFAULT], SPACE)
     gains = [(0.0, 0.0), (0.1, 0.9), (0.9, 0.1), (0.6, 0.6), (0.5, 0.5), (2.0, 2.0)]
     for number, pair in enumerate(gains):
         assert memory.ask().number == number
         memory.report(number, RUNG, -1.5e15 if number == 5 else sum(pair) / 2, pair)
         memory.freeze(number)
-    assert memory.front() == [3, 1, 2]
+    assert front_of_search(memory.trials()) == [3, 1, 2]
     assert CONFIRMATION.contenders(memory.trials(), 8.0 * STEPS) == [0, 3, 1, 2]
     assert CONFIRMATION.contenders(memory.trials(), 4.0 * STEPS) == [0, 3]
 
@@ -422,12 +423,12 @@ def test_where_the_default_alone_is_the_front_the_best_others_are_confirmed(tmp_
     experiment = create(
         Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random", objective="co2 bill")
     )
-    memory = StudyMemory.open(experiment, SPACE, {}, LIMITS, [DEFAULT])
+    memory = asked_study(experiment, {}, STEPS, [DEFAULT], SPACE)
     for number, pair in enumerate([(0.9, 0.9), (0.2, 0.2), (0.5, 0.4)]):
         memory.ask()
         memory.report(number, RUNG, sum(pair) / 2, pair)
         memory.freeze(number)
-    assert memory.front() == [0]
+    assert front_of_search(memory.trials()) == [0]
     assert CONFIRMATION.contenders(memory.trials(), 4.0 * STEPS) == [0, 2]
 
 
@@ -435,20 +436,20 @@ def test_what_only_a_running_trial_is_better_than_is_of_the_front_too(tmp_path: 
     experiment = create(
         Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random", objective="co2 bill")
     )
-    memory = StudyMemory.open(experiment, SPACE, {}, LIMITS, [DEFAULT])
+    memory = asked_study(experiment, {}, STEPS, [DEFAULT], SPACE)
     for number, pair in enumerate([(0.2, 0.2), (0.1, 0.1), (0.3, 0.3)]):
         memory.ask()
         memory.report(number, RUNG, sum(pair) / 2, pair)
         if number < 2:
             memory.freeze(number)
-    assert memory.front() == [2, 0]  # the last may fail yet
+    assert front_of_search(memory.trials()) == [2, 0]  # the last may fail yet
 
 
-def roles(memory: StudyMemory) -> list[tuple[int | None, int | None, str | None]]:
+def roles(memory: AskedStudy) -> list[tuple[int | None, int | None, str | None]]:
     return [(one.confirms, one.confirm_run, one.confirm_role) for one in memory.proposals() if one.confirms is not None]
 
 
-def spend(memory: StudyMemory, trainings: int, **ratings: float) -> None:
+def spend(memory: AskedStudy, trainings: int, **ratings: float) -> None:
     """Confirm one trial at a time, each with the rating of its role and assignment, as `candidate_3`, by default 0.3."""
     for spent in range(trainings):
         proposal = begin(memory, float(STEPS * (trainings - spent)))
@@ -459,7 +460,7 @@ def spend(memory: StudyMemory, trainings: int, **ratings: float) -> None:
         memory.complete(proposal.number, rating)
 
 
-def test_the_mean_of_both_ratings_chooses_from_the_candidates(memory: StudyMemory) -> None:
+def test_the_mean_of_both_ratings_chooses_from_the_candidates(memory: AskedStudy) -> None:
     # 0.2, 0.3 and 0.4 in the search; the means are 0.35, 0.15 and 0.3.
     spend(memory, 10, candidate_1=0.5, candidate_2=0.0, candidate_3=0.2)
     of_candidates = [(3, 0, "candidate"), (2, 0, "candidate"), (1, 0, "candidate")]
@@ -467,7 +468,7 @@ def test_the_mean_of_both_ratings_chooses_from_the_candidates(memory: StudyMemor
     assert roles(memory) == of_candidates + [(number, run, role) for run in range(2) for number, role in round_of_three]
 
 
-def test_what_rounds_say_chooses_nothing(memory: StudyMemory) -> None:
+def test_what_rounds_say_chooses_nothing(memory: AskedStudy) -> None:
     spend(memory, 13, candidate_1=0.5, candidate_2=0.0, candidate_3=0.2, best_1=-9.0, best_3=-9.0)
     assert {number for number, _, role in roles(memory) if role == "best"} == {1, 3}
     assert len(roles(memory)) == 3 + 3 * 3
@@ -486,10 +487,10 @@ def test_candidates_leave_enough_for_two_rounds(tmp_path: Path, trainings: int) 
     assert kinds == sorted(kinds, key=lambda role: role != "candidate")  # the candidates come first
 
 
-def searched(folder: Path, others: int) -> StudyMemory:
+def searched(folder: Path, others: int) -> AskedStudy:
     """A study with the default and other assignments, each better than the one before."""
     experiment = create(Settings(name="many", dir=str(folder), steps=STEPS, reports=10, sampler="random"))
-    memory = StudyMemory.open(experiment, SPACE, {}, LIMITS, [DEFAULT])
+    memory = asked_study(experiment, {}, STEPS, [DEFAULT], SPACE)
     for number in range(1 + others):
         memory.ask()
         memory.report(number, STEPS, 0.1 + 0.001 * number)
@@ -497,7 +498,7 @@ def searched(folder: Path, others: int) -> StudyMemory:
     return memory
 
 
-def test_rounds_wait_for_the_candidates(memory: StudyMemory) -> None:
+def test_rounds_wait_for_the_candidates(memory: AskedStudy) -> None:
     left = 10.0 * STEPS
     running = []
     for _ in range(3):
@@ -520,7 +521,7 @@ def test_rounds_wait_for_the_candidates(memory: StudyMemory) -> None:
     assert first.confirm_role == "default"
 
 
-def test_a_candidate_that_fails_is_not_chosen_and_not_tried_again(memory: StudyMemory) -> None:
+def test_a_candidate_that_fails_is_not_chosen_and_not_tried_again(memory: AskedStudy) -> None:
     proposal = begin(memory, 10.0 * STEPS)
     assert proposal
     assert proposal.confirms == 3
@@ -581,7 +582,7 @@ def test_after_more_search_without_candidates_a_new_best_keeps_its_place(tmp_pat
     assert sum(number == new for number, _, role in found if role == "best") >= 2
 
 
-def test_trainings_with_fewer_steps_are_no_part_of_what_more_steps_confirm(memory: StudyMemory) -> None:
+def test_trainings_with_fewer_steps_are_no_part_of_what_more_steps_confirm(memory: AskedStudy) -> None:
     spend(memory, 6)
     assert {run for _, run, _ in roles(memory)} == {0, 1}
     longer = Confirmation(Costs(SPACE), DEFAULT, 2 * STEPS, RUNG)
@@ -600,7 +601,7 @@ def test_a_front_has_no_candidates(tmp_path: Path) -> None:
     experiment = create(
         Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random", objective="co2 bill")
     )
-    memory = StudyMemory.open(experiment, SPACE, {}, LIMITS, [DEFAULT])
+    memory = asked_study(experiment, {}, STEPS, [DEFAULT], SPACE)
     for number, pair in enumerate([(0.0, 0.0), (0.1, 0.9), (0.9, 0.1), (0.6, 0.6), (0.5, 0.5)]):
         memory.ask()
         memory.report(number, RUNG, sum(pair) / 2, pair)

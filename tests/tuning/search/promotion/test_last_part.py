@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.tuning.search.fakes import AskedStudy, asked_study
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.budget import Budget
 from tuning.experiment.folder import create
@@ -13,7 +14,6 @@ from tuning.search.promotion.confirmation import Confirmation
 from tuning.search.promotion.last_part import LastPart
 from tuning.search.record.costs import Costs
 from tuning.search.record.ledger import Ledger
-from tuning.search.record.study import StudyMemory
 
 SPACE = algorithm("ppo").space
 STEPS, RUNG = 1000, 100
@@ -30,10 +30,10 @@ class Clock:
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> StudyMemory:
+def memory(tmp_path: Path) -> AskedStudy:
     """A study with the default and one other trial, each after a rung."""
     experiment = create(Settings(name="one", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random"))
-    memory = StudyMemory.open(experiment, SPACE, {}, LIMITS, [DEFAULT])
+    memory = asked_study(experiment, {}, STEPS, [DEFAULT])
     for number in range(2):
         memory.ask()
         memory.report(number, RUNG, 0.1 * (number + 1))
@@ -41,11 +41,11 @@ def memory(tmp_path: Path) -> StudyMemory:
     return memory
 
 
-def has_used(memory: StudyMemory, steps: float) -> None:
+def has_used(memory: AskedStudy, steps: float) -> None:
     memory.used_steps = lambda least: {0: round(steps)}  # type: ignore[method-assign]
 
 
-def last_part(memory: StudyMemory, budget: Budget, used: float, parts: tuple[float, float] = (0.15, 0.2)) -> LastPart:
+def last_part(memory: AskedStudy, budget: Budget, used: float, parts: tuple[float, float] = (0.15, 0.2)) -> LastPart:
     """After so much of the budget; of time, one step takes a second."""
     clock, costs = Clock(), Costs(SPACE)
     has_used(memory, 0)
@@ -55,7 +55,7 @@ def last_part(memory: StudyMemory, budget: Budget, used: float, parts: tuple[flo
     return LastPart(Confirmation(costs, DEFAULT, STEPS, RUNG), ledger, *parts)
 
 
-def begins_at(memory: StudyMemory, budget: Budget) -> float:
+def begins_at(memory: AskedStudy, budget: Budget) -> float:
     """Part of the budget at which the confirmation begins, where one rung follows another; infinite for never."""
     rungs = range(round(0.75 * budget.amount), round(budget.amount), RUNG)
     parts = (used / budget.amount for used in rungs if last_part(memory, budget, used).has_begun(set()))
@@ -73,19 +73,19 @@ def begins_at(memory: StudyMemory, budget: Budget) -> float:
     ],
 )
 def test_it_begins_with_the_least_part_and_earlier_where_that_does_not_pay(
-    memory: StudyMemory, unit: Any, amount: float, at: float
+    memory: AskedStudy, unit: Any, amount: float, at: float
 ) -> None:
     assert begins_at(memory, Budget(amount, unit)) == pytest.approx(at, abs=0.006)
 
 
-def test_what_runs_is_evaluated_in_time_for_the_confirmation(memory: StudyMemory) -> None:
+def test_what_runs_is_evaluated_in_time_for_the_confirmation(memory: AskedStudy) -> None:
     budget = Budget(23.0 * STEPS, "seconds")
     found = last_part(memory, budget, 0.82 * budget.amount - RUNG)
     assert not found.has_begun(set())
     assert found.has_begun({0, 1})
 
 
-def test_what_has_begun_goes_on_though_the_pace_changes(memory: StudyMemory) -> None:
+def test_what_has_begun_goes_on_though_the_pace_changes(memory: AskedStudy) -> None:
     budget, used = Budget(23.0 * STEPS, "seconds"), 0.825 * 23.0 * STEPS
     found = last_part(memory, budget, used)
     assert found.has_begun(set())
@@ -105,14 +105,14 @@ def test_what_has_begun_goes_on_though_the_pace_changes(memory: StudyMemory) -> 
     assert not found.has_begun({3})
 
 
-def test_a_search_that_can_pay_for_no_confirmation_plans_with_all_that_is_left(memory: StudyMemory) -> None:
+def test_a_search_that_can_pay_for_no_confirmation_plans_with_all_that_is_left(memory: AskedStudy) -> None:
     budget = Budget(10.0 * RUNG, "steps")
     left = {rung: last_part(memory, budget, rung * RUNG, (0.5, 0.5)).search_steps_left(set()) for rung in range(1, 8)}
     assert [left[rung] for rung in (1, 4)] == [4 * RUNG, RUNG]
     assert [left[rung] for rung in (5, 7)] == [5 * RUNG, 3 * RUNG]
 
 
-def test_the_search_plans_with_less_where_its_confirmation_begins_earlier(memory: StudyMemory) -> None:
+def test_the_search_plans_with_less_where_its_confirmation_begins_earlier(memory: AskedStudy) -> None:
     budget = Budget(23.0 * STEPS, "seconds")
     assert last_part(memory, budget, 0.5 * budget.amount).search_steps_left(set()) == pytest.approx(0.35 * budget.amount)
     ahead = LEAST + RUNG
@@ -128,12 +128,12 @@ def test_the_search_plans_with_less_where_its_confirmation_begins_earlier(memory
         (19 * STEPS, 0.0),  # nothing does
     ],
 )
-def test_what_the_confirmation_will_take_is_told_before_it_begins(memory: StudyMemory, amount: float, steps: float) -> None:
+def test_what_the_confirmation_will_take_is_told_before_it_begins(memory: AskedStudy, amount: float, steps: float) -> None:
     found = last_part(memory, Budget(amount, "steps"), 2 * RUNG).expected()
     assert found == (pytest.approx(steps), [0, 1] if steps else [])
 
 
-def test_once_it_has_begun_all_that_is_left_is_for_the_confirmation(memory: StudyMemory) -> None:
+def test_once_it_has_begun_all_that_is_left_is_for_the_confirmation(memory: AskedStudy) -> None:
     found = last_part(memory, Budget(23.0 * STEPS, "steps"), 0.825 * 23.0 * STEPS)
     drawn = found.next(set())
     assert drawn is not None

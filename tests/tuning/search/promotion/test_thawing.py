@@ -10,15 +10,15 @@ from optuna.trial import TrialState
 
 from envs.objective.aim import Aim, Outcome
 from search_spaces import Assignment
+from tests.tuning.search.fakes import AskedStudy, asked_study
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.search.promotion.thawing import ALWAYS, Thawing
+from tuning.search.proposals.draws import Draws
 from tuning.search.proposals.sampler_view import as_seen
-from tuning.search.proposals.two_aims import gains_of
-from tuning.search.record.attributes import CONFIRMS
 from tuning.search.record.costs import Costs
-from tuning.search.record.study import StudyMemory
+from tuning.search.record.trials import CONFIRMS, gains_of
 
 SPACE = algorithm("ppo").space
 STEPS, RUNG = 1000, 100
@@ -26,25 +26,25 @@ FIXED: Assignment = {"gamma": 0.9}
 
 
 @pytest.fixture
-def two(tmp_path: Path) -> StudyMemory:
+def two(tmp_path: Path) -> AskedStudy:
     """A study with two objectives."""
     experiment = create(Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, objective="co2 bill"))
-    return StudyMemory.open(experiment, SPACE, FIXED, {"steps": float(STEPS)})
+    return asked_study(experiment, FIXED, STEPS, space=SPACE)
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> StudyMemory:
+def memory(tmp_path: Path) -> AskedStudy:
     experiment = create(Settings(name="one", dir=str(tmp_path), steps=STEPS, reports=10))
-    return StudyMemory.open(experiment, SPACE, FIXED, {"steps": float(STEPS)})
+    return asked_study(experiment, FIXED, STEPS, space=SPACE)
 
 
-def thawing(memory: StudyMemory, costs: Costs | None = None, **changes: Any) -> Thawing:
+def thawing(memory: AskedStudy, costs: Costs | None = None, **changes: Any) -> Thawing:
     given: dict[str, Any] = {"seed": 0, "steps_promised": lambda: math.inf, **changes}
     distributions = SPACE.distributions(FIXED, {"steps": float(STEPS)})
-    return Thawing(memory, costs or Costs(SPACE), distributions, STEPS, RUNG, **given)
+    return Thawing(memory.draws, costs or Costs(SPACE), distributions, STEPS, RUNG, **given)
 
 
-def learn(memory: StudyMemory, *ratings: float) -> int:
+def learn(memory: AskedStudy, *ratings: float) -> int:
     """Begin a trial, let it be evaluated, and freeze it."""
     number = memory.ask().number
     for rung, rating in enumerate(ratings, 1):
@@ -53,24 +53,24 @@ def learn(memory: StudyMemory, *ratings: float) -> int:
     return number
 
 
-def test_a_trial_that_was_frozen_before_its_first_evaluation_goes_on_first(memory: StudyMemory) -> None:
+def test_a_trial_that_was_frozen_before_its_first_evaluation_goes_on_first(memory: AskedStudy) -> None:
     number = memory.ask().number
     memory.freeze(number)
     model = thawing(memory)
     assert model.choose(model.draw(), 1e6) == number
 
 
-def test_the_first_trial_is_a_new_one(memory: StudyMemory) -> None:
+def test_the_first_trial_is_a_new_one(memory: AskedStudy) -> None:
     model = thawing(memory)
     assert model.choose(model.draw(), 1e6) is None
 
 
-def test_where_none_may_begin_a_frozen_one_goes_on(memory: StudyMemory) -> None:
+def test_where_none_may_begin_a_frozen_one_goes_on(memory: AskedStudy) -> None:
     number = learn(memory, 0.1)
     assert thawing(memory).choose(None, 1e6) == number
 
 
-def test_a_running_trial_can_keep_its_slot_and_others_cannot_take_it_over(memory: StudyMemory) -> None:
+def test_a_running_trial_can_keep_its_slot_and_others_cannot_take_it_over(memory: AskedStudy) -> None:
     number = memory.ask().number
     memory.report(number, RUNG, 0.1)
     model = thawing(memory)
@@ -78,13 +78,13 @@ def test_a_running_trial_can_keep_its_slot_and_others_cannot_take_it_over(memory
     assert model.choose(None, 1e6) is None
 
 
-def test_the_better_of_two_equal_ones_goes_on(memory: StudyMemory) -> None:
+def test_the_better_of_two_equal_ones_goes_on(memory: AskedStudy) -> None:
     learn(memory, *[0.01 * rung for rung in range(1, 4)])
     good = learn(memory, *[0.05 * rung for rung in range(1, 4)])
     assert thawing(memory).choose(None, 1e6) == good
 
 
-def test_what_costs_too_much_is_left_for_what_gains_as_much(memory: StudyMemory) -> None:
+def test_what_costs_too_much_is_left_for_what_gains_as_much(memory: AskedStudy) -> None:
     for _ in range(2):
         learn(memory, 0.05, 0.1, 0.15)
     dear = memory.trials()[0].user_attrs["hyperparameters"]
@@ -93,7 +93,7 @@ def test_what_costs_too_much_is_left_for_what_gains_as_much(memory: StudyMemory)
     assert chosen == 1
 
 
-def test_draws_and_decisions_follow_from_the_study_alone(memory: StudyMemory) -> None:
+def test_draws_and_decisions_follow_from_the_study_alone(memory: AskedStudy) -> None:
     learn(memory, 0.1, 0.2)
     learn(memory, 0.0)
     one, two = (thawing(memory) for _ in range(2))
@@ -101,7 +101,7 @@ def test_draws_and_decisions_follow_from_the_study_alone(memory: StudyMemory) ->
     assert one.choose(one.draw(), 1e6) == two.choose(two.draw(), 1e6)
 
 
-def test_ended_trials_and_those_that_confirm_do_not_go_on(memory: StudyMemory) -> None:
+def test_ended_trials_and_those_that_confirm_do_not_go_on(memory: AskedStudy) -> None:
     number = memory.ask().number
     memory.report(number, RUNG, 0.3)
     memory.complete(number, 0.3)
@@ -113,7 +113,7 @@ def test_ended_trials_and_those_that_confirm_do_not_go_on(memory: StudyMemory) -
     assert thawing(memory).choose(None, 1e6) is None
 
 
-def test_from_half_of_its_steps_on_a_trial_that_does_what_an_earlier_one_does_is_not_continued(memory: StudyMemory) -> None:
+def test_from_half_of_its_steps_on_a_trial_that_does_what_an_earlier_one_does_is_not_continued(memory: AskedStudy) -> None:
     first, second = (learn(memory, *[0.2] * rungs) for rungs in (3, 4))
     assert thawing(memory).repeats() == {}
     memory.thaw(second)
@@ -131,7 +131,7 @@ def test_from_half_of_its_steps_on_a_trial_that_does_what_an_earlier_one_does_is
     assert model.choose(None, 1e6) == second
 
 
-def test_a_trial_that_confirms_is_no_earlier_one(memory: StudyMemory) -> None:
+def test_a_trial_that_confirms_is_no_earlier_one(memory: AskedStudy) -> None:
     learn(memory, 0.1)
     again = memory.draw()
     again.set_user_attr(CONFIRMS, 0)
@@ -142,7 +142,7 @@ def test_a_trial_that_confirms_is_no_earlier_one(memory: StudyMemory) -> None:
     assert thawing(memory).repeats() == {}
 
 
-def test_a_trial_that_failed_is_no_good_one_to_the_sampler(memory: StudyMemory) -> None:
+def test_a_trial_that_failed_is_no_good_one_to_the_sampler(memory: AskedStudy) -> None:
     learn(memory, 0.1, 0.2)
     failed = memory.ask().number
     memory.fail(failed, "bad luck")
@@ -151,7 +151,7 @@ def test_a_trial_that_failed_is_no_good_one_to_the_sampler(memory: StudyMemory) 
     assert [trial.state for trial in seen] == [TrialState.COMPLETE, TrialState.FAIL]
 
 
-def test_one_that_misses_requirements_is_below_all_and_decides_no_scale(memory: StudyMemory) -> None:
+def test_one_that_misses_requirements_is_below_all_and_decides_no_scale(memory: AskedStudy) -> None:
     aim = Aim.parse(require=("ev_served>=0.9",))
     missed, near = (aim.rating(Outcome(0.9, None, shortfall)) for shortfall in (0.5, 0.1))
     learn(memory, 0.1, 0.2)
@@ -164,7 +164,7 @@ def test_one_that_misses_requirements_is_below_all_and_decides_no_scale(memory: 
     assert min(ends) > -1.0
 
 
-def learn_two(two: StudyMemory, *gains: tuple[float, float]) -> int:
+def learn_two(two: AskedStudy, *gains: tuple[float, float]) -> int:
     """The same with two objectives."""
     number = two.ask().number
     for rung, pair in enumerate(gains, 1):
@@ -173,7 +173,7 @@ def learn_two(two: StudyMemory, *gains: tuple[float, float]) -> int:
     return number
 
 
-def test_with_two_objectives_all_parts_of_the_front_get_their_turn(two: StudyMemory) -> None:
+def test_with_two_objectives_all_parts_of_the_front_get_their_turn(two: AskedStudy) -> None:
     """Both ends lead in one objective each, and neither by the mean of both."""
     random = np.random.default_rng(0)
     ends = {}
@@ -200,7 +200,7 @@ def test_with_two_objectives_all_parts_of_the_front_get_their_turn(two: StudyMem
 
 
 def test_with_two_objectives_what_is_left_pays_for_the_leaders_of_three_directions(
-    two: StudyMemory, monkeypatch: pytest.MonkeyPatch
+    two: AskedStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []
     monkeypatch.setattr("tuning.search.promotion.thawing.decide", lambda *given: seen.append(given[-1]))
@@ -209,7 +209,7 @@ def test_with_two_objectives_what_is_left_pays_for_the_leaders_of_three_directio
     assert seen == [1.0 * STEPS]
 
 
-def test_with_two_objectives_a_decision_follows_from_the_study_alone(two: StudyMemory) -> None:
+def test_with_two_objectives_a_decision_follows_from_the_study_alone(two: AskedStudy) -> None:
     for level in (0.2, 0.5, 0.8):
         learn_two(two, (level, 1.0 - level), (level, 1.0 - level))
     decisions = [thawing(two, two_aims=True).choose(None, 1e6) for _ in range(2)]
@@ -219,14 +219,14 @@ def test_with_two_objectives_a_decision_follows_from_the_study_alone(two: StudyM
 
 
 def test_a_sampler_sees_the_end_of_each_objective_and_requirements_below_all(
-    two: StudyMemory, monkeypatch: pytest.MonkeyPatch
+    two: AskedStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = (learn_two(two, (0.1 * k, 0.9), (0.1 * k, 0.9)) for k in (1, 2))
     missing = two.ask().number
     two.report(missing, RUNG, -1.5e15, (5.0, 5.0))
     two.freeze(missing)
     given: list[Any] = []
-    monkeypatch.setattr(two, "draw", lambda values, affordable: given.append(values))
+    monkeypatch.setattr(Draws, "draw", lambda own, values, affordable: given.append(values))
     thawing(two, two_aims=True).draw()
     (values,) = given
     assert values[first][0] < values[second][0]
@@ -235,7 +235,7 @@ def test_a_sampler_sees_the_end_of_each_objective_and_requirements_below_all(
 
 
 def test_with_many_at_once_a_decision_lacks_few_evaluations_and_with_few_none(
-    memory: StudyMemory, monkeypatch: pytest.MonkeyPatch
+    memory: AskedStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tuning.search.promotion.thawing.MOST_TRIALS", 4)
     monkeypatch.setattr("tuning.search.promotion.thawing.LAGGING", 2)
@@ -261,7 +261,7 @@ def test_with_many_at_once_a_decision_lacks_few_evaluations_and_with_few_none(
 
 
 def test_a_draw_knows_the_same_trials_in_both_objectives_though_a_decision_renewed_one(
-    two: StudyMemory, monkeypatch: pytest.MonkeyPatch
+    two: AskedStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tuning.search.promotion.thawing.MOST_TRIALS", 4)
     monkeypatch.setattr("tuning.search.promotion.thawing.LAGGING", 2)
@@ -279,13 +279,13 @@ def test_a_draw_knows_the_same_trials_in_both_objectives_though_a_decision_renew
         model.choose(None, 1e6)
         running = [two.ask().number, *running[count:]]
     given: list[Any] = []
-    monkeypatch.setattr(two, "draw", lambda values, affordable: given.append(values))
+    monkeypatch.setattr(Draws, "draw", lambda own, values, affordable: given.append(values))
     model.draw()
     assert set(given[0]) >= {trial.number for trial in two.trials() if trial.intermediate_values}
 
 
 def test_before_the_first_evaluation_of_many_trials_there_is_no_model(
-    memory: StudyMemory, monkeypatch: pytest.MonkeyPatch
+    memory: AskedStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tuning.search.promotion.thawing.MOST_TRIALS", 1)
     monkeypatch.setattr("tuning.search.promotion.thawing.LAGGING", 1)
@@ -297,10 +297,12 @@ def test_before_the_first_evaluation_of_many_trials_there_is_no_model(
 
 @pytest.mark.parametrize(("promised", "most"), [(50.0, ALWAYS), (400.0, 40.0), (math.inf, math.inf)])
 def test_a_draw_may_cost_a_tenth_of_the_budget_or_ten_trainings_of_the_default(
-    memory: StudyMemory, monkeypatch: pytest.MonkeyPatch, promised: float, most: float
+    memory: AskedStudy, monkeypatch: pytest.MonkeyPatch, promised: float, most: float
 ) -> None:
     seen: list[float] = []
     drawn = memory.draw
-    monkeypatch.setattr(memory, "draw", lambda values, affordable: seen.append(affordable.most) or drawn(values, affordable))
+    monkeypatch.setattr(
+        Draws, "draw", lambda own, values, affordable: seen.append(affordable.most) or drawn(values, affordable)
+    )
     thawing(memory, steps_promised=lambda: promised * STEPS).draw()
     assert seen == [most]

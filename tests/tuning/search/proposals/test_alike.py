@@ -13,7 +13,7 @@ from search_spaces import Kind, Parameter, SearchSpace
 from tuning.search.proposals.alike import alike, repeats
 from tuning.search.proposals.sampler_view import as_seen
 from tuning.search.proposals.samplers import SAMPLERS
-from tuning.search.record.attributes import ALIKE, GAINS, HYPERPARAMETERS, MEASURED, SAME_AS
+from tuning.search.record.trials import ALIKE, GAINS, HYPERPARAMETERS, MEASURED, SAME_AS
 
 WITHIN = optuna.distributions.FloatDistribution(0.0, 1.0)
 SPACE = SearchSpace((Parameter("x", Kind.NUMBER, 0.5, "", search=WITHIN), Parameter("y", Kind.NUMBER, 0.5, "", search=WITHIN)))

@@ -17,7 +17,7 @@ from tuning.search.proposals.drawing import ATTEMPTS, Affordable, Drawing, alrea
 from tuning.search.proposals.learned import LearnedExperiment, LearnedTrial
 from tuning.search.proposals.sampler_view import as_seen
 from tuning.search.proposals.samplers import SAMPLERS
-from tuning.search.record.attributes import CONFIRMS, HYPERPARAMETERS, PREDICTED, REFUSED
+from tuning.search.record.trials import CONFIRMS, HYPERPARAMETERS, PREDICTED, REFUSED
 
 LIMITS = {"steps": 1e6}
 BUT_TWO = {own.name: own.default for own in algorithm("ppo").space.parameters if own.name not in ("gamma", "clip_range")}

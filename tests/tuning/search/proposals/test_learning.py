@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from optuna.trial import TrialState, create_trial
 
+from tests.tuning.search.fakes import AskedStudy, asked_study
 from tuning.algorithms.registry import algorithm, algorithm_of
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.search.proposals.learning import expected_ends, learned_from, usable
-from tuning.search.record.attributes import HYPERPARAMETERS
-from tuning.search.record.study import StudyMemory, read_trials
+from tuning.search.record.study import read_trials
+from tuning.search.record.trials import HYPERPARAMETERS
 
 LIMITS = {"steps": 1000.0}
 RUNG = 100
@@ -25,9 +26,9 @@ def experiment(folder: Path, name: str = "before", **others: object) -> Experime
     return create(settings)
 
 
-def trained(of: Experiment, curves: Sequence[Sequence[float]]) -> StudyMemory:
+def trained(of: Experiment, curves: Sequence[Sequence[float]]) -> AskedStudy:
     """Trials with these ratings after each rung, frozen there; a trial with ten is complete."""
-    memory = StudyMemory.open(of, algorithm(of.settings.algo).space, {}, LIMITS)
+    memory = asked_study(of, {}, LIMITS["steps"])
     for curve in curves:
         proposal = memory.ask()
         for place, rating in enumerate(curve, 1):
@@ -141,7 +142,7 @@ def test_the_share_of_two_objectives_goes_along_where_it_means_the_same(
 ) -> None:
     of = experiment(tmp_path, objective="co2 bill")
     space = algorithm_of(of.settings).space
-    memory = StudyMemory.open(of, space, {"reward_share": 0.8}, LIMITS)
+    memory = asked_study(of, {"reward_share": 0.8}, LIMITS["steps"], space=space)
     for end in (0.1, 0.2):
         number = memory.ask().number
         for rung in range(1, 11):

@@ -16,7 +16,7 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
 from tuning.search.proposals.drawing import Drawing
 from tuning.search.proposals.prior import FIRST_SHARE, WHOLE_PART, anywhere, around, centre, share
-from tuning.search.record.attributes import HYPERPARAMETERS
+from tuning.search.record.trials import HYPERPARAMETERS
 
 SPACE = {
     "rate": FloatDistribution(1e-5, 1e-1, log=True),

@@ -15,7 +15,7 @@ from envs.objective.aim import Aim, Outcome
 from search_spaces import Kind, Parameter, SearchSpace
 from tuning.search.proposals.sampler_view import as_seen
 from tuning.search.proposals.samplers import SAMPLERS
-from tuning.search.record.attributes import GAINS, HYPERPARAMETERS, REQUIRED
+from tuning.search.record.trials import GAINS, HYPERPARAMETERS, REQUIRED
 
 WITHIN = FloatDistribution(0.0, 1.0)
 SPACE = SearchSpace(

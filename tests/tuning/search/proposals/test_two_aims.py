@@ -5,8 +5,8 @@ import optuna
 import pytest
 from optuna.trial import FrozenTrial, TrialState
 
-from tuning.search.proposals.two_aims import chebyshev, gains_of, last_gains, on_front, weight, with_gains
-from tuning.search.record.attributes import GAINS
+from tuning.search.proposals.two_aims import chebyshev, on_front, weight
+from tuning.search.record.trials import GAINS
 
 
 def trial(number: int, *gains: tuple[float, float], rating: float = 0.0, state: TrialState = TrialState.WAITING) -> FrozenTrial:
@@ -48,16 +48,6 @@ def test_more_of_both_is_never_less() -> None:
 def test_scales_of_the_objectives_do_not_matter() -> None:
     gains = np.random.default_rng(2).random((20, 2))
     assert chebyshev(gains * (1.0, 1000.0) + (5.0, -7.0), 0.3) == pytest.approx(chebyshev(gains, 0.3))
-
-
-def test_gains_are_of_the_evaluations_that_count() -> None:
-    one = trial(0, (0.1, 0.2))
-    assert with_gains(one, 20, (0.3, 0.4)) == {"10": [0.1, 0.2], "20": [0.3, 0.4]}
-    assert gains_of(one) == {10: (0.1, 0.2)}
-    # A kill between the attribute and the evaluation leaves the attribute ahead.
-    one.user_attrs[GAINS] = with_gains(one, 20, (0.3, 0.4))
-    assert last_gains(one) == (0.1, 0.2)
-    assert last_gains(trial(1)) is None
 
 
 def test_the_front_has_no_trial_that_failed_was_stopped_or_misses_a_requirement() -> None:

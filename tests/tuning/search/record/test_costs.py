@@ -5,8 +5,8 @@ import optuna
 from search_spaces import Assignment
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.budget import Budget
-from tuning.search.record.attributes import HYPERPARAMETERS
 from tuning.search.record.costs import Costs
+from tuning.search.record.trials import HYPERPARAMETERS
 
 SPACE = algorithm("ppo").space
 

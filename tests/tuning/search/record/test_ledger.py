@@ -1,32 +1,41 @@
 """Steps are added up from the study, time over all runs; a budget is spent when it does not pay for one evaluation more."""
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import optuna
 import pytest
 
+from tests.tuning.search.fakes import AskedStudy, asked_study
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.budget import Budget
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
-from tuning.search.record.attributes import HYPERPARAMETERS
 from tuning.search.record.costs import Costs
-from tuning.search.record.ledger import Ledger
-from tuning.search.record.study import StudyMemory
+from tuning.search.record.ledger import Ledger, TimeNotes
+from tuning.search.record.trials import HYPERPARAMETERS
 
 RUNG = 100
 
 
 def memory(**steps: int) -> Any:
     """A study of trials that have taken so many steps."""
-    noted: list[float] = []
-    return SimpleNamespace(
-        used_steps=lambda least: steps, seconds_before=50.0, untimed_steps={}, note_seconds=noted.append, noted=noted,
-        steps_at_last_time=None, note_steps_at_last_time=lambda steps: None,
-    )  # fmt: skip
+    return Noted(dict(steps), {"seconds": 50.0})
+
+
+class Noted:
+    """A study of which some steps and notes are known."""
+
+    def __init__(self, steps: Mapping[Any, int], notes: dict[str, Any] | None = None) -> None:
+        self.used_steps, self.notes = lambda least: steps, notes or {}
+
+    def noted(self, key: str, default: Any = None) -> Any:
+        return self.notes.get(key, default)
+
+    def note(self, key: str, value: Any) -> None:
+        self.notes[key] = value
 
 
 class Clock:
@@ -51,8 +60,8 @@ def test_steps_of_running_trials_count_up_to_their_next_evaluation() -> None:
 
 def test_a_trial_with_all_of_its_steps_takes_no_more_before_its_process_has_ended() -> None:
     steps = {0: 300, 1: 200}
-    study = SimpleNamespace(used_steps=lambda least: steps, seconds_before=0.0)
-    ledger = Ledger(study, Budget(800.0, "steps"), RUNG, most_steps=300)  # type: ignore[arg-type]
+    study: Any = Noted(steps)
+    ledger = Ledger(study, Budget(800.0, "steps"), RUNG, most_steps=300)
     assert ledger.steps([0, 1]) == 600.0
     assert ledger.steps_left([0]) == 300.0
 
@@ -70,7 +79,7 @@ def test_time_is_that_of_all_runs_and_is_written_into_the_study() -> None:
     assert ledger.seconds == ledger.used() == 75.0
     assert not ledger.is_spent([0, 1, 2])
     ledger.note_time()
-    assert study.noted == [75.0]
+    assert study.notes["seconds"] == 75.0
     # 300 steps took 75 s.
     assert ledger.steps_left() == 100.0
     clock.now += 25.0
@@ -81,7 +90,7 @@ def test_a_budget_of_steps_and_none_write_no_time() -> None:
     study = memory()
     for budget in (Budget(1.0, "steps"), None):
         Ledger(study, budget, RUNG).note_time()
-    assert study.noted == []
+    assert study.notes["seconds"] == 50.0
 
 
 def test_without_a_budget_steps_are_what_was_used() -> None:
@@ -107,9 +116,10 @@ def test_what_a_time_pays_for_is_told_in_steps_of_the_default() -> None:
     for number, trial in enumerate(trials):
         trial.number = number
     used: dict[int, int] = {}
-    study = SimpleNamespace(used_steps=lambda least: used, seconds_before=0.0, untimed_steps={}, trials=lambda: trials)
+    study: Any = Noted(used)
+    study.trials = lambda: trials
     costs, clock = Costs(space, lambda assignment: 10.0 if assignment["n_epochs"] == 10 else 1.0), Clock()
-    ledger = Ledger(study, Budget(100.0, "seconds"), RUNG, clock, costs=costs)  # type: ignore[arg-type]
+    ledger = Ledger(study, Budget(100.0, "seconds"), RUNG, clock, costs=costs)
     used |= {0: 100, 1: 200}
     clock.now += 50.0
     assert ledger.steps() == 300.0
@@ -125,8 +135,8 @@ def test_what_a_time_pays_for_is_told_in_steps_of_the_default() -> None:
 def test_steps_of_a_budget_of_steps_are_none_of_the_pace_of_a_time(tmp_path: Path) -> None:
     experiment = create(Settings(name="one", dir=str(tmp_path), steps=1000, reports=10, sampler="random"))
 
-    def opened() -> StudyMemory:
-        return StudyMemory.open(experiment, algorithm("ppo").space, {}, {"steps": 1000.0})
+    def opened() -> AskedStudy:
+        return asked_study(experiment, {}, 1000)
 
     before = opened()
     before.ask()
@@ -143,11 +153,11 @@ def test_steps_of_a_budget_of_steps_are_none_of_the_pace_of_a_time(tmp_path: Pat
     # A rung took 10 s, so the other 90 s pay for nine.
     assert ledger.steps_left() == 9.0 * RUNG
     assert ledger.steps_in_all() == 10.0 * RUNG
-    assert study.pace == RUNG / 10.0
+    assert TimeNotes(study).pace == RUNG / 10.0
     # The next run knows it from the study.
     later = opened()
     later.adopt_unfinished()
-    assert later.pace == RUNG / 10.0
+    assert TimeNotes(later).pace == RUNG / 10.0
     clock.now = Clock.now
     assert Ledger(later, Budget(100.0, "seconds"), RUNG, clock).steps_left() == 9.0 * RUNG
     # Nor are those of a budget of steps in between.
@@ -157,7 +167,7 @@ def test_steps_of_a_budget_of_steps_are_none_of_the_pace_of_a_time(tmp_path: Pat
     Ledger(between, Budget(1000.0, "steps"), RUNG)  # a second run of it
     last = opened()
     again = Ledger(last, Budget(100.0, "seconds"), RUNG, clock)
-    assert (again.steps_left(), last.pace) == (9.0 * RUNG, RUNG / 10.0)
+    assert (again.steps_left(), TimeNotes(last).pace) == (9.0 * RUNG, RUNG / 10.0)
     assert Ledger(opened(), Budget(100.0, "seconds"), RUNG, clock).steps_left() == 9.0 * RUNG
 
 

@@ -9,15 +9,15 @@ import pytest
 from common.units import GIB
 from tests.tuning.memory.test_allocation import node
 from tests.tuning.memory.test_placement import LARGE, LARGE_CARD, SMALL_CARD, USUAL, placement
-from tests.tuning.search.fakes import Control
+from tests.tuning.search.fakes import Control, handed_out
 from tuning.memory.allocation import Node
 from tuning.memory.machine import Cluster
 from tuning.search.run.cluster_watch import LOOK_SECONDS, PATIENCE_SECONDS, VAIN_SECONDS, ClusterWatch
-from tuning.trial.protocol import NUMBER
+from tuning.trial.protocol import handout_in
 
 
-class Searcher:
-    """Substitute for the searcher: which trials it has handed out, and what it was told."""
+class FakeSearch:
+    """Substitute for the search: which trials it has handed out, and what it was told."""
 
     def __init__(self) -> None:
         self.handed: dict[int, dict[str, float]] = {}
@@ -25,13 +25,13 @@ class Searcher:
         self.taken_back: list[int] = []
 
     @property
-    def handed_out(self) -> set[int]:
+    def running(self) -> set[int]:
         return set(self.handed)
 
-    def hyperparameters(self, number: int) -> dict[str, float]:
-        return self.handed[number]
+    def proposal(self, number: int) -> Any:
+        return SimpleNamespace(hyperparameters=self.handed[number])
 
-    def leave(self, number: int) -> None:
+    def send_away(self, number: int) -> None:
         self.left.append(number)
 
     def withdraw(self, number: int) -> None:
@@ -43,11 +43,11 @@ class Watched:
 
     def __init__(self, folder: Path, *nodes: Node) -> None:
         self.now, self.nodes, self.leaving = 0.0, nodes, frozenset[str]()
-        self.placement, self.searcher, self.control = placement(folder, *nodes), Searcher(), Control()
+        self.placement, self.search, self.control = placement(folder, *nodes), FakeSearch(), Control()
         self.on: dict[int, str] = {}
         self.watch = ClusterWatch(
-            self.placement, self.searcher, self.control,  # type: ignore[arg-type]
-            lambda: Cluster(self.nodes, self.leaving), lambda trial: self.on[trial.config[NUMBER]], lambda: self.now,
+            self.placement, self.search, self.control,  # type: ignore[arg-type]
+            lambda: Cluster(self.nodes, self.leaving), lambda trial: self.on[handout_in(trial.config).number], lambda: self.now,
         )  # fmt: skip
         self.step()
 
@@ -57,8 +57,8 @@ class Watched:
 
     def hand_out(self, number: int, of: dict[str, float], on: str = "") -> Any:
         self.placement.place(number, of)
-        self.searcher.handed[number] = of
-        trial: Any = SimpleNamespace(config={NUMBER: number})
+        self.search.handed[number] = of
+        trial: Any = SimpleNamespace(config=handed_out(number))
         if on:
             self.on[number] = on
             self.watch.on_trial_start(0, [], trial)
@@ -93,28 +93,28 @@ def test_trials_leave_a_node_that_is_drained_and_only_they(watched: Watched) -> 
     watched.hand_out(0, USUAL, "a")
     watched.hand_out(1, USUAL, "b")
     watched.step()
-    assert watched.searcher.left == []
+    assert watched.search.left == []
     watched.leaving = frozenset("a")
     watched.step()
-    assert watched.searcher.left == [0]
+    assert watched.search.left == [0]
     assert watched.said() == ["cluster: 1 drained; 2 nodes"]
     # One that starts there later, as its process was used again, leaves too.
     watched.hand_out(2, USUAL, "a")
     watched.step()
-    assert 2 in watched.searcher.left
+    assert 2 in watched.search.left
 
 
 def test_a_trial_that_waits_for_a_kind_that_is_gone_is_taken_back_where_it_fits_another(watched: Watched) -> None:
     watched.hand_out(0, USUAL)
     watched.hand_out(1, LARGE)
     watched.step()
-    assert watched.searcher.taken_back == []
+    assert watched.search.taken_back == []
     watched.nodes = (SMALL_CARD,)
     watched.step()
-    assert watched.searcher.taken_back == []
+    assert watched.search.taken_back == []
     watched.nodes = (LARGE_CARD,)
     watched.step()
-    assert watched.searcher.taken_back == [0]
+    assert watched.search.taken_back == [0]
 
 
 def test_a_trial_that_waits_long_is_taken_back_if_another_kind_has_room(watched: Watched) -> None:
@@ -122,9 +122,9 @@ def test_a_trial_that_waits_long_is_taken_back_if_another_kind_has_room(watched:
     watched.hand_out(1, LARGE)
     watched.step()
     watched.step(PATIENCE_SECONDS)
-    assert watched.searcher.taken_back == []
+    assert watched.search.taken_back == []
     watched.step()
-    assert watched.searcher.taken_back == [0]
+    assert watched.search.taken_back == [0]
 
 
 def test_what_waits_is_taken_back_once_when_a_second_kind_of_card_joins(tmp_path: Path) -> None:
@@ -132,13 +132,13 @@ def test_what_waits_is_taken_back_once_when_a_second_kind_of_card_joins(tmp_path
     watched.hand_out(0, USUAL, "b")
     watched.hand_out(1, LARGE)
     watched.step()
-    assert watched.searcher.taken_back == []
+    assert watched.search.taken_back == []
     watched.nodes = (LARGE_CARD, SMALL_CARD)
     watched.step()
-    assert watched.searcher.taken_back == [1]
+    assert watched.search.taken_back == [1]
     watched.hand_out(1, LARGE)
     watched.step()
-    assert watched.searcher.taken_back == [1]
+    assert watched.search.taken_back == [1]
 
 
 def test_nothing_is_taken_back_while_the_head_alone_is_there(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_nothing_is_taken_back_while_the_head_alone_is_there(tmp_path: Path) -> 
     watched.nodes = (head,)
     for _ in range(3):
         watched.step()
-    assert watched.searcher.taken_back == []
+    assert watched.search.taken_back == []
 
 
 def test_a_trial_that_started_does_not_wait(watched: Watched) -> None:
@@ -156,11 +156,11 @@ def test_a_trial_that_started_does_not_wait(watched: Watched) -> None:
     watched.step(2 * PATIENCE_SECONDS)
     watched.nodes = (LARGE_CARD,)
     watched.step()
-    assert watched.searcher.taken_back == []
+    assert watched.search.taken_back == []
     # Its process is lost with its node; handed out again it waits.
     watched.watch.on_trial_error(0, [], trial)
     watched.step()
-    assert watched.searcher.taken_back == [0]
+    assert watched.search.taken_back == [0]
 
 
 def test_the_search_stops_if_no_trial_runs_and_none_fits_what_is_left(watched: Watched) -> None:
@@ -171,7 +171,7 @@ def test_the_search_stops_if_no_trial_runs_and_none_fits_what_is_left(watched: W
         watched.step(2 * VAIN_SECONDS)
     assert watched.control.names() == []
     watched.watch.on_trial_complete(0, [], running)
-    del watched.searcher.handed[0]
+    del watched.search.handed[0]
     watched.step()
     watched.step(VAIN_SECONDS)
     assert watched.control.names() == []
@@ -179,7 +179,7 @@ def test_the_search_stops_if_no_trial_runs_and_none_fits_what_is_left(watched: W
     ((name, reason),) = [told for told in watched.control.told if told[0] != "say"]
     assert name == "stop"
     assert "trial 1 fits" in reason
-    assert watched.searcher.taken_back == []
+    assert watched.search.taken_back == []
 
 
 def test_a_node_that_comes_back_ends_the_wait(watched: Watched) -> None:
@@ -197,5 +197,5 @@ def test_what_waits_when_the_run_stops_is_taken_back(watched: Watched) -> None:
     watched.control.is_stopping = True
     watched.leaving = frozenset("a")
     watched.step()
-    assert watched.searcher.taken_back == [1]
-    assert watched.searcher.left == []
+    assert watched.search.taken_back == [1]
+    assert watched.search.left == []

@@ -2,30 +2,29 @@
 
 import io
 import json
-import math
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import optuna
-import pandas as pd
 import pytest
 from optuna.trial import TrialState
 from rich.console import Console
 
 from results import load
 from tests.tuning.roomy import SMALL, planner, roomy
+from tests.tuning.search.fakes import ask
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import ray_session
 from tuning.search.proposals.plan import Plan, plan
-from tuning.search.record.attributes import REASON
 from tuning.search.record.costs import Costs
 from tuning.search.record.study import StudyMemory
-from tuning.search.run.driver import final_scores, refuse_nothing_to_learn, run_trials
+from tuning.search.record.trials import REASON
+from tuning.search.run.driver import refuse_nothing_to_learn, run_trials
 
 EVALUATIONS = 6
 LOSSES = 1  # of its process that a trial survives in a row; each costs the test some seconds
@@ -39,23 +38,21 @@ def fake_trial(config: dict[str, Any]) -> None:
 
     from ray import tune
 
+    from tests.tuning.made_up import evaluated
     from tuning.experiment.folder import open_experiment
-    from tuning.trial.protocol import EVALUATION, EXPERIMENT, HYPERPARAMETERS, NUMBER, OUT_OF_MEMORY, OUTCOME, SCORE, STEPS
-    from tuning.trial.records import TrialRecords
+    from tuning.trial.protocol import Ending, Report, handout_in
 
-    number, experiment = config[NUMBER], open_experiment(config[EXPERIMENT])
-    records = TrialRecords(experiment)
+    handout = handout_in(config)
+    number, experiment = handout.number, open_experiment(handout.home.experiment)
     steps = experiment.settings.steps
-    score = -abs(config[HYPERPARAMETERS]["clip_range"] - 0.25)
+    score = -abs(handout.hyperparameters["clip_range"] - 0.25)
+    tune.report(Report(0, restored=True).for_tune())
     for evaluation in range(1, EVALUATIONS + 1):
         if number == RUNS_OUT and evaluation == 2:
-            import torch  # takes seconds, which every process that starts anew would take
-
-            records.count_out_of_memory(number, str(torch.OutOfMemoryError("too big")))
-            tune.report({OUTCOME: OUT_OF_MEMORY})
+            tune.report(Report(ending=Ending.OUT_OF_MEMORY, message="Traceback\ntoo big").for_tune())
             return
         if number == FAILS and evaluation == 3:
-            records.count_crash(number, "Traceback\nValueError: bad luck")
+            tune.report(Report(ending=Ending.CRASHED, message="Traceback\nValueError: bad luck").for_tune())
             raise ValueError("bad luck")
         if number == DIES and evaluation == 2:
             os._exit(1)
@@ -63,9 +60,8 @@ def fake_trial(config: dict[str, Any]) -> None:
             (experiment.paths.folder / "died").touch()
             os.kill(os.getpid(), signal.SIGKILL)
         # A report without a score lies between two with one.
-        tune.report({STEPS: steps * (2 * evaluation - 1) // (2 * EVALUATIONS)})
-        records.update(number, steps=steps * evaluation // EVALUATIONS, score=score)
-        tune.report({STEPS: steps * evaluation // EVALUATIONS, EVALUATION: evaluation, SCORE: score})
+        tune.report(Report(steps * (2 * evaluation - 1) // (2 * EVALUATIONS)).for_tune())
+        tune.report(evaluated(number, evaluation, steps * evaluation // EVALUATIONS, score).for_tune())
 
 
 def run(experiment: Experiment, trainable: Any = fake_trial) -> str:
@@ -110,7 +106,7 @@ def searched(tune_session: None, tmp_path_factory: pytest.TempPathFactory) -> tu
 
 
 def study(experiment: Experiment) -> list[optuna.trial.FrozenTrial]:
-    return StudyMemory.open(experiment, algorithm("ppo").space, {}, {"steps": 600.0})._study.get_trials()
+    return StudyMemory.open(experiment).trials()
 
 
 EXPECTED = {
@@ -156,7 +152,7 @@ def test_a_process_that_died_once_costs_its_trial_nothing(searched: tuple[Experi
     assert load(experiment.paths.folder).trials["state"][DIES_ONCE] in ("complete", "pruned")
     assert output.count(f"trial {DIES_ONCE}: its process was lost") == 1
     assert output.count(f"trial {DIES}: its process was lost") == LOSSES
-    assert output.count(f"trial {FAILS}: ValueError: bad luck; it continues from 0 steps") == 1
+    assert output.count(f"trial {FAILS}: ValueError: bad luck; it continues from 200 steps") == 1
 
 
 def test_a_trial_that_ran_out_of_memory_was_tried_once_more_alone(searched: tuple[Experiment, str]) -> None:
@@ -179,13 +175,13 @@ def test_the_terminal_shows_how_trials_ended(searched: tuple[Experiment, str]) -
 
 def buggy_trial(config: dict[str, Any]) -> None:
     """Fails as a bug would."""
-    from tuning.experiment.folder import open_experiment
-    from tuning.trial.protocol import EXPERIMENT, NUMBER
-    from tuning.trial.records import TrialRecords
+    from ray import tune
 
-    number = config[NUMBER]
+    from tuning.trial.protocol import Ending, Report, handout_in
+
+    number = handout_in(config).number
     text = f'Traceback\n  File "buggy.py", line 3, in f\n    f()\nKeyError: {number}'
-    TrialRecords(open_experiment(config[EXPERIMENT])).count_crash(number, text)
+    tune.report(Report(ending=Ending.CRASHED, message=text).for_tune())
     raise KeyError(number)
 
 
@@ -218,7 +214,7 @@ def test_a_larger_budget_goes_on_where_the_search_ended(searched: tuple[Experime
 
 def test_an_unfinished_trial_of_an_earlier_run_is_first(tune_session: None, tmp_path: Path) -> None:
     experiment = create(Settings(name="cut", dir=str(tmp_path), trials=2, steps=600, reports=EVALUATIONS, scheduler="none"))
-    left = StudyMemory.open(experiment, algorithm("ppo").space, {}, {"steps": 600.0}).ask()
+    left = ask(experiment, StudyMemory.open(experiment), 600)
     run(experiment)
     trials = load(experiment.paths.folder).trials
     assert trials["state"].tolist() == ["complete"] * 2
@@ -249,20 +245,6 @@ def test_the_ledger_weighs_steps_by_cost_where_the_budget_is_of_time(
         assert (costs.of_assignment(dear) > 1.5) is is_weighed
         raise BuiltError
 
-    monkeypatch.setattr("tuning.search.record.ledger.Ledger", ledger)
+    monkeypatch.setattr("tuning.search.run.parts.Ledger", ledger)
     with pytest.raises(BuiltError):
         run(create(Settings(name="dear", dir=str(tmp_path), budget=budget, steps=600, reports=EVALUATIONS)))
-
-
-def test_only_trials_that_ended_by_themselves_or_the_pruner_have_a_final_score() -> None:
-    ended = pd.DataFrame(
-        {
-            "trial": range(5),
-            "state": ["complete", "pruned", "oom", "failed", "complete"],
-            "score": [0.1, 0.2, 0.3, 0.4, 0.5],
-            "confirms": [None, None, None, None, 0],
-        }
-    )
-    found = final_scores(ended)
-    assert {number: score for number, score in found.items() if not math.isnan(score)} == {0: 0.1, 1: 0.2}
-    assert set(found) == {0, 1, 2, 3, 4}

@@ -17,15 +17,19 @@ from search_spaces import SpaceError
 from search_spaces.overrides import override
 from tests.envs.changed_rows import two_buildings
 from tests.envs.scenarios import strangers
+from tests.tuning.search.fakes import asked_study
 from tests.tuning.storage.stand_in import KilledError
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, open_experiment, save
 from tuning.experiment.moved import move_of, note_move
 from tuning.experiment.settings import Settings
+from tuning.search.proposals.drawing import Drawing
+from tuning.search.proposals.draws import Draws
+from tuning.search.proposals.learned import read_learned
 from tuning.search.record.errors import DamagedStudyError
 from tuning.search.record.study import StudyMemory
-from tuning.search.run.opening import check, check_continued, check_new, experiment_to_continue, open_checked
+from tuning.search.run.opening import Opened, check, check_continued, check_new, experiment_to_continue, open_checked
 from tuning.search.tune import search_opened
 from tuning.storage import epoch
 from tuning.storage.stored_experiment import run_files
@@ -413,7 +417,7 @@ def test_an_earlier_search_of_a_name_that_means_something_else_now_is_refused(tm
 
 def test_what_was_learned_is_in_the_experiment_and_the_other_folder_is_needed_no_more(tmp_path: Path) -> None:
     other = begun(tmp_path / "before", name="old")
-    memory = StudyMemory.open(other, algorithm("ppo").space, {}, {"steps": 4096.0})
+    memory = asked_study(other)
     for rating in (0.1, 0.3, 0.2):
         number = memory.ask().number
         memory.report(number, 4096, rating)
@@ -423,12 +427,12 @@ def test_what_was_learned_is_in_the_experiment_and_the_other_folder_is_needed_no
     assert f"learns from {other.paths.folder}: 3 of 3 trials" in checked.notes
     assert not (tmp_path / "one").exists()
     opened = open_checked(checked)
-    drawn = [memory_of(opened.experiment).draw().params for _ in range(2)]
+    drawn = [drawn_by(opened) for _ in range(2)]
     shutil.rmtree(other.paths.folder)
     again = open_checked(check(given))  # the same command continues it
     assert any("learns from" in note for note in check(given).notes)
     assert again.experiment.compatibility["learned"] == opened.experiment.compatibility["learned"]
-    assert [memory_of(again.experiment).draw().params for _ in range(2)] == drawn
+    assert [drawn_by(again) for _ in range(2)] == drawn
     save(again.experiment)
     assert check(Settings(**{**asdict(given), "resume": str(tmp_path / "one")})).settings.learn_from == given.learn_from
     with pytest.raises(UsageError, match="begun with other settings: --learn-from is "):
@@ -438,8 +442,12 @@ def test_what_was_learned_is_in_the_experiment_and_the_other_folder_is_needed_no
         check(given)
 
 
-def memory_of(experiment: Experiment) -> StudyMemory:
-    return StudyMemory.open(experiment, algorithm("ppo").space, {}, {"steps": 4096.0})
+def drawn_by(opened: Opened) -> dict[str, Any]:
+    """Parameters that an experiment draws next."""
+    experiment, plan = opened.experiment, opened.plan
+    learned = read_learned(experiment, plan.space)
+    drawing = Drawing(experiment.settings, plan.space, {}, {"steps": 4096.0}, learned=learned)
+    return Draws(StudyMemory.open(experiment), drawing).draw().params
 
 
 def test_what_cannot_be_learned_from_creates_nothing(tmp_path: Path) -> None:

@@ -12,11 +12,13 @@ import pytest
 from ray.tune.result import TIME_TOTAL_S
 from rich.console import Console
 
+from envs.objective.aim import Outcome
 from results.live import LiveSearch
 from results.live_view import NOT_YET
+from tests.tuning.search.fakes import handed_out
 from tuning.experiment.settings import Settings
 from tuning.search.run.progress import Progress
-from tuning.trial.protocol import CONFIRMING, EVALUATED, EVALUATION, MESSAGE, NUMBER, OUTCOME, SCORE, STEPS
+from tuning.trial.protocol import Ending, Evaluated, Report
 
 
 class Clock:
@@ -35,7 +37,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def trial(number: int, **result: Any) -> Any:
-    return SimpleNamespace(config={NUMBER: number}, last_result=result)
+    return SimpleNamespace(config=handed_out(number), last_result=result)
 
 
 def start(progress: Progress, number: int) -> None:
@@ -43,8 +45,12 @@ def start(progress: Progress, number: int) -> None:
 
 
 def report(progress: Progress, number: int, steps: int, score: float | None = None, seconds: float = 0.0) -> None:
-    scored = {} if score is None else {EVALUATION: 1, SCORE: score}
-    progress.on_trial_result(0, [], trial(number), {STEPS: steps, TIME_TOTAL_S: seconds, **scored})
+    evaluated = None if score is None else Evaluated(1, steps, Outcome(score))
+    tell(progress, trial(number), Report(steps, evaluated=evaluated), seconds)
+
+
+def tell(progress: Progress, trial: Any, report: Report, seconds: float = 1.0) -> None:
+    progress.on_trial_result(0, [], trial, {**report.for_tune(), TIME_TOTAL_S: seconds})
 
 
 def progress(
@@ -132,7 +138,7 @@ def test_a_trial_that_goes_on_is_told_with_the_steps_at_which_it_was_rated(clock
     shown, output = progress(resumed={0: 470})
     start(shown, 0)
     for _ in range(2):
-        shown.on_trial_result(0, [], trial(0), {STEPS: 470, TIME_TOTAL_S: 1.0, EVALUATION: 1, EVALUATED: 300, SCORE: 0.1})
+        tell(shown, trial(0), Report(470, evaluated=Evaluated(1, 300, Outcome(0.1))))
     report(shown, 0, 600, score=0.2)
     assert output.getvalue().splitlines() == ["trial 0: score +0.1000 at 300 steps", "trial 0: score +0.2000 at 600 steps"]
     # Its pace begins at the checkpoint.
@@ -174,9 +180,9 @@ def test_a_trial_that_is_left_is_not_running_and_keeps_its_steps(clock: Clock) -
 def test_a_message_of_a_trial_is_shown_as_it_is() -> None:
     shown, output = progress()
     start(shown, 0)
-    shown.on_trial_result(0, [], trial(0), {STEPS: 10, TIME_TOTAL_S: 1.0, MESSAGE: "trial 0: a line [of its own]"})
-    # What comes with an outcome is for the driver.
-    shown.on_trial_result(0, [], trial(0), {OUTCOME: "oom", MESSAGE: "not this"})
+    tell(shown, trial(0), Report(10, message="trial 0: a line [of its own]"))
+    # What comes with an ending is for the driver.
+    tell(shown, trial(0), Report(ending=Ending.OUT_OF_MEMORY, message="not this"))
     assert output.getvalue() == "trial 0: a line [of its own]\n"
 
 
@@ -198,10 +204,9 @@ def test_a_trial_that_confirms_another_is_not_the_best_so_far() -> None:
     )
     shown = Progress.of(Console(quiet=True), Settings(trials=3), before)
     assert shown._best == (0.1, 0)
-    again = SimpleNamespace(config={NUMBER: 2, CONFIRMING: True})
-    report = {STEPS: 64, EVALUATION: 1, SCORE: 0.5, TIME_TOTAL_S: 1.0}
-    shown.on_trial_start(0, [], again)  # type: ignore[arg-type]
-    shown.on_trial_result(0, [], again, report)  # type: ignore[arg-type]
+    again: Any = SimpleNamespace(config=handed_out(2, confirms=True))
+    shown.on_trial_start(0, [], again)
+    tell(shown, again, Report(64, evaluated=Evaluated(1, 64, Outcome(0.5))))
     assert shown._best == (0.1, 0)
 
 

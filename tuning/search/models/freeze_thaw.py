@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution
 
+from envs.objective.aim import Aim
 from tuning.search.models.curve_model import CurveModel, Evaluations, Scale, thinned
 from tuning.search.models.encoding import encode
 from tuning.search.models.gain import expected_improvement
@@ -293,3 +294,18 @@ def _of_few(data: Evaluations) -> Evaluations:
         return data
     kept = np.isin(data.trial, trials[np.linspace(0, len(trials) - 1, FIT_TRIALS).round().astype(np.int64)])
     return Evaluations(data.trial[kept], data.log_steps[kept], data.ratings[kept])
+
+
+def comparable(curves: list[Curve]) -> list[Curve]:
+    """Curves with ratings on one scale: one that misses requirements lies below all that meet them, by how much it misses."""
+    ratings = [rating for curve in curves for _, rating in curve.evaluations]
+    met = [rating for rating in ratings if not Aim.is_missed(rating)]
+    if len(met) == len(ratings):
+        return curves
+    spread = max(met) - min(met) if len(set(met)) > 1 else 1.0
+    lowest = min(met, default=0.0)
+
+    def of(rating: float) -> float:
+        return lowest - spread * (1.0 + min(Aim.shortfall_of(rating), 1.0)) if Aim.is_missed(rating) else rating
+
+    return [replace(curve, evaluations=tuple((steps, of(rating)) for steps, rating in curve.evaluations)) for curve in curves]

@@ -6,7 +6,7 @@ import optuna
 import pytest
 
 from tuning.experiment.settings import Settings
-from tuning.search.promotion.pruners import PRUNERS
+from tuning.search.proposals.pruners import PRUNERS
 
 
 def test_settings_name_all_of_them() -> None:

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from optuna.distributions import BaseDistribution, FloatDistribution
 
+from tuning.search.models.freeze_thaw import Curve, Outlook, decide, predicted_ends
 from tuning.search.models.most_promising import MOST_TRIALS
-from tuning.search.promotion.freeze_thaw import Curve, Outlook, decide, predicted_ends
 
 SPACE: dict[str, BaseDistribution] = {"x": FloatDistribution(0, 1), "y": FloatDistribution(0, 1)}
 MOST, RUNG = 1000, 100

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 
 from optuna.pruners import BasePruner, HyperbandPruner, MedianPruner, NopPruner, SuccessiveHalvingPruner
 
+from tuning.experiment.settings import Settings
+
 PRUNERS: Mapping[str, Callable[[int, int], BasePruner]] = {  # each takes the steps of a trial and its number of evaluations
     # It ends no trial: `tuning.search.promotion.thawing` decides which goes on.
     "freeze-thaw": lambda steps, reports: NopPruner(),
@@ -18,3 +20,11 @@ PRUNERS: Mapping[str, Callable[[int, int], BasePruner]] = {  # each takes the st
     "median": lambda steps, reports: MedianPruner(n_startup_trials=5, n_warmup_steps=steps // 2),
     "none": lambda steps, reports: NopPruner(),
 }
+
+
+def pruner_of(settings: Settings) -> BasePruner:
+    """The pruner of an experiment.
+
+    With a preset all trials are alike: those that are left of ones that were stopped would be the lucky ones.
+    """
+    return PRUNERS["none" if settings.preset else settings.scheduler](settings.steps, settings.reports)

@@ -1,0 +1,522 @@
+"""What a search hands out, and what becomes of each trial. Without Ray."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from results import load
+from search_spaces import Assignment
+from tests.tuning.roomy import planner
+from tests.tuning.search.fakes import REPORTS, RUNG, Searched, StopsAll, evaluated, states
+from tuning.experiment.budget import Budget
+from tuning.experiment.folder import Experiment, create
+from tuning.experiment.settings import Settings
+from tuning.memory.planner import FALLBACKS
+from tuning.search.promotion.choosing import MOST_IN_VAIN
+from tuning.search.promotion.retries import MOST_LOSSES
+from tuning.search.promotion.thawing import Thawing
+from tuning.search.record.ledger import Ledger
+from tuning.search.record.study import StudyMemory
+from tuning.search.record.trials import REQUIRED
+from tuning.storage.search_files import Home, SearchFiles
+from tuning.trial.protocol import Ending, Report
+from tuning.trial.records import TrialRecords
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Experiment:
+    return create(Settings(name="one", dir=str(tmp_path), trials=2, reports=REPORTS, steps=4096))
+
+
+def changed(experiment: Experiment, **settings: Any) -> Experiment:
+    return replace(experiment, settings=replace(experiment.settings, **settings))
+
+
+def test_trials_are_handed_out_up_to_their_number(experiment: Experiment) -> None:
+    of = Searched(experiment)
+    handouts = [of.search.hand_out() for _ in "ab"]
+    assert [handout.number for handout in handouts if handout] == [0, 1]
+    assert [handout.home.run for handout in handouts if handout] == ["this"] * 2
+    assert states(experiment) == ["running", "running"]
+    # One of these may have to be handed out again.
+    assert of.begin() is None
+    assert of.search.running == {0, 1}
+    for number in range(2):
+        of.complete(number)
+    assert of.begin() is None
+    assert of.search.running == set()
+    assert states(experiment) == ["complete", "complete"]
+
+
+def test_trust_reaches_a_trial_by_its_handout_alone(experiment: Experiment) -> None:
+    for trusted in (False, True):
+        handout = Searched(experiment.trusting(trusted)).search.hand_out()
+        assert handout
+        assert handout.home.trusted is trusted
+    assert "trust_scenario" not in experiment.paths.settings.read_text(encoding="utf-8")
+
+
+def test_a_lost_process_is_replaced_as_long_as_there_are_new_checkpoints(experiment: Experiment) -> None:
+    of = Searched(experiment)
+    assert of.begin() == 0
+    for times in range(3 * MOST_LOSSES):
+        # Now and then there is another checkpoint.
+        of.search.take(0, Report(10 * (times // MOST_LOSSES), saved=True))
+        of.lose(0)
+        assert of.begin() == 0
+    assert states(experiment) == ["running"]
+    assert of.control.names() == ["on_left"] * 3 * MOST_LOSSES
+
+
+def test_a_trial_fails_if_its_process_is_lost_again_and_again_at_one_checkpoint(experiment: Experiment) -> None:
+    of = Searched(experiment)
+    for _ in range(MOST_LOSSES + 1):
+        assert of.begin() == 0
+        of.lose(0)
+    assert of.begin() == 1
+    trials = load(experiment.paths.folder).trials
+    assert trials["state"].tolist() == ["failed", "running"]
+    assert trials["finished"].notna()[0]
+    assert "died" in trials["error"][0]
+    assert of.control.names()[-2:] == ["on_ended", "on_failed"]
+
+
+@pytest.mark.parametrize("retries", [0, 2])
+def test_a_crash_is_retried_some_times_then_the_trial_fails_with_its_traceback(experiment: Experiment, retries: int) -> None:
+    experiment = changed(experiment, retries=retries)
+    of = Searched(experiment)
+    for crash in range(retries + 1):
+        assert of.begin() == 0
+        assert load(experiment.paths.folder).trials["error"].isna().all()
+        of.crash(0, f"Traceback\nValueError: number {crash}")
+        # Tries count over runs.
+        of = Searched(experiment) if crash < retries else of
+    assert of.begin() == 1
+    trials = load(experiment.paths.folder).trials
+    assert trials["state"].tolist() == ["failed", "running"]
+    assert trials["crashes"].tolist() == [retries + 1, 0]
+    assert trials["error"][0] == f"Traceback\nValueError: number {retries}"
+    assert of.control.told[-1] == ("on_failed", trials["error"][0])
+    assert of.memory.trial(0).user_attrs["reason"] == f"ValueError: number {retries}"
+
+
+@pytest.mark.parametrize("ending", [Ending.STOPPED, Ending.DISK_FULL, Ending.STORAGE_LOST])
+def test_a_trial_that_was_stopped_goes_on_with_the_next_run(experiment: Experiment, ending: Ending) -> None:
+    of = Searched(experiment)
+    of.begin()
+    of.control.is_stopping = True
+    of.search.end(0, Report(10, ending=ending, message="no room"), False)
+    assert of.begin() is None
+    assert of.control.told[1:] == [("on_left", 0), *([("stop", "no room")] if ending != Ending.STOPPED else [])]
+    assert states(experiment) == ["running"]
+    assert Searched(experiment).begin() == 0
+
+
+class FailingFiles(SearchFiles):
+    lost: str | None = None
+
+    @property
+    def failure(self) -> str | None:
+        return self.lost
+
+
+def test_a_trial_without_a_turn_is_handed_out_again_as_long_as_the_run_goes_on(experiment: Experiment) -> None:
+    files = FailingFiles()
+    of = Searched(experiment, files=files)
+    of.begin()
+    of.search.end(0, Report(ending=Ending.STOPPED), False)
+    assert of.begin() == 0
+    assert of.control.lines[-1] == "trial 0: its turn to begin did not come in time; it continues from 0 steps"
+    files.lost = "the bucket does not answer"
+    of.search.end(0, Report(ending=Ending.STOPPED), False)
+    assert of.control.told[-1] == ("on_left", 0)
+    assert of.begin() == 1
+
+
+def test_a_trial_has_its_turn_after_its_row(experiment: Experiment) -> None:
+    class Files(SearchFiles):
+        def hand_out(self, home: Home, number: int) -> Home:
+            assert TrialRecords(experiment).measured(number)["state"] == "running"
+            return replace(home, storage="memory://here", turn="mine")
+
+    handout = Searched(experiment, files=Files()).search.hand_out()
+    assert handout
+    assert (handout.home.storage, handout.home.turn) == ("memory://here", "mine")
+
+
+def test_an_assignment_that_was_tried_has_a_row_and_is_not_handed_out(experiment: Experiment) -> None:
+    of = Searched(experiment, trials=3)
+    of.begin()
+    of.complete(0, 0.4)
+    draw, first = of.draws.drawing.draw, of.memory.trial(0)
+
+    def repeats_once(known: Any, *given: Any) -> Any:
+        drawn = draw(known, *given)
+        if len(known) == 1:
+            drawn.set_user_attr("hyperparameters", first.user_attrs["hyperparameters"])
+        return drawn
+
+    object.__setattr__(of.draws.drawing, "draw", repeats_once)
+    assert of.begin() == 2
+    trials = load(experiment.paths.folder).trials
+    assert trials["state"].tolist() == ["complete", "complete", "running"]
+    assert trials["score"].tolist()[:2] == [0.4, 0.4]
+    assert trials["steps"].tolist()[1:] == [0, 0]
+    assert trials["same_as"].tolist()[1] == 0
+    assert trials["same_as"].isna().tolist() == [True, False, True]
+    assert ("on_ended", 1, "complete", 0.4) in of.control.told
+
+
+@pytest.mark.parametrize("score", [math.nan, -math.inf])
+@pytest.mark.parametrize(("budget", "goes_on"), [("40000", False), ("", True)])
+def test_a_score_that_is_no_number_is_a_failure_and_gets_no_more_of_a_budget(
+    experiment: Experiment, score: float, budget: str, goes_on: bool
+) -> None:
+    of = Searched(changed(experiment, budget=budget))
+    of.begin()
+    assert of.tell(0, 1, score) is goes_on
+    assert of.memory.trial(0).intermediate_values == {}
+    of.end(0, 1, score)
+    assert states(experiment) == ["failed"]
+    assert of.memory.trial(0).state.name == "FAIL"
+
+
+def test_a_trial_that_is_handed_out_again_keeps_what_it_measured(experiment: Experiment) -> None:
+    of = Searched(experiment)
+    of.begin()
+    of.search.take(0, Report(128, saved=True, columns={"steps": 128, "score": 0.5}))
+    handout = Searched(experiment).search.hand_out()
+    assert handout
+    assert (handout.number, handout.checkpoint) == (0, 128)
+    trials = load(experiment.paths.folder).trials
+    assert (trials["steps"].tolist(), trials["score"].tolist()) == ([128], [0.5])
+
+
+def two_begun(experiment: Experiment, **settings: Any) -> Searched:
+    of = Searched(
+        changed(experiment, retries=1, **settings),
+        planner=planner(experiment.settings, experiment.paths.folder, cores=8), trials=3,
+    )  # fmt: skip
+    assert [of.begin(), of.begin()] == [0, 1]
+    return of
+
+
+def test_a_trial_that_ran_out_of_memory_is_tried_again_alone(experiment: Experiment) -> None:
+    of = two_begun(experiment)
+    of.run_out(0)
+    line = "trial 0: out of memory (OutOfMemoryError: too big); next it is alone on the machine; it continues from 0 steps"
+    assert line in of.control.lines
+    # Trial 1 still runs, and nothing else begins.
+    assert of.begin() is None
+    of.complete(1)
+    handout = of.search.hand_out()
+    assert handout
+    assert (handout.number, handout.limits.ram_bytes, handout.limits.fallback) == (0, 4 * 2**30, 0)
+    # Nor does anything begin beside it.
+    assert of.begin() is None
+    of.complete(0)
+    handout = of.search.hand_out()
+    assert handout
+    assert handout.number == 2
+    assert handout.limits.ram_bytes < 2 * 2**30
+    trials = load(experiment.paths.folder).trials
+    assert trials["state"].tolist() == ["complete", "complete", "running"]
+    assert trials["out_of_memory"].tolist() == [1, 0, 0]
+
+
+def test_a_trial_that_runs_out_of_memory_alone_violates_a_constraint_by_its_missing_bytes(experiment: Experiment) -> None:
+    of = two_begun(experiment)
+    of.complete(1)
+    of.run_out(0)
+    assert of.begin() == 0
+    of.search.take(0, Report(columns={"peak_rss_bytes": 10 * 2**30}))
+    of.run_out(0)
+    assert states(experiment) == ["oom", "complete"]
+    assert max(of.memory.trial(0).constraints.values()) == 6 * 2**30
+    assert of.begin() == 2
+
+
+def test_with_adapt_each_attempt_saves_more_memory(experiment: Experiment) -> None:
+    of = two_begun(experiment, on_oom="adapt")
+    of.complete(1)
+    rungs = []
+    for _ in range(len(FALLBACKS) + 1):
+        of.run_out(0)
+        handout = of.search.hand_out()
+        assert handout
+        if handout.number != 0:
+            break
+        rungs.append((handout.limits.fallback, of.rows.measured(0)["savings"]))
+    assert rungs == [(0, None), (1, "half minibatches"), (2, "half minibatches, bfloat16")]
+    assert states(experiment) == ["oom", "complete", "running"]
+
+
+def test_a_process_that_ended_itself_for_memory_ran_out_and_did_not_crash(experiment: Experiment) -> None:
+    of = two_begun(experiment)
+    marker = experiment.paths.memory_marker(0)
+    marker.parent.mkdir(exist_ok=True)
+    marker.write_text(str(3 * 2**30), encoding="utf-8")
+    of.lose(0)
+    standing = of.record.standing(0)
+    assert (standing.out_of_memory, standing.crashes) == (1, 0)
+    assert any("its process had 3.00 GiB" in line for line in of.control.lines)
+    assert not marker.exists()
+
+
+def test_a_trial_of_a_larger_machine_is_not_begun_on_one_where_it_cannot_fit(experiment: Experiment) -> None:
+    two_begun(experiment)
+    small = planner(experiment.settings, experiment.paths.folder, ram_bytes=2**29)
+    of = Searched(experiment, planner=small)
+    assert of.begin() is None
+    trials = load(experiment.paths.folder).trials
+    assert trials["state"].tolist() == ["oom", "oom"]
+    assert trials["error"].str.contains("does not fit").all()
+
+
+def test_an_assignment_that_cannot_fit_is_never_begun(experiment: Experiment) -> None:
+    def excess(assignment: Assignment) -> tuple[int, str]:
+        return (5, "does not fit") if assignment["n_steps"] > 512 else (-5, "")
+
+    of = Searched(experiment, trials=12, excess=excess)
+    begun = []
+    while handout := of.search.hand_out():
+        begun.append(handout)
+    trials = load(experiment.paths.folder).trials
+    refused = trials[trials["state"] == "oom"]
+    assert len(trials) == 12
+    assert 0 < len(begun) == 12 - len(refused)
+    assert all(handout.hyperparameters["n_steps"] <= 512 for handout in begun)
+    assert (refused["hp_n_steps"] > 512).all()
+    assert (refused["error"] == "does not fit").all()
+    ended = [told for told in of.control.told if told[0] == "on_ended"]
+    assert ended == [("on_ended", number, "oom", None) for number in refused["trial"]]
+    missing = [max(trial.constraints.values()) for trial in of.memory.trials()]
+    assert missing == [5.0 if number in refused["trial"].tolist() else 0.0 for number in range(12)]
+
+
+def thawing(experiment: Experiment, steps: int, trials: float = 3, freezes: bool = True) -> Searched:
+    """A search with a budget of steps; with `freezes` trials give way to one another."""
+    ledger = Ledger(StudyMemory.open(experiment), Budget(steps, "steps"), RUNG)
+    of = Searched(
+        changed(experiment, retries=1), trials=trials, freezes=freezes, ledger=ledger,
+        planner=planner(experiment.settings, experiment.paths.folder, cores=8),
+    )  # fmt: skip
+    ledger.memory = of.memory
+    return of
+
+
+def advance(of: Searched, number: int, evaluation: int, score: float = 0.1) -> bool:
+    """Whether a trial that was evaluated keeps its slot; if not, its process ends."""
+    kept = of.tell(number, evaluation, score)
+    if not kept:
+        of.end(number, evaluation, score)
+    return kept
+
+
+@pytest.mark.parametrize("freezes", [True, False])
+def test_what_is_frozen_as_the_budget_is_spent_goes_on_with_a_larger_one(experiment: Experiment, freezes: bool) -> None:
+    of = thawing(experiment, RUNG, freezes=freezes)
+    assert of.begin() == 0
+    assert not advance(of, 0, 1)
+    assert of.begin() is None
+    assert states(experiment) == ["frozen"]
+    later = thawing(experiment, 2 * RUNG, trials=1, freezes=freezes)
+    assert later.begin() == 0
+    assert states(experiment) == ["running"]
+
+
+def test_a_trial_that_does_what_another_one_does_gives_way_and_is_told(experiment: Experiment) -> None:
+    of = thawing(experiment, 100 * RUNG, trials=2)
+    assert [of.begin(), of.begin()] == [0, 1]
+    assert all(advance(of, number, 1) for number in range(2))
+    assert not advance(of, 1, 2)
+    noticed = "policy does the same as trial 0 in every hour of all of its evaluations"
+    assert of.rows.measured(1)["noticed"] == noticed
+    assert f"trial 1: {noticed}; it does not go on" in of.control.lines
+    assert of.begin() is None
+    assert advance(of, 0, 2)
+
+
+@pytest.mark.parametrize("freezes", [True, False])
+def test_beside_a_trial_that_waits_to_run_alone_others_are_frozen_only_if_they_go_on_later(
+    experiment: Experiment, freezes: bool
+) -> None:
+    of = thawing(experiment, 100 * RUNG, trials=2, freezes=freezes)
+    assert [of.begin(), of.begin()] == [0, 1]
+    of.run_out(0)
+    assert advance(of, 1, 1) is not freezes
+    if not freezes:
+        return
+    assert of.begin() == 0
+    assert of.begin() is None
+    of.complete(0)
+    assert of.begin() == 1
+
+
+def test_a_thawed_trial_is_evaluated_anew_before_it_gives_way(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
+    of = thawing(experiment, 100 * RUNG, trials=2)
+    assert [of.begin(), of.begin()] == [0, 1]
+    # Nothing begins beside trial 0 any more, and as soon as either trial has a slot the other one is preferred.
+    of.run_out(0)
+    assert not advance(of, 1, 1)
+    preferred = {0: 1, 1: 0, None: 1}
+    monkeypatch.setattr(Thawing, "choose", lambda self, drawn, steps_left, as_frozen=None: preferred[as_frozen])
+    assert of.begin() == 0
+    assert not advance(of, 0, 1)
+    assert of.begin() == 1
+    preferred[None] = 0
+    # It waits until it can run alone.
+    assert of.begin() is None
+    assert advance(of, 1, 1)
+    assert not advance(of, 1, 2)
+    assert of.begin() == 0
+    assert advance(of, 0, 1)
+    assert not advance(of, 0, 2)
+
+
+def test_a_frozen_trial_of_a_larger_machine_ends_where_it_cannot_fit(experiment: Experiment) -> None:
+    of = thawing(experiment, RUNG)
+    of.begin()
+    assert not advance(of, 0, 1)
+    small = planner(experiment.settings, experiment.paths.folder, ram_bytes=2**29)
+    assert Searched(experiment, planner=small, trials=1).begin() is None
+    assert states(experiment) == ["oom"]
+
+
+def test_a_space_in_which_nothing_fits_ends_the_search_until_the_machine_is_larger(experiment: Experiment) -> None:
+    lacking = [5]
+    of = Searched(experiment, trials=math.inf, excess=lambda assignment: (lacking[0], "does not fit"))
+    for _ in range(2):
+        assert of.begin() is None
+    assert len(of.memory.trials()) == MOST_IN_VAIN
+    assert sum("no new trial begins" in line for line in of.control.lines) == 1
+    lacking[0] = -5
+    assert of.begin() == MOST_IN_VAIN
+
+
+def test_trials_that_fail_at_once_use_the_budget_up(experiment: Experiment) -> None:
+    of, begun = thawing(changed(experiment, retries=0), 3 * RUNG, trials=math.inf), 0
+    while of.begin() is not None:
+        of.crash(begun, "Traceback\nValueError: bad")
+        if of.rows.measured(begun)["state"] == "failed":
+            begun += 1
+    assert begun == 3
+
+
+def test_no_more_are_handed_out_at_once_than_the_cluster_holds_now(experiment: Experiment) -> None:
+    of, most = Searched(experiment), [1]
+    of.search._at_once = lambda: most[0]
+    assert of.begin() == 0
+    assert of.begin() is None
+    most[0] = 2
+    assert of.begin() == 1
+
+
+def test_a_trial_that_leaves_its_node_goes_on_from_its_checkpoint(experiment: Experiment) -> None:
+    of = Searched(experiment)
+    of.begin()
+    for _ in range(2):
+        of.search.send_away(0)
+    of.search.take(0, left := Report(2048, saved=True, ending=Ending.STOPPED))
+    of.search.end(0, left, False)
+    assert of.begin() == 0
+    assert of.control.names() == ["leave", "on_left"]
+    assert ("has_left", 0) in of.control.told
+    assert "trial 0: its node goes; it continues from 2,048 steps" in of.control.lines
+    # Told once: it may run on now.
+    of.complete(0)
+    assert states(experiment) == ["complete"]
+
+
+def test_a_trial_that_ended_before_it_left_has_ended(experiment: Experiment) -> None:
+    of = Searched(experiment)
+    of.begin()
+    of.search.send_away(0)
+    of.complete(0)
+    assert states(experiment) == ["complete"]
+    assert ("has_left", 0) in of.control.told
+
+
+@pytest.mark.parametrize("is_stopping", [False, True])
+def test_a_trial_that_is_taken_back_before_it_began_is_handed_out_again(experiment: Experiment, is_stopping: bool) -> None:
+    of = Searched(experiment)
+    assert [of.begin(), of.begin()] == [0, 1]
+    of.control.is_stopping = is_stopping
+    for number in range(2):
+        of.search.withdraw(number)
+    assert of.search.withdrawn == {0, 1}
+    of.search.keep(0)
+    of.search.end(1, Report(ending=Ending.STOPPED), False)
+    assert of.search.running == {0}
+    assert states(experiment) == ["running", "running"]
+    assert of.begin() == (None if is_stopping else 1)
+
+
+def test_the_pruner_decides_at_evaluations_but_the_last(experiment: Experiment) -> None:
+    of = Searched(experiment, pruner=StopsAll())
+    of.begin()
+    assert of.search.take(0, Report(10))
+    assert not of.tell(0, 1)
+    of.end(0, 1)
+    assert states(experiment) == ["pruned"]
+    of.begin()
+    assert of.tell(1, REPORTS)
+    of.end(1)
+    assert states(experiment) == ["pruned", "complete"]
+
+
+def test_the_study_is_told_the_objective_and_what_is_missing_not_the_score(tmp_path: Path) -> None:
+    settings = Settings(
+        name="one", dir=str(tmp_path), trials=2, reports=REPORTS, objective="peak_kw", require=("ev_served>=0.9",)
+    )
+    of = Searched(create(replace(settings, steps=4096)))
+    of.begin()
+    of.tell(0, 1, 0.9, objective=40.0, shortfall=0.5)
+    of.tell(0, 2, 0.9, objective=40.0, shortfall=0.0)
+    of.tell(0, REPORTS, 0.9, objective=40.0, shortfall=0.5)
+    of.end(0)
+    trial = of.memory.trial(0)
+    lowest, met, last = trial.intermediate_values.values()
+    assert met == -40.0
+    assert lowest == last < -1e15
+    assert (trial.value, trial.constraints[REQUIRED]) == (-40.0, 0.5)
+
+
+def idle(evaluation: int, is_idle: bool = True) -> Report:
+    """The report of an evaluation of a policy that does nothing."""
+    row = {"trial": 0, "steps": evaluation * RUNG + 10, "year": 0, "score": 0.0, "changed_kwh": 0.0 if is_idle else 1.0}
+    row |= {"uncontrolled_import_kwh": 1.0, "uncontrolled_export_kwh": 0.0}
+    return replace(evaluated(evaluation, 0.0), evaluations=[row])
+
+
+def test_a_trial_with_a_policy_that_does_nothing_is_stopped_by_no_pruner(experiment: Experiment) -> None:
+    of = Searched(experiment)
+    of.begin()
+    assert of.search.take(0, idle(1))
+    assert not of.search.take(0, idle(2))
+    of.end(0, 2, 0.0)
+    (row,) = load(experiment.paths.folder).trials.to_dict("records")
+    noticed = "policy does nothing: every hour of all of its 2 evaluations is as on the uncontrolled site"
+    assert (row["state"], row["noticed"]) == ("pruned", noticed)
+    assert f"trial 0: {noticed}" in of.control.lines
+
+
+def test_one_that_did_something_once_goes_on(experiment: Experiment) -> None:
+    of = Searched(experiment)
+    of.begin()
+    assert of.search.take(0, idle(1, is_idle=False))
+    assert of.search.take(0, idle(2))
+    assert load(experiment.paths.folder).trials["noticed"].isna().all()
+
+
+@pytest.mark.parametrize("is_idle", [False, True])
+def test_a_trial_that_trains_another_again_is_stopped_by_no_pruner(experiment: Experiment, is_idle: bool) -> None:
+    of = Searched(experiment, pruner=StopsAll())
+    of.begin()
+    trial = of.search._trials[0]
+    trial.proposal = replace(trial.proposal, confirms=0, confirm_run=0, confirm_role="default")
+    for evaluation in range(1, REPORTS):
+        assert of.search.take(0, idle(evaluation, is_idle))

@@ -1,0 +1,104 @@
+"""What a free slot does: which trial begins or goes on, and whether one that was evaluated keeps its slot. Questions alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Set
+from dataclasses import dataclass
+
+from optuna.trial import FrozenTrial, TrialState
+
+from tuning.search.promotion.last_part import LastPart
+from tuning.search.promotion.thawing import Thawing
+from tuning.search.proposals.draws import Draws
+from tuning.search.record.ledger import Ledger
+from tuning.search.record.study import StudyMemory
+from tuning.search.record.trials import CONFIRMS
+
+MOST_IN_VAIN = 20  # trials in a row that repeat others or do not fit; then the space has no more to try
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """Chooses from the study alone. A set `running` names the trials that have a slot and keep it.
+
+    Attributes:
+        draws: draws new trials.
+        most: trials that the search may have; infinite for any number.
+        ledger: of the budget.
+        thawing: decides which trial goes on; None to let each trial run until it ends.
+        last_part: of the budget, in which the best is trained again; None for none.
+    """
+
+    draws: Draws
+    most: float
+    ledger: Ledger
+    thawing: Thawing | None = None
+    last_part: LastPart | None = None
+
+    @property
+    def memory(self) -> StudyMemory:
+        """The study."""
+        return self.draws.memory
+
+    @property
+    def is_in_vain(self) -> bool:
+        """Whether the last draws of a search without a number of trials had nothing to run, so that it draws no more."""
+        return math.isinf(self.most) and self.draws.in_vain >= MOST_IN_VAIN
+
+    def drawn(self) -> FrozenTrial | None:
+        """The trial that would begin next, or that would be added as it has ended already; None where none may begin."""
+        if self.draws.searched >= self.most or self.is_in_vain:
+            return None
+        return self.thawing.draw() if self.thawing else self.draws.draw()
+
+    def is_searching(self, running: Set[int]) -> bool:
+        """Whether the search itself may have the slot, and not its confirmation."""
+        return not self._is_confirming(running)
+
+    def of_search(self, drawn: FrozenTrial | None, running: Set[int]) -> FrozenTrial | None:
+        """The trial of the search that takes the slot: a frozen one, or the one that was drawn; None for none."""
+        if self.thawing:
+            number = self.thawing.choose(drawn, self._search_steps_left(running))
+        else:
+            number = next(iter(self._frozen()), None)
+        return drawn if number is None else self.memory.trial(number)
+
+    def of_confirmation(self, running: Set[int]) -> FrozenTrial | None:
+        """The trial that takes the slot to train the best or the default again; None for none, or none yet."""
+        if self.last_part is None or not all(map(self.confirms, running)):
+            return None  # what runs may yet be among the best
+        return self.last_part.next(running) if self.last_part.pays(running) else None
+
+    def confirms(self, number: int) -> bool:
+        """Whether a trial trains another one's assignment again."""
+        return CONFIRMS in self.memory.trial(number).user_attrs
+
+    def is_paid(self, number: int, others: Set[int]) -> bool:
+        """Whether the budget pays for a trial to go on beside others."""
+        return not self.ledger.is_spent(others) and (self.confirms(number) or not self._is_confirming(others))
+
+    def keeps(self, number: int, drawn: FrozenTrial | None, others: Set[int]) -> bool:
+        """Whether no other trial is to have the slot of one that was evaluated.
+
+        Args:
+            number: of the trial.
+            drawn: the trial that would begin.
+            others: that run.
+        """
+        if self.thawing is None:
+            return True
+        return number == self.thawing.choose(drawn, self._search_steps_left(others), as_frozen=number)
+
+    def _frozen(self) -> list[int]:
+        """Numbers of the frozen trials of the search."""
+        waiting = (trial for trial in self.memory.trials() if trial.state is TrialState.WAITING)
+        return [trial.number for trial in waiting if CONFIRMS not in trial.user_attrs]
+
+    def _search_steps_left(self, running: Set[int]) -> float:
+        """Steps that the budget has left for the search itself."""
+        return self.last_part.search_steps_left(running) if self.last_part else self.ledger.steps_left(running)
+
+    def _is_confirming(self, running: Set[int]) -> bool:
+        """Whether what is left of the budget is for the confirmation, and pays for one."""
+        return self.last_part is not None and self.last_part.has_begun(running)

@@ -1,0 +1,226 @@
+"""Writes what becomes of trials: the study, which is the truth, and the results, which follow from it and from reports.
+
+Each change is written in one order: rows that a trial told, the study, the trial's row in `trials`. After a kill between two of
+these, `mend` makes the results follow from the study again.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+
+from common.files import NEW
+from envs.objective.aim import Outcome
+from results import Results
+from tuning.experiment.folder import ExperimentPaths
+from tuning.experiment.settings import MOST_DIGITS
+from tuning.search.record.study import StudyMemory
+from tuning.search.record.trials import CONFIRM_STEPS, CONFIRMS, REASON, REFUSED, SAME_AS, Standing, state_of
+from tuning.trial.evaluation_schedule import due_steps
+from tuning.trial.idleness import does_nothing, noticed
+from tuning.trial.proposal import Proposal
+from tuning.trial.protocol import Report
+from tuning.trial.records import DIED, TrialRecords
+
+
+class Record:
+    """What is known of the trials of a search, and its only writer.
+
+    Attributes:
+        study: see `tuning.search.record.study`.
+        rows: of the trials in the results.
+
+    Args:
+        study: of the experiment.
+        rows: likewise.
+        steps: most of a trial.
+        reports: evaluations of a trial.
+    """
+
+    def __init__(self, study: StudyMemory, rows: TrialRecords, steps: int, reports: int) -> None:
+        self.study, self.rows = study, rows
+        self._steps, self._reports = steps, reports
+        self._aim = rows.aim
+
+    def standing(self, number: int) -> Standing:
+        """From where a trial goes on, and how often it was begun in vain."""
+        return Standing.of(self.study.trial(number))
+
+    def begin(self, proposal: Proposal, columns: Mapping[str, object]) -> None:
+        """A trial is handed out; the columns of its row say what it is granted."""
+        self.study.stand(proposal.number, lambda before: replace(before, budget=self._steps, error=""))
+        self.rows.begin(proposal, **columns)
+
+    def take(self, number: int, report: Report) -> bool:
+        """A running trial told something.
+
+        Returns:
+            Whether it told of an evaluation that the study did not have yet.
+        """
+        self.rows.add(number, report)
+        evaluated, idle = None, [does_nothing(row) for row in report.evaluations]
+        if report.evaluated and math.isfinite(rating := self._aim.rating(report.evaluated.outcome)):
+            # The due steps are the same for all trials; the steps taken are rounded up to whole updates.
+            due = due_steps(report.evaluated.number, self._steps, self._reports)
+            evaluated = due, rating, report.evaluated.outcome.gains
+
+        def after(before: Standing) -> Standing:
+            checkpoint = report.steps if report.saved or report.restored else before.checkpoint
+            still_idle = before.does_nothing is not False and all(idle) if idle else before.does_nothing
+            return replace(before, checkpoint=checkpoint, does_nothing=still_idle, evaluated=evaluated or before.evaluated)
+
+        self.study.stand(number, after)
+        is_new = self._tell_evaluation(number)
+        self.rows.update(number, **report.columns, **self._noticed(number))
+        return is_new
+
+    def _tell_evaluation(self, number: int) -> bool:
+        """Tell the last evaluation of a running trial as an intermediate value; whether it was none yet."""
+        evaluated = self.standing(number).evaluated
+        return evaluated is not None and self.study.report(number, *evaluated)
+
+    def _noticed(self, number: int) -> dict[str, str | None]:
+        trial = self.study.trial(number)
+        if not trial.intermediate_values:
+            return {}
+        return {"noticed": noticed(len(trial.intermediate_values)) if Standing.of(trial).does_nothing else None}
+
+    def count_crash(self, number: int, error: str) -> Standing:
+        """A trial crashed, with this traceback."""
+        self.study.stand(number, lambda before: replace(before, crashes=before.crashes + 1, error=error))
+        standing = self.standing(number)
+        self.rows.update(number, crashes=standing.crashes, error=error)
+        return standing
+
+    def count_out_of_memory(self, number: int, error: str) -> Standing:
+        """A trial ran out of memory, with this error."""
+        self.study.stand(number, lambda before: replace(before, out_of_memory=before.out_of_memory + 1, error=error))
+        standing = self.standing(number)
+        self.rows.update(number, out_of_memory=standing.out_of_memory, error=error)
+        return standing
+
+    def freeze(self, number: int) -> None:
+        """A trial gives way, and may go on later."""
+        self.study.freeze(number)
+        self.rows.update(number, state="frozen")
+
+    def complete(self, number: int, outcome: Outcome) -> None:
+        """A trial came to its end with this last evaluation."""
+        self.study.complete(number, self._aim.goal(outcome), outcome.shortfall)
+        self.rows.end(number, "complete")
+
+    def prune(self, number: int, outcome: Outcome) -> None:
+        """A trial was stopped for good after this evaluation."""
+        self.study.prune(number, outcome.shortfall)
+        self.rows.end(number, "pruned")
+
+    def fail(self, number: int, error: str = "") -> None:
+        """A trial failed and is not tried again; without an error its process was lost."""
+        error = error or DIED
+        self.study.fail(number, last_line(error))
+        self.rows.end(number, "failed", error)
+
+    def run_out_of_memory(self, number: int, error: str, missing: int) -> None:
+        """A trial needs more memory than there is, by so many bytes."""
+        self.study.run_out_of_memory(number, last_line(error), missing)
+        self.rows.end(number, "oom", error)
+
+    def mend(self, paths: ExperimentPaths, states: Mapping[int, str]) -> None:
+        """Make the results follow from the study, before a search goes on: a run before may have been killed anywhere.
+
+        Args:
+            paths: of the experiment.
+            states: of the trials that have a row, by number.
+        """
+        for proposal in self.study.adopt_unfinished():
+            self._tell_evaluation(proposal.number)
+        for half_written in paths.results.rglob(f"*{NEW}"):
+            half_written.unlink()
+        for trial in self.study.trials():
+            number, state = trial.number, state_of(trial)
+            known = states.get(number) or self._row_again(number)
+            if known not in (None, state):
+                self.rows.update(number, state=state, finished=trial.datetime_complete, error=trial.user_attrs.get(REASON))
+            if known and state == "running":
+                self.rows.drop_after(number, Standing.of(trial).checkpoint)
+
+    def _row_again(self, number: int) -> str | None:
+        """Write the row that a trial lacks, and give its state. One that runs gets its row as it is handed out."""
+        trial, proposal = self.study.trial(number), self.study.proposal(number)
+        if REFUSED in trial.user_attrs:
+            self.rows.refuse(proposal, {})
+            return "oom"
+        if SAME_AS in trial.user_attrs:
+            return self.rows.repeat(proposal)[0]
+        if state_of(trial) == "running":
+            return None
+        self.rows.begin(proposal)
+        return "running"
+
+    def set_aside(self) -> None:
+        """Freeze unfinished trials that confirm and have other steps than trials have now, after `adopt_unfinished`.
+
+        Their schedules ran over other steps, so they compare with nothing that confirms from now on, and would go on in vain.
+        """
+        for proposal in self.study.adopt_unfinished():
+            trial = self.study.trial(proposal.number)
+            if CONFIRMS in trial.user_attrs and trial.user_attrs[CONFIRM_STEPS] != self._steps:
+                self.study.freeze(proposal.number)
+                if self.rows.has(proposal.number):
+                    self.rows.update(proposal.number, state="frozen")
+
+    def extend(self, checkpoint_steps: Mapping[int, int]) -> tuple[list[int], list[int]]:
+        """Reopen complete trials for a larger budget.
+
+        Args:
+            checkpoint_steps: of the newest checkpoint of each trial that has one.
+
+        Returns:
+            Numbers of the trials that continue, and of those that cannot because they have no checkpoint any more.
+        """
+        short = [
+            trial.number
+            for trial in self.study.trials()
+            if state_of(trial) == "complete"
+            and not {SAME_AS, CONFIRMS} & trial.user_attrs.keys()
+            and Standing.of(trial).budget < self._steps
+        ]
+        continued = [number for number in short if checkpoint_steps.get(number)]
+        if continued:
+            self.study.reopen(continued)
+            for number in continued:
+                self.rows.update(number, state="running", finished=None)
+        return continued, [number for number in short if number not in continued]
+
+    def mark_front(self, results: Results) -> None:
+        """Write which trials are on the front now, for those who read the files without this package. No trial runs."""
+        front = set(results.front["trial"])
+        rated = results.trials[results.trials["gain"].notna() & results.trials["confirms"].isna()]
+        for number, before in zip(rated["trial"].tolist(), rated["on_front"].tolist(), strict=True):
+            # Compared as a truth: an empty one is none.
+            if before is None or before != before or bool(before) != (number in front):
+                self.rows.update(number, on_front=number in front)
+
+
+def last_line(error: str) -> str:
+    """The last line of a traceback."""
+    return error.strip().rpartition("\n")[2]
+
+
+def take_memory_marker(paths: ExperimentPaths, number: int) -> int | None:
+    """Read and remove the marker of a process that ended itself because of its memory; see `tuning.trial.monitor`.
+
+    Returns:
+        Memory of the process, bytes; None without a marker, or with one that is damaged.
+    """
+    marker = paths.memory_marker(number)
+    if not marker.exists():
+        return None
+    text = marker.read_bytes()[: MOST_DIGITS + 1]
+    marker.unlink()
+    if not text.isdigit() or len(text) > MOST_DIGITS:
+        print(f"note: {marker} holds no number of bytes; it is removed", file=sys.stderr)
+        return None
+    return int(text)

@@ -1,0 +1,222 @@
+"""Puts a run of a search together from its parts, and ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+from ray.tune import Callback
+from rich.console import Console
+
+from results import load
+from results.loader import ratings
+from tuning.algorithms.registry import algorithm_of
+from tuning.algorithms.spec import DEFAULT
+from tuning.experiment.folder import Experiment
+from tuning.memory.placement import Placement
+from tuning.memory.planner import Planner
+from tuning.search.promotion.choosing import Choosing
+from tuning.search.promotion.confirmation import Confirmation
+from tuning.search.promotion.last_part import LastPart
+from tuning.search.promotion.retention import Retention
+from tuning.search.promotion.thawing import Thawing
+from tuning.search.proposals.drawing import Drawing
+from tuning.search.proposals.draws import Draws
+from tuning.search.proposals.learned import read_learned
+from tuning.search.proposals.plan import Plan, limits
+from tuning.search.proposals.pruners import pruner_of
+from tuning.search.proposals.two_aims import front_of_search
+from tuning.search.record.costs import Costs
+from tuning.search.record.ledger import Ledger
+from tuning.search.record.record import Record
+from tuning.search.record.study import StudyMemory
+from tuning.search.run.budget_watch import BudgetWatch
+from tuning.search.run.callbacks import callbacks_named
+from tuning.search.run.progress import Progress
+from tuning.search.run.run_control import RunControl
+from tuning.search.run.search import Search
+from tuning.search.run.storage_watch import StorageWatch
+from tuning.search.run.work import Work
+from tuning.storage.search_files import SearchFiles
+from tuning.trial.checkpoint import Checkpoints
+from tuning.trial.evaluation_schedule import due_steps
+from tuning.trial.records import TrialRecords
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a run; each is made when it is first used.
+
+    Attributes:
+        experiment: new or continued, and locked.
+        plan: what is searched.
+        planner: says how much memory and how many cores trials get.
+        console: shows progress.
+        files: what becomes of the search's files.
+        record: of its trials, mended after a run that was killed.
+    """
+
+    experiment: Experiment
+    plan: Plan
+    planner: Planner
+    console: Console
+    files: SearchFiles
+    record: Record
+
+    @classmethod
+    def of(cls, experiment: Experiment, plan: Plan, planner: Planner, console: Console, files: SearchFiles) -> Self:
+        """Open the record of an experiment, and make its results follow from its study."""
+        settings = experiment.settings
+        rows = TrialRecords(experiment, files.written)
+        record = Record(StudyMemory.open(experiment, pruner_of(settings)), rows, settings.steps, settings.reports)
+        trials = load(experiment.paths.folder).trials
+        record.mend(experiment.paths, dict(zip(trials["trial"].tolist(), trials["state"].tolist(), strict=True)))
+        record.set_aside()
+        return cls(experiment, plan, planner, console, files, record)
+
+    @cached_property
+    def before(self) -> pd.DataFrame:
+        """Rows of the trials before this run."""
+        return load(self.experiment.paths.folder).trials
+
+    @property
+    def checkpoint_steps(self) -> Mapping[int, int]:
+        """Steps of the newest checkpoint of each trial that has one."""
+        stored, paths = self.files.checkpoints, self.experiment.paths
+        numbers = range(len(self.record.study.trials()))
+        found = {n: stored(n).steps if stored else Checkpoints(paths.checkpoints(n)).steps for n in numbers}
+        return {number: steps for number, steps in found.items() if steps}
+
+    @cached_property
+    def placement(self) -> Placement:
+        """Where trials run."""
+        return Placement(self.planner)
+
+    @cached_property
+    def costs(self) -> Costs:
+        """What trials cost of the budget."""
+        return Costs.under(self.experiment.settings.limit, self.plan.space, self.planner.cost)
+
+    @property
+    def rung_steps(self) -> int:
+        """Steps between two evaluations of a trial."""
+        return due_steps(1, self.experiment.settings.steps, self.experiment.settings.reports)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """What was used of the budget."""
+        settings = self.experiment.settings
+        return Ledger(self.record.study, settings.limit, self.rung_steps, most_steps=settings.steps, costs=self.costs)
+
+    @cached_property
+    def last_part(self) -> LastPart | None:
+        """The part of the budget that trains the best again; None for none."""
+        settings = self.experiment.settings
+        if not (of_budget := settings.confirming_parts):
+            return None
+        # In the space of this search, as its first trial is: bounds of the user's may exclude a value of the preset.
+        spec = replace(algorithm_of(settings), space=self.plan.space)
+        default = spec.preset(DEFAULT, self.plan.fixed, limits(settings.steps))
+        return LastPart(Confirmation(self.costs, default, settings.steps, self.rung_steps), self.ledger, *of_budget)
+
+    @cached_property
+    def thawing(self) -> Thawing | None:
+        """Decides which trial goes on; None where each runs until it ends."""
+        settings = self.experiment.settings
+        if not settings.freezes:
+            return None
+        drawn_from = self.plan.space.distributions(self.plan.fixed, limits(settings.steps))
+        promised, two = self.ledger.steps_promised, settings.aim.second is not None
+        return Thawing(self.draws, self.costs, drawn_from, settings.steps, self.rung_steps, settings.seed, promised, two)
+
+    @cached_property
+    def draws(self) -> Draws:
+        """Draws new trials."""
+        experiment, plan = self.experiment, self.plan
+        drawing = Drawing(
+            experiment.settings, plan.space, plan.fixed, limits(experiment.settings.steps), plan.starts,
+            self.placement.excess, read_learned(experiment, plan.space),
+        )  # fmt: skip
+        return Draws(self.record.study, drawing)
+
+    @property
+    def choosing(self) -> Choosing:
+        """Chooses trials."""
+        most = self.experiment.settings.most_trials
+        return Choosing(self.draws, most, self.ledger, self.thawing, self.last_part)
+
+    @cached_property
+    def progress(self) -> Progress:
+        """Shows how far the search is."""
+        work = Work(self.ledger, Costs(self.plan.space, self.planner.cost), self.last_part)
+        return Progress.of(self.console, self.experiment.settings, self.before, work, self.experiment.paths.folder)
+
+    @cached_property
+    def control(self) -> RunControl:
+        """Stops the run."""
+        experiment, before, study = self.experiment, self.before, self.record.study
+        frozen = before.loc[before["state"] == "frozen", "trial"].tolist()
+        ended = before[~before["state"].isin(["running", "frozen"])]
+
+        def spared() -> list[int]:
+            return front_of_search(study.trials()) if experiment.settings.aim.second else []
+
+        retention = Retention(
+            experiment.paths, experiment.settings.kept_trials, final_scores(ended), frozen, spared, self.files.checkpoints
+        )  # fmt: skip
+        retention.enforce()
+        is_sound = before["state"].isin(["complete", "frozen", "pruned", "oom"]).any()
+        return RunControl(experiment.paths, retention, self.progress, sound=bool(is_sound))
+
+    def search(self) -> Search:
+        """Hands trials out and writes what becomes of them."""
+        settings = self.experiment.settings
+        usual = self.placement.prediction(self.plan.space.complete(self.plan.fixed, limits(settings.steps)))
+
+        def at_once() -> int:
+            return settings.concurrency or self.placement.at_once(usual)
+
+        return Search(
+            self.record, self.choosing, self.control, self.placement, settings, self.experiment.paths, self.files, at_once
+        )  # fmt: skip
+
+    def watches(self) -> Iterator[Callback]:
+        """What Tune calls beside the search."""
+        yield self.progress
+        yield BudgetWatch(self.ledger, self.control)
+        yield StorageWatch(self.files, self.control)
+        yield from callbacks_named(self.experiment.settings.callback)
+
+    def end(self) -> str | None:
+        """Write what the end of a run leaves to be written.
+
+        Returns:
+            Why it stopped before its end; None if it did not.
+
+        Raises:
+            KeyboardInterrupt: if a signal stopped it.
+        """
+        control, is_stopped = self.control, self.control.is_stopping and not self.control.is_finishing
+        self.ledger.note_time()
+        self.progress.end(is_stopped, control.reason or "")
+        self.files.gather()
+        if self.experiment.settings.aim.second:
+            self.record.mark_front(load(self.experiment.paths.folder))
+        if is_stopped and control.reason is None:
+            raise KeyboardInterrupt
+        return control.reason
+
+
+def final_scores(ended: pd.DataFrame) -> dict[int, float]:
+    """Ratings of ended trials by number: of complete and pruned ones of the search; NaN for the others.
+
+    Args:
+        ended: rows of `trials`.
+    """
+    scores = ratings(ended).where(ended["state"].isin(["complete", "pruned"]) & ended["confirms"].isna())
+    return dict(zip(ended["trial"].tolist(), scores.tolist(), strict=True))
