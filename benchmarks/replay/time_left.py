@@ -24,8 +24,7 @@ from benchmarks.replay.landscape import Landscape
 from benchmarks.replay.searchers import Replay, Spent, freeze_thaw
 from tuning.experiment.budget import Budget
 from tuning.experiment.settings import LEAST_CONFIRMING_RUNS
-from tuning.search.run.time_left import LEAST_SECONDS, BudgetLeft
-from tuning.search.run.work import weighed
+from tuning.search.run.time_left import LEAST_SECONDS, BudgetLeft, weighed
 
 Array = NDArray[np.float64]
 CONFIRM, LEAST = 0.15, 2 * LEAST_CONFIRMING_RUNS  # part of the budget that trains the best again, and trainings that it needs
@@ -68,7 +67,7 @@ class _Noted(Replay):
 
 @dataclass
 class _Known:
-    """What is known after an evaluation, as `tuning.search.run.work` knows it.
+    """What is known after an evaluation, as `tuning.search.run.time_left` knows it.
 
     Attributes:
         steps: used after each evaluation.

@@ -16,7 +16,7 @@ from benchmarks.scaling.made import DISTRIBUTIONS, LIMITS, REPORTS, SPACE, STEPS
 from tuning.experiment.settings import Settings
 from tuning.search.promotion.thawing import Thawing
 from tuning.search.proposals.drawing import Affordable, Drawing
-from tuning.search.record.costs import Costs
+from tuning.search.record.ledger import Costs
 from tuning.search.record.trials import HYPERPARAMETERS
 from tuning.trial.evaluation_schedule import due_steps
 

@@ -22,8 +22,7 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import ray_session
-from tuning.search.proposals.drawing import Drawing
-from tuning.search.proposals.draws import Draws
+from tuning.search.proposals.drawing import Drawing, Draws
 from tuning.search.proposals.plan import Plan
 from tuning.search.proposals.pruners import pruner_of
 from tuning.search.record.study import StudyMemory, read_trials

@@ -18,7 +18,7 @@ from tuning.memory.planner import Calibration, Correction, Planner
 from tuning.memory.prediction import PLACES, Place, Prediction, size
 from tuning.memory.scenario_sizes import sizes_of
 from tuning.search.proposals.plan import limits, plan
-from tuning.search.run.lessons import check_teacher
+from tuning.search.run.opening import check_teacher
 
 PLACE_NAMES: dict[Place, str] = {"vram": "GPU memory", "ram": "Host memory"}
 

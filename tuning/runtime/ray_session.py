@@ -40,7 +40,7 @@ ENVIRONMENT = {
     # Closing environments may take longer than Tune's two seconds; after these Tune would lose the next trial.
     "TUNE_FUNCTION_THREAD_TIMEOUT_S": "60",
     # Every trial that waits asks for its place, so that an autoscaler adds nodes for all of them. By itself Tune asks for one
-    # at a time. `tuning.search.run.searcher` limits how many wait. Ray's scheduler of placement groups is slow beyond so many.
+    # at a time. `tuning.search.run.adapters` limits how many wait. Ray's scheduler of placement groups is slow beyond so many.
     "TUNE_MAX_PENDING_TRIALS_PG": "1000",
     "RAY_CHDIR_TO_TRIAL_DIR": "0",
     # Under `uv run` Ray would copy the project for its workers, without compiled code and caches. See `_join` for jobs.

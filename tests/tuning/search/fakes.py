@@ -17,10 +17,8 @@ from tuning.memory.placement import Placement
 from tuning.memory.planner import Planner
 from tuning.search.promotion.choosing import Choosing
 from tuning.search.promotion.thawing import Thawing
-from tuning.search.proposals.drawing import Drawing, Excess
-from tuning.search.proposals.draws import Draws
-from tuning.search.record.costs import Costs
-from tuning.search.record.ledger import Ledger
+from tuning.search.proposals.drawing import Drawing, Draws, Excess
+from tuning.search.record.ledger import Costs, Ledger
 from tuning.search.record.record import Record
 from tuning.search.record.study import StudyMemory
 from tuning.search.run.search import Search

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, lapack, solve_triangular
 from scipy.optimize import minimize
+from scipy.special import ndtr
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -360,3 +361,19 @@ class _Objective:
         }
         gradient = np.concatenate([lengths, [others[name] for name in _NAMES]])
         return float(value), gradient + away / self._spread
+
+
+def expected_improvement(mean: Array, deviation: Array, best: float) -> Array:
+    """By how much values are expected to exceed the best, where only excess counts (Jones, Schonlau and Welch 1998).
+
+    Args:
+        mean: of each value.
+        deviation: standard deviation of each, above 0.
+        best: to be exceeded.
+
+    Returns:
+        At least 0, with the shape of the means.
+    """
+    ratio = (mean - best) / deviation
+    density = np.exp(-0.5 * ratio**2) / np.sqrt(2.0 * np.pi)
+    return np.maximum(deviation * (ratio * ndtr(ratio) + density), 0.0)

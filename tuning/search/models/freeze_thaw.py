@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution
 
 from envs.objective.aim import Aim
-from tuning.search.models.curve_model import CurveModel, Evaluations, Scale, thinned
+from tuning.search.models.curve_model import CurveModel, Evaluations, Scale, expected_improvement, thinned
 from tuning.search.models.encoding import encode
-from tuning.search.models.gain import expected_improvement
 from tuning.search.models.most_promising import considered, rough_ends
 
 Array = NDArray[np.float64]

@@ -10,7 +10,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from tuning.search.promotion.last_part import LastPart
 from tuning.search.promotion.thawing import Thawing
-from tuning.search.proposals.draws import Draws
+from tuning.search.proposals.drawing import Draws
 from tuning.search.record.ledger import Ledger
 from tuning.search.record.study import StudyMemory
 from tuning.search.record.trials import CONFIRMS

@@ -23,7 +23,7 @@ from search_spaces import Assignment
 from tuning.experiment.settings import LEAST_CONFIRMING_RUNS
 from tuning.search.proposals.alike import alike
 from tuning.search.proposals.two_aims import on_front
-from tuning.search.record.costs import Costs
+from tuning.search.record.ledger import Costs
 from tuning.search.record.trials import (
     CAN_BE_BEST,
     CONFIRM_AFTER,

@@ -16,10 +16,9 @@ from envs.objective.aim import Aim
 from tuning.search.models.freeze_thaw import Curve, Outlook, comparable, decide, predicted_ends
 from tuning.search.models.most_promising import MOST_TRIALS
 from tuning.search.proposals.alike import repeats
-from tuning.search.proposals.drawing import Affordable
-from tuning.search.proposals.draws import Draws
+from tuning.search.proposals.drawing import Affordable, Draws
 from tuning.search.proposals.two_aims import FINISHED, chebyshev, weight
-from tuning.search.record.costs import Costs
+from tuning.search.record.ledger import Costs
 from tuning.search.record.study import StudyMemory
 from tuning.search.record.trials import CONFIRMS, OfTrials, gains_of, was_run
 from tuning.trial.idleness import GIVEN_UP

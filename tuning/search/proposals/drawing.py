@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
@@ -25,7 +26,9 @@ from tuning.search.proposals.pruners import PRUNERS
 from tuning.search.proposals.sampler_view import Values, as_seen, point_in
 from tuning.search.proposals.samplers import MOST_SHOWN, SAMPLERS, startup_trials
 from tuning.search.proposals.transfer import Source, Transfer
-from tuning.search.record.trials import CONFIRMS, HYPERPARAMETERS, PREDICTED, REFUSED, OfTrials
+from tuning.search.record.ledger import TimeNotes
+from tuning.search.record.study import StudyMemory, with_outcome_of
+from tuning.search.record.trials import CONFIRMS, HYPERPARAMETERS, PREDICTED, REFUSED, SAME_AS, OfTrials
 
 # Bytes that an assignment lacks to fit into memory, below 0 if it fits, and why.
 Excess = Callable[[Assignment], tuple[int, str]]
@@ -56,7 +59,7 @@ class Affordable:
     """What a draw may cost.
 
     Attributes:
-        cost: of an assignment, see `tuning.search.record.costs`.
+        cost: of an assignment, see `tuning.search.record.ledger`.
         most: that a draw may cost.
     """
 
@@ -256,3 +259,58 @@ def already_tried(drawn: FrozenTrial, known: Sequence[FrozenTrial]) -> FrozenTri
     own = drawn.user_attrs[HYPERPARAMETERS]
     same = (trial for trial in tried if in_todays_names(trial.user_attrs[HYPERPARAMETERS]) == own)
     return next(same, None)
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Draws trials of a study, from what is in it.
+
+    Attributes:
+        memory: the study.
+        drawing: how trials are drawn.
+    """
+
+    memory: StudyMemory
+    drawing: Drawing
+
+    def draw(self, values: Values = MappingProxyType({}), affordable: Affordable | None = None) -> FrozenTrial:
+        """Draw the next trial. As long as the study stays as it is, the next call draws the same.
+
+        One that does not fit into memory has ended, with a violated constraint. One with an assignment that has been tried has
+        ended with the known outcome.
+
+        Args:
+            values: see `tuning.search.proposals.sampler_view.as_seen`.
+            affordable: see `Drawing.draw`.
+        """
+        known = self.memory.trials()
+        drawn = self.drawing.draw(known, self.memory.name, values, TimeNotes(self.memory).pace, affordable)
+        if drawn.user_attrs.get(REFUSED):
+            drawn.state, drawn.datetime_complete = TrialState.PRUNED, datetime.now()
+        elif (same := already_tried(drawn, known)) is not None:
+            return with_outcome_of(drawn, same)
+        return drawn
+
+    @property
+    def searched(self) -> int:
+        """Number of all trials of the search itself, in any state."""
+        return len(self._of_search())
+
+    @property
+    def in_vain(self) -> int:
+        """How many of the last trials of the search have nothing to run.
+
+        They repeat another one, or do not fit into the memory of now.
+        """
+        trials = self._of_search()
+        return next((count for count, trial in enumerate(reversed(trials)) if not self._is_in_vain(trial)), len(trials))
+
+    def _of_search(self) -> list[FrozenTrial]:
+        return [trial for trial in self.memory.trials() if CONFIRMS not in trial.user_attrs]
+
+    def _is_in_vain(self, trial: FrozenTrial) -> bool:
+        if REFUSED not in trial.user_attrs:
+            return SAME_AS in trial.user_attrs
+        # It was refused on the machine of then.
+        excess = self.drawing.excess
+        return excess is not None and excess(self.memory.proposal(trial.number).hyperparameters)[0] > 0

@@ -1,4 +1,4 @@
-"""What a search has used of its budget."""
+"""What steps are expected to cost, and what a search has used of its budget."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import math
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Self
 
+from search_spaces import Assignment, SearchSpace
 from tuning.experiment.budget import Budget
-from tuning.search.record.costs import Costs
 from tuning.search.record.study import StudyMemory
+from tuning.search.record.trials import HYPERPARAMETERS, OfTrials
 
 _SECONDS = "seconds"  # wall time of all runs so far
 _UNTIMED = "untimed steps"  # of trials by number, while no time was noted
@@ -220,3 +223,39 @@ class Ledger:
         """Write the time so far into the study, where the budget is of time."""
         if self.is_timed:
             self._notes.note_seconds(self.seconds)
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Expected seconds of a step, in units of the default's.
+
+    They come from a formula, as decisions must not depend on the clock.
+
+    Attributes:
+        space: of the experiment.
+        of_assignment: cost of a whole assignment, above 0.
+    """
+
+    space: SearchSpace
+    of_assignment: Callable[[Assignment], float] = lambda assignment: 1.0
+
+    @classmethod
+    def under(cls, budget: Budget | None, space: SearchSpace, of_assignment: Callable[[Assignment], float]) -> Self:
+        """Costs by a budget: a budget of steps, or none, counts each step alike.
+
+        Args:
+            budget: of the search.
+            space: see the class, as for the following.
+            of_assignment: see there.
+        """
+        return cls(space, of_assignment) if budget and budget.is_time else cls(space)
+
+    @cached_property
+    def assignment(self) -> OfTrials[Assignment]:
+        """Whole assignment of a trial."""
+        return OfTrials(lambda trial: self.space.whole(trial.user_attrs[HYPERPARAMETERS]))
+
+    @cached_property
+    def of(self) -> OfTrials[float]:
+        """Cost of a trial."""
+        return OfTrials(lambda trial: self.of_assignment(self.assignment(trial)))

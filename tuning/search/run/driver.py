@@ -171,9 +171,8 @@ def _tuner(
     """Ray Tune with our searcher and scheduler, and without what the experiment does itself: retries, names, output."""
     from ray import tune
 
-    from tuning.search.run.quiet_tune import QuietTune
-    from tuning.search.run.scheduler import StudyScheduler
-    from tuning.search.run.searcher import StudySearcher
+    from tuning.search.run.adapters import StudyScheduler, StudySearcher
+    from tuning.search.run.watches import QuietTune
     from tuning.trial.protocol import handout_in
 
     def place(config: dict[str, Any]) -> tune.PlacementGroupFactory:

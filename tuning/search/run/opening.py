@@ -11,8 +11,8 @@ from typing import Any
 from common.paths import missing_folders, name_fault, user_path
 from common.storage.location import StorageError
 from common.uris import is_uri
-from envs.environments.backend import beyond_batch, choose_backend
-from envs.environments.fit import check_one_layout, check_seen
+from envs.environments.backend import Backend, beyond_batch, choose_backend
+from envs.environments.fit import check_one_layout, check_seen, why_no_mpc
 from envs.environments.split_layout import same_buildings
 from envs.environments.year_cache import any_district, has_several_buildings
 from envs.errors import ScenarioError
@@ -21,6 +21,7 @@ from envs.objective.reward import RewardName, check_reward
 from envs.scenarios.scenario import SPLITS, Scenario
 from envs.seen import Seen
 from search_spaces.reward_share import NAME
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import LEARNED, Experiment, ExperimentPaths, create, discard, existing
 from tuning.experiment.settings import Settings, changed
@@ -29,7 +30,6 @@ from tuning.search.proposals.learned import LearnedExperiment, digest, read_lear
 from tuning.search.proposals.learning import learned_from, whole_place
 from tuning.search.proposals.plan import Plan, plan, plan_again, seen_by, space_differences
 from tuning.search.run.callbacks import callbacks_named
-from tuning.search.run.lessons import check_teacher
 from tuning.storage.stored_experiment import (
     begun_elsewhere,
     create_stored,
@@ -397,3 +397,25 @@ def _differences(before: Experiment, checked: Checked) -> list[str]:
 def _version_differences(before: Experiment, checked: Checked) -> list[str]:
     old, new = before.compatibility, checked.compatibility
     return version_differences(old["machine"], new["machine"]) if "machine" in old else []
+
+
+def check_teacher(site: Scenario, algo: str, backend: Backend, reward: RewardName) -> None:
+    """Check that model predictive control can teach.
+
+    Args:
+        site: that policies learn on.
+        algo: that learns.
+        backend: that steps the site.
+        reward: that is learned.
+
+    Raises:
+        UsageError: if it cannot, with the reason.
+    """
+    reasons = {
+        f"{algo} cannot begin as a copy": not algorithm(algo).can_be_taught,
+        "its lessons are carried out by the batch backend: leave --backend out": backend != "batch",
+        "it plans for the reward improvement: leave --reward out": reward != "improvement",
+    }
+    reason = next((reason for reason, applies in reasons.items() if applies), "") or why_no_mpc(site)
+    if reason:
+        raise UsageError(f"--teacher mpc: {reason}")

@@ -22,23 +22,20 @@ from tuning.search.promotion.confirmation import Confirmation
 from tuning.search.promotion.last_part import LastPart
 from tuning.search.promotion.retention import Retention
 from tuning.search.promotion.thawing import Thawing
-from tuning.search.proposals.drawing import Drawing
-from tuning.search.proposals.draws import Draws
+from tuning.search.proposals.drawing import Drawing, Draws
 from tuning.search.proposals.learned import read_learned
 from tuning.search.proposals.plan import Plan, limits
 from tuning.search.proposals.pruners import pruner_of
 from tuning.search.proposals.two_aims import front_of_search
-from tuning.search.record.costs import Costs
-from tuning.search.record.ledger import Ledger
+from tuning.search.record.ledger import Costs, Ledger
 from tuning.search.record.record import Record
 from tuning.search.record.study import StudyMemory
-from tuning.search.run.budget_watch import BudgetWatch
 from tuning.search.run.callbacks import callbacks_named
 from tuning.search.run.progress import Progress
 from tuning.search.run.run_control import RunControl
 from tuning.search.run.search import Search
-from tuning.search.run.storage_watch import StorageWatch
-from tuning.search.run.work import Work
+from tuning.search.run.time_left import Work
+from tuning.search.run.watches import BudgetWatch, StorageWatch
 from tuning.storage.search_files import SearchFiles
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.evaluation_schedule import due_steps

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from tuning.experiment.settings import Settings
-    from tuning.search.run.work import Work
+    from tuning.search.run.time_left import Work
 
 LINE_SECONDS = 30.0  # between two lines without a terminal
 REFRESH_SECONDS = 0.5

@@ -16,10 +16,9 @@ from tuning.memory.placement import Placement
 from tuning.memory.planner import FALLBACKS
 from tuning.memory.prediction import PLACES, size
 from tuning.search.promotion.choosing import MOST_IN_VAIN, Choosing
-from tuning.search.promotion.retries import Losses, memory_saving, next_attempt
 from tuning.search.record.record import Record, last_line, take_memory_marker
 from tuning.search.record.trials import state_of
-from tuning.search.run.phases import LIVE, Event, Phase, Write, after
+from tuning.search.run.phases import LIVE, Event, Losses, Phase, Write, after, memory_saving, next_attempt
 from tuning.search.run.run_control import RunControl
 from tuning.storage.search_files import Home, SearchFiles
 from tuning.trial.idleness import is_given_up
@@ -56,7 +55,7 @@ class Search:
     A trial is handed out again, from its checkpoint, after each of these; for Tune that is another trial:
 
     - It crashed: `--retries` times.
-    - Its process was lost: any number of times, as long as it gets new checkpoints (`tuning.search.promotion.retries`).
+    - Its process was lost: any number of times, as long as it gets new checkpoints (`tuning.search.run.phases`).
     - It ran out of memory: once, with nothing else running, as other trials may have been the cause. After that it may save
       memory.
 

@@ -17,7 +17,7 @@ from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.search.promotion.confirmation import MOST_CANDIDATES, MOST_CONTENDERS, NOT_TRIED, Confirmation, _Stages
 from tuning.search.proposals.two_aims import front_of_search
-from tuning.search.record.costs import Costs
+from tuning.search.record.ledger import Costs
 from tuning.search.record.trials import CONFIRM_ROLE, CONFIRM_RUN, CONFIRMS, HYPERPARAMETERS, REFUSED, SAME_AS
 from tuning.trial.proposal import Proposal
 from tuning.trial.records import trial_seed

@@ -12,8 +12,7 @@ from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.search.promotion.confirmation import Confirmation
 from tuning.search.promotion.last_part import LastPart
-from tuning.search.record.costs import Costs
-from tuning.search.record.ledger import Ledger
+from tuning.search.record.ledger import Costs, Ledger
 
 SPACE = algorithm("ppo").space
 STEPS, RUNG = 1000, 100

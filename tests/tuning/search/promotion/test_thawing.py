@@ -15,9 +15,9 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.search.promotion.thawing import ALWAYS, Thawing
-from tuning.search.proposals.draws import Draws
+from tuning.search.proposals.drawing import Draws
 from tuning.search.proposals.sampler_view import as_seen
-from tuning.search.record.costs import Costs
+from tuning.search.record.ledger import Costs
 from tuning.search.record.trials import CONFIRMS, gains_of
 
 SPACE = algorithm("ppo").space

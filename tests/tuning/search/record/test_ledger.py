@@ -8,13 +8,13 @@ from typing import Any
 import optuna
 import pytest
 
+from search_spaces import Assignment
 from tests.tuning.search.fakes import AskedStudy, asked_study
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.budget import Budget
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
-from tuning.search.record.costs import Costs
-from tuning.search.record.ledger import Ledger, TimeNotes
+from tuning.search.record.ledger import Costs, Ledger, TimeNotes
 from tuning.search.record.trials import HYPERPARAMETERS
 
 RUNG = 100
@@ -208,3 +208,32 @@ def test_what_the_whole_budget_promises_does_not_depend_on_the_clock() -> None:
     assert Ledger(memory(), Budget(100.0, "seconds"), RUNG, Clock()).steps_promised() == math.inf
     assert Ledger(memory(a=700), Budget(1000.0, "steps"), RUNG).steps_promised() == 1000.0
     assert Ledger(memory(a=700), None, RUNG).steps_promised() == math.inf
+
+
+SPACE = algorithm("ppo").space
+
+
+def test_what_a_trial_does_not_say_has_its_default() -> None:
+    asked: list[Assignment] = []
+
+    def cost(assignment: Assignment) -> float:
+        asked.append(assignment)
+        return 3.0
+
+    costs = Costs(SPACE, cost)
+    trial = optuna.trial.create_trial(value=0.0, user_attrs={HYPERPARAMETERS: {"n_epochs": 7}})
+    assert costs.of(trial) == costs.of(trial) == 3.0
+    assert asked == [SPACE.whole({"n_epochs": 7})]  # computed once
+    assert costs.assignment(trial) == asked[0]
+
+
+def test_by_default_all_cost_the_same() -> None:
+    trial = optuna.trial.create_trial(value=0.0, user_attrs={HYPERPARAMETERS: {"n_epochs": 7}})
+    assert Costs(SPACE).of(trial) == Costs(SPACE).of_assignment(SPACE.complete({})) == 1.0
+
+
+def test_only_a_budget_of_time_knows_what_costs_more() -> None:
+    trial = optuna.trial.create_trial(value=0.0, user_attrs={HYPERPARAMETERS: {"n_epochs": 7}})
+    budgets = (Budget(9.0, "seconds"), Budget(9.0, "steps"), None)
+    found = [Costs.under(budget, SPACE, lambda one: 3.0).of(trial) for budget in budgets]
+    assert found == [3.0, 1.0, 1.0]

@@ -21,7 +21,7 @@ from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import ray_session
 from tuning.search.proposals.plan import Plan, plan
-from tuning.search.record.costs import Costs
+from tuning.search.record.ledger import Costs
 from tuning.search.record.study import StudyMemory
 from tuning.search.record.trials import REASON
 from tuning.search.run.driver import refuse_nothing_to_learn, run_trials
@@ -101,7 +101,7 @@ def searched(tune_session: None, tmp_path_factory: pytest.TempPathFactory) -> tu
     )
     experiment = create(settings)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("tuning.search.promotion.retries.MOST_LOSSES", LOSSES)
+        patched.setattr("tuning.search.run.phases.MOST_LOSSES", LOSSES)
         return experiment, run(experiment)
 
 

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from common.storage.objects import Objects
 from envs.errors import ScenarioError
+from envs.scenarios.scenario import scenario
 from search_spaces import SpaceError
 from search_spaces.overrides import override
 from tests.envs.changed_rows import two_buildings
@@ -24,12 +25,20 @@ from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, open_experiment, save
 from tuning.experiment.moved import move_of, note_move
 from tuning.experiment.settings import Settings
-from tuning.search.proposals.drawing import Drawing
-from tuning.search.proposals.draws import Draws
+from tuning.search.proposals.drawing import Drawing, Draws
 from tuning.search.proposals.learned import read_learned
 from tuning.search.record.errors import DamagedStudyError
 from tuning.search.record.study import StudyMemory
-from tuning.search.run.opening import Opened, check, check_continued, check_new, experiment_to_continue, open_checked
+from tuning.search.run import lessons
+from tuning.search.run.opening import (
+    Opened,
+    check,
+    check_continued,
+    check_new,
+    check_teacher,
+    experiment_to_continue,
+    open_checked,
+)
 from tuning.search.tune import search_opened
 from tuning.storage import epoch
 from tuning.storage.stored_experiment import run_files
@@ -460,3 +469,29 @@ def test_what_cannot_be_learned_from_creates_nothing(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=message):
             check(settings(tmp_path / "runs", learn_from=(str(tmp_path / "before" / "old"),), **others))
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("backend", "reward", "reason"),
+    [("citylearn", "improvement", "leave --backend out"), ("batch", "schema", "leave --reward out")],
+)
+def test_it_needs_the_batch_backend_and_the_reward_that_it_plans_for(
+    small_schema: Path, backend: Any, reward: Any, reason: str
+) -> None:
+    site = scenario(str(small_schema))
+    check_teacher(site, "ppo", "batch", "improvement")
+    with pytest.raises(UsageError, match=f"^--teacher mpc: .*{reason}$"):
+        check_teacher(site, "ppo", backend, reward)
+
+
+def test_a_site_without_model_predictive_control_and_an_algorithm_that_cannot_are_refused(
+    small_schema: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = scenario(str(small_schema))
+    monkeypatch.setattr(lessons, "why_no_mpc", lambda site: "prices below zero are beyond a linear programme")
+    with pytest.raises(UsageError, match=r"^--teacher mpc: prices below zero"):
+        check_teacher(site, "sac", "batch", "improvement")
+    own = lessons.algorithm("sac")
+    monkeypatch.setattr(lessons, "algorithm", lambda name: replace(own, can_be_taught=False))
+    with pytest.raises(UsageError, match=r"^--teacher mpc: sac cannot begin as a copy$"):
+        check_teacher(site, "sac", "batch", "improvement")

@@ -4,7 +4,19 @@ from itertools import product
 
 import pytest
 
-from tuning.search.run.phases import LIVE, TRANSITIONS, Event, Phase, Write, after
+from tuning.memory.planner import FALLBACKS
+from tuning.search.run.phases import (
+    LIVE,
+    MOST_LOSSES,
+    TRANSITIONS,
+    Event,
+    Losses,
+    Phase,
+    Write,
+    after,
+    memory_saving,
+    next_attempt,
+)
 
 ENDS = {Write.COMPLETE, Write.PRUNE, Write.FAIL, Write.OUT_OF_MEMORY}
 
@@ -31,3 +43,38 @@ def test_a_trial_that_was_told_to_stop_does_not_complete() -> None:
     assert after(Phase.STOPPING, Event.DONE) == (Phase.ENDED, Write.PRUNE)
     assert after(Phase.YIELDING, Event.DONE) == (Phase.FROZEN, Write.FREEZE)
     assert after(Phase.LEAVING, Event.DONE) == (Phase.ENDED, Write.COMPLETE)
+
+
+def test_losses_are_counted_anew_once_there_is_another_checkpoint() -> None:
+    losses = Losses()
+    for _ in range(MOST_LOSSES):
+        losses = losses.another(steps=100)
+        assert not losses.are_too_many
+    assert losses.another(steps=100).are_too_many
+    assert losses.another(steps=200) == Losses(1, 200)
+
+
+def test_a_first_loss_before_any_checkpoint_counts_once() -> None:
+    assert Losses().another(steps=0) == Losses(1, 0)
+
+
+def test_memory_is_saved_only_after_a_trial_ran_out_of_it_alone() -> None:
+    assert [memory_saving(times) for times in range(5)] == [
+        FALLBACKS[0],
+        FALLBACKS[0],
+        FALLBACKS[1],
+        FALLBACKS[2],
+        FALLBACKS[2],
+    ]
+
+
+def test_what_comes_next_after_running_out_of_memory() -> None:
+    assert [next_attempt(times, adapt=False) for times in (1, 2)] == ["next it is alone on the machine", None]
+    assert [next_attempt(times, adapt=True) for times in range(1, len(FALLBACKS) + 2)] == [
+        "next it is alone on the machine", "next with half minibatches", "next with half minibatches, bfloat16", None
+    ]  # fmt: skip
+
+
+def test_what_is_announced_is_what_is_done() -> None:
+    for times in range(2, len(FALLBACKS) + 1):
+        assert next_attempt(times, adapt=True) == f"next with {memory_saving(times).name}"

@@ -16,11 +16,11 @@ from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.memory.planner import FALLBACKS
 from tuning.search.promotion.choosing import MOST_IN_VAIN
-from tuning.search.promotion.retries import MOST_LOSSES
 from tuning.search.promotion.thawing import Thawing
 from tuning.search.record.ledger import Ledger
 from tuning.search.record.study import StudyMemory
 from tuning.search.record.trials import REQUIRED
+from tuning.search.run.phases import MOST_LOSSES
 from tuning.storage.search_files import Home, SearchFiles
 from tuning.trial.protocol import Ending, Report
 from tuning.trial.records import TrialRecords

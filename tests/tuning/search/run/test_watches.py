@@ -1,12 +1,16 @@
 """A search whose storage is lost stops."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ray.tune.progress_reporter import TrialProgressCallback
+from ray.tune.utils.callback import _create_default_callbacks
 
 from common.storage.faults import StorageLostError
 from tests.tuning.search.fakes import Control
-from tuning.search.run.storage_watch import LEFT_SECONDS, StorageWatch
+from tuning.experiment.budget import Budget
+from tuning.search.run.watches import LEFT_SECONDS, BudgetWatch, QuietTune, StorageWatch
 from tuning.storage.search_files import SearchFiles
 
 
@@ -51,3 +55,33 @@ def test_a_search_that_stops_already_keeps_its_reason() -> None:
     files.failure = "the storage is lost"
     StorageWatch(files, control).on_step_end(1, [])  # type: ignore[arg-type]
     assert control.names() == []
+
+
+@pytest.mark.parametrize(
+    ("budget", "spent", "stopping", "ends"),
+    [
+        (Budget(1.0, "seconds"), True, False, True),
+        (Budget(1.0, "seconds"), False, False, False),
+        (Budget(1.0, "seconds"), True, True, False),
+        (Budget(1.0, "steps"), True, False, False),
+        (None, True, False, False),
+    ],
+)
+def test_when_it_ends(budget: Budget | None, spent: bool, stopping: bool, ends: bool) -> None:
+    ended: list[bool] = []
+    ledger: Any = SimpleNamespace(budget=budget, is_spent=lambda: spent)
+    control: Any = SimpleNamespace(is_stopping=stopping, finish=lambda: ended.append(True))
+    BudgetWatch(ledger, control).on_step_end(0, [])
+    assert bool(ended) == ends
+
+
+def test_tune_uses_it_in_place_of_its_own(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")
+    found = _create_default_callbacks([QuietTune()], air_verbosity=None)
+    assert [type(own) for own in found if isinstance(own, TrialProgressCallback)] == [QuietTune]
+    trial: Any = SimpleNamespace(last_result={}, trial_id="a")
+    (quiet,) = found
+    quiet.on_trial_complete(1, [trial], trial)
+    quiet.on_trial_error(1, [trial], trial)
+    quiet.on_trial_result(1, [trial], trial, {"done": True})
+    assert capsys.readouterr().out == ""
