@@ -26,7 +26,6 @@ from benchmarks.replay.landscape import load as load_landscape
 from common.errors import UserError
 from results import load
 from search_spaces import SearchSpace
-from search_spaces.earlier import in_todays_names
 from search_spaces.overrides import override
 from search_spaces.parameter import Kind, Value
 from tuning.algorithms.registry import algorithm
@@ -127,7 +126,7 @@ def packed(name: str, folders: Sequence[Path]) -> Landscape:
                     f"{folder}: trial {trial['trial']} has {len(ratings)} evaluations, others {due}; pack them apart"
                 )
             assignment = {p.name: _plain(trial.get(f"hp_{p.name}", p.default), p.kind, p.default) for p in space.parameters}
-            points.append(space.point(space.whole(in_todays_names(assignment)), distributions))
+            points.append(space.point(space.whole(assignment), distributions))
             curves.append(ratings)
             # Seconds of a core: on a busy machine the wall clock tells of other work.
             cores = results.reports.loc[results.reports["trial"] == trial["trial"], "cpu_cores"].mean()

@@ -34,11 +34,6 @@ def _in_quotes(text: str) -> str:
 
 
 def python_command(module: str, *arguments: object) -> str:
-    """The line that runs a module with this Python: under `uv run` where this process is.
-
-    Args:
-        module: such as `tuning.run`.
-        arguments: of its command line.
-    """
+    """The line that runs a module with this Python: under `uv run` where this process is."""
     runner = ("uv", "run") if _UNDER_UV in os.environ else ()
     return quoted([*runner, "python", "-m", module, *arguments])

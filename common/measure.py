@@ -80,10 +80,6 @@ class Measure:
     def value(self, years: Years, prefix: str = "") -> float:
         """Its value over several years: the only place where these are joined.
 
-        Args:
-            years: of one policy.
-            prefix: of the columns, such as `SITE`.
-
         Returns:
             In its unit, amounts as those of a year of 8,760 hours. NaN where a year has none, and without a row.
         """

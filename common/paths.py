@@ -85,11 +85,7 @@ def missing_folders(folder: Path) -> tuple[Path, ...]:
 
 
 def remove_empty(folders: tuple[Path, ...]) -> None:
-    """Remove folders that are empty, the innermost first; stop at the first that is not.
-
-    Args:
-        folders: that this process created, of `missing_folders`.
-    """
+    """Remove folders that are empty, the innermost first; stop at the first that is not."""
     for folder in folders:
         try:
             folder.rmdir()

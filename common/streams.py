@@ -14,7 +14,7 @@ import numpy as np
 class Stream(enum.IntEnum):
     """What random numbers are for. A key is never used again for something else, as results would change.
 
-    A trial's own seed has no key here: it is in rows of older versions, see `tuning.trial.records.trial_seed`.
+    A trial's own seed has no key here, see `tuning.trial.records.trial_seed`.
     """
 
     SAMPLER = 1  # Optuna's sampler, for one draw

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterable
 
 _MARKDOWN = re.compile(r"[\\`*|<>\[\]]")  # what ends a cell of a table, or begins code, emphasis, a link or HTML
 
@@ -15,6 +17,13 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def hint(word: str, known: Iterable[str], otherwise: str = "") -> str:
+    """What to do about a wrong word: take the nearest that is known, else `otherwise`, by default one of all."""
+    words = list(known)
+    near = difflib.get_close_matches(word, words, n=1)
+    return f"did you mean {near[0]}?" if near else otherwise or f"there are {', '.join(words)}"
 
 
 def markdown(text: str) -> str:

@@ -35,12 +35,7 @@ def without_credentials(text: str) -> str:
 
 
 def stand_for(folder: Path, uri: str) -> None:
-    """From now on a folder stands for a URI in what this process tells.
-
-    Args:
-        folder: on this machine, with copies.
-        uri: of the place that it copies.
-    """
+    """From now on a folder stands for a URI in what this process tells."""
     for path in (folder, folder.resolve()):
         _STANDING[str(path)] = uri
 

@@ -36,7 +36,6 @@ COMMANDS: Mapping[str, str] = {
     "tuning.export": "tuning.exporting.settings:ExportSettings",
     "tuning.resources": "tuning.diagnosis.settings:MemorySettings",
     "tuning.doctor": "tuning.diagnosis.settings:DoctorSettings",
-    "tuning.upgrade": "tuning.upgrade:UpgradeSettings",
     "envs.preview": "envs.preview:Options",
 }
 # Those that start without tyro, and what makes their parsers.

@@ -144,7 +144,7 @@ def _is_whole(target: Path) -> bool:
 
 
 def _name_damage(target: Path) -> None:
-    """Say that an entry differs from its checksum; one without a checksum is of an earlier version, or was never whole."""
+    """Say that an entry differs from its checksum; one without a checksum was never whole."""
     if target.exists() and _sum_file(target).exists():
         print(f"note: {target} of the cache is damaged; it is made anew", file=sys.stderr)
 

@@ -1,7 +1,6 @@
 """What `experiment.json` says that analysis needs: the settings of a search, and the range of each hyperparameter.
 
-A range is read from the description of the space, by which an experiment is known for ever. So it is that of the search itself,
-also where later versions search other ranges.
+A range is read from the description of the space that the experiment was begun with.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from common.json_values import read_json
 from common.texts import printable
-from results.table_files import UPDATE, ResultsError
+from results.table_files import ResultsError
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
 FILE = "experiment.json"
-NEWEST_FORMAT = 1
+FORMAT = 1
 _SEARCHED = re.compile(r"searched as (\w+) in (?=\w+Distribution\()")
 _DEFAULT = re.compile(r", by default ([^,]+)")
 _LEAST = re.compile(r", at least (\d+)")
@@ -138,7 +137,7 @@ def read_facts(folder: Path) -> Facts:
         folder: of the experiment.
 
     Raises:
-        ResultsError: if the file is damaged, or of a later version.
+        ResultsError: if the file is damaged, or of another version.
     """
     path = folder / FILE
     try:
@@ -147,9 +146,11 @@ def read_facts(folder: Path) -> Facts:
         return Facts()
     except (OSError, ValueError) as error:
         raise ResultsError(f"{path} cannot be read ({printable(str(error))}): restore it from a copy") from error
-    version, settings = _of(content, "format", int, 1), _of(content, "settings", dict, {})
-    if version > NEWEST_FORMAT:
-        raise ResultsError(f"{path} has format {version}, and this version reads up to {NEWEST_FORMAT}: {UPDATE}")
+    version, settings = _of(content, "format", int, 0), _of(content, "settings", dict, {})
+    if version != FORMAT:
+        raise ResultsError(
+            f"{path} has format {version}, and this version of the package reads {FORMAT}: use the version that wrote it"
+        )
     described = _of(_of(content, "marks", dict, {}), "space", dict, {})
     if settings.get("preset"):
         return Facts(settings)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-JUDGEMENT_VERSION = 2
+JUDGEMENT_VERSION = 1
 # Of each metric, over the runs. A bootstrap of few runs is too narrow.
 STATISTIC = "mean over the runs with Student's 95 % interval over seeds"
 METRICS = "metrics"  # attribute of a table: the metadata of each metric, by column

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-ROLLOUT_VERSION = 2
+ROLLOUT_VERSION = 1
 # name: (unit, meaning); all float64 but the calendar's.
 COLUMNS: Mapping[str, tuple[str, str]] = {
     "step": ("h", "step of the year, from 0"),

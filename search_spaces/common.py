@@ -115,13 +115,7 @@ PREPROCESSING = (
 
 
 def networks(default: str, activation: str, search: CategoricalDistribution | None = None) -> tuple[Parameter, Parameter]:
-    """Hidden layers.
-
-    Args:
-        default: units of the hidden layers.
-        activation: of them.
-        search: of the activation.
-    """
+    """Hidden layers."""
     return (
         Parameter(
             "hidden_sizes", Kind.SIZES, default, "units of the hidden layers, of each network",

@@ -35,10 +35,6 @@ _KEYS = ({"low", "high"}, {"low", "high", "log"}, {"choices"}, {"value"})
 def override(space: SearchSpace, path: Path) -> SearchSpace:
     """The space with the changes of a file.
 
-    Args:
-        space: to start from.
-        path: of the file.
-
     Raises:
         SpaceError: if the file cannot be read, or names or values in it are not valid; with the file, the name and the value.
     """

@@ -232,12 +232,7 @@ class Parameter:
         return f"{self.scale.value}{self.part_of.name}_per_{self.name}" if self.part_of else self.scale.value + self.name
 
     def outer(self, inner: float | int | str, values: Mapping[str, Value]) -> Value:
-        """Value of an inner number.
-
-        Args:
-            inner: as Optuna draws it.
-            values: of the hyperparameters before it.
-        """
+        """Value of an inner number."""
         if self.searched_from:
             assert isinstance(inner, float)
             top, part = self._spread(values)
@@ -252,11 +247,6 @@ class Parameter:
         """Inner number within a distribution that is nearest to a value.
 
         A value that is none has no limit, so it is nearest to the upper end.
-
-        Args:
-            value: any valid one.
-            values: of the hyperparameters before it.
-            within: distribution of inner numbers.
         """
         if isinstance(within, CategoricalDistribution):
             return self._nearest_choice(value, within.choices)

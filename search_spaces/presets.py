@@ -19,10 +19,10 @@ transitions out of rollouts of 16 and 128.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from common.texts import hint
 from search_spaces.parameter import Assignment, SpaceError
 from search_spaces.space import SearchSpace
 
@@ -52,9 +52,7 @@ def preset(
         SpaceError: if there is no such preset, with the nearest name; or if the values contradict each other.
     """
     if name not in presets:
-        near = difflib.get_close_matches(name, presets, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(presets)}"
-        raise SpaceError(f"no preset {name} of {algorithm}: {hint}")
+        raise SpaceError(f"no preset {name} of {algorithm}: {hint(name, presets)}")
     given = given or {}
     if name in RECOMMENDED:
         values = space.complete(given, limits, presets[name])

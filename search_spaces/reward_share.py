@@ -12,12 +12,7 @@ ENDS = (0.0, 1.0)  # all for the second objective, all for the first
 
 
 def with_reward_share(space: SearchSpace, default: float) -> SearchSpace:
-    """A space in which it is searched too.
-
-    Args:
-        space: of an algorithm.
-        default: the share by the user's weights.
-    """
+    """A space in which it is searched too."""
     share = Parameter(
         NAME, Kind.NUMBER, default, "the first objective's part of what both objectives' terms weigh in the reward",
         low=ENDS[0], high=ENDS[1], search=FloatDistribution(*ENDS),

@@ -9,7 +9,6 @@ What is drawn is a point: inner numbers by inner name, in distributions that are
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from types import MappingProxyType
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
+from common.texts import hint
 from search_spaces.parameter import Assignment, Parameter, SpaceError, Value
 
 
@@ -37,9 +37,7 @@ class SearchSpace:
             if parameter.name == name:
                 return parameter
         names = [parameter.name for parameter in self.parameters]
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
-        raise SpaceError(f"no hyperparameter {name}: {hint}")
+        raise SpaceError(f"no hyperparameter {name}: {hint(name, names)}")
 
     def __contains__(self, name: object) -> bool:
         """Whether there is a hyperparameter of a name."""
@@ -135,10 +133,6 @@ class SearchSpace:
 
         Ranges are cut by limits, by fixed values and by the user's bounds. A condition on a value that is drawn too cuts no
         range; `assignment` cuts what was drawn.
-
-        Args:
-            fixed: values that are not searched.
-            limits: see `check`.
         """
         known = {**limits, **fixed}
         return {
@@ -176,7 +170,7 @@ class SearchSpace:
         return values
 
     def whole(self, assignment: Assignment) -> Assignment:
-        """An assignment of an older version, with defaults for what it did not know, in the order of the space."""
+        """An assignment with defaults for what it lacks, in the order of the space."""
         return {own.name: assignment.get(own.name, own.default) for own in self.parameters}
 
     def point(self, assignment: Assignment, distributions: Mapping[str, BaseDistribution]) -> dict[str, float | int | str]:
@@ -195,13 +189,7 @@ class SearchSpace:
         }
 
     def suggest(self, trial: optuna.Trial, fixed: Assignment, limits: Mapping[str, float] = MappingProxyType({})) -> Assignment:
-        """Full assignment that a trial of Optuna's draws; see `assignment`.
-
-        Args:
-            trial: of the study that draws.
-            fixed: see `assignment`.
-            limits: see `check`.
-        """
+        """Full assignment that a trial of Optuna's draws; see `assignment`."""
         point = {name: _draw(trial, name, within) for name, within in self.distributions(fixed, limits).items()}
         return self.assignment(point, fixed, limits)
 

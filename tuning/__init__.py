@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from tuning.search.tune import resume as resume
     from tuning.search.tune import tune as tune
     from tuning.search.tune import tune_all as tune_all
-    from tuning.trial.old_checkpoint import upgrade_checkpoints as upgrade_checkpoints
 
 _MODULES = {
     "Comparison": "tuning.judging.comparison",
@@ -62,7 +61,6 @@ _MODULES = {
     "roll_out": "tuning.exporting.rollout",
     "tune": "tuning.search.tune",
     "tune_all": "tuning.search.tune",
-    "upgrade_checkpoints": "tuning.trial.old_checkpoint",
 }
 
 __all__ = list(_MODULES)

@@ -16,12 +16,12 @@ from scipy.stats import rankdata
 from benchmarks.replay.landscape import Landscape, within
 from benchmarks.replay.surrogate import Open, Surrogate
 from tuning.experiment.settings import BEGUN_FOR_EACH
+from tuning.experiment.strategies import SAMPLERS, startup_trials
 from tuning.search.models.encoding import Point
 from tuning.search.models.freeze_thaw import FIRST, Curve, decide, predicted_ends
 from tuning.search.promotion.thawing import ALWAYS, MOST_PART
 from tuning.search.proposals.drawing import ATTEMPTS, first_affordable
 from tuning.search.proposals.prior import propose
-from tuning.search.proposals.samplers import SAMPLERS, startup_trials
 from tuning.search.proposals.transfer import Source, Transfer
 
 RUNGS = 10  # of a whole curve; so often freeze-thaw decides on a trial
@@ -219,7 +219,7 @@ def _candidate(replay: Replay, curves: Sequence[Curve], order: Sequence[int], de
     def drawn(attempt: int) -> int:
         if (point := beside.draw(replay, known, attempt)) is not None:
             return land.nearest(point, replay.free)
-        tpe = lambda seed: SAMPLERS["tpe"](seed, _startup(replay))  # noqa: E731
+        tpe = lambda seed: SAMPLERS["tpe"].build(seed, _startup(replay))  # noqa: E731
         _, trial = _asked(replay, known, tpe, NopPruner(), decision, attempt)
         return land.nearest(trial.params, replay.free)
 

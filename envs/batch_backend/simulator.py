@@ -204,7 +204,6 @@ class BatchSimulator:
         Raises:
             ValueError: if the state is of other copies or of another site, or lies outside the rows.
         """
-        state = _with_days(state, self.state.day, self.terms)
         for name, array in self._remembered():
             if state[name].shape != array.shape or state[name].dtype != array.dtype:
                 raise ValueError(f"a state of {name} {state[name].shape} does not fit {array.shape}: it is of another site")
@@ -297,19 +296,6 @@ class BatchSimulator:
         """Energy that the vehicle of each session of a year lacked in this run [kWh], shape (sessions,); see `record`."""
         first = self._first_session[year]
         return self.out.session_missing[copy, first : first + len(self._years[year].tables.sessions.end)].copy()
-
-
-def _with_days(state: dict[str, np.ndarray], day: np.ndarray, terms: np.ndarray) -> dict[str, np.ndarray]:
-    """A state of an older version, which had neither the day's peaks nor their term, as one of this version.
-
-    They had no weight then, so it does not matter what they were.
-    """
-    if "day" in state:
-        return state
-    before, none_yet = np.zeros_like(terms), np.zeros_like(day)
-    before[:, : state["terms"].shape[1]] = state["terms"]
-    none_yet["day"] = -1
-    return {**state, "day": none_yet, "terms": before}
 
 
 class Recorder:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from typing import Any, Literal, Self
 from common.errors import UserError
 from common.measure import SCORE, SITE, Measure
 from common.numbers import number
-from common.texts import printable
+from common.texts import hint, printable
 from envs.objective.citylearn_ratios import RATIOS, SCORE_2022
 from envs.objective.columns import ALIASES, measures
 from envs.objective.kpis import BATTERY, DEMAND_CHARGE, PV, VEHICLES
@@ -380,9 +379,8 @@ def _measure(option: str, name: str) -> Measure:
     known, name = measures(), ALIASES.get(name, name)
     if name in known:
         return known[name]
-    near = difflib.get_close_matches(name, [*known, *ALIASES], n=1)
-    hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(known)}"
-    raise AimError(f"{option} {printable(name)!r}: there is no KPI of this name; {hint}")
+    remedy = hint(name, [*known, *ALIASES], f"there are {', '.join(known)}")
+    raise AimError(f"{option} {printable(name)!r}: there is no KPI of this name; {remedy}")
 
 
 SCORE_ALONE = Aim()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import math
 from collections.abc import Sequence
@@ -10,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Self
 
 from common.numbers import number
-from common.texts import printable
+from common.texts import hint, printable
 from envs.errors import ScenarioError
 
 MOST = 1000.0  # of a weight: only their ratios say what is best
@@ -93,9 +92,8 @@ class Weights:
             if not separator:
                 raise WeightsError(f"--weights {shown!r}: {_FORM}")
             if name not in names:
-                near = difflib.get_close_matches(name, [*names, *_ALIASES], n=1)
-                hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(names)}"
-                raise WeightsError(f"--weights {shown!r}: there is no term of this name; {hint}")
+                remedy = hint(name, [*names, *_ALIASES], f"there are {', '.join(names)}")
+                raise WeightsError(f"--weights {shown!r}: there is no term of this name; {remedy}")
             if name in given:
                 raise WeightsError(f"--weights {shown!r}: {name} is given twice")
             try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import math
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from common.numbers import number
 from common.paths import is_share, shortened, user_path
+from common.texts import hint
 from common.units import DAY, WEEK, YEAR
 from envs.cache import cached_folder
 from envs.errors import ScenarioError
@@ -137,9 +137,8 @@ def scenario(name: str, trusted: bool = False, splits: Splits = DEFAULT) -> Scen
         return _given(name, path / "schema.json" if path.is_dir() else path, trusted, splits)
     base, _, option = name.partition(":")
     if base not in SITES:
-        near = difflib.get_close_matches(base, SITES, n=1)
-        hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(SITES)}, or give the path of a schema.json"
-        raise ScenarioError(f"no scenario '{name}': {hint}")
+        others = f"there are {', '.join(SITES)}, or give the path of a schema.json"
+        raise ScenarioError(f"no scenario '{name}': {hint(base, SITES, others)}")
     site = SITES[base]
     if option:
         site = replace(site, pv=replace(site.pv, kwp=_pv_kwp(name, option)))

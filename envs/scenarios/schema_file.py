@@ -17,7 +17,7 @@ from envs.scenarios.json_file import read_object
 from envs.scenarios.references import autosized, named_files, root_of
 from envs.scenarios.schema_shape import AT_CHARGERS, BUILDING_CLASSES, FIRST, LAST, OBSERVATIONS, OF_APPLIANCES, SCHEMA
 from envs.scenarios.series_files import check_series, is_file
-from envs.scenarios.shapes import Fault, Faults, Place, dotted, hint, is_left_out, shown
+from envs.scenarios.shapes import Fault, Faults, Place, dotted, is_left_out, remedy, shown
 from envs.scenarios.tariff import FILE_NAME, tariff_faults
 
 MOST_WEIGHTS = 10**7  # of an LSTM, 40 MB; those of the public scenarios have less than a hundred thousand
@@ -153,7 +153,7 @@ def _beside(schema: dict[str, Any]) -> Iterator[Fault]:
         # A model of the indoor temperature makes CityLearn compute the inactive ones too.
         for name in schema["observations"]:
             if name not in OBSERVATIONS | AT_CHARGERS and not name.startswith(OF_APPLIANCES):
-                text = f"is unknown to CityLearn, which stops at it in a building with dynamics; {hint(name, OBSERVATIONS)}"
+                text = f"is unknown to CityLearn, which stops at it in a building with dynamics; {remedy(name, OBSERVATIONS)}"
                 yield Fault(("observations", name), text)
     robustness = _at(schema, "robustness")
     if robustness.get("enabled") and not robustness.get("events_file"):

@@ -28,7 +28,7 @@ from envs.scenarios.shapes import (
     Shape,
     choice,
     dotted_class,
-    hint,
+    remedy,
     text,
 )  # fmt: skip
 
@@ -339,7 +339,7 @@ class _Switches(Shape):
         for name, entry in value.items():
             unknown = name not in self.known and not name.startswith(self.beginnings)
             if unknown and isinstance(entry, dict) and entry.get("active"):
-                yield Fault((*place, name), f"is active, and CityLearn has no such {self.what}; {hint(name, self.known)}")
+                yield Fault((*place, name), f"is active, and CityLearn has no such {self.what}; {remedy(name, self.known)}")
 
 
 # -- the whole -------------------------------------------------------------------------------

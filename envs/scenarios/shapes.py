@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from common.texts import printable
+from common.texts import hint, printable
 from envs.errors import ScenarioError
 
 Place = tuple[str, ...]
 MOST = 20  # lines of a message; with more, the first are lost on a terminal
 COMMENTS = ("_", "comment", "description", "notes")  # beginnings of names that carry text for people
+remedy = partial(hint, otherwise="remove it")  # for an unknown name
 _LONGEST = 60  # characters of a value that a message shows
 
 
@@ -237,7 +238,7 @@ class Record(Shape):
                 if entry is not None or name not in self.needed:
                     yield from self.names[name].faults(entry, (*place, name))
             elif name not in self.idle and not name.startswith(COMMENTS):
-                yield Fault((*place, name), f"{self.unknown}; {hint(name, self.names)}")
+                yield Fault((*place, name), f"{self.unknown}; {remedy(name, self.names)}")
 
 
 @dataclass(frozen=True)
@@ -287,12 +288,6 @@ def dotted(place: Place) -> str:
     return ".".join(
         shortened(name) if name.replace("-", "_").isidentifier() or name.isdigit() else f"'{shortened(name)}'" for name in place
     )
-
-
-def hint(name: str, known: Collection[str]) -> str:
-    """What to do about an unknown name."""
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]}?" if near else "remove it"
 
 
 def shown(value: Any) -> str:

@@ -58,8 +58,8 @@ def read(path: Path) -> Hours:
     if about.get("table") != "rollout" or lacking or not len(content):
         why = f"it lacks the column {lacking[0]}" if lacking else "it has no hours" if not len(content) else "it is no rollout"
         raise ResultsError(f"{path}: {why}: give a file that python -m tuning.rollout wrote")
-    if int(about.get("schema_version", "0")) > ROLLOUT_VERSION:
-        raise ResultsError(f"{path}: its version is newer than this package's {ROLLOUT_VERSION}: update the package")
+    if about.get("schema_version") != str(ROLLOUT_VERSION):
+        raise ResultsError(f"{path}: another version of this package wrote it: write it again with python -m tuning.rollout")
     return Hours(path, about, content.select(list(COLUMNS)).to_pandas())
 
 

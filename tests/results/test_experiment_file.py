@@ -109,9 +109,9 @@ def test_a_folder_without_the_file_has_no_facts(tmp_path: Path) -> None:
     ("content", "said"),
     [
         ("{", r"experiment.json cannot be read .*: restore it from a copy"),
-        (json.dumps({"format": 2}), "has format 2, and this version reads up to 1: update the package"),
+        (json.dumps({"format": 2}), "has format 2, and this version of the package reads 1: use the version that wrote it"),
         (
-            json.dumps({"marks": {"space": {"gamma": "searched as gamma in FloatDistribution(low"}}}),
+            json.dumps({"format": 1, "marks": {"space": {"gamma": "searched as gamma in FloatDistribution(low"}}}),
             "the space of gamma cannot",
         ),
     ],

@@ -103,7 +103,7 @@ def sign(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
             content["files"][name] = fingerprint(file)
     change(content)
     checksum = hashlib.sha256(f"2 {json.dumps(content)}".encode()).hexdigest()
-    path.write_text(json.dumps({"version": 2, "sha256": checksum, "content": content}))
+    path.write_text(json.dumps({"version": 1, "sha256": checksum, "content": content}))
 
 
 def used(folder: Path) -> Checkpoint | None:

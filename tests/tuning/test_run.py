@@ -59,7 +59,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["--set", "batch_size=512", "n_steps=256"], "batch_size=512: it is at most n_steps=256"),
         (["--set", "n_steps=2048", "--steps", "4096"], "n_steps=2048: it is at most 0.25 of steps=4096"),
         (["--scenario", "nowhere/schema.json"], "no file"),
-        (["--scenario", "iquito"], "did you mean 'iquitos'"),
+        (["--scenario", "iquito"], "did you mean iquitos"),
         (["--set", "batch_size=2048", "--steps", "4096"], "n_steps: it would have to be at least 2048"),
         (["--set"], "--set: it takes KEY=VALUE"),
         (["--preset", "oom-saf"], "did you mean oom-safe"),

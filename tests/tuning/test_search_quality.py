@@ -24,10 +24,10 @@ from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import ray_session
 from tuning.search.proposals.drawing import Drawing, Draws
 from tuning.search.proposals.plan import Plan
-from tuning.search.proposals.pruners import pruner_of
 from tuning.search.record.study import StudyMemory, read_trials
 from tuning.search.record.trials import HYPERPARAMETERS
 from tuning.search.run.driver import run_trials
+from tuning.search.run.parts import pruner_of
 
 SPACE = algorithm("ppo").space
 SEARCHED = ("learning_rate", "gamma", "clip_range")

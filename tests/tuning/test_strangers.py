@@ -1,13 +1,14 @@
 """To use the experiment of another person runs no code of theirs, in no command.
 
-The folder holds what an attacker could plant: pickles that call a command, where earlier versions and Ray Tune have pickles,
-and Python files with names that are imported elsewhere. Python's audit hooks say what each command did with them.
+The folder holds what an attacker could plant: pickles that call a command, in checkpoints and where Ray Tune has pickles, and
+Python files with names that are imported elsewhere. Python's audit hooks say what each command did with them.
 """
 
 from __future__ import annotations
 
 import os
 import pickle
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,8 @@ from typing import Any
 import pytest
 
 from tests.audit import Audited, audited
-from tests.tuning.release import unpack
-from tuning.upgrade import main as upgrade
+from tuning.judge import main as judge
+from tuning.run import main as run
 
 
 class Planted:
@@ -30,11 +31,16 @@ class Planted:
 
 
 @pytest.fixture(scope="module")
-def stranger(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder with a site, an experiment and a judgement, and what was planted among them."""
+def stranger(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder with a site, two experiments and a judgement, and what was planted among them."""
     folder = tmp_path_factory.mktemp("stranger")
-    unpack("0.1.0", folder)
-    assert upgrade([str(folder)]) == 0
+    schema = shutil.copytree(small_schema.parent, folder / "site") / small_schema.name
+    for algo, given in (("ppo", ["n_steps=128", "batch_size=64"]), ("sac", ["batch_size=64", "learning_starts=100"])):
+        searched = ["--algo", algo, "--name", algo, "--dir", folder / "experiments", "--scenario", schema, "--trials", 1]
+        sizes = ["--steps", 512, "--num-envs", 4, "--validation-weeks", 1, "--set", "hidden_sizes=16", *given]
+        assert run([str(argument) for argument in (*searched, *sizes)]) == 0
+    judged = ["--top", 1, "--seeds", 2, "--judged-by", "batch", "--mpc", "none", "--dir", folder / "judgements"]
+    assert judge([str(argument) for argument in (folder / "experiments" / "ppo", *judged, "--name", "judged")]) == 0
     bomb = pickle.dumps(Planted(folder / "ran"))
     experiment = folder / "experiments" / "ppo"
     for checkpoint in folder.rglob("trials/*/[0-9]*"):
@@ -56,23 +62,15 @@ def checked(folder: Path, *arguments: object) -> Audited:
     return done
 
 
+@pytest.mark.slow
 def test_loading_runs_no_code_of_the_folder(stranger: Path) -> None:
     experiment = stranger / "experiments" / "ppo"
     done = checked(stranger, "-c", f"from results import load; print(len(load({str(experiment)!r}).reports))")
     assert int(done.out) > 0
 
 
-def test_a_checkpoint_of_version_1_runs_no_code_even_where_it_is_upgraded(stranger: Path, tmp_path: Path) -> None:
-    unpack("0.1.0", tmp_path)
-    for path in tmp_path.rglob("state.pickle"):
-        path.write_bytes(pickle.dumps(Planted(tmp_path / "ran")))
-    done = checked(tmp_path, "-m", "tuning.upgrade", tmp_path)
-    assert "is damaged and stays unused" in done.out
-    assert not list(tmp_path.rglob("state.json"))
-
-
 COMMANDS: dict[str, Callable[[Path, Path], list[object]]] = {
-    "resume": lambda folder, to: ["tuning.run", "--resume", folder / "experiments" / "ppo"],
+    "resume": lambda folder, to: ["tuning.run", "--resume", folder / "experiments" / "ppo", "--trials", 2],
     "extend": lambda folder, to: ["tuning.run", "--resume", folder / "experiments" / "sac", "--extend", "--steps", 768],
     "rollout": lambda folder, to: ["tuning.rollout", folder / "experiments" / "ppo", "--trial", 0, "--to", to / "out"],
     "export": lambda folder, to: ["tuning.export", folder / "experiments" / "sac", "--to", to / "exported"],

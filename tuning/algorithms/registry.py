@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from common.texts import hint
 from search_spaces.reward_share import with_reward_share
 from tuning.algorithms.spec import AlgorithmSpec
 from tuning.experiment.algorithm_names import entries, names
@@ -21,7 +22,7 @@ def algorithm(name: str) -> AlgorithmSpec:
     """
     entry = entries().get(name)
     if entry is None:
-        raise UsageError(f"there is no algorithm {name}: there are {', '.join(names())}")
+        raise UsageError(f"there is no algorithm {name}: {hint(name, names())}")
     spec = entry.load()
     if not isinstance(spec, AlgorithmSpec) or spec.name != name:
         raise UsageError(f"{entry.value} has to be an AlgorithmSpec called {name}, is {spec!r:.80}: update its package")

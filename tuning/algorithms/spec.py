@@ -26,7 +26,6 @@ class AlgorithmSpec:
         memory: its own terms of the predicted memory: networks, gradients, what it stores. It gets a full assignment.
         seconds: expected seconds of an environment step on one core, from a full assignment. Only ratios between assignments
             matter; by default all cost the same.
-        earlier: its spaces in earlier versions, with which experiments of these are continued; they have the same names.
 
     Raises:
         ValueError: if there is no preset `default`.
@@ -40,7 +39,6 @@ class AlgorithmSpec:
     memory: Callable[[Assignment, Workload, Problem], Sequence[Term]]
     seconds: Callable[[Assignment, Problem], float] = lambda assignment, problem: 1.0
     can_be_taught: bool = False  # whether its policies can begin as a copy of a teacher, see `Trainer.imitate`
-    earlier: tuple[SearchSpace, ...] = ()
 
     def __post_init__(self) -> None:
         if DEFAULT not in self.presets:

@@ -27,10 +27,6 @@ def say(console: Console, line: object) -> None:
     """Print one line as it is: paths are neither coloured nor broken, and brackets are no markup.
 
     Line breaks and control characters, which a file that another person wrote may hold, are escapes.
-
-    Args:
-        console: to print to.
-        line: text, or what has one, such as a path.
     """
     console.print(printable(with_uris(str(line))), highlight=False, markup=False, soft_wrap=True)
 

@@ -11,6 +11,7 @@ A package adds an algorithm by an entry point in its `pyproject.toml`:
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final, Literal
@@ -54,17 +55,18 @@ def names() -> tuple[str, ...]:
     return tuple(entries())
 
 
-def choice(*others: str) -> Any:
-    """Annotation of an option that takes the name of an algorithm; `tyro` evaluates it when it parses a command line.
-
-    Args:
-        others: that the option takes as well.
-    """
+def one_of(known: Callable[[], Iterable[str]]) -> Any:
+    """Annotation of an option that takes one of some names, which `tyro` asks for when it parses a command line."""
 
     def literal() -> Any:
-        return Literal[(*names(), *others)]
+        return Literal[tuple(known())]
 
     return tyro.conf.arg(
         constructor_factory=literal,
         help_behavior_hint=lambda default: f"(default: {default.strip('[]').strip(chr(39))})",
     )
+
+
+def choice(*others: str) -> Any:
+    """Annotation of an option that takes the name of an algorithm, or one of some others."""
+    return one_of(lambda: (*names(), *others))

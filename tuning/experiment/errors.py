@@ -7,5 +7,5 @@ class UsageError(UserError, ValueError):
     """A command that cannot be carried out as given; one line that names the fault and the remedy."""
 
 
-class NewerFormatError(UserError):
-    """A file that a later version of this package wrote, in a format that this one does not know."""
+class OtherFormatError(UserError):
+    """A file that another version of this package wrote, in a format that this one does not know."""

@@ -18,13 +18,13 @@ from common.paths import fit_name, missing_folders, name_fault, remove_empty, sh
 from results.live import OWNER_FILE
 from results.schema import FOLDER
 from results.table_files import rows_path
-from tuning.experiment.errors import NewerFormatError, UsageError
+from tuning.experiment.errors import OtherFormatError, UsageError
 from tuning.experiment.settings import Settings
 
 if TYPE_CHECKING:
     from common.storage.location import Location
 
-FORMAT = 1  # version of `experiment.json`; a file without one has the first
+FORMAT = 1  # version of `experiment.json`
 _COMPATIBILITY = "marks"  # key in the file
 _MAY_BE_EDITED = (
     "name",
@@ -39,11 +39,7 @@ _FACTS = {"scenario": str, "space": dict[str, str], "machine": dict[str, str], L
 
 @dataclass(frozen=True)
 class ExperimentPaths:
-    """Paths of all files of an experiment; nothing else builds one.
-
-    Attributes:
-        folder: of the experiment, absolute.
-    """
+    """Paths of all files of an experiment; nothing else builds one."""
 
     folder: Path
 
@@ -83,20 +79,11 @@ class ExperimentPaths:
         return self.folder / "moved.json"
 
     def running(self, run: str) -> Path:
-        """File that is there while a run lets its trials go on; trials stop when it is removed.
-
-        Args:
-            run: name of the run.
-        """
+        """File that is there while a run lets its trials go on; trials stop when it is removed."""
         return self.folder / f"running-{run}"
 
     def leaving(self, run: str, trial: int) -> Path:
-        """File that tells a trial to write a checkpoint and end, as its node goes; another node continues it.
-
-        Args:
-            run: name of the run.
-            trial: number of the trial.
-        """
+        """File that tells a trial to write a checkpoint and end, as its node goes; another node continues it."""
         return self.folder / f"running-{run}-leave-{trial:05d}"
 
     @property
@@ -282,7 +269,7 @@ def open_experiment(folder: str | Path) -> Experiment:
     Raises:
         UsageError: if the folder holds none, or a damaged one.
         LinkError: if there is a link in it.
-        NewerFormatError: if a later version of this package wrote it.
+        OtherFormatError: if another version of this package wrote it.
     """
     paths = ExperimentPaths(user_path(folder).resolve())
     if not paths.settings.exists():
@@ -302,7 +289,7 @@ def _read(paths: ExperimentPaths) -> Experiment:
     Raises:
         OSError: if it cannot be read.
         ValueError: if its content is not what `save` wrote.
-        NewerFormatError: if a later version of this package wrote it.
+        OtherFormatError: if another version of this package wrote it.
     """
     content = checked(read_json(paths.settings), dict[str, Any], "its content")
     check_format(paths.settings, content, FORMAT)
@@ -315,37 +302,27 @@ def _read(paths: ExperimentPaths) -> Experiment:
     experiment = Experiment(Settings.from_json(settings), paths, compatibility)
     if fault := name_fault(experiment.settings.name):
         raise ValueError(f"name is {shortened(ascii(experiment.settings.name))}: {fault}")
-    if "sha256" in content and content["sha256"] != _checksum(settings, compatibility):
+    if content.get("sha256") != _checksum(settings, compatibility):
         raise ValueError("a setting in it has changed since it was written")
     return experiment
 
 
-def check_format(path: Path, content: dict[str, Any], newest: int) -> None:
-    """Check that this package knows the format of a file.
-
-    Args:
-        path: of the file.
-        content: of it; without a `format` it is of the first.
-        newest: that this package reads.
+def check_format(path: Path, content: dict[str, Any], known: int) -> None:
+    """Check that the `format` that a file names is the one that this package reads.
 
     Raises:
         ValueError: if its format is no number.
-        NewerFormatError: if a later version of this package wrote it.
+        OtherFormatError: if another version of this package wrote it.
     """
-    version = checked(content.get("format", 1), int, "format")
-    if version < 1:
-        raise ValueError(f"format is {version}, not a number from 1 on")
-    if version > newest:
-        raise NewerFormatError(f"{path} has format {version}, and this version reads up to {newest}: update the package")
+    version = checked(content.get("format"), int, "format")
+    if version != known:
+        raise OtherFormatError(
+            f"{path} has format {version}, and this version of the package reads {known}: use the version that wrote it"
+        )
 
 
 def free_name(settings: Settings, is_taken: Callable[[str], bool]) -> str:
-    """The first name for a new experiment that is free.
-
-    Args:
-        settings: of it.
-        is_taken: whether there is something of a name already.
-    """
+    """The first name for a new experiment that is free."""
     path = Path(settings.scenario)
     scenario = path.parent.name if path.suffix == ".json" else path.name
     stem = fit_name(f"{settings.algo}-{scenario}")

@@ -24,9 +24,6 @@ TRIAL_WAIT_SECONDS = 60.0  # that a process of a run that was killed may take to
 def experiment_lock(paths: ExperimentPaths) -> Iterator[str | None]:
     """Hold an experiment. The system frees the lock of a process that dies, however it dies.
 
-    Args:
-        paths: of the experiment.
-
     Yields:
         Who held it before, if that run was killed: it left its name behind.
 
@@ -61,9 +58,6 @@ def experiment_lock(paths: ExperimentPaths) -> Iterator[str | None]:
 @contextmanager
 def trial_lock(path: Path) -> Iterator[None]:
     """Hold a trial, so that a process that outlives its killed run does not write between the new one's files.
-
-    Args:
-        path: of the trial's lock.
 
     Raises:
         TimeoutError: if another process holds it and goes on doing so.

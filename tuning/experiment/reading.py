@@ -23,7 +23,7 @@ def open_to_read(given: str | Path) -> Experiment:
         UsageError: if there is no experiment, or a damaged one.
         StorageError: if the URI is none, or storage cannot be read.
         LinkError: if there is a link in the folder.
-        NewerFormatError: if a later version of this package wrote it.
+        OtherFormatError: if another version of this package wrote it.
     """
     if not is_uri(given):
         return open_experiment(given)
@@ -38,10 +38,6 @@ def place_of(experiment: Experiment) -> str:
 
 def with_checkpoints(experiment: Experiment, number: int) -> Experiment:
     """An experiment with the checkpoints of a trial: those at a URI are fetched.
-
-    Args:
-        experiment: of `open_to_read`.
-        number: of the trial.
 
     Raises:
         StorageError: if storage cannot be read.

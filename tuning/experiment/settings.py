@@ -13,10 +13,12 @@ import tyro
 from tyro.constructors import PrimitiveConstructorSpec
 
 from common.json_values import MOST, described
+from common.texts import hint, printable
 from envs.scenarios.splits import Split, Splits
-from tuning.experiment.algorithm_names import ALL, choice
+from tuning.experiment.algorithm_names import ALL, choice, one_of
 from tuning.experiment.budget import Budget
 from tuning.experiment.errors import UsageError
+from tuning.experiment.strategies import SAMPLERS, SCHEDULERS
 
 if TYPE_CHECKING:
     from envs.objective.aim import Aim
@@ -37,12 +39,6 @@ MOST_DIGITS = 18  # of a number of trials
 # Commands to this run, not properties of the experiment. No file gives them: a stranger's would grant trust in a scenario, or
 # let Ray join a cluster, which runs what it is sent and sends what is run here, or name code to import.
 OF_A_RUN = ("resume", "extend", "trust_scenario", "address", "callback")
-# Settings that came after the first format of the file, and may be missing in it. Without one its default holds, so it must be
-# what the package did before.
-_LATER: frozenset[str] = frozenset(
-    {"weights", "objective", "require", "teacher", "budget", "confirm", *(entry.name for entry in fields(Splits))}
-    | {"learn_from", "progress_csv", "tensorboard", "storage"}
-)
 
 
 # An option that takes several words and keeps them as one text.
@@ -53,16 +49,10 @@ WORDS = PrimitiveConstructorSpec(
     is_instance=lambda value: isinstance(value, str),
     str_from_instance=str.split,
 )
-# Of these, one number decides between trials, so with two objectives they would give up the ends of the front.
-_OF_ONE_NUMBER = ("asha", "hyperband", "median")
 
 
 def _texts(option: str, pairs: Sequence[str]) -> dict[str, str]:
     """Texts of pairs by name.
-
-    Args:
-        option: that has them, for messages.
-        pairs: of the form KEY=VALUE.
 
     Raises:
         UsageError: if one is not, or a key stands twice.
@@ -164,9 +154,9 @@ class Settings:
     first draws, as long as trials here agree. Their trials and ranks are stored in the new experiment."""
     space: str = ""
     """TOML file with bounds or choices of one's own; docs/formats.md shows its form."""
-    sampler: Literal["tpe", "random", "gp", "cmaes"] = "tpe"
+    sampler: Annotated[str, one_of(SAMPLERS.keys)] = "tpe"
     """How Optuna proposes hyperparameters."""
-    scheduler: Literal["freeze-thaw", "asha", "hyperband", "median", "none"] = "freeze-thaw"
+    scheduler: Annotated[str, one_of(SCHEDULERS.keys)] = "freeze-thaw"
     """Which trials go on: freeze-thaw continues the one that is expected to gain most, or begins another; the next three stop
     what does badly."""
     retries: int = 1
@@ -225,6 +215,9 @@ class Settings:
                 raise UsageError(f"--{name.replace('_', '-')} {value}: it is at least {least}")
             if value > MOST:
                 raise UsageError(f"--{name.replace('_', '-')} {value:.3g}: it is at most {MOST}, as numbers have 64 bits")
+        for option, known in (("sampler", SAMPLERS), ("scheduler", SCHEDULERS)):
+            if (name := getattr(self, option)) not in known:
+                raise UsageError(f"--{option} {printable(name)}: {hint(name, known)}")
         if self.reports > self.steps:
             raise UsageError(f"--reports {self.reports}: a trial of {self.steps} steps can be evaluated at most that often")
 
@@ -241,8 +234,9 @@ class Settings:
             self._check_for_a_front()
         if self.preset and (self.start_from not in ((), ("default",)) or self.space):
             raise UsageError("--preset runs one assignment, so there is nothing for --start-from or --space to act on")
-        if self.learn_from and (self.preset or self.sampler == "random"):
-            other = "--preset runs one assignment" if self.preset else "--sampler random draws from the whole space alone"
+        if self.learn_from and (self.preset or SAMPLERS[self.sampler].draws_alone):
+            alone = f"--sampler {self.sampler} draws from the whole space alone"
+            other = "--preset runs one assignment" if self.preset else alone
             raise UsageError(f"{other}, so there is nothing for --learn-from to act on; leave one of them out")
 
     def _check_for_a_front(self) -> None:
@@ -251,14 +245,15 @@ class Settings:
         Raises:
             UsageError: for the first thing.
         """
-        if self.scheduler in _OF_ONE_NUMBER:
+        if SCHEDULERS[self.scheduler].by_one_number:
             raise UsageError(
                 f"--scheduler {self.scheduler}: it stops trials by one number, and so both ends of the front of --objective "
                 f"{self.objective}; take freeze-thaw or none"
             )
-        if self.sampler == "cmaes":
+        if SAMPLERS[self.sampler].of_one_objective:
+            others = [name for name, sampler in SAMPLERS.items() if not sampler.of_one_objective]
             raise UsageError(
-                f"--sampler cmaes: it searches for one objective, not for {self.objective}; take tpe, gp or random"
+                f"--sampler {self.sampler}: it searches for one objective, not for {self.objective}; take {' or '.join(others)}"
             )
 
     @property
@@ -281,7 +276,7 @@ class Settings:
     @property
     def freezes(self) -> bool:
         """Whether trials are frozen and thawed. With a preset all trials are alike, so there is nothing to choose."""
-        return self.scheduler == "freeze-thaw" and not self.preset
+        return SCHEDULERS[self.scheduler].freezes and not self.preset
 
     @property
     def most_trials(self) -> float:
@@ -422,16 +417,10 @@ class Settings:
         Raises:
             ValueError: if a value is missing, has another type or is out of its range, or a setting is not known.
         """
-        # Version 0.1 stored the address; it is not taken from there.
-        if isinstance(values, dict):
-            values = {name: value for name, value in values.items() if name != "address"}
-            # Version 0.1 called it a pruner, and had no others than these.
-            if "pruner" in values and "scheduler" not in values:
-                values["scheduler"] = values.pop("pruner")
         own = {entry.name for entry in fields(cls)} - set(OF_A_RUN)
         if isinstance(values, dict) and (unknown := sorted(values.keys() - own)):
             raise ValueError(f"another version of this package made it: it has the setting {', '.join(unknown)}")
-        settings = described(cls, values, "settings", _LATER | set(OF_A_RUN))
+        settings = described(cls, values, "settings", frozenset(OF_A_RUN))
         settings.check()
         return settings
 

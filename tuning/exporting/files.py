@@ -40,9 +40,6 @@ EXAMPLE = Path(__file__).with_name("controller.py")  # written as it is
 def export_policy(settings: ExportSettings) -> list[Path]:
     """Write a trial's policy as files that control a CityLearn environment without Ray, torch or this package.
 
-    Args:
-        settings: which policy, and where to.
-
     Returns:
         The files.
 
@@ -207,7 +204,7 @@ def _splits(site: Scenario) -> dict[str, str]:
 
 
 def _versions(text: str | None, number: int) -> dict[str, str | None]:
-    """Versions of packages in a trial's row; none in a row of an older version.
+    """Versions of packages in a trial's row.
 
     Raises:
         ResultsError: if the text is none of versions.

@@ -12,12 +12,11 @@ from common.paths import user_path
 from results.judgement import JUDGEMENT_VERSION, metrics_of, table_of
 from results.table_files import size_fault
 from search_spaces import Assignment
-from tuning.algorithms.registry import algorithm_of
-from tuning.experiment.errors import NewerFormatError, UsageError
-from tuning.experiment.folder import Experiment, open_experiment
+from tuning.experiment.errors import UsageError
+from tuning.experiment.folder import Experiment, check_format, open_experiment
 from tuning.experiment.settings import Settings
 from tuning.judging.contenders import Contender
-from tuning.judging.folder import JudgementPaths, known_then, read_judgement
+from tuning.judging.folder import JudgementPaths, read_judgement
 from tuning.trial.records import TrialRecords
 
 
@@ -37,11 +36,6 @@ def given_judgement(experiment: Experiment, number: int, folder: Path) -> tuple[
     """Table of a judgement, and the name of the contender that is the trial.
 
     Contenders are matched by what was trained, not by name: a trial with the default assignment is judged as the default.
-
-    Args:
-        experiment: that the trial belongs to.
-        number: of the trial.
-        folder: of the judgement.
 
     Raises:
         UsageError: if the folder holds no judgement or a damaged one, or none in which the trial took part.
@@ -69,8 +63,7 @@ def given_judgement(experiment: Experiment, number: int, folder: Path) -> tuple[
 
 def _trains(contender: Contender, paths: JudgementPaths, hyperparameters: Assignment, settings: Settings) -> bool:
     """Whether a contender is trained as an assignment is by its experiment's settings."""
-    space = algorithm_of(settings).space
-    if contender.hyperparameters != known_then(hyperparameters, contender.hyperparameters, space):
+    if contender.hyperparameters != hyperparameters:
         return False
     own = open_experiment(paths.run(contender)).settings
     return all(getattr(own, name) == getattr(settings, name) for name in ("algo", "steps", "reward", "weights", "teacher"))
@@ -81,17 +74,14 @@ def _table(paths: JudgementPaths) -> pd.DataFrame:
 
     Raises:
         UsageError: if its file is damaged.
-        NewerFormatError: if a later version of this package wrote it.
+        OtherFormatError: if another version of this package wrote it.
     """
     try:
         if fault := size_fault(paths.table):
             raise ValueError(fault)
         content = pq.read_table(paths.table, partitioning=None, page_checksum_verification=True)
         version = int((content.schema.metadata or {}).get(b"schema_version", b"0"))
-        if version > JUDGEMENT_VERSION:
-            raise NewerFormatError(
-                f"{paths.table} has format {version}, and this version reads up to {JUDGEMENT_VERSION}: update the package"
-            )
+        check_format(paths.table, {"format": version}, JUDGEMENT_VERSION)
         table = table_of(content)
         _check_columns(table)
         return table

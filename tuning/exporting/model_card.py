@@ -22,12 +22,7 @@ _OF_TRAINING = ("algo", "scenario", "backend", "num_envs", "reward", "steps", "s
 
 
 def hyperparameters_toml(hyperparameters: Assignment, settings: Settings) -> str:
-    """A full assignment as TOML, in the form that `--space` reads, with the command that trains it.
-
-    Args:
-        hyperparameters: the assignment.
-        settings: of its experiment, with the backend settled.
-    """
+    """A full assignment as TOML, in the form that `--space` reads, with the command that trains it."""
     command = ["python", "-m", "tuning.run", "--trials", "1", "--space", "hyperparameters.toml"]
     for name in _OF_TRAINING:
         command += [f"--{name.replace('_', '-')}", str(getattr(settings, name))]

@@ -116,12 +116,7 @@ class _Buildings(nn.Module):
 
 
 def write_onnx(policy: SitePolicy, path: Path) -> None:
-    """Write a policy as ONNX, for any number of rows.
-
-    Args:
-        policy: of the site.
-        path: of the file.
-    """
+    """Write a policy as ONNX, for any number of rows."""
     # They log each simplification, and missing operators of torchvision, which no policy uses.
     for name, level in (("onnx_ir", logging.WARNING), ("onnxscript", logging.WARNING), ("torch.onnx", logging.ERROR)):
         logging.getLogger(name).setLevel(level)

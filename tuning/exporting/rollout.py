@@ -49,9 +49,6 @@ class Rollout:
 def roll_out(settings: RolloutSettings) -> Rollout:
     """Run a trial's policy through a year, and write its hours and a picture of a week.
 
-    Args:
-        settings: which policy, which year.
-
     Raises:
         UserError: if trial, year or week does not exist, or the folder cannot be created; nothing is written then.
         ValidityError: if the run is physically impossible.

@@ -17,11 +17,6 @@ def seen_table(site: Scenario, split: Split, seen: Seen) -> np.ndarray:
     Where splits are stated, it has the rows of one of them, as each is simulated, forecast and planned by itself. A row that
     only is history of the split does not belong to it.
 
-    Args:
-        site: that the policy acts on.
-        split: that it acts in, where splits are stated.
-        seen: what it sees.
-
     Returns:
         Shape (rows, observations), float32; NaN in rows of other splits.
     """

@@ -51,14 +51,6 @@ def run_jobs(task: Task, folder: Path, number: int, about: Row, backend: Backend
     """Evaluations of one run of a contender.
 
     It is one job, because restoring a policy takes longer than its years; CityLearn is slower and gets one job a year.
-
-    Args:
-        task: that is judged.
-        folder: of the contender's experiment.
-        number: of the run.
-        about: columns that name contender and run.
-        backend: that evaluates.
-        part: file for the rows.
     """
     windows = task.site.windows(SPLIT)
     return [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,25 +12,18 @@ from common.json_values import checked, described, read_json
 from common.links import refuse_links
 from common.paths import fit_name, missing_folders, user_path
 from results.table_files import judged_path
-from search_spaces import Assignment, SearchSpace
-from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import ExperimentPaths, check_format, check_name, discard
-from tuning.experiment.reading import open_to_read
 from tuning.judging.contenders import Contender
 
-FORMAT = 1  # version of `judgement.json`; a file without one has the first
+FORMAT = 1  # version of `judgement.json`
 _SETTINGS = "question"  # key of the settings in the file
 _NAMES = {_SETTINGS: "settings", "contenders": "contenders"}  # of the file's keys in messages
 
 
 @dataclass(frozen=True)
 class JudgementPaths:
-    """Paths of all files of a judgement.
-
-    Attributes:
-        folder: of it, absolute.
-    """
+    """Paths of all files of a judgement."""
 
     folder: Path
 
@@ -87,13 +80,7 @@ class RaceSettings:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A judgement that exists.
-
-    Attributes:
-        settings: that decide its numbers.
-        contenders: assignments that take part.
-        paths: of its files.
-    """
+    """A judgement that exists."""
 
     settings: RaceSettings
     contenders: list[Contender]
@@ -102,11 +89,6 @@ class Judgement:
 
 def create_or_open(folder: Path, settings: RaceSettings, contenders: list[Contender]) -> tuple[Judgement, bool]:
     """Create a judgement, or open the existing one if it has the same settings and contenders.
-
-    Args:
-        folder: of the judgement.
-        settings: that decide its numbers.
-        contenders: assignments that take part.
 
     Returns:
         The judgement, and whether it existed.
@@ -123,9 +105,7 @@ def create_or_open(folder: Path, settings: RaceSettings, contenders: list[Conten
         before_settings, before_contenders = read_judgement(paths)
         before = {_SETTINGS: asdict(before_settings), "contenders": [asdict(contender) for contender in before_contenders]}
         # Compared as JSON values, because those that were read are.
-        then = [_as_known(own, old) for own, old in zip(contenders, before_contenders, strict=False)]
-        now = {**content, "contenders": [asdict(contender) for contender in (*then, *contenders[len(then) :])]}
-        differ = [_NAMES[name] for name, value in json.loads(json.dumps(now)).items() if before[name] != value]
+        differ = [_NAMES[name] for name, value in json.loads(json.dumps(content)).items() if before[name] != value]
         if differ:
             raise UsageError(f"{paths.folder} judges something else (other {' and '.join(differ)}): choose another --name")
         return Judgement(settings, contenders, paths), True
@@ -141,32 +121,12 @@ def create_or_open(folder: Path, settings: RaceSettings, contenders: list[Conten
     return Judgement(settings, contenders, paths), False
 
 
-def _as_known(now: Contender, then: Contender) -> Contender:
-    """A contender without hyperparameters that are newer than a judgement that has it."""
-    if now.hyperparameters.keys() == then.hyperparameters.keys():
-        return now
-    space = algorithm_of(open_to_read(now.experiment).settings).space
-    return replace(now, hyperparameters=known_then(now.hyperparameters, then.hyperparameters, space))
-
-
-def known_then(now: Assignment, then: Assignment, space: SearchSpace) -> Assignment:
-    """An assignment without hyperparameters that are newer than an earlier one, which had their defaults.
-
-    Args:
-        now: assignment of today.
-        then: the earlier one.
-        space: of the algorithm. What is not searched may be newer.
-    """
-    newer = {own.name for own in space.parameters if own.search is None and now.get(own.name) == own.default}
-    return {name: value for name, value in now.items() if name in then or name not in newer}
-
-
 def read_judgement(paths: JudgementPaths) -> tuple[RaceSettings, list[Contender]]:
     """Settings and contenders that `create_or_open` wrote.
 
     Raises:
         UsageError: if the file is damaged.
-        NewerFormatError: if a later version of this package wrote it.
+        OtherFormatError: if another version of this package wrote it.
     """
     try:
         content = checked(read_json(paths.settings), dict[str, Any], "its content")

@@ -231,10 +231,6 @@ def remaining(rows: Sequence[Row], uncontrolled: Row) -> list[str]:
 
     That controller is the uncontrolled site, a rule, one of CityLearn's, or model predictive control with forecasts, if it
     serves the vehicles and misses no requirement. With the exact future it is a mark on the way to the bound.
-
-    Args:
-        rows: of all baselines and bounds.
-        uncontrolled: row of the uncontrolled site, one of `rows`.
     """
     others = _others(rows, uncontrolled)
     if not others:

@@ -88,9 +88,6 @@ class Race:
     def run(self, judged_by: Backend) -> None:
         """Train, evaluate and drop until the last look; then CityLearn evaluates the finalists, if asked to.
 
-        Args:
-            judged_by: backend of the final evaluations.
-
         Raises:
             ValidityError: if a result is physically impossible.
             BoundError: if the solver finds no bound.

@@ -137,12 +137,7 @@ def print_report(report: JudgementReport, console: Console) -> None:
 
 
 def _extent(hours: pd.Series, has_years: bool) -> str:
-    """The years that were judged, their hours where these are not whole years, and what amounts are of.
-
-    Args:
-        hours: judged, by year.
-        has_years: whether these are years, and not ranges.
-    """
+    """The years that were judged, their hours where these are not whole years, and what amounts are of."""
     if hours.empty:
         return "nothing judged"
     years = [f"test years {', '.join(map(str, hours.index))}"] if has_years else []

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 from rich.console import Console
 
 from common.paths import shortened
 from common.streams import Stream, stream_seed
 from envs.scenarios.scenario import Scenario
 from results import load
-from search_spaces.earlier import in_todays_names
-from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.errors import UsageError
-from tuning.experiment.folder import Experiment, ExperimentPaths, create, open_experiment, save
+from tuning.experiment.folder import Experiment, create, open_experiment, save
 from tuning.experiment.lock import experiment_lock
 from tuning.experiment.reading import open_to_read
 from tuning.experiment.settings import Settings, changed
 from tuning.judging.contenders import Contender, run_settings, site_key
-from tuning.judging.folder import JudgementPaths, known_then
+from tuning.judging.folder import JudgementPaths
 from tuning.search.proposals.plan import plan
 from tuning.search.run.driver import search
 from tuning.trial.records import trial_seed
@@ -28,18 +25,6 @@ from tuning.trial.records import trial_seed
 def fresh_seed(seed: int) -> int:
     """Seed of the contenders' experiments; it differs from the seeds of a search with the same number."""
     return stream_seed(Stream.FRESH, seed) >> 1
-
-
-def _fresh_seed_before(seed: int) -> int:
-    """The same in version 0.1, where it was the seed of the search's trial 1 too."""
-    return int(np.random.SeedSequence([seed, 1]).generate_state(1)[0] >> 1)
-
-
-def _seed_in(paths: JudgementPaths, seed: int) -> int:
-    """Seed of the contenders' experiments of a judgement; one that version 0.1 began goes on with its own."""
-    before, begun = _fresh_seed_before(seed), sorted(paths.runs.glob(f"*/{ExperimentPaths(paths.runs).settings.name}"))
-    is_older = any(open_experiment(path.parent).settings.seed == before for path in begun)
-    return before if is_older else fresh_seed(seed)
 
 
 def experiment_of(
@@ -52,24 +37,15 @@ def experiment_of(
 ) -> Experiment:
     """Open a contender's experiment, or create it the first time.
 
-    Args:
-        contender: to train.
-        paths: of the judgement.
-        seed: of the judgement.
-        gpu_memory: see `Settings`.
-        address: see `Settings`.
-        trust_scenario: see `Settings`.
-
     Raises:
         UsageError: if its folder holds runs of something else, as one that came from elsewhere.
     """
     folder = paths.run(contender)
     of = open_to_read(contender.experiment)
-    wanted = run_settings(contender, of.settings, paths.runs, _seed_in(paths, seed), gpu_memory, address)
+    wanted = run_settings(contender, of.settings, paths.runs, fresh_seed(seed), gpu_memory, address)
     if folder.is_dir():
         found = open_experiment(folder)
         before = _with_site_of(wanted, found, of)
-        wanted = _as_known(wanted, before)
         # Its steps may change in a search, but not in a judgement.
         differ = changed(before, replace(wanted, name=before.name, dir=before.dir))
         if found.settings.steps != wanted.steps:
@@ -95,21 +71,8 @@ def _with_site_of(wanted: Settings, found: Experiment, of: Experiment) -> Settin
     return found.settings
 
 
-def _as_known(wanted: Settings, found: Settings) -> Settings:
-    """Settings without fixed hyperparameters that are newer than those found."""
-    space = algorithm_of(wanted).space
-    kept = known_then(space.parse(wanted.fixed_texts()), space.parse(found.fixed_texts()), space)
-    return replace(wanted, set=(tuple(f"{name}={text}" for name, text in wanted.fixed_texts().items() if name in kept),))
-
-
 def train(experiment: Experiment, runs: int, site: Scenario, console: Console) -> list[int]:
     """Train a contender until it has a number of runs; existing runs are kept.
-
-    Args:
-        experiment: of the contender.
-        runs: how many it has to have.
-        site: the scenario.
-        console: shows progress.
 
     Returns:
         Numbers of the runs that are complete.
@@ -124,8 +87,7 @@ def train(experiment: Experiment, runs: int, site: Scenario, console: Console) -
             going = replace(experiment, settings=settings)
             save(going)
             planned = plan(settings, None)
-            # A contender's settings name all hyperparameters that its version knew, by the names of that version.
-            if reason := search(going, site, replace(planned, fixed=in_todays_names(planned.fixed)), console):
+            if reason := search(going, site, planned, console):
                 raise UsageError(reason)
     trials = load(folder).trials
     return [int(number) for number in trials.loc[trials["state"] == "complete", "trial"]]

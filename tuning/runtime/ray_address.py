@@ -27,19 +27,12 @@ def cluster_address(given: str) -> str:
 
 
 def address_source(given: str) -> str:
-    """What names the cluster to join, for messages.
-
-    Args:
-        given: see `cluster_address`.
-    """
+    """What names the cluster to join, for messages."""
     return "--address" if given else VARIABLE
 
 
 def check_address(given: str) -> list[str]:
     """Check that the cluster to join answers.
-
-    Args:
-        given: see `cluster_address`.
 
     Returns:
         What the user should know of it, in lines.

@@ -19,9 +19,6 @@ def check_folder(folder: Path) -> None:
 
     Nodes that do not answer within `ANSWER_SECONDS`, as all of their cores and memory may be taken, are not judged.
 
-    Args:
-        folder: of the experiment, on this machine.
-
     Raises:
         FolderError: if a node lacks it.
     """

@@ -14,11 +14,7 @@ T = TypeVar("T")
 
 
 class Stopwatch:
-    """Adds up wall time.
-
-    Attributes:
-        seconds: so far.
-    """
+    """Adds up wall time."""
 
     def __init__(self) -> None:
         self.seconds = 0.0

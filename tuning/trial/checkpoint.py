@@ -32,7 +32,6 @@ from tuning.trial.checkpoint_files import (
     check_file,
     fingerprint,
     read_state,
-    refuse_old,
     rows_of,
     write_state,
 )
@@ -125,15 +124,6 @@ class Checkpoints:
             except DamageError as error:
                 damage.append(f"checkpoint {folder} is damaged: {error}")
         return None, damage
-
-    def check_version(self) -> None:
-        """See that the checkpoints are of this version, as far as it can be told without reading them.
-
-        Raises:
-            FormatError: if one was written by version 1.
-        """
-        for folder in self._complete():
-            refuse_old(folder)
 
     @property
     def steps(self) -> int:
@@ -250,16 +240,3 @@ def _checked(folder: Path) -> Checkpoint:
         check_file((folder if name == ARRAYS else folder.parent) / name, expected)
     rows = sorted((rows_of(name)[0], folder.parent / name) for name in state.rows)
     return Checkpoint(folder, state.trial, state.trainer, tuple(rows))
-
-
-def check_versions(trials: Path) -> None:
-    """See that no trial of an experiment has a checkpoint of version 1.
-
-    Args:
-        trials: folder with a folder for each trial.
-
-    Raises:
-        FormatError: with the command that turns these checkpoints into data.
-    """
-    for folder in sorted(path for path in trials.glob("[0-9]*") if path.is_dir()):
-        Checkpoints(folder).check_version()

@@ -5,8 +5,7 @@ A checkpoint's folder holds
     arrays.npz    the trainer's arrays: networks, optimizers, statistics, unfinished episodes
     state.json    how far the trial is, the trainer's plain values, size and SHA-256 of each other file
 
-All hold data alone: to read those of another person runs no code of theirs. In version 1 of the format `state.pickle` held
-pickled objects; `tuning.trial.old_checkpoint` turns these into this form.
+All hold data alone: to read those of another person runs no code of theirs.
 """
 
 from __future__ import annotations
@@ -23,8 +22,7 @@ from common.errors import UserError
 from common.files import read_text, write_whole
 from tuning.trial.packed_state import pack
 
-VERSION = 2  # of the format
-OLD_STATE, OLD_MANIFEST = "state.pickle", "manifest.json"  # the files of version 1
+VERSION = 1  # of the format
 ARRAYS = "arrays.npz"
 REPLAY = "replay"  # folder of the replay buffer's rows, beside those of the checkpoints
 
@@ -135,25 +133,6 @@ def check_file(path: Path, expected: dict[str, Any]) -> None:
         raise DamageError(f"{path} has changed since it was written")
 
 
-def has_state(folder: Path) -> bool:
-    """Whether a checkpoint's folder has a state of this version."""
-    return (folder / _STATE).exists()
-
-
-def refuse_old(folder: Path) -> None:
-    """Refuse a checkpoint of version 1.
-
-    Raises:
-        FormatError: with the command that turns it into data.
-    """
-    if (folder / OLD_STATE).exists() and not has_state(folder):
-        experiment = folder.parents[2]
-        raise FormatError(
-            f"{folder / OLD_STATE} holds pickled objects, as version 0.1 wrote them, which this version does not open: "
-            f"turn the checkpoints of {experiment} into data by `python -m tuning.upgrade {experiment}`"
-        )
-
-
 def read_state(folder: Path) -> State:
     """What `state.json` of a checkpoint says, after comparing it with its checksum.
 
@@ -161,7 +140,6 @@ def read_state(folder: Path) -> State:
         FormatError: if another version wrote it.
         DamageError: if it is missing, has changed, or says something impossible.
     """
-    refuse_old(folder)
     path = folder / _STATE
     try:
         outer = json.loads(read_text(path))
@@ -175,7 +153,9 @@ def read_state(folder: Path) -> State:
     if checksum != expected:
         raise DamageError(f"{path} has changed since it was written")
     if version != VERSION:
-        raise FormatError(f"{path} has version {version!r:.20}, and this program reads version {VERSION}: update the program")
+        raise FormatError(
+            f"{path} has version {version!r:.20}, and this program reads version {VERSION}: use the version that wrote it"
+        )
     try:
         return State(_trial(content["trial"]), _files(content["files"]), content["trainer"])
     except (KeyError, TypeError, ValueError) as error:

@@ -20,11 +20,7 @@ _ROUNDING = 1e-6  # of the energy that the site exchanges with the grid
 
 
 def does_nothing(evaluation: Mapping[str, Any]) -> bool:
-    """Whether an evaluated policy left a year's net import as it is without control.
-
-    Args:
-        evaluation: its row.
-    """
+    """Whether the policy of an evaluation's row left a year's net import as it is without control."""
     exchanged = evaluation["uncontrolled_import_kwh"] + evaluation["uncontrolled_export_kwh"]
     return bool(evaluation[CHANGED] <= _ROUNDING * exchanged)
 

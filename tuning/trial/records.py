@@ -196,8 +196,8 @@ class TrialRecords:
 
     def seed(self, number: int) -> int:
         """Seed of a trial."""
-        seed: int | None = self._read(number).get("seed")
-        return trial_seed(self._experiment.settings.seed, number) if seed is None else seed
+        seed: int = self._read(number)["seed"]
+        return seed
 
     def assignment(self, number: int) -> Assignment:
         """Hyperparameters that the search assigned to a trial.
@@ -206,12 +206,12 @@ class TrialRecords:
             ResultsError: if its row is damaged, or holds a value that no search assigns.
         """
         row = self._read(number)
-        assignment = {
-            parameter.name: row[GIVEN + parameter.name] for parameter in self.space.parameters if GIVEN + parameter.name in row
-        }
         try:
+            assignment = {own.name: row[GIVEN + own.name] for own in self.space.parameters}
             # A row of a stranger would decide how large a network is built.
             self.space.check(assignment)
+        except KeyError as error:
+            raise ResultsError(f"{self._path(number)} has no {error.args[0]}: restore it from a copy") from None
         except SpaceError as error:
             raise ResultsError(f"{self._path(number)}: {error}; restore it from a copy") from None
         return assignment

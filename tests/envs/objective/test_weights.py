@@ -39,8 +39,8 @@ def test_keys_differ_where_weights_do() -> None:
 @pytest.mark.parametrize(
     ("texts", "words"),
     [
-        (("cots=0.3",), "did you mean 'cost'"),
-        (("rampign=0.3",), "did you mean 'ramping'"),
+        (("cots=0.3",), "did you mean cost"),
+        (("rampign=0.3",), "did you mean ramping"),
         (("zzzz=0.3",), "there are co2, cost, solar, grid, ev, peak"),
         (("co2",), "it takes NAME=NUMBER"),
         (("co2=much",), "it takes NAME=NUMBER"),

@@ -11,10 +11,9 @@ import pytest
 from envs.scenarios.splits import Splits
 from tuning.cli.options import parse
 from tuning.experiment.errors import UsageError
-from tuning.experiment.settings import _LATER, OF_A_RUN, RESUMABLE, Settings, changed
+from tuning.experiment.settings import OF_A_RUN, RESUMABLE, Settings, changed
 
 SPLITS = [entry.name for entry in fields(Splits)]
-LATER = {*SPLITS, "progress_csv", "tensorboard"}  # settings that the first version did not write
 
 
 def test_settings_survive_their_file() -> None:
@@ -28,16 +27,11 @@ def test_a_setting_that_is_not_known_is_of_another_version() -> None:
 
 
 def test_a_setting_that_is_missing_is_no_default() -> None:
-    for name in Settings().to_json().keys() - _LATER:
+    for name in Settings().to_json():
         values = Settings().to_json()
         del values[name]
         with pytest.raises(ValueError, match=f"settings lacks {name}"):
             Settings.from_json(values)
-
-
-def test_an_experiment_from_before_a_setting_has_its_default() -> None:
-    values = {name: value for name, value in Settings(seed=4).to_json().items() if name not in LATER}
-    assert Settings.from_json(values) == Settings(seed=4)
 
 
 def test_splits_are_part_of_what_an_experiment_is() -> None:
@@ -75,9 +69,6 @@ def test_commands_to_a_run_are_neither_written_nor_read(name: str) -> None:
     """A stranger's experiment cannot say that its scenario is trusted."""
     values = replace(Settings(), trust_scenario=True, extend=True, resume="x", address="auto", callback=("os:abort",)).to_json()
     assert name not in values
-    if name == "address":  # version 0.1 stored it
-        assert Settings.from_json({**values, name: "203.0.113.9:6379"}).address == ""
-        return
     for value in (True, False):
         with pytest.raises(ValueError, match=f"another version.*{name}"):
             Settings.from_json({**values, name: value})

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from envs.scenarios.scenario import scenario
+from results.judgement import JUDGEMENT_VERSION, write_table
 from search_spaces import Assignment
 from tests.tuning.exporting.judged_table import judgement_of
 from tuning.algorithms.registry import algorithm
@@ -25,6 +26,7 @@ from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
 
 STEPS = 100_000
+OF_TODAY = {b"schema_version": str(JUDGEMENT_VERSION).encode()}
 DEFAULT = algorithm("ppo").preset("default", {}, limits(STEPS))
 
 
@@ -51,7 +53,7 @@ def judged(tmp_path: Path) -> tuple[Experiment, Judgement]:
     for contender in judgement.contenders:
         experiment_of(contender, judgement.paths, 1)
     names = [contender.name for contender in judgement.contenders]
-    judgement_of(*names).to_parquet(judgement.paths.table)
+    write_table(judgement.paths.table, judgement_of(*names), {})
     return of, judgement
 
 
@@ -82,7 +84,7 @@ def test_of_two_experiments_with_one_assignment_each_has_its_own_row(tmp_path: P
     judgement, _ = create_or_open(tmp_path / "judgement", asked, contenders(pair, 2))
     for contender in judgement.contenders:
         experiment_of(contender, judgement.paths, 1)
-    judgement_of(*(c.name for c in judgement.contenders)).to_parquet(judgement.paths.table)
+    write_table(judgement.paths.table, judgement_of(*(c.name for c in judgement.contenders)), {})
     assert [given_judgement(of, 1, judgement.paths.folder)[1] for of in pair] == ["first 1", "second 1"]
 
 
@@ -104,7 +106,7 @@ def test_a_run_of_a_judgement_finds_its_contender(judged: tuple[Experiment, Judg
 
 def test_a_run_that_the_table_lacks_was_not_judged(judged: tuple[Experiment, Judgement]) -> None:
     _, judgement = judged
-    judgement_of("another").to_parquet(judgement.paths.table)
+    write_table(judgement.paths.table, judgement_of("another"), {})
     run = experiment_of(judgement.contenders[0], judgement.paths, 1)
     assert own_judgement(run) == (None, "")
 
@@ -172,7 +174,7 @@ def test_a_table_that_no_judge_writes_is_told_in_a_line(
     tmp_path: Path, change: Callable[[pa.Table], pa.Table], why: str
 ) -> None:
     paths = JudgementPaths(tmp_path)
-    pq.write_table(change(pa.Table.from_pandas(judgement_of("a"))), paths.table)
+    pq.write_table(change(pa.Table.from_pandas(judgement_of("a"))).replace_schema_metadata(OF_TODAY), paths.table)
     with pytest.raises(UsageError, match=f"{paths.table.name} is damaged .{why}") as refused:
         _table(paths)
     assert "\n" not in str(refused.value)
@@ -181,6 +183,6 @@ def test_a_table_that_no_judge_writes_is_told_in_a_line(
 @pytest.mark.parametrize("pandas", [b"{}", b"[]", b"nothing"])
 def test_what_pandas_wrote_beside_the_columns_is_not_read(tmp_path: Path, pandas: bytes) -> None:
     paths = JudgementPaths(tmp_path)
-    table = pa.Table.from_pandas(judgement_of("a")).replace_schema_metadata({b"pandas": pandas})
+    table = pa.Table.from_pandas(judgement_of("a")).replace_schema_metadata({**OF_TODAY, b"pandas": pandas})
     pq.write_table(table, paths.table)
     assert _table(paths)["contender"].tolist() == ["a", "uncontrolled"]

@@ -12,7 +12,7 @@ from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.judge import main
 from tuning.judging.contenders import Contender
-from tuning.judging.folder import JudgementPaths, RaceSettings, create_or_open, known_then, read_judgement
+from tuning.judging.folder import JudgementPaths, RaceSettings, create_or_open, read_judgement
 from tuning.judging.race import Race
 from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
@@ -64,17 +64,6 @@ def test_a_judgement_is_opened_as_it_was_created(tmp_path: Path) -> None:
     assert not was_there
     assert create_or_open(tmp_path / "one", ASKED, CONTENDERS) == (made, True)
     assert read_judgement(made.paths) == (ASKED, CONTENDERS)
-
-
-def test_a_hyperparameter_that_is_newer_than_a_judgement_had_its_default_then() -> None:
-    space = algorithm("ppo").space
-    now = space.complete({"gamma": 0.9}, {"steps": 1e6})
-    then = {name: value for name, value in now.items() if name != "shared_policy"}
-    assert known_then(now, then, space) == then
-    for changed in ({**now, "shared_policy": True}, {**now, "gamma": 0.8}):
-        assert known_then(changed, then, space) != then
-    # What is searched cannot be newer: without it the file is damaged.
-    assert known_then(now, {name: value for name, value in now.items() if name != "gamma"}, space) == now
 
 
 @pytest.mark.parametrize(

@@ -252,21 +252,6 @@ def test_copies_beside_checkpoints_are_left_alone(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"000000000003", "2019", "9" * 30, copy_of.name}
 
 
-def test_a_checkpoint_of_version_1_is_not_opened(tmp_path: Path) -> None:
-    old = tmp_path / "experiment" / "trials" / "00000" / "000000000001"
-    old.mkdir(parents=True)
-    (old / "state.pickle").write_bytes(b"")
-    checkpoints = Checkpoints(old.parent)
-    for look in (checkpoints.newest, checkpoints.check_version):
-        with pytest.raises(FormatError, match=f"python -m tuning.upgrade {tmp_path / 'experiment'}"):
-            look()
-    # Beside a state of this version the file is a leftover.
-    save(old.parent, Trainer(), 1)
-    (old / "state.pickle").write_bytes(b"")
-    assert checkpoints.newest()[0]
-    checkpoints.check_version()
-
-
 @pytest.mark.parametrize("after", [False, True])
 def test_a_kill_at_any_disk_operation_costs_the_newest_checkpoint_at_most(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: bool

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from search_spaces import a2c, ppo
-from search_spaces.earlier import EARLIER
 from tuning.algorithms.on_policy.costs import a2c_memory, a2c_seconds, copies, ppo_memory, ppo_seconds
 from tuning.algorithms.spec import AlgorithmSpec
 
@@ -25,9 +24,5 @@ def _a2c(setup: Setup) -> Trainer:
     return A2CTrainer(setup)
 
 
-PPO = AlgorithmSpec(
-    "ppo", ppo.PPO, ppo.PPO_PRESETS, _ppo, copies, ppo_memory, ppo_seconds, can_be_taught=True, earlier=EARLIER["ppo"]
-)
-A2C = AlgorithmSpec(
-    "a2c", a2c.A2C, a2c.A2C_PRESETS, _a2c, copies, a2c_memory, a2c_seconds, can_be_taught=True, earlier=EARLIER["a2c"]
-)
+PPO = AlgorithmSpec("ppo", ppo.PPO, ppo.PPO_PRESETS, _ppo, copies, ppo_memory, ppo_seconds, can_be_taught=True)
+A2C = AlgorithmSpec("a2c", a2c.A2C, a2c.A2C_PRESETS, _a2c, copies, a2c_memory, a2c_seconds, can_be_taught=True)

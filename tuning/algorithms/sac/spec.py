@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from search_spaces import sac
-from search_spaces.earlier import EARLIER
 from tuning.algorithms.sac.costs import copies, sac_memory, sac_seconds
 from tuning.algorithms.spec import AlgorithmSpec
 
@@ -19,6 +18,4 @@ def _sac(setup: Setup) -> Trainer:
     return SACTrainer(setup)
 
 
-SAC = AlgorithmSpec(
-    "sac", sac.SAC, sac.SAC_PRESETS, _sac, copies, sac_memory, sac_seconds, can_be_taught=True, earlier=EARLIER["sac"]
-)
+SAC = AlgorithmSpec("sac", sac.SAC, sac.SAC_PRESETS, _sac, copies, sac_memory, sac_seconds, can_be_taught=True)

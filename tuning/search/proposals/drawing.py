@@ -18,13 +18,11 @@ from optuna.trial import FrozenTrial, TrialState
 
 from common.streams import Stream, stream, stream_seed
 from search_spaces import Assignment, SearchSpace
-from search_spaces.earlier import in_todays_names
 from tuning.experiment.settings import Settings
+from tuning.experiment.strategies import SAMPLERS, SCHEDULERS, startup_trials
 from tuning.search.proposals.learned import LearnedExperiment, assignments
 from tuning.search.proposals.prior import Point, propose
-from tuning.search.proposals.pruners import PRUNERS
 from tuning.search.proposals.sampler_view import Values, as_seen, point_in
-from tuning.search.proposals.samplers import MOST_SHOWN, SAMPLERS, startup_trials
 from tuning.search.proposals.transfer import Source, Transfer
 from tuning.search.record.ledger import TimeNotes
 from tuning.search.record.study import StudyMemory, with_outcome_of
@@ -32,9 +30,6 @@ from tuning.search.record.trials import CONFIRMS, HYPERPARAMETERS, PREDICTED, RE
 
 # Bytes that an assignment lacks to fit into memory, below 0 if it fits, and why.
 Excess = Callable[[Assignment], tuple[int, str]]
-
-# Draws of one trial, until one costs no more than it may. Random search stays what its name says, and GP takes seconds.
-ATTEMPTS = {"tpe": 8, "cmaes": 8, "gp": 2, "random": 1}
 
 
 Draw = TypeVar("Draw")
@@ -126,19 +121,19 @@ class Drawing:
             study_name: name of their study; Hyperband assigns trials to its brackets by it.
             values: of known trials, see `tuning.search.proposals.sampler_view.as_seen`.
             pace: see `Settings.expected_trials`.
-            affordable: what it may cost; None for any cost. What costs more is drawn anew. After `ATTEMPTS` the cheapest one is
-                taken. A start costs what it costs: each of its attempts is the start.
+            affordable: what it may cost; None for any cost. What costs more is drawn anew. After the sampler's `attempts` the
+                cheapest one is taken. A start costs what it costs: each of its attempts is the start.
         """
         number, settings = len(known), self.settings
         startup = startup_trials(settings.expected_trials(pace))  # trials before the sampler's model
         distributions = self.space.distributions(self.fixed, self.limits)
         objectives = len(settings.aim.objectives)
-        # One that reads nothing is shown nothing. Hyperband's brackets and CMA-ES go by all numbers.
-        by_number = settings.scheduler == "hyperband" or settings.sampler == "cmaes"
-        most = math.inf if by_number else MOST_SHOWN[settings.sampler]
+        sampler = SAMPLERS[settings.sampler]
+        by_number = SCHEDULERS[settings.scheduler].by_number or sampler.by_number
+        most = math.inf if by_number else sampler.most_shown
         seen = as_seen(known, self.space, distributions, values, objectives, self._point_of, most)
         start = self.starts[number] if number < len(self.starts) else None
-        numbers = ((number,), *((number, again) for again in range(1, ATTEMPTS[settings.sampler])))
+        numbers = ((number,), *((number, again) for again in range(1, sampler.attempts)))
         attempts = (self._attempt(each, start, startup, seen, distributions, study_name) for each in numbers)
         study, trial, assignment = next(attempts) if affordable is None else affordable.choose(attempts)
         trial.set_user_attr(HYPERPARAMETERS, assignment)
@@ -183,8 +178,8 @@ class Drawing:
         study = optuna.create_study(
             study_name=study_name,
             directions=["maximize"] * len(settings.aim.objectives),
-            sampler=SAMPLERS[name](stream_seed(Stream.SAMPLER, settings.seed, *numbers), startup),
-            pruner=PRUNERS[settings.scheduler](settings.steps, settings.reports),
+            sampler=SAMPLERS[name].build(stream_seed(Stream.SAMPLER, settings.seed, *numbers), startup),
+            pruner=SCHEDULERS[settings.scheduler].build(settings.steps, settings.reports),
         )
         study.add_trials(seen)
         if point is not None:
@@ -209,7 +204,7 @@ class Drawing:
             seen: see there.
             distributions: see there.
         """
-        if self.settings.sampler == "random":
+        if SAMPLERS[self.settings.sampler].draws_alone:
             return None
         if self.learned:
             learned = self._transfer.draw(seen, np.random.default_rng(stream(Stream.TRANSFER, self.settings.seed, *numbers)))
@@ -257,7 +252,7 @@ def already_tried(drawn: FrozenTrial, known: Sequence[FrozenTrial]) -> FrozenTri
     # search: its seed is not to choose anything.
     tried = (trial for trial in ended if not {REFUSED, CONFIRMS} & trial.user_attrs.keys())
     own = drawn.user_attrs[HYPERPARAMETERS]
-    same = (trial for trial in tried if in_todays_names(trial.user_attrs[HYPERPARAMETERS]) == own)
+    same = (trial for trial in tried if trial.user_attrs[HYPERPARAMETERS] == own)
     return next(same, None)
 
 

@@ -37,9 +37,7 @@ class Fitted:
     several: bool = False
 
 
-def fitted(
-    space: SearchSpace, site: Scenario, plans: bool = False, fixed: Collection[str] = (), is_known: bool = False
-) -> Fitted:
+def fitted(space: SearchSpace, site: Scenario, plans: bool = False, fixed: Collection[str] = ()) -> Fitted:
     """The space of an experiment: without what does nothing on its site, and with what decides there.
 
     What the user's file says of a hyperparameter holds. What the search may draw and does not fit into memory is refused trial
@@ -50,7 +48,6 @@ def fitted(
         site: of the experiment. Its schema is read, and where plans are asked for, the tables of a year.
         plans: whether to search with and without a plan of model predictive control, where the site has one.
         fixed: names of what is not searched after all; no line is about it.
-        is_known: whether the site is known to have such plans, as where a search with them goes on.
 
     Raises:
         SpaceError: if the user's file searches what does nothing on the site.
@@ -67,7 +64,7 @@ def fitted(
         space = _with(space, replace(space[SHARED], search=CategoricalDistribution((False, True))))
         if SHARED not in fixed:
             notes.append(f"searched too, as {site.title} has several buildings: {SHARED}")
-    if plans and PLAN in space and space[PLAN].own is None and (is_known or _has_plan(site, several)):
+    if plans and PLAN in space and space[PLAN].own is None and _has_plan(site, several):
         space = _with(space, replace(space[PLAN], search=CategoricalDistribution(("none", "learned"))))
         if PLAN not in fixed:
             notes.append(

@@ -74,7 +74,7 @@ def read_learned(experiment: Experiment, space: SearchSpace) -> tuple[LearnedExp
 
     Raises:
         UsageError: if its file is missing, or is not as it was written.
-        NewerFormatError: if a later version of this package wrote it.
+        OtherFormatError: if another version of this package wrote it.
     """
     if not experiment.settings.learn_from:
         return ()

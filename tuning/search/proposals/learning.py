@@ -16,9 +16,7 @@ from common.storage.location import location
 from common.uris import is_uri
 from envs.objective.reward_share import RewardShare
 from search_spaces import Assignment, SearchSpace, SpaceError
-from search_spaces.earlier import in_todays_names
 from search_spaces.parameter import Value
-from search_spaces.removed import without_removed
 from search_spaces.reward_share import NAME
 from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.errors import UsageError
@@ -98,7 +96,7 @@ def usable(
     Args:
         trials: of the other experiment, by number.
         settings: of it.
-        space: of the algorithm today. What a trial lacks has its default.
+        space: of the algorithm. A share of the reward that means nothing here has its default.
         share: how two objectives share the reward today; None where they do not.
 
     Returns:
@@ -111,7 +109,7 @@ def usable(
             left_out[reason] += 1
             continue
         try:
-            assignment = in_todays_names(without_removed(trial.user_attrs[HYPERPARAMETERS]))
+            assignment = trial.user_attrs[HYPERPARAMETERS]
             assignment = _with_share_of(assignment, settings.reward_share, share)
             if unknown := sorted(assignment.keys() - space.describe().keys()):
                 raise SpaceError(unknown[0])
@@ -164,7 +162,7 @@ def expected_ends(used: Sequence[FrozenTrial], other: Experiment) -> dict[int, f
         other: their experiment.
     """
     own = algorithm_of(other.settings).space
-    tried = [own.whole(in_todays_names(without_removed(trial.user_attrs[HYPERPARAMETERS]))) for trial in used]
+    tried = [own.whole(trial.user_attrs[HYPERPARAMETERS]) for trial in used]
     space = _with_what_differs(own, tried)
     distributions = space.distributions({}, limits(other.settings.steps))
     curves = []

@@ -10,10 +10,8 @@ from envs.objective.weights import Weights
 from envs.scenarios.scenario import Scenario
 from envs.seen import HYPERPARAMETERS, Seen
 from search_spaces import Assignment, SearchSpace, SpaceError
-from search_spaces.earlier import NEW_NAMES, in_todays_names
 from search_spaces.overrides import override
 from search_spaces.parameter import Value
-from search_spaces.removed import REMOVED
 from search_spaces.reward_share import ENDS, NAME
 from tuning.algorithms.registry import algorithm_of
 from tuning.algorithms.spec import DEFAULT, AlgorithmSpec
@@ -62,89 +60,8 @@ def plan(settings: Settings, space_file: Path | None, site: Scenario | None = No
     Raises:
         SpaceError: for the first name or value that is not valid, or not possible with the budget of steps.
     """
-    return _plan(settings, algorithm_of(settings), space_file, site)
-
-
-def plan_again(settings: Settings, space_file: Path | None, site: Scenario, described: Mapping[str, str]) -> Plan:
-    """Plan a search that was begun before, by this version or an earlier one, with the space that it was begun with.
-
-    Args:
-        settings: see `plan`.
-        space_file: see `plan`.
-        site: see `plan`.
-        described: the space that it was begun with, see `SearchSpace.describe`.
-
-    Returns:
-        The plan of today's version for the site, where no version before has that space.
-
-    Raises:
-        SpaceError: see `plan`; also where a version before searched something of another meaning.
-    """
-    spec = algorithm_of(settings)
-    earlier_names = any(name in spec.space and name not in described for name in NEW_NAMES)
-    # Its own spaces, today's and those of versions before, as they were taken for all sites. Then as they were fitted to the
-    # site, with plans where it was begun with them.
-    specs = [replace(spec, space=space) for space in (spec.space, *spec.earlier)]
-    plans = "not searched" not in described.get(PLAN, "not searched")
-    for own, where in [(own, where) for where in (None, site) for own in specs]:
-        found = _plan(settings, own, space_file, where, earlier_names, plans)
-        if not space_differences(described, found.space):
-            _check_names(found, earlier_names)
-            return found
-    return _plan(settings, spec, space_file, site)
-
-
-def _check_names(found: Plan, earlier_names: bool) -> None:
-    """Check that nothing is searched that meant something else in the version that began the experiment.
-
-    Raises:
-        SpaceError: if it is.
-    """
-    searched = earlier_names and "target_kl" in found.space and found.space["target_kl"].search
-    if searched and "target_kl" not in found.fixed:
-        raise SpaceError(
-            "target_kl: the version that began this experiment searched by this name what is kl_target now: continue it with "
-            "that version, or start a new experiment"
-        )
-
-
-def space_differences(described: Mapping[str, str], space: SearchSpace) -> list[str]:
-    """How a space differs from the one that an experiment was begun with, each in words.
-
-    Args:
-        described: the earlier one, see `SearchSpace.describe`.
-        space: the present one. What is new in it and not searched is no difference, as the experiment has its default.
-    """
-    now, searched = space.describe(), {own.name for own in space.parameters if own.search}
-    return [
-        f"the space of {name} has changed ({described.get(name, 'absent')}; now {now.get(name, 'absent')})"
-        for name in {**described, **now}
-        if (name in described or name in searched)
-        and described.get(name) != now.get(name)
-        # What was neither searched nor set has done nothing. Set, it is no hyperparameter of the plan any more.
-        and not (name in REMOVED and "not searched" in described[name])
-    ]
-
-
-def _plan(
-    settings: Settings,
-    spec: AlgorithmSpec,
-    space_file: Path | None,
-    site: Scenario | None = None,
-    earlier_names: bool = False,
-    plans: bool | None = None,
-) -> Plan:
-    """See `plan`.
-
-    Args:
-        settings: see there.
-        spec: of the algorithm.
-        space_file: see there.
-        site: see there.
-        earlier_names: whether values of presets and settings mean what they meant in a version before.
-        plans: whether a search that was begun before draws plans; None to do so where the site has some.
-    """
-    space, budget = spec.space, limits(settings.steps)
+    spec, budget = algorithm_of(settings), limits(settings.steps)
+    space = spec.space
     if space_file:
         space = override(space, space_file)
     fixed = space.parse(settings.fixed_texts())
@@ -155,13 +72,10 @@ def _plan(
         # What a plan does not go with is said of `--set plan=learned`; a search just leaves it out.
         may = settings.reward == "improvement" and settings.teacher == "none"
         may = may and any(own.get(PLAN, "none") != "none" for own in spec.presets.values())
-        own = fitted(space, site, may if plans is None else plans, fixed.keys(), is_known=plans is not None)
+        own = fitted(space, site, may, fixed.keys())
         space, notes, more = own.space, own.notes, SEVERAL if own.several else ONE
     spec = replace(spec, space=space)
     fixed = {**space.own_values(), **fixed}
-    if earlier_names:
-        fixed = in_todays_names(fixed)
-        spec = replace(spec, presets={name: in_todays_names(own) for name, own in spec.presets.items()})
     space.check(fixed, budget)
     if settings.preset:
         return Plan(space, spec.preset(settings.preset, fixed, budget), ())
@@ -177,6 +91,21 @@ def _plan(
         last = next((start for start in reversed(starts) if start.get(PLAN, "none") == "none"), starts[-1])
         starts += tuple({**last, NAME: share} for share in ENDS)
     return Plan(space, fixed, starts, notes)
+
+
+def space_differences(described: Mapping[str, str], space: SearchSpace) -> list[str]:
+    """How a space differs from the one that an experiment was begun with, each in words.
+
+    Args:
+        described: the earlier one, see `SearchSpace.describe`.
+        space: the present one.
+    """
+    now = space.describe()
+    return [
+        f"the space of {name} has changed ({described.get(name, 'absent')}; now {now.get(name, 'absent')})"
+        for name in {**described, **now}
+        if described.get(name) != now.get(name)
+    ]
 
 
 def _start(

@@ -31,7 +31,6 @@ from optuna.trial import FrozenTrial, TrialState
 
 from envs.objective.aim import Aim
 from search_spaces import SearchSpace
-from search_spaces.earlier import in_todays_names
 from tuning.search.proposals.alike import alike
 from tuning.search.record.trials import ALIKE, HYPERPARAMETERS, REQUIRED, last_gains
 
@@ -75,7 +74,7 @@ def as_seen(
     """Trials as a sampler sees them.
 
     Parameters are the points of the trials' assignments in today's distributions, or the nearest ones. So a trial counts that
-    began outside of them, and so does one of an older version or of a smaller budget.
+    began outside of them, and so does one of a smaller budget.
 
     Args:
         known: all trials of the study, by number.
@@ -128,7 +127,7 @@ def point_in(trial: FrozenTrial, space: SearchSpace, distributions: Mapping[str,
         distributions: see `as_seen`.
     """
     assignment = trial.user_attrs.get(HYPERPARAMETERS)
-    return space.point(space.whole(in_todays_names(assignment)), distributions) if isinstance(assignment, dict) else None
+    return space.point(assignment, distributions) if isinstance(assignment, dict) else None
 
 
 def _values(trial: FrozenTrial, values: Values, objectives: int) -> tuple[float, ...] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,7 +28,7 @@ from tuning.experiment.settings import Settings, changed
 from tuning.runtime.ray_address import check_address
 from tuning.search.proposals.learned import LearnedExperiment, digest, read_learned, text_of
 from tuning.search.proposals.learning import learned_from, whole_place
-from tuning.search.proposals.plan import Plan, plan, plan_again, seen_by, space_differences
+from tuning.search.proposals.plan import Plan, plan, seen_by, space_differences
 from tuning.search.run.callbacks import callbacks_named
 from tuning.storage.stored_experiment import (
     begun_elsewhere,
@@ -40,7 +40,6 @@ from tuning.storage.stored_experiment import (
     storage_of,
     withdraw,
 )
-from tuning.trial.checkpoint import check_versions
 from tuning.trial.provenance import provenance, version_differences
 
 # Gives the settings that hold from now on, from those of the existing experiment and those that named it. A command line, for
@@ -190,14 +189,13 @@ def check_continued(before: Experiment, settings: Settings) -> Checked:
         )
     if settings.algo == "all":
         raise UsageError(f"{before.place} is an experiment of {before.settings.algo}: it is continued without --algo all")
-    check_versions(before.paths.folder / "trials")
     # A space file that is given again is compared by its content. Without one, the experiment's copy holds.
     copy = before.paths.space if before.settings.space else None
     space_file = user_path(settings.space) if settings.space else copy
     kept = {name: getattr(before.settings, name) for name in ("name", "dir", "storage", "space")}
     if not settings.set or settings.fixed_texts() == before.settings.fixed_texts():
         kept["set"] = before.settings.set
-    checked = _checked(replace(settings, resume="", **kept), space_file, before.compatibility.get("space"))
+    checked = _checked(replace(settings, resume="", **kept), space_file)
     if settings.learn_from == before.settings.learn_from:
         # As they were stored: where the experiment was begun, these paths may mean another place or none.
         checked = replace(checked, settings=replace(checked.settings, learn_from=before.settings.learn_from))
@@ -329,11 +327,10 @@ def _check_plans_alone(seens: Sequence[Seen], settings: Settings) -> None:
         )
 
 
-def _checked(settings: Settings, space_file: Path | None, described: Mapping[str, str] | None = None) -> Checked:
-    """Check settings; with the description of the space that an experiment was begun with, that is taken."""
+def _checked(settings: Settings, space_file: Path | None) -> Checked:
     settings.check()
     site = settings.task.site
-    planned = plan_again(settings, space_file, site, described) if described else plan(settings, space_file, site)
+    planned = plan(settings, space_file, site)
     check_reward(site, settings.reward)
     site.windows("train")
     _check_shared(site, planned, settings)

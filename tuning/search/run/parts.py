@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
+from optuna.pruners import BasePruner
 from ray.tune import Callback
 from rich.console import Console
 
@@ -15,6 +16,8 @@ from results.loader import ratings
 from tuning.algorithms.registry import algorithm_of
 from tuning.algorithms.spec import DEFAULT
 from tuning.experiment.folder import Experiment
+from tuning.experiment.settings import Settings
+from tuning.experiment.strategies import SCHEDULERS
 from tuning.memory.placement import Placement
 from tuning.memory.planner import Planner
 from tuning.search.promotion.choosing import Choosing
@@ -25,7 +28,6 @@ from tuning.search.promotion.thawing import Thawing
 from tuning.search.proposals.drawing import Drawing, Draws
 from tuning.search.proposals.learned import read_learned
 from tuning.search.proposals.plan import Plan, limits
-from tuning.search.proposals.pruners import pruner_of
 from tuning.search.proposals.two_aims import front_of_search
 from tuning.search.record.ledger import Costs, Ledger
 from tuning.search.record.record import Record
@@ -207,6 +209,14 @@ class Parts:
         if is_stopped and control.reason is None:
             raise KeyboardInterrupt
         return control.reason
+
+
+def pruner_of(settings: Settings) -> BasePruner:
+    """The pruner of an experiment.
+
+    With a preset all trials are alike: those that are left of ones that were stopped would be the lucky ones.
+    """
+    return SCHEDULERS["none" if settings.preset else settings.scheduler].build(settings.steps, settings.reports)
 
 
 def final_scores(ended: pd.DataFrame) -> dict[int, float]:

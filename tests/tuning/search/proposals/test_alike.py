@@ -10,9 +10,9 @@ from optuna.trial import FrozenTrial, TrialState
 
 from envs.objective.aim import Aim, Outcome
 from search_spaces import Kind, Parameter, SearchSpace
+from tuning.experiment.strategies import SAMPLERS
 from tuning.search.proposals.alike import alike, repeats
 from tuning.search.proposals.sampler_view import as_seen
-from tuning.search.proposals.samplers import SAMPLERS
 from tuning.search.record.trials import ALIKE, GAINS, HYPERPARAMETERS, MEASURED, SAME_AS
 
 WITHIN = optuna.distributions.FloatDistribution(0.0, 1.0)
@@ -130,7 +130,7 @@ def test_where_most_keep_their_plan_the_sampler_leaves_them() -> None:
     trials = [*kept, *(trial(n, {10: PLAN - 0.01 * (1.1 - x)}, x=x) for n, x in others)]
 
     def drawn(seed: int) -> float:
-        study = optuna.create_study(direction="maximize", sampler=SAMPLERS["tpe"](seed, 10))
+        study = optuna.create_study(direction="maximize", sampler=SAMPLERS["tpe"].build(seed, 10))
         study.add_trials(as_seen(trials, SPACE, BOX))
         return float(study.ask(BOX).params["x"])
 

@@ -11,20 +11,27 @@ from typing import Any
 
 import optuna
 import pytest
+from optuna.distributions import FloatDistribution
 from optuna.trial import FrozenTrial, TrialState
 
-from search_spaces import Assignment, SearchSpace
+from results import load
+from search_spaces import Assignment, Kind, SearchSpace
+from search_spaces.parameter import Parameter
+from tuning.algorithms import registry
 from tuning.algorithms.registry import algorithm
+from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.search.proposals.drawing import ATTEMPTS, Affordable, Drawing, Draws, Excess, already_tried
+from tuning.experiment.strategies import SAMPLERS
+from tuning.search.proposals.drawing import Affordable, Drawing, Draws, Excess, already_tried
 from tuning.search.proposals.learned import LearnedExperiment, LearnedTrial
 from tuning.search.proposals.sampler_view import as_seen
-from tuning.search.proposals.samplers import SAMPLERS
 from tuning.search.record.ledger import TimeNotes
 from tuning.search.record.study import StudyMemory
 from tuning.search.record.trials import CONFIRMS, HYPERPARAMETERS, PREDICTED, REFUSED, SAME_AS
+from tuning.search.run.opening import check, open_checked
 from tuning.trial.proposal import Proposal
+from tuning.trial.records import TrialRecords
 
 LIMITS = {"steps": 1e6}
 BUT_TWO = {own.name: own.default for own in algorithm("ppo").space.parameters if own.name not in ("gamma", "clip_range")}
@@ -149,12 +156,6 @@ def test_values_of_trials_that_have_not_ended_count_where_they_are_given() -> No
     assert drawn[0] != drawn[1] != drawn[2]
 
 
-def test_an_assignment_that_an_older_version_tried_is_known() -> None:
-    known = [trial_of({"gamma": 0.9, "target_kl": 0.02}, TrialState.COMPLETE)]
-    drawn = trial_of({"gamma": 0.9, "target_kl": None, "kl_target": 0.02}, TrialState.RUNNING)
-    assert already_tried(drawn, known) is known[0]
-
-
 def test_what_other_experiments_found_good_is_drawn_and_nothing_else_changes_without_them() -> None:
     space = algorithm("ppo").space
     good = {**space.complete({}, LIMITS), "learning_rate": 1e-3, "gamma": 0.97}
@@ -207,12 +208,8 @@ def test_where_all_draws_cost_too_much_the_cheapest_one_is_taken() -> None:
         return costs[-1]
 
     drawn = drawing().draw([], "one", affordable=Affordable(cost, 0.0))
-    assert len(costs) == ATTEMPTS["tpe"]
+    assert len(costs) == SAMPLERS["tpe"].attempts
     assert epochs(drawn.user_attrs[HYPERPARAMETERS]) == min(costs) < max(costs)
-
-
-def test_each_sampler_has_a_number_of_attempts() -> None:
-    assert ATTEMPTS.keys() == SAMPLERS.keys()
 
 
 def test_random_draws_cost_what_they_cost() -> None:
@@ -363,3 +360,25 @@ def test_a_training_that_confirms_is_no_new_trial_to_try(experiment: Experiment)
     drawn.user_attrs = {"hyperparameters": drawn.user_attrs["hyperparameters"], CONFIRMS: 0}
     of.memory.add(drawn)
     assert (of.in_vain, of.searched) == (3, 3)
+
+
+def test_a_new_hyperparameter_is_one_entry_of_its_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As docs/architecture.md says: beside the trainer, which uses it, no other file is touched."""
+    toy = Parameter("toy_rate", Kind.NUMBER, 0.5, "a toy", low=0.0, high=1.0, search=FloatDistribution(0.25, 0.75))
+    ppo = algorithm("ppo")
+    monkeypatch.setattr(registry, "algorithm", lambda name: replace(ppo, space=SearchSpace((*ppo.space.parameters, toy))))
+    opened = open_checked(check(Settings(name="one", dir=str(tmp_path), steps=1000, set=(("gamma=0.9",),))))
+    of = draws(opened.experiment, opened.plan.space, opened.plan.fixed)
+    records = TrialRecords(opened.experiment)
+    drawn = []
+    for number in range(3):
+        records.begin(ask(of))
+        drawn.append(records.assignment(number)["toy_rate"])
+    assert len(set(drawn)) > 1
+    assert load(opened.experiment.paths.folder).trials["hp_toy_rate"].tolist() == drawn
+    # The search goes on with it, and refuses to go on without it.
+    again = Settings(resume=str(opened.experiment.paths.folder), name="one", dir=str(tmp_path), steps=1000)
+    assert check(again).before is not None
+    monkeypatch.setattr(registry, "algorithm", lambda name: ppo)
+    with pytest.raises(UsageError, match="the space of toy_rate has changed"):
+        check(again)

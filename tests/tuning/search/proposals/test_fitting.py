@@ -14,10 +14,10 @@ from search_spaces import SearchSpace, SpaceError
 from search_spaces.overrides import override
 from tests.envs.changed_rows import two_buildings
 from tests.envs.tanks import with_tank
-from tuning.algorithms.registry import algorithm, algorithm_of
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
 from tuning.search.proposals.fitting import fitted
-from tuning.search.proposals.plan import plan, plan_again
+from tuning.search.proposals.plan import plan
 
 PPO = algorithm("ppo").space
 
@@ -124,39 +124,6 @@ def test_one_building_whose_battery_does_not_act_has_no_plan_to_start_from(small
         building["inactive_actions"] = ["electrical_storage"]
     path.write_text(json.dumps(schema), encoding="utf-8")
     assert "plan" not in searched(plan(Settings(), None, scenario(str(path))).space)
-
-
-@pytest.mark.parametrize("settings", [Settings(), Settings(algo="a2c"), Settings(objective="co2 bill")])
-def test_an_experiment_on_one_building_from_before_goes_on_without_a_plan(small_schema: Path, settings: Settings) -> None:
-    own = algorithm_of(settings).space
-    begun = plan_again(settings, None, scenario(str(small_schema)), own.describe())
-    assert begun.space.describe() == own.describe()
-    assert {start["plan"] for start in begun.starts} == {"none"}
-
-
-def test_an_experiment_goes_on_with_the_space_that_it_was_begun_with(homes: Scenario) -> None:
-    today = plan(Settings(), None, homes).space
-    earlier = algorithm("ppo").earlier
-    of_site = [fitted(space, homes, plans).space for space in earlier for plans in (False, True)]
-    for before in (today, fitted(PPO, homes).space, PPO, *earlier, *of_site):
-        assert plan_again(Settings(), None, homes, before.describe()).space.describe() == before.describe()
-
-
-def test_an_experiment_that_names_its_starts_goes_on(homes: Scenario) -> None:
-    settings = Settings(start_from=("default", "several-buildings", "planned gamma=0.95"))
-    begun = plan(settings, None, homes)
-    assert plan_again(settings, None, homes, begun.space.describe()).starts == begun.starts
-
-
-def test_an_experiment_that_searches_a_plan_of_batteries_that_do_not_act_goes_on(homes: Scenario) -> None:
-    before = plan(Settings(), None, homes).space
-    assert homes.schema
-    schema = json.loads(homes.schema.read_text(encoding="utf-8"))
-    for building in schema["buildings"].values():
-        building["inactive_actions"] = ["electrical_storage"]
-    homes.schema.write_text(json.dumps(schema), encoding="utf-8")
-    assert "plan" not in searched(plan(Settings(), None, homes).space)
-    assert plan_again(Settings(), None, homes, before.describe()).space.describe() == before.describe()
 
 
 def test_a_plan_is_searched_where_the_algorithm_starts_from_one_and_what_is_set_allows_it(homes: Scenario) -> None:

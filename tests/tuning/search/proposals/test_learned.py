@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.errors import NewerFormatError, UsageError
+from tuning.experiment.errors import OtherFormatError, UsageError
 from tuning.experiment.folder import LEARNED, Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.search.proposals.learned import LearnedExperiment, LearnedTrial, digest, read_learned, text_of
@@ -67,11 +66,5 @@ def test_content_of_another_form_is_one_line(tmp_path: Path, change: dict[str, o
 
 def test_a_later_format_is_not_read(tmp_path: Path) -> None:
     own = experiment(tmp_path, json.dumps({**json.loads(text_of(LEARNT)), "format": 2}))
-    with pytest.raises(NewerFormatError, match="update the package"):
+    with pytest.raises(OtherFormatError, match="use the version that wrote it"):
         read_learned(own, SPACE)
-
-
-def test_settings_of_older_versions_learn_from_none() -> None:
-    values = replace(Settings(), name="one").to_json()
-    del values["learn_from"]
-    assert Settings.from_json(values).learn_from == ()

@@ -156,17 +156,6 @@ def test_the_share_of_two_objectives_goes_along_where_it_means_the_same(
     assert [trial.rank for trial in found.trials] == [2.0, 1.0]
 
 
-def test_a_trial_of_version_0_1_has_todays_names_and_defaults(tmp_path: Path) -> None:
-    of = experiment(tmp_path)
-    trained(of, [rising(0.1)])
-    trials = read_trials(of)
-    own = trials[0].user_attrs[HYPERPARAMETERS]
-    del own["kl_target"], own["normalize_rewards"]
-    own |= {"target_kl": 0.02, "profile_hours": 0}
-    used, _ = usable(trials, of.settings, algorithm("ppo").space)
-    assert (used[0]["kl_target"], used[0]["target_kl"], used[0]["normalize_rewards"]) == (0.02, None, False)
-
-
 def test_what_cannot_be_learned_from_is_one_line(tmp_path: Path) -> None:
     missing = tmp_path / "missing"
     of, sac, empty = experiment(tmp_path), experiment(tmp_path, "sac", algo="sac"), experiment(tmp_path, "empty")

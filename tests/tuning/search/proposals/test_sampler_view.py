@@ -13,8 +13,8 @@ from optuna.trial import FrozenTrial, TrialState
 
 from envs.objective.aim import Aim, Outcome
 from search_spaces import Kind, Parameter, SearchSpace
+from tuning.experiment.strategies import SAMPLERS
 from tuning.search.proposals.sampler_view import as_seen
-from tuning.search.proposals.samplers import SAMPLERS
 from tuning.search.record.trials import GAINS, HYPERPARAMETERS, REQUIRED
 
 WITHIN = FloatDistribution(0.0, 1.0)
@@ -74,7 +74,7 @@ def test_what_is_lost_violates_a_constraint_and_its_value_says_nothing() -> None
     # The same constraints of each, as the Gaussian process needs them.
     assert {tuple(sorted(one.constraints)) for one in seen} == {("memory", "requirements")}
     assert [max(one.constraints.values()) > 0 for one in seen] == [False, True, True, True]
-    study = optuna.create_study(direction="maximize", sampler=SAMPLERS["gp"](0, 2))
+    study = optuna.create_study(direction="maximize", sampler=SAMPLERS["gp"].build(0, 2))
     study.add_trials(seen)
     assert set(study.ask(BOX).relative_params) == {"x", "y"}
 
@@ -101,7 +101,7 @@ def test_a_gaussian_process_beside_a_pruner_leaves_where_trials_were_pruned() ->
             known.append(trial(COMPLETE, value=score, x=x, y=y, number=number))
         else:
             known.append(trial(PRUNED, {1: score}, x=x, y=y, number=number))
-    study = optuna.create_study(direction="maximize", sampler=SAMPLERS["gp"](0, 4))
+    study = optuna.create_study(direction="maximize", sampler=SAMPLERS["gp"].build(0, 4))
     study.add_trials(as_seen(known, SPACE, BOX))
     asked = study.ask(BOX)
     assert np.hypot(asked.params["x"] - 0.8, asked.params["y"] - 0.2) < 0.2
@@ -139,7 +139,7 @@ def test_samplers_propose_near_the_front_of_two_objectives_and_within_requiremen
     for number in range(12 + model):
         x, y = random.random(2)
         if number >= 12:
-            study = optuna.create_study(directions=["maximize"] * 2, sampler=SAMPLERS[name](number, 8))
+            study = optuna.create_study(directions=["maximize"] * 2, sampler=SAMPLERS[name].build(number, 8))
             study.add_trials(as_seen(known, SPACE, BOX, objectives=2))
             drawn = study.ask(BOX).params
             x, y = drawn["x"], drawn["y"]
@@ -217,7 +217,7 @@ def test_of_trials_that_miss_a_sampler_prefers_where_less_is_missing() -> None:
         one.datetime_start = datetime.now()
     drawn = []
     for seed in range(10):
-        study = optuna.create_study(sampler=SAMPLERS["tpe"](seed, 4), direction="maximize")
+        study = optuna.create_study(sampler=SAMPLERS["tpe"].build(seed, 4), direction="maximize")
         study.add_trials(as_seen(known, SPACE, BOX))
         drawn.append(study.ask(BOX).params["x"])
     assert np.mean(np.array(drawn) < 0.5) > 0.8

@@ -12,9 +12,9 @@ from envs.objective.aim import Aim, Outcome
 from tests.tuning.search.fakes import ask
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.search.proposals.pruners import pruner_of
 from tuning.search.record.study import StudyMemory
 from tuning.search.record.trials import HYPERPARAMETERS, REASON, REQUIRED
+from tuning.search.run.parts import pruner_of
 
 
 @pytest.fixture

@@ -14,13 +14,10 @@ from rich.console import Console
 from common.storage.objects import Objects
 from envs.errors import ScenarioError
 from envs.scenarios.scenario import scenario
-from search_spaces import SpaceError
-from search_spaces.overrides import override
 from tests.envs.changed_rows import two_buildings
 from tests.envs.scenarios import strangers
 from tests.tuning.search.fakes import asked_study
 from tests.tuning.storage.stand_in import KilledError
-from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, open_experiment, save
 from tuning.experiment.moved import move_of, note_move
@@ -323,18 +320,6 @@ def test_what_would_be_another_experiment_is_refused(tmp_path: Path, others: dic
         check_continued(before, replace(before.settings, **others))
 
 
-def test_a_hyperparameter_that_is_gone_stops_nothing_unless_it_was_searched(tmp_path: Path) -> None:
-    before = begun(tmp_path)
-
-    def with_one(text: str) -> Experiment:
-        space = {**before.compatibility["space"], "profile_hours": f"integer from 0 to 23, by default 0, {text}"}
-        return replace(before, compatibility={**before.compatibility, "space": space})
-
-    assert check_continued(with_one("not searched"), before.settings).settings == before.settings
-    with pytest.raises(UsageError, match="the space of profile_hours has changed"):
-        check_continued(with_one("searched as profile_hours in ..."), before.settings)
-
-
 def test_an_aim_is_continued_however_it_is_typed(tmp_path: Path) -> None:
     aimed = settings(tmp_path, weights=("ramping=.5", "co2=0.5"), objective="bill", require=("ev_served>=0.90",))
     before = open_checked(check(aimed)).experiment
@@ -374,17 +359,13 @@ def test_an_experiment_that_is_to_be_extended_has_to_be_there(tmp_path: Path) ->
         check(settings(tmp_path, extend=True))
 
 
-def test_an_experiment_from_before_a_hyperparameter_that_is_not_searched_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["shared_policy", "gamma"])
+def test_an_experiment_goes_on_with_the_space_that_it_was_begun_with_alone(tmp_path: Path, name: str) -> None:
     before = begun(tmp_path)
-    space = dict(before.compatibility["space"])
-    for name, is_refused in (("shared_policy", False), ("gamma", True)):
-        older = {key: text for key, text in space.items() if key != name}
-        save(replace(before, compatibility={**before.compatibility, "space": older}))
-        if is_refused:
-            with pytest.raises(UsageError, match="the space of gamma has changed"):
-                check(settings(tmp_path))
-        else:
-            check(settings(tmp_path))
+    other = {key: text for key, text in before.compatibility["space"].items() if key != name}
+    save(replace(before, compatibility={**before.compatibility, "space": other}))
+    with pytest.raises(UsageError, match=f"the space of {name} has changed .absent; now "):
+        check(settings(tmp_path))
 
 
 def test_a_plan_beside_the_reward_of_the_schema_creates_nothing(small_schema: Path, tmp_path: Path) -> None:
@@ -394,34 +375,6 @@ def test_a_plan_beside_the_reward_of_the_schema_creates_nothing(small_schema: Pa
         check(replace(given, reward="schema"))
     check(replace(given, reward="schema", set=()))
     assert not (tmp_path / "runs").exists()
-
-
-OLDER: dict[str, Any] = {"start_from": ("rtx4060-after",), "set": (("target_kl=0.03",),), "steps": 100_000}
-
-
-def test_an_experiment_of_an_earlier_version_goes_on_with_its_space_and_names(tmp_path: Path) -> None:
-    before = begun(tmp_path, **OLDER)
-    earlier = algorithm("ppo").earlier[-1]
-    older = {name: text for name, text in earlier.describe().items() if name != "kl_target"}
-    save(replace(before, compatibility={**before.compatibility, "space": older}))
-    goes_on = check(settings(tmp_path, **OLDER)).plan
-    assert goes_on.space["n_steps"].search == earlier["n_steps"].search != algorithm("ppo").space["n_steps"].search
-    assert (goes_on.fixed["kl_target"], goes_on.fixed["target_kl"]) == (0.03, None)
-    assert (goes_on.starts[0]["kl_target"], goes_on.starts[0]["target_kl"]) == (0.03, None)
-    # By today's names, for an experiment of today.
-    new = check_new(settings(tmp_path, name="two", start_from=("rtx4060-after",), steps=100_000)).plan
-    assert (new.starts[0]["kl_target"], new.starts[0]["target_kl"]) == (None, 0.02)
-
-
-def test_an_earlier_search_of_a_name_that_means_something_else_now_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "space.toml"
-    path.write_text("target_kl = {low = 0.01, high = 0.05}", encoding="utf-8")
-    before = begun(tmp_path, space=str(path))
-    earlier = override(algorithm("ppo").earlier[-1], path)
-    older = {name: text for name, text in earlier.describe().items() if name != "kl_target"}
-    save(replace(before, compatibility={**before.compatibility, "space": older}))
-    with pytest.raises(SpaceError, match=r"^target_kl: the version that began this experiment .* start a new experiment$"):
-        check(settings(tmp_path, space=str(path)))
 
 
 def test_what_was_learned_is_in_the_experiment_and_the_other_folder_is_needed_no_more(tmp_path: Path) -> None:
