@@ -20,7 +20,7 @@ from tuning.experiment.strategies import SAMPLERS, startup_trials
 from tuning.search.models.encoding import Point
 from tuning.search.models.freeze_thaw import FIRST, Curve, decide, predicted_ends
 from tuning.search.promotion.thawing import ALWAYS, MOST_PART
-from tuning.search.proposals.drawing import ATTEMPTS, first_affordable
+from tuning.search.proposals.drawing import first_affordable
 from tuning.search.proposals.prior import propose
 from tuning.search.proposals.transfer import Source, Transfer
 
@@ -224,7 +224,7 @@ def _candidate(replay: Replay, curves: Sequence[Curve], order: Sequence[int], de
         return land.nearest(trial.params, replay.free)
 
     most = max(ALWAYS, MOST_PART * replay.budget / float(land.steps[-1])) if beside.prior else np.inf
-    return first_affordable(map(drawn, range(ATTEMPTS["tpe"])), lambda index: float(land.costs[index]), most)
+    return first_affordable(map(drawn, range(SAMPLERS["tpe"].attempts)), lambda index: float(land.costs[index]), most)
 
 
 def _more(attempt: int) -> tuple[int, ...]:

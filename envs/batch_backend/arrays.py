@@ -19,28 +19,18 @@ from envs.scenarios.tariff import DemandCharge
 
 @dataclass(frozen=True)
 class Year:
-    """One year of a batch.
+    """One year of a batch."""
 
-    Attributes:
-        tables: the year.
-        tariff: its demand charge; None where there is none.
-        reference: its uncontrolled run; without it the terms of the reward are meaningless.
-        template: its observations with what depends on actions left out, shape (rows, observations), float32; scaled, if
-            the batch has a layout.
-    """
-
-    tables: Tables
+    tables: Tables  # the year
+    # its observations with what depends on actions left out, shape (rows, observations), float32; scaled, if the batch has a
+    # layout
     template: np.ndarray
-    tariff: DemandCharge | None = None
-    reference: Reference | None = None
+    tariff: DemandCharge | None = None  # its demand charge; None where there is none
+    reference: Reference | None = None  # its uncontrolled run; without it the terms of the reward are meaningless
 
 
 def site_arrays(years: list[Year], layout: ObservationLayout | None, weights: Weights = DEFAULT) -> records.Site:
-    """Arrays that hold for all rows.
-
-    Raises:
-        ScenarioError: if the years differ in their devices or tariff.
-    """
+    """Arrays that hold for all rows; a `ScenarioError` if the years differ in their devices or tariff."""
     first = years[0]
     for year in years[1:]:
         same = all(_equal(value, year.tables.site[name]) for name, value in first.tables.site.items())
@@ -89,12 +79,7 @@ def _equal(first: np.ndarray, second: np.ndarray) -> bool:
 
 
 def row_arrays(years: list[Year], parked: bool) -> records.Rows:
-    """The rows of all years, one year after another.
-
-    Args:
-        years: in their order.
-        parked: see `envs.batch_backend.simulator.BatchSimulator`.
-    """
+    """The rows of all years, one year after another; `parked` as in `BatchSimulator`."""
     joined: dict[str, list[np.ndarray]] = {name: [] for name in records.Rows._fields}
     # First index of a year's rows, vehicles and sessions among those of all years.
     row, plugged, session = 0, 0, 0
@@ -146,14 +131,7 @@ def _hours(year: Year, index: int, first_row: int) -> np.ndarray:
 
 
 def allocate(site: records.Site, rows: records.Rows, copies: int, record: bool) -> tuple[records.State, records.Out]:
-    """Room for the state of all copies and for what a step gives.
-
-    Args:
-        site: what holds for all rows.
-        rows: rows of all years.
-        copies: how many.
-        record: whether there is room for what each session lacks.
-    """
+    """Room for the state of all copies and for what a step gives; with `record` also for what each session lacks."""
     buildings, batteries = len(site.building), len(site.battery)
 
     def zeros(*shape: int, kind: type = np.float32) -> np.ndarray:

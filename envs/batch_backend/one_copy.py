@@ -18,10 +18,8 @@ _YEAR, _COPY = 0, 0  # numbers of the one year and the one copy
 class OneCopy:
     """One scenario year, stepped by the batch simulator; see `envs.simulator.Simulator`.
 
-    Args:
-        tables: the year.
-        template: its raw observations with what depends on actions left out, shape (rows, observations), float32.
-        with_reward: whether `step` returns the schema's own reward; zero otherwise.
+    `template` are its raw observations with what depends on actions left out, shape (rows, observations), float32.
+    Without `with_reward` the reward of `step` is zero.
     """
 
     def __init__(self, tables: Tables, template: np.ndarray, with_reward: bool = False) -> None:

@@ -1,10 +1,7 @@
 """Data structures of the compiled kernel: records, and tuples of arrays.
 
-Records are passed to compiled functions by reference. A tuple of arrays costs a microsecond each time it is passed on, so
-functions that are called for each device take records and arrays.
-
-Each array of an argument costs a quarter of a microsecond at each call from Python. So values that belong together are one
-array of records.
+An array costs a microsecond each time a tuple of them is passed on, and a quarter at each call from Python; a record passes by
+reference. So values that belong together are one array of records.
 
 Letters in shapes: B copies, N buildings, C chargers, V vehicles, R rows of all years, P vehicles plugged in summed over
 the rows, S sessions, O observations, E observations that depend on actions, A actions, Y years. Batteries are numbered
@@ -237,92 +234,54 @@ LANE = np.dtype(
 
 
 class Site(NamedTuple):
-    """Arrays that hold for all rows.
+    """Arrays that hold for all rows."""
 
-    Attributes:
-        action: `ACTION`, shape (A,).
-        building: `BUILDING`, shape (N,).
-        thermal: `THERMAL`, shape (N, 3): cooling, heating, hot water.
-        battery: `BATTERY`, shape (N + V,).
-        battery_curve: greatest power [part of the nominal] over the state of charge, and efficiency over power [part of the
-            nominal], shape (N + V, 2, 2, points); the last point is repeated where a curve has fewer.
-        charger: `CHARGER`, shape (C,).
-        charger_curve: efficiency over power, charging and discharging, shape (C, 2, 2, points).
-        observed: `OBSERVED`, first those of buildings, then one for each charger: the state of charge of its vehicle,
-            shape (E + C,).
-        reward: `REWARD`, shape (Y,).
-    """
-
-    action: Any
-    building: Any
-    thermal: Any
-    battery: Any
+    action: Any  # `ACTION`, shape (A,)
+    building: Any  # `BUILDING`, shape (N,)
+    thermal: Any  # `THERMAL`, shape (N, 3): cooling, heating, hot water
+    battery: Any  # `BATTERY`, shape (N + V,)
+    # greatest power [part of the nominal] over the state of charge, and efficiency over power [part of the nominal], shape (N
+    # + V, 2, 2, points); the last point is repeated where a curve has fewer
     battery_curve: Any
-    charger: Any
-    charger_curve: Any
+    charger: Any  # `CHARGER`, shape (C,)
+    charger_curve: Any  # efficiency over power, charging and discharging, shape (C, 2, 2, points)
+    # `OBSERVED`, first those of buildings, then one for each charger: the state of charge of its vehicle, shape (E + C,)
     observed: Any
-    reward: Any
+    reward: Any  # `REWARD`, shape (Y,)
 
 
 class Rows(NamedTuple):
-    """Arrays that no action can change, by row; the years one after another.
+    """Arrays that no action can change, by row; the years one after another."""
 
-    Attributes:
-        hour: `HOUR`, shape (R + 1,); of the last only the firsts count.
-        meter: `METER`, shape (R, N).
-        template: observation with what depends on actions left out, shape (R, O), float32.
-        plugged: `PLUGGED` in order of the rows, for each in order of the chargers, shape (P,).
-        session: `SESSION` in order of their ends, shape (S,).
-        event: `EVENT` of each vehicle, shape (R, V); without rows where parked vehicles are not stepped.
-    """
-
-    hour: Any
-    meter: Any
-    template: Any
-    plugged: Any
-    session: Any
-    event: Any
+    hour: Any  # `HOUR`, shape (R + 1,); of the last only the firsts count
+    meter: Any  # `METER`, shape (R, N)
+    template: Any  # observation with what depends on actions left out, shape (R, O), float32
+    plugged: Any  # `PLUGGED` in order of the rows, for each in order of the chargers, shape (P,)
+    session: Any  # `SESSION` in order of their ends, shape (S,)
+    event: Any  # `EVENT` of each vehicle, shape (R, V); without rows where parked vehicles are not stepped
 
 
 class State(NamedTuple):
-    """Memory of the copies from hour to hour.
+    """Memory of the copies from hour to hour."""
 
-    Attributes:
-        copy: `COPY`, shape (B,).
-        key: of each copy's Mersenne Twister, shape (B, 624), uint32.
-        soc, previous_soc: of the batteries at the step and at the one before, shape (B, N + V), float32.
-        degraded: capacity that is left [kWh], shape (B, N + V).
-        tank: `TANK`, shape (B, N, 3).
-        lane: `LANE`, shape (1,): room for intermediate results.
-        day: `DAY`, shape (B,).
-    """
-
-    copy: Any
-    key: Any
-    soc: Any
+    copy: Any  # `COPY`, shape (B,)
+    key: Any  # of each copy's Mersenne Twister, shape (B, 624), uint32
+    soc: Any  # of the batteries at the step and at the one before, shape (B, N + V), float32
     previous_soc: Any
-    degraded: Any
-    tank: Any
-    lane: Any
-    day: Any
+    degraded: Any  # capacity that is left [kWh], shape (B, N + V)
+    tank: Any  # `TANK`, shape (B, N, 3)
+    lane: Any  # `LANE`, shape (1,): room for intermediate results
+    day: Any  # `DAY`, shape (B,)
 
 
 class Out(NamedTuple):
-    """Results of a step.
+    """Results of a step."""
 
-    Attributes:
-        observation: shape (B, O), float32.
-        terms: weighted terms of the reward `improvement`, shape (B, 6).
-        energy: net consumption, what the battery took, what the chargers took [kWh], shape (B, N, 3), float32.
-        money: cost of energy [currency] and emission [kg] as CityLearn has them, shape (B, N, 2), float32.
-        session_missing: energy missing at the end of each session [kWh], shape (B, S), or (0, S) where it is not recorded.
-    """
-
-    observation: Any
-    terms: Any
-    energy: Any
-    money: Any
-    session_missing: Any
+    observation: Any  # shape (B, O), float32
+    terms: Any  # weighted terms of the reward `improvement`, shape (B, 6)
+    energy: Any  # net consumption, what the battery took, what the chargers took [kWh], shape (B, N, 3), float32
+    money: Any  # cost of energy [currency] and emission [kg] as CityLearn has them, shape (B, N, 2), float32
+    session_missing: Any  # energy missing at the end of each session [kWh], shape (B, S), or (0, S) where it is not recorded
 
 
 # Columns of `Out.energy` and `Out.money`.

@@ -1,7 +1,6 @@
-"""CityLearn's own reward functions for one central agent, over all copies at once.
+"""CityLearn's own reward functions for one central agent, over all copies, after `citylearn.reward_function` 3.0.2.
 
-The formulas are those of `citylearn.reward_function` 3.0.2, which reads the state after the step. Sums over buildings go in
-CityLearn's order and, where its values are float32, in float32.
+It reads the state after the step. Sums over buildings go in CityLearn's order and, where its values are float32, in float32.
 """
 
 from __future__ import annotations
@@ -24,13 +23,7 @@ _EV_WEIGHTS = {
 
 
 class SchemaReward:
-    """The reward function that a scenario's schema names.
-
-    Call `before` ahead of each step and `after` behind it.
-
-    Args:
-        simulator: steps the copies that get the rewards.
-    """
+    """The reward function that a scenario's schema names: `before` ahead of each step and `after` behind it."""
 
     def __init__(self, simulator: BatchSimulator) -> None:
         self._simulator = simulator
@@ -40,11 +33,7 @@ class SchemaReward:
         self._previous_soc = self._commanded = np.zeros(0)
 
     def before(self, actions: np.ndarray) -> None:
-        """Keep the state that a step overwrites.
-
-        Args:
-            actions: within [-1, 1], shape (copies, actions).
-        """
+        """Keep the state that a step overwrites; actions are within [-1, 1], shape (copies, actions)."""
         simulator = self._simulator
         self._rows = simulator.row
         if self._name == "Electric_Vehicles_Reward_Function":

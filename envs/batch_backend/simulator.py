@@ -29,16 +29,11 @@ class BatchSimulator:
         layout: scales the observation; None gives CityLearn's raw one.
         record: whether to keep the energy that each session lacked, for `missing_kwh`.
         parked: whether to step vehicles that are away too, their drift drawn as CityLearn draws it. This takes as long as all
-            the rest. It has no other effect where the data give the state of charge of every arrival, and is done anyway
-            where they do not.
+            the rest. It has no effect where the data give the charge of every arrival, and is done anyway where they do not.
         weights: of the reward's terms.
 
-    Attributes:
-        copies: how many.
-        observation: of each copy after its last step or `begin`, shape (copies, observations); written anew by each.
-        terms: terms of the reward of the last step, in the order of `envs.objective.reward.TERMS`, shape (copies, 6).
-        out, state, site: arrays of the last step, of the copies and of the site, see `envs.batch_backend.kernel`.
-        comfort: inputs of rewards for thermal comfort, `envs.batch_backend.tables.COMFORT`, shape (rows, buildings).
+    `observation`, shape (copies, observations), and `terms` of the reward, shape (copies, 6), are those of the last step.
+    `out`, `state` and `site` are as in `envs.batch_backend.records`, `comfort` as in `tables`.
     """
 
     def __init__(
@@ -128,7 +123,7 @@ class BatchSimulator:
 
     @property
     def reward(self) -> tuple[str, str]:
-        """Class of the schema's reward function (see `envs.batch_backend.unsupported.REWARDS`), and its attributes as JSON."""
+        """Class of the schema's reward function, without its module, and its attributes as JSON."""
         return self._first.reward
 
     @property
@@ -137,15 +132,9 @@ class BatchSimulator:
         return self._first.initial_soc
 
     def citylearn_ratios(self, run: Run, year: int, start: int) -> dict[str, float]:
-        """CityLearn's own ratios of a run, see `envs.objective.citylearn_ratios`.
+        """CityLearn's ratios of a run of a year from row `start` on, by the names of its `evaluate()`.
 
-        Args:
-            run: through consecutive hours of a year.
-            year: number of the year.
-            start: first row.
-
-        Returns:
-            By the names of CityLearn's `evaluate()`. None where a thermal storage has an action: what it took is not recorded.
+        None where a thermal storage has an action: what it took is not recorded.
         """
         if (self.site.thermal["action"] >= 0).any():
             return {}
@@ -162,16 +151,7 @@ class BatchSimulator:
         return self._years[year].tables
 
     def begin(self, copy: int, year: int, start: int, hours: int, seed: int, charge: float = 0.0) -> None:
-        """Start a run of one copy; see `CityLearnSimulator.begin`.
-
-        Args:
-            copy: which.
-            year: number of the year.
-            start: first row within the year.
-            hours: number of steps.
-            seed: of the drift of vehicles that are not plugged in.
-            charge: of the stationary batteries at the start, from 0 (as empty as they may be) to 1.
-        """
+        """Start a run of one copy at row `start` of a year; see `CityLearnSimulator.begin`."""
         tables = self._years[year].tables
         soc = tables.initial_soc.copy()
         soc[: len(tables.depth_of_discharge)] = 1.0 - tables.depth_of_discharge * (1.0 - charge)
@@ -184,11 +164,9 @@ class BatchSimulator:
         kernel.begin(self.site, self._rows, state, self.out, copies, first_row, soc[np.newaxis], tables.initial_tank)
 
     def step(self, actions: np.ndarray, which: np.ndarray | None = None) -> None:
-        """Take one step.
+        """Take one step, all copies or those of the indices `which`.
 
-        Args:
-            actions: within [-1, 1], which stands for CityLearn's range of each, shape (copies, actions).
-            which: indices of the copies that take it; all by default.
+        Actions are within [-1, 1], which stands for CityLearn's range of each, shape (copies, actions).
         """
         # One type, as each would be compiled by itself.
         given = np.ascontiguousarray(actions, dtype=np.float64)
@@ -237,14 +215,7 @@ class BatchSimulator:
         return self._rows.plugged[here], self._required[here], self._countdown[here]
 
     def commanded_kwh(self, actions: np.ndarray) -> np.ndarray:
-        """Energy that actions command each charger to take, with or without a vehicle.
-
-        Args:
-            actions: within [-1, 1], shape (copies, actions).
-
-        Returns:
-            Shape (copies, chargers), float32.
-        """
+        """Energy that actions within [-1, 1] command each charger to take, with a vehicle or not; shape (copies, chargers)."""
         site, charger = self.site, self.site.charger
         native = site.action["low"] + (np.clip(actions, -1.0, 1.0) + 1.0) / 2.0 * site.action["span"]
         wish = np.where(charger["action"] >= 0, native[:, charger["action"]], 0.0)
@@ -299,11 +270,7 @@ class BatchSimulator:
 
 
 class Recorder:
-    """Collects the energies of all copies, hour by hour, and makes `Run`s of them.
-
-    Attributes:
-        hours: energies of each hour that was recorded, each as `records.Out.energy`, in float64.
-    """
+    """Collects the energies of all copies, hour by hour, as `records.Out.energy` in float64, and makes `Run`s of them."""
 
     def __init__(self, simulator: BatchSimulator) -> None:
         self._simulator = simulator

@@ -1,7 +1,4 @@
-"""A scenario year as arrays: the format that the batch simulator steps, and its file in the cache.
-
-`envs.citylearn_backend.tables` fills it from CityLearn's objects.
-"""
+"""A scenario year as arrays: the format that the batch simulator steps, and its file in the cache."""
 
 from __future__ import annotations
 
@@ -19,32 +16,21 @@ USES = ("cooling", "heating", "dhw")  # end uses in the kernel's order
 
 @dataclass(frozen=True)
 class Tables:
-    """One scenario year; shapes as in `records.Site` and `records.Rows`, `names` as CityLearn has them.
+    """One scenario year; shapes as in `records.Site` and `records.Rows`, `names` as CityLearn has them."""
 
-    Attributes:
-        names: raw observations in CityLearn's order.
-        site: arrays of `records.Site` that depend on the schema alone.
-        rows: of `records.Rows` the arrays `meter`, `plugged`, `event` and, in CityLearn's units, `template`;
-            `first_plugged`, shape (R + 1,); `shared`, whether several chargers hold one vehicle, shape (R,); `required_soc`
-            and `countdown` to the departure [h] of each vehicle that is plugged in, shape (P,); `comfort`, of `COMFORT`,
-            shape (R, N); `arrivals_known`, whether there is a state of charge for every arrival.
-        initial_soc: of the batteries, shape (N + V,).
-        initial_tank: state of charge of the tanks, shape (N, 3).
-        depth_of_discharge: of the stationary batteries, shape (N,).
-        exogenous: the year's series.
-        sessions: its charging sessions.
-        reward: name of the schema's reward function and its attributes as JSON, shape (2,).
-    """
-
-    names: tuple[str, ...]
-    site: dict[str, np.ndarray]
+    names: tuple[str, ...]  # raw observations in CityLearn's order
+    site: dict[str, np.ndarray]  # arrays of `records.Site` that depend on the schema alone
+    # of `records.Rows` the arrays `meter`, `plugged`, `event` and, in CityLearn's units, `template`; `first_plugged`, shape
+    # (R + 1,); `shared`, whether several chargers hold one vehicle, shape (R,); `required_soc` and `countdown` to the
+    # departure [h] of each vehicle that is plugged in, shape (P,); `comfort`, of `COMFORT`, shape (R, N); `arrivals_known`,
+    # whether there is a state of charge for every arrival
     rows: dict[str, np.ndarray]
-    initial_soc: np.ndarray
-    initial_tank: np.ndarray
-    depth_of_discharge: np.ndarray
-    exogenous: Exogenous
-    sessions: Sessions
-    reward: tuple[str, str]
+    initial_soc: np.ndarray  # of the batteries, shape (N + V,)
+    initial_tank: np.ndarray  # state of charge of the tanks, shape (N, 3)
+    depth_of_discharge: np.ndarray  # of the stationary batteries, shape (N,)
+    exogenous: Exogenous  # the year's series
+    sessions: Sessions  # its charging sessions
+    reward: tuple[str, str]  # name of the schema's reward function and its attributes as JSON, shape (2,)
 
     def save(self, path: Path) -> None:
         """Write a file that `load` reads; not compressed, since it is opened far more often than it is written."""
@@ -62,12 +48,7 @@ class Tables:
 
     @classmethod
     def load(cls, path: Path, template: bool = True) -> Tables:
-        """Tables of a file that `save` wrote.
-
-        Args:
-            path: of the file.
-            template: whether to read the raw observations too, by far the most of it.
-        """
+        """Tables of a file that `save` wrote; without `template`, by far the most of it, no raw observations are read."""
         with np.load(path) as saved:
             flat = {name: saved[name] for name in saved.files if template or name != "rows_template"}
         for name, kind in _RECORDS.items():

@@ -8,6 +8,7 @@ from typing import Any
 
 from envs.objective.reward import STORAGE_ACTIONS
 from envs.scenarios.schema_file import read_schema
+from envs.scenarios.trust import CLASSES
 
 # Any key that is not listed here is refused by name: an unknown one may change the physics.
 _SCHEMA = {
@@ -25,12 +26,11 @@ _TYPES = {
     "type": ("citylearn.citylearn.Building", "citylearn.building.Building"),
     "electrical_storage": ("citylearn.energy_model.Battery",),
     "pv": ("citylearn.energy_model.PV",),
-    "cooling_device": ("citylearn.energy_model.HeatPump",),
-    "heating_device": ("citylearn.energy_model.HeatPump", "citylearn.energy_model.ElectricHeater"),
-    "dhw_device": ("citylearn.energy_model.HeatPump", "citylearn.energy_model.ElectricHeater"),
-    "cooling_storage": ("citylearn.energy_model.StorageTank",),
-    "heating_storage": ("citylearn.energy_model.StorageTank",),
-    "dhw_storage": ("citylearn.energy_model.StorageTank",),
+    **{
+        f"{use}_{device}": CLASSES[f"{use}_{device}"]
+        for device in ("device", "storage")
+        for use in ("cooling", "heating", "dhw")
+    },
 }
 _CHARGER = {"type", "charger_simulation", "noise_std", "attributes"}
 _CHARGER_ATTRIBUTES = {
@@ -38,18 +38,10 @@ _CHARGER_ATTRIBUTES = {
     "charge_efficiency_curve", "discharge_efficiency_curve",
 }  # fmt: skip
 _VEHICLE = {"include", "type", "battery"}
-REWARDS = (
-    "RewardFunction", "MARL", "IndependentSACReward", "SolarPenaltyReward", "ComfortReward",
-    "SolarPenaltyAndComfortReward", "Electric_Vehicles_Reward_Function",
-)  # fmt: skip
 
 
 def unsupported(schema_path: Path) -> list[str]:
-    """Features of a scenario that the batch backend lacks, each in a few words; empty where it has them all.
-
-    Args:
-        schema_path: of the scenario's `schema.json`.
-    """
+    """Features of a scenario that the batch backend lacks, each in a few words; empty where it has them all."""
     return list(dict.fromkeys(_found(read_schema(schema_path))))
 
 
@@ -90,7 +82,7 @@ def _in_building(building: Mapping[str, Any]) -> Iterator[str]:
 
 def _rewards(entry: Any) -> Iterator[str]:
     kind = entry.get("type") if isinstance(entry, Mapping) else None
-    if not isinstance(kind, str) or kind not in {f"citylearn.reward_function.{name}" for name in REWARDS}:
+    if not isinstance(kind, str) or kind not in CLASSES["reward"]:
         yield f"reward function {kind if isinstance(kind, str) else 'for each building'}"
 
 

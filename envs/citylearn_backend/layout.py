@@ -1,27 +1,24 @@
-"""Reads the layout of a scenario's observations from CityLearn's objects."""
+"""Reads from CityLearn's objects the layout of a scenario's observations, whose they are, and how large buildings are."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from envs.batch_backend.tables import USES
 from envs.citylearn_backend.simulator import CityLearnSimulator
+from envs.citylearn_backend.tables import charger_names, observed
+from envs.district import COMMON, Buildings
 from envs.observation import DAY_PEAK_NAME, MARGIN, PEAK_NAMES, PERIODS, ObservationLayout
 from envs.scenarios.tariff import DemandCharge
 
 
 def read_layout(simulator: CityLearnSimulator, tariff: DemandCharge | None, day_peak: bool = False) -> ObservationLayout:
-    """Layout of a scenario from one of its years.
+    """Layout of a scenario from one of its years, with the day's highest import so far where `day_peak` is true.
 
-    The bounds are CityLearn's, but for:
-
-    - countdowns of vehicles, bounded by the longest in the data instead of by the length of the data;
-    - capacities, bounded by the largest battery instead of 100 kWh;
-    - net consumption, with the chargers counted.
-
-    Args:
-        simulator: of the year.
-        tariff: its demand charge; None where there is none.
-        day_peak: whether the day's highest import so far is observed.
+    The bounds are CityLearn's, but for countdowns of vehicles, bounded by the longest in the data, capacities, bounded by the
+    largest battery instead of 100 kWh, and net consumption, with the chargers counted.
     """
     space = simulator.env.observation_space[0]
     sessions = simulator.sessions
@@ -94,3 +91,35 @@ def _net_bounds(simulator: CityLearnSimulator) -> tuple[np.ndarray, np.ndarray]:
         low.append((1.0 + MARGIN) * min(0.0, without.min() - gives))
         high.append((1.0 + MARGIN) * (series.load_kwh[i].max() + takes + devices))
     return np.array(low), np.array(high)
+
+
+def read_buildings(simulator: CityLearnSimulator, history: int = 0) -> Buildings:
+    """Buildings of a scenario, from one of its years.
+
+    Rows before `history` alone say how large a building without a battery is, all rows where it is 0.
+    """
+    buildings = simulator.env.buildings
+    shared = set(simulator.env.shared_observations)
+    owners: list[int] = []
+    of_chargers: list[int] = []
+    for n, (building, names) in enumerate(observed(simulator)):
+        own = charger_names(building)
+        of_chargers += [len(owners) + i for i, name in enumerate(names) if name in own]
+        owners += [COMMON if name in shared else n for name in names]
+    actions = [n for n, building in enumerate(buildings) for _ in building.active_actions]
+    load = simulator.exogenous.load_kwh[:, : history or None]
+    power, hours = [], []
+    for n, building in enumerate(buildings):
+        battery = building.electrical_storage
+        nominal = float(battery.nominal_power) if "electrical_storage" in building.active_actions else 0.0
+        power.append(nominal or float(load[n].max()) or 1.0)
+        hours.append(float(battery.capacity) / nominal if nominal else 0.0)
+    filling = tuple(_tank_hours(building) for building in buildings)
+    return Buildings(tuple(owners), tuple(actions), tuple(of_chargers), tuple(power), tuple(hours), filling)
+
+
+def _tank_hours(building: Any) -> tuple[float, float, float]:
+    """Of the tank of each use, see `Buildings.tank_hours`. The action is the part of its capacity that it takes in an hour."""
+    most = dict(zip(building.active_actions, building.action_space.high.tolist(), strict=True))
+    cooling, heating, dhw = (1.0 / most[name] if most.get(name) else 0.0 for name in (f"{use}_storage" for use in USES))
+    return cooling, heating, dhw

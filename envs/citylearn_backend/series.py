@@ -15,11 +15,7 @@ CONNECTED, COMING, AWAY = 1, 2, 3  # CityLearn's charger states of a vehicle: pl
 
 
 def read_exogenous(env: Any) -> Exogenous:
-    """Series of a year that no action can change.
-
-    Args:
-        env: the `CityLearnEnv`.
-    """
+    """Series of a year of a `CityLearnEnv` that no action can change."""
     buildings = env.buildings
     first = buildings[0].energy_simulation
     # CityLearn counts hours 1-24; its data sets call the hour that begins at midnight 24 or 1. Here
@@ -38,12 +34,7 @@ def read_exogenous(env: Any) -> Exogenous:
 
 
 def read_sessions(chargers: Sequence[Any], vehicles: Sequence[Any], rows: int) -> Sessions:
-    """Charging sessions of a year.
-
-    Args:
-        chargers: CityLearn's.
-        vehicles: CityLearn's.
-        rows: of the year.
+    """Charging sessions of a year with CityLearn's chargers and vehicles.
 
     Raises:
         ScenarioError: if a vehicle is plugged in that the schema does not define.
@@ -126,12 +117,7 @@ def _is_new_session(session_id: np.ndarray, countdown: np.ndarray, row: int) -> 
 
 
 def current_soc(charger: Any, rows: int) -> np.ndarray:
-    """Measured state of charge where a charger's file has one, else NaN, shape (rows,).
-
-    Args:
-        charger: CityLearn's.
-        rows: of the year.
-    """
+    """Measured state of charge where a charger's file has one, else NaN, shape (rows,)."""
     values = getattr(charger.charger_simulation, "electric_vehicle_current_soc", None)
     series = np.full(rows, np.nan) if values is None else np.asarray(values, dtype=np.float64)
     return np.where((series >= 0.0) & (series <= 1.0), series, np.nan)

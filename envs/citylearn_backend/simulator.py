@@ -1,16 +1,19 @@
-"""CityLearn as an `envs.simulator.Simulator`: it steps one scenario year."""
+"""CityLearn as an `envs.simulator.Simulator`: it steps one scenario year, and simulators of a process are passed on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import pickle
+import struct
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from envs.citylearn_backend.dynamics_files import check_dynamics
+from common.units import DAY, WEEK
 from envs.citylearn_backend.series import read_exogenous, read_sessions, tanks
 from envs.errors import ScenarioError
 from envs.objective.citylearn_ratios import district_ratios
@@ -18,16 +21,16 @@ from envs.objective.series import MET_TOLERANCE, Run
 from envs.scenarios import trust
 from envs.scenarios.schema_file import count_steps, rooted
 from envs.scenarios.segments import origin
+from envs.scenarios.shapes import is_left_out
 
 # CityLearn would write files beside its own code for a schema that says so.
 _WRITES_NOTHING = {"render": False, "render_mode": "none", "export_kpis_on_episode_end": False}
 
 
 class CityLearnSimulator:
-    """One scenario year, run by CityLearn with one central agent.
+    """One scenario year, run by CityLearn with one central agent; see `envs.simulator.Simulator`.
 
-    An instance takes seconds to make and holds no state between two `begin`, so `envs.citylearn_backend.pool` passes it on
-    from trial to trial.
+    An instance takes seconds to make and holds no state between two `begin`, so `SIMULATORS` passes it on from trial to trial.
 
     Args:
         schema_path: of the year's `schema.json`.
@@ -37,21 +40,6 @@ class CityLearnSimulator:
 
     Raises:
         ScenarioError: if the schema needs trust, has no active action, or names weights that cannot be read.
-
-    Attributes:
-        schema_path, with_reward, trusted: as given.
-        env: the `CityLearnEnv`.
-        rows: rows of the year; there are `rows - 1` steps.
-        chargers: CityLearn's chargers, building by building.
-        exogenous: series of the year that no action can change.
-        sessions: charging sessions of the year.
-        observation_names: of the raw observation, in CityLearn's order.
-        action_names: of the actions, in order.
-        battery_actions: indices of the actions of stationary batteries, shape (batteries with an action,).
-        battery_power_kw: nominal power of these batteries together.
-        longest_announcement: most steps that a vehicle's arrival is announced ahead.
-        action_low: least value of each action, shape (actions,).
-        action_high: greatest value of each action, shape (actions,).
     """
 
     def __init__(self, schema_path: Path, with_reward: bool, trusted: bool = False) -> None:
@@ -106,17 +94,10 @@ class CityLearnSimulator:
     # -- one run -----------------------------------------------------------------------------
 
     def begin(self, start: int, hours: int, seed: int, charge: float = 0.0) -> np.ndarray:
-        """Start a run of `hours` steps at row `start`.
+        """Start a run of `hours` steps at a row; returns the raw observation, shape (observations,).
 
-        Args:
-            start: first row.
-            hours: number of steps; `start + hours` is at most `rows - 1`.
-            seed: of the drift of vehicles that are not plugged in.
-            charge: of the stationary batteries at the start, from 0 (as empty as they may be) to 1. This energy is free:
-                half a charge makes a week of the default scenario look 0.4 % better than it is.
-
-        Returns:
-            Raw observation, shape (observations,).
+        `seed` is of the drift of vehicles that are not plugged in. `charge` of the stationary batteries goes from 0 (as empty
+        as they may be) to 1; half a charge, for free, makes a week of the default scenario look 0.4 % better than it is.
         """
         self._start = start
         self._counted = self.sessions.within(start, hours)
@@ -161,13 +142,9 @@ class CityLearnSimulator:
         return np.array([vehicle.battery.soc[step] for vehicle in self.env.electric_vehicles], dtype=np.float64)
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, float]:
-        """Take one step.
+        """Take one step; the next raw observation, shape (observations,), and the reward.
 
-        Args:
-            actions: within `action_low` and `action_high`, shape (actions,).
-
-        Returns:
-            The next raw observation, shape (observations,), and the reward; see `with_reward`.
+        Actions are within `action_low` and `action_high`, shape (actions,).
         """
         step, row = self.step_index, self.row
         observations, rewards, terminated, _, _ = self.env.step([actions.tolist()])
@@ -209,11 +186,7 @@ class CityLearnSimulator:
         )
 
     def uncontrolled_actions(self) -> np.ndarray:
-        """Actions of the uncontrolled site: storage idle, vehicles at full power until they are as full as required.
-
-        Returns:
-            Shape (actions,).
-        """
+        """Actions, shape (actions,): storage idle, vehicles at full power until they are as full as required."""
         actions = np.clip(np.zeros_like(self.action_low), self.action_low, self.action_high)
         for index, charger in self.charger_actions:
             vehicle = charger.connected_electric_vehicle
@@ -229,10 +202,9 @@ class CityLearnSimulator:
         return actions
 
     def citylearn_ratios(self) -> dict[str, float]:
-        """CityLearn's own district-level ratios of control to its baseline, by the names of `evaluate()`.
+        """CityLearn's district-level ratios of control to its baseline, by the names of `evaluate()`, over the hours taken.
 
-        They are computed from CityLearn's series of the hours taken. Its own `evaluate()` would count one hour more for the
-        baseline than for the control, as the buildings have advanced after the last step here.
+        `evaluate()` would count one hour more for the baseline, as the buildings have advanced after the last step here.
         """
         from citylearn.building import DynamicsBuilding
 
@@ -275,10 +247,9 @@ class CityLearnSimulator:
         return short * float(self.sessions.capacity_kwh[i]) if short > MET_TOLERANCE else 0.0
 
     def _observe_after_last_step(self) -> Sequence[Sequence[float]]:
-        """The observation that follows the last step.
+        """The observation that follows the last step, by the steps of `CityLearnRuntimeService.next_time_step`.
 
-        CityLearn does not advance buildings and vehicles then, and repeats the observation before. A learner would bootstrap
-        from it as if it were the last state. This takes the steps of `CityLearnRuntimeService.next_time_step` instead.
+        CityLearn repeats the one before then, and a learner would bootstrap from it as if it were the last state.
         """
         env = self.env
         for device in (*env.buildings, *env.electric_vehicles):
@@ -291,10 +262,9 @@ class CityLearnSimulator:
 
 @contextmanager
 def _quick_time_bounds() -> Iterator[None]:
-    """Let CityLearn skip the search for the upper bounds of vehicles' countdowns while it builds an environment.
+    """Let CityLearn skip the search for the bounds of vehicles' countdowns, whose time grows with the square of the chargers.
 
-    The search goes through the series of all chargers for each charger, so its time grows with their square: a site with 128
-    is built 5.7 times faster without it. `envs.citylearn_backend.layout` sets these bounds from the sessions.
+    A site with 128 is built 5.7 times faster. `envs.citylearn_backend.layout` sets these bounds from the sessions.
     """
     from citylearn.building import Building
 
@@ -307,10 +277,9 @@ def _quick_time_bounds() -> Iterator[None]:
 
 
 def _skip_charger_feedback(env: Any) -> None:
-    """Keep CityLearn from recording, at every step and charger, how the requested power was met.
+    """Keep CityLearn from recording how each charger's power was met: two fifths of a step's time with 128 sockets.
 
-    The record took two fifths of the time of a step in a profile with 128 sockets, and only CityLearn's entity interface reads
-    it. This replaces two recorders of `BuildingOpsService` that write nothing else.
+    Only its entity interface reads it, and the two recorders of `BuildingOpsService` write nothing else.
     """
     for building in env.buildings:
         building._ops_service._record_charger_action_feedback = _nothing
@@ -331,3 +300,143 @@ def _by_row(rows: np.ndarray) -> dict[int, np.ndarray]:
     order = np.argsort(rows, kind="stable")
     distinct, first = np.unique(rows[order], return_index=True)
     return dict(zip(distinct.tolist(), np.split(order, first[1:]), strict=True)) if len(rows) else {}
+
+
+KIND = "citylearn.dynamics.LSTMDynamics"
+MOST_BYTES = 2**28  # of a file of weights; the largest network that a schema may describe has 40 MB
+# By which torch says that it cannot read a file, or that the weights in it are those of another network.
+_ERRORS = (
+    pickle.UnpicklingError, RuntimeError, OSError, EOFError, LookupError, ValueError, TypeError, AttributeError,
+    AssertionError, struct.error,
+)  # fmt: skip
+
+
+def check_dynamics(path: Path, schema: Mapping[str, Any]) -> None:
+    """Build the dynamics of each included building and read their weights, once before CityLearn does so in each episode.
+
+    Raises:
+        ScenarioError: if the weights cannot be read, or fit no network with these attributes.
+    """
+    for name, building in schema["buildings"].items():
+        entry = building.get("dynamics")
+        if entry is None or entry.get("type") != KIND or is_left_out(building):
+            continue
+        from citylearn.dynamics import LSTMDynamics
+
+        attributes = {**entry.get("attributes", {})}
+        file = Path(schema["root_directory"]) / attributes.pop("filename", "")
+        try:
+            if file.stat().st_size > MOST_BYTES:
+                raise ValueError(f"the file has more than {MOST_BYTES // 2**20} MiB")
+            LSTMDynamics(filepath=file, **attributes).reset()
+        except _ERRORS as error:
+            # The first sentence: torch goes on with how to unpickle the file all the same.
+            why = str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(".")
+            raise ScenarioError(
+                f"{path}: the dynamics of building {name} cannot be built from {file} ({type(error).__name__}: {why}): give "
+                "its weights as torch.save writes a state_dict, which holds tensors alone, and the attributes of its training"
+            ) from error
+
+
+class SimulatorPool:
+    """Passes simulators on between the environments of a process, as to build one takes seconds; two never share one."""
+
+    def __init__(self) -> None:
+        self._idle: dict[tuple[Path, bool, bool], list[CityLearnSimulator]] = {}
+
+    def take(self, schema_path: Path, with_reward: bool = False, trusted: bool = False) -> CityLearnSimulator:
+        """A simulator that is not in use, built if there is none; see `CityLearnSimulator`."""
+        idle = self._idle.get((schema_path, with_reward, trusted))
+        return idle.pop() if idle else CityLearnSimulator(schema_path, with_reward, trusted)
+
+    def give_back(self, simulator: CityLearnSimulator) -> None:
+        """Let the next `take` have a simulator."""
+        key = simulator.schema_path, simulator.with_reward, simulator.trusted
+        self._idle.setdefault(key, []).append(simulator)
+
+    @contextmanager
+    def lend(self, schema_path: Path, with_reward: bool = False, trusted: bool = False) -> Iterator[CityLearnSimulator]:
+        """A simulator for the length of a `with` block. After an error it is dropped, as its state is not known."""
+        simulator = self.take(schema_path, with_reward, trusted)
+        yield simulator
+        self.give_back(simulator)
+
+
+SIMULATORS = SimulatorPool()
+
+
+def check_repeats(used: CityLearnSimulator) -> None:
+    """Compare runs of a simulator with those of one that is built anew: they have to repeat, or scores mean nothing.
+
+    The series of the whole year are compared, then two weeks with the same random actions, after the used simulator has run
+    through them with other ones; all equal, bit by bit. This notices noise, attributes that are drawn at the start, dropout,
+    models without a seed, and state that outlives a run; not what happens in other weeks alone.
+
+    Raises:
+        ScenarioError: if something differs.
+    """
+    new = CityLearnSimulator(used.schema_path, used.with_reward, used.trusted)
+    if not all(_equal(getattr(used, part), getattr(new, part)) for part in ("exogenous", "sessions")):
+        raise _error(used, "CityLearn makes other series of its files each time")
+    steps = used.rows - 1
+    hours = min(WEEK, steps)
+    for start in sorted({0, (steps - hours) // 2}):
+        for _ in _driven(used, start, hours, seed=1):
+            pass
+        both = zip(_driven(used, start, hours, seed=2), _driven(new, start, hours, seed=2), strict=True)
+        for hour, (first, second) in enumerate(both):
+            for name, values in first.items():
+                if not np.array_equal(values, second[name], equal_nan=True):
+                    raise _error(used, f"two runs with the same actions differ in {name} after hour {start + hour}")
+
+
+def _driven(simulator: CityLearnSimulator, start: int, hours: int, seed: int) -> Iterator[dict[str, np.ndarray]]:
+    """Figures of each hour under random actions."""
+    rng = np.random.default_rng([seed, start])
+    yield {"observations": simulator.begin(start, hours, seed=0)}
+    for step in range(hours):
+        observation, _ = simulator.step(rng.uniform(simulator.action_low, simulator.action_high))
+        yield {
+            "observations": observation,
+            "consumption": simulator.net_kwh(step),
+            "indoor temperatures": simulator.indoor_temperatures(step),
+        }
+
+
+def _equal(first: Any, second: Any) -> bool:
+    """Whether two groups of arrays are equal."""
+    return all(
+        np.array_equal(getattr(first, field.name), getattr(second, field.name), equal_nan=True) for field in fields(first)
+    )
+
+
+def _error(simulator: CityLearnSimulator, what: str) -> ScenarioError:
+    return ScenarioError(
+        f"{simulator.schema_path}: {what}, so results could not be compared: set a random_seed, every noise_std to 0 and the "
+        "dropout of dynamics to 0, and leave out models that draw without a seed"
+    )
+
+
+CLASSES = ("BasicRBC", "OptimizedRBC", "BasicBatteryRBC", "BasicElectricVehicleRBC_ReferenceController")
+_UNKNOWN_ACTION = "Unknown action name"  # CityLearn's message about a device that a controller has no rule for
+
+
+def read_rules(simulator: CityLearnSimulator) -> dict[str, list[list[float]]]:
+    """Actions of CityLearn's rule-based controllers that have a rule for every device, by class.
+
+    They depend on the hour of the day alone: shape (24, actions), in CityLearn's ranges.
+    """
+    from citylearn.agents import rbc
+
+    rules: dict[str, list[list[float]]] = {}
+    for name in CLASSES:
+        try:
+            agent = getattr(rbc, name)(simulator.env)
+        except ValueError as error:
+            if _UNKNOWN_ACTION not in str(error):
+                raise
+            continue
+        # CityLearn counts the hours of a day from 1 to 24.
+        (by_device,), (devices,) = agent.action_map, agent.action_names
+        rules[name] = [[float(by_device[device][hour + 1]) for device in devices] for hour in range(DAY)]
+    return rules

@@ -1,29 +1,26 @@
 """Reads a scenario year from CityLearn's objects into the batch simulator's tables.
 
-What CityLearn makes of its files (defaults, drawn attributes, float32, vehicles' schedules) is taken from its own objects.
-So none of its loading is repeated here, and none of it can differ.
+Defaults, drawn attributes, float32 and schedules are taken from its objects, so nothing of its loading can differ.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from envs.batch_backend.tables import Tables
-from envs.citylearn_backend.devices import battery_parameters, building_parameters, charger_parameters
-from envs.citylearn_backend.meters import read_comfort, read_meters
-from envs.citylearn_backend.observations import read_observations
-from envs.citylearn_backend.schedule import read_schedule
-from envs.citylearn_backend.series import tanks
+from envs.batch_backend import records
+from envs.batch_backend.tables import COMFORT, USES, Tables
+from envs.citylearn_backend.series import AWAY, COMING, CONNECTED, current_soc, tanks
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.errors import ScenarioError
+from envs.observation import charger_observations
 
 
 def read_tables(simulator: CityLearnSimulator, reward: tuple[str, str]) -> Tables:
     """Tables of the year that a simulator has open; it starts a run of the whole year.
 
-    Args:
-        simulator: of the year, and `envs.batch_backend.unsupported` finds no missing feature in its schema.
-        reward: name of the schema's reward function and its attributes as JSON.
+    `reward` are the name of the schema's reward function and its attributes as JSON.
 
     Raises:
         ScenarioError: if the scenario has a feature that the backend lacks and that only CityLearn's objects show.
@@ -48,3 +45,325 @@ def read_tables(simulator: CityLearnSimulator, reward: tuple[str, str]) -> Table
         sessions=simulator.sessions,
         reward=reward,
     )  # fmt: skip
+
+
+def battery_parameters(batteries: list[Any]) -> dict[str, np.ndarray]:
+    """`battery` and `battery_curve` of `envs.batch_backend.records.Site`."""
+    power, efficiency = [b.capacity_power_curve for b in batteries], [b.power_efficiency_curve for b in batteries]
+    record = np.zeros(len(batteries), dtype=records.BATTERY)
+    for k, b in enumerate(batteries):
+        minimum_soc = b._minimum_soc()
+        record[k] = (
+            b.capacity, b.nominal_power, minimum_soc, minimum_soc * b.capacity, (1.0 - b.depth_of_discharge) * b.capacity,
+            1.0 - b.loss_coefficient, b.capacity_loss_coefficient * b.capacity, _points(power[k]), _points(efficiency[k]),
+            max(b.nominal_power * power[k][1, 0], 0.0), np.sqrt(efficiency[k][1, 0]),
+        )  # fmt: skip
+    curves = _stacked([curve for both in zip(power, efficiency, strict=True) for curve in both])
+    return {"battery": record, "battery_curve": curves.reshape(len(batteries), 2, *curves.shape[1:])}
+
+
+def _points(curve: np.ndarray) -> int:
+    """Points of a battery's curve, 0 for a flat one, on which interpolation gives its value exactly."""
+    if curve.shape[1] < 2:
+        raise ScenarioError("a battery's curve has a single point; CityLearn needs two")
+    return 0 if (curve[1] == curve[1, 0]).all() else curve.shape[1]
+
+
+def _stacked(curves: list[np.ndarray]) -> np.ndarray:
+    """Curves of shape (2, points) as one array; the last point is repeated where one has fewer."""
+    most = max(curve.shape[1] for curve in curves)
+    return np.stack([np.pad(curve, ((0, 0), (0, most - curve.shape[1])), "edge") for curve in curves]).astype(np.float64)
+
+
+def charger_parameters(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
+    """`charger` and `charger_curve` of `envs.batch_backend.records.Site`."""
+    buildings = [n for n, b in enumerate(simulator.env.buildings) for _ in b.electric_vehicle_chargers or ()]
+    action = {id(charger): index for index, charger in simulator.charger_actions}
+    record = np.zeros(len(simulator.chargers), dtype=records.CHARGER)
+    curves = []
+    for c, charger in enumerate(simulator.chargers):
+        sides = [charger.charge_efficiency_curve, charger.discharge_efficiency_curve]
+        curves += [np.zeros((2, 1)) if side is None else side for side in sides]
+        record[c] = (
+            buildings[c], action.get(id(charger), -1),
+            charger.max_charging_power, charger.min_charging_power,
+            charger.max_discharging_power, charger.min_discharging_power,
+            charger.efficiency, *(0 if side is None else side.shape[1] for side in sides),
+        )  # fmt: skip
+    stacked = _stacked(curves) if curves else np.zeros((0, 2, 1))
+    return {"charger": record, "charger_curve": stacked.reshape(len(record), 2, *stacked.shape[1:])}
+
+
+def chargers_of(building: Any) -> list[Any]:
+    """Chargers of a building."""
+    return list(building.electric_vehicle_chargers or ())
+
+
+def thermal_devices(building: Any) -> list[Any]:
+    """Heat pumps and heaters of a building, in the order of `USES`."""
+    return [getattr(building, f"{use}_device") for use in USES]
+
+
+def building_parameters(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
+    """`building`, `thermal` and `action` of `envs.batch_backend.records.Site`."""
+    from citylearn.energy_model import ElectricHeater
+
+    buildings = simulator.env.buildings
+    building = np.zeros(len(buildings), dtype=records.BUILDING)
+    thermal = np.zeros((len(buildings), len(USES)), dtype=records.THERMAL)
+    for n, b in enumerate(buildings):
+        for use, (tank, device) in enumerate(zip(tanks(b), thermal_devices(b), strict=True)):
+            # CityLearn draws attributes at random for tanks that a building lacks; they have no effect.
+            root, kept = (tank.round_trip_efficiency, 1.0 - tank.loss_coefficient) if tank.capacity > 0.0 else (1.0, 1.0)
+            limits = (np.nan if limit is None else limit for limit in (tank.max_input_power, tank.max_output_power))
+            thermal[n, use] = (
+                -1, device.nominal_power, isinstance(device, ElectricHeater), tank.capacity, root, kept, *limits,
+            )  # fmt: skip
+        demand = any(getattr(b.energy_simulation, f"{use}_demand").any() for use in USES)
+        building[n] = (-1, demand or (thermal["capacity"][n] > 0.0).any())
+    index = 0
+    for n, b in enumerate(buildings):
+        for name in b.active_actions:
+            if name == "electrical_storage":
+                building["battery_action"][n] = index
+            elif name.removesuffix("_storage") in USES:
+                thermal["action"][n, USES.index(name.removesuffix("_storage"))] = index
+            index += 1
+    action = np.zeros(len(simulator.action_low), dtype=records.ACTION)
+    action["low"], action["span"] = simulator.action_low, simulator.action_high - simulator.action_low
+    return {"building": building, "thermal": thermal, "action": action}
+
+
+def read_meters(simulator: CityLearnSimulator) -> np.ndarray:
+    """`records.METER` of each building in each row, shape (R, N)."""
+    buildings = simulator.env.buildings
+    meters = np.zeros((simulator.rows, len(buildings)), dtype=records.METER)
+    for n, b in enumerate(buildings):
+        series = b.energy_simulation
+        meters["load"][:, n] = series.non_shiftable_load
+        meters["solar"][:, n] = b._pv_generation_to_control_step(series.solar_generation) * -1
+        meters["price"][:, n] = b.pricing.electricity_pricing
+        meters["carbon"][:, n] = b.carbon_intensity.carbon_intensity
+        meters["demand"][:, n] = np.stack([getattr(series, f"{use}_demand") for use in USES], axis=-1)
+        meters["cop"][:, n] = device_efficiencies(b)
+    return meters
+
+
+def read_comfort(simulator: CityLearnSimulator) -> np.ndarray:
+    """`COMFORT` of each building in each row, shape (R, N)."""
+    record = np.zeros((simulator.rows, len(simulator.env.buildings)), dtype=COMFORT)
+    for n, building in enumerate(simulator.env.buildings):
+        series = building.energy_simulation
+        record["indoor"][:, n] = series.indoor_dry_bulb_temperature
+        record["cooling"][:, n] = series.indoor_dry_bulb_temperature_cooling_set_point
+        record["heating"][:, n] = series.indoor_dry_bulb_temperature_heating_set_point
+        record["band"][:, n], record["mode"][:, n] = series.comfort_band, series.hvac_mode
+    return record
+
+
+def device_efficiencies(building: Any) -> np.ndarray:
+    """Efficiency of a building's thermal devices by row, shape (R, 3), as CityLearn computes it for one row."""
+    from citylearn.energy_model import HeatPump
+
+    temperature = building.weather.outdoor_dry_bulb_temperature
+    columns: list[Any] = []
+    for use, device in zip(USES, thermal_devices(building), strict=True):
+        if isinstance(device, HeatPump):
+            columns.append([device.get_cop(value, heating=use != "cooling") for value in temperature])
+        else:
+            columns.append([device.efficiency] * len(temperature))
+    return np.array(columns, dtype=np.float64).T
+
+
+def _by_charger(simulator: CityLearnSimulator, name: str, kind: type) -> np.ndarray:
+    """A series of the chargers' files, shape (R, C)."""
+    columns: list[np.ndarray] = [np.asarray(getattr(c.charger_simulation, name)).astype(kind) for c in simulator.chargers]
+    return np.stack(columns, axis=-1) if columns else np.zeros((simulator.rows, 0), dtype=kind)
+
+
+def read_schedule(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
+    """Which vehicle is plugged in where, and events of all others, as in `envs.batch_backend.tables.Tables.rows`.
+
+    After CityLearn's `associate_chargers_to_electric_vehicles` and `simulate_unconnected_ev_soc`.
+    """
+    number = {vehicle.name: v for v, vehicle in enumerate(simulator.env.electric_vehicles)}
+    rows, chargers = simulator.rows, len(simulator.chargers)
+    state = _by_charger(simulator, "electric_vehicle_charger_state", np.float32)
+    named = np.full((rows, chargers), -1, dtype=np.int16)
+    new = np.zeros((rows, chargers), dtype=bool)
+    given = _by_charger(simulator, "electric_vehicle_estimated_soc_arrival", np.float32)
+    for c, charger in enumerate(simulator.chargers):
+        named[:, c] = [number.get(name, -1) for name in charger.charger_simulation.electric_vehicle_id]
+        new[:, c] = _new_sessions(charger.charger_simulation)
+    vehicle = np.where(state == CONNECTED, named, -1).astype(np.int16)
+    before, state_before = np.roll(vehicle, 1, axis=0), np.roll(state, 1, axis=0)
+    given = np.where((given >= 0.0) & (given <= 1.0), given, np.nan).astype(np.float32)
+    measured = [current_soc(charger, rows) for charger in simulator.chargers]
+    current = np.stack(measured, axis=-1) if measured else np.zeros((rows, 0))
+    arrives = (vehicle >= 0) & ((before != vehicle) | new)
+    announced = np.where(np.isin(state_before, (COMING, AWAY)), np.roll(given, 1, axis=0), given)
+    arrival = np.where(arrives, np.where(np.isnan(current), announced, current), np.nan)
+    first = np.where(vehicle >= 0, np.where(np.isnan(current), given, current), np.nan)
+    event = _events(state, named, given, len(number))
+    row, charger = np.nonzero(vehicle >= 0)
+    who = vehicle[row, charger]
+    plugged = np.zeros(len(row), dtype=records.PLUGGED)
+    plugged["charger"], plugged["vehicle"] = charger, who
+    away = np.ones((rows, len(number)), dtype=bool)
+    away[row, who] = False
+    came = (row > 0) & away[row - 1, who]
+    plugged["before"] = np.where(came, event["soc"][row - 1, who], np.nan)
+    # Of a vehicle that goes from one charger to another without a row between CityLearn sets the state of charge early.
+    plugged["arrival"] = np.where(np.isnan(arrival[row, charger]), event["soc"][row, who], arrival[row, charger])
+    plugged["first"] = first[row, charger]
+    required = _by_charger(simulator, "electric_vehicle_required_soc_departure", np.float32)
+    holders = np.zeros((rows, len(number)), dtype=np.int64)
+    np.add.at(holders, (row, who), 1)
+    return {
+        "plugged": plugged,
+        "first_plugged": np.searchsorted(row, np.arange(rows + 1)),
+        "required_soc": required[row, charger],
+        "countdown": _by_charger(simulator, "electric_vehicle_departure_time", np.int64)[row, charger],
+        "event": event,
+        # One after the other, such a vehicle is charged by all that hold it.
+        "shared": np.asarray((holders > 1).any(axis=1)),
+        # Where every arrival is known, parked vehicles have no effect.
+        "arrivals_known": np.array(not np.isnan(plugged["before"][came]).any()),
+    }
+
+
+def _new_sessions(series: Any) -> np.ndarray:
+    """Rows at which CityLearn sees a new session of the vehicle that was there before, shape (R,)."""
+    identity = np.array([i.strip() if isinstance(i, str) else "" for i in series.electric_vehicle_session_id], dtype=object)
+    has = (identity != "") & (identity != "nan")
+    countdown = series.electric_vehicle_departure_time
+    before, has_before = np.roll(countdown, 1), np.roll(has, 1)
+    changed = has & has_before & (series.electric_vehicle_session_id != np.roll(series.electric_vehicle_session_id, 1))
+    restarted = ~has & (before <= 1) & (countdown > before)
+    return np.asarray(changed | restarted, dtype=bool)
+
+
+def _events(state: np.ndarray, named: np.ndarray, given: np.ndarray, vehicles: int) -> np.ndarray:
+    """What happens to each vehicle's state of charge on the way to a row; of several chargers the first decides."""
+    rows, chargers = state.shape
+    event = np.zeros((rows, vehicles), dtype=records.EVENT)
+    event["kind"], event["soc"] = records.DRIFT, np.nan
+    for c in reversed(range(chargers)):
+        now, then = state[:-1, c], state[1:, c]
+        who, next_who = named[:-1, c], named[1:, c]
+        connecting = np.flatnonzero((next_who >= 0) & (then == CONNECTED) & (now != CONNECTED))
+        incoming = (who[connecting] == next_who[connecting]) & (now[connecting] == COMING)
+        arrival = given[connecting + 1 - incoming, c]
+        event["kind"][connecting, next_who[connecting]] = np.where(np.isnan(arrival), records.KEEP, records.SET)
+        event["soc"][connecting, next_who[connecting]] = arrival
+        connected = np.flatnonzero((who >= 0) & (now == CONNECTED))
+        event["kind"][connected, who[connected]] = records.KEEP
+        event["soc"][connected, who[connected]] = np.nan
+    return event
+
+
+def read_observations(simulator: CityLearnSimulator) -> tuple[np.ndarray, np.ndarray]:
+    """Raw observations of all rows with what depends on actions left out, and what that is: `observed` of `records.Site`."""
+    columns: list[np.ndarray] = []
+    endogenous: list[tuple[int, int, int, int]] = []
+    vehicles = [[records.VEHICLE_SOC, n, 0, -1] for n, b in enumerate(simulator.env.buildings) for _ in chargers_of(b)]
+    for n, (building, names) in enumerate(observed(simulator)):
+        sources = _sources(building)
+        for charger in chargers_of(building):
+            sources.update(_charger_columns(simulator, charger))
+        soc_names = {_soc_name(c): simulator.chargers.index(c) for c in chargers_of(building)}
+        for name in names:
+            kind = _kind(name, n)
+            if kind is not None:
+                endogenous.append((*kind, len(columns)))
+                columns.append(np.zeros(simulator.rows, dtype=np.float32))
+            elif name in sources:
+                if name in soc_names:
+                    vehicles[soc_names[name]][-1] = len(columns)
+                columns.append(np.asarray(sources[name], dtype=np.float32))
+            else:
+                raise ScenarioError(f"{simulator.schema_path}: the batch backend does not know the observation {name}")
+    places = np.zeros(len(endogenous) + len(vehicles), dtype=records.OBSERVED)
+    for i, place in enumerate((*endogenous, *vehicles)):
+        places[i] = (*place, 0.0, 1.0, np.inf)
+    return np.stack(columns, axis=-1), places
+
+
+def observed(simulator: CityLearnSimulator) -> list[tuple[Any, list[str]]]:
+    """Buildings and the names that they contribute to the observation, in CityLearn's order."""
+    env = simulator.env
+    seen: set[str] = set()
+    found = []
+    for n, building in enumerate(env.buildings):
+        names = list(building.observations(normalize=False, periodic_normalization=False))
+        shared = [name for name in names if name in env.shared_observations]
+        found.append((building, [name for name in names if n == 0 or name not in shared or name not in seen]))
+        seen.update(shared)
+    assert [name for _, names in found for name in names] == simulator.observation_names
+    return found
+
+
+def charger_names(building: Any) -> set[str]:
+    """Names that a building's chargers may contribute to the observation."""
+    return {name for charger in chargers_of(building) for name in charger_observations(charger.charger_id)}
+
+
+def _sources(building: Any) -> dict[str, np.ndarray]:
+    """Series that observations are taken from, by name; of equal names the later one counts, as in CityLearn."""
+    sources: dict[str, np.ndarray] = {}
+    for group in ("energy_simulation", "weather", "pricing", "carbon"):
+        sources.update(getattr(building, f"_{group}_observation_sources"))
+    series = building.energy_simulation
+    sources["solar_generation"] = np.abs(building._pv_generation_to_control_step(series.solar_generation) * -1)
+    sources["power_outage"] = np.zeros(len(series.hour))
+    sources["deferrable_appliance_electricity_consumption"] = sources["washing_machine_electricity_consumption"] = np.zeros(
+        len(series.hour)
+    )
+    for use, efficiency in zip(USES, device_efficiencies(building).T, strict=True):
+        sources[f"{use}_device_efficiency"] = efficiency
+    for side in ("cooling", "heating"):
+        set_point = getattr(series, f"indoor_dry_bulb_temperature_{side}_set_point")
+        sources[f"indoor_dry_bulb_temperature_{side}_delta"] = series.indoor_dry_bulb_temperature - set_point
+    return sources
+
+
+def _kind(name: str, n: int) -> tuple[int, int, int] | None:
+    """Kind, building and end use of an observation that depends on actions; None for others."""
+    plain = {
+        "net_electricity_consumption": records.NET,
+        "electrical_storage_soc": records.BATTERY_SOC,
+        "electrical_storage_electricity_consumption": records.BATTERY_CONSUMPTION,
+    }
+    if name in plain:
+        return plain[name], n, 0
+    thermal = {
+        "storage_soc": records.TANK_SOC,
+        "demand": records.THERMAL_DEMAND,
+        "electricity_consumption": records.THERMAL_CONSUMPTION,
+    }
+    use, _, rest = name.partition("_")
+    return (thermal[rest], n, USES.index(use)) if use in USES and rest in thermal else None
+
+
+def _soc_name(charger: Any) -> str:
+    return f"connected_electric_vehicle_at_charger_{charger.charger_id}_soc"
+
+
+def _charger_columns(simulator: CityLearnSimulator, charger: Any) -> dict[str, np.ndarray]:
+    """Observations of a charger by row; of a state of charge, what is observed where no vehicle is connected."""
+    series, identity = charger.charger_simulation, charger.charger_id
+    capacity = {vehicle.name: float(vehicle.battery.capacity) for vehicle in simulator.env.electric_vehicles}
+    capacities = np.array([capacity.get(name, np.nan) for name in series.electric_vehicle_id])
+    state, known = series.electric_vehicle_charger_state, ~np.isnan(capacities)
+    connected, incoming = known & (state == CONNECTED), known & (state == COMING)
+    here, coming = f"connected_electric_vehicle_at_charger_{identity}", f"incoming_electric_vehicle_at_charger_{identity}"
+    return {
+        f"electric_vehicle_charger_{identity}_connected_state": connected,
+        f"electric_vehicle_charger_{identity}_incoming_state": incoming,
+        f"{here}_departure_time": np.where(connected, series.electric_vehicle_departure_time, -1),
+        f"{here}_required_soc_departure": np.where(connected, series.electric_vehicle_required_soc_departure, -0.1),
+        _soc_name(charger): np.full(len(state), -0.1),
+        f"{here}_battery_capacity": np.where(connected, capacities, -1.0),
+        f"{coming}_estimated_arrival_time": np.where(incoming, series.electric_vehicle_estimated_arrival_time, -1),
+        f"{coming}_estimated_soc_arrival": np.where(incoming, series.electric_vehicle_estimated_soc_arrival, -0.1),
+    }

@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from common.generators import set_generator
-from envs.citylearn_backend.pool import SIMULATORS
+from envs.citylearn_backend.simulator import SIMULATORS
 from envs.current_hour import Present, SiteState, scaled
 from envs.district import BUILDING_REWARDS
 from envs.environments.seen_year import seen_layout, seen_rows

@@ -12,10 +12,8 @@ import numpy as np
 
 from envs.batch_backend.tables import Tables
 from envs.cache import cached_file, is_cached
-from envs.citylearn_backend.buildings import read_buildings
-from envs.citylearn_backend.layout import read_layout
-from envs.citylearn_backend.pool import SIMULATORS
-from envs.citylearn_backend.repeatability import check_repeats
+from envs.citylearn_backend.layout import read_buildings, read_layout
+from envs.citylearn_backend.simulator import SIMULATORS, check_repeats
 from envs.citylearn_backend.tables import read_tables
 from envs.district import Buildings, District
 from envs.environments.backend import beyond_batch

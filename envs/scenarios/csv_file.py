@@ -1,7 +1,4 @@
-"""Reads a series file as CityLearn reads it, and says what to change where CityLearn would misread it.
-
-A file is never converted: what is not CSV with commas and points is refused, so no number is read as another one.
-"""
+"""Reads a series file as CityLearn reads it; what it would misread is refused with a remedy, never converted."""
 
 from __future__ import annotations
 
@@ -25,12 +22,9 @@ _REMEDY = "save it as CSV in UTF-8 with one line of names"
 
 
 def read_table(file: Path, known: Collection[str], text: Collection[str] = ()) -> pd.DataFrame | str:
-    """All rows of a file, or one line that says why they cannot be read.
+    """All rows of a CSV or Parquet file, or one line that says why they cannot be read.
 
-    Args:
-        file: CSV or Parquet.
-        known: names that its columns may have.
-        text: columns that come as text where they are no whole numbers.
+    `known` are the names that its columns may have; columns of `text` come as text where they are no whole numbers.
     """
     import pandas as pd
     from pyarrow import ArrowException
@@ -74,10 +68,7 @@ def read_table(file: Path, known: Collection[str], text: Collection[str] = ()) -
 
 
 def _too_much(file: Path) -> str:
-    """Why a Parquet file takes too much memory, from its footer alone; empty where it does not.
-
-    Equal values take next to no room in a file, so its size says little.
-    """
+    """Why a Parquet file takes too much memory; empty where it does not. Equal values take no room in it: its footer tells."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(file) as opened:

@@ -1,7 +1,6 @@
-"""What a schema refers to: the classes that CityLearn imports and the files that it opens, each with its place in the schema.
+"""What a schema refers to: the classes that CityLearn 3.0.2 imports and the files that it opens, each with its place.
 
-The places are those of CityLearn 3.0.2 (`citylearn.internal.loading`, `demand_response` and `robustness`). Values of another
-type than CityLearn can follow are passed over here: they lead to no class and no file.
+Values of another type than CityLearn can follow are passed over: they lead to no class and no file.
 """
 
 from __future__ import annotations
@@ -22,34 +21,21 @@ DEVICES = (
 
 @dataclass(frozen=True)
 class NamedClass:
-    """A class that a schema names.
+    """A class that a schema names."""
 
-    Attributes:
-        place: in the schema, such as `buildings.mall.pv.type`.
-        role: what the class is for, such as `pv`; see `envs.scenarios.trust.CLASSES`.
-        name: as the schema has it, which may be no text; never None.
-    """
-
-    place: str
-    role: str
-    name: Any
+    place: str  # in the schema, such as `buildings.mall.pv.type`
+    role: str  # what the class is for, such as `pv`; see `envs.scenarios.trust.CLASSES`
+    name: Any  # as the schema has it, which may be no text; never None
 
 
 @dataclass(frozen=True)
 class NamedFile:
-    """A file that a schema names.
+    """A file that a schema names."""
 
-    Attributes:
-        place: in the schema, such as `buildings.mall.weather`.
-        name: as the schema has it.
-        opened: whether CityLearn opens it; it does not for a building that is left out.
-        at_home: whether a `~` at its start is the user's home.
-    """
-
-    place: str
-    name: str
-    opened: bool = True
-    at_home: bool = False
+    place: str  # in the schema, such as `buildings.mall.weather`
+    name: str  # as the schema has it
+    opened: bool = True  # whether CityLearn opens it; it does not for a building that is left out
+    at_home: bool = False  # whether a `~` at its start is the user's home
 
     @property
     def relative(self) -> str:
@@ -125,12 +111,7 @@ def _in_building(place: str, building: Mapping[str, Any]) -> Iterator[tuple[str,
 
 
 def autosized(schema: Mapping[str, Any], device: str) -> list[str]:
-    """Places of the devices of a kind that CityLearn sizes itself, in included buildings.
-
-    Args:
-        schema: content of a `schema.json`.
-        device: `pv` or `electrical_storage`.
-    """
+    """Places of the devices of a kind, `pv` or `electrical_storage`, that CityLearn sizes itself, in included buildings."""
     return [
         f"{place}.{device}"
         for place, building in _entries(schema, "buildings")

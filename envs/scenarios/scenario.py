@@ -40,24 +40,15 @@ class Window:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A site with its data.
+    """A site with its data."""
 
-    Attributes:
-        name: as the user gave it; equal names give equal scenarios on one machine.
-        key: name of the scenario's folder in the cache; any change of its numbers changes it.
-        site: parameters of a generated scenario.
-        schema: path of a given scenario's `schema.json`. One of `site` and `schema` is set.
-        trusted: whether the schema may name classes and pickles of its own; see `envs.scenarios.trust`.
-        splits: as the user stated them.
-        segments: of a given scenario with stated splits. Each counts as a year of its own, and its number is its index.
-    """
-
-    name: str
-    key: str
-    site: Site | None = None
-    schema: Path | None = None
-    trusted: bool = False
-    splits: Splits = DEFAULT
+    name: str  # as the user gave it; equal names give equal scenarios on one machine
+    key: str  # name of the scenario's folder in the cache; any change of its numbers changes it
+    site: Site | None = None  # parameters of a generated scenario
+    schema: Path | None = None  # path of a given scenario's `schema.json`. One of `site` and `schema` is set.
+    trusted: bool = False  # whether the schema may name classes and pickles of its own; see `envs.scenarios.trust`
+    splits: Splits = DEFAULT  # as the user stated them
+    # of a given scenario with stated splits. Each counts as a year of its own, and its number is its index.
     segments: tuple[Segment, ...] = ()
 
     @property
@@ -104,9 +95,8 @@ class Scenario:
     def windows(self, split: Split) -> tuple[Window, ...]:
         """All hours of a split, as few windows as possible.
 
-        A generated scenario has separate years for each split. A given scenario has one year for all three. It is cut into
-        weeks, or into days where it has less than twenty weeks. Of every five, three train, one validates and one tests.
-        Stated splits of it are segments, each with rows of its own.
+        A given scenario has one year for all three splits, cut into weeks, or days where it has less than twenty weeks; of
+        every five, three train, one validates and one tests. Stated splits of it are segments, each with rows of its own.
         """
         if self.segments:
             own = ((year, self.segments[year]) for year in self.years(split))
@@ -117,17 +107,12 @@ class Scenario:
 
 
 def scenario(name: str, trusted: bool = False, splits: Splits = DEFAULT) -> Scenario:
-    """Scenario of a name (`iquitos`, `iquitos-38`, `iquitos:pv_kwp=4162`) or of a path to a CityLearn `schema.json`.
+    """Scenario of a name (`iquitos`, `iquitos:pv_kwp=4162`) or of a path to a CityLearn `schema.json`.
 
-    Args:
-        name: of it, or path.
-        trusted: whether its schema may name classes and pickles of its own, and files elsewhere. A generated one needs no
-            trust.
-        splits: as the user states them; the default ones where nothing is stated.
+    `trusted` lets a schema name classes and pickles of its own, and files elsewhere.
 
     Raises:
-        ScenarioError: if there is no such scenario, its file is not a CityLearn schema, it needs trust, or it has no such
-            splits.
+        ScenarioError: if there is no such scenario, its file is no sound schema, it needs trust, or it has no such splits.
     """
     if not trusted:
         # The name may come from the folder of another person's experiment, and Windows logs in where it looks.
@@ -236,7 +221,7 @@ def training_starts(windows: tuple[Window, ...], hours: int) -> list[Window]:
 def sample_weeks(windows: tuple[Window, ...], weeks: int) -> tuple[Window, ...]:
     """`weeks` windows of at most a week, spread evenly over a split; the whole split for 0.
 
-    What remains of a year, or of a stated range, after its last whole week is left out; a shorter one is a window by itself.
+    What remains after the last whole week of a year or a stated range is left out; a shorter range is a window by itself.
     """
     if weeks == 0:
         return windows

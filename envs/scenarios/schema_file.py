@@ -28,11 +28,7 @@ _GETTERS = {"pv": "get_pv_sizing_data", "electrical_storage": "get_battery_sizin
 
 
 def read_schema(path: Path) -> dict[str, Any]:
-    """Content of a `schema.json`, of which only `check` looks at the form.
-
-    Raises:
-        ScenarioError: if the file is not JSON, or no schema.
-    """
+    """Content of a `schema.json`, whose form only `check` looks at; a `ScenarioError` if it is not JSON, or no schema."""
     schema = read_object(path)
     if not isinstance(schema.get("buildings"), dict):
         raise ScenarioError(f"{path} is not a CityLearn schema: it lacks an object buildings; name a schema.json")
@@ -70,12 +66,7 @@ def rooted(path: Path) -> dict[str, Any]:
 
 
 def digest(path: Path, code: Sequence[Path] = ()) -> str:
-    """Hash of a scenario's files, so that a change of them changes the key in the cache.
-
-    Args:
-        path: of the `schema.json`.
-        code: files with code of the scenario's own classes.
-    """
+    """Hash of a scenario's files and of the `code` of its own classes, so that a change changes the key in the cache."""
     schema = read_schema(path)
     named = (root_of(path, schema) / name for name in sorted(set(_named(schema))))
     hashed = hashlib.sha256()
@@ -92,8 +83,7 @@ def check(path: Path) -> None:
     """Check a scenario without CityLearn.
 
     Raises:
-        ScenarioError: one line for each fault: of the schema's form and numbers, of a series that is missing, of power outages
-            at random, of the tariff, and what `envs.scenarios.series_files` finds.
+        ScenarioError: one line for each fault of the schema, the files that it names, the tariff and the series.
     """
     schema = read_schema(path)
     faults, of_schema = Faults(), schema_faults(schema)

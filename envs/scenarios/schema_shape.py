@@ -1,10 +1,7 @@
 """What CityLearn 3.0.2 and this project read of a `schema.json`, as data.
 
-The names are those that CityLearn's loader reads and its constructors take. A name that is not here has no effect there, or
-stops it with a message without file and place. A test compares the attributes with the signatures of its constructors.
-
-Limits are wide: every public data set and every real site lies within. What lies beyond is a wrong unit or a slip, and would
-make a search learn from nonsense.
+The names are those that its loader reads and its constructors take, which a test compares. Another has no effect there, or
+stops it. Limits are wide: what lies beyond is a wrong unit or a slip, and would make a search learn from nonsense.
 """
 
 from __future__ import annotations
@@ -254,6 +251,7 @@ _VEHICLE = Record(
 # -- rewards ---------------------------------------------------------------------------------
 
 _COMFORT = {"band": Limit(0, 100, "degrees"), "lower_exponent higher_exponent": Limit(0, 100, "an exponent")}
+# They run in scenarios that are not trusted too.
 REWARDS: dict[str, Record] = {
     "RewardFunction": Record({"exponent": Limit(0, 100, "an exponent")}),
     "MARL": Record({}),

@@ -35,28 +35,17 @@ _LEAP, _COMMON = 2024, 2023  # years that stand for those of which the data do n
 
 @dataclass(frozen=True)
 class Day:
-    """A date in the data.
+    """A date in the data."""
 
-    Attributes:
-        year: None where the data do not tell it.
-        month, day: of the date.
-        first, end: its first row, and the one after its last.
-    """
-
-    year: int | None
-    month: int
+    year: int | None  # None where the data do not tell it
+    month: int  # of the date
     day: int
-    first: int
+    first: int  # its first row, and the one after its last
     end: int
 
 
 def rows_between(place: str, text: str, days: list[Day]) -> tuple[int, int]:
-    """First row of a range of dates, and the one after its last.
-
-    Args:
-        place: option and text, for messages.
-        text: of the range.
-        days: of the data, see `days_of`.
+    """First row of a range of dates, and the one after its last; `place` is option and text, for messages.
 
     Raises:
         ScenarioError: if it is no range of dates, or the data have one of them not at all or more than once.
@@ -92,12 +81,8 @@ def _day(place: str, year: int | None, month: int | None, day: int | None, days:
 def days_of(month: np.ndarray, start_date: str | None) -> list[Day] | str:
     """Dates of the data, in their order, or one line that says why there are none.
 
-    A month begins where the month in the series changes, so a first day may have few rows. Its length has to be that of the
+    A month begins where `month`, shape (rows,), changes, so a first day may have few rows. Its length has to be that of the
     calendar.
-
-    Args:
-        month: of each row, shape (rows,).
-        start_date: of the schema, in ISO form; None where it has none.
     """
     borders = [0, *(np.flatnonzero(np.diff(month)) + 1).tolist(), len(month)]
     if len(borders) == 2:
@@ -160,21 +145,13 @@ _EXAMPLE = "days, such as 7 or 0-239, or dates, such as 01-01..08-28"
 
 @dataclass(frozen=True)
 class Segment:
-    """Consecutive rows that belong to one split.
+    """Consecutive rows that belong to one split."""
 
-    Attributes:
-        split: that they belong to.
-        first: row of the scenario's data, counted from the first that is run.
-        rows: how many; there is one step less, as in CityLearn.
-        history: rows before `first` that a policy may remember.
-        buildings: that are simulated, in the schema's order.
-    """
-
-    split: Split
-    first: int
-    rows: int
-    history: int
-    buildings: tuple[str, ...]
+    split: Split  # that they belong to
+    first: int  # row of the scenario's data, counted from the first that is run
+    rows: int  # how many; there is one step less, as in CityLearn
+    history: int  # rows before `first` that a policy may remember
+    buildings: tuple[str, ...]  # that are simulated, in the schema's order
 
     @property
     def end(self) -> int:
@@ -183,12 +160,7 @@ class Segment:
 
 
 def segments_of(path: Path, schema: Mapping[str, Any], splits: Splits) -> tuple[Segment, ...]:
-    """Segments of all splits, those of training first, then of validation and test.
-
-    Args:
-        path: of the scenario's `schema.json`.
-        schema: its content, which was checked.
-        splits: as stated; there is something in it.
+    """Segments of all splits, those of training first, then of validation and test; something is stated in `splits`.
 
     Raises:
         ScenarioError: at the first range or building that is not there, overlaps with another, is too short or ambiguous. Also
@@ -334,14 +306,9 @@ _ORIGINS: dict[Path, Path] = {}
 
 
 def segment_schema(path: Path, segment: Segment, key: str) -> Path:
-    """Path of a segment's schema in the cache, written the first time.
+    """Path of a segment's schema in the cache, written the first time; its series stay where they are.
 
     Rows before and after are not in it, and buildings of other splits have `include` false. So CityLearn reads neither.
-
-    Args:
-        path: of the scenario's `schema.json`, which was checked.
-        segment: of the scenario.
-        key: of the folder in the cache.
     """
     made = cached_folder(key, lambda folder: _write(path, segment, folder)) / "schema.json"
     _ORIGINS[made] = path

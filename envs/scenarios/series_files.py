@@ -1,7 +1,6 @@
 """The series of a given scenario, checked before anything runs.
 
-CityLearn accepts most of these faults silently, or fails in the middle of a run with an error that names neither file nor
-line. All of them are collected, so that a user sees them at once.
+CityLearn accepts most of these faults silently, or fails in the middle of a run with an error that names no file.
 """
 
 from __future__ import annotations
@@ -109,14 +108,7 @@ _NO_VEHICLE, _UNKNOWN = -1, -2  # in place of a vehicle's index
 
 
 def check_series(path: Path, schema: Mapping[str, Any], root: Path, faults: Faults) -> None:
-    """Check, in the rows that are run, the series of a scenario's included buildings.
-
-    Args:
-        path: of the `schema.json`; for messages.
-        schema: its content, in the form that `envs.scenarios.schema_shape` describes.
-        root: folder of the series. Those that are missing are told elsewhere.
-        faults: takes what CityLearn would stop at or misread, and what is not plausible.
-    """
+    """Check, in the rows that are run, the series of a scenario's included buildings, whose schema has the right form."""
     files = _Files(path, schema, root, faults)
     included = {name: building for name, building in schema["buildings"].items() if not is_left_out(building)}
     vehicles = [name for name, entry in (schema.get("electric_vehicles_def") or {}).items() if not is_left_out(entry)]
@@ -154,19 +146,12 @@ def is_file(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class _Series:
-    """One file of a scenario.
+    """One file of a scenario."""
 
-    Attributes:
-        file: its path.
-        frame: the rows that are run.
-        first: row of the file that the frame begins with.
-        faults: takes what is wrong.
-    """
-
-    file: Path
-    frame: pd.DataFrame
-    first: int
-    faults: Faults
+    file: Path  # its path
+    frame: pd.DataFrame  # the rows that are run
+    first: int  # row of the file that the frame begins with
+    faults: Faults  # takes what is wrong
     _numbers: dict[str, np.ndarray] = field(default_factory=dict)
     _told: dict[str, np.ndarray] = field(default_factory=dict)
 
@@ -315,16 +300,10 @@ def _check_demands(series: _Series, weather: _Series, building: Mapping[str, Any
 
 
 def most_output(building: Mapping[str, Any], use: str, temperature: np.ndarray) -> np.ndarray | None:
-    """The most that a building's device gives in each hour.
+    """The most that a building's device for one of `USES` gives in each hour [kWh], at outdoor temperatures of shape (rows,).
 
-    Args:
-        building: its entry in a schema of the right form.
-        use: one of `USES`.
-        temperature: outdoors [degrees Celsius], shape (rows,).
-
-    Returns:
-        Energy [kWh], shape (rows,). None where the schema does not say it: for devices that CityLearn sizes, for classes of the
-        user's, and for buildings with a model of their indoor temperature.
+    None where the schema does not say it: for devices that CityLearn sizes, for classes of the user's, and for buildings with a
+    model of their indoor temperature.
     """
     device = building.get(f"{use}_device")
     if building.get("dynamics") or str(building.get("type") or "Building").rpartition(".")[2] != "Building":
@@ -391,11 +370,7 @@ def _observed(schema: Mapping[str, Any], building: Mapping[str, Any]) -> set[str
 
 
 def _check_charger(series: _Series, vehicles: Mapping[str, int]) -> np.ndarray:
-    """Check a charger's file.
-
-    Returns:
-        Index of the vehicle that is plugged in, or a negative number, shape (rows,).
-    """
+    """Check a charger's file; the index of the vehicle that is plugged in, or a negative number, shape (rows,)."""
     states = {str(state): state for state in (_PLUGGED, _COMING, _AWAY)}
     state = _decoded(series, _STATE, lambda text: states.get(text, 0), 0)
     series.refuse(
@@ -456,8 +431,7 @@ def _check_vehicles(series: _Series, vehicle: np.ndarray, present: np.ndarray) -
 def _soc(series: _Series, column: str) -> np.ndarray:
     """States of charge as they are written, NaN where there is none, shape (rows,).
 
-    CityLearn decides value by value whether it is a fraction or a percentage, so it misreads a column with both: beside 80, it
-    takes 1 for a full battery.
+    CityLearn decides value by value whether it is a fraction or a percentage: beside 80, it takes 1 for a full battery.
     """
     values = series.numbers(column)
     values = np.where(np.isin(values, _NO_SOC), np.nan, values)

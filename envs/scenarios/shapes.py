@@ -45,17 +45,11 @@ class Faults:
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong at a place.
+    """What is wrong at a place."""
 
-    Attributes:
-        place: names from the top of the file.
-        text: what stands there and what should.
-        form: whether the value is of a wrong type, missing or unknown; otherwise it is a number beyond its limits.
-    """
-
-    place: Place
-    text: str
-    form: bool = True
+    place: Place  # names from the top of the file
+    text: str  # what stands there and what should
+    form: bool = True  # whether the value is of a wrong type, missing or unknown; otherwise it is a number beyond its limits
 
     def __str__(self) -> str:
         return f"{dotted(self.place)} {self.text}"
@@ -114,21 +108,13 @@ def dotted_class(known: Collection[str], null: bool = True) -> Checked:
 
 @dataclass(frozen=True)
 class Limit(Shape):
-    """A number within bounds; true is none.
+    """A number within bounds; true is none."""
 
-    Attributes:
-        low: least value.
-        high: greatest value.
-        why: reason, as the second half of a message.
-        whole: whether only whole numbers are allowed.
-        above: whether the least value itself is too small.
-    """
-
-    low: float
-    high: float
-    why: str
-    whole: bool = False
-    above: bool = False
+    low: float  # least value
+    high: float  # greatest value
+    why: str  # reason, as the second half of a message
+    whole: bool = False  # whether only whole numbers are allowed
+    above: bool = False  # whether the least value itself is too small
 
     @property
     def words(self) -> str:
@@ -179,21 +165,13 @@ class Curve(Shape):
 
 @dataclass(frozen=True)
 class Each(Shape):
-    """A list, or an object of which the user chooses the names.
+    """A list, or an object of which the user chooses the names."""
 
-    Attributes:
-        item: shape of each value.
-        words: what there should be.
-        kind: `dict` or `list`.
-        least: how many there have to be.
-        left_out: whether an entry with `include` false is not looked at.
-    """
-
-    item: Shape
-    words: str
-    kind: type[dict[str, Any]] | type[list[Any]] = dict
-    least: int = 0
-    left_out: bool = False
+    item: Shape  # shape of each value
+    words: str  # what there should be
+    kind: type[dict[str, Any]] | type[list[Any]] = dict  # `dict` or `list`
+    least: int = 0  # how many there have to be
+    left_out: bool = False  # whether an entry with `include` false is not looked at
 
     def _faults(self, value: Any, place: Place) -> Iterator[Fault]:
         words = f"{'a list of' if self.kind is list else 'an object with'} {self.words}"
@@ -209,19 +187,13 @@ class Each(Shape):
 
 @dataclass(frozen=True)
 class Record(Shape):
-    """An object with known names.
+    """An object with known names."""
 
-    Attributes:
-        names: shape of each name's value; several names of one shape may stand in one text, separated by spaces.
-        needed: names that have to be there.
-        idle: names that data sets carry and that have no effect.
-        unknown: what is wrong with another name.
-    """
-
+    # shape of each name's value; several names of one shape may stand in one text, separated by spaces
     names: Mapping[str, Shape]
-    needed: Collection[str] = ()
-    idle: Collection[str] = ()
-    unknown: str = "is unknown to CityLearn, which would ignore it or stop"
+    needed: Collection[str] = ()  # names that have to be there
+    idle: Collection[str] = ()  # names that data sets carry and that have no effect
+    unknown: str = "is unknown to CityLearn, which would ignore it or stop"  # what is wrong with another name
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", {name: shape for names, shape in self.names.items() for name in names.split()})
@@ -243,23 +215,14 @@ class Record(Shape):
 
 @dataclass(frozen=True)
 class ByClass(Shape):
-    """An object that names a class, on which its attributes depend.
+    """An object that names a class, on which its attributes depend."""
 
-    Attributes:
-        classes: shape of `attributes` by the class's name.
-        rest: shapes of the other names.
-        needed: names that have to be there.
-        idle: names that data sets carry and that have no effect.
-        default: class of an object that names none; empty where it has to.
-        needed_attributes: attributes that have to be there unless the device is sized by CityLearn.
-    """
-
-    classes: Mapping[str, Record]
-    rest: Mapping[str, Shape] = field(default_factory=dict)
-    needed: Collection[str] = ()
-    idle: Collection[str] = ()
-    default: str | None = None
-    needed_attributes: Collection[str] = ()
+    classes: Mapping[str, Record]  # shape of `attributes` by the class's name
+    rest: Mapping[str, Shape] = field(default_factory=dict)  # shapes of the other names
+    needed: Collection[str] = ()  # names that have to be there
+    idle: Collection[str] = ()  # names that data sets carry and that have no effect
+    default: str | None = None  # class of an object that names none; empty where it has to
+    needed_attributes: Collection[str] = ()  # attributes that have to be there unless the device is sized by CityLearn
 
     def _faults(self, value: Any, place: Place) -> Iterator[Fault]:
         if not isinstance(value, dict):

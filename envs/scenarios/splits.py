@@ -18,23 +18,14 @@ _NUMBERS = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
 
 @dataclass(frozen=True)
 class Splits:
-    """What each split consists of, in the user's words; nothing stated stands for the default.
+    """What each split consists of, in the user's words; nothing stated stands for the default."""
 
-    Attributes:
-        train: ranges, such as `0-239`, `01-01..08-28`, or `1 4 5` for years of a generated site.
-        validation: likewise.
-        test: likewise.
-        train_buildings: names of buildings; none for all that the schema includes.
-        validation_buildings: likewise; none for those of `train_buildings`.
-        test_buildings: likewise.
-    """
-
-    train: tuple[str, ...] = ()
-    validation: tuple[str, ...] = ()
-    test: tuple[str, ...] = ()
-    train_buildings: tuple[str, ...] = ()
-    validation_buildings: tuple[str, ...] = ()
-    test_buildings: tuple[str, ...] = ()
+    train: tuple[str, ...] = ()  # ranges, such as `0-239`, `01-01..08-28`, or `1 4 5` for years of a generated site
+    validation: tuple[str, ...] = ()  # likewise
+    test: tuple[str, ...] = ()  # likewise
+    train_buildings: tuple[str, ...] = ()  # names of buildings; none for all that the schema includes
+    validation_buildings: tuple[str, ...] = ()  # likewise; none for those of `train_buildings`
+    test_buildings: tuple[str, ...] = ()  # likewise
 
     @property
     def stated(self) -> bool:
@@ -56,12 +47,7 @@ class Splits:
         return self.own_buildings(split) or self.train_buildings
 
     def words(self, split: Split, unit: str) -> str:
-        """A split for titles, such as `days 0-99, 120-239 of Home_1`; empty where nothing is stated for it.
-
-        Args:
-            split: which.
-            unit: what numbers count, `days` or `years`.
-        """
+        """A split for titles, such as `days 0-99 of Home_1`; `unit` is what numbers count. Empty where nothing is stated."""
         ranges, buildings = self.ranges(split), self.buildings(split)
         if not ranges:
             return ""
@@ -79,16 +65,7 @@ def option(split: Split) -> str:
 
 
 def numbers(split: Split, text: str, what: str) -> tuple[int, int]:
-    """First and last number of a range such as `0-239` or `7`.
-
-    Args:
-        split: that has the range, for messages.
-        text: of the range.
-        what: the numbers count, for messages, with an example.
-
-    Raises:
-        ScenarioError: if it is none.
-    """
+    """First and last number of a range such as `0-239` or `7`, a `ScenarioError` if it is none; `what` says what they count."""
     place = f"{option(split)} {shortened(text)}"
     match = _NUMBERS.fullmatch(text)
     if match is None:
@@ -105,11 +82,6 @@ def numbers(split: Split, text: str, what: str) -> tuple[int, int]:
 
 def years_of(splits: Splits, default: dict[Split, tuple[int, ...]], name: str) -> dict[Split, tuple[int, ...]]:
     """Years of each split of a generated site.
-
-    Args:
-        splits: as stated.
-        default: years of a split for which nothing is stated.
-        name: of the scenario, for messages.
 
     Raises:
         ScenarioError: if buildings or dates are stated, or two splits share a year.

@@ -28,18 +28,12 @@ class DemandCharge:
 
     A month costs `peak_price * P + off_peak_excess_price * max(0, O - P)`. P is the highest import of the month in peak hours
     and O the highest outside them, both in kW.
-
-    Attributes:
-        peak_hours: hours of the day, 0-23, each standing for the hour that begins then.
-        peak_price: per kW and month.
-        off_peak_excess_price: per kW and month.
-        currency: of the prices, as in the scenario's pricing series.
     """
 
-    peak_hours: tuple[int, ...]
-    peak_price: float
-    off_peak_excess_price: float
-    currency: str
+    peak_hours: tuple[int, ...]  # hours of the day, 0-23, each standing for the hour that begins then
+    peak_price: float  # per kW and month
+    off_peak_excess_price: float  # per kW and month
+    currency: str  # of the prices, as in the scenario's pricing series
 
     def month(self, peak_kw: float, off_peak_kw: float) -> float:
         """Charge of a month with highest imports of `peak_kw` in peak hours and `off_peak_kw` outside."""
@@ -51,11 +45,7 @@ class DemandCharge:
 
     @classmethod
     def of(cls, schema_path: Path) -> DemandCharge | None:
-        """Demand charge of a scenario; None where no tariff file lies beside its schema.
-
-        Raises:
-            ScenarioError: if the file does not hold a demand charge of this form.
-        """
+        """Demand charge of a scenario; None where no tariff file lies beside its schema, a `ScenarioError` for a faulty one."""
         path = schema_path.parent / FILE_NAME
         if not path.exists():
             return None
@@ -121,14 +111,9 @@ class MonthPeaks:
             self._month, self.peak_kw, self.off_peak_kw = month, 0.0, 0.0
 
     def add(self, hour: int, import_kw: float) -> float:
-        """Count one hour and return by how much it raised the month's charge [currency].
+        """Count the import of an hour, 0-23, and return by how much it raised the month's charge [currency].
 
-        The rises of a month add up to its charge. A rise is negative where a new peak-hour maximum makes an earlier off-peak
-        maximum cheaper.
-
-        Args:
-            hour: of the day, 0-23.
-            import_kw: mean import of the hour [kW]; an export counts as zero.
+        A rise is negative where a new peak-hour maximum makes an earlier off-peak maximum cheaper.
         """
         before = self._tariff.month(self.peak_kw, self.off_peak_kw)
         import_kw = max(0.0, import_kw)
@@ -140,18 +125,10 @@ class MonthPeaks:
 
 
 def month_shares(month: np.ndarray, start: int, hours: int) -> np.ndarray:
-    """Part of its month that a run over a window covers, for each of its hours.
+    """Part of its month that a run over a window covers, for each of its hours, shape (hours,).
 
-    A run over less than a month pays that part of the month's demand charge. Otherwise a week would pay a whole month's charge,
-    four times too much beside its energy.
-
-    Args:
-        month: month of each step of the year, shape (steps,).
-        start: first step of the window.
-        hours: length of the window.
-
-    Returns:
-        Shares in (0, 1], shape (hours,).
+    A run over less than a month pays that part of the charge, else a week would pay four times too much beside its energy.
+    `month` is of each step of the year.
     """
     run = np.concatenate([[0], np.cumsum(np.diff(month) != 0)])  # number of the month, counted along the year
     covered = run[start : start + hours]
@@ -161,17 +138,9 @@ def month_shares(month: np.ndarray, start: int, hours: int) -> np.ndarray:
 def demand_costs(
     tariff: DemandCharge | None, month: np.ndarray, hour: np.ndarray, import_kw: np.ndarray, start: int = 0
 ) -> np.ndarray:
-    """Hourly demand charge of a run without earlier peaks: rises of the charge times the month's share.
+    """Hourly demand charge [currency] of a run from step `start` on: rises of the charge times the month's share.
 
-    Args:
-        tariff: the demand charge; None costs nothing.
-        month: month of each step of the year, shape (steps,).
-        hour: hour of the day 0-23 of each step of the year, shape (steps,).
-        import_kw: mean import of each hour of the run [kW], shape (hours,).
-        start: step of the year at which the run starts.
-
-    Returns:
-        Costs [currency], shape (hours,).
+    `month` and `hour` 0-23 are of each step of the year, `import_kw` of each hour of the run.
     """
     costs = np.zeros(len(import_kw))
     if tariff is None:

@@ -1,10 +1,7 @@
 """What a scenario may name unless the user trusts it: CityLearn's own classes, and files below the folder of its schema.
 
-CityLearn imports and calls each class that a schema names, so a schema can run any code that Python finds. Some of CityLearn's
-own classes run code too: an occupant model is a pickle. LSTM weights are not: torch reads them by an unpickler that takes
-tensors alone (`weights_only`, its default since 2.6).
-
-Trust is given by `--trust-scenario` or `trust_scenario=True`, each time; nothing stores it.
+CityLearn imports and calls each class that a schema names. Some of its own run code too: an occupant model is a pickle. LSTM
+weights are not: torch reads them by an unpickler that takes tensors alone (`weights_only`, its default since 2.6).
 """
 
 from __future__ import annotations
@@ -19,6 +16,7 @@ from common.paths import is_share
 from common.texts import printable
 from envs.errors import ScenarioError
 from envs.scenarios.references import NamedClass, named_classes, named_files, reward_classes, root_of
+from envs.scenarios.schema_shape import REWARDS
 from envs.scenarios.tariff import FILE_NAME
 
 OPTION = "--trust-scenario"
@@ -45,28 +43,16 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "heating_storage": ("citylearn.energy_model.StorageTank",),
     "electrical_storage": ("citylearn.energy_model.Battery", "citylearn.citylearn.Battery"),
     "pv": ("citylearn.energy_model.PV", "citylearn.citylearn.PV"),
-    "reward": tuple(
-        f"citylearn.reward_function.{name}"
-        for name in (
-            "RewardFunction", "MARL", "IndependentSACReward", "SolarPenaltyReward", "ComfortReward",
-            "SolarPenaltyAndComfortReward", "Electric_Vehicles_Reward_Function",
-        )
-    ),
+    "reward": tuple(f"citylearn.reward_function.{name}" for name in REWARDS),
 }  # fmt: skip
 _UNPICKLES = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"  # environment variable by which torch unpickles weights again
 
 
 def check(path: Path, schema: Mapping[str, Any]) -> None:
-    """Check a scenario that is not trusted: it names CityLearn's classes alone, and no file outside of its folder.
-
-    Nothing is opened or imported.
-
-    Args:
-        path: of the `schema.json`.
-        schema: its content.
+    """Check a scenario that is not trusted; nothing is opened or imported.
 
     Raises:
-        ScenarioError: with all places that name something else.
+        ScenarioError: with all places that name other classes than CityLearn's, or a file outside of the schema's folder.
     """
     _refuse(path, [*_unknown(named_classes(schema)), *_outside(path, schema), *_unpickled(schema)])
 
@@ -74,13 +60,8 @@ def check(path: Path, schema: Mapping[str, Any]) -> None:
 def check_reward(path: Path, schema: Mapping[str, Any], trusted: bool) -> None:
     """Check the classes of the schema's own reward, which CityLearn imports for `--reward schema` alone.
 
-    Args:
-        path: of the `schema.json`.
-        schema: its content.
-        trusted: whether it may name a class that is not CityLearn's.
-
     Raises:
-        ScenarioError: if one is not CityLearn's, or its module does not exist.
+        ScenarioError: if one is not CityLearn's and not trusted, or its module does not exist.
     """
     if not trusted:
         _refuse(path, list(_unknown(reward_classes(schema))))
@@ -89,10 +70,6 @@ def check_reward(path: Path, schema: Mapping[str, Any], trusted: bool) -> None:
 
 def own_code(path: Path, schema: Mapping[str, Any]) -> list[Path]:
     """Files with the code of a trusted scenario's own classes, other than that of its reward.
-
-    Args:
-        path: of the `schema.json`.
-        schema: its content.
 
     Raises:
         ScenarioError: if a module does not exist.

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from envs.cache import cached_file
-from envs.citylearn_backend.pool import SIMULATORS
-from envs.citylearn_backend.rule_controllers import read_rules
+from envs.citylearn_backend.simulator import SIMULATORS, read_rules
 from envs.current_hour import Present, scaled
 from envs.environments.split_layout import same_buildings
 from envs.scenarios.scenario import Scenario, Split

@@ -8,7 +8,7 @@ import pytest
 
 from envs.batch_backend.one_copy import OneCopy
 from envs.batch_backend.tables import Tables
-from envs.citylearn_backend.pool import SIMULATORS
+from envs.citylearn_backend.simulator import SIMULATORS
 from envs.environments.year_cache import tables_file
 from envs.objective.series import Run
 from envs.scenarios.scenario import scenario

@@ -13,7 +13,7 @@ import numpy as np
 
 from common.json_values import checked
 from common.paths import missing_folders, remove_empty, user_path
-from envs.citylearn_backend.pool import SIMULATORS
+from envs.citylearn_backend.simulator import SIMULATORS
 from envs.environments.fit import check_seen
 from envs.environments.split_layout import same_buildings
 from envs.objective.reward import check_reward

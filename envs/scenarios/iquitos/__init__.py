@@ -1,8 +1,6 @@
 """Generated scenarios `iquitos` and `iquitos-38`: a mall in Iquitos with PV, a battery and charging sockets.
 
-A year is a pure function of the site's parameters and the year number. `site` holds the parameters,
-`calendar`, `weather`, `solar`, `load` and `vehicles` make the series, `files` writes them as a
-CityLearn scenario.
+A year is a pure function of the site's parameters and the year number.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ __all__ = ["FORMAT_VERSION", "SITES", "Site", "write_year"]
 
 
 def write_year(site: Site, year: int, folder: Path) -> None:
-    """Write a year; see `envs.scenarios.iquitos.files.write_year`."""
+    """Write a year as a CityLearn scenario."""
     # Imported here: pandas, scipy and pvlib take four seconds, and most years come from the cache.
     from envs.scenarios.iquitos import files
 

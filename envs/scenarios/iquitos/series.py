@@ -29,19 +29,12 @@ from envs.scenarios.iquitos.site import (
 
 @dataclass(frozen=True)
 class Calendar:
-    """The rows of a year as arrays of shape (ROWS,).
+    """The rows of a year as arrays of shape (ROWS,)."""
 
-    Attributes:
-        month: 0-11.
-        hour: of the day, 0-23; a row covers the hour that begins then.
-        weekday: 0 Monday to 6 Sunday. The year's first day is weekday `year % 7`, so years differ.
-        middle: middle of each hour, for the sun's position.
-    """
-
-    month: np.ndarray
-    hour: np.ndarray
-    weekday: np.ndarray
-    middle: pd.DatetimeIndex
+    month: np.ndarray  # 0-11
+    hour: np.ndarray  # of the day, 0-23; a row covers the hour that begins then
+    weekday: np.ndarray  # 0 Monday to 6 Sunday. The year's first day is weekday `year % 7`, so years differ.
+    middle: pd.DatetimeIndex  # middle of each hour, for the sun's position
 
 
 def calendar(year: int) -> Calendar:

@@ -39,44 +39,29 @@ ARRIVAL_FACTOR = {
 
 @dataclass(frozen=True)
 class Pv:
-    """A PV field behind one inverter.
+    """A PV field behind one inverter."""
 
-    Attributes:
-        kwp: DC size [kW]. The default is the size that yields 8.29 GWh a year at the inverter with
-            the performance ratio below; `iquitos:pv_kwp=4162` overrides it.
-        inverter_kw: AC limit of the inverter [kW].
-        tilt: of the modules [degrees].
-        azimuth: of the modules [degrees clockwise from north].
-        temperature_coefficient: of the power [1/K].
-        system_loss: soiling, wiring, mismatch and inverter loss [-]; together with the modules'
-            warming it makes the performance ratio before the inverter's limit 0.80.
-    """
-
+    # DC size [kW]. The default is the size that yields 8.29 GWh a year at the inverter with the performance ratio below;
+    # `iquitos:pv_kwp=4162` overrides it.
     kwp: float = 7140.0
-    inverter_kw: float = 2887.0
-    tilt: float = 10.0
-    azimuth: float = 0.0
-    temperature_coefficient: float = -0.0035
+    inverter_kw: float = 2887.0  # AC limit of the inverter [kW]
+    tilt: float = 10.0  # of the modules [degrees]
+    azimuth: float = 0.0  # of the modules [degrees clockwise from north]
+    temperature_coefficient: float = -0.0035  # of the power [1/K]
+    # soiling, wiring, mismatch and inverter loss [-]; together with the modules' warming it makes the performance ratio
+    # before the inverter's limit 0.80
     system_loss: float = 0.1415
 
 
 @dataclass(frozen=True)
 class SocketType:
-    """Sockets of one kind, each serving one vehicle at a time.
+    """Sockets of one kind, each serving one vehicle at a time."""
 
-    Attributes:
-        name: of the kind of vehicle; part of the charger's and the vehicle's id.
-        count: number of sockets.
-        power_kw: most power of one socket [kW].
-        battery_kwh: capacity of the vehicle's battery [kWh].
-        arrival_rate: arrivals per free socket and hour where the hour's factor is 1.
-    """
-
-    name: str
-    count: int
-    power_kw: float
-    battery_kwh: float
-    arrival_rate: float
+    name: str  # of the kind of vehicle; part of the charger's and the vehicle's id
+    count: int  # number of sockets
+    power_kw: float  # most power of one socket [kW]
+    battery_kwh: float  # capacity of the vehicle's battery [kWh]
+    arrival_rate: float  # arrivals per free socket and hour where the hour's factor is 1
 
 
 @dataclass(frozen=True)

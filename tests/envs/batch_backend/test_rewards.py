@@ -11,7 +11,7 @@ from envs.batch_backend.arrays import Year
 from envs.batch_backend.rewards import SchemaReward
 from envs.batch_backend.simulator import BatchSimulator
 from envs.batch_backend.tables import Tables
-from envs.batch_backend.unsupported import REWARDS
+from envs.scenarios.schema_shape import REWARDS
 
 
 def stepped(tables: Tables, name: str, attributes: object = None) -> tuple[np.ndarray, np.ndarray]:

@@ -180,24 +180,3 @@ def test_the_state_of_a_whole_year_is_taken(tables: Tables) -> None:
     simulator = BatchSimulator({0: Year(tables, tables.rows["template"])}, 1)
     simulator.begin(0, 0, 0, len(tables.exogenous.hour) - 1, seed=0)
     simulator.set_state(simulator.get_state())
-
-
-def test_a_state_from_before_the_days_peaks_goes_on_as_it_did(tables: Tables) -> None:
-    simulator = BatchSimulator({0: Year(tables, tables.rows["template"])}, 2)
-    for copy in range(2):
-        simulator.begin(copy, 0, 30 * copy, HOURS, seed=copy)
-    actions = np.random.default_rng(0).uniform(-1.0, 1.0, (6, 2, simulator.actions))
-    for given in actions[:3]:
-        simulator.step(given)
-    old = simulator.get_state()
-    del old["day"]
-    old["terms"] = old["terms"][:, :5]
-    expected = []
-    for given in actions[3:]:
-        simulator.step(given)
-        expected.append((simulator.observation.copy(), simulator.terms.copy()))
-    simulator.set_state(old)
-    for given, (observation, terms) in zip(actions[3:], expected, strict=True):
-        simulator.step(given)
-        np.testing.assert_array_equal(simulator.observation, observation)
-        np.testing.assert_array_equal(simulator.terms, terms)

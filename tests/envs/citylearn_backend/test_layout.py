@@ -1,14 +1,18 @@
 """Bounds of a scenario's observations."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from envs.citylearn_backend.layout import read_layout
-from envs.citylearn_backend.simulator import CityLearnSimulator
+from envs.citylearn_backend.layout import read_buildings, read_layout
+from envs.citylearn_backend.simulator import SIMULATORS, CityLearnSimulator
+from envs.district import COMMON
 from envs.observation import MARGIN, PEAK_NAMES, ObservationLayout
 from envs.scenarios.tariff import DemandCharge
+from tests.districts import FOUR, OWN
 
 
 @pytest.fixture(scope="module")
@@ -57,3 +61,24 @@ def test_an_hour_at_full_power_is_told_for_chargers_alone(layout: ObservationLay
     assert hourly.pop("electrical_storage") == 0.0
     assert hourly["electric_vehicle_storage_motorcycle_001"] == pytest.approx(2.0 * 0.95 / 4.6)
     assert np.all(np.array(list(hourly.values())) > 0.0)
+
+
+def test_observations_and_actions_have_the_owners_that_the_schema_gives_them(four_buildings: Path) -> None:
+    with SIMULATORS.lend(four_buildings) as simulator:
+        found, names, actions = read_buildings(simulator), simulator.observation_names, simulator.action_names
+        loads = simulator.exogenous.load_kwh
+    for n, given in enumerate(FOUR.values()):
+        own = [name for name, owner in zip(names, found.observations, strict=True) if owner == n]
+        lacks = set() if given["pv"] else {"solar_generation"}
+        lacks |= set() if given["battery"] else {"electrical_storage_soc"}
+        assert set(own) & set(OWN) == set(OWN) - lacks
+        assert sum(name.endswith("_connected_state") for name in own) == len(given["chargers"])
+        assert found.actions.count(n) == bool(given["battery"]) + len(given["chargers"])
+        if given["battery"]:
+            capacity, power = given["battery"]
+            assert (found.power_kw[n], found.battery_hours[n]) == (power, capacity / power)
+        else:
+            assert (found.power_kw[n], found.battery_hours[n]) == (pytest.approx(loads[n].max()), 0.0)
+    assert len(found.actions) == len(actions)
+    assert all("charger" in names[i] for i in found.chargers)
+    assert {name for name, owner in zip(names, found.observations, strict=True) if owner == COMMON} >= {"month", "hour"}

@@ -1,14 +1,36 @@
 """CityLearn as a backend, without its traps."""
 
+from __future__ import annotations
+
+import itertools
 import json
+import os
+import pickle
 import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-from envs.citylearn_backend.simulator import CityLearnSimulator
+from common.units import DAY
+from envs.citylearn_backend import simulator as simulator_module
+from envs.citylearn_backend.simulator import (
+    CLASSES,
+    KIND,
+    MOST_BYTES,
+    SIMULATORS,
+    CityLearnSimulator,
+    SimulatorPool,
+    check_dynamics,
+    check_repeats,
+    read_rules,
+)
 from envs.errors import ScenarioError
+from envs.scenarios.schema_file import read_schema
 from tests.envs.scenarios import strangers
 
 HOURS = 48
@@ -217,3 +239,248 @@ def test_batteries_start_as_full_as_they_are_told(simulator: CityLearnSimulator)
     column = simulator.observation_names.index("electrical_storage_soc")
     # Depth of discharge 0.8.
     assert [simulator.begin(0, HOURS, 0, charge)[column] for charge in (0.0, 0.5, 1.0)] == pytest.approx([0.2, 0.6, 1.0])
+
+
+ATTRIBUTES: dict[str, Any] = {
+    "input_observation_names": ["indoor_dry_bulb_temperature", "hour"],
+    "input_normalization_minimum": [0.0, 1.0],
+    "input_normalization_maximum": [40.0, 24.0],
+    "hidden_size": 2, "num_layers": 1, "lookback": 3,
+}  # fmt: skip
+
+
+class Payload:
+    """Unpickled, it runs a command."""
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return os.system, ("exit 1",)
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> Path:
+    """A file with weights of a network with `ATTRIBUTES`."""
+    from citylearn.dynamics import LSTMDynamics
+
+    path = tmp_path / "weights.pth"
+    torch.save({"model_state_dict": LSTMDynamics(filepath=path, **ATTRIBUTES).state_dict()}, path)
+    return path
+
+
+def check(path: Path, include: bool = True, **changes: Any) -> None:
+    attributes = {**ATTRIBUTES, "filename": path.name, **changes}
+    building = {"include": include, "dynamics": {"type": KIND, "attributes": attributes}}
+    check_dynamics(path.parent / "schema.json", {"root_directory": str(path.parent), "buildings": {"home": building}})
+
+
+def test_weights_of_the_network_pass(weights: Path) -> None:
+    check(weights)
+    check_dynamics(weights, {"root_directory": str(weights.parent), "buildings": {"home": {}}})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"text", b"\x80\x04.", pickle.dumps(Payload(), 2), pickle.dumps({"model_state_dict": {}}, 2), b"PK\x03\x04rest"],
+    ids=["empty", "text", "half", "payload", "other", "zip"],
+)
+def test_a_file_that_holds_no_such_weights_is_one_line(weights: Path, content: bytes) -> None:
+    weights.write_bytes(content)
+    with pytest.raises(ScenarioError, match=r"dynamics of building home cannot be built from .*weights\.pth") as error:
+        check(weights)
+    assert "\n" not in str(error.value)
+    assert "weights_only" not in str(error.value)
+    check(weights, include=False)
+
+
+def test_a_huge_file_is_not_read(weights: Path) -> None:
+    with weights.open("r+b") as file:
+        file.truncate(MOST_BYTES + 1)
+    with pytest.raises(ScenarioError, match="more than 256 MiB"):
+        check(weights)
+
+
+def test_a_file_of_torch_with_a_payload_runs_nothing(weights: Path) -> None:
+    torch.save({"model_state_dict": Payload()}, weights)
+    with pytest.raises(ScenarioError, match="UnpicklingError"):
+        check(weights)
+    weights.unlink()
+    with pytest.raises(ScenarioError, match="FileNotFoundError"):
+        check(weights)
+
+
+@pytest.mark.parametrize(
+    "change", [{"hidden_size": 3}, {"hidden_size": "2"}, {"unknown": 1}, {"input_normalization_minimum": [1]}]
+)
+def test_attributes_of_another_network_are_one_line(weights: Path, change: dict[str, Any]) -> None:
+    with pytest.raises(ScenarioError, match="cannot be built") as error:
+        check(weights, **change)
+    assert "\n" not in str(error.value)
+
+
+class Opened:
+    """In place of a simulator, which takes seconds to build."""
+
+    def __init__(self, schema_path: Path, with_reward: bool, trusted: bool) -> None:
+        self.schema_path, self.with_reward, self.trusted = schema_path, with_reward, trusted
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulator_module, "CityLearnSimulator", Opened)
+
+
+@pytest.mark.usefixtures("opened")
+def test_a_simulator_that_is_given_back_is_taken_again() -> None:
+    simulators, path = SimulatorPool(), Path("schema.json")
+    first = simulators.take(path)
+    assert simulators.take(path) is not first
+    simulators.give_back(first)
+    assert simulators.take(path) is first
+
+
+@pytest.mark.usefixtures("opened")
+def test_simulators_of_other_scenarios_rewards_and_trust_are_kept_apart() -> None:
+    simulators = SimulatorPool()
+    own = simulators.take(Path("a"), with_reward=False)
+    simulators.give_back(own)
+    assert simulators.take(Path("b")) is not own
+    assert simulators.take(Path("a"), with_reward=True) is not own
+    assert simulators.take(Path("a"), trusted=True) is not own
+    assert simulators.take(Path("a")) is own
+
+
+@pytest.mark.usefixtures("opened")
+def test_a_loan_ends_with_its_block_and_an_error_drops_the_simulator() -> None:
+    simulators, path = SimulatorPool(), Path("schema.json")
+    with simulators.lend(path) as first:
+        assert simulators.take(path) is not first
+
+    def fail() -> None:
+        with simulators.lend(path) as again:
+            assert again is first
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert simulators.take(path) is not first
+
+
+ROWS = 1001
+COUNTER = itertools.count()
+
+
+@dataclass(frozen=True)
+class Series:
+    load: np.ndarray
+
+
+class Fake:
+    """In place of a CityLearn simulator; one of its figures can be made to differ."""
+
+    schema_path, with_reward, trusted, rows = Path("schema.json"), False, False, ROWS
+    action_low, action_high = -np.ones(2), np.ones(2)
+    begun = start = hour = 0
+    state = 0.0
+    differs: Callable[[Fake], dict[str, float]] = staticmethod(lambda self: {})
+
+    def __init__(self, *_: object) -> None:
+        self.exogenous = self.sessions = Series(np.array([1.0, np.nan, self._added("series")]))
+
+    def _added(self, name: str) -> float:
+        return type(self).differs(self).get(name, 0.0)
+
+    def begin(self, start: int, hours: int, seed: int) -> np.ndarray:
+        self.begun += 1
+        self.start, self.hour, self.state = start, 0, float(start)
+        return np.array([self.state])
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, float]:
+        self.hour += 1
+        self.state += float(actions.sum())
+        return np.array([self.state, np.nan, self._added("observations")]), 0.0
+
+    def net_kwh(self, step: int) -> np.ndarray:
+        return np.array([self.state + self._added("consumption")])
+
+    def indoor_temperatures(self, step: int) -> np.ndarray:
+        return np.array([20.0 + self._added("temperatures")])
+
+
+@pytest.fixture
+def faked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulator_module, "CityLearnSimulator", Fake)
+
+
+@pytest.mark.usefixtures("faked")
+def test_runs_that_are_alike_pass() -> None:
+    check_repeats(Fake())  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("faked")
+@pytest.mark.parametrize(
+    ("differs", "message"),
+    [
+        (lambda own: {"series": float(next(COUNTER))}, "other series of its files each time"),
+        (lambda own: {"observations": float(next(COUNTER))}, "differ in observations after hour 1,"),
+        (lambda own: {"consumption": float(next(COUNTER))}, "differ in consumption after hour 1,"),
+        # Dropout sets in once the network has seen enough hours.
+        (lambda own: {"temperatures": next(COUNTER) * (own.hour > 12)}, "differ in indoor temperatures after hour 13,"),
+        # The used simulator has run through the same hours before.
+        (lambda own: {"consumption": float(own.begun)}, "differ in consumption after hour 1,"),
+        # In the middle of the year alone.
+        (lambda own: {"consumption": next(COUNTER) * (own.start == 416)}, "differ in consumption after hour 417,"),
+    ],
+    ids=["series", "observations", "consumption", "dropout", "outlives", "middle"],
+)
+def test_whatever_differs_is_named(
+    monkeypatch: pytest.MonkeyPatch, differs: Callable[[Fake], dict[str, float]], message: str
+) -> None:
+    monkeypatch.setattr(Fake, "differs", staticmethod(differs))
+    with pytest.raises(ScenarioError, match=message) as error:
+        check_repeats(Fake())  # type: ignore[arg-type]
+    assert "\n" not in str(error.value)
+    assert "random_seed" in str(error.value)
+
+
+def test_the_small_site_repeats_and_with_noise_it_does_not(small_schema: Path, tmp_path: Path) -> None:
+    with SIMULATORS.lend(small_schema) as simulator:
+        check_repeats(simulator)
+    path = Path(shutil.copytree(small_schema.parent, tmp_path / "site")) / "schema.json"
+    schema = read_schema(path)
+    (building,) = schema["buildings"].values()
+    building["noise_std"] = 0.1
+    path.write_text(json.dumps(schema), encoding="utf-8")
+    with pytest.raises(ScenarioError, match="other series"):
+        check_repeats(CityLearnSimulator(path, with_reward=False))
+
+
+def test_each_controller_has_an_action_for_each_device_and_hour(small_schema: Path) -> None:
+    simulator = CityLearnSimulator(small_schema, with_reward=False)
+    found = read_rules(simulator)
+    assert set(found) <= set(CLASSES)
+    for table in found.values():
+        assert [len(row) for row in table] == [len(simulator.action_low)] * DAY
+
+
+def test_a_controller_that_lacks_a_device_is_left_out(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from citylearn.agents import rbc
+
+    class Lacking:
+        def __init__(self, env: object) -> None:
+            raise ValueError("Unknown action name: toaster")
+
+    monkeypatch.setattr(rbc, "BasicRBC", Lacking)
+    found = read_rules(CityLearnSimulator(small_schema, with_reward=False))
+    assert "BasicRBC" not in found
+    assert found
+
+
+def test_any_other_error_of_a_controller_is_not_hidden(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from citylearn.agents import rbc
+
+    class Broken:
+        def __init__(self, env: object) -> None:
+            raise ValueError("no such column")
+
+    monkeypatch.setattr(rbc, "BasicRBC", Broken)
+    with pytest.raises(ValueError, match="no such column"):
+        read_rules(CityLearnSimulator(small_schema, with_reward=False))

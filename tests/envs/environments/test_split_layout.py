@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from envs.citylearn_backend.pool import SIMULATORS
+from envs.citylearn_backend.simulator import SIMULATORS
 from envs.environments.split_layout import join_layouts, layout_gap, same_buildings
 from envs.environments.year_cache import any_district, observation_layout, scaled_template, year_reference, year_tables
 from envs.objective.evaluate import evaluate

@@ -12,8 +12,7 @@ import pytest
 from common.cache_folder import cache_folder
 from envs.batch_backend.one_copy import OneCopy
 from envs.batch_backend.tables import Tables
-from envs.citylearn_backend.pool import SIMULATORS
-from envs.citylearn_backend.simulator import CityLearnSimulator
+from envs.citylearn_backend.simulator import SIMULATORS, CityLearnSimulator
 from envs.environments.year_cache import (
     is_prepared,
     observation_layout,
