@@ -339,11 +339,7 @@ def _load_vehicles(
     lane: Any, plugged: np.ndarray, charger: np.ndarray, action: np.ndarray, battery: np.ndarray, given: np.ndarray,
     soc: np.ndarray, degraded: np.ndarray,
 ) -> bool:  # fmt: skip
-    """Fill the lanes with vehicles and the commands of their chargers.
-
-    Returns:
-        Whether any command is to discharge a vehicle.
-    """
+    """Fill the lanes with vehicles and the commands of their chargers; whether any command is to discharge a vehicle."""
     gives = False
     for j in range(plugged.size):
         v, unit = plugged[j].vehicle, charger[plugged[j].charger]
@@ -805,17 +801,10 @@ def begin(
     soc: np.ndarray,
     tanks: np.ndarray,
 ) -> None:
-    """Start an episode of some copies; their `start`, `hours` and random generator are set before.
+    """Start an episode of the copies of the indices `copies`, shape (M,); their `start`, `hours` and generator are set before.
 
-    Args:
-        site: what holds for all rows.
-        rows: series that no action can change.
-        state: memory of the copies.
-        out: where the first observation goes.
-        copies: which, shape (M,).
-        first_row: first row of the year that each one's episode lies in, shape (M,).
-        soc: of the batteries at the start, shape (M, N + V).
-        tanks: state of charge of the tanks at the start, shape (N, 3).
+    `first_row` of the year that each one's episode lies in, shape (M,); charges `soc` of the batteries at the start, shape
+    (M, N + V), and `tanks`, shape (N, 3).
     """
     buildings = site.building.size
     for i in range(copies.size):
@@ -852,15 +841,9 @@ def begin(
 
 @_entry
 def step(site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, copies: np.ndarray) -> None:
-    """Step copies by one hour.
+    """Step the copies of the indices `copies`, shape (M,), by one hour.
 
-    Args:
-        site: what holds for all rows.
-        rows: series that no action can change.
-        state: memory of the copies.
-        out: where the results go.
-        actions: within [-1, 1], each mapped to its range; what lies outside is clipped; shape (B, A).
-        copies: which copies to step, shape (M,).
+    Actions within [-1, 1] are each mapped to its range; what lies outside is clipped; shape (B, A).
     """
     _act_stationary(site, rows, state, out, actions, copies)
     _act_vehicles(site, rows, state, out, actions, copies)

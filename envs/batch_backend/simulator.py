@@ -23,17 +23,12 @@ from envs.scenarios.scenario import Window
 class BatchSimulator:
     """Steps copies of a scenario with CityLearn's numbers; see `envs.batch_backend.kernel`.
 
-    Args:
-        years: by year number; a copy can be anywhere in any of them.
-        copies: how many.
-        layout: scales the observation; None gives CityLearn's raw one.
-        record: whether to keep the energy that each session lacked, for `missing_kwh`.
-        parked: whether to step vehicles that are away too, their drift drawn as CityLearn draws it. This takes as long as all
-            the rest. It has no effect where the data give the charge of every arrival, and is done anyway where they do not.
-        weights: of the reward's terms.
+    A copy can be anywhere in any of the years. Without a layout the observation is CityLearn's raw one. `record` keeps the
+    energy that each session lacked. `parked` steps vehicles that are away too, their drift drawn as CityLearn draws it: it
+    takes as long as all the rest, changes nothing where the data give the charge of every arrival, and is done anyway where
+    they do not.
 
     `observation`, shape (copies, observations), and `terms` of the reward, shape (copies, 6), are those of the last step.
-    `out`, `state` and `site` are as in `envs.batch_backend.records`, `comfort` as in `tables`.
     """
 
     def __init__(

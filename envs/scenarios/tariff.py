@@ -92,12 +92,7 @@ def tariff_faults(schema_path: Path) -> list[str]:
 
 
 class MonthPeaks:
-    """Highest imports of the running month, hour by hour.
-
-    Attributes:
-        peak_kw: highest import so far in peak hours.
-        off_peak_kw: highest import so far outside them.
-    """
+    """Highest imports of the running month so far [kW], in peak hours and outside them, hour by hour."""
 
     def __init__(self, tariff: DemandCharge) -> None:
         self._tariff = tariff

@@ -35,7 +35,7 @@ from tuning.experiment.folder import Experiment, create, open_experiment
 from tuning.experiment.settings import Settings
 from tuning.search.models.curve_model import _priors
 from tuning.search.proposals.plan import Plan
-from tuning.search.run import budget_watch, machine_watch, progress, scheduler
+from tuning.search.run import adapters, machine_watch, progress, watches
 from tuning.search.run.driver import run_trials
 from tuning.search.run.search import Search
 from tuning.storage.search_files import SearchFiles
@@ -45,7 +45,7 @@ from tuning.trial.evaluation_schedule import due_steps
 from tuning.trial.protocol import Handout, Report
 
 # A fork does not import again what is imported here; to import Ray takes longer than a search.
-ONCE = (optuna.samplers._tpe.sampler, pyarrow.parquet, scipy.optimize, budget_watch, machine_watch, progress, scheduler)
+ONCE = (optuna.samplers._tpe.sampler, pyarrow.parquet, scipy.optimize, adapters, machine_watch, progress, watches)
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="a search runs in a fork, which Windows lacks"),

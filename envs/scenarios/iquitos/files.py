@@ -52,13 +52,7 @@ OBSERVATIONS = (
 
 
 def write_year(site: Site, year: int, folder: Path) -> None:
-    """Write one year of a site into an existing, empty folder.
-
-    Args:
-        site: the site's parameters.
-        year: year number, 0 or more; the same number gives the same files.
-        folder: receives `schema.json`, `tariff.json` and the CSV files that the schema names.
-    """
+    """Write one year of a site, 0 or more, into an existing, empty folder; the same number gives the same files."""
     cal = calendar(year)
     sky = weather(year, cal)
     _building(site, year, cal, sky).to_csv(folder / "mall.csv", index=False)

@@ -19,7 +19,7 @@ from envs.scenarios import schema_file
 from envs.scenarios.scenario import scenario
 from envs.scenarios.schema_file import TABLES, _lstm_weights, read_schema, schema_faults
 from envs.scenarios.tariff import FILE_NAME
-from tests.envs.scenarios.schema_changes import MALL, put
+from tests.envs.scenarios.schema_changes import MALL, SOCKET, put
 
 
 @pytest.fixture
@@ -221,6 +221,14 @@ def schema(small_schema: Path) -> dict[str, Any]:
             "buildings.mall.dynamics is missing; a building of",
         ),
         (put(*MALL, "dynamics", value={"type": "citylearn.dynamics.LSTMDynamics", "attributes": {}}), "filename is missing"),
+        (
+            put(*SOCKET, "attributes", "min_charging_power", value=50),
+            "chargers.motorcycle_001.attributes.min_charging_power is 50, above max_charging_power 2.0; lower it",
+        ),
+        (
+            put(*SOCKET, "attributes", "min_discharging_power", value=5),
+            "chargers.motorcycle_001.attributes.min_discharging_power is 5, above max_discharging_power 0.0; lower it",
+        ),
         (put("simulation_start_time_step", value=960), "simulation_end_time_step is 960 and simulation_start_time_step 960;"),
     ],
 )

@@ -88,6 +88,9 @@ def test_a_generated_schema_passes(schema: dict[str, Any]) -> None:
     [
         (put(*MALL, value="mall.csv"), "buildings.mall is 'mall.csv'; it has to be an object"),
         (put(*MALL, value=None), "buildings.mall is missing; it has to be an object"),
+        (drop(*MALL, "energy_simulation"), "buildings.mall.energy_simulation is missing; it has to be the name of a file"),
+        (drop(*MALL, "weather"), "buildings.mall.weather is missing; it has to be the name of a file"),
+        (put("simulation_start_time_step", value=-1), "simulation_start_time_step is -1; it has to be a whole number from 0"),
         (put(*MALL, "weather", value=5), "buildings.mall.weather is 5; it has to be the name of a file"),
         (put(*MALL, "pricing", value=["pricing.csv"]), "buildings.mall.pricing is a list; it has to be the name of a file"),
         (put(*MALL, "pv", value="PV"), "buildings.mall.pv is 'PV'; it has to be an object"),
@@ -150,6 +153,43 @@ def test_a_wrong_value_is_named_by_place_value_and_remedy(
     change(schema)
     faults = [str(found) for found in schema_faults(schema)]
     assert any(fault in found for found in faults), faults
+
+
+VEHICLE = ("electric_vehicles_def", "motorcycle_001", "battery")
+
+
+@pytest.mark.parametrize(
+    ("place", "attribute", "value", "allowed"),
+    [
+        *(
+            (place, *values)
+            for place in (BATTERY, VEHICLE)
+            for values in (
+                ("initial_soc", 1.5, 1.0),
+                ("initial_soc", -0.1, 0.0),
+                ("depth_of_discharge", 0.0, None),
+                ("depth_of_discharge", 1.1, 1.0),
+                ("efficiency", 0.0, 0.01),
+                ("efficiency", 95, 0.95),
+                ("capacity", None, 5),
+                ("capacity", 1e8, 1e7),
+                ("nominal_power", 0, 1),
+            )
+        ),
+        (SOCKET, "efficiency", 1.2, 1),
+        (SOCKET, "max_charging_power", 0.0, None),
+        (SOCKET, "min_charging_power", "1 kW", 1),
+        (SOCKET, "max_discharging_power", -1, 0),
+    ],
+)
+def test_an_attribute_beyond_its_range_is_named(
+    schema: dict[str, Any], place: tuple[str, ...], attribute: str, value: object, allowed: object
+) -> None:
+    put(*place, "attributes", attribute, value=allowed)(schema)
+    assert schema_faults(schema) == []
+    put(*place, "attributes", attribute, value=value)(schema)
+    fault, *_ = schema_faults(schema)
+    assert str(fault).startswith(f"{'.'.join(place)}.attributes.{attribute} is ")
 
 
 def test_comments_are_allowed_everywhere(schema: dict[str, Any]) -> None:

@@ -146,11 +146,6 @@ def test_lines_are_those_of_the_file_where_a_run_begins_later(site: Path) -> Non
     assert "line 74: " in refusal(site)
 
 
-def test_a_run_begins_at_a_row_and_ends_after_it(site: Path) -> None:
-    edit(site, lambda schema: schema.update(simulation_start_time_step=-1))
-    assert "simulation_start_time_step is -1" in refusal(site)
-
-
 def test_an_optional_column_may_be_empty_unless_it_is_observed(site: Path) -> None:
     name = "indoor_relative_humidity"
     file = site / "mall.csv"
@@ -206,12 +201,6 @@ def test_a_column_that_citylearn_would_stop_at_is_named(site: Path) -> None:
     lines = lines_of(site / "pricing.csv")
     write(site / "pricing.csv", [f"{lines[0]},note", *(f"{line},1" for line in lines[1:])])
     assert f"{site / 'pricing.csv'} has a column 'note'" in refusal(site)
-
-
-@pytest.mark.parametrize("kind", ["energy_simulation", "weather"])
-def test_a_building_needs_its_series(site: Path, kind: str) -> None:
-    edit(site, lambda schema: schema["buildings"]["mall"].pop(kind))
-    assert f"buildings.mall.{kind} is missing; it has to be the name of a file" in refusal(site)
 
 
 # -- rows ------------------------------------------------------------------------------------
@@ -523,77 +512,6 @@ def test_a_state_of_charge_that_replaces_the_arrivals_is_checked(site: Path) -> 
     lines = lines_of(site / CHARGER)
     write(site / CHARGER, [f"{lines[0]},electric_vehicle_current_soc", *(f"{line},101" for line in lines[1:])])
     assert f"{site / CHARGER}, line 2: electric_vehicle_current_soc is 101; " in refusal(site)
-
-
-# -- attributes ------------------------------------------------------------------------------
-
-MALL = ("buildings", "mall", "electrical_storage")
-SOCKET = ("buildings", "mall", "chargers", "motorcycle_001")
-VEHICLE = ("electric_vehicles_def", "motorcycle_001", "battery")
-WHERE = {place: ".".join((*place, "attributes")) for place in (MALL, SOCKET, VEHICLE)}
-
-
-def set_attribute(site: Path, place: tuple[str, ...], attribute: str, value: object) -> None:
-    def change(schema: dict[str, Any]) -> None:
-        for key in place:
-            schema = schema[key]
-        schema["attributes"][attribute] = value
-
-    edit(site, change)
-
-
-@pytest.mark.parametrize(
-    ("place", "attribute", "value", "allowed"),
-    [
-        *(
-            (place, *values)
-            for place in (MALL, VEHICLE)
-            for values in (
-                ("initial_soc", 1.5, 1.0),
-                ("initial_soc", -0.1, 0.0),
-                ("depth_of_discharge", 0.0, None),
-                ("depth_of_discharge", 1.1, 1.0),
-                ("efficiency", 0.0, 0.01),
-                ("efficiency", 95, 0.95),
-                ("capacity", 0.0, 0.1),
-                ("capacity", None, 5),
-                ("capacity", "1700 kWh", 1700),
-                ("capacity", True, 1),
-                ("capacity", 1e8, 1e7),
-                ("nominal_power", 0, 1),
-            )
-        ),
-        (SOCKET, "efficiency", 1.2, 1),
-        (SOCKET, "efficiency", 0, None),
-        (SOCKET, "max_charging_power", 0.0, None),
-        (SOCKET, "min_charging_power", "1 kW", 1),
-        (SOCKET, "max_discharging_power", -1, 0),
-    ],
-)
-def test_an_attribute_beyond_its_range_is_named(
-    site: Path, place: tuple[str, ...], attribute: str, value: object, allowed: object
-) -> None:
-    set_attribute(site, place, attribute, allowed)
-    scenario(str(site))
-    set_attribute(site, place, attribute, value)
-    shown = "missing" if value is None else f"'{value}'" if isinstance(value, str) else json.dumps(value)
-    assert refusal(site).startswith(f"{site / 'schema.json'}: {WHERE[place]}.{attribute} is {shown}; it has to be ")
-
-
-def test_a_battery_that_citylearn_sizes_needs_no_capacity(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The table that it is sized from need not be on this machine.
-    monkeypatch.setattr("envs.scenarios.schema_file._unsized", lambda *_: ())
-    edit(site, lambda schema: schema["buildings"]["mall"]["electrical_storage"].update(autosize=True, attributes=None))
-    scenario(str(site))
-
-
-@pytest.mark.parametrize("way", ["charging_power", "discharging_power"])
-def test_a_chargers_least_power_is_not_above_its_most(site: Path, way: str) -> None:
-    set_attribute(site, SOCKET, f"max_{way}", 3.7)
-    set_attribute(site, SOCKET, f"min_{way}", 3.7)
-    scenario(str(site))
-    set_attribute(site, SOCKET, f"min_{way}", 5)
-    assert f"{WHERE[SOCKET]}.min_{way} is 5, above max_{way} 3.7;" in refusal(site)
 
 
 def test_a_building_that_is_left_out_is_not_checked(site: Path) -> None:

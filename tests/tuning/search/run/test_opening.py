@@ -26,7 +26,7 @@ from tuning.search.proposals.drawing import Drawing, Draws
 from tuning.search.proposals.learned import read_learned
 from tuning.search.record.errors import DamagedStudyError
 from tuning.search.record.study import StudyMemory
-from tuning.search.run import lessons
+from tuning.search.run import opening
 from tuning.search.run.opening import (
     Opened,
     check,
@@ -441,10 +441,10 @@ def test_a_site_without_model_predictive_control_and_an_algorithm_that_cannot_ar
     small_schema: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = scenario(str(small_schema))
-    monkeypatch.setattr(lessons, "why_no_mpc", lambda site: "prices below zero are beyond a linear programme")
+    monkeypatch.setattr(opening, "why_no_mpc", lambda site: "prices below zero are beyond a linear programme")
     with pytest.raises(UsageError, match=r"^--teacher mpc: prices below zero"):
         check_teacher(site, "sac", "batch", "improvement")
-    own = lessons.algorithm("sac")
-    monkeypatch.setattr(lessons, "algorithm", lambda name: replace(own, can_be_taught=False))
+    own = opening.algorithm("sac")
+    monkeypatch.setattr(opening, "algorithm", lambda name: replace(own, can_be_taught=False))
     with pytest.raises(UsageError, match=r"^--teacher mpc: sac cannot begin as a copy$"):
         check_teacher(site, "sac", "batch", "improvement")
