@@ -71,7 +71,7 @@ def test_loading_again_fetches_what_is_new_and_forgets_what_is_gone(experiment: 
 
 
 def test_several_are_loaded_by_a_pattern_or_a_list_and_called_by_their_names(experiment: Path, each_place: str) -> None:
-    (experiment / "experiment.json").write_text("{}")
+    (experiment / "experiment.json").write_text('{"format": 1}')
     for name in ("a/ppo-1", "a/ppo-2", "a/sac-1", "b/ppo-1"):
         upload(experiment, f"{each_place}/{name}")
     upload(experiment / "results", f"{each_place}/a/ppo-9")  # no experiment
@@ -111,7 +111,7 @@ def test_what_is_told_names_the_uri_and_not_the_copy(experiment: Path, place: st
 
 def test_a_new_experiment_without_trials_is_loaded(place: str, tmp_path: Path) -> None:
     (tmp_path / "new").mkdir()
-    (tmp_path / "new" / "experiment.json").write_text("{}")
+    (tmp_path / "new" / "experiment.json").write_text('{"format": 1}')
     upload(tmp_path / "new", f"{place}/new")
     assert load(f"{place}/new").trials.empty
 

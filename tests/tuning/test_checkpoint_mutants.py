@@ -102,7 +102,7 @@ def sign(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
         if file.is_file():
             content["files"][name] = fingerprint(file)
     change(content)
-    checksum = hashlib.sha256(f"2 {json.dumps(content)}".encode()).hexdigest()
+    checksum = hashlib.sha256(f"1 {json.dumps(content)}".encode()).hexdigest()
     path.write_text(json.dumps({"version": 1, "sha256": checksum, "content": content}))
 
 

@@ -101,7 +101,7 @@ def test_a_policy_for_single_buildings_is_exported_for_others_too(
     assert f"acts on | {two_buildings.parent.name}" in (to / "README.md").read_text(encoding="utf-8").replace("**", "")
     raw = np.random.default_rng(0).uniform(layout.low, layout.high, (6, len(layout.names)))
     (own,) = onnxruntime.InferenceSession(to / "policy.onnx").run(None, {"observations": raw})
-    with trained(of, 0, scenario(str(two_buildings))) as found:
+    with trained(of, 0, Task(str(two_buildings))) as found:
         # Batteries have the range from -1 to 1 in CityLearn too.
         np.testing.assert_allclose(own[:, [0, 3]], found.policy(layout.scale(raw))[:, [0, 3]].clip(-1.0, 1.0), atol=2e-6)
 
@@ -237,7 +237,7 @@ def test_one_that_sees_a_plan_is_exported_for_other_buildings_with_their_plan(
     assert json.loads((to / "policy.json").read_text(encoding="utf-8"))["observations"] == list(layout.names)
     raw = np.random.default_rng(0).uniform(layout.low, layout.high, (6, len(layout.names)))
     (acts,) = onnxruntime.InferenceSession(to / "policy.onnx").run(None, {"observations": raw})
-    with trained(of, 0, site) as found:
+    with trained(of, 0, Task(str(two_buildings))) as found:
         env = found.task.evaluation_env((Window(0, 0, 24),), own_layout=True)
         (episode,) = env.episodes(found.policy)
         batteries = [0, 3]  # with the range from -1 to 1 in CityLearn too
@@ -335,8 +335,8 @@ FILES = ["README.md", "controller.py", "hyperparameters.toml", "policy.json", "p
 @pytest.mark.parametrize(
     ("arguments", "trial", "shown"),
     [
-        ([], 1, "| 2 | 31 |"),
-        (["--trial", "0"], 0, "| 2 | 30 |"),
+        ([], 1, "|  | year 2, 31 hours |"),
+        (["--trial", "0"], 0, "|  | year 2, 30 hours |"),
         (["--trial", "0", "--judgement", "judgement"], 0, "| given 0 in judgement | 2 |"),
         (["--trial", "1"], 1, "| own | 2 |"),
     ],
@@ -390,7 +390,7 @@ def test_an_export_is_of_the_trial_and_the_judgement_that_were_asked_for(
     }  # fmt: skip
     assert all(f"| {name} | {value} |\n" in texts["README.md"] for name, value in facts.items())
     assert all(f"{name} {value}" in texts["README.md"] for name, value in json.loads(about["versions"]).items())
-    rows = [line for line in texts["README.md"].splitlines() if line.startswith(("| 2 |", "| own |", "| given "))]
+    rows = [line for line in texts["README.md"].splitlines() if line.startswith(("|  | year 2", "| own |", "| given "))]
     assert [row.startswith(shown) for row in rows] == [True]
 
 

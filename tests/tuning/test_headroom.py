@@ -26,8 +26,8 @@ def test_a_small_site(small_schema: Path, capsys: pytest.CaptureFixture[str], mo
         assert name in said
     task = Task(str(small_schema))
     before = baselines(task, task.site.windows("validation"))[UNCONTROLLED][0].kpis
-    for value in (before["co2_kg"] / 1e3, before["bill"] / 1e3):
-        assert f"{value:,.1f}" in said
+    for value in (before["co2_kg"] / 1e3 * 8760 / 192, before["bill"] / 1e3 * 8760 / 192):
+        assert f"{value:,.0f}" in said
     assert "\N{HORIZONTAL ELLIPSIS}" not in said
 
 
@@ -124,7 +124,7 @@ def test_a_bound_below_a_baseline_is_told_as_what_cannot_be(
     small_schema: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "envs.yardsticks.bound.bound", lambda site, window, objective, weights: Bound(objective, -0.5, 0.0, 0.0, 0.0, 0.0, 0.0)
+        "envs.yardsticks.bound.bound", lambda task, window, objective: Bound(objective, -0.5, 0.0, 0.0, 0.0, 0.0, 0.0)
     )
     assert main(["--scenario", str(small_schema), "--mpc", "none"]) == 1
     (line,) = capsys.readouterr().err.splitlines()

@@ -127,7 +127,7 @@ def test_the_terminal_shows_results_and_where_they_are(job: tuple[Path, str]) ->
         "Best: trial",
         "batch_size=32",
         "the uncontrolled site scores 0",
-        "CO2, kg",
+        "CO2",
         "vehicle energy served",
     ):
         assert text in output

@@ -119,7 +119,7 @@ def begun(folder: Path, space: Path | None = None, **settings: Any) -> Experimen
     given = replace(given, space=str(space)) if space else given
     compatibility = {
         "scenario": scenario(given.scenario).key,
-        "space": plan(given, space).space.describe(),
+        "space": plan(given, space, scenario(given.scenario)).space.describe(),
         "machine": provenance(),
     }
     return create(given, compatibility)
@@ -211,7 +211,7 @@ def test_other_data_under_the_same_name_are_refused(
 
 
 def test_an_experiment_that_another_run_works_on_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    experiment = begun(tmp_path)
+    experiment = begun(tmp_path, set=(("plan=none",),))
     with experiment_lock(experiment.paths):
         message = refused(capsys, "--resume", str(tmp_path / "mine"))
     assert f"in use by process {os.getpid()} on " in message

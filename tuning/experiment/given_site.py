@@ -49,10 +49,12 @@ def with_found_site(experiment: Experiment, place: object, copied: Callable[[], 
 def _has_its_data(experiment: Experiment) -> bool:
     """Whether the files under the path of a site have the data that the experiment was begun with, as far as it is known."""
     from envs.errors import ScenarioError
+    from envs.scenarios.scenario import scenario
 
-    begun = experiment.compatibility.get("scenario")
+    settings, begun = experiment.settings, experiment.compatibility.get("scenario")
     try:
-        return begun is None or experiment.settings.task.site.key == begun
+        # Read anew: a task keeps the site that it read.
+        return begun is None or scenario(settings.scenario, settings.trust_scenario, settings.splits).key == begun
     except ScenarioError:
         # Such as one that needs trust: what opens it says so.
         return True

@@ -12,6 +12,7 @@ from results.judgement import BOUND, BOUNDS
 # series.
 AMOUNT = 1e-4
 SERVED = 1e-6  # part of the required vehicle energy: too little to lower an emission or a bill noticeably
+_SERVICE = ("ev_missing_kwh", "ev_required_kwh")
 _AMOUNTS = {"co2_kg": ("bound of co2", "an emission", "kg"), "bill": ("bound of cost", "a bill", "")}
 
 
@@ -46,6 +47,9 @@ def check_amounts(evaluations: pd.DataFrame) -> None:
     Raises:
         ValidityError: for the first that is below its bound.
     """
+    # Without a row of a bound its amounts have no column.
+    needed = [name for amount in _AMOUNTS for name in (amount, f"uncontrolled_{amount}")]
+    evaluations = evaluations.reindex(columns=[*dict.fromkeys([*evaluations.columns, *needed, *_SERVICE])])
     judged = evaluations[~evaluations["contender"].isin(BOUNDS)]
     for amount, (bound, thing, unit) in _AMOUNTS.items():
         limits = evaluations[evaluations["contender"] == bound].set_index("year")

@@ -12,7 +12,9 @@ from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.experiment.strategies import SAMPLERS, SCHEDULERS, Sampler, Scheduler, startup_trials
+from tuning.search.proposals.drawing import Drawing, Draws
 from tuning.search.record.study import StudyMemory
+from tuning.search.run.parts import pruner_of
 
 
 @pytest.mark.parametrize("name", SAMPLERS)
@@ -93,8 +95,10 @@ def test_a_new_sampler_and_a_new_scheduler_are_one_entry_each(tmp_path: Path, mo
     given = ["--sampler", "qmc", "--scheduler", "patient", "--name", "one", "--dir", str(tmp_path), "--steps", "900"]
     settings = tyro.cli(Settings, args=given)
     assert Settings.from_json(settings.to_json()) == settings
-    study = StudyMemory.open(create(settings), algorithm("ppo").space, {}, {"steps": 900.0})
-    proposals = [study.ask() for _ in range(4)]
+    experiment = create(settings)
+    study = StudyMemory.open(experiment, pruner_of(settings))
+    drawing = Drawing(settings, algorithm("ppo").space, {}, {"steps": 900.0})
+    proposals = [study.add(Draws(study, drawing).draw()) for _ in range(4)]
     assert len({str(proposal.hyperparameters) for proposal in proposals}) == 4
     stopped = []
     for number in range(4):

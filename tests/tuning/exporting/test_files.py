@@ -4,11 +4,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from envs.scenarios.scenario import scenario
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import create
@@ -17,7 +14,7 @@ from tuning.exporting import files
 from tuning.exporting.files import export, export_policy
 from tuning.exporting.settings import ExportSettings
 from tuning.trial.proposal import Proposal
-from tuning.trial.records import TrialRecords, trial_seed
+from tuning.trial.records import TrialRecords
 
 
 def test_a_target_that_exists_is_refused_before_anything_is_read(tmp_path: Path) -> None:
@@ -43,12 +40,3 @@ def test_a_file_that_cannot_be_written_leaves_no_folder(
     with pytest.raises(OSError, match="the disk is full"):
         export(of, 0, tmp_path / "within" / "mall")
     assert not (tmp_path / "within").exists()
-
-
-def test_a_row_without_its_seed_has_the_seed_that_its_number_gives(tmp_path: Path) -> None:
-    of = create(Settings(backend="batch", name="one", dir=str(tmp_path), seed=3))
-    path = of.paths.part("trials", 0)
-    path.parent.mkdir(parents=True)
-    pq.write_table(pa.table({"trial": [0], "state": ["complete"], "score": [0.5]}), path)
-    about = files._about(of, 0, scenario("iquitos"), 64)
-    assert about["trained for"] == f"64 steps with seed {trial_seed(3, 0)}"

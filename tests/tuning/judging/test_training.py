@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from rich.console import Console
 
@@ -48,16 +47,6 @@ def test_seeds_are_those_of_no_search_with_the_same_number() -> None:
         searched = {trial_seed(seed, number) for number in range(20)}
         assert not searched & {trial_seed(fresh_seed(seed), number) for number in range(20)}
     assert fresh_seed(3) == fresh_seed(3) != fresh_seed(4)
-
-
-def test_a_judgement_of_version_0_1_goes_on_with_its_seeds(contender: Contender, paths: JudgementPaths) -> None:
-    now = experiment_of(contender, paths, 3)
-    before = int(np.random.SeedSequence([3, 1]).generate_state(1)[0] >> 1)
-    save(replace(now, settings=replace(now.settings, seed=before)))
-    assert experiment_of(contender, paths, 3).settings.seed == before
-    # What had not begun then has the same seeds as what had.
-    other = replace(contender, name="another")
-    assert experiment_of(other, paths, 3).settings.seed == before
 
 
 def test_an_experiment_is_created_once_and_keeps_its_seed(contender: Contender, paths: JudgementPaths) -> None:

@@ -300,9 +300,7 @@ def test_a_draw_may_cost_a_tenth_of_the_budget_or_ten_trainings_of_the_default(
     memory: AskedStudy, monkeypatch: pytest.MonkeyPatch, promised: float, most: float
 ) -> None:
     seen: list[float] = []
-    drawn = memory.draw
-    monkeypatch.setattr(
-        Draws, "draw", lambda own, values, affordable: seen.append(affordable.most) or drawn(values, affordable)
-    )
+    drawn = memory.draw()
+    monkeypatch.setattr(Draws, "draw", lambda own, values, affordable: seen.append(affordable.most) or drawn)
     thawing(memory, steps_promised=lambda: promised * STEPS).draw()
     assert seen == [most]

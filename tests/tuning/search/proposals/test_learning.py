@@ -171,6 +171,8 @@ def test_what_cannot_be_learned_from_is_one_line(tmp_path: Path) -> None:
             learned_from(Settings(learn_from=tuple(map(str, folders))))
         assert len(str(error.value).splitlines()) == 1
     content = of.paths.study.read_bytes()
-    of.paths.study.write_bytes(content[:-20])
-    with pytest.raises(UsageError, match=rf"^--learn-from .*{of.paths.study.name} is damaged \(it has .*leave it out$"):
+    of.paths.study.write_bytes(b"no entry\n" + content)
+    with pytest.raises(
+        UsageError, match=rf"^--learn-from .*{of.paths.study.name} is damaged \(line 1 is no entry.*leave it out$"
+    ):
         learned_from(now(of.paths.folder))
