@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.tuning.simulated import SCHEDULES, check_disturbed, simulated_experiment
+from tests.tuning.simulated import DISTURBED_SCHEDULES, check_disturbed, simulated_experiment
 
 
 def test_in_thousands_of_schedules(tmp_path: Path) -> None:
-    check_disturbed(simulated_experiment(tmp_path), range(SCHEDULES))
+    check_disturbed(simulated_experiment(tmp_path), range(DISTURBED_SCHEDULES))
 
 
 @pytest.mark.torture
 def test_in_a_million_schedules(tmp_path: Path) -> None:
-    check_disturbed(simulated_experiment(tmp_path), range(SCHEDULES, 500_000))
+    check_disturbed(simulated_experiment(tmp_path), range(DISTURBED_SCHEDULES, 500_000))
