@@ -152,6 +152,7 @@ class Search:
             self._record.begin(proposal, self._predicted(proposal))
             self._record.run_out_of_memory(number, why, excess)
             self._tell_end(number)
+            self._forget(number)
         return None
 
     def _is_blocked(self, number: int) -> bool:
@@ -281,6 +282,12 @@ class Search:
         self._control.has_left(number)
         self._settle(number, last, has_failed)
         self._placement.free(number)
+        self._forget(number)
+
+    def _forget(self, number: int) -> None:
+        """Forget a trial that ended or was frozen: Tune asks at each pass of its loop which trials run."""
+        if self._trials[number].phase in (Phase.ENDED, Phase.FROZEN):
+            del self._trials[number]
 
     def _settle(self, number: int, last: Report, has_failed: bool) -> None:
         if last.ending is Ending.OUT_OF_MEMORY and not has_failed:
