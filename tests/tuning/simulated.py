@@ -84,7 +84,19 @@ class Disk:
     def read(self, table: str, number: int) -> list[dict[str, Any]]:
         return [dict(row) for row in self.tables.get((table, number), [])]
 
-    def write(self, table: str, number: int, rows: Sequence[Any]) -> None:
+    def write(self, number: int, row: Any) -> None:
+        self._put("trials", number, [row])
+
+    def add(self, table: str, number: int, rows: Sequence[Any]) -> None:
+        self._put(table, number, [*self.read(table, number), *rows])
+
+    def drop_after(self, table: str, number: int, steps: int) -> None:
+        rows = self.read(table, number)
+        kept = [row for row in rows if row["steps"] <= steps]
+        if len(kept) < len(rows):
+            self._put(table, number, kept)
+
+    def _put(self, table: str, number: int, rows: Sequence[Any]) -> None:
         self.before_write()
         self.tables[table, number] = [dict(row) for row in rows]
         self.after_write()

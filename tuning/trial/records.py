@@ -13,7 +13,7 @@ import numpy as np
 from common.streams import Stream, stream_seed
 from envs.objective.columns import evaluation_columns
 from results.schema import CANDIDATE, GIVEN
-from results.table_files import ResultsError, read_rows, write_rows
+from results.table_files import ResultsError, add_rows, drop_rows_after, read_rows, rows_path, write_rows
 from search_spaces import Assignment, Kind, SearchSpace, SpaceError
 from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.folder import Experiment
@@ -36,8 +36,14 @@ class Tables(Protocol):
     def read(self, table: str, number: int) -> list[dict[str, Any]]:
         """Rows of a trial; none where it has none."""
 
-    def write(self, table: str, number: int, rows: Sequence[Row]) -> None:
-        """Replace the rows of a trial."""
+    def write(self, number: int, row: Row) -> None:
+        """Replace the row of a trial in `trials`."""
+
+    def add(self, table: str, number: int, rows: Sequence[Row]) -> None:
+        """Add rows to those of a trial."""
+
+    def drop_after(self, table: str, number: int, steps: int) -> None:
+        """Drop the rows of a trial beyond some steps."""
 
 
 class ResultTables:
@@ -61,11 +67,19 @@ class ResultTables:
         """
         return read_rows(self._folder, table, number)
 
-    def write(self, table: str, number: int, rows: Sequence[Row]) -> None:
-        """Replace the rows of a trial."""
-        hyperparameters = self._hyperparameters if table == "trials" else None
+    def write(self, number: int, row: Row) -> None:
+        """Replace the row of a trial in `trials`."""
+        self._written(write_rows(self._folder, "trials", number, [row], self._hyperparameters))
+
+    def add(self, table: str, number: int, rows: Sequence[Row]) -> None:
+        """Add rows to those of a trial."""
         measures = evaluation_columns() if table == "evaluations" else None
-        self._written(write_rows(self._folder, table, number, rows, hyperparameters, measures))
+        self._written(add_rows(self._folder, table, number, rows, measures))
+
+    def drop_after(self, table: str, number: int, steps: int) -> None:
+        """Drop the rows of a trial beyond some steps."""
+        if drop_rows_after(self._folder, table, number, steps):
+            self._written(rows_path(self._folder, table, number))
 
 
 class TrialRecords:
@@ -118,7 +132,7 @@ class TrialRecords:
         copies = self._copied(number) if report.reports else None  # of those before
         for table, rows in zip(OF_A_REPORT, (report.evaluations, report.reports), strict=True):
             if rows:
-                self._tables.write(table, number, [*self._tables.read(table, number), *rows])
+                self._tables.add(table, number, rows)
         if copies:
             copies.add(report.reports)
             for path in copies.paths:
@@ -128,11 +142,8 @@ class TrialRecords:
         """Drop the rows of a trial beyond some steps, before they are told again."""
         self.leave(number)  # a copy is made anew
         for table in OF_A_REPORT:
-            rows = self._tables.read(table, number)
             # A copy of a teacher is evaluated at 0 steps, before training, and again where training begins anew.
-            kept = [row for row in rows if row["steps"] <= steps and steps]
-            if len(kept) < len(rows):
-                self._tables.write(table, number, kept)
+            self._tables.drop_after(table, number, steps or -1)
 
     def leave(self, number: int) -> None:
         """Note that the process of a trial has ended: copies of its reports for other programs are closed."""
@@ -255,7 +266,7 @@ class TrialRecords:
         return row
 
     def _write(self, row: Mapping[str, Any]) -> None:
-        self._tables.write("trials", row["trial"], [row])
+        self._tables.write(row["trial"], row)
 
 
 @cache
