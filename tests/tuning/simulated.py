@@ -43,7 +43,6 @@ from tuning.trial.records import TrialRecords
 
 STEPS, REPORTS = 400, 4  # of a trial
 RUNG = STEPS // REPORTS
-TRIALS = 4
 BUDGET = 10 * RUNG
 WILD_SCHEDULES, DISTURBED_SCHEDULES = 5_000, 2_500  # in the everyday suite: about 50 s on one core each
 ASSIGNMENT = algorithm("ppo").space.complete({}, {"steps": 4096.0})
@@ -236,11 +235,11 @@ class SimpleThawing:
 class SimplePlacement:
     """Grants the same to all."""
 
-    def __init__(self, chance: random.Random) -> None:
-        self._chance = chance
+    def __init__(self, chance: random.Random, refused: float) -> None:
+        self._chance, self._refused = chance, refused
 
     def excess_ever(self, hyperparameters: Any) -> tuple[int, str]:
-        return (1, "does not fit any more") if self._chance.random() < 0.01 else (0, "")
+        return (1, "does not fit any more") if self._chance.random() < self._refused else (0, "")
 
     def place(self, number: int, *_: Any, **__: Any) -> Any:
         request = SimpleNamespace(resources={}, labels={})
@@ -276,7 +275,7 @@ class Chances:
 
 CALM = Chances()
 HARMLESS = Chances(lost=0.02, leaves=0.02, withdrawn=0.05, stopped=0.01, storage=0.005, kill=0.5)
-WILD = replace(HARMLESS, crash=0.02, memory=0.01, refused=1.0)
+WILD = replace(HARMLESS, crash=0.02, memory=0.01, refused=0.01)
 
 
 class World:
@@ -284,10 +283,9 @@ class World:
 
     Attributes:
         disk: what is left of it.
-        overspent: steps beyond the budget.
     """
 
-    def __init__(self, experiment: Experiment, seed: int, at_once: int, chances: Chances, two: bool = False) -> None:
+    def __init__(self, experiment: Experiment, seed: int, at_once: int, chances: Chances) -> None:
         self.disk = Disk()
         self._experiment, self._chance, self._at_once, self._chances = experiment, random.Random(seed), at_once, chances
         self._runs = 0
@@ -308,9 +306,7 @@ class World:
         record.set_aside()
         ledger = Ledger(study, Budget(BUDGET, "steps"), RUNG, most_steps=STEPS)
         choosing = Choosing(SimpleDraws(study), math.inf, ledger, SimpleThawing(study))  # type: ignore[arg-type]
-        placement: Any = SimplePlacement(self._chance if self._chances.refused else random.Random(0))
-        if not self._chances.refused:
-            placement.excess_ever = lambda hyperparameters: (0, "")
+        placement: Any = SimplePlacement(self._chance, self._chances.refused)
         control = Control()
         search = Search(
             record, choosing, control, placement, settings, self._experiment.paths, SearchFiles(), lambda: self._at_once
