@@ -17,7 +17,7 @@ import numpy as np
 
 from results.schema import schema
 from results.table_files import write_rows
-from search_spaces.ppo import PPO
+from search_spaces.on_policy import PPO
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 READINGS = {

@@ -92,7 +92,7 @@ def population(options: Options, members: int, seed: int) -> float:
     import ray
     import torch
 
-    from common.streams import Stream, stream
+    from common.generators import Stream, stream
     from envs.environments.backend import choose_backend
     from envs.scenarios.scenario import scenario
     from tuning.cli.console import terminal

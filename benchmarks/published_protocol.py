@@ -28,12 +28,11 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 import numpy as np
 
-from common.errors import UserError
+from common.errors import UsageError, UserError
 from common.files import write_whole
 from envs.scenarios.splits import Splits
 from results.statistics import Interval, bootstrap, paired_mean
 from tuning.cli.options import parse
-from tuning.experiment.errors import UsageError
 from tuning.experiment.settings import Settings
 
 PROGRAM = "benchmarks/published_protocol.py"

@@ -1,4 +1,4 @@
-"""The two kinds of error that every command reports in one line."""
+"""Errors that every command reports in one line."""
 
 from __future__ import annotations
 
@@ -19,6 +19,14 @@ class UserError(Exception):
     def __str__(self) -> str:
         """All lines."""
         return "\n".join(map(str, self.args))
+
+
+class UsageError(UserError, ValueError):
+    """A command that cannot be carried out as given."""
+
+
+class OtherFormatError(UserError):
+    """A file that another version of this package wrote, in a format that this one does not know."""
 
 
 class InconsistentError(RuntimeError):

@@ -8,9 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from common.amounts import Scale
 from common.units import YEAR
 
 if TYPE_CHECKING:
@@ -30,27 +29,16 @@ SITE = "uncontrolled_"  # prefix of the columns of the uncontrolled site
 
 @dataclass(frozen=True)
 class Measure:
-    """A column of evaluations. Buildings, hours and windows of a year are joined by the formula of a KPI, years by `value`.
-
-    Attributes:
-        name: of the column.
-        unit: of its values; "1" for a plain number, "currency" for the tariff's.
-        meaning: one line.
-        better: whether less or more of it is better; `neither` where it says nothing about a policy.
-        over: how years become one: `A_YEAR`, `MOST`, or the column that weights their mean.
-        kind: type of the column.
-        label: its name in tables, summary and report; empty where they leave it out.
-        needs: what a site without it has no value for, or the same for every policy, such as PV; empty for nothing.
-    """
+    """A column of evaluations. Buildings, hours and windows of a year are joined by the formula of a KPI, years by `value`."""
 
     name: str
-    unit: str = "1"
-    meaning: str = ""
-    better: Better = "less"
-    over: str = A_YEAR
+    unit: str = "1"  # "1" for a plain number, "currency" for the tariff's
+    meaning: str = ""  # one line
+    better: Better = "less"  # `neither` where it says nothing about a policy
+    over: str = A_YEAR  # how years become one: `A_YEAR`, `MOST`, or the column that weights their mean
     kind: Literal["float64", "int64"] = "float64"
-    label: str = ""
-    needs: str = ""
+    label: str = ""  # its name in tables, summary and report; empty where they leave it out
+    needs: str = ""  # what a site without it has no value for, or the same for every policy, such as PV
 
     @property
     def metadata(self) -> dict[str, str]:
@@ -136,14 +124,9 @@ SCORE = Measure("score", "1", "mean reward an hour", "more", BY_HOURS)
 
 
 def by_the_year(title: str, measures: Iterable[Measure] = ()) -> str:
-    """A heading of amounts with the time that they are of.
-
-    Args:
-        title: as it is without.
-        measures: that are shown; the title stays where none of them is an amount. None at all stand for amounts.
-    """
+    """A heading with the time that amounts are of; unchanged where measures are given, and none of them is an amount."""
     shown = list(measures)
-    return f"{title}; amounts of {BASIS}" if not shown or any(own.over == A_YEAR for own in shown) else title
+    return f"{title}; amounts of {BASIS}" if not shown or any(measure.over == A_YEAR for measure in shown) else title
 
 
 def _column(years: Years, name: str) -> np.ndarray:
@@ -154,3 +137,52 @@ def _column(years: Years, name: str) -> np.ndarray:
     if values is None:
         return np.full(len(years), math.nan)
     return np.array([math.nan if value is None else float(value) for value in values])
+
+
+THOUSANDS_FROM: Final = 100_000.0  # of the smaller unit; below, five digits are still read at once
+SIGNIFICANT: Final = 3  # digits, at least
+MOST_DECIMALS: Final = 3
+SMALL: Final = 100.0  # values that are so many times smaller than the largest have fewer digits
+# Unit: the unit of a thousand of it. Money has none.
+_THOUSAND: Final = {
+    "kWh": "MWh",
+    "MWh": "GWh",
+    "kg": "t",
+    "t": "kt",
+    "kW": "MW",
+    "MW": "GW",
+    "": "thousand",
+    "thousand": "million",
+}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How the amounts of a column are shown: in a unit that fits their size, and with one number of decimals."""
+
+    unit: str
+    factor: float  # from the unit that they are given in
+    decimals: int
+
+    @classmethod
+    def of(cls, amounts: Iterable[float | None], unit: str) -> Scale:
+        """The scale of a column of kWh, kg or kW, or of money, which has no unit."""
+        sizes = [abs(amount) for amount in amounts if amount is not None and math.isfinite(amount)]
+        largest, factor = max(sizes, default=0.0), 1.0
+        while largest * factor >= THOUSANDS_FROM and unit in _THOUSAND:
+            unit, factor = _THOUSAND[unit], factor / 1000.0
+        counted = [size * factor for size in sizes if size > 0.0 and size * SMALL >= largest]
+        if not counted:
+            return cls(unit, factor, 0)
+        decimals = SIGNIFICANT - 1 - math.floor(math.log10(min(counted)))
+        return cls(unit, factor, min(MOST_DECIMALS, max(0, decimals)))
+
+    def text(self, amount: float | None) -> str:
+        """An amount; empty where it is missing or not a number."""
+        if amount is None or math.isnan(amount):
+            return ""
+        return f"{amount * self.factor:,.{self.decimals}f}"
+
+    def heading(self, name: str) -> str:
+        """Heading of the column: name and unit."""
+        return f"{name}, {self.unit}" if self.unit else name

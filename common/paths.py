@@ -1,9 +1,10 @@
-"""Paths and names of folders that a user gives."""
+"""Paths and names of folders that a user gives; links, which are refused; where this machine keeps its cache."""
 
 from __future__ import annotations
 
 import os
 import re
+import stat
 from pathlib import Path, PureWindowsPath
 
 from common.errors import UserError
@@ -91,3 +92,41 @@ def remove_empty(folders: tuple[Path, ...]) -> None:
             folder.rmdir()
         except OSError:
             return
+
+
+FOLDER_VARIABLE = "BUILDING_TUNER_CACHE"
+
+
+def cache_folder() -> Path:
+    """Where this machine keeps what can be made or fetched again: `FOLDER_VARIABLE`, else the system's place for caches."""
+    import platformdirs
+
+    return Path(os.environ.get(FOLDER_VARIABLE) or platformdirs.user_cache_dir("building-tuner", appauthor=False))
+
+
+_REPARSE_POINT = 0x400  # attribute of Windows' links and junctions
+
+
+class LinkError(UserError):
+    """A folder holds a link, or something that is neither file nor folder; says which and what to do."""
+
+
+def refuse_links(folder: Path) -> None:
+    """See that a folder and all folders in it hold files and folders alone: a link leads to another person's choice.
+
+    The folder itself may be reached by a link. It need not be there.
+
+    Raises:
+        LinkError: by the first other entry.
+    """
+    for parent, folders, files in os.walk(folder):
+        for name in sorted(folders) + sorted(files):
+            path = Path(parent, name)
+            try:
+                found = path.lstat()
+            except FileNotFoundError:
+                continue  # a run that goes on removed it
+            if stat.S_ISLNK(found.st_mode) or getattr(found, "st_file_attributes", 0) & _REPARSE_POINT:
+                raise LinkError(f"{path} is a link, which may lead elsewhere: put the files themselves there, or remove it")
+            if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+                raise LinkError(f"{path} is neither a file nor a folder: remove it")

@@ -22,8 +22,7 @@ import tyro
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from search_spaces import Kind, OnlyIf, Parameter, Scale
-from search_spaces.reward_share import NAME as REWARD_SHARE
-from search_spaces.reward_share import with_reward_share
+from search_spaces.common import REWARD_SHARE, with_reward_share
 
 FOLDER = Path(__file__).parent / "reference"
 COMMAND = "uv run python -m docs.generate"

@@ -18,10 +18,9 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from common.cache_folder import FOLDER_VARIABLE, cache_folder
 from common.errors import UserError
 from common.files import sync_folder
-from common.paths import shortened
+from common.paths import FOLDER_VARIABLE, cache_folder, shortened
 
 LOCK = ".lock"
 _LEVELS = 2  # of a key: a scenario's folder, and an entry of it

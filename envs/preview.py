@@ -12,9 +12,8 @@ import tyro
 from tyro.constructors import PrimitiveConstructorSpec
 
 from common.errors import UserError
-from common.numbers import whole_number
 from common.paths import user_path
-from common.texts import printable
+from common.texts import printable, whole_number
 from common.units import DAY, WEEK
 from envs.errors import ScenarioError
 from envs.scenarios.iquitos import SITES

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from common.amounts import Scale
 from common.files import write_whole
-from common.measure import A_YEAR, BASIS, SCORE, SITE, Measure
+from common.measure import A_YEAR, BASIS, SCORE, SITE, Measure, Scale
 from common.texts import markdown
 from results.schema import measures_of
 

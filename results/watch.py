@@ -22,11 +22,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from common.commands import python_command
 from common.errors import UserError
 from common.json_values import checked, read_json
 from common.paths import user_path
-from common.texts import duration, printable
+from common.texts import duration, printable, python_command
 from common.uris import is_uri, with_uris
 from results.live import OWNER_FILE, PROGRESS_FILE, LiveSearch, Owner
 from results.places import local_folder

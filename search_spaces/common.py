@@ -4,32 +4,39 @@ Functions where the default or the range is the algorithm's own. `..._schedule` 
 the budget.
 """
 
-from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from __future__ import annotations
 
-from search_spaces.parameter import Assignment, AtMost, Kind, OnlyIf, Parameter, Scale, SearchedFrom
+from optuna.distributions import CategoricalDistribution, FloatDistribution
+
+from search_spaces.parameter import Assignment, Kind, OnlyIf, Parameter, Scale
+from search_spaces.space import SearchSpace
 
 SHAPES = ("constant", "linear", "exponential", "cosine")
 FALLING = SHAPES[1:]
 
 
-def learning_rate(default: float, low: float, high: float) -> Parameter:
-    """Step size of the optimizer, searched between two bounds."""
-    search = FloatDistribution(low, high, log=True)
+def learning_rate(default: float) -> Parameter:
+    """Step size of the optimizer."""
     return Parameter(
-        "learning_rate", Kind.NUMBER, default, "step size of the optimizer at the start", low=1e-8, high=1.0, search=search
-    )
+        "learning_rate", Kind.NUMBER, default, "step size of the optimizer at the start", low=1e-8, high=1.0,
+        search=FloatDistribution(3e-5, 3e-3, log=True),
+    )  # fmt: skip
+
+
+def max_grad_norm(default: float | None, searched_to: float) -> Parameter:
+    """Where gradients are cut."""
+    return Parameter(
+        "max_grad_norm", Kind.NUMBER, default, "norm that gradients are cut to; none for no cut", low=1e-3, high=1e4,
+        optional=True,
+        # Below, Adam's own scaling makes the cut pointless; above, it never cuts.
+        search=FloatDistribution(0.3, searched_to, log=True),
+    )  # fmt: skip
 
 
 def schedule(
     name: str, default: str = "constant", search: CategoricalDistribution | None = None
 ) -> tuple[Parameter, Parameter]:
-    """How a value changes over the budget: its shape, and which part of it remains at the end.
-
-    Args:
-        name: of the value.
-        default: shape.
-        search: of the shape.
-    """
+    """How a value changes over the budget: its shape, and which part of it remains at the end."""
     return (
         Parameter(
             f"{name}_schedule", Kind.TEXT, default, f"how {name} changes over the budget", choices=SHAPES, search=search
@@ -52,48 +59,6 @@ GAMMA = Parameter(
 )  # fmt: skip
 
 
-def n_steps(default: int, low: int, high: int) -> Parameter:
-    """Transitions between two updates, searched between two powers of two.
-
-    At least four updates in a trial are valid. Fewer than eight are not searched: most policies do not move in so few.
-    """
-    return Parameter(
-        "n_steps", Kind.INTEGER, default, "transitions collected between two updates", low=2, high=10_000_000,
-        search=IntDistribution(low, high), scale=Scale.POWER_OF_TWO, at_most=AtMost("steps", 0.25),
-        searched_to=AtMost("steps", 1 / 8),
-    )  # fmt: skip
-
-
-GAE_LAMBDA = Parameter(
-    "gae_lambda", Kind.NUMBER, 0.95, "bias against variance of the advantage", low=0.0, high=1.0,
-    # From 0.8, a few hours of rewards, to 0.995, a week of them.
-    search=FloatDistribution(5e-3, 2e-1, log=True), scale=Scale.ONE_MINUS,
-)  # fmt: skip
-
-ENTROPY = (
-    Parameter(
-        "ent_coef", Kind.NUMBER, 0.0, "weight of the entropy bonus", low=0.0, high=10.0,
-        # The mean reward is a few hundredths: a larger bonus drowns it.
-        search=FloatDistribution(1e-7, 3e-3, log=True),
-    ),
-    *schedule("ent_coef"),
-)  # fmt: skip
-
-VF_COEF = Parameter(
-    "vf_coef", Kind.NUMBER, 0.5, "weight of the value loss", low=0.0, high=100.0,
-    # Not searched: with layers of their own, policy and value hardly compete for it; only the gradient's norm is shared.
-)  # fmt: skip
-
-MAX_GRAD_NORM = Parameter(
-    "max_grad_norm", Kind.NUMBER, 0.5, "norm that gradients are cut to; none for no cut", low=1e-3, high=1e4, optional=True,
-    # Below, Adam's own scaling makes the cut pointless; above, it never cuts.
-    search=FloatDistribution(0.3, 5.0, log=True),
-)  # fmt: skip
-
-NORMALIZE_ADVANTAGE = Parameter(
-    "normalize_advantage", Kind.FLAG, True, "bring advantages to mean 0 and deviation 1 before they weigh the gradient"
-)
-
 NORMALIZE_OBSERVATIONS = Parameter(
     "normalize_observations", Kind.FLAG, True, "scale observations by their running mean and variance",
     # They lie within [-1, 1] already; what moves in a small part of that is drawn out by it.
@@ -114,11 +79,11 @@ PREPROCESSING = (
 )  # fmt: skip
 
 
-def networks(default: str, activation: str, search: CategoricalDistribution | None = None) -> tuple[Parameter, Parameter]:
+def networks(activation: str, search: CategoricalDistribution | None = None) -> tuple[Parameter, Parameter]:
     """Hidden layers."""
     return (
         Parameter(
-            "hidden_sizes", Kind.SIZES, default, "units of the hidden layers, of each network",
+            "hidden_sizes", Kind.SIZES, "128,128", "units of the hidden layers, of each network",
             # Some hundred observations and up to 130 actions: narrower than 64 they do not fit through. Wider than 256 they
             # cost several times as much, and no trial was better for it.
             search=CategoricalDistribution(("64,64", "128,128", "256,256")),
@@ -142,34 +107,16 @@ CHARGING = (
     ),
 )  # fmt: skip
 
-# Searched where a site has several buildings, see
-# `tuning.search.proposals.fitting`.
+# Searched where a site has several buildings, see `tuning.search.proposals.fitting`.
 SHARED_POLICY = Parameter(
     "shared_policy", Kind.FLAG, False, "one policy sees and acts for each building by itself; nothing else on a single building"
 )
 
-# What policies see beside CityLearn's observations, see `envs.seen`. Searched where a site has it, see
+# What policies see beside CityLearn's observations, see `envs.seen`. Searched where a site has a storage, see
 # `tuning.search.proposals.fitting`.
-SEEN = (
-    Parameter(
-        "plan", Kind.TEXT, "none", "forecasts with which model predictive control makes the plan that is seen",
-        choices=("none", "yesterday", "seven-days", "learned"),
-    ),
-)  # fmt: skip
-
-ACTOR_CRITIC = (
-    *CHARGING,
-    Parameter("shared_layers", Kind.FLAG, False, "policy and value function have their hidden layers in common"),
-    Parameter(
-        "log_std_init", Kind.NUMBER, -1.5, "logarithm of the actions' deviations at the start", low=-10.0, high=2.0,
-        # From 0.05 to 1, of an action's range of 2. With a deviation of 1 a third of the actions are cut off at its ends.
-        search=FloatDistribution(-3.0, 0.0),
-        # Changes of a plan count from 0.3 on. Of 147 trials that had a plan and began with less than 0.4, none changed it for
-        # the better, and two thirds kept it in all hours. See the page search.
-        searched_from=SearchedFrom(-1.0, "plan", ("yesterday", "seven-days", "learned")),
-    ),
-    Parameter("state_dependent_std", Kind.FLAG, False, "the actions' deviations follow from the observation"),
-    Parameter("orthogonal_init", Kind.FLAG, True, "layers start orthogonal, and actions near the middle of their range"),
+PLAN = Parameter(
+    "plan", Kind.TEXT, "none", "forecasts with which model predictive control makes the plan that is seen",
+    choices=("none", "yesterday", "seven-days", "learned"),
 )  # fmt: skip
 
 # What depends on the card, not on the site; see `tuning.algorithms.precision`.
@@ -191,3 +138,16 @@ HARDWARE = (
 PLAIN: Assignment = {
     "learning_rate_schedule": "constant", "normalize_observations": False, "clip_obs": None, "log_std_init": 0.0,
 }  # fmt: skip
+
+# Of searches with two objectives: what the first of them gets of the reward.
+REWARD_SHARE = "reward_share"
+SHARES = (0.0, 1.0)  # all for the second objective, all for the first
+
+
+def with_reward_share(space: SearchSpace, default: float) -> SearchSpace:
+    """A space in which the reward's share is searched too."""
+    share = Parameter(
+        REWARD_SHARE, Kind.NUMBER, default, "the first objective's part of what both objectives' terms weigh in the reward",
+        low=SHARES[0], high=SHARES[1], search=FloatDistribution(*SHARES),
+    )  # fmt: skip
+    return SearchSpace((*space.parameters, share))

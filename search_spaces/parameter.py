@@ -12,8 +12,8 @@ from typing import Any
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from common.errors import UserError
-from common.numbers import number, whole_number
 from common.paths import shortened
+from common.texts import number, whole_number
 
 Value = int | float | str | bool | None
 Assignment = dict[str, Value]

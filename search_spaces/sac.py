@@ -9,10 +9,11 @@ from search_spaces.common import (
     LEARNING_RATE_SCHEDULE,
     NORMALIZE_OBSERVATIONS,
     PLAIN,
+    PLAN,
     PREPROCESSING,
-    SEEN,
     SHARED_POLICY,
     learning_rate,
+    max_grad_norm,
     networks,
 )
 from search_spaces.parameter import Assignment, AtMost, Kind, OnlyIf, Parameter, PartOf, Scale
@@ -23,7 +24,7 @@ _AUTOMATIC = OnlyIf("ent_coef", (None,))
 SAC = SearchSpace(
     (
         # Below, half a million steps do not get anywhere; above, critics run away with their own targets.
-        learning_rate(3e-4, 3e-5, 3e-3),
+        learning_rate(3e-4),
         *LEARNING_RATE_SCHEDULE,
         Parameter(
             "actor_learning_rate", Kind.NUMBER, None, "step size of the policy's optimizer; none for learning_rate",
@@ -88,12 +89,7 @@ SAC = SearchSpace(
             # More carry news faster, but off-policy: they judge old actions.
             search=IntDistribution(1, 8, log=True),
         ),
-        Parameter(
-            "max_grad_norm", Kind.NUMBER, None, "norm that gradients are cut to; none for no cut", low=1e-3, high=1e4,
-            optional=True,
-            # Below, Adam's own scaling makes the cut pointless; above, it never cuts.
-            search=FloatDistribution(0.3, 30.0, log=True),
-        ),
+        max_grad_norm(None, 30.0),
         *CHARGING,
         Parameter(
             "log_std_init", Kind.NUMBER, -1.0, "logarithm of the actions' deviations at the start, before they are squashed",
@@ -102,9 +98,9 @@ SAC = SearchSpace(
         ),
         NORMALIZE_OBSERVATIONS,
         *PREPROCESSING,
-        *networks("128,128", "relu", CategoricalDistribution(("tanh", "relu"))),
+        *networks("relu", CategoricalDistribution(("tanh", "relu"))),
         SHARED_POLICY,
-        *SEEN,
+        PLAN,
         *HARDWARE,
     )
 )  # fmt: skip

@@ -17,9 +17,9 @@ import psutil
 from benchmarks.real_searches.job import DONE, ERROR, TASK
 from benchmarks.real_searches.records import RealSearchError
 from benchmarks.real_searches.sites import link_cache
-from common.cache_folder import FOLDER_VARIABLE
 from common.files import write_whole
 from common.json_values import read_json
+from common.paths import FOLDER_VARIABLE
 
 LOG, CACHE = "log.txt", "cache"
 ROOT = Path(__file__).parents[2]

@@ -14,10 +14,9 @@ from typing import Any, Final
 
 import filelock
 
-from common.cache_folder import cache_folder
 from common.files import write_whole
 from common.json_values import checked, read_json
-from common.paths import fit_name
+from common.paths import cache_folder, fit_name
 from common.storage.location import Location, StorageError
 from common.storage.objects import THREADS, Objects, Stamp
 from common.uris import stand_for

@@ -9,8 +9,7 @@ from typing import Any, Literal, Self
 
 from common.errors import UserError
 from common.measure import SCORE, SITE, Measure
-from common.numbers import number
-from common.texts import hint, printable
+from common.texts import hint, number, printable
 from envs.objective.citylearn_ratios import RATIOS, SCORE_2022
 from envs.objective.columns import ALIASES, measures
 from envs.objective.kpis import BATTERY, DEMAND_CHARGE, PV, VEHICLES

@@ -9,9 +9,8 @@ import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from common.numbers import number
 from common.paths import is_share, shortened, user_path
-from common.texts import hint
+from common.texts import hint, number
 from common.units import DAY, WEEK, YEAR
 from envs.cache import cached_folder
 from envs.errors import ScenarioError

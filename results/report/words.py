@@ -1,6 +1,6 @@
 """Numbers and lists as a report's sentences show them.
 
-Sentences choose the unit in which a value is below a thousand; tables of commands keep five digits, see `common.amounts`.
+Sentences choose the unit in which a value is below a thousand; tables of commands keep five digits, see `common.measure`.
 """
 
 from __future__ import annotations

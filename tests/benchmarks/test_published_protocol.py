@@ -19,7 +19,7 @@ from benchmarks.published_protocol import (
     verdict,
     weighted_table,
 )
-from tuning.experiment.errors import UsageError
+from common.errors import UsageError
 from tuning.experiment.settings import Settings
 
 LEARNED, EXACT = "MPC: learned forecast", "MPC: exact future"

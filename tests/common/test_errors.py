@@ -1,8 +1,16 @@
 """The two kinds of error that commands report in one line."""
 
-from common.errors import InconsistentError, UserError
+import pytest
+
+from common.errors import InconsistentError, UsageError, UserError
 
 
 def test_a_users_error_and_a_fault_of_the_project_are_told_apart() -> None:
     assert not issubclass(UserError, InconsistentError)
     assert not issubclass(InconsistentError, UserError)
+
+
+def test_a_usage_error_is_caught_as_a_user_error_and_as_a_value_error() -> None:
+    for kind in (UserError, ValueError):
+        with pytest.raises(kind, match="no such thing"):
+            raise UsageError("no such thing")

@@ -6,7 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from common.paths import PathError, fit_name, is_share, missing_folders, name_fault, remove_empty, shortened, user_path
+from common.paths import (
+    FOLDER_VARIABLE,
+    LinkError,
+    PathError,
+    cache_folder,
+    fit_name,
+    is_share,
+    missing_folders,
+    name_fault,
+    refuse_links,
+    remove_empty,
+    shortened,
+    user_path,
+)
 
 
 def test_a_home_folder_is_put_in_and_another_path_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -100,3 +113,42 @@ def test_a_uri_is_no_path_and_its_credentials_are_not_told(given: str | Path) ->
     with pytest.raises(PathError, match="is a URI, and a folder of this machine belongs here") as caught:
         user_path(given)
     assert "secret" not in str(caught.value)
+
+
+def test_the_variable_names_the_cache_and_the_system_has_a_place_without_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    assert cache_folder() == tmp_path
+    for unset in (lambda: monkeypatch.setenv(FOLDER_VARIABLE, ""), lambda: monkeypatch.delenv(FOLDER_VARIABLE)):
+        unset()
+        assert cache_folder().name == "building-tuner"
+
+
+def test_files_and_folders_pass_and_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
+    folder = tmp_path / "one"
+    (folder / "a" / "b").mkdir(parents=True)
+    (folder / "a" / "x").write_text("")
+    refuse_links(folder)
+    refuse_links(tmp_path / "none")
+    (tmp_path / "link").symlink_to(folder)
+    refuse_links(tmp_path / "link")
+
+
+@pytest.mark.parametrize("target", ["a", "x", "nowhere"])
+def test_a_link_at_any_depth_is_refused_wherever_it_leads(tmp_path: Path, target: str) -> None:
+    folder = tmp_path / "one"
+    (folder / "a" / "b").mkdir(parents=True)
+    (folder / "x").write_text("")
+    link = folder / "a" / "b" / "link"
+    link.symlink_to(folder / target)
+    with pytest.raises(LinkError, match="is a link") as refused:
+        refuse_links(folder)
+    assert str(link) in str(refused.value)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_is_refused_before_it_is_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(LinkError, match="neither a file nor a folder"):
+        refuse_links(tmp_path)

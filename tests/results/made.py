@@ -14,7 +14,7 @@ from common.measure import SCORE
 from envs.objective.columns import evaluation_columns
 from results import Results
 from results.schema import schema
-from search_spaces.ppo import PPO
+from search_spaces.on_policy import PPO
 
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 KINDS = {"learning_rate": float, "gamma": float, "n_steps": int, "batch_size": int, "shared_policy": bool}

@@ -12,9 +12,8 @@ from optuna.distributions import CategoricalDistribution
 from results import ResultsError
 from results.experiment_file import Range, range_of, read_facts, text_of
 from search_spaces import SearchSpace
-from search_spaces.a2c import A2C
+from search_spaces.on_policy import A2C, PPO
 from search_spaces.parameter import Scale
-from search_spaces.ppo import PPO
 from search_spaces.sac import SAC
 from tests.results.made import settle
 

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from common.commands import python_command
 from common.storage.location import location
 from common.storage.objects import Objects
+from common.texts import python_command
 from results.live import OWNER_FILE, PROGRESS_FILE, LiveSearch
 from results.places import local_folder
 from results.watch import (

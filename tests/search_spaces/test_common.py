@@ -1,26 +1,83 @@
-"""Hyperparameters that algorithms share."""
+"""What holds of every search space, and hyperparameters that algorithms share."""
 
-import math
+from typing import Any
 
 import optuna
 import pytest
 
-from search_spaces import SearchSpace
-from search_spaces.a2c import A2C
-from search_spaces.common import FALLING, PLAIN, SHAPES, schedule
-from search_spaces.parameter import Kind
-from search_spaces.ppo import PPO
-from search_spaces.sac import SAC
+from search_spaces import Kind, SearchSpace
+from search_spaces.common import FALLING, PLAIN, REWARD_SHARE, SHAPES, schedule, with_reward_share
 from tuning.algorithms import schedule as schedules
-from tuning.algorithms.networks.planned_storages import DEAD_ZONE
 from tuning.algorithms.precision import NEED_GPU
+from tuning.algorithms.registry import algorithm
+from tuning.algorithms.spec import AlgorithmSpec
+
+BUDGET = {"steps": 1e6}
+FROM_THE_REPORTS = {"rtx4060-before", "rtx4060-after", "script-before", "script-after", "oom-before", "oom-safe"}
+ALL = pytest.mark.parametrize("spec", [algorithm(name) for name in ("ppo", "a2c", "sac")], ids=lambda spec: spec.name)
 
 
-def test_shapes_are_those_that_a_schedule_can_have() -> None:
-    assert SHAPES == schedules.SHAPES
+@ALL
+def test_defaults_are_valid_conditions_name_what_comes_before_and_draws_are_valid(spec: AlgorithmSpec) -> None:
+    space, seen = spec.space, {"steps"}
+    space.check({p.name: p.default for p in space.parameters}, BUDGET)
+    for parameter in space.parameters:
+        assert parameter.meaning
+        assert parameter.name not in seen
+        for condition in (parameter.at_most, parameter.only_if, parameter.searched_from):
+            assert condition is None or condition.name in seen
+        seen.add(parameter.name)
+    for steps in (1e6, 20_000, 2048, 600):
+        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
+        for _ in range(50):
+            space.check(space.suggest(study.ask(), {}, {"steps": steps}), {"steps": steps})
+
+
+@ALL
+def test_presets_are_valid_full_assignments_and_no_other_value_switches_off_what_they_set(spec: AlgorithmSpec) -> None:
+    assert {"default", "stable-baselines3"} | FROM_THE_REPORTS <= spec.presets.keys()
+    for name, given in spec.presets.items():
+        values = spec.preset(name)
+        assert list(values) == [parameter.name for parameter in spec.space.parameters]
+        assert {key: values[key] for key in given} == given
+        spec.space.check(values, BUDGET)
+        spec.space.check(given, BUDGET)
+
+
+@pytest.mark.parametrize(
+    ("name", "preset", "reported"),
+    [
+        ("ppo", "rtx4060-after", {"n_steps": 8192, "n_epochs": 40, "batch_size": 512}),
+        ("a2c", "rtx4060-before", {"n_steps": 16, "learning_rate": 0.002, "learning_rate_schedule": "exponential"}),
+        ("sac", "rtx4060-after", {"gradient_steps": 2048, "train_freq": 2, "batch_size": 256}),
+    ],
+)
+def test_the_reports_values_are_there(name: str, preset: str, reported: dict[str, Any]) -> None:
+    assert reported.items() <= algorithm(name).preset(preset).items()
+
+
+@ALL
+def test_what_needs_a_gpu_is_a_switch_that_is_off(spec: AlgorithmSpec) -> None:
+    for name in NEED_GPU:
+        parameter = spec.space[name]
+        assert (parameter.kind, parameter.default, parameter.search) == (Kind.FLAG, False, None)
+
+
+@ALL
+def test_what_libraries_have_in_common_is_valid_everywhere(spec: AlgorithmSpec) -> None:
+    spec.space.check(PLAIN)
+
+
+@ALL
+def test_the_activation_is_searched_by_sac_alone(spec: AlgorithmSpec) -> None:
+    """With relu the actions of all hours of PPO and A2C first fall together, and many policies do nothing."""
+    activation = spec.space["activation"]
+    assert (activation.search is None, activation.default) == ((False, "relu") if spec.name == "sac" else (True, "tanh"))
+    activation.check("relu")  # it can be set
 
 
 def test_a_schedules_end_acts_only_where_the_value_falls() -> None:
+    assert SHAPES == schedules.SHAPES
     shape, final = schedule("rate")
     assert (shape.name, final.name) == ("rate_schedule", "rate_final")
     assert final.only_if is not None
@@ -29,33 +86,10 @@ def test_a_schedules_end_acts_only_where_the_value_falls() -> None:
     assert final.low > 0.0
 
 
-@pytest.mark.parametrize("space", [PPO, A2C, SAC], ids=["ppo", "a2c", "sac"])
-def test_what_needs_a_gpu_is_a_switch_that_is_off(space: object) -> None:
-    for name in NEED_GPU:
-        parameter = space[name]  # type: ignore[index]
-        assert (parameter.kind, parameter.default, parameter.search) == (Kind.FLAG, False, None)
-
-
-@pytest.mark.parametrize("space", [PPO, A2C, SAC], ids=["ppo", "a2c", "sac"])
-def test_what_libraries_have_in_common_is_valid_everywhere(space: object) -> None:
-    space.check(PLAIN)  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("space", [PPO, A2C], ids=["ppo", "a2c"])
-def test_with_a_plan_deviations_are_searched_from_where_changes_of_it_count(space: SearchSpace) -> None:
-    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
-    drawn = {
-        plan: [space.suggest(study.ask(), {"plan": plan}, {"steps": 1e6})["log_std_init"] for _ in range(40)]
-        for plan in ("none", "yesterday", "learned")
-    }
-    assert min(drawn["none"]) < -2.5  # type: ignore[type-var, operator]
-    for plan in ("yesterday", "learned"):
-        assert min(math.exp(value) for value in drawn[plan]) > DEAD_ZONE  # type: ignore[arg-type]
-        assert max(drawn[plan]) > -0.2  # type: ignore[type-var, operator]
-
-
-def test_the_activation_is_searched_by_sac_alone() -> None:
-    """With relu the actions of all hours of PPO and A2C first fall together, and many policies do nothing."""
-    assert [space["activation"].search is not None for space in (PPO, A2C, SAC)] == [False, False, True]
-    assert PPO["activation"].default == A2C["activation"].default == "tanh"
-    PPO.check({"activation": "relu"})  # it can be set
+def test_the_share_is_one_more_hyperparameter_with_the_users_share_as_its_default() -> None:
+    own: SearchSpace = algorithm("ppo").space
+    space = with_reward_share(own, 0.3)
+    assert space.parameters[:-1] == own.parameters
+    assert space.complete({})[REWARD_SHARE] == 0.3
+    drawn = space.distributions({})[REWARD_SHARE]
+    assert (drawn.low, drawn.high) == (0.0, 1.0)  # type: ignore[attr-defined]

@@ -8,8 +8,8 @@ import optuna
 import pytest
 
 from search_spaces import Assignment, SpaceError
+from search_spaces.on_policy import PPO
 from search_spaces.overrides import override
-from search_spaces.ppo import PPO
 
 LIMITS = {"steps": 1e6}
 LIMITS_OF_MANY_STEPS = {"steps": 4e6}

@@ -14,12 +14,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from common.errors import UsageError
 from common.storage.location import Location, location
 from results import load
 from tests.tuning import test_killed_driver as local
 from tests.tuning import test_killed_stored_driver as stored
 from tests.tuning.killed_search import compare
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
 from tuning.storage import epoch
 from tuning.storage.stored_experiment import experiment_at, is_stored, moved

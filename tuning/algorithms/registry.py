@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from common.errors import UsageError
 from common.texts import hint
-from search_spaces.reward_share import with_reward_share
+from search_spaces.common import with_reward_share
 from tuning.algorithms.spec import AlgorithmSpec
 from tuning.experiment.algorithm_names import entries, names
-from tuning.experiment.errors import UsageError
 from tuning.experiment.settings import Settings
 
 __all__ = ["algorithm", "names"]

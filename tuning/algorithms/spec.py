@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from search_spaces import Assignment, SearchSpace
-from search_spaces.presets import preset
+from common.texts import hint
+from search_spaces import Assignment, SearchSpace, SpaceError
 
 if TYPE_CHECKING:
     from tuning.algorithms.memory import Problem, Term, Workload
     from tuning.algorithms.trainer import Setup, Trainer
 
 DEFAULT = "default"  # the preset that every algorithm has: the first trial of a search, and the control of a judgement
+# What is known to work, rather than what somebody ran: these values give way to the budget and to given ones, as defaults do.
+RECOMMENDED = (DEFAULT, "several-buildings", "planned")
 
 
 @dataclass(frozen=True)
@@ -47,5 +49,20 @@ class AlgorithmSpec:
     def preset(
         self, name: str, given: Assignment | None = None, limits: Mapping[str, float] = MappingProxyType({})
     ) -> Assignment:
-        """Full assignment of a preset. Raises `SpaceError` if there is no such name, or if values contradict each other."""
-        return preset(self.name, self.presets, name, self.space, given, limits)
+        """Full assignment of a preset.
+
+        Args:
+            name: of the preset.
+            given: values that override the preset's.
+            limits: see `SearchSpace.check`.
+
+        Raises:
+            SpaceError: if there is no such preset, with the nearest name; or if the values contradict each other.
+        """
+        if name not in self.presets:
+            raise SpaceError(f"no preset {name} of {self.name}: {hint(name, self.presets)}")
+        own, given = self.presets[name], given or {}
+        gives_way = name in RECOMMENDED
+        values = self.space.complete(given if gives_way else {**own, **given}, limits, own if gives_way else None)
+        self.space.check(values, limits)
+        return values

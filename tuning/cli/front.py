@@ -13,7 +13,7 @@ from results.fresh import LEAST_RUNS
 from results.front import GAINS, spread_out
 from results.schema import GIVEN
 from results.statistics import CONFIDENCE, mean, paired_mean
-from search_spaces.reward_share import NAME
+from search_spaces.common import REWARD_SHARE
 from tuning.cli.confirmed import broken_lines, missed, named, runs, verdict
 from tuning.cli.tables import plain_table
 
@@ -30,7 +30,7 @@ def front_table(results: Results, aim: Aim) -> Table:
     shown = front.iloc[sorted(spread_out(front[list(GAINS)].to_numpy(dtype=float))[:MOST_SHOWN])]
     number = f"{len(front)} of {len(searched)} trials" + (f", {len(shown)} of them shown" if len(shown) < len(front) else "")
     table = plain_table(by_the_year(f"Front: {number}", aim.objectives))
-    shares = GIVEN + NAME in front
+    shares = GIVEN + REWARD_SHARE in front
     columns = [own.column(shown[name].tolist()) for own, name in zip(aim.objectives, _VALUES, strict=True)]
     for name in ("trial", *(heading for own, _ in columns for heading in (own, "gain")), "score"):
         table.add_column(name, justify="right")
@@ -39,7 +39,7 @@ def front_table(results: Results, aim: Aim) -> Table:
     for place, (_, row) in enumerate(shown.iterrows()):
         values = zip((texts[place] for _, texts in columns), (row[name] for name in GAINS), strict=True)
         cells = (cell for value, gain in values for cell in (value, f"{gain:+.1%}"))
-        share = [f"{row[GIVEN + NAME]:.2f}"] if shares else []
+        share = [f"{row[GIVEN + REWARD_SHARE]:.2f}"] if shares else []
         table.add_row(str(row["trial"]), *cells, f"{row['score']:+.4f}", *share, f"{row['steps']:,}")
     return table
 

@@ -11,8 +11,8 @@ from typing import TypeVar
 import tyro
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
-from common.numbers import number, whole_number
-from tuning.experiment.errors import UsageError
+from common.errors import UsageError
+from common.texts import number, whole_number
 
 T = TypeVar("T")
 _NUMBERS = ConstructorRegistry()

@@ -13,8 +13,7 @@ from typing import Literal
 
 import psutil
 
-from common.cache_folder import cache_folder
-from common.paths import user_path
+from common.paths import cache_folder, user_path
 from common.units import GIB
 from tuning.memory.gpus import Card, DriverError, cards, driver, loads
 from tuning.memory.prediction import size

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 
 import tyro
 
-from tuning.experiment.errors import UsageError
+from common.errors import UsageError
 
 GROUP: Final = "building_tuner.algorithms"
 ALL: Final = "all"  # on the command line: each algorithm, in the order of `names`

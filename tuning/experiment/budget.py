@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from common.errors import UsageError
 from common.texts import duration
-from tuning.experiment.errors import UsageError
 
 _UNITS: dict[str, tuple[Literal["seconds", "steps"], float]] = {
     "s": ("seconds", 1.0),

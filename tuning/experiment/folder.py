@@ -11,14 +11,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from common.errors import OtherFormatError, UsageError
 from common.files import write_whole
 from common.json_values import checked, parsed, read_json
-from common.links import refuse_links
-from common.paths import fit_name, missing_folders, name_fault, remove_empty, shortened, user_path
+from common.paths import fit_name, missing_folders, name_fault, refuse_links, remove_empty, shortened, user_path
 from results.live import OWNER_FILE
 from results.schema import FOLDER
 from results.table_files import rows_path
-from tuning.experiment.errors import OtherFormatError, UsageError
 from tuning.experiment.settings import Settings
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from tuning.experiment.errors import UsageError
+from common.errors import UsageError
 from tuning.experiment.folder import Experiment
 
 FOLDER = "site/"  # of the copy, below the place of the experiment

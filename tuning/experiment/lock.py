@@ -12,9 +12,9 @@ from pathlib import Path
 
 import filelock
 
+from common.errors import UsageError
 from common.files import write_whole
 from common.json_values import checked, read_json
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import ExperimentPaths
 
 TRIAL_WAIT_SECONDS = 60.0  # that a process of a run that was killed may take to die

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
+from common.errors import UsageError
 from common.files import sync_folder, write_whole
 from common.json_values import described, read_json
 from common.storage.location import Location
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import ExperimentPaths
 
 TOKEN = "moved.token"  # key of the object that says which move filled the place

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 from tyro.constructors import PrimitiveConstructorSpec
 
+from common.errors import UsageError
 from common.json_values import MOST, described
 from common.texts import hint, printable
 from envs.scenarios.splits import Split, Splits
 from tuning.experiment.algorithm_names import ALL, choice, one_of
 from tuning.experiment.budget import Budget
-from tuning.experiment.errors import UsageError
 from tuning.experiment.strategies import SAMPLERS, SCHEDULERS
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from common.errors import UsageError
 from common.json_values import checked
 from common.paths import missing_folders, remove_empty, user_path
 from envs.citylearn_backend.simulator import SIMULATORS
@@ -22,7 +23,6 @@ from envs.scenarios.scenario import SPLITS, Scenario, Split
 from envs.scenarios.tariff import DemandCharge
 from envs.seen import Seen
 from results import ResultsError, load
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
 from tuning.experiment.reading import open_to_read, with_checkpoints
 from tuning.exporting.judged import given_judgement, own_judgement

@@ -8,11 +8,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from common.errors import UsageError
 from common.paths import user_path
 from results.judgement import JUDGEMENT_VERSION, metrics_of, table_of
 from results.table_files import size_fault
 from search_spaces import Assignment
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, check_format, open_experiment
 from tuning.experiment.settings import Settings
 from tuning.judging.contenders import Contender

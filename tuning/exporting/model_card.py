@@ -9,9 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from common.commands import quoted
 from common.measure import BASIS, SCORE
-from common.texts import markdown, printable
+from common.texts import markdown, printable, quoted
 from envs.objective.columns import measures
 from results.judgement import STATISTIC, cells, headings, metrics_of, scales
 from search_spaces import Assignment, Value

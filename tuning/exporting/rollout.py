@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from common.errors import UsageError
 from common.files import write_whole
 from common.paths import missing_folders, remove_empty, user_path
 from common.units import WEEK
@@ -22,7 +23,6 @@ from envs.objective.validity import check_episode
 from envs.scenarios.scenario import Scenario, Window
 from results import load
 from results import rollout as output
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
 from tuning.experiment.reading import open_to_read, with_checkpoints
 from tuning.exporting.settings import RolloutSettings

@@ -8,11 +8,11 @@ from pathlib import Path
 import pandas as pd
 from rich.console import Console
 
-from common.commands import python_command
+from common.errors import UsageError
 from common.paths import missing_folders, user_path
+from common.texts import python_command
 from tuning.cli.console import say, terminal
 from tuning.cli.report import draw_report
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import check_name, discard
 from tuning.experiment.lock import experiment_lock
 from tuning.experiment.reading import open_to_read

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from common.errors import UsageError
 from envs.objective.aim import Aim
 from envs.objective.columns import ALIASES
 from results import Results, load
@@ -15,7 +16,6 @@ from results.loader import ratings
 from results.schema import GIVEN
 from search_spaces import Assignment
 from tuning.algorithms.registry import algorithm_of
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
 from tuning.experiment.given_site import is_given
 from tuning.experiment.reading import place_of

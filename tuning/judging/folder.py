@@ -7,12 +7,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from common.errors import UsageError
 from common.files import write_whole
 from common.json_values import checked, described, read_json
-from common.links import refuse_links
-from common.paths import fit_name, missing_folders, user_path
+from common.paths import fit_name, missing_folders, refuse_links, user_path
 from results.table_files import judged_path
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import ExperimentPaths, check_format, check_name, discard
 from tuning.judging.contenders import Contender
 

@@ -13,8 +13,8 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from common.amounts import Scale
-from common.measure import SCORE, by_the_year
+from common.errors import UsageError
+from common.measure import SCORE, Scale, by_the_year
 from common.texts import printable
 from envs.environments import fit
 from envs.objective.aim import SCORE_ALONE, VEHICLES_LEFT, Aim
@@ -29,7 +29,6 @@ from envs.yardsticks import mpc_runs
 from results.judgement import BOUNDS, EXACT_MPC, LEAST_SERVED
 from tuning.cli.console import say, terminal
 from tuning.cli.tables import Fitted, plain_table
-from tuning.experiment.errors import UsageError
 from tuning.experiment.settings import splits_in
 from tuning.judging.settings import HeadroomSettings, Mpc, methods
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, get_args
 
 import tyro
 
+from common.errors import UsageError
 from common.json_values import MOST
-from tuning.experiment.errors import UsageError
 from tuning.experiment.settings import WORDS, check_gpu_memory
 from tuning.experiment.site_settings import SiteSettings
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from rich.console import Console
 
+from common.errors import UsageError
+from common.generators import Stream, stream_seed
 from common.paths import shortened
-from common.streams import Stream, stream_seed
 from envs.scenarios.scenario import Scenario
 from results import load
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create, open_experiment, save
 from tuning.experiment.lock import experiment_lock
 from tuning.experiment.reading import open_to_read

@@ -10,7 +10,7 @@ from typing import Any
 
 import psutil
 
-from common.commands import python_command
+from common.texts import python_command
 from common.units import GIB
 from tuning.memory.allocation import ACCELERATOR, DEFAULT_CARD_BYTES, Budget, Kind, Node, card_budget, kinds_of
 from tuning.memory.gpus import cards

@@ -11,8 +11,8 @@ from typing import Any
 
 from filelock import FileLock
 
-from common.cache_folder import cache_folder
 from common.files import write_whole
+from common.paths import cache_folder
 from envs.cache import usable_cache
 from envs.objective.weights import DEFAULT
 from envs.seen import Seen

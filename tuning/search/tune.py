@@ -14,11 +14,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
+from common.errors import UsageError
 from common.paths import remove_empty
 from tuning.cli.console import say, terminal
 from tuning.cli.report import draw_report
 from tuning.experiment.algorithm_names import ALL, names
-from tuning.experiment.errors import UsageError
 from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import NodeLostError, set_environment
 from tuning.runtime.signals import Interrupted

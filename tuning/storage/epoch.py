@@ -28,11 +28,10 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from common.errors import UserError
+from common.errors import UsageError, UserError
 from common.json_values import checked, parsed
 from common.storage.location import StorageError
 from common.units import MIB
-from tuning.experiment.errors import UsageError
 
 if TYPE_CHECKING:
     from common.storage.objects import Objects

@@ -21,10 +21,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from common.errors import UsageError
 from common.storage.location import Location
 from common.units import MIB
 from results.live import PROGRESS_FILE
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, ExperimentPaths, open_experiment, save
 from tuning.experiment.lock import experiment_lock, trial_lock
 from tuning.experiment.moved import TOKEN, Move, move_of, note_move, refuse_moved

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import filelock
 
+from common.errors import UsageError
 from common.json_values import checked, read_json
 from common.paths import name_fault, user_path
 from common.storage.location import Location, StorageError, location
 from common.uris import is_uri, stand_for
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, ExperimentPaths, check_name, create, free_name, open_experiment
 from tuning.experiment.given_site import FOLDER as SITE
 from tuning.experiment.moved import move_of, refuse_moved
@@ -420,7 +420,7 @@ def checkpoint_sizes(folder: Path, numbers: Iterable[int]) -> list[int]:
 
 def _is_of_a_user(folder: Path) -> bool:
     """Whether a folder that was fetched is one that a user named, and not one in the cache."""
-    from common.cache_folder import cache_folder
+    from common.paths import cache_folder
     from common.storage.working_copy import FOLDER
 
     return not folder.resolve().is_relative_to((cache_folder() / FOLDER).resolve())

@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from common.errors import UsageError
 from envs.environments.fit import check_seen
 from envs.environments.split_layout import same_buildings
 from envs.objective.episodes import Policy
@@ -14,7 +15,6 @@ from envs.scenarios.scenario import Split
 from envs.task import Task
 from tuning.algorithms.errors import UnfitError
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import MOST_DIGITS
 from tuning.runtime.ray_session import ray_session

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from common.streams import Stream, stream_seed
+from common.generators import Stream, stream_seed
 from envs.objective.columns import evaluation_columns
 from results.schema import CANDIDATE, GIVEN
 from results.table_files import ResultsError, add_rows, drop_rows_after, read_rows, rows_path, write_rows

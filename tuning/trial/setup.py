@@ -5,7 +5,7 @@ from __future__ import annotations
 from envs.objective.weights import Weights
 from envs.yardsticks.lessons import Lessons, lessons
 from search_spaces import Assignment
-from search_spaces.reward_share import NAME
+from search_spaces.common import REWARD_SHARE
 from tuning.algorithms.trainer import Setup
 from tuning.experiment.settings import Settings
 
@@ -50,7 +50,7 @@ def trained_for(settings: Settings, hyperparameters: Assignment) -> Weights:
     """
     if (share := settings.reward_share) is None:
         return settings.aim.weights
-    return share.weights_at(float(hyperparameters[NAME]))  # type: ignore[arg-type]
+    return share.weights_at(float(hyperparameters[REWARD_SHARE]))  # type: ignore[arg-type]
 
 
 def used_share(settings: Settings, weights: Weights | None) -> Assignment:
@@ -61,7 +61,7 @@ def used_share(settings: Settings, weights: Weights | None) -> Assignment:
         weights: that the environment has.
     """
     share = settings.reward_share
-    return {} if share is None or weights is None else {NAME: share.share_in(weights)}
+    return {} if share is None or weights is None else {REWARD_SHARE: share.share_in(weights)}
 
 
 def teacher_lessons(settings: Settings) -> Lessons:

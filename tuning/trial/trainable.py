@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from common.cache_folder import cache_folder
+from common.paths import cache_folder
 from common.storage.location import StorageError
 from tuning.runtime.parent_watch import end_with_parent
 from tuning.storage.trial_files import FencedError, TrialFiles, trial_files

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from common.cache_folder import cache_folder
+from common.paths import cache_folder
 from envs.batch_backend.one_copy import OneCopy
 from envs.batch_backend.tables import Tables
 from envs.citylearn_backend.simulator import SIMULATORS, CityLearnSimulator

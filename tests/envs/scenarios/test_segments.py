@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from common.cache_folder import cache_folder
+from common.paths import cache_folder
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.errors import ScenarioError
 from envs.scenarios.scenario import Splits, scenario

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from common.errors import UsageError
 from results import load
 from search_spaces import SpaceError
-from search_spaces.reward_share import NAME
+from search_spaces.common import REWARD_SHARE
 from tuning.algorithms.memory import Problem, Workload
 from tuning.algorithms.registry import algorithm, algorithm_of, names
 from tuning.experiment import algorithm_names
 from tuning.experiment.algorithm_names import GROUP, entries
-from tuning.experiment.errors import UsageError
 from tuning.experiment.settings import Settings
 
 TOY = Path(__file__).parent / "toy_algorithm.py"
@@ -127,5 +127,5 @@ def test_without_two_terms_to_weigh_it_is_the_algorithm_itself(settings: Setting
 def test_with_two_terms_the_share_is_searched_in_every_algorithm() -> None:
     for algo in ("ppo", "a2c", "sac"):
         spec = algorithm_of(Settings(algo=algo, objective="co2 bill"))
-        assert spec.preset("default")[NAME] == pytest.approx(0.5 / 0.65)
+        assert spec.preset("default")[REWARD_SHARE] == pytest.approx(0.5 / 0.65)
         assert spec.build is algorithm(algo).build

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from common.errors import UsageError
 from envs.errors import ScenarioError
 from tuning.cli.command import command
-from tuning.experiment.errors import UsageError
 from tuning.memory.gpus import DriverError
 from tuning.runtime.signals import Interrupted
 

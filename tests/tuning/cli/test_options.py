@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 
 import pytest
 
+from common.errors import UsageError
 from tuning.cli.options import parse
 from tuning.experiment.algorithm_names import choice, names
-from tuning.experiment.errors import UsageError
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from common.errors import UsageError
 from common.units import GIB
 from tuning.diagnosis import memory_forecast
 from tuning.diagnosis.memory_forecast import predict_memory
 from tuning.diagnosis.settings import MemorySettings
-from tuning.experiment.errors import UsageError
 from tuning.memory.allocation import Budget, concurrency, grant
 from tuning.memory.prediction import Term
 

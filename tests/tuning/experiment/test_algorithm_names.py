@@ -10,9 +10,9 @@ from typing import Annotated
 import pytest
 import tyro
 
+from common.errors import UsageError
 from tuning.experiment import algorithm_names
 from tuning.experiment.algorithm_names import ALL, GROUP, choice, entries, names
-from tuning.experiment.errors import UsageError
 from tuning.experiment.settings import Settings
 
 

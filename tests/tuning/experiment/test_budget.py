@@ -2,8 +2,8 @@
 
 import pytest
 
+from common.errors import UsageError
 from tuning.experiment.budget import Budget
-from tuning.experiment.errors import UsageError
 
 
 @pytest.mark.parametrize(

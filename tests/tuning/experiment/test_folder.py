@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from common.links import LinkError
-from common.paths import missing_folders
+from common.errors import OtherFormatError, UsageError
+from common.paths import LinkError, missing_folders
 from tuning.experiment import folder as module
-from tuning.experiment.errors import OtherFormatError, UsageError
 from tuning.experiment.folder import create, discard, existing, open_experiment, save
 from tuning.experiment.settings import Settings
 

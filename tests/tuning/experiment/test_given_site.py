@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from common.errors import UsageError
 from envs.scenarios.scenario import scenario
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, ExperimentPaths
 from tuning.experiment.given_site import FOLDER, is_given, with_found_site
 from tuning.experiment.settings import Settings

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from common.errors import UsageError
 from tuning.experiment import lock
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import ExperimentPaths
 from tuning.experiment.lock import experiment_lock, trial_lock
 

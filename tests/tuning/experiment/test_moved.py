@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tuning.experiment.errors import UsageError
+from common.errors import UsageError
 from tuning.experiment.folder import ExperimentPaths
 from tuning.experiment.moved import TOKEN, Move, move_of, note_move, refuse_moved
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from common.errors import UsageError
 from results import load
 from tests.tuning.judging.test_contenders import experiment
 from tests.uploads import upload
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import create
 from tuning.experiment.reading import open_to_read, place_of, with_checkpoints
 from tuning.experiment.settings import Settings

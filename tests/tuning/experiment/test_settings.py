@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from common.errors import UsageError
 from envs.scenarios.splits import Splits
 from tuning.cli.options import parse
-from tuning.experiment.errors import UsageError
 from tuning.experiment.settings import OF_A_RUN, RESUMABLE, Settings, changed
 
 SPLITS = [entry.name for entry in fields(Splits)]

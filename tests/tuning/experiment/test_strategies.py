@@ -7,8 +7,8 @@ import pytest
 import tyro
 
 import tuning.experiment.strategies as strategies
+from common.errors import UsageError
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.experiment.strategies import SAMPLERS, SCHEDULERS, Sampler, Scheduler, startup_trials

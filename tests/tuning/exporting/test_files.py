@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from common.errors import UsageError
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.exporting import files

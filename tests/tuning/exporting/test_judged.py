@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from common.errors import UsageError
 from envs.scenarios.scenario import scenario
 from results.judgement import JUDGEMENT_VERSION, write_table
 from search_spaces import Assignment
 from tests.tuning.exporting.judged_table import judgement_of
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.export import main

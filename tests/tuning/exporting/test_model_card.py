@@ -13,7 +13,7 @@ from tuning.exporting.model_card import card, hyperparameters_toml
 def test_the_command_is_quoted_as_the_systems_own_shell_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     own = Settings(scenario="my site/schema.json", backend="batch")
     assert " --scenario 'my site/schema.json' " in hyperparameters_toml({}, own).splitlines()[0]
-    monkeypatch.setattr("common.commands.os.name", "nt")
+    monkeypatch.setattr("common.texts.os.name", "nt")
     assert ' --scenario "my site/schema.json" ' in hyperparameters_toml({}, own).splitlines()[0]
 
 

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 import ray
 
+from common.errors import UsageError
 from common.storage.location import location
 from common.storage.objects import Objects
 from envs.environments.vector_env import WindowsEnv
@@ -30,7 +31,6 @@ from tests.tuning.one_trial import one_trial
 from tests.uploads import upload
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Setup, Trainer
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create, open_experiment, save
 from tuning.experiment.settings import Settings
 from tuning.exporting.rollout import _year, series_of, window_of

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from common.errors import UsageError
 from tuning.cli.options import parse
-from tuning.experiment.errors import UsageError
 from tuning.exporting.settings import ExportSettings, RolloutSettings
 
 

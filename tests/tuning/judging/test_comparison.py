@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+from common.errors import UsageError
 from results.table_files import judged_path, write_file
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.judging.comparison import compare

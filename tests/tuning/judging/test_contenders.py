@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from common.errors import UsageError
 from results import load
 from tuning.algorithms.registry import algorithm, algorithm_of
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.judging.contenders import best_trials, contenders, judged_aim, run_settings

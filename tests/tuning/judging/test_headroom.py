@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from common.errors import UsageError
 from envs.objective.aim import Aim
 from envs.objective.validity import ValidityError
 from envs.scenarios.scenario import Window
@@ -14,7 +15,6 @@ from envs.yardsticks.baselines import UNCONTROLLED, baselines
 from envs.yardsticks.bound import bound
 from results.judgement import EXACT_MPC
 from tuning.cli.tables import Fitted
-from tuning.experiment.errors import UsageError
 from tuning.judging.headroom import Row, best_of, check_baselines, find_headroom, remaining, tables
 from tuning.judging.settings import HeadroomSettings
 

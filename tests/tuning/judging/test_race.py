@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
+from common.errors import UsageError
 from common.paths import name_fault
 from envs.environments.backend import Backend
 from envs.forecasts.site_forecast import Method
@@ -20,7 +21,6 @@ from envs.task import Task
 from envs.yardsticks.mpc_runs import NAMES
 from results.schema import SCHEMA_VERSION
 from results.table_files import ResultsError, read_file, write_file
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.judging import race

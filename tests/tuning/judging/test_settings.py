@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from common.errors import UsageError
 from envs.forecasts.site_forecast import METHODS
 from tuning.cli.options import parse
-from tuning.experiment.errors import UsageError
 from tuning.judging.settings import ALL_MPC, HeadroomSettings, JudgeSettings, methods
 
 GIVEN = JudgeSettings((Path("experiments/one"),))

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from common.errors import UsageError
 from envs.scenarios.scenario import scenario
 from results import load
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create, save
 from tuning.experiment.settings import Settings
 from tuning.judging import training

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from common.errors import UsageError
 from envs.cache import CacheError
 from envs.errors import ScenarioError
 from results import Results, load
 from tests.tuning.search.fakes import ask
 from tuning.experiment.algorithm_names import names
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create, open_experiment
 from tuning.experiment.lock import experiment_lock
 from tuning.experiment.settings import RESUMABLE, Settings

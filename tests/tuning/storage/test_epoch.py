@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from common.errors import UsageError
 from common.storage.faults import StorageLostError
 from tests.tuning.storage.stand_in import in_memory
-from tuning.experiment.errors import UsageError
 from tuning.storage import epoch
 from tuning.storage.epoch import SETTLE_SECONDS, VALID_SECONDS, WATCH_SECONDS, Epoch, OvertakenError, newest
 

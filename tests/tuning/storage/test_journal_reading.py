@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import UserError
+from common.errors import UsageError, UserError
 from common.storage.location import location
 from common.storage.objects import Objects
 from tests.tuning.search.proposals.test_learning import rising, trained
 from tests.uploads import upload
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.reading import open_to_read
 from tuning.experiment.settings import Settings

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from common.errors import UsageError
 from tests.tuning.storage.stand_in import KilledError, dies_at, in_memory
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create, open_experiment
 from tuning.experiment.lock import experiment_lock, trial_lock
 from tuning.experiment.moved import TOKEN, Move, move_of, note_move, refuse_moved

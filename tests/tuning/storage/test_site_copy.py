@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from common.errors import UsageError
 from common.storage.location import location
 from common.storage.objects import Objects
 from envs.scenarios.scenario import scenario
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, ExperimentPaths
 from tuning.experiment.settings import Settings
 from tuning.storage.site_copy import put_site, with_site

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from common.errors import UsageError
 from common.storage.location import Location, StorageError, location
 from common.storage.objects import Objects
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, ExperimentPaths, create, save
 from tuning.experiment.settings import Settings
 from tuning.storage import epoch, stored_experiment

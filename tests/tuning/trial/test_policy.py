@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from common.errors import UsageError
 from results import load
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.trial.policy import trained, trial_number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from search_spaces import a2c, ppo
+from search_spaces import on_policy as spaces
 from tuning.algorithms.on_policy.costs import a2c_memory, a2c_seconds, copies, ppo_memory, ppo_seconds
 from tuning.algorithms.spec import AlgorithmSpec
 
@@ -24,5 +24,5 @@ def _a2c(setup: Setup) -> Trainer:
     return A2CTrainer(setup)
 
 
-PPO = AlgorithmSpec("ppo", ppo.PPO, ppo.PPO_PRESETS, _ppo, copies, ppo_memory, ppo_seconds, can_be_taught=True)
-A2C = AlgorithmSpec("a2c", a2c.A2C, a2c.A2C_PRESETS, _a2c, copies, a2c_memory, a2c_seconds, can_be_taught=True)
+PPO = AlgorithmSpec("ppo", spaces.PPO, spaces.PPO_PRESETS, _ppo, copies, ppo_memory, ppo_seconds, can_be_taught=True)
+A2C = AlgorithmSpec("a2c", spaces.A2C, spaces.A2C_PRESETS, _a2c, copies, a2c_memory, a2c_seconds, can_be_taught=True)

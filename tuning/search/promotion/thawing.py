@@ -11,7 +11,7 @@ import numpy as np
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
-from common.streams import Stream, stream_seed
+from common.generators import Stream, stream_seed
 from envs.objective.aim import Aim
 from tuning.search.models.freeze_thaw import Curve, Outlook, comparable, decide, predicted_ends
 from tuning.search.models.most_promising import MOST_TRIALS

@@ -16,7 +16,7 @@ import optuna
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
-from common.streams import Stream, stream, stream_seed
+from common.generators import Stream, stream, stream_seed
 from search_spaces import Assignment, SearchSpace
 from tuning.experiment.settings import Settings
 from tuning.experiment.strategies import SAMPLERS, SCHEDULERS, startup_trials

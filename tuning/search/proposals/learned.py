@@ -11,12 +11,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from common.errors import UsageError
 from common.files import read_text
 from common.json_values import checked, described, parsed
 from search_spaces import SpaceError
 from search_spaces.parameter import Assignment, Value
 from search_spaces.space import SearchSpace
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import LEARNED, Experiment, check_format
 
 FORMAT = 1

@@ -11,15 +11,15 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.trial import FrozenTrial, TrialState
 from scipy.stats import rankdata
 
+from common.errors import UsageError
 from common.paths import user_path
 from common.storage.location import location
 from common.uris import is_uri
 from envs.objective.reward_share import RewardShare
 from search_spaces import Assignment, SearchSpace, SpaceError
+from search_spaces.common import REWARD_SHARE
 from search_spaces.parameter import Value
-from search_spaces.reward_share import NAME
 from tuning.algorithms.registry import algorithm_of
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment
 from tuning.experiment.reading import open_to_read
 from tuning.experiment.settings import Settings
@@ -123,13 +123,13 @@ def usable(
 
 def _with_share_of(assignment: Assignment, theirs: RewardShare | None, ours: RewardShare | None) -> Assignment:
     """An assignment with the share of today's two objectives, where it tells that of the same two terms; else without one."""
-    rest = {name: value for name, value in assignment.items() if name != NAME}
-    given = assignment.get(NAME)
+    rest = {name: value for name, value in assignment.items() if name != REWARD_SHARE}
+    given = assignment.get(REWARD_SHARE)
     if theirs is None or ours is None or not isinstance(given, int | float):
         return rest
     if (theirs.first, theirs.second) == (ours.first, ours.second):
-        return {**rest, NAME: float(given)}
-    return {**rest, NAME: 1.0 - given} if (theirs.second, theirs.first) == (ours.first, ours.second) else rest
+        return {**rest, REWARD_SHARE: float(given)}
+    return {**rest, REWARD_SHARE: 1.0 - given} if (theirs.second, theirs.first) == (ours.first, ours.second) else rest
 
 
 def _why_not(trial: FrozenTrial, settings: Settings) -> str:

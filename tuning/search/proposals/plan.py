@@ -10,9 +10,9 @@ from envs.objective.weights import Weights
 from envs.scenarios.scenario import Scenario
 from envs.seen import HYPERPARAMETERS, Seen
 from search_spaces import Assignment, SearchSpace, SpaceError
+from search_spaces.common import REWARD_SHARE, SHARES
 from search_spaces.overrides import override
 from search_spaces.parameter import Value
-from search_spaces.reward_share import ENDS, NAME
 from tuning.algorithms.registry import algorithm_of
 from tuning.algorithms.spec import DEFAULT, AlgorithmSpec
 from tuning.experiment.settings import Settings
@@ -85,11 +85,12 @@ def plan(settings: Settings, space_file: Path | None, site: Scenario | None = No
             text for text, open_ in more.items() if text.split()[0] in spec.presets and _is_open(space, open_, fixed)
         )
     starts = tuple(_start(name, own, spec, fixed, budget) for name, own in replace(settings, start_from=names).starts)
-    if settings.start_from == (DEFAULT,) and NAME in space and NAME not in fixed and not space[NAME].own:
+    is_drawn = REWARD_SHARE in space and REWARD_SHARE not in fixed and not space[REWARD_SHARE].own
+    if settings.start_from == (DEFAULT,) and is_drawn:
         # Both ends of a front, which draws would come near to after many trials. A plan has the user's weights, whatever the
         # share is, so a policy that keeps it is no end.
         last = next((start for start in reversed(starts) if start.get(PLAN, "none") == "none"), starts[-1])
-        starts += tuple({**last, NAME: share} for share in ENDS)
+        starts += tuple({**last, REWARD_SHARE: share} for share in SHARES)
     return Plan(space, fixed, starts, notes)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from common.commands import python_command
 from common.errors import UserError
+from common.texts import python_command
 
 
 class SearchStoppedError(UserError):

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tuning.experiment.errors import UsageError
+from common.errors import UsageError
 
 if TYPE_CHECKING:
     from ray.tune import Callback

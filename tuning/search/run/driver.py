@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from common.errors import UsageError
 from envs.scenarios.scenario import Scenario
 from results import load
 from tuning.cli.console import say
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, ExperimentPaths
 from tuning.experiment.settings import Settings
 from tuning.memory.machine import Look, Probe

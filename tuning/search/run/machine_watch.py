@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import psutil
 
-from common.commands import python_command
+from common.texts import python_command
 from common.units import GIB
 from tuning.memory.gpus import Card, Load, cards, loads
 from tuning.runtime.ray_session import is_ray_running

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from common.errors import UsageError
 from common.paths import missing_folders, name_fault, user_path
 from common.storage.location import StorageError
 from common.uris import is_uri
@@ -20,9 +21,8 @@ from envs.objective.aim import VEHICLES_LEFT
 from envs.objective.reward import RewardName, check_reward
 from envs.scenarios.scenario import SPLITS, Scenario
 from envs.seen import Seen
-from search_spaces.reward_share import NAME
+from search_spaces.common import REWARD_SHARE
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import LEARNED, Experiment, ExperimentPaths, create, discard, existing
 from tuning.experiment.settings import Settings, changed
 from tuning.runtime.ray_address import check_address
@@ -369,10 +369,10 @@ def _of_two_objectives(settings: Settings, planned: Plan) -> list[str]:
         return [f"aim: all policies are rewarded alike, as {why}; so the front shows what other hyperparameters change"]
     share = settings.reward_share
     assert share
-    if NAME in planned.fixed:
+    if REWARD_SHARE in planned.fixed:
         return []
     return [
-        f"searched too, as there are two objectives: {NAME}, the part of {share.first} in the {share.together:g} that "
+        f"searched too, as there are two objectives: {REWARD_SHARE}, the part of {share.first} in the {share.together:g} that "
         f"{share.first} and {share.second} weigh together; by --weights {share.default:.3g}"
     ]
 

@@ -1,7 +1,7 @@
 """PPO and A2C as the registry lists them."""
 
-from search_spaces.a2c import A2C as A2C_SPACE
-from search_spaces.ppo import PPO as PPO_SPACE
+from search_spaces.on_policy import A2C as A2C_SPACE
+from search_spaces.on_policy import PPO as PPO_SPACE
 from tuning.algorithms.on_policy.spec import A2C, PPO
 
 

@@ -14,12 +14,12 @@ import pytest
 from optuna.distributions import FloatDistribution
 from optuna.trial import FrozenTrial, TrialState
 
+from common.errors import UsageError
 from results import load
 from search_spaces import Assignment, Kind, SearchSpace
 from search_spaces.parameter import Parameter
 from tuning.algorithms import registry
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.experiment.strategies import SAMPLERS

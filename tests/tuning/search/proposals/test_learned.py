@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from common.errors import OtherFormatError, UsageError
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.errors import OtherFormatError, UsageError
 from tuning.experiment.folder import LEARNED, Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.search.proposals.learned import LearnedExperiment, LearnedTrial, digest, read_learned, text_of

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from optuna.trial import TrialState, create_trial
 
+from common.errors import UsageError
 from tests.tuning.search.fakes import AskedStudy, asked_study
 from tuning.algorithms.registry import algorithm, algorithm_of
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.search.proposals.learning import expected_ends, learned_from, usable

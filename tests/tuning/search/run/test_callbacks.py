@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from ray.tune import Callback
 
+from common.errors import UsageError
 from tuning import run
-from tuning.experiment.errors import UsageError
 from tuning.search.run.callbacks import callbacks_named
 
 MODULE = """

@@ -12,11 +12,11 @@ import pytest
 from optuna.trial import TrialState
 from rich.console import Console
 
+from common.errors import UsageError
 from results import load
 from tests.tuning.roomy import SMALL, planner, roomy
 from tests.tuning.search.fakes import ask
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import ray_session

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from common.errors import UsageError
 from common.storage.objects import Objects
 from envs.errors import ScenarioError
 from envs.scenarios.scenario import scenario
@@ -18,7 +19,6 @@ from tests.envs.changed_rows import two_buildings
 from tests.envs.scenarios import strangers
 from tests.tuning.search.fakes import asked_study
 from tests.tuning.storage.stand_in import KilledError
-from tuning.experiment.errors import UsageError
 from tuning.experiment.folder import Experiment, open_experiment, save
 from tuning.experiment.moved import move_of, note_move
 from tuning.experiment.settings import Settings
