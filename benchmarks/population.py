@@ -93,8 +93,6 @@ def population(options: Options, members: int, seed: int) -> float:
     import torch
 
     from common.generators import Stream, stream
-    from envs.environments.backend import choose_backend
-    from envs.scenarios.scenario import scenario
     from tuning.cli.console import terminal
     from tuning.experiment.folder import create
     from tuning.experiment.settings import Settings
@@ -114,10 +112,9 @@ def population(options: Options, members: int, seed: int) -> float:
         scenario=options.scenario, steps=options.steps, reports=options.rungs, sampler="random", scheduler="none",
         trials=members, seed=seed, dir=str(options.work), name=name, set=(options.set,) if options.set else (),
     )  # fmt: skip
-    site = scenario(options.scenario)
-    settings = replace(settings, backend=choose_backend(site, settings.backend))
-    planned = plan(settings, None, site)
-    prepare(site, terminal(), seens=seen_by(planned, settings.aim.weights))
+    settings = replace(settings, backend=settings.task.stepped_by)
+    planned = plan(settings, None, settings.task)
+    prepare(settings.task, terminal(), seens=seen_by(planned, settings.aim.weights))
     within = limits(options.steps)
     drawing = Drawing(settings, planned.space, planned.fixed, within, planned.starts)
     experiment = create(settings)

@@ -183,7 +183,7 @@ def wide_space(folders: Sequence[Path]) -> SearchSpace:
 def _planned(experiment: Experiment) -> Plan:
     """What a search with its settings varies and begins with, without its own file."""
     settings = experiment.settings
-    return plan(settings, None, settings.task.site)
+    return plan(settings, None, settings.task)
 
 
 def joined(before: Landscape, added: Landscape) -> Landscape:

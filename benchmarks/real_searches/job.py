@@ -49,8 +49,8 @@ def _judge(task: dict[str, Any]) -> dict[str, Any]:
 
     from benchmarks.real_searches.again import score_again
     from envs.objective.weights import DEFAULT
-    from envs.scenarios.scenario import scenario
     from envs.seen import Seen
+    from envs.task import Task
     from tuning.runtime.ray_session import ray_session
 
     winner = Winner(**task["winner"])
@@ -59,7 +59,7 @@ def _judge(task: dict[str, Any]) -> dict[str, Any]:
             from tuning.search.run.preparation import prepare
 
             prepare(
-                scenario(task["scenario"]), Console(force_terminal=False), ("train", "test"),
+                Task(task["scenario"]), Console(force_terminal=False), ("train", "test"),
                 [Seen.of(DEFAULT, winner.hyperparameters)],
             )  # fmt: skip
             found = score_again(task["scenario"], winner, task["seed"])
@@ -73,13 +73,14 @@ def _prepare(task: dict[str, Any]) -> dict[str, Any]:
     from rich.console import Console
 
     from benchmarks.real_searches.same_step import same_step_env
-    from envs.scenarios.scenario import SPLITS, scenario
+    from envs.scenarios.splits import SPLITS
+    from envs.task import Task
     from tuning.runtime.ray_session import ray_session
 
     with ray_session(num_cpus=task["cores"]):
         from tuning.search.run.preparation import prepare
 
-        prepare(scenario(task["scenario"]), Console(force_terminal=False), SPLITS)
+        prepare(Task(task["scenario"]), Console(force_terminal=False), SPLITS)
     env = same_step_env(task["scenario"], 1)
     env.set_seed(0)
     env.advance(env.action_space.sample())

@@ -39,7 +39,7 @@ def prepared_seconds(checked: Checked, seconds: float) -> float:
     from tuning.search.run.preparation import prepare
 
     started = time.perf_counter()
-    prepare(checked.scenario, Console(force_terminal=False), seens=seen_by(checked.plan, checked.settings.aim.weights))
+    prepare(checked.settings.task, Console(force_terminal=False), seens=seen_by(checked.plan, checked.settings.aim.weights))
     taken = time.perf_counter() - started
     if taken >= seconds:
         raise RealSearchError(f"--budget: preparing plans took {taken:.0f} s, which is all of it; give more")

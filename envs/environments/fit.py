@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 from envs.batch_backend.tables import Tables
 from envs.environments.backend import beyond_batch
 from envs.environments.split_layout import layout_gap, same_buildings
@@ -10,8 +13,12 @@ from envs.errors import ScenarioError
 from envs.objective.series import Exogenous
 from envs.planning.mpc_tanks import uses_of
 from envs.scenarios.scenario import SPLITS, Scenario
+from envs.scenarios.schema_file import active_actions, count_buildings, read_schema
+from envs.scenarios.shapes import is_left_out
 from envs.scenarios.tariff import DemandCharge
 from envs.seen import Seen
+
+STORAGES = frozenset({"electrical_storage", "cooling_storage", "heating_storage", "dhw_storage"})
 
 
 def why_no_bound(scenario: Scenario) -> str:
@@ -87,3 +94,42 @@ def check_one_layout(scenario: Scenario) -> None:
                     f"--{split}-buildings: {scenario.described(split)} has {gap}, so a policy of "
                     f"{scenario.described('train')} cannot run there; name as many buildings with the same devices{shares}"
                 )
+
+
+def has_chargers(scenario: Scenario) -> bool:
+    """Whether vehicles charge. They do on all generated sites."""
+    return scenario.schema is None or any(building.get("chargers") for building in _buildings(scenario.schema))
+
+
+def can_share(scenario: Scenario) -> bool:
+    """Whether policies with and without sharing can run on all splits: there are several buildings, the same in each."""
+    if not scenario.schema or not _same_in_all_splits(scenario):
+        return False
+    return count_buildings(scenario.schema_path(scenario.years("train")[0])) > 1
+
+
+def can_start_from_plan(scenario: Scenario) -> bool:
+    """Whether policies can start from a plan, which is one of storages. On all generated sites they can.
+
+    A policy turns a plan's energy into actions by the size of the storage that it was trained with, so another building would
+    get wrong ones. Nothing was measured of plans where one policy has the actions of several buildings. So where policies
+    cannot be shared, the site has one building, the same in all splits.
+    """
+    if not scenario.schema:
+        return True
+    schema = scenario.schema_path(scenario.years("train")[0])
+    buildings = _buildings(schema)
+    active = STORAGES.intersection(active_actions(schema))
+    # An action without the storage moves nothing.
+    if not any(active.intersection(each).difference(each.get("inactive_actions") or ()) for each in buildings):
+        return False
+    fits = can_share(scenario) or (len(buildings) == 1 and _same_in_all_splits(scenario))
+    return fits and not why_no_plan(scenario)
+
+
+def _buildings(schema: Path) -> list[Any]:
+    return [building for building in read_schema(schema)["buildings"].values() if not is_left_out(building)]
+
+
+def _same_in_all_splits(scenario: Scenario) -> bool:
+    return all(same_buildings(scenario, split) for split in SPLITS)

@@ -27,6 +27,8 @@ from envs.forecasts.series import DEMANDS, Kind
 from envs.observation import MARGIN, ObservationLayout
 from envs.planning.mpc import HORIZON
 from envs.scenarios.scenario import Scenario, Split
+from envs.scenarios.schema_file import count_steps, read_schema
+from envs.scenarios.schema_shape import FIRST
 from envs.seen import Seen
 
 
@@ -118,6 +120,32 @@ def seen_rows(scenario: Scenario, year: int, seen: Seen) -> np.ndarray:
     columns = [*(part for n in range(len(series.values["load"])) for part in (each[n] for each in own)), *common]
     values = np.concatenate([np.zeros((series.rows, 0)), *columns], axis=1).astype(np.float32)
     return np.concatenate([values, values[-1:]])
+
+
+def seen_table(scenario: Scenario, split: Split, seen: Seen) -> np.ndarray:
+    """What a policy sees further in each row that the scenario's schema runs.
+
+    Where splits are stated, it has the rows of one of them, as each is simulated, forecast and planned by itself. A row that
+    only is history of the split does not belong to it.
+
+    Returns:
+        Shape (rows, observations), float32; NaN in rows of other splits.
+    """
+    if not scenario.segments:
+        return seen_rows(scenario, scenario.years("test")[0], seen)
+    assert scenario.schema is not None
+    own = {year: seen_rows(scenario, year, seen) for year in scenario.years(split)}
+    width = next(iter(own.values())).shape[1]
+    table = np.full((count_steps(scenario.schema) + 1, width), np.nan, dtype=np.float32)
+    for year, rows in own.items():
+        segment = scenario.segments[year]
+        table[segment.first : segment.end] = rows[segment.history :]
+    return table
+
+
+def first_row(scenario: Scenario) -> int:
+    """Row of the scenario's series that the first row of its table belongs to."""
+    return int(read_schema(scenario.schema or scenario.schema_path(scenario.years("test")[0]))[FIRST])
 
 
 def owners(scenario: Scenario, year: int, seen: Seen) -> tuple[int, ...]:

@@ -24,7 +24,7 @@ from envs.objective.reward import Scale
 from envs.objective.series import Run
 from envs.objective.weights import Weights
 from envs.observation import ObservationLayout
-from envs.scenarios.scenario import Scenario, Split
+from envs.scenarios.scenario import Scenario, Split, Window
 from envs.scenarios.schema_file import count_buildings, read_schema
 from envs.scenarios.tariff import DemandCharge
 from envs.simulator import Simulator
@@ -81,6 +81,13 @@ def year_reference(scenario: Scenario, year: int, on_progress: Progress | None =
         ScenarioError: if CityLearn's runs do not repeat.
     """
     return _scaled(scenario, year, _own_reference(scenario, year, on_progress))
+
+
+def whole_year(scenario: Scenario, year: int) -> Window:
+    """All hours of a year that can be stepped; of a segment those of its split."""
+    if scenario.segments:
+        return next(window for window in scenario.windows(scenario.split_of(year)) if window.year == year)
+    return Window(year, 0, int(year_reference(scenario, year).run.net_kwh.shape[1]))
 
 
 def _own_reference(scenario: Scenario, year: int, on_progress: Progress | None = None) -> Reference:
@@ -230,6 +237,12 @@ def _run_batch(tables: Tables) -> Run:
     # The uncontrolled run needs no observations.
     blank = np.zeros((len(tables.exogenous.hour), len(tables.names)), dtype=np.float32)
     return uncontrolled_run(OneCopy(tables, blank))
+
+
+def action_range(scenario: Scenario, year: int) -> tuple[np.ndarray, np.ndarray]:
+    """Least and greatest value of each action of CityLearn in a year, each of shape (actions,)."""
+    with SIMULATORS.lend(scenario.schema_path(year), trusted=scenario.trusted) as simulator:
+        return simulator.action_low, simulator.action_high
 
 
 Progress = Callable[[float], None]

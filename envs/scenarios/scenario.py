@@ -61,6 +61,12 @@ class Scenario:
             return tuple(index for index, segment in enumerate(self.segments) if segment.split == split)
         return years_of(self.splits, GENERATED_YEARS, self.name)[split] if self.site else (0,)
 
+    @property
+    def longest_segment(self) -> int:
+        """Number of the segment with most rows and buildings among those that train or validate."""
+        numbers = [*self.years("train"), *self.years("validation")]
+        return max(numbers, key=lambda number: self.segments[number].length * len(self.segments[number].buildings))
+
     def split_of(self, year: int) -> Split:
         """Split that a segment belongs to; `train` where a year is no segment, as all of them have the same buildings."""
         return self.segments[year].split if self.segments else "train"

@@ -158,6 +158,11 @@ class Segment:
         """Row after the last."""
         return self.first + self.rows
 
+    @property
+    def length(self) -> int:
+        """Rows that are simulated."""
+        return self.history + self.rows
+
 
 def segments_of(path: Path, schema: Mapping[str, Any], splits: Splits) -> tuple[Segment, ...]:
     """Segments of all splits, those of training first, then of validation and test; something is stated in `splits`.

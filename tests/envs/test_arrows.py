@@ -54,6 +54,15 @@ def test_a_part_imports_only_parts_below_it(path: Path) -> None:
     assert {part_of(module) for module in imported(path)} <= below | {own}
 
 
+def test_what_is_above_asks_a_task_and_takes_no_scenario() -> None:
+    above = [
+        path
+        for path in (ROOT / "tuning").rglob("*.py")
+        if re.search(r"import .*\bScenario\b", path.read_text(encoding="utf-8"))
+    ]
+    assert above == []
+
+
 def test_modules_import_in_no_circle() -> None:
     def name(path: Path) -> str:
         return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")

@@ -11,7 +11,7 @@ import optuna
 import pytest
 import torch
 
-from envs.scenarios.scenario import scenario
+from envs.task import Task
 from search_spaces import Assignment
 from tuning.algorithms.registry import algorithm, names
 from tuning.experiment.settings import Settings
@@ -30,7 +30,7 @@ CONFIGURATIONS, STEPS, CAP = 30, 8192, 8 * GIB
 def planner(algo: Any, folder: Path, site: str = "iquitos-38", card_bytes: int = CAP) -> Planner:
     settings = Settings(algo=algo, scenario=site, backend="batch", steps=STEPS)
     budget = Budget(1, card_bytes, 64 * GIB, 8)
-    return Planner(settings, sizes_of(scenario(site), "batch"), budget, cards()[0].name, Calibration(folder / "c"))
+    return Planner(settings, sizes_of(Task(site)), budget, cards()[0].name, Calibration(folder / "c"))
 
 
 def start(algo: str, h: Assignment, limit: int, site: str = "iquitos-38") -> subprocess.Popen[str]:

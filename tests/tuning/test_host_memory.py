@@ -12,6 +12,7 @@ import pytest
 
 from envs.environments.year_cache import prepare_year
 from envs.scenarios.scenario import scenario
+from envs.task import Task
 from tests.districts import write_district
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
@@ -58,7 +59,7 @@ def test_growth_is_predicted_over_random_configurations(small_schema: Path, tmp_
         own = {"algo": algo, "scenario": site, "steps": STEPS, "num_envs": settings.num_envs, "dir": str(tmp_path / str(i))}
         measured = measure(own, h, small_schema)
         none = Calibration(tmp_path / "none")
-        planner = Planner(settings, sizes_of(scenario(site), "batch"), Budget(0, 0, GIB, 1), CPU, none)
+        planner = Planner(settings, sizes_of(Task(site)), Budget(0, 0, GIB, 1), CPU, none)
         ram, grew = planner.prediction(h).ram, measured["growth"]
         lines.append((algo, site, (ram - PROCESS_BYTES) / grew, ram / (measured["before"] + grew), grew))
         print("{} {}: predicted {:.3f} of the growth, {:.3f} of all; {:,} B".format(*lines[-1]))
@@ -76,7 +77,7 @@ def test_many_gradient_steps_take_no_more_than_is_predicted_but_for_noise(small_
     h = algorithm("ppo").space.complete(assignment, {"steps": 66_000.0})
     own = {"algo": "ppo", "scenario": str(site), "steps": 66_000, "num_envs": 32, "dir": str(tmp_path)}
     grew = measure(own, h, small_schema)["growth"]
-    settings, sizes = Settings(**own, backend="batch"), sizes_of(scenario(str(site)), "batch")  # type: ignore[arg-type]
+    settings, sizes = Settings(**own, backend="batch"), sizes_of(Task(str(site)))  # type: ignore[arg-type]
     planner = Planner(settings, sizes, Budget(0, 0, GIB, 1), CPU, Calibration(tmp_path / "none"))
     predicted = planner.prediction(h).ram - PROCESS_BYTES
     print(f"{grew:,} B of {predicted:,} B predicted")

@@ -119,7 +119,7 @@ def begun(folder: Path, space: Path | None = None, **settings: Any) -> Experimen
     given = replace(given, space=str(space)) if space else given
     compatibility = {
         "scenario": scenario(given.scenario).key,
-        "space": plan(given, space, scenario(given.scenario)).space.describe(),
+        "space": plan(given, space, given.task).space.describe(),
         "machine": provenance(),
     }
     return create(given, compatibility)

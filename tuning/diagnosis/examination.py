@@ -151,12 +151,12 @@ def examine(settings: DoctorSettings, console: Console | None = None) -> list[Fi
         scenario=settings.scenario, steps=STEPS, gpu_memory=settings.gpu_memory, trust_scenario=settings.trust_scenario,
         **asdict(splits_in(settings)),
     )  # fmt: skip
-    site, backend = of_trials.task.site, of_trials.task.stepped_by
+    task, backend = of_trials.task, of_trials.task.stepped_by
     of_trials = replace(of_trials, backend=backend)
     facts = gather(Path(settings.dir))
     usable = bool(facts.torch and facts.torch.sees_card)
-    with console.status(Text(printable(f"preparing {site.title}"))):
-        sizes = sizes_of(site, backend)
+    with console.status(Text(printable(f"preparing {task.site.title}"))):
+        sizes = sizes_of(task)
 
     def planner(algo: str, device: str) -> Planner:
         budget, name = this_machine(device, settings.gpu_memory)

@@ -45,14 +45,14 @@ def predict_memory(settings: MemorySettings) -> MemoryForecast:
         **asdict(splits_in(settings)),
     )  # fmt: skip
     own.check()
-    site = own.task.site
-    own = replace(own, backend=choose_backend(site, settings.backend))
+    task = own.task.by(choose_backend(own.task.site, settings.backend))
+    own = replace(own, backend=task.stepped_by)
     if own.teacher != "none":
-        check_teacher(site, own.algo, own.stepped_by, own.reward)
+        check_teacher(task, own.algo)
     planned = plan(own, None)
     hyperparameters = planned.space.complete(planned.fixed, limits(own.steps))
     budget, device = this_machine(settings.device, settings.gpu_memory)
-    planner = Planner(own, sizes_of(site, own.backend), budget, device, Calibration())
+    planner = Planner(own, sizes_of(task), budget, device, Calibration())
     prediction = planner.prediction(hyperparameters)
     fits = budget.excess(prediction) <= 0
     return MemoryForecast(

@@ -14,26 +14,27 @@ import numpy as np
 from common.errors import UsageError
 from common.json_values import checked
 from common.paths import missing_folders, remove_empty, user_path
-from envs.citylearn_backend.simulator import SIMULATORS
 from envs.environments.fit import check_seen
+from envs.environments.seen_year import first_row, seen_table
 from envs.environments.split_layout import same_buildings
+from envs.environments.year_cache import action_range
 from envs.objective.reward import check_reward
 from envs.observation import DAY_PEAK_NAME, PEAK_NAMES, ObservationLayout
-from envs.scenarios.scenario import SPLITS, Scenario, Split
+from envs.scenarios.splits import SPLITS, Split
 from envs.scenarios.tariff import DemandCharge
 from envs.seen import Seen
+from envs.task import Task
 from results import ResultsError, load
 from tuning.experiment.folder import Experiment
 from tuning.experiment.reading import open_to_read, with_checkpoints
 from tuning.exporting.judged import given_judgement, own_judgement
 from tuning.exporting.model_card import card, hyperparameters_toml
 from tuning.exporting.onnx_policy import SitePolicy, write_onnx
-from tuning.exporting.seen_table import first_row, seen_table
 from tuning.exporting.settings import ExportSettings
 from tuning.trial.policy import trained, trial_number
 from tuning.trial.records import TrialRecords
 
-SEEN = "seen.npy"  # see `tuning.exporting.seen_table.seen_table`
+SEEN = "seen.npy"  # see `envs.environments.seen_year.seen_table`
 EXAMPLE = Path(__file__).with_name("controller.py")  # written as it is
 
 
@@ -89,7 +90,7 @@ def export(
     if elsewhere:
         check_seen(site, seen)
     year = site.years(split)[0]
-    _check_peaks(site, task.layout(year))
+    _check_peaks(task, task.layout(year))
     # The folder comes last, so that a refused export creates nothing.
     with (
         trained(with_checkpoints(experiment, number), number, task if elsewhere else None, split) as policy,
@@ -98,19 +99,19 @@ def export(
         # A policy for single buildings knows those of a split by bounds of their own.
         layout = task.layout(year, own_layout=policy.shares)
         write_onnx(
-            SitePolicy(layout, policy.view, policy.network, *_action_range(site, year), policy.planned), new / "policy.onnx"
+            SitePolicy(layout, policy.view, policy.network, *action_range(site, year), policy.planned), new / "policy.onnx"
         )
-        about = _about(experiment, number, own.site, policy.steps)
+        about = _about(experiment, number, own, policy.steps)
         if elsewhere:
             about["acts on"] = site.title
         elif not same_buildings(site, split):
             about["acts on"] = site.title_of(split)
         if not seen.is_plain:
-            about["sees further"] = _seen_words(site, split, seen)
+            about["sees further"] = _seen_words(task, split)
         rows = load(experiment.paths.folder).evaluations
         rows = rows[(rows["trial"] == number) & (rows["steps"] == policy.steps)]
         texts = {
-            "policy.json": _interface(site, layout, seen),
+            "policy.json": _interface(task, layout),
             "hyperparameters.toml": hyperparameters_toml(TrialRecords(experiment).assignment(number), experiment.settings),
             "README.md": card(about, rows, judged, contender),
         }
@@ -123,20 +124,22 @@ def export(
     return sorted(to.iterdir())
 
 
-def _seen_words(site: Scenario, split: Split, seen: Seen) -> str:
+def _seen_words(task: Task, split: Split) -> str:
     """Where a controller has from what the policy sees beside the site's own observations."""
+    site, seen = task.site, task.seen
     options = [f"{name}={value}" for name, value in seen.hyperparameters.items() if value != getattr(Seen(), name)]
     where = site.title_of(split) if site.segments else site.title
     year = "" if site.schema else f", year {site.years('test')[0]}"
     return f"{', '.join(options)}; {SEEN} has it for each row of {where}{year}, and fits no other data"
 
 
-def _check_peaks(site: Scenario, layout: ObservationLayout) -> None:
+def _check_peaks(task: Task, layout: ObservationLayout) -> None:
     """Check that a controller can compute the peaks that the policy sees from the site's observations.
 
     Raises:
         UsageError: if an observation for that is missing.
     """
+    site = task.site
     if DAY_PEAK_NAME in layout.names and "hour" not in layout.names:
         raise UsageError(
             f"the policy sees the day's highest import so far, but {site.title} does not observe hour, which knowing the day "
@@ -176,19 +179,11 @@ def _beside(to: Path) -> Iterator[Path]:
         remove_empty(made)
 
 
-def _action_range(site: Scenario, year: int) -> tuple[np.ndarray, np.ndarray]:
-    """Least and greatest value of each action of CityLearn in a year, each of shape (actions,)."""
-    simulator = SIMULATORS.take(site.schema_path(year), trusted=site.trusted)
-    found = simulator.action_low, simulator.action_high
-    SIMULATORS.give_back(simulator)
-    return found
-
-
-def _about(experiment: Experiment, number: int, site: Scenario, steps: int) -> dict[str, str]:
+def _about(experiment: Experiment, number: int, task: Task, steps: int) -> dict[str, str]:
     """Facts of a policy that was trained for so many steps, by name."""
     settings, row = experiment.settings, TrialRecords(experiment).measured(number)
     return {
-        "policy": f"{settings.name}, trial {number}", "algorithm": settings.algo, "scenario": site.title, **_splits(site),
+        "policy": f"{settings.name}, trial {number}", "algorithm": settings.algo, "scenario": task.site.title, **_splits(task),
         "reward": settings.reward, **settings.aim.facts,
         **({} if settings.teacher == "none" else {"began as a copy of": settings.teacher}),
         "trained for": f"{steps:,} steps with seed {TrialRecords(experiment).seed(number)}",
@@ -197,9 +192,9 @@ def _about(experiment: Experiment, number: int, site: Scenario, steps: int) -> d
     }  # fmt: skip
 
 
-def _splits(site: Scenario) -> dict[str, str]:
+def _splits(task: Task) -> dict[str, str]:
     """What each split consists of, where the user stated it."""
-    words = {split: site.words(split) for split in SPLITS}
+    words = {split: task.site.words(split) for split in SPLITS}
     return {f"{split} split": text for split, text in words.items() if text}
 
 
@@ -216,12 +211,13 @@ def _versions(text: str | None, number: int) -> dict[str, str | None]:
     return versions
 
 
-def _interface(site: Scenario, layout: ObservationLayout, seen: Seen) -> str:
+def _interface(task: Task, layout: ObservationLayout) -> str:
     """Names of inputs and outputs in their order, the peak hours of the demand charge, and where a table begins, as JSON.
 
     Where the policy sees the day's highest import so far, its name is the last of the observations.
     """
+    site = task.site
     tariff = DemandCharge.of(site.schema_path(site.years("train")[0]))
     hours = list(tariff.peak_hours) if tariff else []
-    table = {} if seen.is_plain else {"first_seen_row": first_row(site)}
+    table = {} if task.seen.is_plain else {"first_seen_row": first_row(site)}
     return json.dumps({"observations": layout.names, "actions": layout.actions, "peak_hours": hours, **table}, indent=1)

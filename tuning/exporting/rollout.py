@@ -15,12 +15,12 @@ from common.paths import missing_folders, remove_empty, user_path
 from common.units import WEEK
 from common.uris import uri_of
 from envs.environments.backend import choose_backend
-from envs.environments.year_cache import year_reference
+from envs.environments.year_cache import whole_year
 from envs.objective.episodes import Episode
 from envs.objective.reward import check_reward
 from envs.objective.series import export_kwh, import_kwh
 from envs.objective.validity import check_episode
-from envs.scenarios.scenario import Scenario, Window
+from envs.task import Task
 from results import load
 from results import rollout as output
 from tuning.experiment.folder import Experiment
@@ -56,12 +56,13 @@ def roll_out(settings: RolloutSettings) -> Rollout:
     experiment = open_to_read(settings.experiment).trusting(settings.trust_scenario)
     of = experiment.settings
     elsewhere = of.task.elsewhere(settings.scenario) if settings.scenario else None
-    site = (elsewhere or of.task).site
+    task = elsewhere or of.task
+    site = task.site
     check_reward(site, of.reward)
     number = policy.trial_number(load(experiment.paths.folder), settings.trial)
     backend = choose_backend(site, settings.backend)
-    year = _year(settings.year, site)
-    window = window_of(site, year)
+    year = _year(settings.year, task)
+    window = whole_year(site, year)
     start = _first_hour(settings.week, window.hours)
     folder = user_path(settings.to) if settings.to else _folder_of(experiment)
     made = missing_folders(folder)
@@ -100,8 +101,9 @@ def _folder_of(experiment: Experiment) -> Path:
     return experiment.paths.folder / "rollouts"
 
 
-def _year(given: int | None, site: Scenario) -> int:
+def _year(given: int | None, task: Task) -> int:
     """Number of the year, checked."""
+    site = task.site
     if given is None:
         return site.years("test")[0]
     if site.segments and given not in range(len(site.segments)):
@@ -135,18 +137,6 @@ def _create(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"--to {folder}: cannot create {error.filename}: {error.strerror}") from error
-
-
-def window_of(site: Scenario, year: int) -> Window:
-    """All hours of a scenario year that can be stepped; of a segment those of its split."""
-    if site.segments:
-        return next(window for window in site.windows(site.split_of(year)) if window.year == year)
-    return Window(year, 0, hours_of(site, year))
-
-
-def hours_of(site: Scenario, year: int) -> int:
-    """Hours of a scenario year that can be stepped."""
-    return int(year_reference(site, year).run.net_kwh.shape[1])
 
 
 def series_of(episode: Episode) -> dict[str, np.ndarray]:

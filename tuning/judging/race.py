@@ -104,7 +104,7 @@ class Race:
         for count in self.looks:
             for contender in list(racing):
                 self._say(f"{contender.name}: {count} runs")
-                complete = train(self._experiments[contender.name], count, self._site, self._console)
+                complete = train(self._experiments[contender.name], count, self._console)
                 # A continued judgement may hold more runs, and has to decide as it did before it had them.
                 self._runs[contender.name] = [number for number in complete if number < count]
                 if len(self._runs[contender.name]) < count:
@@ -144,7 +144,7 @@ class Race:
                     jobs += run_jobs(self._task, experiment.paths.folder, number, own, backend, part)
         if jobs:
             with ray_session(cluster_address(self._settings.address), address_source(self._settings.address)):
-                prepare(self._site, self._console, SPLITS, self._seens())
+                prepare(self._task, self._console, SPLITS, self._seens())
                 self._say(f"judging by {backend}: {len(jobs)} evaluations")
                 run_all(jobs, self._judged)
 

@@ -9,7 +9,6 @@ from rich.console import Console
 from common.errors import UsageError
 from common.generators import Stream, stream_seed
 from common.paths import shortened
-from envs.scenarios.scenario import Scenario
 from results import load
 from tuning.experiment.folder import Experiment, create, open_experiment, save
 from tuning.experiment.lock import experiment_lock
@@ -71,7 +70,7 @@ def _with_site_of(wanted: Settings, found: Experiment, of: Experiment) -> Settin
     return found.settings
 
 
-def train(experiment: Experiment, runs: int, site: Scenario, console: Console) -> list[int]:
+def train(experiment: Experiment, runs: int, console: Console) -> list[int]:
     """Train a contender until it has a number of runs; existing runs are kept.
 
     Returns:
@@ -87,7 +86,7 @@ def train(experiment: Experiment, runs: int, site: Scenario, console: Console) -
             going = replace(experiment, settings=settings)
             save(going)
             planned = plan(settings, None)
-            if reason := search(going, site, planned, console):
+            if reason := search(going, planned, console):
                 raise UsageError(reason)
     trials = load(folder).trials
     return [int(number) for number in trials.loc[trials["state"] == "complete", "trial"]]

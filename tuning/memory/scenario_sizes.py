@@ -11,9 +11,10 @@ import numpy as np
 from common.units import FLOAT
 from envs.batch_backend import records
 from envs.batch_backend.tables import USES
+from envs.district import District
 from envs.environments.year_cache import district, observation_layout, tables_file
-from envs.scenarios.scenario import Scenario
 from envs.seen import Seen
+from envs.task import Task
 from envs.yardsticks.lessons import lesson_windows
 from tuning.algorithms.networks.building_kinds import BuildingKinds, Parts
 
@@ -78,27 +79,27 @@ class Sizes:
         )
 
 
-def sizes_of(scenario: Scenario, backend: str, day_peak: bool = False) -> Sizes:
-    """Sizes of a scenario; its first training year, or longest stated segment, is prepared and stands for the others."""
-    layout, buildings = observation_layout(scenario, day_peak=day_peak), _building_sizes(scenario, day_peak)
+def sizes_of(task: Task) -> Sizes:
+    """Sizes of a task; its site's first training year, or longest stated segment, is prepared and stands for the others."""
+    scenario, site = task.site, district(task.site, task.seen.day_peak)
+    layout, buildings = observation_layout(scenario, day_peak=task.seen.day_peak), _building_sizes(site)
     groups = layout.chargers
     chargers, features = (len(groups.actions), len(groups.observations[0])) if groups else (0, 0)
     years = len(scenario.years("train"))
     if scenario.segments:
         # Beside one year that validates, which always counts.
         years += len(scenario.years("validation")) - 1
-    site = district(scenario, day_peak)
     meters = len(site.buildings.power_kw) if site else 1
     tanks = tuple(use for use in USES if f"{use}_storage" in layout.actions)
     shape = layout.size, len(layout.actions), chargers, features, years
-    if backend == "citylearn":
+    if task.stepped_by == "citylearn":
         rows = sum(window.hours for window in scenario.windows("train")) // len(scenario.years("train"))
         if scenario.segments:
-            rows = _length(scenario, _longest(scenario))
+            rows = scenario.segments[scenario.longest_segment].length
         return Sizes(
             *shape, 0, CITYLEARN_BYTES_EACH * rows * layout.size, 0, 0, 0, buildings, rows=rows, meters=meters, tanks=tanks
         )
-    year = _longest(scenario) if scenario.segments else scenario.years("train")[0]
+    year = scenario.longest_segment if scenario.segments else scenario.years("train")[0]
     arrays = _arrays(tables_file(scenario, year))
     rows, sessions = arrays["rows_meter"][0], arrays["sessions_end"][0]
     template = FLOAT * rows * layout.size
@@ -115,8 +116,7 @@ def sizes_of(scenario: Scenario, backend: str, day_peak: bool = False) -> Sizes:
     return Sizes(*shape, sessions, read + template + reference, joined, of_year, copy, buildings, lessons, rows, meters, tanks)
 
 
-def _building_sizes(scenario: Scenario, day_peak: bool) -> tuple[BuildingSizes, BuildingSizes] | None:
-    site = district(scenario, day_peak)
+def _building_sizes(site: District | None) -> tuple[BuildingSizes, BuildingSizes] | None:
     if site is None:
         return None
     kinds = [BuildingKinds.of(site, learned) for learned in (False, True)]
@@ -124,17 +124,6 @@ def _building_sizes(scenario: Scenario, day_peak: bool) -> tuple[BuildingSizes, 
         BuildingSizes(len(Parts.of(site, each.learn_charging).acting), each.size, len(each.actions)) for each in kinds
     )
     return by_rule, learned
-
-
-def _longest(scenario: Scenario) -> int:
-    """The segment with most rows and buildings among those that train or validate."""
-    seen = [*scenario.years("train"), *scenario.years("validation")]
-    return max(seen, key=lambda year: _length(scenario, year) * len(scenario.segments[year].buildings))
-
-
-def _length(scenario: Scenario, year: int) -> int:
-    segment = scenario.segments[year]
-    return segment.history + segment.rows
 
 
 def _arrays(path: Path) -> dict[str, tuple[int, int]]:

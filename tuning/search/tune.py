@@ -247,7 +247,7 @@ def _of_this_run(opened: Opened) -> tuple[bool, str, tuple[str, ...], str]:
     """What a command that continues needs again: see `continue_command`."""
     experiment = opened.experiment
     settings, storage = experiment.settings, experiment.settings.storage if experiment.is_local else ""
-    return opened.scenario.trusted, settings.address, settings.callback, storage
+    return settings.trust_scenario, settings.address, settings.callback, storage
 
 
 def _search(opened: Opened, console: Console) -> Results:
@@ -295,7 +295,7 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
             # Before Ray is started, and before the settings that hold now are written.
             check_study(experiment)
             save(experiment)
-        reason = search(experiment, opened.scenario, opened.plan, console, experiment.settings.extend, files)
+        reason = search(experiment, opened.plan, console, experiment.settings.extend, files)
         files.refuse_if_overtaken()
         if reason:
             raise SearchStoppedError(reason, experiment.place, *_of_this_run(opened))

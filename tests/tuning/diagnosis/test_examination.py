@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from envs.scenarios.scenario import scenario
 from envs.scenarios.splits import Splits
+from envs.task import Task
 from search_spaces import Assignment
 from tests.tuning.roomy import planner
 from tuning.diagnosis import examination
@@ -116,7 +116,7 @@ def test_stated_splits_are_those_that_are_trained_on(
     examine(settings, Console(quiet=True))
     (planner,) = planners
     assert planner.settings.splits == splits
-    assert planner.sizes == sizes_of(scenario(str(four_buildings), splits=splits), "batch")
+    assert planner.sizes == sizes_of(Task(str(four_buildings), splits=splits))
 
 
 def test_switches_are_measured_only_where_asked_for_without_a_card(

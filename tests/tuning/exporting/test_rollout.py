@@ -18,7 +18,7 @@ from common.errors import UsageError
 from common.storage.location import location
 from common.storage.objects import Objects
 from envs.environments.vector_env import WindowsEnv
-from envs.environments.year_cache import observation_layout, year_reference
+from envs.environments.year_cache import observation_layout, whole_year, year_reference
 from envs.objective.episodes import Episode, Policy
 from envs.objective.reference import Reference
 from envs.objective.series import Exogenous, Run, Sessions
@@ -33,7 +33,7 @@ from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Setup, Trainer
 from tuning.experiment.folder import Experiment, create, open_experiment, save
 from tuning.experiment.settings import Settings
-from tuning.exporting.rollout import _year, series_of, window_of
+from tuning.exporting.rollout import _year, series_of
 from tuning.rollout import main
 from tuning.trial.checkpoint import Checkpoint
 from tuning.trial.policy import trained, trial_number
@@ -188,7 +188,7 @@ def test_a_rollout_is_of_what_was_asked_for_and_its_file_says_so(
     asked: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
     arguments: list[str], hours: int, trial: int, year: int, backend: str, week: int,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("tuning.exporting.rollout.hours_of", lambda site, of: hours if of == year else 0)
+    monkeypatch.setattr("tuning.exporting.rollout.whole_year", lambda site, of: Window(of, 0, hours if of == year else 0))
     assert main([str(tmp_path / "one"), *arguments]) == 0
     title = f"iquitos, year {year}, trial {trial}: a week from day {7 * week + 1}"
     task = Task("iquitos", backend=backend, reward="schema", validation_weeks=52)  # type: ignore[arg-type]
@@ -249,7 +249,7 @@ def test_citylearn_steps_what_the_batch_backend_cannot(
     assert main([str(beyond_batch), "--to", str(to), "--backend", "batch"]) == 2
     assert "--backend batch cannot step site: 'timezone' of the schema" in capsys.readouterr().err
     assert not to.exists()
-    monkeypatch.setattr("tuning.exporting.rollout.hours_of", lambda site, year: 192)
+    monkeypatch.setattr("tuning.exporting.rollout.whole_year", lambda site, year: Window(year, 0, 192))
     assert main([str(beyond_batch), "--to", str(to)]) == 0
     (path,) = to.glob("*.parquet")
     assert pq.read_table(path).schema.metadata[b"backend"] == b"citylearn"
@@ -291,11 +291,11 @@ def test_a_year_before_the_first_is_one_line(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_a_rollout_of_a_stated_split_has_its_hours_alone(small_schema: Path) -> None:
-    site = scenario(str(small_schema), splits=Splits(("0-9",), ("10-12",), ("20-22",)))
-    assert window_of(site, site.years("test")[0]) == Window(2, 7 * 24, 3 * 24 - 1)
-    assert _year(None, site) == 2
+    task = Task(str(small_schema), splits=Splits(("0-9",), ("10-12",), ("20-22",)))
+    assert whole_year(task.site, 2) == Window(2, 7 * 24, 3 * 24 - 1)
+    assert _year(None, task) == 2
     with pytest.raises(UsageError, match=r"--year 3: the ranges of the splits of .* have numbers from 0 to 2"):
-        _year(3, site)
+        _year(3, task)
 
 
 @pytest.mark.parametrize("to", ["file", "file/rolled"])

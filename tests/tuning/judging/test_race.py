@@ -16,7 +16,6 @@ from envs.environments.backend import Backend
 from envs.forecasts.site_forecast import Method
 from envs.objective.columns import evaluation_columns
 from envs.objective.validity import ValidityError
-from envs.scenarios.scenario import Scenario
 from envs.task import Task
 from envs.yardsticks.mpc_runs import NAMES
 from results.schema import SCHEMA_VERSION
@@ -67,7 +66,7 @@ class Made:
         self.settings = Settings(scenario=str(schema), backend="batch", name="of", dir=str(folder), steps=1000)
         create(self.settings)
 
-    def _train(self, experiment: Any, runs: int, site: Scenario, console: Console) -> list[int]:
+    def _train(self, experiment: Any, runs: int, console: Console) -> list[int]:
         name = experiment.settings.name
         self.trained.append((name, runs))
         return list(range(runs - (name in self.failing)))
@@ -204,7 +203,7 @@ def test_a_judgement_that_is_continued_decides_as_it_did(made: Made, monkeypatch
     first = made.run(judgement).finalists
     before = len(made.judged)
     # All of the five runs are there at its first look, too.
-    monkeypatch.setattr(race, "train", lambda experiment, runs, site, console: list(range(5)))
+    monkeypatch.setattr(race, "train", lambda experiment, runs, console: list(range(5)))
     assert made.run(judgement).finalists == first
     assert len(made.judged) == before
 

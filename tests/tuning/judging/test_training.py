@@ -8,7 +8,6 @@ import pytest
 from rich.console import Console
 
 from common.errors import UsageError
-from envs.scenarios.scenario import scenario
 from results import load
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create, save
@@ -93,11 +92,11 @@ def test_only_missing_runs_are_trained(contender: Contender, paths: JudgementPat
         ends(experiment, dict.fromkeys(range(experiment.settings.trials), "complete"))
 
     monkeypatch.setattr(training, "search", search)
-    site, console = scenario("iquitos"), Console(quiet=True)
-    assert train(of, 2, site, console) == [0, 1]
-    assert train(of, 2, site, console) == [0, 1]
+    console = Console(quiet=True)
+    assert train(of, 2, console) == [0, 1]
+    assert train(of, 2, console) == [0, 1]
     assert wanted == [2]
-    assert train(of, 3, site, console) == [0, 1, 2]
+    assert train(of, 3, console) == [0, 1, 2]
     assert wanted == [2, 3]
 
 
@@ -106,12 +105,12 @@ def test_runs_that_failed_do_not_count_and_a_search_that_had_to_stop_is_an_error
 ) -> None:
     of = experiment_of(contender, paths, 0)
     ends(of, {0: "complete", 1: "failed"})
-    site, console = scenario("iquitos"), Console(quiet=True)
-    assert train(of, 2, site, console) == [0]
+    console = Console(quiet=True)
+    assert train(of, 2, console) == [0]
     assert len(load(of.paths.folder).trials) == 2
     monkeypatch.setattr(training, "search", lambda *_: "the disk is full")
     with pytest.raises(UsageError, match="the disk is full"):
-        train(of, 3, site, console)
+        train(of, 3, console)
 
 
 def test_a_judgement_goes_on_where_its_site_has_another_path(

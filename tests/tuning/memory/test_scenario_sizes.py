@@ -25,9 +25,8 @@ def test_lengths_and_bytes_are_read_from_the_headers_alone(tmp_path: Path) -> No
 
 
 def test_a_site_is_as_large_as_its_environment_says(small_schema: Path) -> None:
-    site = scenario(str(small_schema))
-    found = sizes_of(site, "batch")
-    env = Task(str(small_schema)).training_env(2)
+    task = Task(str(small_schema))
+    found, env = sizes_of(task), task.training_env(2)
     assert (found.observations,) == env.single_observation_space.shape
     assert (found.actions,) == env.single_action_space.shape
     assert (found.chargers, found.training_years) == (4, 1)
@@ -36,18 +35,18 @@ def test_a_site_is_as_large_as_its_environment_says(small_schema: Path) -> None:
 
 
 def test_the_longest_range_stands_for_all_that_a_trial_opens(small_schema: Path) -> None:
-    whole = sizes_of(scenario(str(small_schema)), "batch")
-    site = scenario(str(small_schema), splits=Splits(("0-7", "10-19"), ("20-22", "25-29"), ("30-39",)))
-    found = sizes_of(site, "batch")
+    whole = sizes_of(Task(str(small_schema)))
+    task = Task(str(small_schema), splits=Splits(("0-7", "10-19"), ("20-22", "25-29"), ("30-39",)))
+    found = sizes_of(task)
     # Two ranges train and two validate, and one that validates always counts. The longest: seven days before five.
     assert found.training_years == 3
     assert found.year_bytes < whole.year_bytes * 13 / 40
-    assert sizes_of(site, "citylearn").year_bytes == CITYLEARN_BYTES_EACH * 12 * 24 * found.observations
+    assert sizes_of(task.by("citylearn")).year_bytes == CITYLEARN_BYTES_EACH * 12 * 24 * found.observations
 
 
 @pytest.mark.parametrize("learned", [False, True])
 def test_a_policy_for_single_buildings_sees_and_moves_what_is_predicted(four_buildings: Path, learned: bool) -> None:
-    found, site = sizes_of(scenario(str(four_buildings)), "batch"), district(scenario(str(four_buildings)))
+    found, site = sizes_of(Task(str(four_buildings))), district(scenario(str(four_buildings)))
     assert found.buildings
     assert site
     seen = BuildingViewEnv(Task(str(four_buildings)).training_env(2), site, BuildingKinds.of(site, learned))
@@ -61,23 +60,23 @@ def test_a_policy_for_single_buildings_sees_and_moves_what_is_predicted(four_bui
 
 
 def test_a_single_building_has_no_such_sizes(small_schema: Path) -> None:
-    found = sizes_of(scenario(str(small_schema)), "batch")
+    found = sizes_of(Task(str(small_schema)))
     assert found.buildings is None
     given = {"learn_charging": False}
     assert problem_of({**given, "shared_policy": True}, found) == problem_of({**given, "shared_policy": False}, found)
 
 
 def test_citylearn_steps_a_year_without_tables(small_schema: Path) -> None:
-    site = scenario(str(small_schema))
-    found = sizes_of(site, "citylearn")
-    hours = sum(window.hours for window in site.windows("train"))
+    task = Task(str(small_schema), backend="citylearn")
+    found = sizes_of(task)
+    hours = sum(window.hours for window in task.site.windows("train"))
     assert found.year_bytes == CITYLEARN_BYTES_EACH * hours * found.observations
     assert (found.sessions, found.joined_bytes, found.copy_bytes) == (0, 0, 0)
 
 
 def test_a_plan_shows_what_tanks_do_too(small_schema: Path, tmp_path: Path) -> None:
-    site, seen = scenario(str(with_tank(small_schema, tmp_path, cooling=True, twin=True))), Seen(plan="yesterday")
-    plain = sizes_of(site, "batch")
+    task, seen = Task(str(with_tank(small_schema, tmp_path, cooling=True, twin=True))), Seen(plan="yesterday")
+    plain = sizes_of(task)
     assert plain.tanks == ("cooling", "dhw")
-    assert plain.seeing(seen).observations == seen_layout(site, seen).size
+    assert plain.seeing(seen).observations == seen_layout(task.site, seen).size
     assert plain.seeing(seen).observations > replace(plain, tanks=()).seeing(seen).observations

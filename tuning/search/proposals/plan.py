@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from envs.objective.weights import Weights
-from envs.scenarios.scenario import Scenario
 from envs.seen import HYPERPARAMETERS, Seen
+from envs.task import Task
 from search_spaces import Assignment, SearchSpace, SpaceError
 from search_spaces.common import REWARD_SHARE, SHARES
 from search_spaces.overrides import override
@@ -49,13 +49,13 @@ def limits(steps: int) -> dict[str, float]:
     return {"steps": float(steps)}
 
 
-def plan(settings: Settings, space_file: Path | None, site: Scenario | None = None) -> Plan:
+def plan(settings: Settings, space_file: Path | None, task: Task | None = None) -> Plan:
     """Plan a search, and check every name and value in it.
 
     Args:
         settings: of one algorithm.
         space_file: TOML file with changes to its space; None for none.
-        site: that the space is fitted to; None for the algorithm's own space, as where everything is fixed.
+        task: that the space is fitted to; None for the algorithm's own space, as where everything is fixed.
 
     Raises:
         SpaceError: for the first name or value that is not valid, or not possible with the budget of steps.
@@ -68,11 +68,11 @@ def plan(settings: Settings, space_file: Path | None, site: Scenario | None = No
     space.check_fixed(fixed)  # before the site, which may take time
     notes: tuple[str, ...] = ()
     more = {}
-    if site and not settings.preset:
+    if task and not settings.preset:
         # What a plan does not go with is said of `--set plan=learned`; a search just leaves it out.
         may = settings.reward == "improvement" and settings.teacher == "none"
         may = may and any(own.get(PLAN, "none") != "none" for own in spec.presets.values())
-        own = fitted(space, site, may, fixed.keys())
+        own = fitted(space, task, may, fixed.keys())
         space, notes, more = own.space, own.notes, SEVERAL if own.several else ONE
     spec = replace(spec, space=space)
     fixed = {**space.own_values(), **fixed}

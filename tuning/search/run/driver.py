@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from common.errors import UsageError
-from envs.scenarios.scenario import Scenario
 from results import load
 from tuning.cli.console import say
 from tuning.experiment.folder import Experiment, ExperimentPaths
@@ -36,7 +35,6 @@ MOST_LOSSES = 5  # of Ray's last node, without a step between them
 
 def search(
     experiment: Experiment,
-    scenario: Scenario,
     plan: Plan,
     console: Console,
     extended: bool = False,
@@ -48,7 +46,6 @@ def search(
 
     Args:
         experiment: see `run_trials`.
-        scenario: of the experiment.
         plan: see `run_trials`.
         console: shows progress.
         extended: see `run_trials`.
@@ -78,7 +75,7 @@ def search(
                 if address and (files is None or files.checkpoints is None):
                     check_folder(experiment.paths.folder)
                 with as_lost_node():
-                    prepare(scenario, console, seens=seen_by(plan, experiment.settings.aim.weights))
+                    prepare(experiment.settings.task, console, seens=seen_by(plan, experiment.settings.aim.weights))
                     if experiment.settings.teacher != "none":
                         prepare_lessons(experiment.settings.task, console)
                 look = Probe()
@@ -219,7 +216,7 @@ def plan_resources(settings: Settings, console: Console, look: Look) -> Planner:
     kinds, line = machine(settings.gpu_memory, look, tell=partial(say, console))
     if line:
         say(console, line)
-    sizes = sizes_of(settings.task.site, settings.backend, settings.aim.weights.observes_day_peak)
+    sizes = sizes_of(settings.task)
     return Planner.of(settings, sizes, kinds, Calibration())
 
 

@@ -12,15 +12,16 @@ from common.errors import UsageError
 from common.paths import missing_folders, name_fault, user_path
 from common.storage.location import StorageError
 from common.uris import is_uri
-from envs.environments.backend import Backend, beyond_batch, choose_backend
+from envs.environments.backend import beyond_batch, choose_backend
 from envs.environments.fit import check_one_layout, check_seen, why_no_mpc
 from envs.environments.split_layout import same_buildings
 from envs.environments.year_cache import any_district, has_several_buildings
 from envs.errors import ScenarioError
 from envs.objective.aim import VEHICLES_LEFT
 from envs.objective.reward import RewardName, check_reward
-from envs.scenarios.scenario import SPLITS, Scenario
+from envs.scenarios.splits import SPLITS
 from envs.seen import Seen
+from envs.task import Task
 from search_spaces.common import REWARD_SHARE
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import LEARNED, Experiment, ExperimentPaths, create, discard, existing
@@ -53,7 +54,6 @@ class Checked:
 
     Attributes:
         settings: as they hold from now on.
-        scenario: of the settings.
         plan: of the settings.
         compatibility: see `Experiment`.
         before: the experiment that is continued; None for a new one.
@@ -62,7 +62,6 @@ class Checked:
     """
 
     settings: Settings
-    scenario: Scenario
     plan: Plan
     compatibility: dict[str, Any]
     before: Experiment | None = None
@@ -76,14 +75,12 @@ class Opened:
 
     Attributes:
         experiment: with the settings that hold from now on. For an existing one they are written when the search begins.
-        scenario: of the experiment.
         plan: of the experiment.
         made: folders that were created just now, the experiment's first; none for an existing one. With a storage, that
             was created too.
     """
 
     experiment: Experiment
-    scenario: Scenario
     plan: Plan
     made: tuple[Path, ...] = ()
 
@@ -238,26 +235,26 @@ def open_checked(checked: Checked, say: Callable[[str], None] = lambda line: Non
             compatibility=checked.compatibility,
             begun_with=before.begun_with if is_copied else "",
         )
-        return Opened(experiment, checked.scenario, checked.plan)
+        return Opened(experiment, checked.plan)
     if above := storage_of(checked.settings):
         experiment = create_stored(above, checked.settings, checked.compatibility, checked.learned)
-        return Opened(experiment, checked.scenario, checked.plan, (experiment.paths.folder,))
+        return Opened(experiment, checked.plan, (experiment.paths.folder,))
     parents = missing_folders(user_path(checked.settings.dir).resolve())
     experiment = create(checked.settings, checked.compatibility, checked.learned)
-    return Opened(experiment, checked.scenario, checked.plan, (experiment.paths.folder, *parents))
+    return Opened(experiment, checked.plan, (experiment.paths.folder, *parents))
 
 
 def _learned_notes(learned: Sequence[LearnedExperiment]) -> list[str]:
     return [f"learns from {each.folder}: {each.summary}" for each in learned]
 
 
-def _check_shared(site: Scenario, planned: Plan, settings: Settings) -> None:
+def _check_shared(task: Task, planned: Plan, settings: Settings) -> None:
     """Check that no trial shares a policy among the buildings of a site that has one.
 
     Raises:
         UsageError: if the plan fixes `shared_policy` to true, searches it or starts with it.
     """
-    if "shared_policy" not in planned.space or has_several_buildings(site):
+    if "shared_policy" not in planned.space or has_several_buildings(task.site):
         return
     parameter = planned.space["shared_policy"]
     is_open = "shared_policy" not in planned.fixed and True in getattr(parameter.search, "choices", ())
@@ -267,10 +264,10 @@ def _check_shared(site: Scenario, planned: Plan, settings: Settings) -> None:
     at, remedy = "shared_policy=true", "leave it out"
     if settings.preset and "shared_policy" not in settings.fixed_texts():
         at, remedy = f"--preset {settings.preset}", "take another preset, or add --set shared_policy=false"
-    raise UsageError(f"{at}: {site.title} has one building, and one policy acts for it anyway; {remedy}")
+    raise UsageError(f"{at}: {task.site.title} has one building, and one policy acts for it anyway; {remedy}")
 
 
-def _check_policy_fits(site: Scenario, planned: Plan, seens: Sequence[Seen]) -> None:
+def _check_policy_fits(task: Task, planned: Plan, seens: Sequence[Seen]) -> None:
     """Check that the site has what policies are to see, and that a policy of the training split can act in the others.
 
     These may simulate other buildings.
@@ -278,6 +275,7 @@ def _check_policy_fits(site: Scenario, planned: Plan, seens: Sequence[Seen]) -> 
     Raises:
         ScenarioError: if it cannot.
     """
+    site = task.site
     for seen in seens:
         check_seen(site, seen)
     if all(same_buildings(site, split) for split in SPLITS):
@@ -329,19 +327,20 @@ def _check_plans_alone(seens: Sequence[Seen], settings: Settings) -> None:
 
 def _checked(settings: Settings, space_file: Path | None) -> Checked:
     settings.check()
-    site = settings.task.site
-    planned = plan(settings, space_file, site)
+    task = settings.task
+    site = task.site
+    planned = plan(settings, space_file, task)
     check_reward(site, settings.reward)
     site.windows("train")
-    _check_shared(site, planned, settings)
+    _check_shared(task, planned, settings)
     seens = seen_by(planned, settings.aim.weights)
-    _check_policy_fits(site, planned, seens)
+    _check_policy_fits(task, planned, seens)
     _check_plans(seens, settings.reward)
     _check_plans_alone(seens, settings)
     backend = choose_backend(site, settings.backend)
     settings.aim.check(site, settings.reward, backend)
     if settings.teacher != "none":
-        check_teacher(site, settings.algo, backend, settings.reward)
+        check_teacher(task.by(backend), settings.algo)
     # However they were typed: an experiment is continued by what they mean.
     settings = replace(settings, weights=settings.aim.weights.texts, require=settings.aim.require, objective=settings.aim.names)
     settings = replace(settings, learn_from=tuple(map(whole_place, settings.learn_from)))
@@ -358,7 +357,7 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     compatibility = {"scenario": site.key, "space": planned.space.describe(), "machine": provenance()}
     notes += check_address(settings.address)
     callbacks_named(settings.callback)
-    return Checked(replace(settings, backend=backend, scenario=name), site, planned, compatibility, notes=tuple(notes))
+    return Checked(replace(settings, backend=backend, scenario=name), planned, compatibility, notes=tuple(notes))
 
 
 def _of_two_objectives(settings: Settings, planned: Plan) -> list[str]:
@@ -396,23 +395,17 @@ def _version_differences(before: Experiment, checked: Checked) -> list[str]:
     return version_differences(old["machine"], new["machine"]) if "machine" in old else []
 
 
-def check_teacher(site: Scenario, algo: str, backend: Backend, reward: RewardName) -> None:
-    """Check that model predictive control can teach.
-
-    Args:
-        site: that policies learn on.
-        algo: that learns.
-        backend: that steps the site.
-        reward: that is learned.
+def check_teacher(task: Task, algo: str) -> None:
+    """Check that model predictive control can teach an algorithm.
 
     Raises:
         UsageError: if it cannot, with the reason.
     """
     reasons = {
         f"{algo} cannot begin as a copy": not algorithm(algo).can_be_taught,
-        "its lessons are carried out by the batch backend: leave --backend out": backend != "batch",
-        "it plans for the reward improvement: leave --reward out": reward != "improvement",
+        "its lessons are carried out by the batch backend: leave --backend out": task.stepped_by != "batch",
+        "it plans for the reward improvement: leave --reward out": task.reward != "improvement",
     }
-    reason = next((reason for reason, applies in reasons.items() if applies), "") or why_no_mpc(site)
+    reason = next((reason for reason, applies in reasons.items() if applies), "") or why_no_mpc(task.site)
     if reason:
         raise UsageError(f"--teacher mpc: {reason}")

@@ -18,7 +18,7 @@ from envs.environments.seen_year import forecasts_to_make, is_seen_prepared, mak
 from envs.environments.year_cache import is_prepared, prepare_year
 from envs.environments.year_forecasts import learned_model
 from envs.forecasts.series import Kind
-from envs.scenarios.scenario import Scenario, Split
+from envs.scenarios.splits import Split
 from envs.seen import Seen
 from envs.task import Task
 from envs.yardsticks.lessons import has_part, lesson_part, lesson_windows, parts_of, prepare_teacher
@@ -32,7 +32,7 @@ LEAST_NEWS = 0.02  # part of a task between two messages
 
 
 def prepare(
-    scenario: Scenario,
+    task: Task,
     console: Console,
     splits: Sequence[Split] = SPLITS,
     seens: Sequence[Seen] = (Seen(),),
@@ -42,7 +42,7 @@ def prepare(
     Then what policies see beside their observations, likewise.
 
     Args:
-        scenario: the scenario.
+        task: whose site is prepared.
         console: shows progress.
         splits: by default those that a search sees.
         seens: what policies may see; the day's highest import all of them or none.
@@ -51,6 +51,7 @@ def prepare(
         ScenarioError: if the scenario's data are not valid.
         CacheError: if the cache cannot be read or written.
     """
+    scenario = task.site
     of_splits = {year for split in splits for year in scenario.years(split)}
     day_peak = seens[0].day_peak
     years = sorted(year for year in of_splits if not is_prepared(scenario, year, day_peak))
@@ -58,27 +59,27 @@ def prepare(
         *others, last = map(str, years)
         which = f"years {', '.join(others)} and {last}" if others else f"year {last}"
         say(console, f"{scenario.title}: preparing {which}, this once: series, tables, the uncontrolled site")
-        _run([Job(f"year {year}", _prepare_year, (scenario, year, day_peak)) for year in years], console)
+        _run([Job(f"year {year}", _prepare_year, (task, year, day_peak)) for year in years], console)
     parts = list(dict.fromkeys(part for seen in seens for part in seen.parts))
     lacking = [(year, part) for year in sorted(of_splits) for part in parts if not is_seen_prepared(scenario, year, part)]
     if lacking:
         say(console, f"{scenario.title}: preparing what policies see, this once: {', '.join(map(_words, parts))}")
         if any(part.learns for _, part in lacking):
             # The other splits are forecast by models of the train split.
-            tasks = [
-                Job(_model_title(kind, fold), _train_model, (scenario, kind, hours, fold))
+            jobs = [
+                Job(_model_title(kind, fold), _train_model, (task, kind, hours, fold))
                 for kind, hours, fold in models_to_train(scenario)
             ]
-            _run(tasks, console)
+            _run(jobs, console)
             # A year's plans are made hour after hour, by one core. Its forecasts are no part of that.
             years = list(dict.fromkeys(year for year, part in lacking if part.learns))
-            tasks = [
-                Job(f"year {year}, forecasts of {kind}", _make_forecasts, (scenario, year, kind))
+            jobs = [
+                Job(f"year {year}, forecasts of {kind}", _make_forecasts, (task, year, kind))
                 for year, kind in forecasts_to_make(scenario, years)
             ]
-            _run(tasks, console)
+            _run(jobs, console)
         _run(
-            [Job(f"year {year}, {_words(part)}", _prepare_seen, (scenario, year, part)) for year, part in lacking],
+            [Job(f"year {year}, {_words(part)}", _prepare_seen, (task, year, part)) for year, part in lacking],
             console,
         )
 
@@ -95,7 +96,7 @@ def prepare_lessons(task: Task, console: Console) -> None:
         return
     hours = sum(window.hours for window in lesson_windows(site))
     say(console, f"{site.title}: the teacher plans {hours:,} hours of the train split, this once")
-    _run([Job("forecasts", _prepare_teacher, (site,))], console)
+    _run([Job("forecasts", _prepare_teacher, (task,))], console)
     _run([Job(f"lessons {part}", _prepare_lessons, (task, part)) for part in parts], console)
 
 
@@ -170,33 +171,33 @@ def _raise_own_errors(task: ray.ObjectRef[None]) -> None:
 
 
 @ray.remote(num_cpus=1)
-def _prepare_year(scenario: Scenario, year: int, day_peak: bool, queue: Queue, title: str) -> None:
+def _prepare_year(task: Task, year: int, day_peak: bool, queue: Queue, title: str) -> None:
     end_with_parent()
-    prepare_year(scenario, year, partial(_tell, queue, title), day_peak)
+    prepare_year(task.site, year, partial(_tell, queue, title), day_peak)
 
 
 @ray.remote(num_cpus=1)
-def _train_model(scenario: Scenario, kind: Kind, hours: int, fold: int | None, queue: Queue, title: str) -> None:
+def _train_model(task: Task, kind: Kind, hours: int, fold: int | None, queue: Queue, title: str) -> None:
     end_with_parent()
-    learned_model(scenario, kind, hours, fold)
+    learned_model(task.site, kind, hours, fold)
 
 
 @ray.remote(num_cpus=1)
-def _make_forecasts(scenario: Scenario, year: int, kind: Kind, queue: Queue, title: str) -> None:
+def _make_forecasts(task: Task, year: int, kind: Kind, queue: Queue, title: str) -> None:
     end_with_parent()
-    make_forecasts(scenario, year, kind)
+    make_forecasts(task.site, year, kind)
 
 
 @ray.remote(num_cpus=1)
-def _prepare_seen(scenario: Scenario, year: int, part: Seen, queue: Queue, title: str) -> None:
+def _prepare_seen(task: Task, year: int, part: Seen, queue: Queue, title: str) -> None:
     end_with_parent()
-    prepare_seen(scenario, year, part, partial(_tell, queue, title))
+    prepare_seen(task.site, year, part, partial(_tell, queue, title))
 
 
 @ray.remote(num_cpus=1)
-def _prepare_teacher(scenario: Scenario, queue: Queue, title: str) -> None:
+def _prepare_teacher(task: Task, queue: Queue, title: str) -> None:
     end_with_parent()
-    prepare_teacher(scenario)
+    prepare_teacher(task.site)
 
 
 @ray.remote(num_cpus=1)

@@ -218,7 +218,7 @@ def test_it_learns_with_each_switch(four_buildings: Path, algo: str, switches: s
 def test_its_memory_is_predicted(four_buildings: Path, algo: str) -> None:
     with built(four_buildings, algo, shared_policy=True, plan="yesterday") as trained:
         assert trained.used()["plan"] == "yesterday"
-        sizes, run = sizes_of(scenario(str(four_buildings)), "batch"), Workload(trained.num_envs, 1024, 2, 4, gpu=False)
+        sizes, run = sizes_of(Task(str(four_buildings))), Workload(trained.num_envs, 1024, 2, 4, gpu=False)
         found = {term.name: term.nbytes for term in predict(algorithm(algo), trained.setup.hyperparameters, run, sizes).terms}
         learner, made = trained.learner, []
         # Each weight with its gradient and two numbers of Adam; critics once more as targets.

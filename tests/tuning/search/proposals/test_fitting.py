@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from envs.scenarios.scenario import Scenario, scenario
+from envs.task import Task
 from search_spaces import SearchSpace, SpaceError
 from search_spaces.overrides import override
 from tests.envs.changed_rows import two_buildings
@@ -27,7 +26,7 @@ def searched(space: SearchSpace) -> set[str]:
 
 
 @pytest.fixture
-def homes(small_schema: Path, tmp_path: Path) -> Scenario:
+def homes(small_schema: Path, tmp_path: Path) -> Task:
     """Two buildings, and no chargers."""
     path = two_buildings(small_schema, tmp_path / "homes")
     schema = json.loads(path.read_text(encoding="utf-8"))
@@ -35,16 +34,16 @@ def homes(small_schema: Path, tmp_path: Path) -> Scenario:
         building.pop("chargers", None)
     schema["actions"].pop("electric_vehicle_storage", None)
     path.write_text(json.dumps(schema), encoding="utf-8")
-    return replace(scenario("iquitos"), site=None, schema=path)
+    return Task(str(path))
 
 
 def test_a_site_with_chargers_and_one_building_has_the_algorithms_own_space(small_schema: Path) -> None:
-    for site in (scenario("iquitos"), scenario(str(small_schema))):
+    for site in (Task("iquitos"), Task(str(small_schema))):
         assert fitted(PPO, site).space is PPO
         assert fitted(PPO, site).notes == ()
 
 
-def test_without_chargers_nothing_of_them_is_searched_and_with_several_buildings_sharing_is(homes: Scenario) -> None:
+def test_without_chargers_nothing_of_them_is_searched_and_with_several_buildings_sharing_is(homes: Task) -> None:
     found = fitted(PPO, homes)
     assert searched(PPO) - searched(found.space) == {"learn_charging"}
     assert searched(found.space) - searched(PPO) == {"shared_policy"}
@@ -52,7 +51,7 @@ def test_without_chargers_nothing_of_them_is_searched_and_with_several_buildings
     assert found.space["learn_charging"].default is False
 
 
-def test_what_the_users_file_says_holds_and_what_it_searches_for_nothing_is_refused(homes: Scenario, tmp_path: Path) -> None:
+def test_what_the_users_file_says_holds_and_what_it_searches_for_nothing_is_refused(homes: Task, tmp_path: Path) -> None:
     path = tmp_path / "space.toml"
     path.write_text("shared_policy = {value = true}\nlearn_charging = {value = true}", encoding="utf-8")
     space = fitted(override(PPO, path), homes).space
@@ -65,22 +64,22 @@ def test_what_the_users_file_says_holds_and_what_it_searches_for_nothing_is_refu
         fitted(override(PPO, path), homes)
 
 
-def test_a_fixed_value_is_respected(homes: Scenario) -> None:
+def test_a_fixed_value_is_respected(homes: Task) -> None:
     planned = plan(Settings(set=(("shared_policy=true", "learn_charging=true"),)), None, homes)
     assert planned.fixed == {"shared_policy": True, "learn_charging": True}
     assert not {"shared_policy", "learn_charging"} & planned.space.distributions(planned.fixed).keys()
 
 
 def test_splits_of_other_buildings_search_neither_sharing_nor_a_plan(
-    homes: Scenario, small_schema: Path, monkeypatch: pytest.MonkeyPatch
+    homes: Task, small_schema: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tuning.search.proposals.fitting.same_buildings", lambda site, split: split != "test")
-    for site in (homes, scenario(str(small_schema))):
+    monkeypatch.setattr("envs.environments.fit.same_buildings", lambda site, split: split != "test")
+    for site in (homes, Task(str(small_schema))):
         assert not {"shared_policy", "plan"} & searched(fitted(PPO, site, plans=True).space)
 
 
 def test_a_search_on_one_building_starts_with_its_plan_too(small_schema: Path) -> None:
-    for site in (scenario("iquitos"), scenario(str(small_schema))):
+    for site in (Task("iquitos"), Task(str(small_schema))):
         default, planned = plan(Settings(), None, site).starts
         assert default == algorithm("ppo").preset("default", {}, {"steps": 250_000.0})
         assert planned == {**default, "plan": "learned"}
@@ -88,22 +87,22 @@ def test_a_search_on_one_building_starts_with_its_plan_too(small_schema: Path) -
         assert len(plan(Settings(algo="sac"), None, site).starts) == 1
 
 
-def test_no_end_of_a_front_starts_from_a_plan_unless_all_trials_do(small_schema: Path, homes: Scenario) -> None:
+def test_no_end_of_a_front_starts_from_a_plan_unless_all_trials_do(small_schema: Path, homes: Task) -> None:
     """A plan has the user's weights, whatever the share."""
-    for site in (scenario("iquitos"), scenario(str(small_schema)), homes):
+    for site in (Task("iquitos"), Task(str(small_schema)), homes):
         *_, planned, second, first = plan(Settings(objective="co2 bill"), None, site).starts
         assert (planned["plan"], second["plan"], first["plan"]) == ("learned", "none", "none")
         assert (second["reward_share"], first["reward_share"]) == (0.0, 1.0)
-    starts = plan(Settings(objective="co2 bill", set=(("plan=learned",),)), None, scenario("iquitos")).starts
+    starts = plan(Settings(objective="co2 bill", set=(("plan=learned",),)), None, Task("iquitos")).starts
     assert {start["plan"] for start in starts} == {"learned"}
 
 
-def test_several_buildings_whose_batteries_do_not_act_have_no_plan_either(homes: Scenario) -> None:
-    assert homes.schema
-    schema = json.loads(homes.schema.read_text(encoding="utf-8"))
+def test_several_buildings_whose_batteries_do_not_act_have_no_plan_either(homes: Task) -> None:
+    assert homes.site.schema
+    schema = json.loads(homes.site.schema.read_text(encoding="utf-8"))
 
     def searches_a_plan() -> bool:
-        homes.schema.write_text(json.dumps(schema), encoding="utf-8")  # type: ignore[union-attr]
+        homes.site.schema.write_text(json.dumps(schema), encoding="utf-8")  # type: ignore[union-attr]
         return "plan" in searched(fitted(PPO, homes, plans=True).space)
 
     one, other = schema["buildings"].values()
@@ -123,10 +122,10 @@ def test_one_building_whose_battery_does_not_act_has_no_plan_to_start_from(small
     else:
         building["inactive_actions"] = ["electrical_storage"]
     path.write_text(json.dumps(schema), encoding="utf-8")
-    assert "plan" not in searched(plan(Settings(), None, scenario(str(path))).space)
+    assert "plan" not in searched(plan(Settings(), None, Task(str(path))).space)
 
 
-def test_a_plan_is_searched_where_the_algorithm_starts_from_one_and_what_is_set_allows_it(homes: Scenario) -> None:
+def test_a_plan_is_searched_where_the_algorithm_starts_from_one_and_what_is_set_allows_it(homes: Task) -> None:
     def searches_a_plan(**settings: object) -> bool:
         return "plan" in searched(plan(Settings(**settings), None, homes).space)  # type: ignore[arg-type]
 
@@ -142,21 +141,21 @@ def test_where_thermal_storages_alone_act_a_plan_is_searched_too(small_schema: P
     schema = json.loads(path.read_text(encoding="utf-8"))
     schema["actions"]["electrical_storage"]["active"] = False
     path.write_text(json.dumps(schema), encoding="utf-8")
-    planned = plan(Settings(), None, scenario(str(path)))
+    planned = plan(Settings(), None, Task(str(path)))
     assert "plan" in searched(planned.space)
     assert [start["plan"] for start in planned.starts] == ["none", "learned"]
     # The action alone, without the tank, plans nothing.
     del schema["buildings"]["mall"]["dhw_storage"]
     path.write_text(json.dumps(schema), encoding="utf-8")
-    assert "plan" not in searched(plan(Settings(), None, scenario(str(path))).space)
+    assert "plan" not in searched(plan(Settings(), None, Task(str(path))).space)
 
 
-def test_no_plan_is_searched_where_there_is_none(homes: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tuning.search.proposals.fitting.why_no_plan", lambda site: "no bound")
+def test_no_plan_is_searched_where_there_is_none(homes: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("envs.environments.fit.why_no_plan", lambda site: "no bound")
     assert "plan" not in searched(fitted(PPO, homes, plans=True).space)
 
 
-def test_a_search_on_several_buildings_starts_with_what_won_there_too(homes: Scenario) -> None:
+def test_a_search_on_several_buildings_starts_with_what_won_there_too(homes: Task) -> None:
     default, several, planned = plan(Settings(), None, homes).starts
     assert (default["shared_policy"], several["shared_policy"]) == (False, True)
     assert several == algorithm("ppo").preset("several-buildings", {}, {"steps": 250_000.0})

@@ -14,7 +14,7 @@ from rich.console import Console
 from common.errors import UsageError
 from common.storage.objects import Objects
 from envs.errors import ScenarioError
-from envs.scenarios.scenario import scenario
+from envs.task import Task
 from tests.envs.changed_rows import two_buildings
 from tests.envs.scenarios import strangers
 from tests.tuning.search.fakes import asked_study
@@ -66,8 +66,8 @@ def test_splits_that_a_policy_cannot_run_on_create_nothing(small_schema: Path, t
         tmp_path / "runs", scenario=str(path), train=("0-9",), validation=("20-24",), test=("30-39",), train_buildings=("mall",)
     )
     checked = check(stated)
-    assert checked.compatibility["scenario"] == checked.scenario.key
-    assert checked.scenario.described("test") == "test (days 30-39 of mall)"
+    assert checked.compatibility["scenario"] == checked.settings.task.site.key
+    assert checked.settings.task.site.described("test") == "test (days 30-39 of mall)"
     with pytest.raises(ScenarioError, match="--test-buildings: "):
         check(replace(stated, test_buildings=("office",)))
     with pytest.raises(ScenarioError, match="--test is missing"):
@@ -113,11 +113,10 @@ def test_trust_is_given_to_each_run_and_stored_nowhere(small_schema: Path, tmp_p
         check(replace(given, trust_scenario=True))
     trusted = replace(given, reward="improvement", trust_scenario=True)
     opened = open_checked(check(trusted))
-    assert opened.scenario.trusted
     assert opened.experiment.settings.trust_scenario
     assert not open_experiment(opened.experiment.paths.folder).settings.trust_scenario
-    assert check(trusted).scenario.trusted
-    assert not check(replace(trusted, trust_scenario=False)).scenario.trusted
+    assert check(trusted).settings.task.site.trusted
+    assert not check(replace(trusted, trust_scenario=False)).settings.task.site.trusted
 
 
 def test_a_backend_that_was_not_chosen_freely_is_worth_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -431,20 +430,19 @@ def test_what_cannot_be_learned_from_creates_nothing(tmp_path: Path) -> None:
 def test_it_needs_the_batch_backend_and_the_reward_that_it_plans_for(
     small_schema: Path, backend: Any, reward: Any, reason: str
 ) -> None:
-    site = scenario(str(small_schema))
-    check_teacher(site, "ppo", "batch", "improvement")
+    check_teacher(Task(str(small_schema)), "ppo")
     with pytest.raises(UsageError, match=f"^--teacher mpc: .*{reason}$"):
-        check_teacher(site, "ppo", backend, reward)
+        check_teacher(Task(str(small_schema), backend=backend, reward=reward), "ppo")
 
 
 def test_a_site_without_model_predictive_control_and_an_algorithm_that_cannot_are_refused(
     small_schema: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site = scenario(str(small_schema))
+    task = Task(str(small_schema))
     monkeypatch.setattr(opening, "why_no_mpc", lambda site: "prices below zero are beyond a linear programme")
     with pytest.raises(UsageError, match=r"^--teacher mpc: prices below zero"):
-        check_teacher(site, "sac", "batch", "improvement")
+        check_teacher(task, "sac")
     own = opening.algorithm("sac")
     monkeypatch.setattr(opening, "algorithm", lambda name: replace(own, can_be_taught=False))
     with pytest.raises(UsageError, match=r"^--teacher mpc: sac cannot begin as a copy$"):
-        check_teacher(site, "sac", "batch", "improvement")
+        check_teacher(task, "sac")

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from envs.cache import CacheError
 from envs.errors import ScenarioError
-from envs.scenarios.scenario import scenario
+from envs.task import Task
 from tuning.runtime.ray_session import NodeLostError
 from tuning.search.run import preparation
 from tuning.search.run.preparation import prepare
@@ -22,10 +22,10 @@ def test_where_nothing_lacks_nothing_is_said_or_started(monkeypatch: pytest.Monk
     monkeypatch.setattr(preparation, "is_prepared", lambda site, year, day_peak: not looked.append(year))  # type: ignore[func-returns-value]
     monkeypatch.setattr(preparation, "Queue", None)
     output = io.StringIO()
-    site = scenario("iquitos-38")
-    prepare(site, Console(file=output))
+    task = Task("iquitos-38")
+    prepare(task, Console(file=output))
     assert output.getvalue() == ""
-    assert sorted(looked) == sorted([*site.years("train"), *site.years("validation")])
+    assert sorted(looked) == sorted([*task.site.years("train"), *task.site.years("validation")])
 
 
 @pytest.mark.parametrize(
