@@ -22,7 +22,7 @@ os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
 import numpy as np
 import tyro
 
-from envs.objective.episodes import Policy
+from envs.objective.evaluate import Policy
 from envs.objective.weights import DEFAULT
 from envs.seen import Seen
 
@@ -59,7 +59,7 @@ def judge(scenario: str, policy: Policy | None, seen: Seen) -> dict[str, list[fl
     """`COLUMNS` of a policy on all weeks of each split; None for the solar-priority rule."""
     from envs.objective.evaluate import evaluate, score
     from envs.task import Task
-    from envs.yardsticks.rules import SolarPriority
+    from envs.yardsticks.baselines import SolarPriority
 
     task, found = Task(scenario, seen=seen), {}
     for split in SPLITS:

@@ -63,7 +63,7 @@ def stable_baselines3(steps: int) -> tuple[float, float]:
     from stable_baselines3 import PPO
 
     from envs.environments.site_env import SiteEnv
-    from envs.objective.episodes import TRAINING_HOURS
+    from envs.objective.evaluate import TRAINING_HOURS
     from envs.scenarios.scenario import scenario, training_starts
 
     torch.set_num_threads(1)

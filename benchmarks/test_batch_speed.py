@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from envs.environments.vector_env import SiteVectorEnv
-from envs.objective.episodes import TRAINING_HOURS
+from envs.objective.evaluate import TRAINING_HOURS
 from envs.scenarios.scenario import Scenario, scenario, training_starts
 
 MEDIANS: dict[str, float] = {}  # seconds a step of one copy

@@ -25,6 +25,10 @@ class UsageError(UserError, ValueError):
     """A command that cannot be carried out as given."""
 
 
+class ScenarioError(UserError, ValueError):
+    """A scenario is missing, or is not as CityLearn or this project needs it. The message says what to do."""
+
+
 class OtherFormatError(UserError):
     """A file that another version of this package wrote, in a format that this one does not know."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 
@@ -168,6 +169,32 @@ class ObservationLayout:
     def from_json(cls, text: str) -> ObservationLayout:
         """Layout of a text that `to_json` wrote."""
         return cls(**{name: tuple(values) for name, values in json.loads(text).items()})
+
+
+def join_layouts(layouts: Sequence[ObservationLayout]) -> ObservationLayout:
+    """One layout for several segments of one split: the widest bounds of each observation."""
+    first = layouts[0]
+    return replace(
+        first,
+        low=tuple(map(min, *(own.low for own in layouts))) if len(layouts) > 1 else first.low,
+        high=tuple(map(max, *(own.high for own in layouts))) if len(layouts) > 1 else first.high,
+        # Of the first segment in which a vehicle comes to the charger.
+        hourly_soc=tuple(next(filter(None, rises), 0.0) for rises in zip(*(own.hourly_soc for own in layouts), strict=True)),
+    )
+
+
+def layout_gap(trained: ObservationLayout, other: ObservationLayout) -> str:
+    """Why a policy with a fixed layout cannot run on another site, in a few words; empty where it can.
+
+    Of a policy for single buildings, `tuning.algorithms.networks.building_kinds.why_unfit` decides.
+    """
+    for what, own, theirs in (("observations", trained.names, other.names), ("actions", trained.actions, other.actions)):
+        if len(own) != len(theirs):
+            return f"{len(theirs)} {what}, not {len(own)}"
+        if own != theirs:
+            differs = next(theirs[i] for i in range(len(own)) if own[i] != theirs[i])
+            return f"other {what}, such as {differs}"
+    return ""
 
 
 CHARGER_ACTION = "electric_vehicle_storage_"

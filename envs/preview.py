@@ -11,11 +11,10 @@ import numpy as np
 import tyro
 from tyro.constructors import PrimitiveConstructorSpec
 
-from common.errors import UserError
+from common.errors import ScenarioError, UserError
 from common.paths import user_path
 from common.texts import printable, whole_number
 from common.units import DAY, WEEK
-from envs.errors import ScenarioError
 from envs.scenarios.iquitos import SITES
 from envs.scenarios.iquitos.site import Site
 from envs.scenarios.scenario import scenario

@@ -60,7 +60,7 @@ class Seen:
         return self.plan == "learned"
 
     def own(self, tanks: Sequence[str] = ()) -> tuple[str, ...]:
-        """Kinds of what is seen of each building; `tanks` as of `envs.planning.mpc_tanks.uses_of`."""
+        """Kinds of what is seen of each building; `tanks` as of `envs.planning.mpc_site.uses_of`."""
         if self.plan == "none":
             return ()
         of_tanks = (kind.format(use) for use in tanks for kind in (PLANNED_TANK, PLANNED_TANK_SOC))

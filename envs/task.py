@@ -11,8 +11,7 @@ from envs.district import District
 from envs.environments.backend import Backend, BackendChoice, beyond_batch, choose_backend
 from envs.environments.seen_year import seen_buildings, seen_district, seen_layout
 from envs.objective.aim import SCORE_ALONE, Aim
-from envs.objective.episodes import TRAINING_HOURS, Policy
-from envs.objective.evaluate import Evaluation, evaluate
+from envs.objective.evaluate import TRAINING_HOURS, Evaluation, Policy, evaluate
 from envs.objective.reward import RewardName, check_reward
 from envs.objective.weights import Weights
 from envs.observation import ObservationLayout

@@ -13,8 +13,7 @@ from envs.environments.vector_env import WindowsEnv
 from envs.objective.aim import Aim
 from envs.objective.columns import evaluation_columns, evaluation_row
 from envs.objective.evaluate import evaluate
-from envs.objective.joined_run import JoinedRun
-from envs.objective.kpis import KPIS, Kpi
+from envs.objective.kpis import KPIS, JoinedRun, Kpi
 from envs.scenarios.scenario import Window, scenario
 from results import load
 from results.analysis import compare, pareto_front

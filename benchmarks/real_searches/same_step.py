@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from envs.environments.vector_env import SiteVectorEnv
-from envs.objective.episodes import TRAINING_HOURS
+from envs.objective.evaluate import TRAINING_HOURS
 from envs.scenarios.scenario import scenario, training_starts
 
 

@@ -12,8 +12,7 @@ from torch import nn
 from benchmarks.real_searches.same_step import same_step_env
 from benchmarks.real_searches.sb3_env import BatchVecEnv
 from benchmarks.real_searches.zoo import ppo_arguments
-from envs.objective.episodes import Policy
-from envs.objective.evaluate import EvaluationEnv, evaluate, score
+from envs.objective.evaluate import EvaluationEnv, Policy, evaluate, score
 from envs.scenarios.scenario import Split, sample_weeks
 from envs.task import Task
 from tuning.trial.evaluation_schedule import due_steps

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from benchmarks.real_searches.records import RealSearchError
-from envs.errors import ScenarioError
+from common.errors import ScenarioError
 from envs.scenarios.scenario import Scenario, scenario
 
 SCHEMA = "schema.json"

@@ -8,8 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from common.errors import ScenarioError
 from envs.batch_backend import records
-from envs.objective.series import Exogenous, Sessions
+from envs.objective.reference import Reference
+from envs.objective.reward import TERMS
+from envs.objective.series import MET_TOLERANCE, Exogenous, Sessions
+from envs.objective.weights import DEFAULT, Weights
+from envs.observation import DAY_PEAK_NAME, PEAK_NAMES, ObservationLayout
+from envs.scenarios.tariff import DemandCharge
 
 USES = ("cooling", "heating", "dhw")  # end uses in the kernel's order
 
@@ -93,3 +99,143 @@ _RECORDS = {
     "rows_comfort": COMFORT,
 }
 _PLAIN = ("initial_soc", "initial_tank", "depth_of_discharge")
+
+
+@dataclass(frozen=True)
+class Year:
+    """One year of a batch."""
+
+    tables: Tables  # the year
+    # its observations with what depends on actions left out, shape (rows, observations), float32; scaled, if the batch has a
+    # layout
+    template: np.ndarray
+    tariff: DemandCharge | None = None  # its demand charge; None where there is none
+    reference: Reference | None = None  # its uncontrolled run; without it the terms of the reward are meaningless
+
+
+def site_arrays(years: list[Year], layout: ObservationLayout | None, weights: Weights = DEFAULT) -> records.Site:
+    """Arrays that hold for all rows; a `ScenarioError` if the years differ in their devices or tariff."""
+    first = years[0]
+    for year in years[1:]:
+        same = all(_equal(value, year.tables.site[name]) for name, value in first.tables.site.items())
+        if not same or year.tables.names != first.tables.names or year.tariff != first.tariff:
+            raise ScenarioError("the years of this scenario differ in their devices or tariff, so they cannot share a batch")
+    # Copies: tables are shared by all simulators of a process.
+    site = {name: value.copy() for name, value in first.tables.site.items()}
+    return records.Site(**{**site, "observed": _observed(first, layout)}, reward=_reward(years, weights))
+
+
+def _observed(year: Year, layout: ObservationLayout | None) -> np.ndarray:
+    """`observed` of `records.Site`: that of the tables, with the observations and the scaling that a layout adds."""
+    observed = year.tables.site["observed"]
+    if layout is None:
+        return observed
+    # What else is seen depends on no action: it is in the template.
+    added = [name for name in layout.names[len(year.tables.names) :] if name in (*PEAK_NAMES, DAY_PEAK_NAME)]
+    peaks = np.zeros(len(added), dtype=records.OBSERVED)
+    peaks["use"] = np.arange(len(added))
+    peaks["kind"] = [records.DAY_PEAK if name == DAY_PEAK_NAME else records.MONTH_PEAK for name in added]
+    peaks["at"] = [layout.names.index(name) for name in added]
+    buildings = len(observed) - len(year.tables.site["charger"])
+    observed = np.concatenate([observed[:buildings], peaks, observed[buildings:]])
+    observed["centre"], observed["inverse"] = (values[observed["at"]] for values in layout.linear)
+    observed["bound"] = 1.0
+    return observed
+
+
+def _reward(years: list[Year], weights: Weights) -> np.ndarray:
+    """`records.REWARD` of each year."""
+    record = np.zeros(len(years), dtype=records.REWARD)
+    for own, year in zip(record, years, strict=True):
+        if year.reference:
+            own["mean"] = list(year.reference.scale.by_term().values())
+        if year.tariff:
+            own["demand_price"] = year.tariff.peak_price, year.tariff.off_peak_excess_price
+    record["weight"], record["met_tolerance"] = list(weights.by_term().values()), MET_TOLERANCE
+    return record
+
+
+def _equal(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether two arrays are equal; NaN equals NaN, as tanks without limits have it."""
+    if first.dtype.names:
+        return all(_equal(first[name], second[name]) for name in first.dtype.names)
+    return np.array_equal(first, second, equal_nan=first.dtype.kind == "f")
+
+
+def row_arrays(years: list[Year], parked: bool) -> records.Rows:
+    """The rows of all years, one year after another; `parked` as in `BatchSimulator`."""
+    joined: dict[str, list[np.ndarray]] = {name: [] for name in records.Rows._fields}
+    # First index of a year's rows, vehicles and sessions among those of all years.
+    row, plugged, session = 0, 0, 0
+    for index, year in enumerate(years):
+        tables = year.tables
+        hours = _hours(year, index, row)
+        hours["first_plugged"] += plugged
+        hours["first_departure"] += session
+        joined["template"].append(year.template)
+        joined["hour"].append(hours)
+        joined["session"].append(_sessions(year, row))
+        for name in ("meter", "plugged", "event"):
+            joined[name].append(tables.rows[name])
+        row, plugged, session = row + len(hours), plugged + len(tables.rows["plugged"]), session + len(tables.sessions.end)
+    border = np.zeros(1, dtype=records.HOUR)
+    border["first_plugged"], border["first_departure"] = plugged, session
+    joined["hour"].append(border)
+    if not parked and all(year.tables.rows["arrivals_known"] for year in years):
+        joined["event"] = [years[0].tables.rows["event"][:0]]
+    return records.Rows(**{name: values[0] if len(values) == 1 else np.concatenate(values) for name, values in joined.items()})
+
+
+def _sessions(year: Year, first_row: int) -> np.ndarray:
+    sessions = year.tables.sessions
+    record = np.zeros(len(sessions.end), dtype=records.SESSION)
+    record["start"], record["vehicle"] = first_row + sessions.start, sessions.vehicle
+    record["required"], record["capacity"] = sessions.required_soc, sessions.capacity_kwh
+    record["reference_missing"] = year.reference.run.missing_kwh if year.reference else 0.0
+    return record
+
+
+def _hours(year: Year, index: int, first_row: int) -> np.ndarray:
+    """`records.HOUR` of a year; its firsts count from the year's own first."""
+    month, hour = year.tables.exogenous.month, year.tables.exogenous.hour
+    # The last row is no step, so a month's share is computed without it.
+    borders = np.concatenate([[0], np.flatnonzero(np.diff(month[:-1])) + 1, [len(month) - 1]])
+    run = np.clip(np.searchsorted(borders, np.arange(len(month)), side="right") - 1, 0, len(borders) - 2)
+    record = np.zeros(len(month), dtype=records.HOUR)
+    record["year"], record["month"], record["day"] = index, month, year.tables.exogenous.day
+    record["month_from"], record["month_to"] = first_row + borders[run], first_row + borders[run + 1]
+    record["peak_hour"] = np.isin(hour, year.tariff.peak_hours if year.tariff else ())
+    record["first_plugged"] = year.tables.rows["first_plugged"][:-1]
+    record["at_once"] = np.where(year.tables.rows["shared"], 1, records.LANES)
+    record["first_departure"] = np.searchsorted(year.tables.sessions.end, np.arange(len(month)))
+    if year.reference:
+        for name, values in zip(("emission", "energy_cost", "solar_use", "net"), year.reference.hourly.T, strict=True):
+            record[name][:-1] = values
+    return record
+
+
+def allocate(site: records.Site, rows: records.Rows, copies: int, record: bool) -> tuple[records.State, records.Out]:
+    """Room for the state of all copies and for what a step gives; with `record` also for what each session lacks."""
+    buildings, batteries = len(site.building), len(site.battery)
+
+    def zeros(*shape: int, kind: type = np.float32) -> np.ndarray:
+        return np.zeros((copies, *shape), dtype=kind)
+
+    state = records.State(
+        copy=np.zeros(copies, dtype=records.COPY),
+        key=zeros(624, kind=np.uint32),
+        soc=zeros(batteries),
+        previous_soc=zeros(batteries),
+        degraded=zeros(batteries, kind=np.float64),
+        tank=np.zeros((copies, buildings, 3), dtype=records.TANK),
+        lane=np.zeros(1, dtype=records.LANE),
+        day=np.zeros(copies, dtype=records.DAY),
+    )
+    out = records.Out(
+        observation=zeros(rows.template.shape[1]),
+        terms=zeros(len(TERMS), kind=np.float64),
+        energy=zeros(buildings, 3),
+        money=zeros(buildings, 2),
+        session_missing=np.zeros((copies if record else 0, len(rows.session))),
+    )
+    return state, out

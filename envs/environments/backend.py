@@ -1,12 +1,16 @@
-"""Which backend steps a scenario."""
+"""Which backend steps a scenario, and what the batch backend lacks."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
 
-from envs.batch_backend.unsupported import unsupported
-from envs.errors import ScenarioError
+from common.errors import ScenarioError
+from envs.objective.reward import STORAGE_ACTIONS
 from envs.scenarios.scenario import Scenario
+from envs.scenarios.schema_file import read_schema
+from envs.scenarios.trust import CLASSES
 
 Backend = Literal["batch", "citylearn"]
 BackendChoice = Literal["auto", "batch", "citylearn"]
@@ -33,3 +37,84 @@ def choose_backend(scenario: Scenario, choice: BackendChoice) -> Backend:
     if missing and choice == "batch":
         raise ScenarioError(f"--backend batch cannot step {scenario.title}: {', '.join(missing)}; take citylearn or auto")
     return "citylearn" if missing else "batch"
+
+
+# Any key that is not listed here is refused by name: an unknown one may change the physics.
+_SCHEMA = {
+    "random_seed", "root_directory", "central_agent", "simulation_start_time_step", "simulation_end_time_step",
+    "episode_time_steps", "rolling_episode_split", "random_episode_split", "seconds_per_time_step", "start_date", "agent",
+    "reward_function", "observations", "actions", "electric_vehicles_def", "buildings", "render_mode", "render_directory",
+    "description",
+}  # fmt: skip
+_BUILDING = {
+    "include", "type", "energy_simulation", "weather", "carbon_intensity", "pricing", "inactive_observations",
+    "inactive_actions", "electrical_storage", "pv", "chargers", "equity_group", "power_outage", "noise_std",
+    "cooling_device", "heating_device", "dhw_device", "cooling_storage", "heating_storage", "dhw_storage",
+}  # fmt: skip
+_TYPES = {
+    "type": ("citylearn.citylearn.Building", "citylearn.building.Building"),
+    "electrical_storage": ("citylearn.energy_model.Battery",),
+    "pv": ("citylearn.energy_model.PV",),
+    **{
+        f"{use}_{device}": CLASSES[f"{use}_{device}"]
+        for device in ("device", "storage")
+        for use in ("cooling", "heating", "dhw")
+    },
+}
+_CHARGER = {"type", "charger_simulation", "noise_std", "attributes"}
+_CHARGER_ATTRIBUTES = {
+    "efficiency", "max_charging_power", "min_charging_power", "max_discharging_power", "min_discharging_power",
+    "charge_efficiency_curve", "discharge_efficiency_curve",
+}  # fmt: skip
+_VEHICLE = {"include", "type", "battery"}
+
+
+def unsupported(schema_path: Path) -> list[str]:
+    """Features of a scenario that the batch backend lacks, each in a few words; empty where it has them all."""
+    return list(dict.fromkeys(_found(read_schema(schema_path))))
+
+
+def _found(schema: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"'{name}' of the schema" for name in _beyond(schema, _SCHEMA))
+    if schema.get("random_seed") is None:
+        yield "random_seed null (CityLearn then draws other attributes at every start)"
+    yield from _rewards(schema.get("reward_function"))
+    for name, action in schema.get("actions", {}).items():
+        if action.get("active") and name not in STORAGE_ACTIONS:
+            yield f"action {name}"
+    for vehicle in (schema.get("electric_vehicles_def") or {}).values():
+        yield from (f"'{name}' of a vehicle" for name in _beyond(vehicle, _VEHICLE))
+    for building in schema["buildings"].values():
+        if building.get("include", True):
+            yield from _in_building(building)
+
+
+def _in_building(building: Mapping[str, Any]) -> Iterator[str]:
+    yield from (name.replace("_", " ") for name in _beyond(building, _BUILDING))
+    if building.get("noise_std"):
+        yield "noise_std of a building (drawn anew at every start)"
+    if (building.get("power_outage") or {}).get("simulate_power_outage"):
+        yield "power outages"
+    for name, known in _TYPES.items():
+        entry = building.get(name)
+        kind = entry if name == "type" or entry is None else entry.get("type")
+        if kind is not None and kind not in known:
+            yield kind.rpartition(".")[2]
+    for charger in (building.get("chargers") or {}).values():
+        yield from (f"'{name}' of a charger" for name in _beyond(charger, _CHARGER))
+        yield from (f"'{name}' of a charger" for name in _beyond(charger.get("attributes") or {}, _CHARGER_ATTRIBUTES))
+        if charger.get("noise_std"):
+            yield "noise_std of a charger (drawn anew at every start)"
+        if str(charger.get("type", "")).rpartition(".")[2] != "Charger":
+            yield f"{charger.get('type')}"
+
+
+def _rewards(entry: Any) -> Iterator[str]:
+    kind = entry.get("type") if isinstance(entry, Mapping) else None
+    if not isinstance(kind, str) or kind not in CLASSES["reward"]:
+        yield f"reward function {kind if isinstance(kind, str) else 'for each building'}"
+
+
+def _beyond(entry: Mapping[str, Any], known: set[str]) -> list[str]:
+    """Names that have a value and are not known."""
+    return [name for name, value in entry.items() if name not in known and value not in (None, False, {}, [], "")]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from common.errors import ScenarioError
 from envs.batch_backend.tables import Tables
 from envs.environments.backend import beyond_batch
-from envs.environments.split_layout import layout_gap, same_buildings
 from envs.environments.year_cache import district, observation_layout, year_tables
-from envs.errors import ScenarioError
 from envs.objective.series import Exogenous
-from envs.planning.mpc_tanks import uses_of
+from envs.observation import layout_gap
+from envs.planning.mpc_site import uses_of
 from envs.scenarios.scenario import SPLITS, Scenario
 from envs.scenarios.schema_file import active_actions, count_buildings, read_schema
 from envs.scenarios.shapes import is_left_out
@@ -86,7 +86,7 @@ def check_one_layout(scenario: Scenario) -> None:
         ScenarioError: if one of them has buildings with other observations or actions.
     """
     for split in SPLITS:
-        if not same_buildings(scenario, split):
+        if not scenario.same_buildings(split):
             gap = layout_gap(observation_layout(scenario), observation_layout(scenario, scenario.years(split)[0]))
             if gap:
                 shares = ", or let one policy act for each building: --set shared_policy=true" if district(scenario) else ""
@@ -132,4 +132,4 @@ def _buildings(schema: Path) -> list[Any]:
 
 
 def _same_in_all_splits(scenario: Scenario) -> bool:
-    return all(same_buildings(scenario, split) for split in SPLITS)
+    return all(scenario.same_buildings(split) for split in SPLITS)

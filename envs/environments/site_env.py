@@ -13,21 +13,19 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from common.generators import set_generator
 from envs.citylearn_backend.simulator import SIMULATORS
-from envs.current_hour import Present, SiteState, scaled
 from envs.district import BUILDING_REWARDS
 from envs.environments.seen_year import seen_layout, seen_rows
 from envs.environments.year_cache import building_series, year_reference
 from envs.objective.building_rewards import Before, building_rewards
-from envs.objective.day_peak import DayPeak
-from envs.objective.episodes import EVALUATION_SEED, Episode, Policy
+from envs.objective.evaluate import EVALUATION_SEED, Episode, Policy
 from envs.objective.reference import Reference
 from envs.objective.reward import TERMS, RewardName, StepFigures, improvement_terms
-from envs.objective.series import import_kwh, solar_use_kwh
+from envs.objective.series import DayPeak, import_kwh, solar_use_kwh
 from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Scenario, Window
 from envs.scenarios.tariff import MonthPeaks
 from envs.seen import Seen
-from envs.simulator import Lend, Simulator
+from envs.simulator import Lend, Present, Simulator, SiteState, scaled
 
 
 class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
@@ -248,7 +246,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
 
 
 class _Present:
-    """The present hour of the one copy that CityLearn steps; see `envs.current_hour.Present`."""
+    """The present hour of the one copy that CityLearn steps; see `envs.simulator.Present`."""
 
     def __init__(self, env: SiteEnv) -> None:
         """Show the present hour of an environment, in any of its years."""

@@ -14,22 +14,21 @@ from gymnasium.vector.utils import batch_space
 
 from common.generators import set_generator
 from envs.batch_backend import records
-from envs.batch_backend.arrays import Year
 from envs.batch_backend.rewards import SchemaReward
 from envs.batch_backend.simulator import BatchSimulator, Recorder
-from envs.current_hour import Present
+from envs.batch_backend.tables import Year
 from envs.district import BUILDING_REWARDS
 from envs.environments.seen_year import seen_layout, seen_template
-from envs.environments.split_layout import same_buildings
 from envs.environments.year_cache import batch_reference, year_tables
 from envs.objective.building_rewards import Before, BuildingSeries, building_rewards
-from envs.objective.episodes import EVALUATION_SEED, Episode, Policy
+from envs.objective.evaluate import EVALUATION_SEED, Episode, Policy
 from envs.objective.reference import Reference
 from envs.objective.reward import TERMS, RewardName
 from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Scenario, Window
 from envs.scenarios.tariff import DemandCharge
 from envs.seen import Seen
+from envs.simulator import Present
 
 STARTS = "starts"  # name of the option of `reset` with a `Start` of each copy
 
@@ -242,7 +241,7 @@ def open_years(
     """Copies over years of a scenario, with their layout, tariff and references."""
     seen = seen or Seen.of(weights)
     # Under the layout of training, environments of both kinds have the same years in memory.
-    own_layout = own_layout and not same_buildings(scenario, scenario.split_of(years[0]))
+    own_layout = own_layout and not scenario.same_buildings(scenario.split_of(years[0]))
     opened = {year: _open_year(scenario, year, seen, own_layout) for year in years}
     layout = seen_layout(scenario, seen, years[0], own_layout)
     return BatchSimulator(opened, copies, layout, record, weights=weights)

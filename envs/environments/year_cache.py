@@ -12,18 +12,16 @@ import numpy as np
 
 from envs.batch_backend.tables import Tables
 from envs.cache import cached_file, is_cached
-from envs.citylearn_backend.layout import read_buildings, read_layout
 from envs.citylearn_backend.simulator import SIMULATORS, check_repeats
-from envs.citylearn_backend.tables import read_tables
+from envs.citylearn_backend.tables import read_buildings, read_layout, read_tables
 from envs.district import Buildings, District
 from envs.environments.backend import beyond_batch
-from envs.environments.split_layout import join_layouts, layout_gap, same_buildings
 from envs.objective.building_rewards import BuildingSeries
 from envs.objective.reference import Reference, cached_reference, reference_key, scale_of
 from envs.objective.reward import Scale
 from envs.objective.series import Run
 from envs.objective.weights import Weights
-from envs.observation import ObservationLayout
+from envs.observation import ObservationLayout, join_layouts, layout_gap
 from envs.scenarios.scenario import Scenario, Split, Window
 from envs.scenarios.schema_file import count_buildings, read_schema
 from envs.scenarios.tariff import DemandCharge
@@ -146,7 +144,7 @@ def observation_layout(
 def layout_split(scenario: Scenario, year: int | None, day_peak: bool, own_layout: bool) -> Split:
     """Split that the layout of `observation_layout` has its bounds from."""
     split = "train" if year is None else scenario.split_of(year)
-    if same_buildings(scenario, split):
+    if scenario.same_buildings(split):
         return "train"
     differs = layout_gap(_split_layout(scenario, "train", day_peak), _split_layout(scenario, split, day_peak))
     return split if own_layout or differs else "train"
@@ -169,7 +167,7 @@ def _split_layout(scenario: Scenario, split: Split, day_peak: bool) -> Observati
 
 
 def _template_key(scenario: Scenario, year: int, day_peak: bool, own_layout: bool = False) -> str:
-    own = "-own" if own_layout and not same_buildings(scenario, scenario.split_of(year)) else ""
+    own = "-own" if own_layout and not scenario.same_buildings(scenario.split_of(year)) else ""
     return f"{scenario.key}/observations{_seen(day_peak)}{own}-{year}-v{LAYOUT_VERSION}-{TABLES_VERSION}.npy"
 
 
@@ -191,7 +189,7 @@ def has_several_buildings(scenario: Scenario) -> bool:
 def any_district(scenario: Scenario, day_peak: bool = False, split: Split = "train") -> District:
     """Buildings of a split with their own layout, from its first year; made once and cached."""
     year = scenario.years(split)[0]
-    if same_buildings(scenario, split):
+    if scenario.same_buildings(split):
         split, year = "train", scenario.years("train")[0]
 
     # A policy does not learn from a building's size what its split will bring, where there are rows before.
@@ -232,7 +230,7 @@ def building_series(scenario: Scenario, year: int, weights: Weights) -> Building
 
 def _run_batch(tables: Tables) -> Run:
     # Imported here: compiled code takes a second to load, and scenarios of CityLearn may not need it.
-    from envs.batch_backend.one_copy import OneCopy
+    from envs.batch_backend.simulator import OneCopy
 
     # The uncontrolled run needs no observations.
     blank = np.zeros((len(tables.exogenous.hour), len(tables.names)), dtype=np.float32)

@@ -14,14 +14,29 @@ import numpy as np
 from common.units import DAY, WEEK
 from envs.batch_backend.tables import USES, Tables
 from envs.cache import cached_file, is_cached
-from envs.environments.split_layout import same_buildings
 from envs.environments.year_cache import tables_file, year_reference
-from envs.forecasts.daily import WEEK_DAYS, mean_of_days, mean_profile
-from envs.forecasts.learned import Forest, LearnedModel, TableForecast, forecast_table, no_forest, scale_of, train_model
-from envs.forecasts.series import DEMANDS, EFFICIENCIES, Kind, SiteSeries
-from envs.forecasts.site_forecast import Method, SeriesForecast, SiteForecast, TrainStatistics
+from envs.forecasts import (
+    DEMANDS,
+    EFFICIENCIES,
+    WEEK_DAYS,
+    Forest,
+    Kind,
+    LearnedModel,
+    Method,
+    SeriesForecast,
+    SiteForecast,
+    SiteSeries,
+    TableForecast,
+    TrainStatistics,
+    forecast_table,
+    mean_of_days,
+    mean_profile,
+    no_forest,
+    scale_of,
+    train_model,
+)
 from envs.objective.reference import Reference
-from envs.planning.mpc_tanks import uses_of
+from envs.planning.mpc_site import uses_of
 from envs.scenarios.scenario import Scenario
 
 VERSION = 2  # part of the cache's keys: raise it when a change of the code changes learned forecasts
@@ -47,7 +62,7 @@ def site_forecast(scenario: Scenario, year: int, method: Method, hours: int, cro
 
 
 def learned_table(scenario: Scenario, year: int, kind: Kind, hours: int, crossed: bool = False) -> np.ndarray | None:
-    """Learned forecasts of a year, see `envs.forecasts.learned.forecast_table`; None where the series never changes.
+    """Learned forecasts of a year, see `envs.forecasts.forecast_table`; None where the series never changes.
 
     With `crossed`, rows of the train split are forecast by models that did not train on them. What a policy learns from has to
     be as good as what it will see later, and a model's forecasts of its own training rows are better.
@@ -165,7 +180,7 @@ def _of_other_buildings(model: LearnedModel, scenario: Scenario, year: int, kind
 
 
 def _has_train_buildings(scenario: Scenario, year: int) -> bool:
-    return same_buildings(scenario, scenario.split_of(year))
+    return scenario.same_buildings(scenario.split_of(year))
 
 
 def forecasts_version(scenario: Scenario, year: int | None = None) -> str:

@@ -11,9 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from envs.cache import cached_file
-from envs.objective.day_peak import day_peak_rises
 from envs.objective.reward import Scale, StepFigures
-from envs.objective.series import Exogenous, Run, Sessions, import_kwh, solar_use_kwh
+from envs.objective.series import Exogenous, Run, Sessions, day_peak_rises, import_kwh, solar_use_kwh
 from envs.scenarios.scenario import Scenario, Window
 from envs.scenarios.tariff import DemandCharge, demand_costs, month_shares
 
@@ -73,7 +72,7 @@ class Reference:
         sessions: the year's charging sessions.
         tariff: its demand charge, None where there is none.
         scale: hourly means that normalise the reward.
-        day: number of each row's day, see `envs.objective.day_peak.days`.
+        day: number of each row's day, see `envs.objective.series.days`.
     """
 
     def __init__(self, run: Run, exogenous: Exogenous, sessions: Sessions, tariff: DemandCharge | None) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from envs.errors import ScenarioError
+from common.errors import ScenarioError
 from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios import schema_file, trust
 from envs.scenarios.scenario import Scenario

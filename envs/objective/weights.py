@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Self
 
+from common.errors import ScenarioError
 from common.texts import hint, number, printable
-from envs.errors import ScenarioError
 
 MOST = 1000.0  # of a weight: only their ratios say what is best
 _ALIASES = {"ramping": "grid"}  # what the term is called elsewhere

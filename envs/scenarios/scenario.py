@@ -9,11 +9,11 @@ import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from common.errors import ScenarioError
 from common.paths import is_share, shortened, user_path
 from common.texts import hint, number
 from common.units import DAY, WEEK, YEAR
 from envs.cache import cached_folder
-from envs.errors import ScenarioError
 from envs.scenarios import schema_file, trust
 from envs.scenarios.iquitos import FORMAT_VERSION, SITES, Site, write_year
 from envs.scenarios.segments import Segment, segment_schema, segments_of
@@ -70,6 +70,11 @@ class Scenario:
     def split_of(self, year: int) -> Split:
         """Split that a segment belongs to; `train` where a year is no segment, as all of them have the same buildings."""
         return self.segments[year].split if self.segments else "train"
+
+    def same_buildings(self, split: Split) -> bool:
+        """Whether a split simulates the buildings that training does."""
+        buildings = {segment.split: segment.buildings for segment in self.segments}
+        return not buildings or buildings[split] == buildings["train"]
 
     def described(self, split: Split) -> str:
         """A split for titles: its name, and what it consists of where the user stated it."""

@@ -12,13 +12,12 @@ from typing import Any
 
 import platformdirs
 
-from envs.errors import ScenarioError
-from envs.scenarios.json_file import read_object
-from envs.scenarios.references import autosized, named_files, root_of
+from common.errors import ScenarioError
 from envs.scenarios.schema_shape import AT_CHARGERS, BUILDING_CLASSES, FIRST, LAST, OBSERVATIONS, OF_APPLIANCES, SCHEMA
 from envs.scenarios.series_files import check_series, is_file
-from envs.scenarios.shapes import Fault, Faults, Place, dotted, is_left_out, remedy, shown
+from envs.scenarios.shapes import Fault, Faults, Place, dotted, is_left_out, read_object, remedy, shown
 from envs.scenarios.tariff import FILE_NAME, tariff_faults
+from envs.scenarios.trust import autosized, named_files, root_of
 
 MOST_WEIGHTS = 10**7  # of an LSTM, 40 MB; those of the public scenarios have less than a hundred thousand
 

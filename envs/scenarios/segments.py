@@ -16,17 +16,17 @@ from typing import Any
 
 import numpy as np
 
+from common.errors import ScenarioError
 from common.paths import shortened
 from common.units import DAY, WEEK
 from envs.cache import cached_folder
-from envs.errors import ScenarioError
 from envs.scenarios.csv_file import PARQUET
-from envs.scenarios.references import DEVICES, is_on, root_of
 from envs.scenarios.schema_file import rooted
 from envs.scenarios.schema_shape import FIRST, LAST
 from envs.scenarios.shapes import is_left_out, shown
 from envs.scenarios.splits import SPLITS, Split, Splits, numbers, option
 from envs.scenarios.tariff import FILE_NAME
+from envs.scenarios.trust import DEVICES, is_on, root_of
 
 FORM = "MM-DD..MM-DD or YYYY-MM-DD..YYYY-MM-DD"
 _DATES = re.compile(r"(?:(\d{4})-)?(\d\d)-(\d\d)\.\.(?:(\d{4})-)?(\d\d)-(\d\d)", re.ASCII)

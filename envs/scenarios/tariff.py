@@ -14,9 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from envs.errors import ScenarioError
-from envs.scenarios.json_file import read_object
-from envs.scenarios.shapes import Each, Faults, Limit, Record, text
+from common.errors import ScenarioError
+from envs.scenarios.shapes import Each, Faults, Limit, Record, read_object, text
 
 FILE_NAME = "tariff.json"
 _FORM = "docs/formats.md shows its form"

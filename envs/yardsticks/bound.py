@@ -24,33 +24,24 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from common.errors import InconsistentError
+from common.errors import InconsistentError, ScenarioError
+from envs.batch_backend import records
+from envs.batch_backend.tables import Tables
 from envs.cache import cached_file
 from envs.environments.fit import beyond_linear
-from envs.errors import ScenarioError
-from envs.objective.day_peak import day_peak_rises
+from envs.objective.reference import Reference
 from envs.objective.reward import StepFigures, coefficients, improvement_terms
-from envs.objective.series import import_kwh, solar_use_kwh
+from envs.objective.series import MET_TOLERANCE, day_peak_rises, import_kwh, solar_use_kwh
 from envs.objective.weights import DEFAULT, Weights
-from envs.planning.linear_programme import LinearProgramme
+from envs.planning.mpc_programme import LinearProgramme
+from envs.planning.mpc_site import Tanks
 from envs.scenarios.scenario import Window
 from envs.scenarios.tariff import demand_costs
 from envs.task import Task
-from envs.yardsticks.bound_programme import (
-    OBJECTIVES,
-    Objective,
-    Variables,
-    constrain,
-    could_exceed_pv,
-    emission_and_cost,
-    set_objective,
-    solar_loss,
-)
-from envs.yardsticks.bound_site import BoundSite
 
 if TYPE_CHECKING:
     from envs.batch_backend.simulator import BatchSimulator
@@ -167,3 +158,312 @@ def read_solution(site: BoundSite, variables: Variables, solution: np.ndarray, o
     figures = StepFigures(emission, cost, solar, ramp, missing, peaks)
     score = sum(improvement_terms(figures, before.total, site.scale, site.weights).values()) / site.hours
     return Bound(objective, score, emission, cost, missing, float(import_kwh(net).sum()), lent)
+
+
+Terms = list[tuple[np.ndarray, Any]]  # variables with their factors
+
+Objective = Literal["score", "co2", "cost"]
+OBJECTIVES: tuple[Objective, ...] = ("score", "co2", "cost")
+LEAST_WORTH = 1e-9  # of a kilowatt-hour: far below the solver's tolerance of a score
+
+
+@dataclass(frozen=True)
+class Variables:
+    """Indices of the programme's variables."""
+
+    drawn: np.ndarray  # import, (buildings, hours)
+    fed: np.ndarray  # export
+    ramp: np.ndarray  # (hours,)
+    missing: np.ndarray  # (groups,)
+    peak: np.ndarray  # of each month in peak hours and outside them, (months, 2)
+    above: np.ndarray  # by which the second exceeds the first, (months,)
+    months: np.ndarray  # number of each hour's month, (hours,)
+    day_peak: np.ndarray  # highest import of each day, (days,); none without weight
+
+
+def constrain(programme: LinearProgramme, site: BoundSite) -> Variables:
+    """Add the variables of a site and their constraints."""
+    buildings, hours = site.base_kwh.shape
+    everywhere = (buildings, hours)
+    drawn, fed = programme.variables(*everywhere), programme.variables(*everywhere)
+    taken, given = (programme.variables(*everywhere, high=site.power[:, np.newaxis]) for _ in range(2))
+    stored = programme.variables(*everywhere, low=site.least[:, np.newaxis], high=site.most[:, np.newaxis])
+    # One variable for each group and hour in which it is plugged in.
+    group, hour = site.there
+    charging = programme.variables(len(group), high=site.charge[group])
+    back = programme.variables(len(group), high=site.v2g[group])
+    filled, tapped, of_tanks = _add_tanks(programme, site)
+    cell = np.arange(buildings * hours).reshape(everywhere)
+    at = cell[site.building[group], hour]
+    programme.rows(
+        True, site.base_kwh.ravel(),
+        (cell, drawn, 1.0), (cell, fed, -1.0), (cell, taken, -1.0), (cell, given, 1.0), (at, charging, -1.0), (at, back, 1.0),
+        (cell[of_tanks], filled, -site.filled_kwh), (cell[of_tanks], tapped, site.tapped_kwh),
+    )  # fmt: skip
+    start = np.zeros(everywhere)
+    start[:, 0] = site.least
+    root = site.root[:, np.newaxis]
+    programme.rows(
+        True, start.ravel(),
+        (cell, stored, 1.0), (cell[:, 1:], stored[:, :-1], -1.0), (cell, taken, -root), (cell, given, 1.0 / root),
+    )  # fmt: skip
+    # A battery charges or discharges, so both together stay within its power.
+    programme.rows(False, np.repeat(site.power, hours), (cell, taken, 1.0), (cell, given, 1.0))
+    groups, efficiency = np.arange(len(site.first)), site.efficiency[group]
+    missing = programme.variables(len(groups), low=site.unavoidable)
+    delivered = ((group, charging, efficiency), (group, back, -1.0 / efficiency))
+    programme.rows(False, site.room, *delivered)
+    programme.rows(False, site.held, *((row, variable, -factor) for row, variable, factor in delivered))
+    lacking = [(row, variable, -factor) for row, variable, factor in delivered]
+    programme.rows(False, -site.required, *lacking, (groups, missing, -1.0))
+    ramp = programme.variables(hours)
+    _add_ramp(programme, site, drawn, fed, ramp)
+    months, peak, above = _add_peaks(programme, site, drawn, fed)
+    return Variables(drawn, fed, ramp, missing, peak, above, months, _add_day_peaks(programme, site, drawn, fed))
+
+
+def _add_tanks(programme: LinearProgramme, site: BoundSite) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Add thermal storages: heat or cold that each takes and gives, shape (tanks, hours), and the building of each."""
+    tanks, shape = site.tanks, (len(site.tanks), site.hours)
+    filled, tapped = programme.variables(*shape, high=site.fill), programme.variables(*shape, high=site.tap)
+    held = programme.variables(*shape, high=tanks.capacity[:, np.newaxis])
+    cell, first = np.arange(held.size).reshape(shape), np.zeros(shape)
+    first[:, 0] = site.first_held
+    kept, root = tanks.kept[:, np.newaxis], tanks.root[:, np.newaxis]
+    programme.rows(
+        True, first.ravel(),
+        (cell, held, 1.0), (cell[:, 1:], held[:, :-1], -kept), (cell, filled, -root), (cell, tapped, 1.0 / root),
+    )  # fmt: skip
+    return filled, tapped, tanks.building
+
+
+def _add_ramp(programme: LinearProgramme, site: BoundSite, drawn: np.ndarray, fed: np.ndarray, ramp: np.ndarray) -> None:
+    """Keep `ramp` at or above the size of the change of the site's net import."""
+    before = site.uncontrolled.previous_net_kwh
+    hours = np.arange(site.hours - 1)
+    for sign in (1.0, -1.0):
+        terms = [
+            (hours, variable[building, 1:] if later else variable[building, :-1], factor * sign * (1.0 if later else -1.0))
+            for building in range(site.buildings)
+            for variable, factor in ((drawn, 1.0), (fed, -1.0))
+            for later in (True, False)
+        ]
+        programme.rows(False, np.zeros(site.hours - 1), *terms, (hours, ramp[1:], -1.0))
+        if before is not None:
+            zero = np.zeros(site.buildings, dtype=int)
+            first = [(zero, drawn[:, 0], sign), (zero, fed[:, 0], -sign)]
+            programme.rows(False, np.array([sign * before]), *first, (zero[:1], ramp[:1], -1.0))
+
+
+def _add_peaks(
+    programme: LinearProgramme, site: BoundSite, drawn: np.ndarray, fed: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Add the highest imports of each month: at or above the site's net import in its hours."""
+    months = np.concatenate([[0], np.cumsum(np.diff(site.month) != 0)])
+    count = int(months[-1]) + 1 if site.tariff else 0
+    peak, above = programme.variables(count, 2), programme.variables(count)
+    if site.tariff:
+        outside = np.where(np.isin(site.hour, site.tariff.peak_hours), 0, 1)
+        hours = np.arange(site.hours)
+        own = ((drawn, 1.0), (fed, -1.0))
+        terms = [(hours, variable[building], factor) for building in range(site.buildings) for variable, factor in own]
+        programme.rows(False, np.zeros(site.hours), *terms, (hours, peak[months, outside], -1.0))
+        each = np.arange(count)
+        programme.rows(False, np.zeros(count), (each, peak[:, 1], 1.0), (each, peak[:, 0], -1.0), (each, above, -1.0))
+    return months, peak, above
+
+
+def _add_day_peaks(programme: LinearProgramme, site: BoundSite, drawn: np.ndarray, fed: np.ndarray) -> np.ndarray:
+    """Add the highest import of each day, at or above the site's net import in its hours, where the reward weighs it."""
+    if not site.weights.peak:
+        return programme.variables(0)
+    day = site.day - site.day[0]
+    peak = programme.variables(int(day[-1]) + 1)
+    hours, own = np.arange(site.hours), ((drawn, 1.0), (fed, -1.0))
+    terms = [(hours, variable[building], factor) for building in range(site.buildings) for variable, factor in own]
+    programme.rows(False, np.zeros(site.hours), *terms, (hours, peak[day], -1.0))
+    return peak
+
+
+def emission_and_cost(site: BoundSite, variables: Variables) -> tuple[Terms, Terms]:
+    """Terms of emission and of cost."""
+    emission: Terms = [(variables.drawn, site.carbon)]
+    cost: Terms = [(variables.drawn, site.price)]
+    if site.tariff:
+        share = site.uncontrolled.month_share[np.searchsorted(variables.months, np.arange(len(variables.above)))]
+        cost.append((variables.peak[:, 0], site.tariff.peak_price * share))
+        cost.append((variables.above, site.tariff.off_peak_excess_price * share))
+    return emission, cost
+
+
+def solar_loss(site: BoundSite) -> np.ndarray:
+    """Least PV energy that a kilowatt-hour of export takes from the site, shape (buildings, hours).
+
+    It is 1 where only PV can be exported. Where batteries can be exported too, it is the slope of the line from no export to
+    the most. The PV energy used on site never lies above that line.
+    """
+    return np.where(could_exceed_pv(site), site.pv / np.maximum(site.pv + site.beyond_pv, 1e-9), 1.0)
+
+
+def could_exceed_pv(site: BoundSite) -> np.ndarray:
+    """Whether more than PV could be exported, shape (buildings, hours)."""
+    return site.beyond_pv > 0.0
+
+
+def set_objective(programme: LinearProgramme, site: BoundSite, variables: Variables, objective: Objective) -> None:
+    """Set what the programme minimises."""
+    emission, cost = emission_and_cost(site, variables)
+    if objective == "score":
+        # A unit of each quantity lowers the reward by the term's coefficient.
+        worth = coefficients(site.scale, site.weights)
+        parts = [
+            (emission, worth["co2"]),
+            (cost, worth["cost"]),
+            ([(variables.fed, solar_loss(site))], worth["solar"]),
+            ([(variables.ramp, 1.0)], worth["grid"]),
+            ([(variables.missing, 1.0)], worth["ev"]),
+            ([(variables.day_peak, 1.0)], worth["peak"]),
+        ]
+        if not (worth["co2"] or worth["cost"] or worth["solar"]):
+            # Nothing else keeps the programme from importing and exporting at once without end. The score is read from net
+            # imports, so this only chooses among its optima.
+            parts.append(([(variables.drawn, 1.0)], LEAST_WORTH))
+    else:
+        # Missing energy costs more than a kilowatt-hour could ever save, so every vehicle is served as far as possible.
+        dear = 1e3 * max(float(site.carbon.max()), float(site.price.max()), site.tariff.peak_price if site.tariff else 0.0)
+        parts = [(emission if objective == "co2" else cost, 1.0), ([(variables.missing, dear)], 1.0)]
+    for terms, coefficient in parts:
+        for variable, factor in terms:
+            each = np.broadcast_to(coefficient * np.asarray(factor), variable.shape)
+            np.add.at(programme.cost, variable.ravel(), each.ravel())
+
+
+ROUNDED = 1.0 + 1e-6  # CityLearn keeps what tanks hold in single precision
+
+
+class BoundSite:
+    """Numbers of a window. N buildings, H hours, T tanks; G groups of sessions that share building, hours and power.
+
+    Args:
+        simulator: with the year, and its reference.
+        window: consecutive hours of it.
+        weights: of the reward's terms.
+
+    Attributes:
+        start, hours, buildings: first step of the window, its length, number of buildings.
+        scale, weights, tariff: hourly means and weights of the reward, and demand charge, None where there is none.
+        day: number of each hour's day, counted along the year, shape (H,).
+        calendar: month and hour of the day of each step of the year.
+        uncontrolled: the uncontrolled run over the window.
+        base_kwh: part of each building's net import that no action changes, shape (N, H).
+        pv, carbon, price: PV generation [kWh], carbon intensity and price of energy, each of shape (N, H).
+        month, hour: of each hour of the window, each of shape (H,).
+        power: of each battery that has an action, else 0 [kW], shape (N,).
+        least, most: limits of each battery's charge [kWh], shape (N,).
+        root: root of each battery's best efficiency, shape (N,).
+        building, first, last: of each group, its first and last hour within the window, each of shape (G,).
+        charge, v2g: greatest power of each group, in and out [kW], each of shape (G,).
+        efficiency: best efficiency of each group, charger and battery together, shape (G,).
+        required, unavoidable: energy that each group requires, and the part that full power does not deliver, shape (G,).
+        room, held: energy that each group's batteries can still take, and hold on arrival, shape (G,).
+        lost_kwh: energy that vehicles lack at chargers without an action.
+        beyond_pv: energy that could be exported beyond PV, shape (N, H).
+        tanks: thermal storages that act.
+        fill, tap: most heat or cold that they can take and give [kWh], both of shape (T, H).
+        filled_kwh, tapped_kwh: electricity of a kilowatt-hour that is taken and given, both of shape (T, H).
+        first_held: heat or cold in the tanks when the window begins [kWh], shape (T,).
+    """
+
+    def __init__(self, simulator: BatchSimulator, window: Window, weights: Weights = DEFAULT) -> None:
+        reference = simulator.reference(window.year)
+        assert reference is not None
+        part = slice(window.start, window.start + window.hours)
+        run, exogenous = reference.run, reference.exogenous
+        self.start, self.hours = window.start, window.hours
+        self.scale, self.weights, self.tariff = reference.scale, weights, reference.tariff
+        self.day = reference.day[part]
+        self.calendar = exogenous.month[: run.net_kwh.shape[1]], exogenous.hour[: run.net_kwh.shape[1]]
+        self.uncontrolled = reference.window(window.start, window.hours)
+        # The uncontrolled run without what its vehicles and batteries took.
+        self.base_kwh = (run.net_kwh - run.charging_kwh - run.battery_kwh)[:, part]
+        self.buildings = len(self.base_kwh)
+        self.pv, self.carbon, self.price = (array[:, part] for array in (exogenous.pv_kwh, exogenous.carbon, exogenous.price))
+        self.month, self.hour = exogenous.month[part], exogenous.hour[part]
+        battery = simulator.site.battery[: self.buildings]
+        usable = simulator.site.building["battery_action"] >= 0
+        self.power = np.where(usable, battery["nominal_power"], 0.0)
+        self.least, self.most = battery["minimum_energy"], np.maximum(battery["capacity"], battery["minimum_energy"])
+        self.root = np.array([_best_root(simulator, k) for k in range(self.buildings)])
+        self._group_sessions(simulator, reference, window)
+        self._set_tanks(simulator.tables(window.year))
+        # Export beyond PV: what batteries, vehicles and tanks can give, less what the site takes without PV.
+        given = np.repeat(self.power[:, np.newaxis], self.hours, axis=1)
+        group, hour = self.there
+        np.add.at(given, (self.building[group], hour), self.v2g[group])
+        np.add.at(given, self.tanks.building, self.tap * self.tapped_kwh)
+        self.beyond_pv = np.maximum(0.0, given - (self.base_kwh + self.pv))
+
+    def _set_tanks(self, tables: Tables) -> None:
+        tanks = self.tanks = Tanks.of(tables)
+        meter = tables.rows["meter"][self.start : self.start + self.hours]
+        demand, efficiency = (meter[name][:, tanks.building, tanks.use].T.astype(np.float64) for name in ("demand", "cop"))
+        self.fill, self.tap = (ROUNDED * own for own in tanks.limits(demand, efficiency))
+        self.filled_kwh = 1.0 / efficiency
+        self.tapped_kwh = self.filled_kwh.copy()
+        # CityLearn counts what a tank gives in the first hour of a run twice, see docs/batch.md.
+        self.tapped_kwh[:, 0] *= 2.0
+        self.first_held = tables.initial_tank[tanks.building, tanks.use] * tanks.capacity
+
+    @property
+    def there(self) -> tuple[np.ndarray, np.ndarray]:
+        """Each group with each hour that it is plugged in, both of shape (groups' hours,)."""
+        lengths = self.last - self.first + 1
+        group = np.repeat(np.arange(len(lengths)), lengths)
+        return group, np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths) + self.first[group]
+
+    def _group_sessions(self, simulator: BatchSimulator, reference: Reference, window: Window) -> None:
+        sessions = reference.sessions
+        charger = simulator.site.charger[sessions.charger]
+        there = (sessions.end >= window.start) & (sessions.start < window.start + window.hours) & (charger["action"] >= 0)
+        counted = sessions.within(window.start, window.hours)
+        self.lost_kwh = float(reference.run.missing_kwh[counted & (charger["action"] < 0)].sum())
+        first = np.maximum(sessions.start - window.start, 0)
+        last = np.minimum(sessions.end - window.start, window.hours - 1)
+        best = _best_efficiency(simulator)[sessions.charger]
+        efficiency = best * np.array([_best_root(simulator, self.buildings + k) for k in sessions.vehicle])
+        keys = np.stack([charger["building"], first, last, charger["charge_max"], charger["discharge_max"], efficiency], axis=1)
+        groups, index = np.unique(keys[there], axis=0, return_inverse=True)
+        self.building, self.first, self.last = groups[:, 0].astype(int), groups[:, 1].astype(int), groups[:, 2].astype(int)
+        number = np.bincount(index, minlength=len(groups))
+        self.charge, self.v2g, self.efficiency = groups[:, 3] * number, groups[:, 4] * number, groups[:, 5]
+        held = np.where(counted, sessions.arrival_soc, 0.0) * sessions.capacity_kwh
+        # A departure that lacks no more than the tolerance counts as met.
+        wish = (sessions.required_soc - MET_TOLERANCE - sessions.arrival_soc) * sessions.capacity_kwh
+        required = np.where(counted, np.maximum(wish, 0.0), 0.0)
+        self.required = np.bincount(index, required[there], len(groups))
+        # Energy that full power from arrival to departure does not deliver.
+        brought = (sessions.end - sessions.start + 1) * charger["charge_max"] * efficiency
+        self.unavoidable = np.bincount(index, np.maximum(required - brought, 0.0)[there], len(groups))
+        self.room = np.bincount(index, (sessions.capacity_kwh - held)[there], len(groups))
+        # Where the state of charge on arrival is not known, the battery may be full.
+        self.held = np.bincount(index, np.where(counted, held, sessions.capacity_kwh)[there], len(groups))
+
+
+def _best_root(simulator: BatchSimulator, k: int) -> float:
+    """Root of the best efficiency of a battery: its loss one way."""
+    battery, curve = simulator.site.battery[k], simulator.site.battery_curve[k]
+    points = int(battery["efficiency_points"])
+    if not points:
+        return float(battery["flat_root"])
+    return float(np.sqrt(curve[records.EFFICIENCY_CURVE, 1, :points].max()))
+
+
+def _best_efficiency(simulator: BatchSimulator) -> np.ndarray:
+    """Best efficiency of each charger, in both directions and at any power, shape (chargers,)."""
+    charger, curve = simulator.site.charger, simulator.site.charger_curve
+    best = np.zeros(len(charger))
+    for side, points in ((records.CHARGING, "charge_points"), (records.DISCHARGING, "discharge_points")):
+        for c in range(len(charger)):
+            own = int(charger[points][c])
+            best[c] = max(best[c], curve[c, side, 1, :own].max() if own else charger["efficiency"][c])
+    return best

@@ -12,9 +12,8 @@ import numpy as np
 from envs.cache import cached_file
 from envs.environments.year_cache import year_reference, year_tables
 from envs.environments.year_forecasts import forecasts_version, site_forecast
-from envs.forecasts.site_forecast import Method
-from envs.objective.episodes import Episode, Policy
-from envs.objective.evaluate import Evaluation, evaluate
+from envs.forecasts import Method
+from envs.objective.evaluate import Episode, Evaluation, Policy, evaluate
 from envs.objective.series import Run
 from envs.objective.weights import DEFAULT, Weights
 from envs.planning.mpc import HORIZON, ModelPredictiveControl, Plant

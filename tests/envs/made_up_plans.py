@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from envs.environments.shadow import Shadow
+from envs.environments.seen_year import Shadow
 from envs.environments.year_forecasts import year_series
 from envs.scenarios.scenario import Scenario
 from envs.seen import PLAN_HOURS
 
 
 def made_up_plan(scenario: Scenario, year: int, *_: object) -> Shadow:
-    """In place of `envs.environments.shadow.shadow`: each hour and building has numbers of its own."""
+    """In place of `envs.environments.seen_year.shadow`: each hour and building has numbers of its own."""
     rng = np.random.default_rng(year)
     count, rows = year_series(scenario, year).values["load"].shape
     soc = rng.random((rows, count, 1 + len(PLAN_HOURS)))

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from common.errors import ScenarioError
 from envs.environments.backend import Backend
 from envs.environments.site_env import SiteEnv, SiteEnvs
 from envs.environments.vector_env import SiteVectorEnv, WindowsEnv
-from envs.errors import ScenarioError
 from envs.objective.aim import Aim, AimError
-from envs.objective.episodes import TRAINING_HOURS
+from envs.objective.evaluate import TRAINING_HOURS
 from envs.objective.weights import Weights
 from envs.scenarios.scenario import Splits, Window
 from envs.seen import Seen

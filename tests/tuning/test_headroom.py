@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from envs.objective.aim import VEHICLES_LEFT
-from envs.objective.validity import ValidityError
+from envs.objective.evaluate import ValidityError
 from envs.task import Task
 from envs.yardsticks.baselines import UNCONTROLLED, baselines
 from envs.yardsticks.bound import Bound, BoundError

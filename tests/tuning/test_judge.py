@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from envs.errors import ScenarioError
-from envs.objective.validity import ValidityError
+from common.errors import ScenarioError
+from envs.objective.evaluate import ValidityError
 from envs.yardsticks.baselines import RULES, UNCONTROLLED, WITHOUT
 from envs.yardsticks.bound import BoundError
 from results import load

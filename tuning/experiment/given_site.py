@@ -48,7 +48,7 @@ def with_found_site(experiment: Experiment, place: object, copied: Callable[[], 
 
 def _has_its_data(experiment: Experiment) -> bool:
     """Whether the files under the path of a site have the data that the experiment was begun with, as far as it is known."""
-    from envs.errors import ScenarioError
+    from common.errors import ScenarioError
     from envs.scenarios.scenario import scenario
 
     settings, begun = experiment.settings, experiment.compatibility.get("scenario")

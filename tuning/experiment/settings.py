@@ -21,8 +21,7 @@ from tuning.experiment.budget import Budget
 from tuning.experiment.strategies import SAMPLERS, SCHEDULERS
 
 if TYPE_CHECKING:
-    from envs.objective.aim import Aim
-    from envs.objective.reward_share import RewardShare
+    from envs.objective.aim import Aim, RewardShare
     from envs.task import Task
 
 # Settings that may change when an experiment is continued.

@@ -16,7 +16,6 @@ from common.json_values import checked
 from common.paths import missing_folders, remove_empty, user_path
 from envs.environments.fit import check_seen
 from envs.environments.seen_year import first_row, seen_table
-from envs.environments.split_layout import same_buildings
 from envs.environments.year_cache import action_range
 from envs.objective.reward import check_reward
 from envs.observation import DAY_PEAK_NAME, PEAK_NAMES, ObservationLayout
@@ -104,7 +103,7 @@ def export(
         about = _about(experiment, number, own, policy.steps)
         if elsewhere:
             about["acts on"] = site.title
-        elif not same_buildings(site, split):
+        elif not site.same_buildings(split):
             about["acts on"] = site.title_of(split)
         if not seen.is_plain:
             about["sees further"] = _seen_words(task, split)

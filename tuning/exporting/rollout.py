@@ -16,10 +16,9 @@ from common.units import WEEK
 from common.uris import uri_of
 from envs.environments.backend import choose_backend
 from envs.environments.year_cache import whole_year
-from envs.objective.episodes import Episode
+from envs.objective.evaluate import Episode, check_episode
 from envs.objective.reward import check_reward
 from envs.objective.series import export_kwh, import_kwh
-from envs.objective.validity import check_episode
 from envs.task import Task
 from results import load
 from results import rollout as output

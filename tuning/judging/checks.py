@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from envs.objective.validity import ValidityError, check_score
+from envs.objective.evaluate import ValidityError, check_score
 from results.judgement import BOUND, BOUNDS
 
 # Relative tolerance, of the larger of the bound and the uncontrolled site's figure: for the solver's tolerance and float32

@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 import ray
 
-from common.errors import InconsistentError
+from common.errors import InconsistentError, ScenarioError
 from common.measure import SCORE
 from envs.environments.backend import Backend
-from envs.errors import ScenarioError
-from envs.forecasts.site_forecast import Method
+from envs.forecasts import Method
 from envs.objective.aim import Aim
 from envs.objective.citylearn_ratios import RATIOS, SCORE_2022
 from envs.objective.columns import evaluation_columns, evaluation_row
-from envs.objective.evaluate import Evaluation
-from envs.objective.validity import ValidityError
+from envs.objective.evaluate import Evaluation, ValidityError
 from envs.scenarios.scenario import Split, Window
 from envs.task import Task
 from envs.yardsticks.baselines import baselines

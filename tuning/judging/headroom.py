@@ -19,8 +19,7 @@ from common.texts import printable
 from envs.environments import fit
 from envs.objective.aim import SCORE_ALONE, VEHICLES_LEFT, Aim
 from envs.objective.columns import evaluation_row, measures
-from envs.objective.evaluate import Evaluation
-from envs.objective.validity import check_score
+from envs.objective.evaluate import Evaluation, check_score
 from envs.scenarios.scenario import Window
 from envs.task import Task
 from envs.yardsticks import baselines as yardsticks

@@ -15,7 +15,7 @@ from tuning.experiment.settings import WORDS, check_gpu_memory
 from tuning.experiment.site_settings import SiteSettings
 
 if TYPE_CHECKING:
-    from envs.forecasts.site_forecast import Method
+    from envs.forecasts import Method
 
 Mpc = Literal["yesterday", "seven-days", "learned", "exact", "none"]
 NO_MPC: Final = "none"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from envs.scenarios.references import named_files, root_of
 from envs.scenarios.schema_file import read_schema
 from envs.scenarios.tariff import FILE_NAME
+from envs.scenarios.trust import named_files, root_of
 from tuning.experiment.folder import Experiment
 from tuning.experiment.given_site import FOLDER, is_given, with_found_site
 

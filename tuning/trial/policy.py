@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from common.errors import UsageError
 from envs.environments.fit import check_seen
-from envs.environments.split_layout import same_buildings
-from envs.objective.episodes import Policy
+from envs.objective.evaluate import Policy
 from envs.scenarios.scenario import Split
 from envs.task import Task
 from tuning.algorithms.errors import UnfitError
@@ -93,7 +92,7 @@ def policy_in(trainer: Trainer, task: Task, split: Split) -> Policy:
         UnfitError: if a policy for single buildings does not fit those of the split. Of a policy for the whole site
             `envs.environments.fit.check_one_layout` has checked that it fits.
     """
-    if trainer.shares and not same_buildings(task.site, split):
+    if trainer.shares and not task.site.same_buildings(split):
         return trainer.policy_on(task.buildings(split))
     return trainer.policy()
 
@@ -104,14 +103,14 @@ def view_in(trainer: Trainer, task: Task, split: Split) -> SiteView | BuildingVi
     Raises:
         UnfitError: see `policy_in`.
     """
-    if trainer.shares and not same_buildings(task.site, split):
+    if trainer.shares and not task.site.same_buildings(split):
         return trainer.view_on(task.buildings(split))
     return trainer.view
 
 
 def planned_in(trainer: Trainer, task: Task, split: Split) -> PlannedStorages | None:
     """How changes of a plan become actions in a split; see `policy_in` and `Trainer.planned`."""
-    if trainer.shares and not same_buildings(task.site, split):
+    if trainer.shares and not task.site.same_buildings(split):
         return trainer.planned_on(task.buildings(split))
     return trainer.planned
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from common.files import write_whole
-from envs.objective.episodes import TRAINING_HOURS
+from envs.objective.evaluate import TRAINING_HOURS
 from tuning.experiment.folder import ExperimentPaths
 from tuning.experiment.settings import Settings
 

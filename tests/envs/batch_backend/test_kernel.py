@@ -12,18 +12,16 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from common.units import DAY
 from envs.batch_backend import kernel, records
-from envs.batch_backend.arrays import Year
 from envs.batch_backend.rewards import SchemaReward
 from envs.batch_backend.simulator import BatchSimulator
-from envs.batch_backend.tables import Tables
-from envs.batch_backend.unsupported import unsupported
+from envs.batch_backend.tables import Tables, Year
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.citylearn_backend.tables import read_tables
+from envs.environments.backend import unsupported
 from envs.environments.vector_env import WindowsEnv
 from envs.environments.year_cache import schema_reward
-from envs.objective.day_peak import DayPeak
 from envs.objective.reward import TERMS, StepFigures, improvement_terms
-from envs.objective.series import import_kwh, solar_use_kwh
+from envs.objective.series import DayPeak, import_kwh, solar_use_kwh
 from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import MonthPeaks

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from envs.batch_backend import records
-from envs.batch_backend.arrays import Year
 from envs.batch_backend.rewards import SchemaReward
 from envs.batch_backend.simulator import BatchSimulator
-from envs.batch_backend.tables import Tables
+from envs.batch_backend.tables import Tables, Year
 from envs.scenarios.schema_shape import REWARDS
 
 

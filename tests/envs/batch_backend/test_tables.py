@@ -1,12 +1,16 @@
 """A year's tables survive a file."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from common.errors import ScenarioError
 from envs.batch_backend import records
-from envs.batch_backend.tables import Tables
+from envs.batch_backend.simulator import BatchSimulator
+from envs.batch_backend.tables import Tables, Year, allocate, row_arrays, site_arrays
+from envs.scenarios.tariff import DemandCharge
 
 
 def test_a_file_gives_back_what_was_written(small_tables: Tables, tmp_path: Path) -> None:
@@ -36,3 +40,54 @@ def test_plain_numbers_of_the_year_come_back_as_numbers(small_tables: Tables, tm
     for field in fields(read):
         value = getattr(small_tables.exogenous, field.name)
         assert type(getattr(read, field.name)) is type(value), field.name
+
+
+def test_years_of_different_sites_cannot_share_a_batch(small_tables: Tables) -> None:
+    battery = small_tables.site["battery"].copy()
+    battery["capacity"] *= 2.0
+    other = replace(small_tables, site=small_tables.site | {"battery": battery})
+    template = small_tables.rows["template"]
+    with pytest.raises(ScenarioError, match="differ in their devices"):
+        BatchSimulator({0: Year(small_tables, template), 1: Year(other, template)}, 2)
+
+
+def test_years_of_different_tariffs_cannot_share_a_batch(small_tables: Tables) -> None:
+    template = small_tables.rows["template"]
+    tariff = DemandCharge((18,), 10.0, 4.0, "PEN")
+    with pytest.raises(ScenarioError, match="differ in their devices or tariff"):
+        site_arrays([Year(small_tables, template), Year(small_tables, template, tariff)], None)
+
+
+def test_a_second_years_rows_follow_the_first_ones(small_tables: Tables) -> None:
+    year = Year(small_tables, small_tables.rows["template"])
+    one, two = row_arrays([year], parked=False), row_arrays([year, year], parked=False)
+    rows, plugged = len(small_tables.exogenous.hour), len(small_tables.rows["plugged"])
+    assert len(two.hour) == 2 * rows + 1
+    second = two.hour[rows : 2 * rows]
+    assert set(second["year"].tolist()) == {1}
+    assert np.array_equal(second["first_plugged"], one.hour["first_plugged"][:rows] + plugged)
+    assert two.hour["first_plugged"][-1] == 2 * plugged
+    assert np.array_equal(two.session["start"][len(one.session) :], one.session["start"] + rows)
+
+
+def test_vehicles_that_are_away_are_stepped_only_on_demand_where_every_arrival_is_known(small_tables: Tables) -> None:
+    assert small_tables.rows["arrivals_known"]
+    year = Year(small_tables, small_tables.rows["template"])
+    assert len(row_arrays([year], parked=False).event) == 0
+    assert len(row_arrays([year], parked=True).event) == len(small_tables.exogenous.hour)
+
+
+def test_a_batch_changes_no_tables(small_tables: Tables) -> None:
+    """Tables are shared by all simulators of a process."""
+    site = site_arrays([Year(small_tables, small_tables.rows["template"])], None)
+    site.battery["capacity"] = 0.0
+    assert small_tables.site["battery"]["capacity"].all()
+
+
+def test_sessions_are_recorded_on_demand(small_tables: Tables) -> None:
+    year = Year(small_tables, small_tables.rows["template"])
+    site, rows = site_arrays([year], None), row_arrays([year], parked=False)
+    for record, copies in ((False, 0), (True, 3)):
+        _, out = allocate(site, rows, 3, record)
+        assert out.session_missing.shape == (copies, len(small_tables.sessions.end))
+        assert out.energy.shape == (3, 1, records.CHARGING_KWH + 1)

@@ -8,11 +8,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from common.errors import ScenarioError
 from envs.batch_backend import records
 from envs.batch_backend.tables import USES, Tables
-from envs.citylearn_backend.simulator import SIMULATORS
-from envs.citylearn_backend.tables import _events, battery_parameters, read_tables
-from envs.errors import ScenarioError
+from envs.citylearn_backend.simulator import SIMULATORS, CityLearnSimulator
+from envs.citylearn_backend.tables import _events, battery_parameters, read_buildings, read_layout, read_tables
+from envs.district import COMMON
+from envs.observation import MARGIN, PEAK_NAMES, ObservationLayout
+from envs.scenarios.tariff import DemandCharge
+from tests.districts import FOUR, OWN
 
 
 def test_every_hour_of_every_session_is_plugged_in_and_no_other(small_tables: Tables) -> None:
@@ -169,3 +173,72 @@ def test_each_observation_that_depends_on_actions_has_its_place(small_tables: Ta
     assert [kind for _, kind in found[2:]] == [records.VEHICLE_SOC] * 4
     assert all(name.startswith("connected_electric_vehicle_at_charger_") for name, _ in found[2:])
     assert not small_tables.rows["template"][:, observed["at"][:2]].any()
+
+
+@pytest.fixture(scope="module")
+def simulator(small_schema: Path) -> CityLearnSimulator:
+    return CityLearnSimulator(small_schema, with_reward=False)
+
+
+@pytest.fixture(scope="module")
+def layout(simulator: CityLearnSimulator, small_schema: Path) -> ObservationLayout:
+    return read_layout(simulator, DemandCharge.of(small_schema))
+
+
+def bounds(layout: ObservationLayout, name: str) -> tuple[float, float]:
+    index = layout.names.index(name)
+    return layout.low[index], layout.high[index]
+
+
+def test_names_are_citylearns_and_then_the_months_peaks(simulator: CityLearnSimulator, layout: ObservationLayout) -> None:
+    assert layout.names == (*simulator.observation_names, *PEAK_NAMES)
+    assert read_layout(simulator, None).names == tuple(simulator.observation_names)
+
+
+def test_countdowns_are_bounded_by_the_longest_stay(simulator: CityLearnSimulator, layout: ObservationLayout) -> None:
+    sessions = simulator.sessions
+    longest = float((sessions.end - sessions.start + 1).max())
+    assert bounds(layout, "connected_electric_vehicle_at_charger_motorcycle_001_departure_time") == (-1.0, longest)
+
+
+def test_net_import_is_bounded_by_all_devices_at_full_power(simulator: CityLearnSimulator, layout: ObservationLayout) -> None:
+    series = simulator.exogenous
+    low, high = bounds(layout, "net_electricity_consumption")
+    sockets = 3 * 2.0 + 3.0
+    assert high == pytest.approx((1.0 + MARGIN) * (series.load_kwh.max() + 400.0 + sockets))
+    assert low == pytest.approx((1.0 + MARGIN) * min(0.0, (series.load_kwh - series.pv_kwh).min() - 400.0))
+    assert bounds(layout, PEAK_NAMES[0]) == (0.0, high)
+
+
+def test_an_idle_battery_is_in_the_middle_and_an_idle_charger_at_the_end(layout: ObservationLayout) -> None:
+    idle = dict(zip(layout.actions, layout.idle, strict=True))
+    assert idle.pop("electrical_storage") == 0.0
+    assert set(idle.values()) == {-1.0}
+
+
+def test_an_hour_at_full_power_is_told_for_chargers_alone(layout: ObservationLayout) -> None:
+    hourly = dict(zip(layout.actions, layout.hourly_soc, strict=True))
+    assert hourly.pop("electrical_storage") == 0.0
+    assert hourly["electric_vehicle_storage_motorcycle_001"] == pytest.approx(2.0 * 0.95 / 4.6)
+    assert np.all(np.array(list(hourly.values())) > 0.0)
+
+
+def test_observations_and_actions_have_the_owners_that_the_schema_gives_them(four_buildings: Path) -> None:
+    with SIMULATORS.lend(four_buildings) as simulator:
+        found, names, actions = read_buildings(simulator), simulator.observation_names, simulator.action_names
+        loads = simulator.exogenous.load_kwh
+    for n, given in enumerate(FOUR.values()):
+        own = [name for name, owner in zip(names, found.observations, strict=True) if owner == n]
+        lacks = set() if given["pv"] else {"solar_generation"}
+        lacks |= set() if given["battery"] else {"electrical_storage_soc"}
+        assert set(own) & set(OWN) == set(OWN) - lacks
+        assert sum(name.endswith("_connected_state") for name in own) == len(given["chargers"])
+        assert found.actions.count(n) == bool(given["battery"]) + len(given["chargers"])
+        if given["battery"]:
+            capacity, power = given["battery"]
+            assert (found.power_kw[n], found.battery_hours[n]) == (power, capacity / power)
+        else:
+            assert (found.power_kw[n], found.battery_hours[n]) == (pytest.approx(loads[n].max()), 0.0)
+    assert len(found.actions) == len(actions)
+    assert all("charger" in names[i] for i in found.chargers)
+    assert {name for name, owner in zip(names, found.observations, strict=True) if owner == COMMON} >= {"month", "hour"}

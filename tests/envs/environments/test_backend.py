@@ -1,13 +1,15 @@
 """Which backend steps a scenario."""
 
+import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from envs.environments.backend import beyond_batch, choose_backend
-from envs.errors import ScenarioError
+from common.errors import ScenarioError
+from envs.environments.backend import beyond_batch, choose_backend, unsupported
 from envs.scenarios.scenario import scenario
-from tests.envs.batch_backend.test_unsupported import changed
 
 
 def test_auto_falls_back_to_citylearn_and_batch_refuses(small_schema: Path, tmp_path: Path) -> None:
@@ -26,3 +28,45 @@ def test_generated_scenarios_are_not_opened_to_see_that_they_are_supported(monke
     monkeypatch.setattr("envs.scenarios.scenario.write_year", refuse)
     assert beyond_batch(scenario("iquitos")) == []
     assert choose_backend(scenario("iquitos"), "batch") == "batch"
+
+
+def changed(schema: Path, tmp_path: Path, *path: str, value: Any) -> Path:
+    content = json.loads(schema.read_text(encoding="utf-8"))
+    entry = content
+    for name in path[:-1]:
+        entry = entry[name] if name != "*" else next(iter(entry.values()))
+    entry[path[-1]] = value
+    shutil.copytree(schema.parent, tmp_path, dirs_exist_ok=True)
+    target = tmp_path / "schema.json"
+    target.write_text(json.dumps(content), encoding="utf-8")
+    return target
+
+
+def test_generated_and_metered_scenarios_are_supported(small_schema: Path, real_schema: Path) -> None:
+    assert unsupported(small_schema) == unsupported(real_schema) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "name"),
+    [
+        (("buildings", "mall", "dynamics"), {"type": "citylearn.dynamics.LSTMDynamics"}, "dynamics"),
+        (("buildings", "mall", "type"), "citylearn.citylearn.LSTMDynamicsBuilding", "LSTMDynamicsBuilding"),
+        (("buildings", "mall", "power_outage"), {"simulate_power_outage": True}, "power outages"),
+        (("buildings", "mall", "deferrable_appliances"), {"washer": {}}, "deferrable appliances"),
+        (("buildings", "mall", "charging_constraints"), {"building_limit_kw": 5.0}, "charging constraints"),
+        (("buildings", "mall", "electrical_service"), {"mode": "single_phase"}, "electrical service"),
+        (("buildings", "mall", "noise_std"), 0.1, "noise_std of a building"),
+        (("buildings", "mall", "chargers", "*", "noise_std"), 0.1, "noise_std of a charger"),
+        (("buildings", "mall", "chargers", "*", "attributes", "phase_connection"), "L1", "'phase_connection' of a charger"),
+        (("buildings", "mall", "occupant"), {"type": "citylearn.occupant.Occupant"}, "occupant"),
+        (("community_market",), {"enabled": True}, "'community_market' of the schema"),
+        (("topology_mode",), "dynamic", "'topology_mode' of the schema"),
+        (("random_seed",), None, "random_seed null"),
+        (("reward_function", "type"), "my.module.Reward", "reward function my.module.Reward"),
+        (("reward_function", "type"), {"mall": "x"}, "reward function for each building"),
+        (("actions", "cooling_device"), {"active": True}, "action cooling_device"),
+    ],
+)
+def test_a_missing_feature_is_named(small_schema: Path, tmp_path: Path, path: tuple[str, ...], value: Any, name: str) -> None:
+    found = unsupported(changed(small_schema, tmp_path, *path, value=value))
+    assert any(entry.startswith(name) for entry in found), found

@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from common.errors import ScenarioError
 from envs.environments.fit import check_one_layout, check_seen, why_no_bound, why_no_mpc
 from envs.environments.year_cache import year_tables
-from envs.errors import ScenarioError
 from envs.scenarios.scenario import Splits, Window, scenario
 from envs.scenarios.tariff import FILE_NAME
 from envs.seen import Seen

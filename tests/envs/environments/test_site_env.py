@@ -10,12 +10,11 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from common.units import DAY
-from envs.batch_backend.one_copy import OneCopy
+from envs.batch_backend.simulator import OneCopy
 from envs.batch_backend.tables import Tables
 from envs.environments.site_env import SiteEnv, SiteEnvs
 from envs.environments.year_cache import observation_layout, tables_file
-from envs.objective.episodes import TRAINING_HOURS
-from envs.objective.evaluate import evaluate, score
+from envs.objective.evaluate import TRAINING_HOURS, evaluate, score
 from envs.scenarios.scenario import Window, scenario, training_starts
 from envs.task import Task
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from common.errors import ScenarioError
 from common.paths import cache_folder
-from envs.batch_backend.one_copy import OneCopy
+from envs.batch_backend.simulator import OneCopy
 from envs.batch_backend.tables import Tables
 from envs.citylearn_backend.simulator import SIMULATORS, CityLearnSimulator
 from envs.environments.year_cache import (
@@ -24,7 +25,6 @@ from envs.environments.year_cache import (
     year_reference,
     year_tables,
 )
-from envs.errors import ScenarioError
 from envs.objective.reference import reference_key
 from envs.observation import DAY_PEAK_NAME
 from envs.scenarios.scenario import scenario

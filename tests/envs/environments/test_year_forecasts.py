@@ -18,8 +18,7 @@ from envs.environments.year_forecasts import (
     year_series,
     year_statistics,
 )  # fmt: skip
-from envs.forecasts.series import Kind, SiteSeries
-from envs.forecasts.site_forecast import METHODS
+from envs.forecasts import METHODS, Kind, SiteSeries
 from envs.scenarios.scenario import Splits, Window, scenario
 from envs.task import Task
 from envs.yardsticks.mpc_runs import run_mpc

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from envs.objective.joined_run import Part
+from envs.objective.kpis import Part
 from envs.objective.series import Exogenous, Run, Sessions, cut
 from envs.scenarios.tariff import DemandCharge
 

@@ -7,9 +7,8 @@ import pytest
 from common.measure import Measure
 from envs.environments.vector_env import WindowsEnv
 from envs.objective.columns import ALIASES, evaluation_columns, evaluation_row, measures
-from envs.objective.evaluate import Evaluation, evaluate
+from envs.objective.evaluate import Evaluation, ValidityError, evaluate
 from envs.objective.kpis import KPIS, Bounds, Kpi
-from envs.objective.validity import ValidityError
 from envs.scenarios.scenario import Window, scenario
 from results.schema import schema
 

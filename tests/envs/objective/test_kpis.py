@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from common.measure import A_YEAR, BY_HOURS, MOST, Measure
-from envs.objective.joined_run import JoinedRun, Part
-from envs.objective.kpis import AMOUNT, KPIS, SIGNED, Bounds, Kpi, Kpis, _by_name
+from envs.objective.kpis import AMOUNT, KPIS, SIGNED, Bounds, JoinedRun, Kpi, Kpis, Part, _by_name
 from envs.objective.kpis import kpis as kpis_of
 from envs.objective.series import Exogenous, Sessions
 from envs.scenarios.tariff import DemandCharge
@@ -87,3 +86,32 @@ def test_bounds_with_giving_vehicles_hold_only_there() -> None:
 
 def test_a_mean_is_weighted_by_a_column_that_there_is() -> None:
     assert {kpi.measure.over for kpi in KPIS.values()} <= {A_YEAR, MOST, BY_HOURS, *KPIS}
+
+
+def test_series_are_those_of_the_windows_hours() -> None:
+    joined = JoinedRun([part(2, 4), part(0, 1)], SERIES, SESSIONS, None)
+    hours = [2, 3, 0]
+    assert np.array_equal(joined.net_kwh, RUN.net_kwh[:, hours])
+    assert np.array_equal(joined.battery_kwh, RUN.battery_kwh[:, hours])
+    for name in ("pv_kwh", "price", "carbon"):
+        assert np.array_equal(getattr(joined, name), getattr(SERIES, name)[:, hours]), name
+    assert np.array_equal(joined.import_kwh, np.maximum(joined.net_kwh, 0.0))
+
+
+def test_the_sites_net_stays_apart_by_window() -> None:
+    joined = JoinedRun([part(0, 2), part(2, 4)], SERIES, SESSIONS, None)
+    assert [net.tolist() for net in joined.site_net_kwh] == [[2.0, 3.0], [6.0, 6.0]]
+
+
+def test_each_window_pays_its_part_of_the_month() -> None:
+    whole = JoinedRun([Part(0, RUN)], SERIES, SESSIONS, TARIFF).demand_charge
+    halves = [JoinedRun([each], SERIES, SESSIONS, TARIFF).demand_charge for each in (part(0, 2), part(2, 4))]
+    assert JoinedRun([part(0, 2), part(2, 4)], SERIES, SESSIONS, TARIFF).demand_charge == sum(halves)
+    assert whole == 60.0
+    # The first half has its peak of 3 kW at 18 h and pays half a month of it.
+    assert halves[0] == 10.0 * 3.0 / 2.0
+
+
+def test_only_sessions_within_a_window_count() -> None:
+    assert JoinedRun([Part(0, RUN)], SERIES, SESSIONS, None).missing_kwh.tolist() == [0.0, 1.5]
+    assert len(JoinedRun([part(0, 3)], SERIES, SESSIONS, None).missing_kwh) == 0

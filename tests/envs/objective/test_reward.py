@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from envs.errors import ScenarioError
+from common.errors import ScenarioError
 from envs.objective.reward import TERMS, Scale, StepFigures, check_reward, coefficients, improvement_terms
 from envs.objective.weights import Weights
 from envs.scenarios.scenario import scenario

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from envs.current_hour import SiteState
 from envs.environments.backend import Backend
-from envs.forecasts.site_forecast import METHODS, Method, SiteForecast
+from envs.forecasts import METHODS, Method, SiteForecast
 from envs.objective.aim import Aim
 from envs.objective.weights import Weights
 from envs.planning.mpc import ModelPredictiveControl, Plant, hour_plan
 from envs.planning.mpc_programme import RecedingProgramme
-from envs.planning.mpc_tanks import Tanks
+from envs.planning.mpc_site import Tanks
 from envs.scenarios.scenario import Window, scenario
+from envs.simulator import SiteState
 from envs.task import Task
 from envs.yardsticks.mpc_runs import mpc_plant, run_mpc
 from tests.envs.tanks import with_tank
@@ -35,7 +35,7 @@ def test_only_the_exact_future_changes_a_plan(small_schema: Path, tmp_path: Path
     learned = {}
     if method == "learned":
         from envs.environments.year_forecasts import learned_model
-        from envs.forecasts.learned import TableForecast, forecast_table
+        from envs.forecasts import TableForecast, forecast_table
 
         shifted = replace(series, values=values, observed=np.where(later[:, np.newaxis], 0.0, series.observed))
         for kind in series.kinds:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from common.errors import ScenarioError
 from common.paths import PathError
 from common.units import DAY, WEEK
-from envs.errors import ScenarioError
 from envs.scenarios.scenario import DEFAULT, SPLITS, Splits, Window, _in_full, sample_weeks, scenario, training_starts
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from common.errors import ScenarioError
 from envs.environments.backend import beyond_batch
 from envs.environments.year_cache import schema_reward
-from envs.errors import ScenarioError
 from envs.scenarios import schema_file
 from envs.scenarios.scenario import scenario
 from envs.scenarios.schema_file import TABLES, _lstm_weights, read_schema, schema_faults

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from common.errors import ScenarioError
 from common.paths import cache_folder
 from envs.citylearn_backend.simulator import CityLearnSimulator
-from envs.errors import ScenarioError
 from envs.scenarios.scenario import Splits, scenario
 from envs.scenarios.segments import HISTORY, days_of, origin, rows_between, segments_of
 from tests.envs.changed_rows import two_buildings

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from envs.errors import ScenarioError
+from common.errors import ScenarioError
 from envs.scenarios.scenario import scenario
 from envs.scenarios.series_files import is_beyond, most_output
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from envs.errors import ScenarioError
+from common.errors import ScenarioError
 from envs.scenarios.splits import DEFAULT, Splits, numbers, years_of
 
 YEARS = {"train": (1, 4, 5), "validation": (2,), "test": (3, 6, 7)}

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from envs.errors import ScenarioError
+from common.errors import ScenarioError
 from envs.scenarios.tariff import FILE_NAME, DemandCharge, MonthPeaks, demand_costs, month_shares
 
 TARIFF = DemandCharge(peak_hours=(18, 19), peak_price=10.0, off_peak_excess_price=4.0, currency="PEN")

@@ -12,18 +12,29 @@ from scipy.optimize import linprog
 
 from envs.environments.vector_env import WindowsEnv
 from envs.environments.year_cache import observation_layout
-from envs.forecasts.site_forecast import Method
+from envs.forecasts import Method
 from envs.objective.aim import Aim
-from envs.objective.episodes import Policy
-from envs.objective.evaluate import Evaluation, evaluate
+from envs.objective.evaluate import Evaluation, Policy, evaluate
+from envs.objective.reward import coefficients
 from envs.objective.weights import Weights
-from envs.planning.linear_programme import LinearProgramme
+from envs.planning.mpc_programme import LinearProgramme
 from envs.scenarios.scenario import Window, scenario
 from envs.task import Task
 from envs.yardsticks.baselines import RULES, UNCONTROLLED, WITHOUT, baselines
-from envs.yardsticks.bound import OBJECTIVES, Bound, BoundError, bound, read_solution, window_bound
-from envs.yardsticks.bound_programme import Variables, constrain, set_objective
-from envs.yardsticks.bound_site import BoundSite
+from envs.yardsticks.bound import (
+    OBJECTIVES,
+    Bound,
+    BoundError,
+    BoundSite,
+    Objective,
+    Variables,
+    bound,
+    constrain,
+    read_solution,
+    set_objective,
+    solar_loss,
+    window_bound,
+)
 from envs.yardsticks.mpc_runs import mpc
 from tests.envs.tanks import with_tank
 from tests.envs.yardsticks.sites import changed, charging_curve, idle_chargers, measured_arrival, to_grid
@@ -260,3 +271,146 @@ def test_a_programme_that_differs_from_its_hours_is_an_error(
     finally:
         if quantity == "fed":
             site.carbon, site.price = site_carbon, site_price
+
+
+SHORT = Window(0, 30 * 24, 72)  # a month ends within
+
+
+@pytest.fixture(scope="module")
+def site(small_schema: Path) -> BoundSite:
+    env = WindowsEnv(scenario(str(small_schema)), [SHORT])
+    return BoundSite(env.simulator, SHORT)
+
+
+def solved_programme(site: BoundSite, objective: Objective) -> tuple[LinearProgramme, Variables, np.ndarray]:
+    programme = LinearProgramme()
+    variables = constrain(programme, site)
+    set_objective(programme, site, variables, objective)
+    return programme, variables, linprog(**programme.arguments(), method="highs").x
+
+
+def test_a_unit_of_each_quantity_costs_its_coefficient(site: BoundSite) -> None:
+    programme, variables, _ = solved_programme(site, "score")
+    worth = coefficients(site.scale)
+    assert programme.cost[variables.ramp] == pytest.approx(worth["grid"])
+    assert programme.cost[variables.missing] == pytest.approx(worth["ev"])
+    assert programme.cost[variables.fed] == pytest.approx(worth["solar"])
+    assert programme.cost[variables.drawn] == pytest.approx(worth["co2"] * site.carbon + worth["cost"] * site.price)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_constraints_hold_in_the_optimum(site: BoundSite, objective: Objective) -> None:
+    _, variables, found = solved_programme(site, objective)
+    net = (found[variables.drawn] - found[variables.fed]).sum(axis=0)
+    tolerance = 1e-4 * np.abs(net).max()
+    assert (found[variables.ramp][1:] >= np.abs(np.diff(net)) - tolerance).all()
+    assert site.tariff
+    outside = np.where(np.isin(site.hour, site.tariff.peak_hours), 0, 1)
+    assert (found[variables.peak][variables.months, outside] >= net - tolerance).all()
+    assert set(variables.months.tolist()) == {0, 1}
+    assert (found[variables.missing] >= site.unavoidable - 1e-6).all()
+
+
+def test_without_weight_on_peaks_the_programme_has_no_variable_for_them(site: BoundSite) -> None:
+    assert not len(solved_programme(site, "score")[1].day_peak)
+
+
+def test_a_days_peak_is_its_highest_import(small_schema: Path) -> None:
+    weights = Weights(peak=0.5)
+    env = WindowsEnv(scenario(str(small_schema)), [SHORT], weights=weights)
+    site = BoundSite(env.simulator, SHORT, weights)
+    programme, variables, found = solved_programme(site, "score")
+    assert programme.cost[variables.day_peak] == pytest.approx(coefficients(site.scale, weights)["peak"])
+    net = (found[variables.drawn] - found[variables.fed]).sum(axis=0)
+    for number, day in enumerate(np.unique(site.day)):
+        highest = max(0.0, net[site.day == day].max())
+        assert found[variables.day_peak][number] == pytest.approx(highest, rel=1e-6, abs=1e-6)
+
+
+def test_where_only_emission_counts_vehicles_are_served_all_the_same(site: BoundSite) -> None:
+    _, variables, found = solved_programme(site, "co2")
+    assert found[variables.missing].sum() == pytest.approx(site.unavoidable.sum(), abs=1e-3)
+
+
+def test_export_takes_all_of_its_pv_but_where_batteries_can_be_exported(
+    site: BoundSite, small_schema: Path, tmp_path: Path
+) -> None:
+    assert (solar_loss(site) == 1.0).all()
+
+    def without_mall(schema: dict, folder: Path) -> None:
+        to_grid(schema, folder)
+        (building,) = schema["buildings"].values()
+        path = folder / building["energy_simulation"]
+        lines = path.read_text(encoding="utf-8").splitlines()
+        column = lines[0].split(",").index("non_shiftable_load")
+        rows = [line.split(",") for line in lines[1:]]
+        for row in rows:
+            row[column] = "1.0"
+        path.write_text("\n".join([lines[0], *(",".join(row) for row in rows)]), encoding="utf-8")
+
+    env = WindowsEnv(scenario(str(changed(small_schema, tmp_path, without_mall))), [SHORT])
+    loss = solar_loss(BoundSite(env.simulator, SHORT))
+    assert (loss < 1.0).all()
+    assert (loss >= 0.0).all()
+
+
+def site_of(path: Path, window: Window) -> tuple[BoundSite, WindowsEnv]:
+    env = WindowsEnv(scenario(str(path)), [window])
+    return BoundSite(env.simulator, window), env
+
+
+def test_only_what_could_be_exported_in_an_hour_counts_as_such(small_schema: Path, tmp_path: Path) -> None:
+    """Four sockets of 2 kW and the battery are less than the mall takes, however many vehicles come in a fortnight."""
+    window = Window(0, 0, 336)
+    site, _ = site_of(changed(small_schema, tmp_path, to_grid), window)
+    assert float(site.power.sum()) + 4 * 2.0 < float((site.base_kwh + site.pv).min())
+    assert not site.beyond_pv.any()
+
+
+def test_the_base_is_what_is_neither_battery_nor_vehicle(small_schema: Path) -> None:
+    window = Window(0, 24, 48)
+    site, env = site_of(small_schema, window)
+    series = env.reference_of(0).exogenous
+    load = (series.load_kwh - series.pv_kwh)[:, 24:72]
+    np.testing.assert_allclose(site.base_kwh, load, atol=1e-3)
+
+
+def test_groups_hold_all_that_the_sessions_require(small_schema: Path) -> None:
+    window = Window(0, 24, 200)
+    site, env = site_of(small_schema, window)
+    sessions = env.reference_of(0).sessions
+    counted = sessions.within(window.start, window.hours)
+    assert 0.9 * sessions.required_kwh[counted].sum() < site.required.sum() <= sessions.required_kwh[counted].sum()
+    assert (site.unavoidable <= site.required + 1e-9).all()
+    assert site.lost_kwh == 0.0
+    group, hour = site.there
+    assert set(group.tolist()) == set(range(len(site.first)))
+    assert ((hour >= site.first[group]) & (hour <= site.last[group])).all()
+
+
+def test_sessions_at_chargers_without_an_action_lack_what_they_lack_uncontrolled(small_schema: Path, tmp_path: Path) -> None:
+    window = Window(0, 24, 200)
+    site, env = site_of(changed(small_schema, tmp_path, idle_chargers), window)
+    reference = env.reference_of(0)
+    counted = reference.sessions.within(window.start, window.hours)
+    assert len(site.required) == 0
+    assert site.lost_kwh == pytest.approx(reference.run.missing_kwh[counted].sum())
+    assert site.lost_kwh > 0.0
+
+
+def test_what_a_tank_gives_in_the_first_hour_counts_twice_as_in_a_run(small_schema: Path, tmp_path: Path) -> None:
+    window = Window(0, 50, 3)
+    site, env = site_of(with_tank(small_schema, tmp_path), window)
+    (action,) = site.tanks.action
+    idle, low = env.simulator.uncontrolled_actions(), env.simulator.uncontrolled_actions()
+    low[0, action] = -1.0
+    net = []
+    for first in (idle, low):
+        (episode,) = env.episodes(lambda observations, first=first: first)  # type: ignore[misc]
+        net.append(episode.run.net_kwh[0])
+    given = np.minimum(site.tap[0], site.first_held[0] * site.tanks.root[0])
+    assert given[0] > 0.5
+    assert net[0][0] - net[1][0] == pytest.approx(given[0] * site.tapped_kwh[0, 0], abs=1e-3)
+    assert site.tapped_kwh[0, 0] == pytest.approx(2.0 * site.tapped_kwh[0, 1])
+    # It is only the first hour: later ones count once.
+    assert net[0][1] - net[1][1] == pytest.approx(given[1] * site.tapped_kwh[0, 1], abs=1e-3)

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import UsageError
-from envs.errors import ScenarioError
+from common.errors import ScenarioError, UsageError
 from tuning.cli.command import command
 from tuning.memory.gpus import DriverError
 from tuning.runtime.signals import Interrupted

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from envs.objective.day_peak import DayPeak, days
-from envs.objective.series import import_kwh
+from envs.objective.series import DayPeak, days, import_kwh
 from envs.observation import DAY_PEAK_NAME
 from envs.scenarios.tariff import DemandCharge, MonthPeaks
 from tuning.exporting import controller

@@ -19,7 +19,7 @@ from common.storage.location import location
 from common.storage.objects import Objects
 from envs.environments.vector_env import WindowsEnv
 from envs.environments.year_cache import observation_layout, whole_year, year_reference
-from envs.objective.episodes import Episode, Policy
+from envs.objective.evaluate import Episode, Policy
 from envs.objective.reference import Reference
 from envs.objective.series import Exogenous, Run, Sessions
 from envs.scenarios.scenario import Splits, Window, scenario

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from envs.objective.validity import ValidityError
+from envs.objective.evaluate import ValidityError
 from envs.yardsticks.baselines import WITHOUT
 from results.judgement import BOUND
 from tuning.judging.checks import check_amounts, check_scores

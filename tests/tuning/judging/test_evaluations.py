@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import ray
 
-from envs.errors import ScenarioError
+from common.errors import ScenarioError
 from envs.objective.columns import evaluation_columns
-from envs.objective.validity import ValidityError
+from envs.objective.evaluate import ValidityError
 from envs.task import Task
 from envs.yardsticks.bound import BoundError
 from results.table_files import judged_path, write_file

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from common.errors import UsageError
 from envs.objective.aim import Aim
-from envs.objective.validity import ValidityError
+from envs.objective.evaluate import ValidityError
 from envs.scenarios.scenario import Window
 from envs.task import Task
 from envs.yardsticks.baselines import UNCONTROLLED, baselines

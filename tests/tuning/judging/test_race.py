@@ -13,9 +13,9 @@ from rich.console import Console
 from common.errors import UsageError
 from common.paths import name_fault
 from envs.environments.backend import Backend
-from envs.forecasts.site_forecast import Method
+from envs.forecasts import Method
 from envs.objective.columns import evaluation_columns
-from envs.objective.validity import ValidityError
+from envs.objective.evaluate import ValidityError
 from envs.task import Task
 from envs.yardsticks.mpc_runs import NAMES
 from results.schema import SCHEMA_VERSION

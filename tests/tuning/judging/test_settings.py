@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from common.errors import UsageError
-from envs.forecasts.site_forecast import METHODS
+from envs.forecasts import METHODS
 from tuning.cli.options import parse
 from tuning.judging.settings import ALL_MPC, HeadroomSettings, JudgeSettings, methods
 

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from common.errors import UsageError
+from common.errors import ScenarioError, UsageError
 from envs.cache import CacheError
-from envs.errors import ScenarioError
 from results import Results, load
 from tests.tuning.search.fakes import ask
 from tuning.experiment.algorithm_names import names

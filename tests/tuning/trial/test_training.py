@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from envs.environments.seen_year import seen_rows
-from envs.environments.shadow import Shadow
+from envs.environments.seen_year import Shadow, seen_rows
 from envs.environments.vector_env import Start
 from envs.objective.aim import Outcome
 from envs.scenarios.scenario import Window

@@ -15,7 +15,7 @@ from common.errors import UsageError
 from common.paths import user_path
 from common.storage.location import location
 from common.uris import is_uri
-from envs.objective.reward_share import RewardShare
+from envs.objective.aim import RewardShare
 from search_spaces import Assignment, SearchSpace, SpaceError
 from search_spaces.common import REWARD_SHARE
 from search_spaces.parameter import Value

@@ -8,15 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from common.errors import UsageError
+from common.errors import ScenarioError, UsageError
 from common.paths import missing_folders, name_fault, user_path
 from common.storage.location import StorageError
 from common.uris import is_uri
 from envs.environments.backend import beyond_batch, choose_backend
 from envs.environments.fit import check_one_layout, check_seen, why_no_mpc
-from envs.environments.split_layout import same_buildings
 from envs.environments.year_cache import any_district, has_several_buildings
-from envs.errors import ScenarioError
 from envs.objective.aim import VEHICLES_LEFT
 from envs.objective.reward import RewardName, check_reward
 from envs.scenarios.splits import SPLITS
@@ -278,7 +276,7 @@ def _check_policy_fits(task: Task, planned: Plan, seens: Sequence[Seen]) -> None
     site = task.site
     for seen in seens:
         check_seen(site, seen)
-    if all(same_buildings(site, split) for split in SPLITS):
+    if all(site.same_buildings(split) for split in SPLITS):
         return
     if planned.fixed.get("shared_policy") is not True:
         check_one_layout(site)
@@ -290,7 +288,7 @@ def _check_policy_fits(task: Task, planned: Plan, seens: Sequence[Seen]) -> None
     day_peak = seens[0].day_peak
     kinds = BuildingKinds.of(any_district(site, day_peak), planned.fixed.get("learn_charging", True) is True)
     for split in SPLITS:
-        reason = None if same_buildings(site, split) else why_unfit(kinds, any_district(site, day_peak, split))
+        reason = None if site.same_buildings(split) else why_unfit(kinds, any_district(site, day_peak, split))
         if reason:
             raise ScenarioError(
                 f"--{split}-buildings: a policy of {site.described('train')} cannot act in {site.described(split)}: {reason}; "

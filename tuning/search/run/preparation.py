@@ -17,7 +17,7 @@ from common.errors import UserError
 from envs.environments.seen_year import forecasts_to_make, is_seen_prepared, make_forecasts, models_to_train, prepare_seen
 from envs.environments.year_cache import is_prepared, prepare_year
 from envs.environments.year_forecasts import learned_model
-from envs.forecasts.series import Kind
+from envs.forecasts import Kind
 from envs.scenarios.splits import Split
 from envs.seen import Seen
 from envs.task import Task

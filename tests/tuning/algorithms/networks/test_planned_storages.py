@@ -10,8 +10,7 @@ import pytest
 import torch
 
 from envs.district import District
-from envs.environments.seen_year import seen_buildings
-from envs.environments.shadow import shadow
+from envs.environments.seen_year import seen_buildings, shadow
 from envs.environments.vector_env import SiteVectorEnv, open_years
 from envs.environments.year_cache import any_district, district
 from envs.objective.weights import DEFAULT

@@ -73,7 +73,7 @@ def test_a_fixed_value_is_respected(homes: Task) -> None:
 def test_splits_of_other_buildings_search_neither_sharing_nor_a_plan(
     homes: Task, small_schema: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("envs.environments.fit.same_buildings", lambda site, split: split != "test")
+    monkeypatch.setattr("envs.scenarios.scenario.Scenario.same_buildings", lambda site, split: split != "test")
     for site in (homes, Task(str(small_schema))):
         assert not {"shared_policy", "plan"} & searched(fitted(PPO, site, plans=True).space)
 

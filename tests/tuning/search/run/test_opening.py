@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from common.errors import UsageError
+from common.errors import ScenarioError, UsageError
 from common.storage.objects import Objects
-from envs.errors import ScenarioError
 from envs.task import Task
 from tests.envs.changed_rows import two_buildings
 from tests.envs.scenarios import strangers

@@ -9,8 +9,8 @@ import pytest
 import ray
 from rich.console import Console
 
+from common.errors import ScenarioError
 from envs.cache import CacheError
-from envs.errors import ScenarioError
 from envs.task import Task
 from tuning.runtime.ray_session import NodeLostError
 from tuning.search.run import preparation

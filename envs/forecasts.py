@@ -1,23 +1,123 @@
-"""Forecasts by boosted trees: one model for each kind of series, for all buildings together.
-
-A sample is a building at an hour with a number of hours ahead. Its target is by how much the value then differs from the mean
-of the last seven days at that hour, over the building's mean. Features are the values of the last hours and days, the calendar
-of the hour ahead, and the weather with its forecasts where the site observes them. Hours outside of the train split are unknown
-to models, as features too.
-"""
+"""Forecasts of a site's series: the days before, boosted trees, or the future itself."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numba import njit
 
 from common.units import DAY, WEEK
-from envs.forecasts.daily import WEEK_DAYS, mean_of_days
-from envs.forecasts.series import Kind, SiteSeries, same_hour_before
+
+Kind = Literal[
+    "load", "pv", "carbon", "charging",
+    "cooling_demand", "heating_demand", "dhw_demand", "cooling_efficiency", "heating_efficiency", "dhw_efficiency",
+]  # fmt: skip
+KINDS: tuple[Kind, ...] = ("load", "pv", "carbon", "charging")  # of all sites
+# Of sites with tanks that act, by the tank's use.
+DEMANDS: Mapping[str, Kind] = {"cooling": "cooling_demand", "heating": "heating_demand", "dhw": "dhw_demand"}
+EFFICIENCIES: Mapping[str, Kind] = {
+    "cooling": "cooling_efficiency", "heating": "heating_efficiency", "dhw": "dhw_efficiency",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SiteSeries:
+    """Series of one year that no action can change.
+
+    Price and calendar are not among them: a tariff is published, so the next hours are known.
+    """
+
+    hour: np.ndarray  # of the day, 0-23, shape (rows,)
+    # Of each of its kinds, shape (buildings, rows). `load` is what buildings take without batteries and vehicles, `pv` the
+    # generation, `charging` the vehicles' energy on the uncontrolled site [kWh], `carbon` the carbon intensity [kg/kWh]. Of
+    # uses with a tank that acts there are the demand of heat or cold [kWh], and the efficiency of the device that serves it.
+    values: Mapping[Kind, np.ndarray]
+    # What else is observed in each hour, such as weather and its forecasts, shape (rows, features), float32.
+    observed: np.ndarray
+    names: tuple[str, ...]  # of these features, shape (features,)
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Kinds of its series: `KINDS`, and those of tanks that act."""
+        return tuple(self.values)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(self.hour)
+
+
+def same_hour_before(row: np.ndarray | int, ahead: np.ndarray) -> np.ndarray:
+    """The latest known row with the hour of the day of a row that lies ahead; negative before the year's first."""
+    return np.asarray(row + ahead - DAY * -(-ahead // DAY))
+
+
+def next_rows(row: int, hours: int, rows: int) -> np.ndarray:
+    """Rows of the next hours, the present one first, shape (hours,). Hours after a year's last are as a day before."""
+    ahead = row + np.arange(hours)
+    beyond = np.maximum(ahead - (rows - 1), 0)
+    return np.asarray(ahead - DAY * -(-beyond // DAY))
+
+
+WEEK_DAYS = 7
+
+
+def mean_of_days(values: np.ndarray, days: int) -> np.ndarray:
+    """Mean of each hour and the same hour of up to `days - 1` days before it, shape (..., rows); NaN where none is known."""
+    known = np.isfinite(values)
+    total, count = np.zeros(values.shape), np.zeros(values.shape)
+    for day in range(days):
+        back = day * DAY
+        later = max(values.shape[-1] - back, 0)  # rows that have this day before them; none in a range that is shorter
+        total[..., back:] += np.where(known, values, 0.0)[..., :later]
+        count[..., back:] += known[..., :later]
+    return np.divide(total, count, out=np.full(values.shape, np.nan), where=count > 0.0)
+
+
+def mean_profile(years: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Mean of each hour of the day, shape (buildings, 24), from hours and values (buildings, rows) of years.
+
+    An hour without values has the mean of the others.
+    """
+    hours, values = np.concatenate([hour for hour, _ in years]), np.concatenate([own for _, own in years], axis=1)
+    profile = np.stack([values[:, hours == hour].mean(axis=1) if (hours == hour).any() else np.full(len(values), np.nan)
+                        for hour in range(DAY)], axis=1)  # fmt: skip
+    return np.where(np.isnan(profile), np.nanmean(profile, axis=1, keepdims=True), profile)
+
+
+class DailyForecast:
+    """Each hour ahead is as the latest known hours with the same hour of the day: their mean over `days`, 1 for yesterday.
+
+    `profile`, shape (buildings, 24), stands in for days before the year's first.
+    """
+
+    def __init__(self, values: np.ndarray, hour: np.ndarray, profile: np.ndarray, days: int) -> None:
+        self._values, self._hour, self._profile = values, hour, profile
+        self._past = mean_of_days(values, days)
+
+    def ahead(self, row: int, hours: int) -> np.ndarray:
+        """See `SeriesForecast`."""
+        ahead = np.arange(hours)
+        source = same_hour_before(row, ahead)
+        found = self._past[:, np.maximum(source, 0)]
+        found = np.where(source >= 0, found, self._profile[:, (self._hour[row] + ahead) % DAY])
+        found[:, 0] = self._values[:, row]
+        return found
+
+
+class ExactForecast:
+    """Knows the year's values, shape (buildings, rows); hours after its last are as a day before."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self._values = values
+
+    def ahead(self, row: int, hours: int) -> np.ndarray:
+        """The present hour and those that follow, shape (buildings, hours); see `envs.forecasts.DailyForecast.ahead`."""
+        return np.asarray(self._values[:, np.maximum(next_rows(row, hours, self._values.shape[1]), 0)])
+
 
 SAMPLES = 200_000  # that a model is trained on, drawn from all; more take longer and change little
 _RECENT = 3  # hours of which the values are features themselves
@@ -230,3 +330,64 @@ def _predict(
                 node = left[node] if goes_left else right[node]
             found[i] += value[node]
     return found
+
+
+Method = Literal["yesterday", "seven-days", "learned", "exact"]
+METHODS: tuple[Method, ...] = ("yesterday", "seven-days", "learned", "exact")
+
+
+class SeriesForecast(Protocol):
+    """A forecast of one series."""
+
+    def ahead(self, row: int, hours: int) -> np.ndarray:
+        """The present hour as it is observed, and forecasts of those that follow; shape (buildings, hours)."""
+
+
+@dataclass(frozen=True)
+class TrainStatistics:
+    """What the hours of the train split say of a site, for all methods."""
+
+    # Mean of each hour of the day, of each kind of series, shape (buildings, 24). It stands in for days before the year's
+    # first.
+    profile: Mapping[Kind, np.ndarray]
+    # Part of the charging of each hour of the day that goes to vehicles which arrived less than some hours before, shape
+    # (buildings, 24, hours).
+    arriving: np.ndarray
+    error: float  # mean error of the means of seven days, over the mean value, of load and PV together
+
+
+class SiteForecast:
+    """Forecasts of a site year; `foresees` whether the future is known, and has an `error` of 0 then."""
+
+    def __init__(
+        self,
+        series: SiteSeries,
+        method: Method,
+        statistics: TrainStatistics,
+        learned: Mapping[Kind, SeriesForecast] | None = None,
+    ) -> None:
+        self.foresees = method == "exact"
+        self.error = 0.0 if self.foresees else statistics.error
+        self._series, self._statistics = series, statistics
+        self._forecasts: dict[Kind, SeriesForecast] = {}
+        for kind in series.kinds:
+            values = series.values[kind]
+            if self.foresees:
+                self._forecasts[kind] = ExactForecast(values)
+            else:
+                days = 1 if method == "yesterday" else WEEK_DAYS
+                self._forecasts[kind] = DailyForecast(values, series.hour, statistics.profile[kind], days)
+        self._forecasts.update(learned or {})
+
+    def ahead(self, kind: Kind, row: int, hours: int) -> np.ndarray:
+        """The present hour of a series and forecasts of those that follow; see `SeriesForecast.ahead`."""
+        return self._forecasts[kind].ahead(row, hours)
+
+    def arriving(self, row: int, hours: int) -> np.ndarray:
+        """What vehicles take that are not there yet, charging at full power on arrival; shape (buildings, hours)."""
+        hour = (self._series.hour[row] + np.arange(hours)) % DAY
+        return self.ahead("charging", row, hours) * self._statistics.arriving[:, hour, np.arange(hours)]
+
+    def calendar_rows(self, row: int, hours: int) -> np.ndarray:
+        """Rows with the calendar and the tariff of the next hours, as these are known; shape (hours,)."""
+        return next_rows(row, hours, self._series.rows)

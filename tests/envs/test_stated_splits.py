@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from envs.citylearn_backend.simulator import SIMULATORS
-from envs.environments.split_layout import join_layouts, layout_gap, same_buildings
 from envs.environments.year_cache import any_district, observation_layout, scaled_template, year_reference, year_tables
 from envs.objective.evaluate import evaluate
-from envs.observation import ObservationLayout
+from envs.observation import ObservationLayout, join_layouts, layout_gap
 from envs.scenarios.scenario import Scenario, Split, Splits, Window, scenario
 from envs.task import Task
 from tests.districts import write_district
@@ -130,8 +129,8 @@ def test_a_fixed_layout_fits_equal_names_alone() -> None:
 
 def test_baselines_run_in_a_split_with_other_buildings(site: Path) -> None:
     of = scenario(str(site), splits=SPLITS)
-    assert same_buildings(of, "validation")
-    assert not same_buildings(of, "test")
+    assert of.same_buildings("validation")
+    assert not of.same_buildings("test")
     own = observation_layout(of, of.years("test")[0])
     assert own.actions == ("electrical_storage",)
     env = Task(of.name, splits=of.splits).evaluation_env(of.windows("test"))
