@@ -6,7 +6,7 @@ Each part imports only parts of the levels above it in this list:
 2. `scenarios`: sites with their data, and how their years are split.
 3. `objective`: the value of a run: series, reward, KPIs, checks, evaluations.
 4. `seen`: what policies may see beside CityLearn's own observations.
-5. `simulator`, `observation`: the site as environments, policies and rules see it, on any backend.
+5. `current_hour`, `observation`: the site as environments, policies and rules see it, on any backend.
 6. `forecasts`, `district`: the next hours of a site's series, from what is known at an hour; which part of what a site shows
    and moves belongs to which building.
 7. `batch_backend`: steps many copies of a site at once, over arrays.

@@ -9,15 +9,14 @@ import numpy as np
 
 from common.generators import check_twister
 from envs.batch_backend import kernel, records
-from envs.batch_backend.rewards import SchemaReward
 from envs.batch_backend.tables import Tables, Year, allocate, row_arrays, site_arrays
+from envs.current_hour import SiteState, scaled
 from envs.objective.citylearn_ratios import district_ratios
 from envs.objective.reference import Reference
-from envs.objective.series import Exogenous, Run, Sessions
+from envs.objective.series import Run
 from envs.objective.weights import DEFAULT, Weights
 from envs.observation import ObservationLayout
 from envs.scenarios.scenario import Window
-from envs.simulator import SiteState, scaled
 
 
 class BatchSimulator:
@@ -226,7 +225,7 @@ class BatchSimulator:
         return scaled(self.native_uncontrolled_actions(), *self.action_range)
 
     def native_uncontrolled_actions(self) -> np.ndarray:
-        """The same in CityLearn's ranges, see `envs.simulator.Simulator.uncontrolled_actions`; shape (copies, actions)."""
+        """The same in CityLearn's ranges, see `CityLearnSimulator.uncontrolled_actions`; shape (copies, actions)."""
         site, state = self.site, self.state
         low, high = self.action_range
         actions = np.tile(np.clip(0.0, low, high), (self.copies, 1))
@@ -280,94 +279,3 @@ class Recorder:
         energy = np.stack([hour[copy] for hour in self.hours[:hours]], axis=1)  # (buildings, hours, 3)
         net, battery, charging = np.moveaxis(energy, -1, 0)
         return Run(net, battery, charging, self._simulator.missing_kwh(copy, year), np.zeros(net.shape, dtype=bool))
-
-
-_YEAR, _COPY = 0, 0  # numbers of the one year and the one copy
-
-
-class OneCopy:
-    """One scenario year, stepped by the batch simulator; see `envs.simulator.Simulator`.
-
-    `template` are its raw observations with what depends on actions left out, shape (rows, observations), float32.
-    Without `with_reward` the reward of `step` is zero.
-    """
-
-    def __init__(self, tables: Tables, template: np.ndarray, with_reward: bool = False) -> None:
-        self._tables = tables
-        self._batch = BatchSimulator({_YEAR: Year(tables, template)}, copies=1, record=True)
-        self._reward = SchemaReward(self._batch) if with_reward else None
-        self._recorder = Recorder(self._batch)
-        self._taken = 0
-        self.rows = len(tables.exogenous.hour)
-        self.action_low, self.action_high = self._batch.action_range
-        self.battery_actions, self.battery_power_kw = self._batch.battery_actions, self._batch.battery_power_kw
-
-    @property
-    def exogenous(self) -> Exogenous:
-        """Series of the year that no action can change."""
-        return self._tables.exogenous
-
-    @property
-    def sessions(self) -> Sessions:
-        """Charging sessions of the year."""
-        return self._tables.sessions
-
-    @property
-    def row(self) -> int:
-        """Row of the year that the next step covers."""
-        return int(self._batch.row[_COPY])
-
-    @property
-    def battery_soc(self) -> np.ndarray:
-        """State of charge of each building's battery, shape (buildings,)."""
-        return self._batch.state.soc[_COPY, : self._batch.net_buildings].astype(np.float64)
-
-    @property
-    def tank_soc(self) -> np.ndarray:
-        """State of charge of each building's tanks of cooling, heating and hot water, shape (buildings, 3)."""
-        return self._batch.state.tank[_COPY]["soc"].astype(np.float64)
-
-    @property
-    def vehicle_soc(self) -> np.ndarray:
-        """State of charge of each vehicle, shape (vehicles,)."""
-        return self._batch.state.soc[_COPY, self._batch.net_buildings :].astype(np.float64)
-
-    def begin(self, start: int, hours: int, seed: int, charge: float = 0.0) -> np.ndarray:
-        """Start a run; see `envs.simulator.Simulator.begin`."""
-        self._batch.begin(_COPY, _YEAR, start, hours, seed, charge)
-        self._recorder, self._taken = Recorder(self._batch), 0
-        return self._observation()
-
-    def step(self, actions: np.ndarray) -> tuple[np.ndarray, float]:
-        """Take one step; see `envs.simulator.Simulator.step`."""
-        given = scaled(actions, self.action_low, self.action_high)[np.newaxis]
-        if self._reward:
-            self._reward.before(given)
-        self._batch.step(given)
-        self._recorder.add()
-        self._taken += 1
-        return self._observation(), float(self._reward.after()[_COPY]) if self._reward else 0.0
-
-    def net_kwh(self, step: int) -> np.ndarray:
-        """Net consumption of each building in a step that was taken, shape (buildings,)."""
-        return self._recorder.hours[step][_COPY, :, records.NET_KWH]
-
-    def missing_kwh(self, row: int) -> float:
-        """Energy that the vehicles lacked that left after the step at a row."""
-        leaves = self.sessions.end == row
-        return float(self._batch.missing_kwh(_COPY, _YEAR)[leaves].sum())
-
-    def run(self) -> Run:
-        """The steps taken since `begin`."""
-        return self._recorder.run(_COPY, _YEAR, self._taken)
-
-    def uncontrolled_actions(self) -> np.ndarray:
-        """Actions of the uncontrolled site, shape (actions,); see `envs.simulator.Simulator.uncontrolled_actions`."""
-        return self._batch.native_uncontrolled_actions()[_COPY]
-
-    def citylearn_ratios(self) -> dict[str, float]:
-        """CityLearn's own ratios; see `BatchSimulator.citylearn_ratios`."""
-        return self._batch.citylearn_ratios(self.run(), _YEAR, int(self._batch.state.copy["start"][_COPY]))
-
-    def _observation(self) -> np.ndarray:
-        return self._batch.observation[_COPY].astype(np.float64)

@@ -1,4 +1,4 @@
-"""CityLearn as an `envs.simulator.Simulator`: it steps one scenario year, and simulators of a process are passed on."""
+"""CityLearn steps one scenario year hour by hour; simulators of a process are passed on."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ _WRITES_NOTHING = {"render": False, "render_mode": "none", "export_kpis_on_episo
 
 
 class CityLearnSimulator:
-    """One scenario year, run by CityLearn with one central agent; see `envs.simulator.Simulator`.
+    """One scenario year, run by CityLearn with one central agent. A row is an hour of the year; a step is an hour of the run.
 
     An instance takes seconds to make and holds no state between two `begin`, so `SIMULATORS` passes it on from trial to trial.
 

@@ -17,6 +17,7 @@ import numpy as np
 from envs.batch_backend.simulator import BatchSimulator
 from envs.batch_backend.tables import USES, Year
 from envs.cache import cached_file, is_cached
+from envs.current_hour import SiteState
 from envs.district import COMMON, District
 from envs.environments.year_cache import (
     any_district,
@@ -51,7 +52,6 @@ from envs.scenarios.schema_file import count_steps, read_schema
 from envs.scenarios.schema_shape import FIRST
 from envs.scenarios.tariff import DemandCharge
 from envs.seen import PLAN_HOURS, Seen
-from envs.simulator import SiteState
 
 
 def seen_layout(scenario: Scenario, seen: Seen, year: int | None = None, own_layout: bool = False) -> ObservationLayout:

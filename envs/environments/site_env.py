@@ -12,7 +12,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from common.generators import set_generator
-from envs.citylearn_backend.simulator import SIMULATORS
+from envs.citylearn_backend.simulator import SIMULATORS, CityLearnSimulator
+from envs.current_hour import Present, SiteState, scaled
 from envs.district import BUILDING_REWARDS
 from envs.environments.seen_year import seen_layout, seen_rows
 from envs.environments.year_cache import building_series, year_reference
@@ -25,7 +26,6 @@ from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Scenario, Window
 from envs.scenarios.tariff import MonthPeaks
 from envs.seen import Seen
-from envs.simulator import Lend, Present, Simulator, SiteState, scaled
 
 
 class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
@@ -41,7 +41,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
 
     Episode: one window. It ends with `truncated=True`, as the year goes on and the value of the last state is not zero. `order`
     `random` draws a window and the batteries' charge at each reset; `sequence` takes the windows in turn, with empty batteries.
-    `lend` opens the simulators; `own_layout` as of `envs.environments.year_cache.observation_layout`.
+    `own_layout` as of `envs.environments.year_cache.observation_layout`.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012 - gymnasium declares it so
@@ -52,7 +52,6 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         windows: Sequence[Window],
         order: Literal["random", "sequence"] = "random",
         reward: RewardName = "improvement",
-        lend: Lend = SIMULATORS.lend,
         weights: Weights = DEFAULT,
         own_layout: bool = False,
         seen: Seen | None = None,
@@ -62,8 +61,8 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         self.seen = seen or Seen.of(weights)
         self.layout = seen_layout(scenario, self.seen, self.windows[0].year, own_layout)
         self._next_window, self._splits = 0, False
-        self._lend, self._loans = lend, ExitStack()
-        self._years: dict[int, tuple[Simulator, Reference]] = {}
+        self._loans = ExitStack()
+        self._years: dict[int, tuple[CityLearnSimulator, Reference]] = {}
         self._open(self.windows[0].year)
         self.observation_space = gym.spaces.Box(-1.0, 1.0, (self.layout.size,), np.float32)
         self.action_space = gym.spaces.Box(-1.0, 1.0, self.simulator.action_low.shape, np.float32)
@@ -201,9 +200,9 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
     def _open(self, year: int) -> None:
         self.simulator, self.reference = self._year(year)
 
-    def _year(self, year: int) -> tuple[Simulator, Reference]:
+    def _year(self, year: int) -> tuple[CityLearnSimulator, Reference]:
         if year not in self._years:
-            loan = self._lend(self.scenario.schema_path(year), self.reward_name == "schema", self.scenario.trusted)
+            loan = SIMULATORS.lend(self.scenario.schema_path(year), self.reward_name == "schema", self.scenario.trusted)
             simulator = self._loans.enter_context(loan)
             self._years[year] = simulator, year_reference(self.scenario, year)
         return self._years[year]
@@ -246,7 +245,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
 
 
 class _Present:
-    """The present hour of the one copy that CityLearn steps; see `envs.simulator.Present`."""
+    """The present hour of the one copy that CityLearn steps; see `envs.current_hour.Present`."""
 
     def __init__(self, env: SiteEnv) -> None:
         """Show the present hour of an environment, in any of its years."""

@@ -17,6 +17,7 @@ from envs.batch_backend import records
 from envs.batch_backend.rewards import SchemaReward
 from envs.batch_backend.simulator import BatchSimulator, Recorder
 from envs.batch_backend.tables import Year
+from envs.current_hour import Present
 from envs.district import BUILDING_REWARDS
 from envs.environments.seen_year import seen_layout, seen_template
 from envs.environments.year_cache import batch_reference, year_tables
@@ -28,7 +29,6 @@ from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Scenario, Window
 from envs.scenarios.tariff import DemandCharge
 from envs.seen import Seen
-from envs.simulator import Present
 
 STARTS = "starts"  # name of the option of `reset` with a `Start` of each copy
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from envs.batch_backend.tables import Tables
+from envs.batch_backend.tables import Tables, Year
 from envs.cache import cached_file, is_cached
-from envs.citylearn_backend.simulator import SIMULATORS, check_repeats
+from envs.citylearn_backend.simulator import SIMULATORS, CityLearnSimulator, check_repeats
 from envs.citylearn_backend.tables import read_buildings, read_layout, read_tables
 from envs.district import Buildings, District
 from envs.environments.backend import beyond_batch
@@ -25,7 +25,6 @@ from envs.observation import ObservationLayout, join_layouts, layout_gap
 from envs.scenarios.scenario import Scenario, Split, Window
 from envs.scenarios.schema_file import count_buildings, read_schema
 from envs.scenarios.tariff import DemandCharge
-from envs.simulator import Simulator
 
 # Parts of the cache keys: raise one when a change of the code changes layouts or tables.
 LAYOUT_VERSION = 3
@@ -230,11 +229,18 @@ def building_series(scenario: Scenario, year: int, weights: Weights) -> Building
 
 def _run_batch(tables: Tables) -> Run:
     # Imported here: compiled code takes a second to load, and scenarios of CityLearn may not need it.
-    from envs.batch_backend.simulator import OneCopy
+    from envs.batch_backend.simulator import BatchSimulator, Recorder
 
     # The uncontrolled run needs no observations.
-    blank = np.zeros((len(tables.exogenous.hour), len(tables.names)), dtype=np.float32)
-    return uncontrolled_run(OneCopy(tables, blank))
+    steps = len(tables.exogenous.hour) - 1
+    blank = np.zeros((steps + 1, len(tables.names)), dtype=np.float32)
+    simulator = BatchSimulator({0: Year(tables, blank)}, copies=1, record=True)
+    simulator.begin(0, 0, 0, steps, seed=0)
+    recorder = Recorder(simulator)
+    for _ in range(steps):
+        simulator.step(simulator.uncontrolled_actions())
+        recorder.add()
+    return recorder.run(0, 0, steps)
 
 
 def action_range(scenario: Scenario, year: int) -> tuple[np.ndarray, np.ndarray]:
@@ -247,8 +253,8 @@ Progress = Callable[[float], None]
 _STEPS_BETWEEN_REPORTS = 50
 
 
-def uncontrolled_run(simulator: Simulator, on_progress: Progress | None = None) -> Run:
-    """Run a whole year under `Simulator.uncontrolled_actions`."""
+def uncontrolled_run(simulator: CityLearnSimulator, on_progress: Progress | None = None) -> Run:
+    """Run a whole year under the simulator's `uncontrolled_actions`."""
     steps = simulator.rows - 1
     simulator.begin(0, steps, seed=0)
     for step in range(steps):

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from envs.batch_backend.tables import USES
+from envs.current_hour import PlannedHour, SiteState, scaled
 from envs.forecasts import DEMANDS, EFFICIENCIES, SiteForecast
 from envs.planning.mpc_programme import HourPlan, Plan, RecedingProgramme
 from envs.planning.mpc_site import MpcSite, Tanks
 from envs.planning.mpc_vehicles import Need, Vehicles
 from envs.scenarios.scenario import Window
 from envs.scenarios.tariff import month_shares
-from envs.simulator import PlannedHour, SiteState, scaled
 
 HORIZON = 24  # hours
 # What an hour's wait takes from the worth of energy, as a part of the forecast's error: load that is forecast may not come, and

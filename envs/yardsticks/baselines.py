@@ -1,4 +1,4 @@
-"""Baselines of learned policies: the site without control, without PV and battery, and under rules and CityLearn's controllers."""
+"""Baselines of learned policies: the site uncontrolled, without PV and battery, and under rules."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 
 from envs.cache import cached_file
 from envs.citylearn_backend.simulator import SIMULATORS, read_rules
+from envs.current_hour import Present, scaled
 from envs.objective.evaluate import Evaluation, evaluate
 from envs.objective.kpis import JoinedRun, Part, kpis
 from envs.objective.reference import Reference
 from envs.objective.series import cut, import_kwh
 from envs.scenarios.scenario import Scenario, Split, Window
-from envs.simulator import Present, scaled
 from envs.task import Task
 
 VERSION = 1  # part of the cache's key of CityLearn's rules

@@ -17,6 +17,7 @@ import numpy as np
 from common.units import WEEK
 from envs.batch_backend.tables import Tables
 from envs.cache import cached_file, is_cached
+from envs.current_hour import PlannedHour, SiteState
 from envs.environments.vector_env import Start, open_years
 from envs.environments.year_cache import tables_file, year_reference, year_tables
 from envs.environments.year_forecasts import cached_model, forecasts_version, series_of, train_rows, train_statistics
@@ -39,7 +40,6 @@ from envs.planning.mpc import HORIZON, ModelPredictiveControl, Plant
 from envs.planning.mpc_site import MpcSite
 from envs.planning.mpc_vehicles import Vehicles
 from envs.scenarios.scenario import Scenario, Window
-from envs.simulator import PlannedHour, SiteState
 from envs.task import Task
 from envs.yardsticks.mpc_runs import mpc_plant
 

@@ -2,19 +2,20 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from envs.batch_backend.simulator import OneCopy
 from envs.batch_backend.tables import Tables
 from envs.citylearn_backend.simulator import SIMULATORS
+from envs.current_hour import Present, scaled
 from envs.environments.site_env import SiteEnv
 from envs.environments.vector_env import WindowsEnv
 from envs.environments.year_cache import tables_file
 from envs.objective.series import Run
 from envs.scenarios.scenario import Window, scenario
-from envs.simulator import Present, Simulator, scaled
+from tests.envs.one_copy import OneCopy
 
 START, HOURS, SEED = 24, 72, 3
 
@@ -25,7 +26,7 @@ def batch_simulator(schema: Path) -> OneCopy:
 
 
 @pytest.fixture(params=["citylearn", "batch"])
-def simulator(request: pytest.FixtureRequest, small_schema: Path) -> Iterator[Simulator]:
+def simulator(request: pytest.FixtureRequest, small_schema: Path) -> Iterator[Any]:
     if request.param == "batch":
         yield batch_simulator(small_schema)
         return
@@ -34,7 +35,7 @@ def simulator(request: pytest.FixtureRequest, small_schema: Path) -> Iterator[Si
     SIMULATORS.give_back(found)
 
 
-def random_steps(simulator: Simulator, charge: float = 0.5) -> tuple[list[np.ndarray], list[float]]:
+def random_steps(simulator: Any, charge: float = 0.5) -> tuple[list[np.ndarray], list[float]]:
     """Observations and rewards of a run under random actions."""
     rng = np.random.default_rng(0)
     observations, rewards = [simulator.begin(START, HOURS, SEED, charge)], []
@@ -45,21 +46,21 @@ def random_steps(simulator: Simulator, charge: float = 0.5) -> tuple[list[np.nda
     return observations, rewards
 
 
-def test_a_run_is_repeated_by_its_arguments(simulator: Simulator) -> None:
+def test_a_run_is_repeated_by_its_arguments(simulator: Any) -> None:
     first, again = random_steps(simulator), random_steps(simulator)
     assert np.array_equal(first[0], again[0])
     assert first[1] == again[1]
     assert not np.array_equal(first[0], random_steps(simulator, charge=1.0)[0])
 
 
-def test_row_counts_along_the_year(simulator: Simulator) -> None:
+def test_row_counts_along_the_year(simulator: Any) -> None:
     simulator.begin(START, HOURS, SEED)
     assert simulator.row == START
     simulator.step(simulator.action_high)
     assert simulator.row == START + 1
 
 
-def test_the_run_is_what_was_stepped(simulator: Simulator) -> None:
+def test_the_run_is_what_was_stepped(simulator: Any) -> None:
     random_steps(simulator)
     run = simulator.run()
     buildings = len(simulator.exogenous.load_kwh)
@@ -72,14 +73,14 @@ def test_the_run_is_what_was_stepped(simulator: Simulator) -> None:
     assert not run.missing_kwh[~simulator.sessions.within(START, HOURS)].any()
 
 
-def test_a_new_run_forgets_the_one_before(simulator: Simulator) -> None:
+def test_a_new_run_forgets_the_one_before(simulator: Any) -> None:
     random_steps(simulator)
     simulator.begin(START, HOURS, SEED)
     simulator.step(simulator.action_low)
     assert simulator.run().net_kwh.shape[1] == 1
 
 
-def test_uncontrolled_actions_leave_batteries_idle_and_serve_vehicles(simulator: Simulator) -> None:
+def test_uncontrolled_actions_leave_batteries_idle_and_serve_vehicles(simulator: Any) -> None:
     simulator.begin(START, HOURS, SEED)
     for _ in range(HOURS):
         actions = simulator.uncontrolled_actions()
@@ -89,7 +90,7 @@ def test_uncontrolled_actions_leave_batteries_idle_and_serve_vehicles(simulator:
     assert simulator.run().charging_kwh.sum() > 0.0
 
 
-def test_batteries_are_told_with_their_power(simulator: Simulator) -> None:
+def test_batteries_are_told_with_their_power(simulator: Any) -> None:
     assert simulator.battery_actions.tolist() == [0]
     assert simulator.battery_power_kw == 400.0
 

@@ -1,4 +1,4 @@
-"""CityLearn's inside is known to one folder: everything else sees the `Simulator` protocol, arrays and files."""
+"""CityLearn's inside is known to one folder: everything else sees its simulator, arrays and files."""
 
 import ast
 from pathlib import Path

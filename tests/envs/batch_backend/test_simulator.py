@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from envs.batch_backend import kernel, records
-from envs.batch_backend.rewards import SchemaReward
-from envs.batch_backend.simulator import BatchSimulator, OneCopy
+from envs.batch_backend.simulator import BatchSimulator
 from envs.batch_backend.tables import Tables, Year
-from envs.objective.citylearn_ratios import RATIOS
-from envs.simulator import scaled
+from tests.envs.one_copy import OneCopy
 
 HOURS = 200
 
@@ -182,40 +180,6 @@ def test_the_state_of_a_whole_year_is_taken(tables: Tables) -> None:
     simulator = BatchSimulator({0: Year(tables, tables.rows["template"])}, 1)
     simulator.begin(0, 0, 0, len(tables.exogenous.hour) - 1, seed=0)
     simulator.set_state(simulator.get_state())
-
-
-def test_it_steps_as_a_copy_of_a_batch_does(small_tables: Tables) -> None:
-    template = small_tables.rows["template"]
-    own = OneCopy(small_tables, template, with_reward=True)
-    batch = BatchSimulator({0: Year(small_tables, template)}, copies=2)
-    reward = SchemaReward(batch)
-    observation = own.begin(30, 40, seed=2, charge=0.3)
-    for copy in range(2):
-        batch.begin(copy, 0, 30, 40, seed=2, charge=0.3)
-    assert np.array_equal(observation, batch.observation[1])
-    rng = np.random.default_rng(0)
-    for _ in range(40):
-        action = rng.uniform(own.action_low, own.action_high)
-        given = np.tile(scaled(action, own.action_low, own.action_high), (2, 1))
-        reward.before(given)
-        batch.step(given)
-        observation, value = own.step(action)
-        assert np.array_equal(observation, batch.observation[1])
-        assert value == reward.after()[1]
-
-
-def test_without_the_schemas_reward_it_is_zero(small_tables: Tables) -> None:
-    simulator = OneCopy(small_tables, small_tables.rows["template"])
-    simulator.begin(0, 5, seed=0)
-    assert simulator.step(simulator.action_high)[1] == 0.0
-
-
-def test_it_has_the_ratios_of_citylearn(small_tables: Tables) -> None:
-    simulator = OneCopy(small_tables, small_tables.rows["template"])
-    simulator.begin(0, 30, seed=0)
-    for _ in range(30):
-        simulator.step(simulator.action_high)
-    assert set(RATIOS.values()) == simulator.citylearn_ratios().keys()
 
 
 @pytest.mark.parametrize("beyond", [10.0, -10.0])

@@ -1,8 +1,6 @@
 """The environment keeps gymnasium's contract and the reward's promise."""
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +8,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from common.units import DAY
-from envs.batch_backend.simulator import OneCopy
-from envs.batch_backend.tables import Tables
 from envs.environments.site_env import SiteEnv, SiteEnvs
-from envs.environments.year_cache import observation_layout, tables_file
+from envs.environments.year_cache import observation_layout
 from envs.objective.evaluate import TRAINING_HOURS, evaluate, score
 from envs.scenarios.scenario import Window, scenario, training_starts
 from envs.task import Task
@@ -207,30 +203,6 @@ def test_one_layout_serves_all_years(small_schema: Path) -> None:
     assert env.layout == layout
     assert env.observation_space.shape == (len(layout.scaled_names),) == (layout.size,)
     env.close()
-
-
-def test_another_simulator_can_step_it(small_schema: Path) -> None:
-    """Any `Simulator` will do; here a copy of the batch simulator, which has CityLearn's numbers."""
-    site, window = scenario(str(small_schema)), Window(0, 29 * DAY, 3 * DAY)
-    closed: list[bool] = []
-
-    @contextmanager
-    def lend(schema_path: Path, with_reward: bool, trusted: bool) -> Iterator[OneCopy]:
-        assert (schema_path, with_reward) == (small_schema, False)
-        tables = Tables.load(tables_file(site, 0))
-        yield OneCopy(tables, tables.rows["template"])
-        closed.append(True)
-
-    actions = np.random.default_rng(0).uniform(-1.0, 1.0, (window.hours, 5))
-    seen = []
-    for env in (window_env(small_schema, window), SiteEnv(site, [window], "sequence", lend=lend)):
-        observations = [env.reset()[0]]
-        steps = [env.step(action) for action in actions]
-        seen.append((np.array([*observations, *(step[0] for step in steps)]), [step[1] for step in steps]))
-        env.close()
-    np.testing.assert_allclose(seen[0][0], seen[1][0], atol=1e-6)
-    assert seen[0][1] == pytest.approx(seen[1][1], rel=1e-5, abs=1e-7)
-    assert closed == [True]
 
 
 @pytest.mark.parametrize(

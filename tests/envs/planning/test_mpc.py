@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from envs.current_hour import SiteState
 from envs.environments.backend import Backend
 from envs.forecasts import METHODS, Method, SiteForecast
 from envs.objective.aim import Aim
@@ -15,7 +16,6 @@ from envs.planning.mpc import ModelPredictiveControl, Plant, hour_plan
 from envs.planning.mpc_programme import RecedingProgramme
 from envs.planning.mpc_site import Tanks
 from envs.scenarios.scenario import Window, scenario
-from envs.simulator import SiteState
 from envs.task import Task
 from envs.yardsticks.mpc_runs import mpc_plant, run_mpc
 from tests.envs.tanks import with_tank

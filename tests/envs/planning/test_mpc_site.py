@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from envs.batch_backend import records
+from envs.current_hour import SiteState
 from envs.environments.year_cache import year_reference, year_tables
 from envs.planning.mpc import hour_plan
 from envs.planning.mpc_programme import RecedingProgramme
 from envs.planning.mpc_site import MpcSite, Tanks, curve_roots, uses_of
 from envs.scenarios.scenario import Window, scenario
-from envs.simulator import SiteState
 from envs.yardsticks.mpc_runs import mpc_plant
 from tests.envs.tanks import with_tank
 
