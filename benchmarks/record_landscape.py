@@ -30,7 +30,7 @@ from search_spaces.overrides import override
 from search_spaces.parameter import Kind, Value
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, open_experiment
-from tuning.search.models.encoding import Point
+from tuning.search.models.curve_model import Point
 from tuning.search.proposals.plan import Plan, plan
 
 FOLDER = Path(__file__).parent / "landscapes"

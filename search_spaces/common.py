@@ -107,13 +107,13 @@ CHARGING = (
     ),
 )  # fmt: skip
 
-# Searched where a site has several buildings, see `tuning.search.proposals.fitting`.
+# Searched where a site has several buildings, see `tuning.search.proposals.plan`.
 SHARED_POLICY = Parameter(
     "shared_policy", Kind.FLAG, False, "one policy sees and acts for each building by itself; nothing else on a single building"
 )
 
 # What policies see beside CityLearn's observations, see `envs.seen`. Searched where a site has a storage, see
-# `tuning.search.proposals.fitting`.
+# `tuning.search.proposals.plan`.
 PLAN = Parameter(
     "plan", Kind.TEXT, "none", "forecasts with which model predictive control makes the plan that is seen",
     choices=("none", "yesterday", "seven-days", "learned"),

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tuning.judging.headroom import find_headroom as find_headroom
     from tuning.judging.settings import HeadroomSettings as HeadroomSettings
     from tuning.judging.settings import JudgeSettings as JudgeSettings
-    from tuning.search.record.errors import SearchStoppedError as SearchStoppedError
+    from tuning.search.tune import SearchStoppedError as SearchStoppedError
     from tuning.search.tune import resume as resume
     from tuning.search.tune import tune as tune
     from tuning.search.tune import tune_all as tune_all
@@ -49,7 +49,7 @@ _MODULES = {
     "MemorySettings": "tuning.diagnosis.settings",
     "Rollout": "tuning.exporting.rollout",
     "RolloutSettings": "tuning.exporting.settings",
-    "SearchStoppedError": "tuning.search.record.errors",
+    "SearchStoppedError": "tuning.search.tune",
     "Settings": "tuning.experiment.settings",
     "UserError": "common.errors",
     "compare": "tuning.judging.comparison",

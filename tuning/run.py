@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from results import Results
-    from tuning.search.record.errors import SearchStoppedError
+    from tuning.search.tune import SearchStoppedError
 
 PROGRAM = "python -m tuning.run"
 STOPPED = NONE_COMPLETE = 1  # exit status
@@ -71,8 +71,7 @@ def _as_continued(before: Settings, part: Settings, arguments: list[str]) -> Set
 
 def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
     """Print what came of a search; its exit status."""
-    from tuning.search.record.errors import SearchStoppedError, continue_command
-    from tuning.search.tune import draw_report_so_far
+    from tuning.search.tune import SearchStoppedError, continue_command, draw_report_so_far
 
     if isinstance(outcome, SearchStoppedError):
         continuing = continue_command(

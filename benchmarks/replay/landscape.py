@@ -17,7 +17,7 @@ from optuna.distributions import (
     json_to_distribution,
 )
 
-from tuning.search.models.encoding import Point, encode
+from tuning.search.models.curve_model import Point, encode
 
 Array = NDArray[np.float64]
 SITES = ("alike", "unrelated", "opposite")  # kinds of other sites by formula
@@ -38,7 +38,7 @@ class Landscape:
         costs: seconds a step of each assignment, in units of the default's, else of the median.
         starts: indices of the assignments that the tuner begins with on this site, as far as they are recorded; the default
             is the first, and every other search begins with it too. Empty where there is none.
-        encoded: the points as rows, see `tuning.search.models.encoding`.
+        encoded: the points as rows, see `tuning.search.models.curve_model`.
     """
 
     name: str

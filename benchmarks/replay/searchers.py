@@ -17,7 +17,7 @@ from benchmarks.replay.landscape import Landscape, within
 from benchmarks.replay.surrogate import Open, Surrogate
 from tuning.experiment.settings import BEGUN_FOR_EACH
 from tuning.experiment.strategies import SAMPLERS, startup_trials
-from tuning.search.models.encoding import Point
+from tuning.search.models.curve_model import Point
 from tuning.search.models.freeze_thaw import FIRST, Curve, decide, predicted_ends
 from tuning.search.promotion.thawing import ALWAYS, MOST_PART
 from tuning.search.proposals.drawing import first_affordable

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.replay.landscape import Landscape, within
-from tuning.search.models.curve_model import CurveModel, Evaluations, Scale, thinned
-from tuning.search.models.encoding import Point, encode
+from tuning.search.models.curve_model import CurveModel, Evaluations, Point, Scale, encode, thinned
 
 Array = NDArray[np.float64]
 FIT_EVALUATIONS, FIT_ITERATIONS, EVALUATIONS = 600, 60, 1500  # a search has less of each: here it is done once

@@ -54,7 +54,7 @@ def print_seconds(step: str, folder: str) -> None:
 
 def _resume(of: Experiment) -> None:
     """What `--resume` does until the first proposal, without Ray."""
-    from tuning.search.record.check import check_study
+    from tuning.search.record.record import check_study
     from tuning.search.run.opening import check_continued
 
     checked = check_continued(of, replace(of.settings, resume=str(of.paths.folder), concurrency=2))

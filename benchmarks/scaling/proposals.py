@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 from itertools import cycle, islice
 from types import MappingProxyType
 from typing import Any
@@ -15,9 +16,8 @@ from optuna.trial import FrozenTrial, TrialState
 from benchmarks.scaling.made import DISTRIBUTIONS, LIMITS, REPORTS, SPACE, STEPS, assignments, evaluations_of, rating
 from tuning.experiment.settings import Settings
 from tuning.search.promotion.thawing import Thawing
-from tuning.search.proposals.drawing import Affordable, Drawing
-from tuning.search.record.ledger import Costs
-from tuning.search.record.trials import HYPERPARAMETERS
+from tuning.search.proposals.drawing import Drawing
+from tuning.search.record.trials import AT_ANY_COST, HYPERPARAMETERS, Affordable, Costs
 from tuning.trial.evaluation_schedule import due_steps
 
 DISTINCT = 500  # assignments of made-up trials; more trials repeat them, moved by their own noise
@@ -58,14 +58,10 @@ class _Memory:
         settings = Settings(name="many", steps=STEPS, reports=REPORTS, algo="ppo", sampler=sampler)  # type: ignore[arg-type]
         self._drawing, self._known = Drawing(settings, SPACE, {}, LIMITS), known
 
-    @property
-    def memory(self) -> _Memory:
-        return self
-
     def trials(self) -> list[FrozenTrial]:
         return list(self._known)
 
-    def draw(self, values: Any = MappingProxyType({}), affordable: Affordable | None = None) -> FrozenTrial:
+    def draw(self, values: Any = MappingProxyType({}), affordable: Affordable = AT_ANY_COST) -> FrozenTrial:
         return self._drawing.draw(self._known, "many", values, affordable=affordable)
 
     def evaluate(self, number: int) -> None:
@@ -93,7 +89,7 @@ def seconds(sampler: str, scheduler: str, count: int, running: int = 1, times: i
     """
     memory = _Memory(sampler, trials(count, running))
     thawing = Thawing(memory, Costs(SPACE), DISTRIBUTIONS, STEPS, STEPS // REPORTS, 0, lambda: math.inf)  # type: ignore[arg-type]
-    draw = thawing.draw if scheduler == "freeze-thaw" else memory.draw
+    draw = partial(thawing.draw, memory.draw) if scheduler == "freeze-thaw" else memory.draw
     first, proposals, decisions = _taken(draw), [], []
     for each in range(times):
         number = count - 1 - each % running

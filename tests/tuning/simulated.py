@@ -11,7 +11,7 @@ import json
 import math
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -213,8 +213,8 @@ class SimpleThawing:
     def __init__(self, memory: StudyMemory) -> None:
         self._memory = memory
 
-    def draw(self) -> FrozenTrial:
-        return SimpleDraws(self._memory).draw()
+    def draw(self, draw: Callable[[], FrozenTrial]) -> FrozenTrial:
+        return draw()
 
     def repeats(self) -> dict[int, int]:
         return {}
@@ -299,7 +299,7 @@ class World:
     def open(self) -> tuple[Record, Search, Control]:
         settings = self._experiment.settings
         storage = JournaledStorage(MemoryJournal(self.disk))  # type: ignore[arg-type]
-        study = StudyMemory.within(storage, settings, NopPruner())
+        study = StudyMemory(storage, settings, NopPruner())
         rows = TrialRecords(self._experiment, tables=self.disk)
         record = Record(study, rows, STEPS, REPORTS)
         record.mend(self._experiment.paths, self.disk.states())

@@ -44,9 +44,9 @@ from tuning.judging.contenders import contenders
 from tuning.judging.folder import RaceSettings, create_or_open
 from tuning.judging.report import write_report
 from tuning.judging.training import experiment_of
-from tuning.search.record.check import check_study
+from tuning.search.record.record import check_study
+from tuning.search.run.driver import Parts
 from tuning.search.run.opening import check, open_checked
-from tuning.search.run.parts import Parts
 from tuning.storage.search_files import SearchFiles
 from tuning.trial.policy import trial_number
 from tuning.trial.protocol import Report

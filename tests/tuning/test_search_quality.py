@@ -26,8 +26,7 @@ from tuning.search.proposals.drawing import Drawing, Draws
 from tuning.search.proposals.plan import Plan
 from tuning.search.record.study import StudyMemory, read_trials
 from tuning.search.record.trials import HYPERPARAMETERS
-from tuning.search.run.driver import run_trials
-from tuning.search.run.parts import pruner_of
+from tuning.search.run.driver import pruner_of, run_trials
 
 SPACE = algorithm("ppo").space
 SEARCHED = ("learning_rate", "gamma", "clip_range")
@@ -64,7 +63,7 @@ def steps_to_a_good_score(experiment: Experiment, trials: int) -> int:
                 if final >= GOOD:
                     return taken
             elif memory.should_prune(number):
-                memory.prune(number)
+                memory.stop(number, TrialState.PRUNED)
                 break
     return taken
 

@@ -14,15 +14,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
-from common.errors import UsageError
+from common.errors import UsageError, UserError
 from common.paths import remove_empty
+from common.texts import python_command
 from tuning.cli.console import say, terminal
 from tuning.cli.report import draw_report
 from tuning.experiment.algorithm_names import ALL, names
 from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import NodeLostError, set_environment
 from tuning.runtime.signals import Interrupted
-from tuning.search.record.errors import SearchStoppedError, continue_command
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -282,7 +282,7 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
     from tuning.experiment.folder import save
     from tuning.experiment.lock import experiment_lock
     from tuning.experiment.moved import refuse_moved
-    from tuning.search.record.check import check_study
+    from tuning.search.record.record import check_study
     from tuning.search.run.driver import search
 
     experiment = opened.experiment
@@ -314,3 +314,43 @@ def draw_report_so_far(place: str | Path, console: Console) -> None:
         return  # it is what stopped the search, and was told
     if any(table_folder(folder, "trials").glob("*.parquet")):
         draw_report([folder], console, publish)
+
+
+class SearchStoppedError(UserError):
+    """The search had to stop: the disk is full, Ray lost its nodes, or the first trials all failed alike.
+
+    Attributes:
+        reason: in words.
+        folder: of the experiment, or the URI of its storage; it holds everything that is needed to continue.
+        trust_scenario: whether this run trusted the scenario, which is not in the folder.
+        address: of the cluster that this run joined, which is not in the folder either.
+        callback: names of this run's callbacks, likewise.
+        storage: URI beside a local folder, which is not taken from there.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        folder: str | Path,
+        trust_scenario: bool = False,
+        address: str = "",
+        callback: tuple[str, ...] = (),
+        storage: str = "",
+    ) -> None:
+        trust = (", trust_scenario=True" if trust_scenario else "") + (f", address={address!r}" if address else "")
+        trust += (f", callback={callback!r}" if callback else "") + (f", storage={storage!r}" if storage else "")
+        command = continue_command(folder, trust_scenario, address, callback, storage)
+        then = f"then continue with: {command}, or in Python: resume({str(folder)!r}{trust})"
+        super().__init__(*reason.splitlines(), then)
+        self.reason, self.folder, self.trust_scenario, self.address = reason, folder, trust_scenario, address
+        self.callback, self.storage = callback, storage
+
+
+def continue_command(
+    folder: str | Path, trust_scenario: bool = False, address: str = "", callback: tuple[str, ...] = (), storage: str = ""
+) -> str:
+    """The command that continues an experiment, with what is taken from no file: trust, cluster, callbacks, storage."""
+    more = [*(["--trust-scenario"] if trust_scenario else []), *(["--address", address] if address else [])]
+    more += ["--callback", *callback] if callback else []
+    more += ["--storage", storage] if storage else []
+    return python_command("tuning.run", "--resume", folder, *more)

@@ -9,7 +9,7 @@ from scipy.stats import spearmanr
 from benchmarks.replay.landscape import made, within
 from benchmarks.replay.searchers import SEARCHERS, replayed
 from benchmarks.replay.surrogate import Surrogate
-from tuning.search.models.encoding import encode
+from tuning.search.models.curve_model import encode
 
 LAND = made(0, assignments=40, columns=3)
 

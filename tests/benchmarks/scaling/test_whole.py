@@ -5,7 +5,7 @@ from pathlib import Path
 
 from benchmarks.scaling.whole import whole
 from results import load
-from tuning.search.record.check import check_study
+from tuning.search.record.record import check_study
 from tuning.trial.checkpoint import Checkpoints
 
 

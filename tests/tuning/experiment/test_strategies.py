@@ -14,7 +14,7 @@ from tuning.experiment.settings import Settings
 from tuning.experiment.strategies import SAMPLERS, SCHEDULERS, Sampler, Scheduler, startup_trials
 from tuning.search.proposals.drawing import Drawing, Draws
 from tuning.search.record.study import StudyMemory
-from tuning.search.run.parts import pruner_of
+from tuning.search.run.driver import pruner_of
 
 
 @pytest.mark.parametrize("name", SAMPLERS)

@@ -18,9 +18,10 @@ from tuning.memory.planner import Planner
 from tuning.search.promotion.choosing import Choosing
 from tuning.search.promotion.thawing import Thawing
 from tuning.search.proposals.drawing import Drawing, Draws, Excess
-from tuning.search.record.ledger import Costs, Ledger
+from tuning.search.record.ledger import Ledger
 from tuning.search.record.record import Record
 from tuning.search.record.study import StudyMemory
+from tuning.search.record.trials import Costs
 from tuning.search.run.search import Search
 from tuning.storage.search_files import Home, SearchFiles
 from tuning.trial.proposal import Proposal
@@ -135,7 +136,7 @@ class Searched:
         if freezes:
             space = algorithm_of(settings).space
             drawn_from = space.distributions({}, {"steps": float(STEPS)})
-            self.thawing = Thawing(self.draws, Costs(space), drawn_from, STEPS, RUNG, 0, lambda: math.inf)
+            self.thawing = Thawing(self.memory, Costs(space), drawn_from, STEPS, RUNG, 0, lambda: math.inf)
         most = settings.trials if trials is None else trials
         self.choosing = Choosing(self.draws, most, self.ledger, self.thawing)
         self.placement = Placement(planner or roomy(experiment))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from common.errors import ScenarioError, UsageError
+from common.errors import ScenarioError, UsageError, UserError
 from envs.cache import CacheError
 from results import Results, load
 from tests.tuning.search.fakes import ask
@@ -21,9 +21,8 @@ from tuning.experiment.folder import Experiment, create, open_experiment
 from tuning.experiment.lock import experiment_lock
 from tuning.experiment.settings import RESUMABLE, Settings
 from tuning.runtime.ray_session import NodeLostError, RayRunningError
-from tuning.search.record.errors import SearchStoppedError
 from tuning.search.record.study import StudyMemory
-from tuning.search.tune import Changes, each_algorithm, resume, searched, tune, tune_all
+from tuning.search.tune import Changes, SearchStoppedError, continue_command, each_algorithm, resume, searched, tune, tune_all
 from tuning.trial.records import TrialRecords
 
 
@@ -306,3 +305,43 @@ def test_in_a_notebook_a_ray_that_runs_already_is_used_and_left_running(small_sc
         assert load(results.folder).trials["state"].tolist() == ["complete"]
     finally:
         ray.shutdown()
+
+
+@pytest.fixture(autouse=True)
+def _without_uv(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a user who calls Python itself."""
+    monkeypatch.delenv("UV_RUN_RECURSION_DEPTH", raising=False)
+
+
+def test_a_storage_beside_a_folder_is_in_the_command() -> None:
+    error = SearchStoppedError("the disk is full", Path("experiments/one"), storage="s3://bucket/x")
+    command, python = "--resume experiments/one --storage s3://bucket/x", "resume('experiments/one', storage='s3://bucket/x')"
+    assert command in str(error)
+    assert python in str(error)
+
+
+def test_it_names_reason_and_continuation() -> None:
+    error = SearchStoppedError("the disk is full", Path("/x/one"))
+    assert isinstance(error, UserError)
+    assert (error.reason, error.folder) == ("the disk is full", Path("/x/one"))
+    assert str(error).splitlines() == [
+        "the disk is full",
+        "then continue with: python -m tuning.run --resume /x/one, or in Python: resume('/x/one')",
+    ]
+
+
+def test_trust_is_said_again_as_nothing_stores_it() -> None:
+    line = str(SearchStoppedError("the disk is full", Path("/x/one"), trust_scenario=True)).splitlines()[1]
+    assert "--resume /x/one --trust-scenario, or" in line
+    assert line.endswith("resume('/x/one', trust_scenario=True)")
+    assert "trust" not in continue_command(Path("/x/one"))
+
+
+def test_the_cluster_is_said_again_as_nothing_stores_it() -> None:
+    line = str(SearchStoppedError("the disk is full", Path("/x/one"), address="10.0.0.1:6379")).splitlines()[1]
+    assert "--resume /x/one --address 10.0.0.1:6379, or" in line
+    assert line.endswith("resume('/x/one', address='10.0.0.1:6379')")
+    line = str(SearchStoppedError("the disk is full", Path("/x/one"), callback=("a.b:C",))).splitlines()[1]
+    assert "--resume /x/one --callback a.b:C, or" in line
+    assert line.endswith("resume('/x/one', callback=('a.b:C',))")
+    assert "address" not in continue_command(Path("/x/one"))

@@ -6,12 +6,14 @@ The model and its sources are on the page docs/search.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from scipy.linalg import cho_factor, cho_solve, lapack, solve_triangular
 from scipy.optimize import minimize
 from scipy.special import ndtr
@@ -37,6 +39,9 @@ _MEAN = 4.0  # prior variance of the level of all ratings
 _BOUND = 4.0  # of each hyperparameter, standard deviations
 _JITTER = 1e-8
 FIT_ITERATIONS = 15
+Point = Mapping[str, float | int | str]
+_UNKNOWN = 0.5  # middle of a range
+_SIDE = math.sqrt(0.5)  # two different choices are then 1 apart, as both ends of a range
 
 
 @dataclass(frozen=True)
@@ -94,7 +99,7 @@ class CurveModel:
     """A posterior over the curves of all points.
 
     Attributes:
-        points: of shape (trials, columns), see `tuning.search.models.encoding`.
+        points: of shape (trials, columns), see `tuning.search.models.curve_model`.
         data: evaluations that it knows.
         logs: natural logarithms of the hyperparameters: of the columns' lengths, then `_EXPECTED` in its order.
     """
@@ -377,3 +382,43 @@ def expected_improvement(mean: Array, deviation: Array, best: float) -> Array:
     ratio = (mean - best) / deviation
     density = np.exp(-0.5 * ratio**2) / np.sqrt(2.0 * np.pi)
     return np.maximum(deviation * (ratio * ndtr(ratio) + density), 0.0)
+
+
+def encode(points: Sequence[Point], distributions: Mapping[str, BaseDistribution]) -> NDArray[np.float64]:
+    """Points as rows of numbers.
+
+    A range has one column from 0 (low) to 1 (high), on the log scale where it is drawn so. A choice has one column for each of
+    its values. A hyperparameter that some points lack has one more column: 1 where it is there, 0 where it is not.
+    Columns that are equal in all rows remain, so that a row means the same beside other points.
+
+    Args:
+        points: inner values by inner name, as Optuna's `params`; values outside a range count as its nearest end.
+        distributions: by inner name; other values of a point are ignored.
+
+    Returns:
+        Array of shape (points, columns).
+    """
+    columns: list[list[float]] = []
+    for name in sorted(distributions):
+        distribution = distributions[name]
+        if distribution.single():
+            continue
+        values = [point.get(name) for point in points]
+        if isinstance(distribution, CategoricalDistribution):
+            columns += [[_SIDE * (value == choice) for value in values] for choice in distribution.choices]
+        else:
+            columns.append([_share(distribution, value) for value in values])
+        if any(value is None for value in values):
+            columns.append([float(value is not None) for value in values])
+    return np.array(columns, dtype=np.float64).T.reshape(len(points), len(columns))
+
+
+def _share(distribution: BaseDistribution, value: float | int | str | None) -> float:
+    """Where a value lies between low and high of a range."""
+    if value is None or isinstance(value, str) or not isinstance(distribution, FloatDistribution | IntDistribution):
+        return _UNKNOWN
+    low, high, inner = float(distribution.low), float(distribution.high), float(value)
+    inner = min(max(inner, low), high)
+    if distribution.log:
+        low, high, inner = math.log(low), math.log(high), math.log(inner)
+    return (inner - low) / (high - low)

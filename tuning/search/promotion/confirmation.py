@@ -21,9 +21,6 @@ from optuna.trial import FrozenTrial, TrialState
 from results.schema import CANDIDATE
 from search_spaces import Assignment
 from tuning.experiment.settings import LEAST_CONFIRMING_RUNS
-from tuning.search.proposals.alike import alike
-from tuning.search.proposals.two_aims import on_front
-from tuning.search.record.ledger import Costs
 from tuning.search.record.trials import (
     CAN_BE_BEST,
     CONFIRM_AFTER,
@@ -34,6 +31,9 @@ from tuning.search.record.trials import (
     HYPERPARAMETERS,
     REFUSED,
     SAME_AS,
+    Costs,
+    alike,
+    on_front,
 )
 
 DEFAULT, BEST = "default", "best"  # roles of a trial that confirms, or CANDIDATE

@@ -1,4 +1,9 @@
-"""Which trial goes on: an adapter from the study to freeze-thaw."""
+"""Which trial goes on: an adapter from the study to freeze-thaw.
+
+The study of a search with two objectives has one value for each evaluation: the mean of both gains. What each objective gained
+is an attribute of the trial. A decision looks at them from one direction: it weights the objectives, and the weights follow a
+fixed sequence (ParEGO, Knowles 2006). So all parts of the front get their turn, and a decision depends on the study alone.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +13,22 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 from common.generators import Stream, stream_seed
 from envs.objective.aim import Aim
-from tuning.search.models.freeze_thaw import Curve, Outlook, comparable, decide, predicted_ends
-from tuning.search.models.most_promising import MOST_TRIALS
-from tuning.search.proposals.alike import repeats
-from tuning.search.proposals.drawing import Affordable, Draws
-from tuning.search.proposals.two_aims import FINISHED, chebyshev, weight
-from tuning.search.record.ledger import Costs
+from tuning.search.models.freeze_thaw import MOST_TRIALS, Curve, Outlook, comparable, decide, predicted_ends
+from tuning.search.proposals.sampler_view import Values
 from tuning.search.record.study import StudyMemory
-from tuning.search.record.trials import CONFIRMS, OfTrials, gains_of, was_run
+from tuning.search.record.trials import CONFIRMS, Affordable, Costs, OfTrials, gains_of, repeats, was_run
 from tuning.trial.idleness import GIVEN_UP
 
 LAGGING = 16  # trials that run, for each evaluation that a decision may lack
+FINISHED = 3  # members of the front that the end of a budget pays for: both ends and the middle
+_AUGMENTATION = 0.05  # how much the weighted sum counts beside the greatest weighted distance
+_FIRST_WEIGHTS = (0.5, 0.0, 1.0)  # the middle and both ends
 MOST_PART, ALWAYS = 0.1, 10.0  # of the budget, and times the default's cost: what a draw may cost, the greater of both
 
 
@@ -60,7 +65,7 @@ class Thawing:
     """Decides between frozen trials and a new one. All that it knows is in the study.
 
     Attributes:
-        draws: draw new trials of the study.
+        memory: the study.
         costs: of trials.
         distributions: that are drawn from, by inner name, see `SearchSpace.distributions`.
         steps: most of a trial.
@@ -70,7 +75,7 @@ class Thawing:
         two_aims: whether there are two objectives.
     """
 
-    draws: Draws
+    memory: StudyMemory
     costs: Costs
     distributions: Mapping[str, BaseDistribution]
     steps: int
@@ -80,15 +85,13 @@ class Thawing:
     two_aims: bool = False
     _recent: _Recent = field(default_factory=_Recent, init=False, repr=False, compare=False)
 
-    @property
-    def memory(self) -> StudyMemory:
-        """The study."""
-        return self.draws.memory
-
-    def draw(self) -> FrozenTrial:
+    def draw(self, draw: Callable[[Values, Affordable], FrozenTrial]) -> FrozenTrial:
         """The next proposal of the sampler, which sees of each trial what is expected at its end, in each objective.
 
         One that would cost more than a tenth of the budget as a whole training is drawn anew, but not below ten of the default.
+
+        Args:
+            draw: a trial, where trials count as much by number, at no more than such a cost.
         """
         kept, next_number = self._recent.drawn, len(self.memory.trials())
         if self._lag and kept and kept.number == next_number and not self._is_old(kept.rungs):
@@ -101,9 +104,9 @@ class Thawing:
                 # A decision has renewed one of them alone, and trials have been evaluated for the first time between them.
                 self._recent.outlooks.clear()
                 first, second = self._ends(1.0), self._ends(0.0)
-            drawn = self.draws.draw({number: (value, second[number]) for number, value in first.items()}, affordable)
+            drawn = draw({number: (value, second[number]) for number, value in first.items()}, affordable)
         else:
-            drawn = self.draws.draw(first, affordable)
+            drawn = draw(first, affordable)
         self._recent.drawn = _Drawn(next_number, self._rungs, drawn)
         return drawn
 
@@ -228,3 +231,35 @@ def _state(trial: FrozenTrial) -> Literal["running", "frozen", "ended"]:
         # One that confirms another is no part of the search, and only teaches.
         return "ended" if CONFIRMS in trial.user_attrs else "frozen"
     return "running" if trial.state is TrialState.RUNNING else "ended"
+
+
+def weight(number: int) -> float:
+    """Weight of the first objective: 1/2, 0, 1, then 1/4, 3/4, 1/8, 5/8, ... (van der Corput's sequence).
+
+    Args:
+        number: in the sequence, from 0.
+    """
+    if number < len(_FIRST_WEIGHTS):
+        return _FIRST_WEIGHTS[number]
+    value, part, rest = 0.0, 0.5, number - 1
+    while rest:
+        value, part, rest = value + part * (rest % 2), part / 2.0, rest // 2
+    return value
+
+
+def chebyshev(gains: NDArray[np.float64], of_first: float) -> NDArray[np.float64]:
+    """Gains as one number: the augmented Chebyshev scalarisation of ParEGO (Knowles 2006), turned so that more is better.
+
+    Each objective is scaled first: its median becomes 0, its best value 1.
+
+    Args:
+        gains: of all evaluations, shape (evaluations, 2).
+        of_first: weight of the first objective, from 0 to 1.
+
+    Returns:
+        Shape (evaluations,), at most 0.
+    """
+    best, middle = gains.max(axis=0), np.median(gains, axis=0)
+    width = np.where(best > middle, best - middle, 1.0)
+    weighted = (best - gains) / width * (of_first, 1.0 - of_first)
+    return -(weighted.max(axis=1) + _AUGMENTATION * weighted.sum(axis=1))

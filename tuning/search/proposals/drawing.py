@@ -20,13 +20,20 @@ from common.generators import Stream, stream, stream_seed
 from search_spaces import Assignment, SearchSpace
 from tuning.experiment.settings import Settings
 from tuning.experiment.strategies import SAMPLERS, SCHEDULERS, startup_trials
-from tuning.search.proposals.learned import LearnedExperiment, assignments
 from tuning.search.proposals.prior import Point, propose
 from tuning.search.proposals.sampler_view import Values, as_seen, point_in
-from tuning.search.proposals.transfer import Source, Transfer
-from tuning.search.record.ledger import TimeNotes
-from tuning.search.record.study import StudyMemory, with_outcome_of
-from tuning.search.record.trials import CONFIRMS, HYPERPARAMETERS, PREDICTED, REFUSED, SAME_AS, OfTrials
+from tuning.search.proposals.transfer import LearnedExperiment, Source, Transfer
+from tuning.search.record.study import StudyMemory, TimeNotes, with_outcome_of
+from tuning.search.record.trials import (
+    AT_ANY_COST,
+    CONFIRMS,
+    HYPERPARAMETERS,
+    PREDICTED,
+    REFUSED,
+    SAME_AS,
+    Affordable,
+    OfTrials,
+)
 
 # Bytes that an assignment lacks to fit into memory, below 0 if it fits, and why.
 Excess = Callable[[Assignment], tuple[int, str]]
@@ -47,23 +54,6 @@ class Attempt(NamedTuple):
     study: optuna.Study
     trial: optuna.Trial
     assignment: Assignment
-
-
-@dataclass(frozen=True)
-class Affordable:
-    """What a draw may cost.
-
-    Attributes:
-        cost: of an assignment, see `tuning.search.record.ledger`.
-        most: that a draw may cost.
-    """
-
-    cost: Callable[[Assignment], float]
-    most: float
-
-    def choose(self, attempts: Iterable[Attempt]) -> Attempt:
-        """See `first_affordable`."""
-        return first_affordable(attempts, lambda attempt: self.cost(attempt.assignment), self.most)
 
 
 def first_affordable(draws: Iterable[Draw], cost: Callable[[Draw], float], most: float) -> Draw:
@@ -110,7 +100,7 @@ class Drawing:
         study_name: str,
         values: Values = MappingProxyType({}),
         pace: float = math.nan,
-        affordable: Affordable | None = None,
+        affordable: Affordable = AT_ANY_COST,
     ) -> FrozenTrial:
         """The next trial, running, with its assignment.
 
@@ -121,7 +111,7 @@ class Drawing:
             study_name: name of their study; Hyperband assigns trials to its brackets by it.
             values: of known trials, see `tuning.search.proposals.sampler_view.as_seen`.
             pace: see `Settings.expected_trials`.
-            affordable: what it may cost; None for any cost. What costs more is drawn anew. After the sampler's `attempts` the
+            affordable: what it may cost. What costs more is drawn anew. After the sampler's `attempts` the
                 cheapest one is taken. A start costs what it costs: each of its attempts is the start.
         """
         number, settings = len(known), self.settings
@@ -135,7 +125,9 @@ class Drawing:
         start = self.starts[number] if number < len(self.starts) else None
         numbers = ((number,), *((number, again) for again in range(1, sampler.attempts)))
         attempts = (self._attempt(each, start, startup, seen, distributions, study_name) for each in numbers)
-        study, trial, assignment = next(attempts) if affordable is None else affordable.choose(attempts)
+        study, trial, assignment = first_affordable(
+            attempts, lambda attempt: affordable.cost(attempt.assignment), affordable.most
+        )
         trial.set_user_attr(HYPERPARAMETERS, assignment)
         if self.excess:
             excess, why = self.excess(assignment)
@@ -230,7 +222,9 @@ class Drawing:
             return self.space.point(nearest, distributions)
 
         sources = [
-            Source([point(self.space.whole(own)) for own in assignments(each)], [trial.rank for trial in each.trials])
+            Source(
+                [point(self.space.whole(trial.hyperparameters)) for trial in each.trials], [trial.rank for trial in each.trials]
+            )
             for each in self.learned
         ]
         return Transfer(sources, distributions)
@@ -268,7 +262,7 @@ class Draws:
     memory: StudyMemory
     drawing: Drawing
 
-    def draw(self, values: Values = MappingProxyType({}), affordable: Affordable | None = None) -> FrozenTrial:
+    def draw(self, values: Values = MappingProxyType({}), affordable: Affordable = AT_ANY_COST) -> FrozenTrial:
         """Draw the next trial. As long as the study stays as it is, the next call draws the same.
 
         One that does not fit into memory has ended, with a violated constraint. One with an assignment that has been tried has

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
 from optuna.trial import FrozenTrial, TrialState
 from scipy.stats import rankdata
 
 from common.errors import UsageError
+from common.files import read_text
+from common.json_values import checked, described, parsed
 from common.paths import user_path
 from common.storage.location import location
 from common.uris import is_uri
@@ -20,18 +26,19 @@ from search_spaces import Assignment, SearchSpace, SpaceError
 from search_spaces.common import REWARD_SHARE
 from search_spaces.parameter import Value
 from tuning.algorithms.registry import algorithm_of
-from tuning.experiment.folder import Experiment
+from tuning.experiment.folder import LEARNED, Experiment, check_format
 from tuning.experiment.reading import open_to_read
 from tuning.experiment.settings import Settings
 from tuning.search.models.freeze_thaw import FIRST, Curve, comparable, predicted_ends
-from tuning.search.proposals.learned import LearnedExperiment, LearnedTrial
 from tuning.search.proposals.plan import limits
-from tuning.search.record.errors import DamagedStudyError
+from tuning.search.proposals.transfer import LearnedExperiment, LearnedTrial
+from tuning.search.record.journal import DamagedStudyError
 from tuning.search.record.study import read_trials
 from tuning.search.record.trials import CONFIRMS, HYPERPARAMETERS, REFUSED, SAME_AS, lacked_memory
 from tuning.storage.journal_reading import with_journal
 
 LEAST = 2  # trials: one has no rank
+FORMAT = 1
 
 
 def learned_from(settings: Settings) -> tuple[LearnedExperiment, ...]:
@@ -199,3 +206,55 @@ def _range(values: Sequence[Value]) -> BaseDistribution | None:
     low, high = min(numbers), max(numbers)
     # A value that is none has no limit: it lies at the upper end, beyond the others.
     return FloatDistribution(low, high + (high - low or abs(high) or 1.0) if None in different else high)
+
+
+def text_of(experiments: tuple[LearnedExperiment, ...]) -> str:
+    """Content of the file."""
+    return json.dumps({"format": FORMAT, "experiments": [asdict(each) for each in experiments]}, indent=1)
+
+
+def digest(text: str) -> str:
+    """Checksum of the content, which the experiment's own file has."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_learned(experiment: Experiment, space: SearchSpace) -> tuple[LearnedExperiment, ...]:
+    """What an experiment learned from others.
+
+    Args:
+        experiment: that learned.
+        space: of its algorithm.
+
+    Returns:
+        Nothing where it learned from none.
+
+    Raises:
+        UsageError: if its file is missing, or is not as it was written.
+        OtherFormatError: if another version of this package wrote it.
+    """
+    if not experiment.settings.learn_from:
+        return ()
+    path = experiment.paths.learned
+    try:
+        text = read_text(path)
+        if digest(text) != experiment.compatibility.get(LEARNED):
+            raise ValueError("its content has changed since it was written")
+        return _read(path, text, space)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read ({error.strerror}): restore it from a copy") from error
+    except (ValueError, SpaceError) as error:
+        raise UsageError(f"{path} is damaged ({error}): restore it from a copy") from error
+
+
+def _read(path: Path, text: str, space: SearchSpace) -> tuple[LearnedExperiment, ...]:
+    content = checked(parsed(text), dict[str, Any], "its content")
+    check_format(path, content, FORMAT)
+    found = []
+    for place, each in enumerate(checked(content.get("experiments"), list[dict[str, Any]], "experiments")):
+        trials = checked(each.get("trials"), list[dict[str, Any]], f"experiments[{place}].trials")
+        own = tuple(described(LearnedTrial, trial, f"experiments[{place}].trials[{row}]") for row, trial in enumerate(trials))
+        for trial in own:
+            space.check(trial.hyperparameters)
+        found.append(described(LearnedExperiment, {**each, "trials": []}, f"experiments[{place}]"))
+        found[-1] = LearnedExperiment(found[-1].folder, found[-1].summary, own)
+    return tuple(found)

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from optuna.distributions import CategoricalDistribution
+
+from envs.environments.fit import can_share, can_start_from_plan, has_chargers
 from envs.objective.weights import Weights
 from envs.seen import HYPERPARAMETERS, Seen
 from envs.task import Task
 from search_spaces import Assignment, SearchSpace, SpaceError
 from search_spaces.common import REWARD_SHARE, SHARES
 from search_spaces.overrides import override
-from search_spaces.parameter import Value
+from search_spaces.parameter import Parameter, Value
 from tuning.algorithms.registry import algorithm_of
 from tuning.algorithms.spec import DEFAULT, AlgorithmSpec
 from tuning.experiment.settings import Settings
-from tuning.search.proposals.fitting import PLAN, SHARED, fitted
 
+CHARGING = ("learn_charging", "initial_charging")
+SHARED, PLAN = "shared_policy", "plan"
 # Starts beside the default, each with the hyperparameter that is searched because of the site for it; see docs/algorithms.md.
 SEVERAL = {"several-buildings": SHARED, "planned": PLAN}
 ONE = {"default plan=learned": PLAN}  # other values of `planned` lose the plan on one building
@@ -160,3 +164,59 @@ def _values(planned: Plan, name: str) -> tuple[Value, ...]:
         return (parameter.default,)
     choices = getattr(parameter.search, "choices", None)
     return tuple(choices) if choices else (parameter.scale.outer(parameter.search.high),)  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A space that fits its site.
+
+    Attributes:
+        space: with which the experiment draws.
+        notes: what differs from the algorithm's own space, each in a line.
+        several: whether the site has several buildings, the same in all splits.
+    """
+
+    space: SearchSpace
+    notes: tuple[str, ...] = ()
+    several: bool = False
+
+
+def fitted(space: SearchSpace, task: Task, plans: bool = False, fixed: Collection[str] = ()) -> Fitted:
+    """The space of an experiment: without what does nothing on its site, and with what decides there.
+
+    What the user's file says of a hyperparameter holds. What the search may draw and does not fit into memory is refused trial
+    by trial, so the machine changes nothing here.
+
+    Args:
+        space: of the algorithm, with the changes of the user's file.
+        task: of the experiment. The schema of its site is read, and where plans are asked for, the tables of a year.
+        plans: whether to search with and without a plan of model predictive control, where the site has one.
+        fixed: names of what is not searched after all; no line is about it.
+
+    Raises:
+        SpaceError: if the user's file searches what does nothing on the site.
+    """
+    notes, site = [], task.site
+    for name in CHARGING if not has_chargers(site) else ():
+        if name in space and space[name].search is not None:
+            if own := space[name].own:
+                raise SpaceError(f"{name}: {site.title} has no chargers, so it does nothing there; remove it from {own.source}")
+            space = _with(space, replace(space[name], search=None))
+            notes.append(f"not searched, as {site.title} has no chargers: {name}")
+    several = can_share(site)
+    if several and SHARED in space and space[SHARED].own is None:
+        space = _with(space, replace(space[SHARED], search=CategoricalDistribution((False, True))))
+        if SHARED not in fixed:
+            notes.append(f"searched too, as {site.title} has several buildings: {SHARED}")
+    if plans and PLAN in space and space[PLAN].own is None and can_start_from_plan(site):
+        space = _with(space, replace(space[PLAN], search=CategoricalDistribution(("none", "learned"))))
+        if PLAN not in fixed:
+            notes.append(
+                f"searched too, as {site.title} has model predictive control: {PLAN}; such a policy needs its plan "
+                f"wherever it acts, and --set {PLAN}=none leaves it out"
+            )
+    return Fitted(space, tuple(notes), several)
+
+
+def _with(space: SearchSpace, parameter: Parameter) -> SearchSpace:
+    return SearchSpace(tuple(parameter if own.name == parameter.name else own for own in space.parameters))

@@ -12,7 +12,7 @@ each. So all of them see the same view. Nothing in the study changes.
 | frozen, and missed a requirement when last evaluated | as if refused, unless a value for it is given |
 | running | running, unless a value for it is given |
 | failed | failed, which samplers ignore |
-| does the same as an earlier one, see `tuning.search.proposals.alike` | as above, with a violated constraint |
+| does the same as an earlier one, see `tuning.search.record.trials` | as above, with a violated constraint |
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from envs.objective.aim import Aim
 from search_spaces import SearchSpace
-from tuning.search.proposals.alike import alike
-from tuning.search.record.trials import ALIKE, HYPERPARAMETERS, REQUIRED, last_gains
+from tuning.search.record.trials import ALIKE, HYPERPARAMETERS, REQUIRED, alike, last_gains
 
 # Of trials by number: what counts of each, a pair with two objectives.
 Values = Mapping[int, float | tuple[float, ...]]

@@ -15,8 +15,8 @@ from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 from scipy.special import ndtri
 
-from tuning.search.models.curve_model import CurveModel, Evaluations
-from tuning.search.models.encoding import encode
+from search_spaces.parameter import Value
+from tuning.search.models.curve_model import CurveModel, Evaluations, encode
 from tuning.search.proposals.prior import Point
 
 Array = NDArray[np.float64]
@@ -149,3 +149,33 @@ def believed(expected: Array, ratings: Array) -> float:
     agreement = float((apart * np.sign(ratings[:, None] - ratings[None, :])).sum()) / total
     pairs = total / (len(expected) * _APART)  # in trials: n random ones have n - 1
     return max(0.0, (TRUST + pairs * agreement) / (TRUST + pairs))
+
+
+@dataclass(frozen=True)
+class LearnedTrial:
+    """A trial of another experiment.
+
+    Attributes:
+        trial: its number there.
+        rank: among the trials of that experiment that are used, from 1 for the best; equal ones share a rank.
+        hyperparameters: full assignment, by the names of the version that wrote the file.
+    """
+
+    trial: int
+    rank: float
+    hyperparameters: dict[str, Value]
+
+
+@dataclass(frozen=True)
+class LearnedExperiment:
+    """Another experiment that is learned from.
+
+    Attributes:
+        folder: where it was: a path or a URI.
+        summary: how many of its trials are used, and why the others are not.
+        trials: those that are used.
+    """
+
+    folder: str
+    summary: str
+    trials: tuple[LearnedTrial, ...]

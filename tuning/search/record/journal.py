@@ -10,7 +10,7 @@ import optuna
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 
-from tuning.search.record.errors import DamagedStudyError
+from common.errors import UserError
 
 # What Optuna raises where the lines of a journal make no study, or one that cannot be continued.
 UNREADABLE = (ValueError, KeyError, IndexError, TypeError, AttributeError, AssertionError, RecursionError)
@@ -97,3 +97,19 @@ def _check(path: Path) -> None:
             entry = None
         if not isinstance(entry, dict) or type(entry.get("op_code")) is not int:
             raise DamagedStudyError(path, f"line {number} is no entry")
+
+
+class DamagedStudyError(UserError):
+    """The memory of a search is not as it was written, or contradicts the results. Nothing has been changed.
+
+    Attributes:
+        path: of the file that is damaged.
+        why: in words.
+    """
+
+    def __init__(self, path: Path, why: str) -> None:
+        self.path, self.why = path, why
+        super().__init__(
+            f"{path} cannot be continued: {why}; restore it from a copy, or start a new experiment; the results can still be "
+            "loaded, judged and exported"
+        )

@@ -4,74 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Self
 
-from search_spaces import Assignment, SearchSpace
 from tuning.experiment.budget import Budget
-from tuning.search.record.study import StudyMemory
-from tuning.search.record.trials import HYPERPARAMETERS, OfTrials
-
-_SECONDS = "seconds"  # wall time of all runs so far
-_UNTIMED = "untimed steps"  # of trials by number, while no time was noted
-_AT_LAST_TIME = "steps at last time"  # of trials by number, as a run began that notes no time
-
-
-@dataclass(frozen=True)
-class TimeNotes:
-    """What a study notes of time.
-
-    Attributes:
-        memory: the study.
-    """
-
-    memory: StudyMemory
-
-    @property
-    def seconds(self) -> float:
-        """Wall time of the search up to its last note; 0 without one."""
-        return float(self.memory.noted(_SECONDS, 0.0))
-
-    @property
-    def untimed_steps(self) -> dict[int, int]:
-        """Steps of trials, by number, that were taken under a budget of steps or none, so that their time is not known."""
-        return _by_number(self.memory.noted(_UNTIMED, {}))
-
-    @property
-    def pace(self) -> float:
-        """Steps in a second of the search so far, by its evaluations; NaN before the first one, and where no time is noted."""
-        steps, seconds = sum(self.memory.used_steps(0).values()) - sum(self.untimed_steps.values()), self.seconds
-        return steps / seconds if steps and seconds else math.nan
-
-    def note_seconds(self, seconds: float) -> None:
-        """Write the wall time of the search so far."""
-        self.memory.note(_SECONDS, seconds)
-
-    def begin_run(self, is_timed: bool) -> None:
-        """Note, at a change between budgets of time and others, which steps do not belong to the pace."""
-        used, seconds = self.memory.used_steps(0), self.seconds
-        then = self.memory.noted(_AT_LAST_TIME)
-        if not is_timed:
-            if seconds and then is None:
-                self.memory.note(_AT_LAST_TIME, _as_texts(used))
-        elif not seconds:
-            if any(used.values()):
-                self.memory.note(_UNTIMED, _as_texts(used))
-        elif then is not None:
-            untimed, before = self.untimed_steps, _by_number(then)
-            since = {number: untimed.get(number, 0) + steps - before.get(number, 0) for number, steps in used.items()}
-            self.memory.note(_UNTIMED, _as_texts(since))
-            self.memory.note(_AT_LAST_TIME, None)
-
-
-def _by_number(noted: Mapping[str, int]) -> dict[int, int]:
-    return {int(number): int(steps) for number, steps in noted.items()}
-
-
-def _as_texts(steps: Mapping[int, int]) -> dict[str, int]:
-    return {str(number): taken for number, taken in steps.items()}
+from tuning.search.record.study import StudyMemory, TimeNotes
+from tuning.search.record.trials import Costs
 
 
 @dataclass
@@ -223,39 +161,3 @@ class Ledger:
         """Write the time so far into the study, where the budget is of time."""
         if self.is_timed:
             self._notes.note_seconds(self.seconds)
-
-
-@dataclass(frozen=True)
-class Costs:
-    """Expected seconds of a step, in units of the default's.
-
-    They come from a formula, as decisions must not depend on the clock.
-
-    Attributes:
-        space: of the experiment.
-        of_assignment: cost of a whole assignment, above 0.
-    """
-
-    space: SearchSpace
-    of_assignment: Callable[[Assignment], float] = lambda assignment: 1.0
-
-    @classmethod
-    def under(cls, budget: Budget | None, space: SearchSpace, of_assignment: Callable[[Assignment], float]) -> Self:
-        """Costs by a budget: a budget of steps, or none, counts each step alike.
-
-        Args:
-            budget: of the search.
-            space: see the class, as for the following.
-            of_assignment: see there.
-        """
-        return cls(space, of_assignment) if budget and budget.is_time else cls(space)
-
-    @cached_property
-    def assignment(self) -> OfTrials[Assignment]:
-        """Whole assignment of a trial."""
-        return OfTrials(lambda trial: self.space.whole(trial.user_attrs[HYPERPARAMETERS]))
-
-    @cached_property
-    def of(self) -> OfTrials[float]:
-        """Cost of a trial."""
-        return OfTrials(lambda trial: self.of_assignment(self.assignment(trial)))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any, Self
 
 import optuna
@@ -21,15 +23,13 @@ from results.table_files import table_folder
 from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.folder import Experiment, ExperimentPaths
 from tuning.experiment.settings import Settings
-from tuning.search.record.errors import DamagedStudyError
-from tuning.search.record.journal import JournaledStorage, has_entries, open_mended_journal
+from tuning.search.record.journal import DamagedStudyError, JournaledStorage, has_entries, open_mended_journal
 from tuning.search.record.trials import (
     CONFIRM_ROLE,
     CONFIRM_RUN,
     CONFIRMS,
     GAINS,
     HYPERPARAMETERS,
-    MEASURED,
     REASON,
     REFUSED,
     REQUIRED,
@@ -43,6 +43,9 @@ from tuning.search.record.trials import (
 from tuning.trial.proposal import Proposal
 
 _WHOLE = "whole"  # user attribute of a study into which all earlier trials were copied
+_SECONDS = "seconds"  # wall time of all runs so far
+_UNTIMED = "untimed steps"  # of trials by number, while no time was noted
+_AT_LAST_TIME = "steps at last time"  # of trials by number, as a run began that notes no time
 
 
 class StudyMemory:
@@ -56,14 +59,19 @@ class StudyMemory:
     Optuna never changes a trial that has ended. To continue ended trials with a larger budget, all trials are copied into a new
     study in the same file, these as running ones. It is the experiment's study from then on.
 
+    Attributes:
+        name: of the study; Hyperband assigns trials to its brackets by it.
+
     Args:
         storage: the opened journal.
-        study: of the experiment, in this journal.
         settings: of the experiment.
+        pruner: stops trials for good.
     """
 
-    def __init__(self, storage: JournaledStorage, study: optuna.Study, settings: Settings) -> None:
-        self._storage, self._study, self._settings = storage, study, settings
+    def __init__(self, storage: JournaledStorage, settings: Settings, pruner: BasePruner) -> None:
+        self._storage, self._settings = storage, settings
+        self._study = _current(storage, settings, pruner)
+        self.name = self._study.study_name
         self._space = algorithm_of(settings).space
         self._running: dict[int, optuna.Trial] = {}
         self._steps_of = OfTrials(_used)
@@ -83,17 +91,7 @@ class StudyMemory:
             DamagedStudyError: if its journal cannot be read, or is not of this experiment.
         """
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        return cls.within(_open_journal(experiment), experiment.settings, pruner or NopPruner())
-
-    @classmethod
-    def within(cls, storage: JournaledStorage, settings: Settings, pruner: BasePruner) -> Self:
-        """The study of an experiment in a storage that is open."""
-        return cls(storage, _current(storage, settings, pruner), settings)
-
-    @property
-    def name(self) -> str:
-        """Name of the study; Hyperband assigns trials to its brackets by it."""
-        return self._study.study_name
+        return cls(_open_journal(experiment), experiment.settings, pruner or NopPruner())
 
     def add(self, drawn: FrozenTrial) -> Proposal:
         """Add a trial that was drawn."""
@@ -157,7 +155,7 @@ class StudyMemory:
 
     def trials(self) -> list[FrozenTrial]:
         """All trials as Optuna has them, by number; not to be changed."""
-        stamp = self._study.study_name, self._storage.written
+        stamp = self.name, self._storage.written
         if stamp != self._stamp:
             self._known, self._used, self._stamp = self._study.get_trials(deepcopy=False), {}, stamp
         return self._known
@@ -170,10 +168,10 @@ class StudyMemory:
         """Make complete trials unfinished again; `adopt_unfinished` then takes them over."""
         name = f"{self._settings.name}, {self._settings.steps} steps"
         names = optuna.get_all_study_names(self._storage)
-        if name in names and name != self._study.study_name:
+        if name in names and name != self.name:
             # A run was killed while it copied trials.
             optuna.delete_study(study_name=name, storage=self._storage)
-        while name == self._study.study_name:
+        while name == self.name:
             # The same budget a second time, after another one in between.
             name += " again"
         new = optuna.create_study(
@@ -190,7 +188,7 @@ class StudyMemory:
             if key != _WHOLE:
                 new.set_user_attr(key, value)
         new.set_user_attr(_WHOLE, True)
-        self._study = new
+        self._study, self.name = new, new.study_name
         self._running = {}
 
     def _adopt(self, number: int) -> None:
@@ -223,46 +221,43 @@ class StudyMemory:
         return self._running[number].should_prune()
 
     def complete(self, number: int, goal: float, shortfall: float | None = None) -> None:
-        """Tell that a trial ended.
+        """Tell that a trial came to its end.
 
         Args:
             number: of the trial.
             goal: what the search maximises, see `envs.objective.aim.Aim.goal`; finite.
             shortfall: by how much requirements are missed; None without any.
         """
-        self._constrain(number, REQUIRED, shortfall)
-        self._study.tell(self._running.pop(number), goal)
+        trial = self._leave(number, {REQUIRED: shortfall})
+        self._study.tell(trial, goal)
 
-    def prune(self, number: int, shortfall: float | None = None) -> None:
-        """Tell that a trial was stopped by the pruner; its last reported rating counts."""
-        self._constrain(number, REQUIRED, shortfall)
-        self._study.tell(self._running.pop(number), state=TrialState.PRUNED)
-
-    def run_out_of_memory(self, number: int, reason: str, missing: int = 1) -> None:
-        """Tell that a trial did not fit: a violated constraint. The sampler learns from it; it ignores failures.
+    def stop(
+        self, number: int, state: TrialState, reason: str = "", misses: Mapping[str, float | None] = MappingProxyType({})
+    ) -> None:
+        """Tell that a trial ended before its end.
 
         Args:
             number: of the trial.
+            state: `PRUNED` where its last rating counts, or where it did not fit into memory; `FAIL` for an error. The sampler
+                learns from what is missed, and ignores failures.
             reason: in words.
-            missing: bytes, above 0.
+            misses: by how much it misses each constraint.
         """
-        self._running[number].set_user_attr(REASON, reason)
-        self._constrain(number, MEASURED, missing)
-        self._study.tell(self._running.pop(number), state=TrialState.PRUNED)
+        trial = self._leave(number, misses)
+        if reason:
+            trial.set_user_attr(REASON, reason)
+        self._study.tell(trial, state=state)
 
-    def _constrain(self, number: int, name: str, value: float | None) -> None:
-        """Tell by how much a trial violates something: a constraint, as Optuna's is met at 0 and below.
+    def _leave(self, number: int, misses: Mapping[str, float | None]) -> optuna.Trial:
+        """A running trial that is to end, with its constraints: one is met at 0 and below.
 
-        It may be there already, as after a kill between this and the end; Optuna lets none be set twice.
+        A constraint may be there already, as after a kill between this and the end; Optuna lets none be set twice.
         """
-        if value is not None and name not in self.trial(number).constraints:
-            self._running[number].set_constraint(name, value)
-
-    def fail(self, number: int, reason: str) -> None:
-        """Tell that a trial failed."""
-        trial = self._running.pop(number)
-        trial.set_user_attr(REASON, reason)
-        self._study.tell(trial, state=TrialState.FAIL)
+        trial, known = self._running.pop(number), self.trial(number).constraints
+        for name, value in misses.items():
+            if value is not None and name not in known:
+                trial.set_constraint(name, value)
+        return trial
 
 
 def with_outcome_of(drawn: FrozenTrial, same: FrozenTrial) -> FrozenTrial:
@@ -344,3 +339,58 @@ def _current(storage: JournaledStorage, settings: Settings, pruner: BasePruner) 
         if known.user_attrs.get(_WHOLE):
             study = optuna.load_study(storage=storage, study_name=known.study_name, pruner=pruner)
     return study
+
+
+@dataclass(frozen=True)
+class TimeNotes:
+    """What a study notes of time.
+
+    Attributes:
+        memory: the study.
+    """
+
+    memory: StudyMemory
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the search up to its last note; 0 without one."""
+        return float(self.memory.noted(_SECONDS, 0.0))
+
+    @property
+    def untimed_steps(self) -> dict[int, int]:
+        """Steps of trials, by number, that were taken under a budget of steps or none, so that their time is not known."""
+        return _by_number(self.memory.noted(_UNTIMED, {}))
+
+    @property
+    def pace(self) -> float:
+        """Steps in a second of the search so far, by its evaluations; NaN before the first one, and where no time is noted."""
+        steps, seconds = sum(self.memory.used_steps(0).values()) - sum(self.untimed_steps.values()), self.seconds
+        return steps / seconds if steps and seconds else math.nan
+
+    def note_seconds(self, seconds: float) -> None:
+        """Write the wall time of the search so far."""
+        self.memory.note(_SECONDS, seconds)
+
+    def begin_run(self, is_timed: bool) -> None:
+        """Note, at a change between budgets of time and others, which steps do not belong to the pace."""
+        used, seconds = self.memory.used_steps(0), self.seconds
+        then = self.memory.noted(_AT_LAST_TIME)
+        if not is_timed:
+            if seconds and then is None:
+                self.memory.note(_AT_LAST_TIME, _as_texts(used))
+        elif not seconds:
+            if any(used.values()):
+                self.memory.note(_UNTIMED, _as_texts(used))
+        elif then is not None:
+            untimed, before = self.untimed_steps, _by_number(then)
+            since = {number: untimed.get(number, 0) + steps - before.get(number, 0) for number, steps in used.items()}
+            self.memory.note(_UNTIMED, _as_texts(since))
+            self.memory.note(_AT_LAST_TIME, None)
+
+
+def _by_number(noted: Mapping[str, int]) -> dict[int, int]:
+    return {int(number): int(steps) for number, steps in noted.items()}
+
+
+def _as_texts(steps: Mapping[int, int]) -> dict[str, int]:
+    return {str(number): taken for number, taken in steps.items()}

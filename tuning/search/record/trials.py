@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, Generic, Self, TypeVar
 
+import numpy as np
 from optuna.trial import FrozenTrial, TrialState
+
+from envs.objective.aim import Aim
+from results.front import not_dominated, spread_out
+from search_spaces import Assignment, SearchSpace
+from tuning.experiment.budget import Budget
 
 # User attributes.
 HYPERPARAMETERS = "hyperparameters"  # the full assignment
@@ -35,6 +43,7 @@ CAN_BE_BEST = (TrialState.RUNNING, TrialState.WAITING, TrialState.COMPLETE)
 
 Gains = tuple[float, float]
 Value = TypeVar("Value")
+Outcome = tuple[float, Gains | None]  # of an evaluation: its rating and, with two objectives, both gains
 
 
 @dataclass(frozen=True)
@@ -130,3 +139,148 @@ class OfTrials(Generic[Value]):
         value = self._function(trial)
         self._known[trial.number] = trial, value
         return value
+
+
+def alike(trials: Iterable[FrozenTrial]) -> frozenset[int]:
+    """Numbers of trials that do the same as an earlier one: their last ratings, and both gains, are equal to the last bit.
+
+    Policies that differ in any hour do not have equal ratings, as a rating sums thousands of hours. A trial that goes on and
+    then differs is in it no longer. One that repeats an assignment, and so was not trained, is not in it. Nor is one that
+    misses a requirement. One that failed or ran out of memory is no such earlier one, as samplers do not see it as good.
+
+    Args:
+        trials: of a study, by number.
+    """
+    seen: set[Outcome] = set()
+    found = set()
+    for trial in trials:
+        outcome = _last_outcome(trial)
+        if outcome is None or Aim.is_missed(outcome[0]):
+            continue  # policies that differ can miss a requirement by as much
+        if outcome in seen:
+            found.add(trial.number)
+        if trial.state is not TrialState.FAIL and not lacked_memory(trial):
+            seen.add(outcome)
+    return frozenset(found)
+
+
+def repeats(trials: Iterable[FrozenTrial], least_steps: float) -> dict[int, int]:
+    """Trials that have done nothing but what an earlier one does, each with the number of that one.
+
+    Args:
+        trials: of a study, by number.
+        least_steps: due steps from which on that counts; a policy begins with its plan, and leaves it later.
+
+    Returns:
+        By number: trials with equal outcomes of all evaluations, which are the last outcome of an earlier trial too. That one
+        runs, is frozen or is complete.
+    """
+    lasts: dict[Outcome, int] = {}
+    found = {}
+    for trial in trials:
+        outcome = _last_outcome(trial)
+        if outcome is None or Aim.is_missed(outcome[0]):
+            continue  # policies that differ can miss a requirement by as much
+        if outcome in lasts and max(trial.intermediate_values) >= least_steps and _is_constant(trial):
+            found[trial.number] = lasts[outcome]
+        elif trial.state in CAN_BE_BEST:
+            lasts.setdefault(outcome, trial.number)
+    return found
+
+
+def _last_outcome(trial: FrozenTrial) -> Outcome | None:
+    """Outcome of the last evaluation; None before the first, where it is not finite, and for a trial that was not trained."""
+    if not trial.intermediate_values or SAME_AS in trial.user_attrs:
+        return None
+    rating = trial.intermediate_values[max(trial.intermediate_values)]
+    return (rating, last_gains(trial)) if math.isfinite(rating) else None
+
+
+def _is_constant(trial: FrozenTrial) -> bool:
+    """Whether all evaluations of a trial came out equal."""
+    return len(set(trial.intermediate_values.values())) == 1 and len(set(gains_of(trial).values())) <= 1
+
+
+def on_front(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
+    """The trials that no other one is better than in both objectives, those that stand for the whole front first.
+
+    Args:
+        trials: those that may be among them. What has failed or was stopped, has no evaluation or misses a requirement is not.
+    """
+    rated = [
+        (trial, gains)
+        for trial in trials
+        if trial.state in CAN_BE_BEST
+        and (gains := last_gains(trial)) is not None
+        and not Aim.is_missed(trial.intermediate_values[max(trial.intermediate_values)])
+    ]
+    if not rated:
+        return []
+    kept = not_dominated(np.array([gains for _, gains in rated]))
+    front = [one for one, is_kept in zip(rated, kept, strict=True) if is_kept]
+    return [front[place][0] for place in spread_out(np.array([gains for _, gains in front]))]
+
+
+def front_of_search(trials: Sequence[FrozenTrial]) -> list[int]:
+    """Numbers of the trials of a search that no other one is better than in both of two objectives.
+
+    Those are among them that only a running trial is better than, as that one may fail.
+
+    Args:
+        trials: of the study.
+    """
+    search = [trial for trial in trials if CONFIRMS not in trial.user_attrs]
+    still = [trial for trial in search if trial.state is not TrialState.RUNNING]
+    return list(dict.fromkeys(trial.number for some in (search, still) for trial in on_front(some)))
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Expected seconds of a step, in units of the default's.
+
+    They come from a formula, as decisions must not depend on the clock.
+
+    Attributes:
+        space: of the experiment.
+        of_assignment: cost of a whole assignment, above 0.
+    """
+
+    space: SearchSpace
+    of_assignment: Callable[[Assignment], float] = lambda assignment: 1.0
+
+    @classmethod
+    def under(cls, budget: Budget | None, space: SearchSpace, of_assignment: Callable[[Assignment], float]) -> Self:
+        """Costs by a budget: a budget of steps, or none, counts each step alike.
+
+        Args:
+            budget: of the search.
+            space: see the class, as for the following.
+            of_assignment: see there.
+        """
+        return cls(space, of_assignment) if budget and budget.is_time else cls(space)
+
+    @cached_property
+    def assignment(self) -> OfTrials[Assignment]:
+        """Whole assignment of a trial."""
+        return OfTrials(lambda trial: self.space.whole(trial.user_attrs[HYPERPARAMETERS]))
+
+    @cached_property
+    def of(self) -> OfTrials[float]:
+        """Cost of a trial."""
+        return OfTrials(lambda trial: self.of_assignment(self.assignment(trial)))
+
+
+@dataclass(frozen=True)
+class Affordable:
+    """What a draw may cost.
+
+    Attributes:
+        cost: of an assignment, see `Costs`.
+        most: that a draw may cost.
+    """
+
+    cost: Callable[[Assignment], float]
+    most: float
+
+
+AT_ANY_COST = Affordable(lambda assignment: 0.0, math.inf)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ray import tune
+from ray.tune import Callback
 from ray.tune.experiment import Trial
+from ray.tune.progress_reporter import TrialProgressCallback
 from ray.tune.result import DONE
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
+from tuning.experiment.folder import ExperimentPaths
+from tuning.runtime.credentials import keep_credentials
 from tuning.search.run.search import Search
-from tuning.trial.protocol import DriverOnly, Ending, Report, handout_in, report_in
+from tuning.trial.protocol import DriverOnly, Ending, Report, drop_rows, handout_in, report_in
 
 
 class StudySearcher(DriverOnly, Searcher):
@@ -80,3 +86,54 @@ class StudyScheduler(DriverOnly, FIFOScheduler):
             return str(TrialScheduler.CONTINUE)
         goes_on = self._search.take(handout_in(trial.config).number, report)
         return str(TrialScheduler.CONTINUE if goes_on else TrialScheduler.STOP)
+
+
+def tuner(
+    paths: ExperimentPaths,
+    trainable: Callable[[dict[str, Any]], None],
+    search: Search,
+    callbacks: list[Callback],
+) -> tune.Tuner:
+    """Ray Tune with our searcher and scheduler, and without what the experiment does itself: retries, names, output."""
+
+    def place(config: dict[str, Any]) -> tune.PlacementGroupFactory:
+        limits = handout_in(config).limits
+        labels: dict[str, Any] = {"bundle_label_selector": [dict(limits.labels)]} if limits.labels else {}
+        return tune.PlacementGroupFactory([dict(limits.resources)], **labels)
+
+    keep_credentials()
+    return tune.Tuner(
+        tune.with_resources(trainable, place),
+        tune_config=tune.TuneConfig(
+            search_alg=StudySearcher(search),
+            scheduler=StudyScheduler(search),
+            # The searcher limits how many run at once, as nodes come and go.
+            num_samples=-1,
+            # The next trial uses the process again: importing torch and building CityLearn takes seconds.
+            reuse_actors=True,
+            # Tune's own names hold every hyperparameter and are too long for Windows.
+            trial_dirname_creator=lambda trial: f"{handout_in(trial.config).number:05d}",
+        ),
+        run_config=tune.RunConfig(
+            name=paths.tune.name,
+            storage_path=str(paths.folder),
+            verbose=0,
+            callbacks=[*callbacks, QuietTune()],
+            # The searcher hands crashed trials out again.
+            failure_config=tune.FailureConfig(max_failures=0),
+        ),
+    )
+
+
+class QuietTune(DriverOnly, TrialProgressCallback):
+    """In place of Tune's own callback, which prints a line for a trial that is taken back before it began, also if quiet."""
+
+    def on_trial_result(self, iteration: int, trials: list[Any], trial: Any, result: dict[str, Any], **info: Any) -> None:
+        """Print nothing, and keep Tune from holding rows that were written, as its snapshots have all last results in them."""
+        drop_rows(result)
+
+    def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
+        """Print nothing."""
+
+    def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
+        """Print nothing."""

@@ -2,33 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, nullcontext
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Self
 
+from optuna.pruners import BasePruner
+from ray.tune import Callback
 from rich.console import Console
 
 from common.errors import UsageError
 from results import load
+from results.loader import ratings
+from tuning.algorithms.registry import algorithm_of
+from tuning.algorithms.spec import DEFAULT
 from tuning.cli.console import say
-from tuning.experiment.folder import Experiment, ExperimentPaths
+from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings
-from tuning.memory.machine import Look, Probe
+from tuning.experiment.strategies import SCHEDULERS
+from tuning.memory.machine import Look, Probe, cluster
 from tuning.memory.placement import Placement
 from tuning.memory.planner import Planner
-from tuning.runtime.credentials import keep_credentials
 from tuning.runtime.ray_address import address_source, cluster_address
 from tuning.runtime.ray_session import NodeLostError, as_lost_node, is_ray_running, ray_session
 from tuning.runtime.shared_folder import check_folder
+from tuning.search.promotion.choosing import Choosing, LastPart
+from tuning.search.promotion.confirmation import Confirmation
+from tuning.search.promotion.thawing import Thawing
+from tuning.search.proposals.drawing import Drawing, Draws
+from tuning.search.proposals.learning import read_learned
 from tuning.search.proposals.plan import Plan, limits, seen_by
+from tuning.search.record.ledger import Ledger
+from tuning.search.record.record import Record
+from tuning.search.record.study import StudyMemory
+from tuning.search.record.trials import Costs, front_of_search
+from tuning.search.run.adapters import tuner
+from tuning.search.run.preparation import (
+    plan_resources,
+    prepare,
+    prepare_lessons,
+    refuse_nothing_to_learn,
+    refuse_what_cannot_fit,
+)
+from tuning.search.run.progress import Progress
+from tuning.search.run.run_control import Retention, RunControl
+from tuning.search.run.search import Search
+from tuning.search.run.time_left import Work
+from tuning.search.run.watches import BudgetWatch, ClusterWatch, StorageWatch, callbacks_named
 from tuning.storage.search_files import SearchFiles
+from tuning.trial.checkpoint import Checkpoints
+from tuning.trial.evaluation_schedule import due_steps
+from tuning.trial.records import TrialRecords
+from tuning.trial.trainable import run_trial
 
 if TYPE_CHECKING:
-    from ray.tune import Callback, Tuner
-
-    from tuning.search.run.parts import Parts
-    from tuning.search.run.search import Search
+    import pandas as pd
 
 MOST_LOSSES = 5  # of Ray's last node, without a step between them
 
@@ -69,9 +98,6 @@ def search(
                 # Without a terminal, as in a notebook, there is no line that could be replaced.
                 with console.status("starting Ray") if console.is_terminal else nullcontext():
                     stack.enter_context(ray_session(address, address_source(experiment.settings.address)))
-                from tuning.search.run.preparation import prepare, prepare_lessons
-                from tuning.trial.trainable import run_trial
-
                 if address and (files is None or files.checkpoints is None):
                     check_folder(experiment.paths.folder)
                 with as_lost_node():
@@ -122,10 +148,6 @@ def run_trials(
         KeyboardInterrupt: if a signal stopped the search.
         NodeLostError: if Ray has no node left.
     """
-    from tuning.memory.machine import cluster
-    from tuning.search.run.cluster_watch import ClusterWatch
-    from tuning.search.run.parts import Parts
-
     files = files or SearchFiles()
     parts = Parts.of(experiment, plan, planner, console, files)
     if extended:
@@ -138,7 +160,7 @@ def run_trials(
         watches.append(ClusterWatch(parts.placement, search, control, nodes))
     try:
         with parts.progress, control.signals(), as_lost_node():
-            _tuner(experiment.paths, trainable, search, watches).fit()
+            tuner(experiment.paths, trainable, search, watches).fit()
     except NodeLostError:
         # A search that was told to stop is not started again.
         if not control.is_stopping:
@@ -159,102 +181,187 @@ def _extend(parts: Parts, experiment: Experiment, console: Console) -> None:
         say(console, f"complete trials that stay as they are, without a checkpoint (--keep-checkpoints): {numbers}")
 
 
-def _tuner(
-    paths: ExperimentPaths,
-    trainable: Callable[[dict[str, Any]], None],
-    search: Search,
-    callbacks: list[Callback],
-) -> Tuner:
-    """Ray Tune with our searcher and scheduler, and without what the experiment does itself: retries, names, output."""
-    from ray import tune
-
-    from tuning.search.run.adapters import StudyScheduler, StudySearcher
-    from tuning.search.run.watches import QuietTune
-    from tuning.trial.protocol import handout_in
-
-    def place(config: dict[str, Any]) -> tune.PlacementGroupFactory:
-        limits = handout_in(config).limits
-        labels: dict[str, Any] = {"bundle_label_selector": [dict(limits.labels)]} if limits.labels else {}
-        return tune.PlacementGroupFactory([dict(limits.resources)], **labels)
-
-    keep_credentials()
-    return tune.Tuner(
-        tune.with_resources(trainable, place),
-        tune_config=tune.TuneConfig(
-            search_alg=StudySearcher(search),
-            scheduler=StudyScheduler(search),
-            # The searcher limits how many run at once, as nodes come and go.
-            num_samples=-1,
-            # The next trial uses the process again: importing torch and building CityLearn takes seconds.
-            reuse_actors=True,
-            # Tune's own names hold every hyperparameter and are too long for Windows.
-            trial_dirname_creator=lambda trial: f"{handout_in(trial.config).number:05d}",
-        ),
-        run_config=tune.RunConfig(
-            name=paths.tune.name,
-            storage_path=str(paths.folder),
-            verbose=0,
-            callbacks=[*callbacks, QuietTune()],
-            # The searcher hands crashed trials out again.
-            failure_config=tune.FailureConfig(max_failures=0),
-        ),
-    )
-
-
-def plan_resources(settings: Settings, console: Console, look: Look) -> Planner:
-    """Predictions and limits of memory for trials on the running Ray; prints a line if they learn without a card.
-
-    Args:
-        settings: of the experiment.
-        console: to print to.
-        look: tells the cards of nodes.
-    """
-    from tuning.memory.machine import machine
-    from tuning.memory.planner import Calibration
-    from tuning.memory.scenario_sizes import sizes_of
-
-    kinds, line = machine(settings.gpu_memory, look, tell=partial(say, console))
-    if line:
-        say(console, line)
-    sizes = sizes_of(settings.task)
-    return Planner.of(settings, sizes, kinds, Calibration())
-
-
-def refuse_nothing_to_learn(plan: Plan, planner: Planner) -> None:
-    """Refuse a search in which trials might have no action to learn.
-
-    Args:
-        plan: of the experiment.
-        planner: knows the numbers of actions and chargers.
-
-    Raises:
-        UsageError: if all actions of the site are chargers' and the plan does not fix `learn_charging` to true.
-    """
-    if "learn_charging" not in plan.space:
-        return  # all actions are learned
-    sizes, learned = planner.sizes, plan.space["learn_charging"]
-    is_open = learned.search is not None and "learn_charging" not in plan.fixed
-    if sizes.chargers == sizes.actions and (is_open or not plan.fixed.get("learn_charging", learned.default)):
-        raise UsageError("all actions of this site are chargers', so policies have to learn these: --set learn_charging=true")
-
-
-def refuse_what_cannot_fit(plan: Plan, planner: Planner) -> None:
-    """Refuse a search if the trials that the user named do not fit into the machine's memory.
-
-    Args:
-        plan: of the experiment.
-        planner: predicts memory.
-
-    Raises:
-        UsageError: for a start assignment that does not fit; without any, for the default with the fixed values.
-    """
-    placement = Placement(planner)
-    assignments = plan.starts or (plan.space.complete(plan.fixed, limits(planner.settings.steps)),)
-    for assignment in assignments:
-        excess, why = placement.excess(assignment)
-        if excess > 0:
-            raise UsageError(f"a trial with these settings {why}")
-
-
 def _numbers(trials: list[int]) -> str:
     return ", ".join(map(str, trials)) or "none"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a run; each is made when it is first used.
+
+    Attributes:
+        experiment: new or continued, and locked.
+        plan: what is searched.
+        planner: says how much memory and how many cores trials get.
+        console: shows progress.
+        files: what becomes of the search's files.
+        record: of its trials, mended after a run that was killed.
+    """
+
+    experiment: Experiment
+    plan: Plan
+    planner: Planner
+    console: Console
+    files: SearchFiles
+    record: Record
+
+    @classmethod
+    def of(cls, experiment: Experiment, plan: Plan, planner: Planner, console: Console, files: SearchFiles) -> Self:
+        """Open the record of an experiment, and make its results follow from its study."""
+        settings = experiment.settings
+        rows = TrialRecords(experiment, files.written)
+        record = Record(StudyMemory.open(experiment, pruner_of(settings)), rows, settings.steps, settings.reports)
+        trials = load(experiment.paths.folder).trials
+        record.mend(experiment.paths, dict(zip(trials["trial"].tolist(), trials["state"].tolist(), strict=True)))
+        record.set_aside()
+        return cls(experiment, plan, planner, console, files, record)
+
+    @cached_property
+    def before(self) -> pd.DataFrame:
+        """Rows of the trials before this run."""
+        return load(self.experiment.paths.folder).trials
+
+    @property
+    def checkpoint_steps(self) -> Mapping[int, int]:
+        """Steps of the newest checkpoint of each trial that has one."""
+        stored, paths = self.files.checkpoints, self.experiment.paths
+        numbers = range(len(self.record.study.trials()))
+        found = {n: stored(n).steps if stored else Checkpoints(paths.checkpoints(n)).steps for n in numbers}
+        return {number: steps for number, steps in found.items() if steps}
+
+    @cached_property
+    def placement(self) -> Placement:
+        """Where trials run."""
+        return Placement(self.planner)
+
+    @cached_property
+    def costs(self) -> Costs:
+        """What trials cost of the budget."""
+        return Costs.under(self.experiment.settings.limit, self.plan.space, self.planner.cost)
+
+    @property
+    def rung_steps(self) -> int:
+        """Steps between two evaluations of a trial."""
+        return due_steps(1, self.experiment.settings.steps, self.experiment.settings.reports)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """What was used of the budget."""
+        settings = self.experiment.settings
+        return Ledger(self.record.study, settings.limit, self.rung_steps, most_steps=settings.steps, costs=self.costs)
+
+    @cached_property
+    def last_part(self) -> LastPart | None:
+        """The part of the budget that trains the best again; None for none."""
+        settings = self.experiment.settings
+        if not (of_budget := settings.confirming_parts):
+            return None
+        # In the space of this search, as its first trial is: bounds of the user's may exclude a value of the preset.
+        spec = replace(algorithm_of(settings), space=self.plan.space)
+        default = spec.preset(DEFAULT, self.plan.fixed, limits(settings.steps))
+        return LastPart(Confirmation(self.costs, default, settings.steps, self.rung_steps), self.ledger, *of_budget)
+
+    @cached_property
+    def thawing(self) -> Thawing | None:
+        """Decides which trial goes on; None where each runs until it ends."""
+        settings = self.experiment.settings
+        if not settings.freezes:
+            return None
+        drawn_from = self.plan.space.distributions(self.plan.fixed, limits(settings.steps))
+        promised, two = self.ledger.steps_promised, settings.aim.second is not None
+        return Thawing(self.record.study, self.costs, drawn_from, settings.steps, self.rung_steps, settings.seed, promised, two)
+
+    @cached_property
+    def draws(self) -> Draws:
+        """Draws new trials."""
+        experiment, plan = self.experiment, self.plan
+        drawing = Drawing(
+            experiment.settings, plan.space, plan.fixed, limits(experiment.settings.steps), plan.starts,
+            self.placement.excess, read_learned(experiment, plan.space),
+        )  # fmt: skip
+        return Draws(self.record.study, drawing)
+
+    @property
+    def choosing(self) -> Choosing:
+        """Chooses trials."""
+        most = self.experiment.settings.most_trials
+        return Choosing(self.draws, most, self.ledger, self.thawing, self.last_part)
+
+    @cached_property
+    def progress(self) -> Progress:
+        """Shows how far the search is."""
+        work = Work(self.ledger, Costs(self.plan.space, self.planner.cost), self.last_part)
+        return Progress(self.console, self.experiment.settings, self.before, work, self.experiment.paths.folder)
+
+    @cached_property
+    def control(self) -> RunControl:
+        """Stops the run."""
+        experiment, before, study = self.experiment, self.before, self.record.study
+        frozen = before.loc[before["state"] == "frozen", "trial"].tolist()
+        ended = before[~before["state"].isin(["running", "frozen"])]
+
+        def spared() -> list[int]:
+            return front_of_search(study.trials()) if experiment.settings.aim.second else []
+
+        retention = Retention(
+            experiment.paths, experiment.settings.kept_trials, final_scores(ended), frozen, spared, self.files.checkpoints
+        )  # fmt: skip
+        retention.enforce()
+        is_sound = before["state"].isin(["complete", "frozen", "pruned", "oom"]).any()
+        return RunControl(experiment.paths, retention, self.progress, sound=bool(is_sound))
+
+    def search(self) -> Search:
+        """Hands trials out and writes what becomes of them."""
+        settings = self.experiment.settings
+        usual = self.placement.prediction(self.plan.space.complete(self.plan.fixed, limits(settings.steps)))
+
+        def at_once() -> int:
+            return settings.concurrency or self.placement.at_once(usual)
+
+        return Search(
+            self.record, self.choosing, self.control, self.placement, settings, self.experiment.paths, self.files, at_once
+        )  # fmt: skip
+
+    def watches(self) -> Iterator[Callback]:
+        """What Tune calls beside the search."""
+        yield self.progress
+        yield BudgetWatch(self.ledger, self.control)
+        yield StorageWatch(self.files, self.control)
+        yield from callbacks_named(self.experiment.settings.callback)
+
+    def end(self) -> str | None:
+        """Write what the end of a run leaves to be written.
+
+        Returns:
+            Why it stopped before its end; None if it did not.
+
+        Raises:
+            KeyboardInterrupt: if a signal stopped it.
+        """
+        control, is_stopped = self.control, self.control.is_stopping and not self.control.is_finishing
+        self.ledger.note_time()
+        self.progress.end(is_stopped, control.reason or "")
+        self.files.gather()
+        if self.experiment.settings.aim.second:
+            self.record.mark_front(load(self.experiment.paths.folder))
+        if is_stopped and control.reason is None:
+            raise KeyboardInterrupt
+        return control.reason
+
+
+def pruner_of(settings: Settings) -> BasePruner:
+    """The pruner of an experiment.
+
+    With a preset all trials are alike: those that are left of ones that were stopped would be the lucky ones.
+    """
+    return SCHEDULERS["none" if settings.preset else settings.scheduler].build(settings.steps, settings.reports)
+
+
+def final_scores(ended: pd.DataFrame) -> dict[int, float]:
+    """Ratings of ended trials by number: of complete and pruned ones of the search; NaN for the others.
+
+    Args:
+        ended: rows of `trials`.
+    """
+    scores = ratings(ended).where(ended["state"].isin(["complete", "pruned"]) & ended["confirms"].isna())
+    return dict(zip(ended["trial"].tolist(), scores.tolist(), strict=True))

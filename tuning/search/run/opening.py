@@ -25,10 +25,10 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import LEARNED, Experiment, ExperimentPaths, create, discard, existing
 from tuning.experiment.settings import Settings, changed
 from tuning.runtime.ray_address import check_address
-from tuning.search.proposals.learned import LearnedExperiment, digest, read_learned, text_of
-from tuning.search.proposals.learning import learned_from, whole_place
+from tuning.search.proposals.learning import digest, learned_from, read_learned, text_of, whole_place
 from tuning.search.proposals.plan import Plan, plan, seen_by, space_differences
-from tuning.search.run.callbacks import callbacks_named
+from tuning.search.proposals.transfer import LearnedExperiment
+from tuning.search.run.watches import callbacks_named
 from tuning.storage.stored_experiment import (
     begun_elsewhere,
     create_stored,
@@ -220,7 +220,7 @@ def open_checked(checked: Checked, say: Callable[[str], None] = lambda line: Non
     if checked.before:
         before, settings = checked.before, checked.settings
         if before.moves_to:
-            from tuning.search.record.check import check_study
+            from tuning.search.record.record import check_study
 
             before = moved(before, settings.scenario, check_study, say)
             settings = replace(settings, name=before.settings.name, dir=before.settings.dir)

@@ -1,11 +1,16 @@
-"""The states of a trial in the driver, what leads from one to the other, and how often a trial is tried again."""
+"""The trials of a run and their states: what leads from one to the other, and how often a trial is tried again."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections import deque
+from collections.abc import Set
+from dataclasses import dataclass, field
 from enum import StrEnum
 
+from envs.objective.aim import Outcome
 from tuning.memory.planner import FALLBACKS, Fallback
+from tuning.trial.proposal import Proposal
 
 
 class Phase(StrEnum):
@@ -148,3 +153,64 @@ def next_attempt(times_out_of_memory: int, adapt: bool) -> str | None:
     if adapt and times_out_of_memory < len(FALLBACKS) + 1:
         return f"next with {FALLBACKS[times_out_of_memory - 1].name}"
     return None
+
+
+NO_OUTCOME = Outcome(math.nan)
+
+
+@dataclass
+class RunningTrial:
+    """A trial of this run.
+
+    Attributes:
+        proposal: the trial.
+        phase: where it is.
+        losses: of its process, since its last new checkpoint.
+        is_alone: whether nothing runs beside it, as it ran out of memory.
+        is_thawed: whether it went on in this run, and was not evaluated again since.
+        outcome: of its last evaluation in this run.
+    """
+
+    proposal: Proposal
+    phase: Phase = Phase.WAITING
+    losses: Losses = field(default_factory=Losses)
+    is_alone: bool = False
+    is_thawed: bool = False
+    outcome: Outcome = NO_OUTCOME
+
+
+class RunningTrials:
+    """The trials of this run that wait or run, by number."""
+
+    def __init__(self) -> None:
+        self._trials: dict[int, RunningTrial] = {}
+        self.queue: deque[int] = deque()  # those that wait, in this order
+
+    def __getitem__(self, number: int) -> RunningTrial:
+        return self._trials[number]
+
+    def numbers(self, *phases: Phase) -> Set[int]:
+        """Numbers of the trials in some phases."""
+        return {number for number, trial in self._trials.items() if trial.phase in phases}
+
+    @property
+    def are_in_the_way(self) -> bool:
+        """Whether the next trial has to wait, as it or one that runs is to be alone."""
+        running = self.numbers(*LIVE)
+        return bool(running) and any(self._trials[number].is_alone for number in (self.queue[0], *running))
+
+    def wait(self, trial: RunningTrial) -> None:
+        """Add a trial to those that wait."""
+        self._trials[trial.proposal.number] = trial
+        self.queue.append(trial.proposal.number)
+
+    def move(self, number: int, event: Event) -> Write:
+        """Something happens to a trial; what is to be written of it."""
+        trial = self._trials[number]
+        trial.phase, write = after(trial.phase, event)
+        return write
+
+    def forget(self, number: int) -> None:
+        """Forget a trial that ended or was frozen: Tune asks at each pass of its loop which trials run."""
+        if self._trials[number].phase in (Phase.ENDED, Phase.FROZEN):
+            del self._trials[number]

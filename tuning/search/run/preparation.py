@@ -13,7 +13,7 @@ from ray.util.queue import Empty, Queue
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from common.errors import UserError
+from common.errors import UsageError, UserError
 from envs.environments.seen_year import forecasts_to_make, is_seen_prepared, make_forecasts, models_to_train, prepare_seen
 from envs.environments.year_cache import is_prepared, prepare_year
 from envs.environments.year_forecasts import learned_model
@@ -23,8 +23,13 @@ from envs.seen import Seen
 from envs.task import Task
 from envs.yardsticks.lessons import has_part, lesson_part, lesson_windows, parts_of, prepare_teacher
 from tuning.cli.console import say
+from tuning.experiment.settings import Settings
+from tuning.memory.machine import Look
+from tuning.memory.placement import Placement
+from tuning.memory.planner import Planner
 from tuning.runtime.parent_watch import end_with_parent
 from tuning.runtime.ray_session import check_nodes
+from tuning.search.proposals.plan import Plan, limits
 
 SPLITS: tuple[Split, ...] = ("train", "validation")  # that a search sees
 
@@ -213,3 +218,58 @@ def _prepare_lessons(task: Task, part: int, queue: Queue, title: str) -> None:
             _tell(queue, title, done)
 
     lesson_part(task, part, on_progress=tell)
+
+
+def plan_resources(settings: Settings, console: Console, look: Look) -> Planner:
+    """Predictions and limits of memory for trials on the running Ray; prints a line if they learn without a card.
+
+    Args:
+        settings: of the experiment.
+        console: to print to.
+        look: tells the cards of nodes.
+    """
+    from tuning.memory.machine import machine
+    from tuning.memory.planner import Calibration
+    from tuning.memory.scenario_sizes import sizes_of
+
+    kinds, line = machine(settings.gpu_memory, look, tell=partial(say, console))
+    if line:
+        say(console, line)
+    sizes = sizes_of(settings.task)
+    return Planner.of(settings, sizes, kinds, Calibration())
+
+
+def refuse_nothing_to_learn(plan: Plan, planner: Planner) -> None:
+    """Refuse a search in which trials might have no action to learn.
+
+    Args:
+        plan: of the experiment.
+        planner: knows the numbers of actions and chargers.
+
+    Raises:
+        UsageError: if all actions of the site are chargers' and the plan does not fix `learn_charging` to true.
+    """
+    if "learn_charging" not in plan.space:
+        return  # all actions are learned
+    sizes, learned = planner.sizes, plan.space["learn_charging"]
+    is_open = learned.search is not None and "learn_charging" not in plan.fixed
+    if sizes.chargers == sizes.actions and (is_open or not plan.fixed.get("learn_charging", learned.default)):
+        raise UsageError("all actions of this site are chargers', so policies have to learn these: --set learn_charging=true")
+
+
+def refuse_what_cannot_fit(plan: Plan, planner: Planner) -> None:
+    """Refuse a search if the trials that the user named do not fit into the machine's memory.
+
+    Args:
+        plan: of the experiment.
+        planner: predicts memory.
+
+    Raises:
+        UsageError: for a start assignment that does not fit; without any, for the default with the fixed values.
+    """
+    placement = Placement(planner)
+    assignments = plan.starts or (plan.space.complete(plan.fixed, limits(planner.settings.steps)),)
+    for assignment in assignments:
+        excess, why = placement.excess(assignment)
+        if excess > 0:
+            raise UsageError(f"a trial with these settings {why}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +15,6 @@ from ray.tune.experiment import Trial
 from ray.tune.result import TIME_TOTAL_S
 from rich.console import Console
 
-from envs.objective.aim import SCORE_ALONE, Aim
 from results.live import MOST_EVENTS, MOST_POINTS, PROGRESS_FILE, LiveSearch, LiveTrial, Phase
 from results.live_view import BETWEEN, LiveRegion, LiveView, replaces_lines, texts
 from results.loader import ratings
@@ -45,45 +43,35 @@ class Progress(DriverOnly, Callback):
 
     Args:
         console: to write to.
-        trials: number of trials of the search.
-        steps: budget of each.
-        already: states and steps of the trials that an earlier run ended.
-        best: rating and number of the best of these.
-        resumed: steps that unfinished trials of an earlier run have taken, by number.
-        aim: what ranks trials.
-        work: what was used of the budget, and what is left of it; None without one.
-        frozen: numbers of the trials that may go on.
+        settings: of the experiment.
+        before: its rows of `trials` so far.
+        work: what was used of its budget, and what is left of it; None without one.
         folder: of the experiment, for the file; None for no file.
     """
 
     def __init__(
-        self,
-        console: Console,
-        trials: int,
-        steps: int,
-        already: Sequence[tuple[str, int]],
-        best: tuple[float, int] | None,
-        resumed: dict[int, int],
-        aim: Aim = SCORE_ALONE,
-        work: Work | None = None,
-        frozen: Collection[int] = (),
-        folder: Path | None = None,
+        self, console: Console, settings: Settings, before: pd.DataFrame, work: Work | None = None, folder: Path | None = None
     ) -> None:
-        self._aim, self._frozen, self._folder = aim, set(frozen), folder
-        self._ledger = work.ledger if work else None
-        self._console, self._trials, self._steps = console, trials, steps
-        self._ended = {"complete": 0, "pruned": 0, "oom": 0, "failed": 0}
-        for state, _ in already:
-            self._ended[state] += 1
-        self._best = best
+        limited = work if settings.limit else None
+        self._console, self._aim, self._folder = console, settings.aim, folder
+        self._ledger = limited.ledger if limited else None
+        self._trials, self._steps = 0 if settings.limit else int(settings.most_trials), settings.steps
+        is_ended = ~before["state"].isin(["running", "frozen"])
+        self._ended = {"complete": 0, "pruned": 0, "oom": 0, "failed": 0} | before.loc[
+            is_ended, "state"
+        ].value_counts().to_dict()
+        self._frozen = set(before.loc[before["state"] == "frozen", "trial"].tolist())
+        self._best = _best(before)
+        unfinished = before[~is_ended]
+        resumed = dict(zip(unfinished["trial"].tolist(), unfinished["steps"].tolist(), strict=True))
         self._start = time.monotonic()
         self._trial_steps = dict(resumed)  # of all trials that have not ended before
         self._begun_steps = sum(resumed.values())
         self._running: dict[int, LiveTrial] = {}
-        taken = [taken for _, taken in already]
-        self._time_left: TimeLeft | BudgetLeft = TimeLeft(trials, steps, taken, resumed, time.monotonic)
-        if work and work.ledger.budget:
-            self._time_left = BudgetLeft(work.ledger.budget, work, time.monotonic)
+        taken = before.loc[is_ended, "steps"].fillna(0).astype(int).tolist()
+        self._time_left: TimeLeft | BudgetLeft = TimeLeft(self._trials, self._steps, taken, resumed, time.monotonic)
+        if limited and limited.ledger.budget:
+            self._time_left = BudgetLeft(limited.ledger.budget, limited, time.monotonic)
         self._live = LiveRegion(console) if replaces_lines(console) else None
         self._curve: list[tuple[float, float]] = []
         self._add_to_curve()
@@ -96,38 +84,6 @@ class Progress(DriverOnly, Callback):
         self._shown = 0.0
         self._told: set[tuple[int, int]] = set()  # trial and steps of evaluations
         self._looked = time.monotonic()
-
-    @classmethod
-    def of(
-        cls,
-        console: Console,
-        settings: Settings,
-        before: pd.DataFrame,
-        work: Work | None = None,
-        folder: Path | None = None,
-    ) -> Progress:
-        """Progress of an experiment, new or continued.
-
-        Args:
-            console: to write to.
-            settings: of the experiment.
-            before: its rows of `trials` so far.
-            work: what was used of its budget, and what is left of it.
-            folder: of the experiment; see `Progress`.
-        """
-        frozen = before[before["state"] == "frozen"]
-        ended = before[~before["state"].isin(["running", "frozen"])]
-        scored = before[(before["state"] != "running") & before["confirms"].isna()].dropna(subset=["score"])
-        rated = zip(ratings(scored).tolist(), scored["trial"].tolist(), strict=True)
-        best = max(((rating, number) for rating, number in rated if math.isfinite(rating)), default=None)
-        unfinished = before[before["state"].isin(["running", "frozen"])]
-        resumed = dict(zip(unfinished["trial"].tolist(), unfinished["steps"].tolist(), strict=True))
-        already = list(zip(ended["state"].tolist(), ended["steps"].fillna(0).astype(int).tolist(), strict=True))
-        limited = work if settings.limit else None
-        return cls(
-            console, 0 if settings.limit else int(settings.most_trials), settings.steps, already, best, resumed, settings.aim,
-            limited, frozen["trial"].tolist(), folder,
-        )  # fmt: skip
 
     def __enter__(self) -> Self:
         if self._live:
@@ -299,3 +255,14 @@ class Progress(DriverOnly, Callback):
         self._events = [*self._events, line][-MOST_EVENTS:]
         self._told_lines += 1
         say(self._console, line)
+
+
+def _best(before: pd.DataFrame) -> tuple[float, int] | None:
+    """Rating and number of the best trial of earlier runs.
+
+    Args:
+        before: rows of `trials`.
+    """
+    scored = before[(before["state"] != "running") & before["confirms"].isna()].dropna(subset=["score"])
+    rated = zip(ratings(scored).tolist(), scored["trial"].tolist(), strict=True)
+    return max(((rating, number) for rating, number in rated if math.isfinite(rating)), default=None)

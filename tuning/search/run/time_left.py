@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from search_spaces import Assignment
 from tuning.experiment.budget import Budget
+from tuning.search.promotion.choosing import LastPart
 from tuning.search.promotion.confirmation import NOT_TRIED
-from tuning.search.promotion.last_part import LastPart
-from tuning.search.record.ledger import Costs, Ledger
+from tuning.search.record.ledger import Ledger
+from tuning.search.record.trials import Costs
 
 LEAST_SECONDS = 60.0  # that a pace is measured over
+T = TypeVar("T", float, NDArray[np.float64])
 
 
 @dataclass
@@ -213,9 +215,6 @@ class BudgetLeft:
         )
         # What has passed since the last evaluation is time in which the next ones got nearer.
         return max(0.0, self._ahead * (last - since) / (done - before) - (self._clock() - last))
-
-
-T = TypeVar("T", float, NDArray[np.float64])
 
 
 def weighed(left: T, usual: T, confirming: T, of_confirming: T) -> T:

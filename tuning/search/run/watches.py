@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import importlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ray.tune import Callback
 from ray.tune.experiment import Trial
-from ray.tune.progress_reporter import TrialProgressCallback
 
+from common.errors import UsageError
 from common.storage.faults import StorageLostError
+from tuning.memory.machine import Cluster
+from tuning.memory.placement import Placement
 from tuning.search.record.ledger import Ledger
 from tuning.search.run.run_control import RunControl
+from tuning.search.run.search import Search
 from tuning.storage.search_files import SearchFiles
-from tuning.trial.protocol import DriverOnly, drop_rows
+from tuning.trial.protocol import DriverOnly, handout_in
 
 LEFT_SECONDS = 300.0  # that trials have to write a checkpoint and end
+LOOK_SECONDS = 5.0  # between two looks
+PATIENCE_SECONDS = 60.0  # that a trial waits before another kind with room is chosen for it
+VAIN_SECONDS = 900.0  # without a node for any trial, while none runs: an autoscaler has brought one by then
+_FORM = "it takes package.module:NAME, as in my_callbacks:mlflow"
+# What code of a user raises that cannot be imported or called; Ray's loggers raise RuntimeError without their package.
+_REFUSED = (
+    ImportError, SyntaxError, AttributeError, NameError, RuntimeError, TypeError, ValueError, OSError, LookupError,
+    AssertionError,
+)  # fmt: skip
 
 
 class StorageWatch(DriverOnly, Callback):
@@ -72,15 +85,163 @@ class BudgetWatch(DriverOnly, Callback):
             self._control.finish()
 
 
-class QuietTune(DriverOnly, TrialProgressCallback):
-    """In place of Tune's own callback, which prints a line for a trial that is taken back before it began, also if quiet."""
+class ClusterWatch(DriverOnly, Callback):
+    """Looks at Ray's nodes every `LOOK_SECONDS`.
 
-    def on_trial_result(self, iteration: int, trials: list[Any], trial: Any, result: dict[str, Any], **info: Any) -> None:
-        """Print nothing, and keep Tune from holding rows that were written, as its snapshots have all last results in them."""
-        drop_rows(result)
+    - The placement follows nodes that come and go.
+    - Trials on nodes that are drained write a checkpoint and end, and are handed out again.
+    - A trial that waits for a kind of node that is gone is placed anew, where it fits another kind. So is one that waits long
+      while another kind has room, and one that has to name its nodes otherwise, as others have joined.
+    - If no trial runs and none of those that wait fits a node, the search stops after `VAIN_SECONDS`, and loses nothing.
 
-    def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
-        """Print nothing."""
+    Args:
+        placement: of the search.
+        search: hands out its trials.
+        control: of this run.
+        look: tells the cluster now.
+        node_of: tells on which node a trial runs, by its id; empty where that is not known yet.
+        clock: time, seconds.
+    """
 
-    def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
-        """Print nothing."""
+    def __init__(
+        self,
+        placement: Placement,
+        search: Search,
+        control: RunControl,
+        look: Callable[[], Cluster],
+        node_of: Callable[[Trial], str] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._placement, self._search, self._control, self._look = placement, search, control, look
+        self._node_of, self._clock = node_of or node_of_trial, clock
+        self._nodes: frozenset[str] | None = None  # before the first look
+        self._leaving: frozenset[str] = frozenset()
+        self._running: dict[int, Trial] = {}
+        self._on: dict[int, str] = {}  # nodes of these, as far as they were needed
+        self._waits: dict[int, float] = {}  # since when, by number
+        self._looked = clock()
+        self._in_vain: float | None = None
+
+    def on_trial_start(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
+        """A trial was started."""
+        number = handout_in(trial.config).number
+        self._running[number] = trial
+        self._waits.pop(number, None)
+        self._placement.started(number)
+
+    def on_trial_complete(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
+        """A trial's process has ended."""
+        self._forget(trial)
+
+    def on_trial_error(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
+        """A trial's process has ended in an error."""
+        self._forget(trial)
+
+    def _forget(self, trial: Trial) -> None:
+        number = handout_in(trial.config).number
+        # Handed out again it may have begun already.
+        if self._running.get(number) is trial:
+            del self._running[number]
+            self._on.pop(number, None)
+        self._waits.pop(number, None)
+
+    def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
+        """One pass of Tune's loop has ended."""
+        now = self._clock()
+        if now - self._looked < LOOK_SECONDS:
+            return
+        self._looked = now
+        self._follow(self._look())
+        self._let_leave()
+        self._look_after_waiting(now)
+
+    def _follow(self, cluster: Cluster) -> None:
+        nodes = frozenset(node.id for node in cluster.nodes)
+        if nodes == self._nodes and cluster.leaving == self._leaving:
+            return
+        self._placement.follow(cluster.nodes, cluster.leaving)
+        known = nodes if self._nodes is None else self._nodes
+        changes = ((nodes - known, "joined"), (known - nodes, "gone"), (cluster.leaving - self._leaving, "drained"))
+        self._nodes, self._leaving = nodes, cluster.leaving
+        told = [f"{len(those)} {what}" for those, what in changes if those]
+        if told:
+            self._control.say(f"cluster: {', '.join(told)}; {len(nodes)} node{'s' if len(nodes) != 1 else ''}")
+
+    def _let_leave(self) -> None:
+        if self._leaving and not self._control.is_stopping:
+            for number, trial in self._running.items():
+                self._on[number] = self._on.get(number) or self._node_of(trial)
+                if self._on[number] in self._leaving:
+                    self._search.send_away(number)
+
+    def _look_after_waiting(self, now: float) -> None:
+        waiting = sorted(self._search.running - self._running.keys())
+        self._waits = {number: self._waits.get(number, now) for number in waiting}
+        homeless = []
+        for number in waiting:
+            assignment = self._search.proposal(number).hyperparameters
+            if self._control.is_stopping:
+                self._search.withdraw(number)
+            elif self._placement.waits_in_vain(number):
+                if self._placement.may_move(number, assignment):
+                    self._search.withdraw(number)
+                else:
+                    homeless.append(number)
+            elif self._placement.is_outdated(number) or (
+                now - self._waits[number] > PATIENCE_SECONDS and self._placement.has_better(number, assignment)
+            ):
+                self._search.withdraw(number)
+        if not homeless or self._running or len(homeless) < len(waiting):
+            self._in_vain = None
+        elif self._in_vain is None:
+            self._in_vain = now
+        elif now - self._in_vain > VAIN_SECONDS and not self._control.is_stopping:
+            numbers = ", ".join(map(str, homeless))
+            self._control.stop(
+                f"no node is left on which trial {numbers} fits, and none came for {VAIN_SECONDS / 60.0:.0f} min: "
+                "continue when there is one"
+            )
+
+
+def node_of_trial(trial: Trial) -> str:
+    """Id of the node on which a trial's process runs; empty where that is not known yet."""
+    from ray._private import state
+
+    actor = trial.temporary_state.ray_actor
+    if actor is None:
+        return ""
+    # Ray's public interface to this needs its dashboard.
+    address: dict[str, str] = state.actors(actor_id=actor._ray_actor_id.hex()).get("Address", {})
+    return address.get("NodeID", "")
+
+
+def callbacks_named(names: Sequence[str]) -> list[Callback]:
+    """Import and make callbacks.
+
+    Args:
+        names: each `package.module:NAME` of a class, or of a function, that makes a callback without arguments.
+
+    Raises:
+        UsageError: for the first that is none.
+    """
+    return [_callback(name) for name in names]
+
+
+def _callback(name: str) -> Callback:
+    from ray.tune import Callback
+
+    module, _, attribute = name.partition(":")
+    if not all(part.isidentifier() for part in (*module.split("."), attribute)):
+        raise UsageError(f"--callback {name!r}: {_FORM}")
+    try:
+        make = getattr(importlib.import_module(module), attribute)
+        made = make()
+    except _REFUSED as error:
+        first = str(error).strip().partition("\n")[0]
+        raise UsageError(
+            f"--callback {name!r}: it cannot be made ({type(error).__name__}: {first}); install its package, or write a module "
+            "that is on the path"
+        ) from error
+    if not isinstance(made, Callback):
+        raise UsageError(f"--callback {name!r}: it makes {type(made).__name__!r}, which is no ray.tune.Callback; {_FORM}")
+    return made

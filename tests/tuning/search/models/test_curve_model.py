@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from tuning.search.models.curve_model import (
     _NAMES,
@@ -8,11 +9,17 @@ from tuning.search.models.curve_model import (
     Scale,
     _Objective,
     _priors,
+    encode,
     expected_improvement,
     thinned,
 )
 
 STEPS = np.log(np.array([1.0, 2.0, 4.0, 8.0]))
+SPACE: dict[str, BaseDistribution] = {
+    "rate": FloatDistribution(1e-5, 1e-3, log=True),
+    "size": IntDistribution(6, 10),
+    "net": CategoricalDistribution(["small", "large"]),
+}
 
 
 def evaluations(curves: list[list[float]]) -> Evaluations:
@@ -136,3 +143,29 @@ def test_expected_improvement_is_the_mean_of_what_draws_exceed_the_best_by() -> 
 
 def test_what_is_certain_improves_by_its_distance_and_never_below_0() -> None:
     assert expected_improvement(np.array([1.0, -9.0]), np.full(2, 1e-6), 0.25) == pytest.approx([0.75, 0.0])
+
+
+def test_a_range_goes_from_0_to_1_on_the_scale_on_which_it_is_drawn() -> None:
+    points = [{"rate": 1e-5, "size": 6}, {"rate": 1e-4, "size": 8}, {"rate": 1e-3, "size": 10}]
+    found = encode(points, {name: SPACE[name] for name in ("rate", "size")})
+    assert found == pytest.approx(np.array([[0, 0], [0.5, 0.5], [1, 1]]))
+
+
+def test_two_choices_are_as_far_apart_as_both_ends_of_a_range() -> None:
+    small, large = encode([{"net": "small"}, {"net": "large"}], {"net": SPACE["net"]})
+    assert np.linalg.norm(small - large) == pytest.approx(1.0)
+
+
+def test_a_value_outside_its_range_counts_as_the_nearest_end() -> None:
+    inside, outside = encode([{"rate": 1e-5}, {"rate": 0.0}], {"rate": SPACE["rate"]})
+    assert inside == pytest.approx(outside)
+
+
+def test_a_point_without_a_hyperparameter_differs_from_all_that_have_it() -> None:
+    found = encode([{"size": 8}, {}], {"size": SPACE["size"]})
+    assert found.shape == (2, 2)
+    assert np.linalg.norm(found[0] - found[1]) == pytest.approx(1.0)
+
+
+def test_what_cannot_differ_has_no_column() -> None:
+    assert encode([{"size": 8}], {"size": IntDistribution(8, 8)}).shape == (1, 0)

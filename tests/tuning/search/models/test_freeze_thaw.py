@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from optuna.distributions import BaseDistribution, FloatDistribution
 
-from tuning.search.models.freeze_thaw import Curve, Outlook, decide, predicted_ends
-from tuning.search.models.most_promising import MOST_TRIALS
+from tuning.search.models.freeze_thaw import MOST_TRIALS, Curve, Outlook, considered, decide, predicted_ends, rough_ends
 
 SPACE: dict[str, BaseDistribution] = {"x": FloatDistribution(0, 1), "y": FloatDistribution(0, 1)}
 MOST, RUNG = 1000, 100
+RISING = [0.10, 0.16, 0.20, 0.23, 0.25, 0.27, 0.28, 0.29, 0.295, 0.30]
 
 
 def curve(number: int, x: float, ratings: list[float], state: str = "frozen", cost: float = 1.0) -> Curve:
@@ -22,7 +22,6 @@ def decided(curves: list[Curve], candidate: Curve | None, seed: int = 0, steps_l
     return decide(curves, candidate, SPACE, MOST, RUNG, seed, steps_left)
 
 
-RISING = [0.10, 0.16, 0.20, 0.23, 0.25, 0.27, 0.28, 0.29, 0.295, 0.30]
 ENDED = [curve(0, 0.5, RISING, "ended"), curve(1, 0.1, [0.2 * r for r in RISING], "ended")]
 
 
@@ -182,3 +181,44 @@ def test_an_outlook_knows_later_evaluations_of_the_trial_that_a_decision_is_abou
         own = replace(curves[best], evaluations=(*curves[best].evaluations, (600, rating)))
         now = [own if curve.number == best else curve for curve in curves]
         assert (outlook.decide(now, None, 0, 1e9, best) == best) is goes_on
+
+
+def evaluated(*ratings: float) -> tuple[tuple[int, float], ...]:
+    return tuple((100 * rung, rating) for rung, rating in enumerate(ratings, 1))
+
+
+def test_all_of_few_trials_are_known() -> None:
+    assert considered([evaluated(0.1)] * MOST_TRIALS, [True] * MOST_TRIALS) == list(range(MOST_TRIALS))
+
+
+def test_a_rough_end_adds_what_trials_usually_gain() -> None:
+    curves = [evaluated(0.0, 0.1, 0.3), evaluated(0.2, 0.3), evaluated(0.0, 0.1, 0.3), evaluated(), evaluated(0.5)]
+    np.testing.assert_allclose(rough_ends(curves), [0.3, 0.5, 0.3, np.nan, 0.8])
+    assert np.isnan(rough_ends([evaluated()])).all()
+
+
+def test_of_many_the_best_and_others_from_all_parts_are_known() -> None:
+    rng = np.random.default_rng(0)
+    ratings = rng.random(5000)
+    curves = [evaluated(0.0, rating) for rating in ratings.tolist()]
+    frozen = (rng.random(5000) < 0.5).tolist()
+    known = considered(curves, frozen)
+    assert len(known) == len(set(known)) == MOST_TRIALS
+    assert known == sorted(known)
+    order = np.argsort(-ratings)
+    assert set(order[:150].tolist()) <= set(known)
+    # What is usual is known too.
+    assert abs(np.median(np.sort(ratings[known])[: MOST_TRIALS // 2]) - 0.5) < 0.1
+    assert min(known) < 100
+    assert max(known) > 4900
+
+
+def test_the_best_of_those_that_may_go_on_are_known_though_others_are_better() -> None:
+    curves = [evaluated(0.0, 1.0 - 1e-4 * place) for place in range(3000)]
+    frozen = [place >= 2990 for place in range(3000)]
+    assert set(range(2990, 3000)) <= set(considered(curves, frozen))
+
+
+def test_trials_without_an_evaluation_take_no_place() -> None:
+    curves = [evaluated()] * 1000 + [evaluated(0.1, 0.2)] * 300
+    assert considered(curves, [False] * 1300) == list(range(1000, 1300))

@@ -4,6 +4,7 @@ Where it pays for more, candidates are trained once more before, and their ratin
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import optuna
@@ -13,12 +14,23 @@ from optuna.trial import FrozenTrial, TrialState
 from results.statistics import mean, paired_mean
 from tests.tuning.search.fakes import AskedStudy, asked_study
 from tuning.algorithms.registry import algorithm
+from tuning.experiment.budget import Budget
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
+from tuning.search.promotion.choosing import LastPart
 from tuning.search.promotion.confirmation import MOST_CANDIDATES, MOST_CONTENDERS, NOT_TRIED, Confirmation, _Stages
-from tuning.search.proposals.two_aims import front_of_search
-from tuning.search.record.ledger import Costs
-from tuning.search.record.trials import CONFIRM_ROLE, CONFIRM_RUN, CONFIRMS, HYPERPARAMETERS, REFUSED, SAME_AS
+from tuning.search.record.ledger import Ledger
+from tuning.search.record.trials import (
+    CONFIRM_ROLE,
+    CONFIRM_RUN,
+    CONFIRMS,
+    HYPERPARAMETERS,
+    MEASURED,
+    REFUSED,
+    SAME_AS,
+    Costs,
+    front_of_search,
+)
 from tuning.trial.proposal import Proposal
 from tuning.trial.records import trial_seed
 
@@ -26,6 +38,10 @@ SPACE = algorithm("ppo").space
 STEPS, RUNG = 1000, 100
 LIMITS = {"steps": float(STEPS)}
 DEFAULT = algorithm("ppo").preset("default", {}, LIMITS)
+CONFIRMATION = Confirmation(Costs(SPACE), DEFAULT, STEPS, RUNG)
+SEED_DEVIATION = 1.0  # of the rating of a training
+SIMULATED = 300
+LEAST = 4.0 * STEPS  # two rounds of the best and of the default
 
 
 @pytest.fixture
@@ -39,9 +55,6 @@ def memory(tmp_path: Path) -> AskedStudy:
         memory.report(number, 5 * RUNG, 0.1 * (number + 1))
         memory.freeze(number)
     return memory
-
-
-CONFIRMATION = Confirmation(Costs(SPACE), DEFAULT, STEPS, RUNG)
 
 
 def begin(memory: AskedStudy, steps_left: float) -> Proposal | None:
@@ -316,11 +329,11 @@ def test_a_trial_that_failed_was_stopped_or_never_ran_is_no_contender_and_a_fail
     for number, rating in enumerate((0.1, 0.9, 0.2, 0.8, 0.7)):
         memory.ask()
         memory.report(number, RUNG, rating)
-    memory.fail(0, "bad luck")
-    memory.fail(1, "bad luck")
+    memory.stop(0, TrialState.FAIL, "bad luck")
+    memory.stop(1, TrialState.FAIL, "bad luck")
     memory.complete(2, 0.2)
-    memory.run_out_of_memory(3, "too big")
-    memory.prune(4)
+    memory.stop(3, TrialState.PRUNED, "too big", {MEASURED: 1})
+    memory.stop(4, TrialState.PRUNED)
     for reason in (REFUSED, SAME_AS):
         drawn = memory.draw()
         drawn.set_user_attr(reason, 1)
@@ -525,7 +538,7 @@ def test_a_candidate_that_fails_is_not_chosen_and_not_tried_again(memory: AskedS
     proposal = begin(memory, 10.0 * STEPS)
     assert proposal
     assert proposal.confirms == 3
-    memory.fail(proposal.number, "bad luck")
+    memory.stop(proposal.number, TrialState.FAIL, "bad luck")
     spend(memory, 10)
     assert [number for number, _, role in roles(memory) if role == "candidate"] == [3, 2, 1]
     assert {number for number, _, role in roles(memory) if role == "best"} == {1, 2}
@@ -611,10 +624,6 @@ def test_a_front_has_no_candidates(tmp_path: Path) -> None:
     assert proposal.confirm_role == "default"
 
 
-SEED_DEVIATION = 1.0  # of the rating of a training
-SIMULATED = 300
-
-
 def simulated(rng: np.random.Generator, truths: np.ndarray, trainings: int) -> tuple[list[int], list[FrozenTrial]]:
     """Contenders and the trials of a confirmation, where each training has its assignment's truth and a seed's luck."""
     trials: list[FrozenTrial] = []
@@ -666,3 +675,123 @@ def test_those_that_candidates_choose_are_better_than_those_that_the_search_rate
         gains.append(float(truths[contenders].mean() - truths[highest].mean()))
     # It was 0.18 (0.13 to 0.23).
     assert mean(np.array(gains)).low > 0.1 * SEED_DEVIATION
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def two_trials(tmp_path: Path) -> AskedStudy:
+    """A study with the default and one other trial, each after a rung."""
+    experiment = create(Settings(name="one", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random"))
+    two_trials = asked_study(experiment, {}, STEPS, [DEFAULT])
+    for number in range(2):
+        two_trials.ask()
+        two_trials.report(number, RUNG, 0.1 * (number + 1))
+        two_trials.freeze(number)
+    return two_trials
+
+
+def has_used(two_trials: AskedStudy, steps: float) -> None:
+    two_trials.used_steps = lambda least: {0: round(steps)}  # type: ignore[method-assign]
+
+
+def last_part(two_trials: AskedStudy, budget: Budget, used: float, parts: tuple[float, float] = (0.15, 0.2)) -> LastPart:
+    """After so much of the budget; of time, one step takes a second."""
+    clock, costs = Clock(), Costs(SPACE)
+    has_used(two_trials, 0)
+    ledger = Ledger(two_trials, budget, RUNG, clock, costs=costs)
+    has_used(two_trials, used)
+    clock.now += used
+    return LastPart(Confirmation(costs, DEFAULT, STEPS, RUNG), ledger, *parts)
+
+
+def begins_at(two_trials: AskedStudy, budget: Budget) -> float:
+    """Part of the budget at which the confirmation begins, where one rung follows another; infinite for never."""
+    rungs = range(round(0.75 * budget.amount), round(budget.amount), RUNG)
+    parts = (used / budget.amount for used in rungs if last_part(two_trials, budget, used).has_begun(set()))
+    return next(parts, float("inf"))
+
+
+@pytest.mark.parametrize("unit", ["steps", "seconds"])
+@pytest.mark.parametrize(
+    ("amount", "at"),
+    [
+        (40 * STEPS, 0.85),  # the least pays for more than is needed
+        (28 * STEPS, 0.85),
+        (23 * STEPS + 33, 0.82),  # that needs 17.4 hundredths, and a rung
+        (19 * STEPS, float("inf")),  # that needs 21: it stays a search
+    ],
+)
+def test_it_begins_with_the_least_part_and_earlier_where_that_does_not_pay(
+    two_trials: AskedStudy, unit: Any, amount: float, at: float
+) -> None:
+    assert begins_at(two_trials, Budget(amount, unit)) == pytest.approx(at, abs=0.006)
+
+
+def test_what_runs_is_evaluated_in_time_for_the_confirmation(two_trials: AskedStudy) -> None:
+    budget = Budget(23.0 * STEPS, "seconds")
+    found = last_part(two_trials, budget, 0.82 * budget.amount - RUNG)
+    assert not found.has_begun(set())
+    assert found.has_begun({0, 1})
+
+
+def test_what_has_begun_goes_on_though_the_pace_changes(two_trials: AskedStudy) -> None:
+    budget, used = Budget(23.0 * STEPS, "seconds"), 0.825 * 23.0 * STEPS
+    found = last_part(two_trials, budget, used)
+    assert found.has_begun(set())
+    drawn = found.next(set())
+    assert drawn is not None
+    two_trials.add(drawn)
+    # A pace three times as high: the least part would pay for the rounds by now.
+    has_used(two_trials, 3 * used)
+    assert found.has_begun({2})
+    # The search goes on, as with a larger budget: the part is decided anew.
+    two_trials.complete(2, 0.1)
+    two_trials.thaw(0)
+    two_trials.report(0, 2 * RUNG, 0.2)
+    assert not found.has_begun({0})
+    two_trials.freeze(0)
+    two_trials.ask()
+    assert not found.has_begun({3})
+
+
+def test_a_search_that_can_pay_for_no_confirmation_plans_with_all_that_is_left(two_trials: AskedStudy) -> None:
+    budget = Budget(10.0 * RUNG, "steps")
+    left = {rung: last_part(two_trials, budget, rung * RUNG, (0.5, 0.5)).search_steps_left(set()) for rung in range(1, 8)}
+    assert [left[rung] for rung in (1, 4)] == [4 * RUNG, RUNG]
+    assert [left[rung] for rung in (5, 7)] == [5 * RUNG, 3 * RUNG]
+
+
+def test_the_search_plans_with_less_where_its_confirmation_begins_earlier(two_trials: AskedStudy) -> None:
+    budget = Budget(23.0 * STEPS, "seconds")
+    assert last_part(two_trials, budget, 0.5 * budget.amount).search_steps_left(set()) == pytest.approx(0.35 * budget.amount)
+    ahead = LEAST + RUNG
+    near = last_part(two_trials, budget, 0.81 * budget.amount).search_steps_left(set())
+    assert near == pytest.approx(0.19 * budget.amount - ahead)
+
+
+@pytest.mark.parametrize(
+    ("amount", "steps"),
+    [
+        (40 * STEPS, 6 * STEPS),  # the least pays for it
+        (23 * STEPS, 4.6 * STEPS),  # only the most does
+        (19 * STEPS, 0.0),  # nothing does
+    ],
+)
+def test_what_the_confirmation_will_take_is_told_before_it_begins(two_trials: AskedStudy, amount: float, steps: float) -> None:
+    found = last_part(two_trials, Budget(amount, "steps"), 2 * RUNG).expected()
+    assert found == (pytest.approx(steps), [0, 1] if steps else [])
+
+
+def test_once_it_has_begun_all_that_is_left_is_for_the_confirmation(two_trials: AskedStudy) -> None:
+    found = last_part(two_trials, Budget(23.0 * STEPS, "steps"), 0.825 * 23.0 * STEPS)
+    drawn = found.next(set())
+    assert drawn is not None
+    two_trials.add(drawn)
+    has_used(two_trials, 22.0 * STEPS)
+    assert found.expected() == (pytest.approx(STEPS), [0, 1])

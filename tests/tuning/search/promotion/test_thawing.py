@@ -14,11 +14,10 @@ from tests.tuning.search.fakes import AskedStudy, asked_study
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
-from tuning.search.promotion.thawing import ALWAYS, Thawing
+from tuning.search.promotion.thawing import ALWAYS, Thawing, chebyshev, weight
 from tuning.search.proposals.drawing import Draws
 from tuning.search.proposals.sampler_view import as_seen
-from tuning.search.record.ledger import Costs
-from tuning.search.record.trials import CONFIRMS, gains_of
+from tuning.search.record.trials import CONFIRMS, Costs, gains_of
 
 SPACE = algorithm("ppo").space
 STEPS, RUNG = 1000, 100
@@ -41,7 +40,7 @@ def memory(tmp_path: Path) -> AskedStudy:
 def thawing(memory: AskedStudy, costs: Costs | None = None, **changes: Any) -> Thawing:
     given: dict[str, Any] = {"seed": 0, "steps_promised": lambda: math.inf, **changes}
     distributions = SPACE.distributions(FIXED, {"steps": float(STEPS)})
-    return Thawing(memory.draws, costs or Costs(SPACE), distributions, STEPS, RUNG, **given)
+    return Thawing(memory, costs or Costs(SPACE), distributions, STEPS, RUNG, **given)
 
 
 def learn(memory: AskedStudy, *ratings: float) -> int:
@@ -57,12 +56,12 @@ def test_a_trial_that_was_frozen_before_its_first_evaluation_goes_on_first(memor
     number = memory.ask().number
     memory.freeze(number)
     model = thawing(memory)
-    assert model.choose(model.draw(), 1e6) == number
+    assert model.choose(model.draw(memory.draws.draw), 1e6) == number
 
 
 def test_the_first_trial_is_a_new_one(memory: AskedStudy) -> None:
     model = thawing(memory)
-    assert model.choose(model.draw(), 1e6) is None
+    assert model.choose(model.draw(memory.draws.draw), 1e6) is None
 
 
 def test_where_none_may_begin_a_frozen_one_goes_on(memory: AskedStudy) -> None:
@@ -97,8 +96,8 @@ def test_draws_and_decisions_follow_from_the_study_alone(memory: AskedStudy) -> 
     learn(memory, 0.1, 0.2)
     learn(memory, 0.0)
     one, two = (thawing(memory) for _ in range(2))
-    assert one.draw().params == two.draw().params
-    assert one.choose(one.draw(), 1e6) == two.choose(two.draw(), 1e6)
+    assert one.draw(memory.draws.draw).params == two.draw(memory.draws.draw).params
+    assert one.choose(one.draw(memory.draws.draw), 1e6) == two.choose(two.draw(memory.draws.draw), 1e6)
 
 
 def test_ended_trials_and_those_that_confirm_do_not_go_on(memory: AskedStudy) -> None:
@@ -106,7 +105,7 @@ def test_ended_trials_and_those_that_confirm_do_not_go_on(memory: AskedStudy) ->
     memory.report(number, RUNG, 0.3)
     memory.complete(number, 0.3)
     failed = memory.ask().number
-    memory.fail(failed, "bad luck")
+    memory.stop(failed, TrialState.FAIL, "bad luck")
     again = memory.draw()
     again.set_user_attr(CONFIRMS, number)
     memory.freeze(memory.add(again).number)
@@ -145,7 +144,7 @@ def test_a_trial_that_confirms_is_no_earlier_one(memory: AskedStudy) -> None:
 def test_a_trial_that_failed_is_no_good_one_to_the_sampler(memory: AskedStudy) -> None:
     learn(memory, 0.1, 0.2)
     failed = memory.ask().number
-    memory.fail(failed, "bad luck")
+    memory.stop(failed, TrialState.FAIL, "bad luck")
     distributions = SPACE.distributions(FIXED, {"steps": float(STEPS)})
     seen = as_seen(memory.trials(), SPACE, distributions, {0: 0.3, failed: 0.3})
     assert [trial.state for trial in seen] == [TrialState.COMPLETE, TrialState.FAIL]
@@ -213,7 +212,7 @@ def test_with_two_objectives_a_decision_follows_from_the_study_alone(two: AskedS
     for level in (0.2, 0.5, 0.8):
         learn_two(two, (level, 1.0 - level), (level, 1.0 - level))
     decisions = [thawing(two, two_aims=True).choose(None, 1e6) for _ in range(2)]
-    draws = [thawing(two, two_aims=True).draw().params for _ in range(2)]
+    draws = [thawing(two, two_aims=True).draw(two.draws.draw).params for _ in range(2)]
     assert decisions[0] == decisions[1]
     assert draws[0] == draws[1]
 
@@ -227,7 +226,7 @@ def test_a_sampler_sees_the_end_of_each_objective_and_requirements_below_all(
     two.freeze(missing)
     given: list[Any] = []
     monkeypatch.setattr(Draws, "draw", lambda own, values, affordable: given.append(values))
-    thawing(two, two_aims=True).draw()
+    thawing(two, two_aims=True).draw(two.draws.draw)
     (values,) = given
     assert values[first][0] < values[second][0]
     assert values[first][1] == pytest.approx(0.9, abs=0.1)
@@ -242,22 +241,22 @@ def test_with_many_at_once_a_decision_lacks_few_evaluations_and_with_few_none(
     model = thawing(memory)
     for _ in range(5):
         learn(memory, 0.1, 0.2)
-    first = model.draw()
+    first = model.draw(memory.draws.draw)
     # None runs, so each draw sees all.
-    assert model.draw() is not first
+    assert model.draw(memory.draws.draw) is not first
     running = [memory.ask().number for _ in range(4)]
-    drawn = model.draw()
-    assert model.draw() is drawn
+    drawn = model.draw(memory.draws.draw)
+    assert model.draw(memory.draws.draw) is drawn
     memory.report(running[0], RUNG, 0.3)
     memory.report(running[1], RUNG, 0.3)
-    assert model.draw() is drawn
+    assert model.draw(memory.draws.draw) is drawn
     assert model.choose(drawn, 1e6, as_frozen=running[0]) == running[0]
     memory.report(running[2], RUNG, 0.3)
-    assert model.draw() is not drawn
+    assert model.draw(memory.draws.draw) is not drawn
     # One that began is not proposed again.
-    drawn = model.draw()
+    drawn = model.draw(memory.draws.draw)
     assert memory.add(drawn).number == 9
-    assert model.draw() is not drawn
+    assert model.draw(memory.draws.draw) is not drawn
 
 
 def test_a_draw_knows_the_same_trials_in_both_objectives_though_a_decision_renewed_one(
@@ -271,7 +270,7 @@ def test_a_draw_knows_the_same_trials_in_both_objectives_though_a_decision_renew
         learn_two(two, (0.1 * k, 0.9), (0.1 * k, 0.9))
     running = [two.ask().number for _ in range(5)]
     model = thawing(two, two_aims=True)
-    model.draw()
+    model.draw(two.draws.draw)
     # Two evaluations more are tolerated. The third renews one outlook, and after the fifth the other one is renewed.
     for count in (3, 2):
         for number in running[:count]:
@@ -280,7 +279,7 @@ def test_a_draw_knows_the_same_trials_in_both_objectives_though_a_decision_renew
         running = [two.ask().number, *running[count:]]
     given: list[Any] = []
     monkeypatch.setattr(Draws, "draw", lambda own, values, affordable: given.append(values))
-    model.draw()
+    model.draw(two.draws.draw)
     assert set(given[0]) >= {trial.number for trial in two.trials() if trial.intermediate_values}
 
 
@@ -292,7 +291,7 @@ def test_before_the_first_evaluation_of_many_trials_there_is_no_model(
     for _ in range(3):
         memory.ask()
     model = thawing(memory)
-    assert model.choose(model.draw(), 1e6) is None
+    assert model.choose(model.draw(memory.draws.draw), 1e6) is None
 
 
 @pytest.mark.parametrize(("promised", "most"), [(50.0, ALWAYS), (400.0, 40.0), (math.inf, math.inf)])
@@ -302,5 +301,35 @@ def test_a_draw_may_cost_a_tenth_of_the_budget_or_ten_trainings_of_the_default(
     seen: list[float] = []
     drawn = memory.draw()
     monkeypatch.setattr(Draws, "draw", lambda own, values, affordable: seen.append(affordable.most) or drawn)
-    thawing(memory, steps_promised=lambda: promised * STEPS).draw()
+    thawing(memory, steps_promised=lambda: promised * STEPS).draw(memory.draws.draw)
     assert seen == [most]
+
+
+def test_weights_begin_with_the_middle_and_both_ends_and_never_repeat() -> None:
+    found = [weight(number) for number in range(35)]
+    assert found[:7] == [0.5, 0.0, 1.0, 0.25, 0.75, 0.125, 0.625]
+    assert len(set(found)) == len(found)
+    # Every tenth of the range has its turn.
+    assert np.histogram(found, np.linspace(0.0, 1.0, 11))[0].min() >= 2
+
+
+def test_each_member_of_a_front_is_best_from_some_direction_also_in_a_hollow_of_it() -> None:
+    front = np.array([[1.0, 0.0], [0.9, 0.35], [0.45, 0.5], [0.35, 0.9], [0.0, 1.0]])
+    # No weighted sum finds the one in the middle.
+    assert all((front @ (part, 1 - part)).argmax() != 2 for part in np.linspace(0, 1, 101))
+    gains = np.concatenate([front, np.full((5, 2), -0.5)])
+    assert {int(chebyshev(gains, weight(number)).argmax()) for number in range(33)} == {0, 1, 2, 3, 4}
+
+
+def test_more_of_both_is_never_less() -> None:
+    gains = np.random.default_rng(1).random((40, 2))
+    for part in (0.0, 0.2, 0.5, 1.0):
+        values = chebyshev(gains, part)
+        for own, value in zip(gains, values, strict=True):
+            worse = (gains < own).all(axis=1)
+            assert (values[worse] <= value).all()
+
+
+def test_scales_of_the_objectives_do_not_matter() -> None:
+    gains = np.random.default_rng(2).random((20, 2))
+    assert chebyshev(gains * (1.0, 1000.0) + (5.0, -7.0), 0.3) == pytest.approx(chebyshev(gains, 0.3))

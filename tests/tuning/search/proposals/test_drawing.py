@@ -23,18 +23,19 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.experiment.strategies import SAMPLERS
-from tuning.search.proposals.drawing import Affordable, Drawing, Draws, Excess, already_tried
-from tuning.search.proposals.learned import LearnedExperiment, LearnedTrial
+from tuning.search.proposals.drawing import Drawing, Draws, Excess, already_tried
 from tuning.search.proposals.sampler_view import as_seen
-from tuning.search.record.ledger import TimeNotes
-from tuning.search.record.study import StudyMemory
-from tuning.search.record.trials import CONFIRMS, HYPERPARAMETERS, PREDICTED, REFUSED, SAME_AS
+from tuning.search.proposals.transfer import LearnedExperiment, LearnedTrial
+from tuning.search.record.study import StudyMemory, TimeNotes
+from tuning.search.record.trials import CONFIRMS, HYPERPARAMETERS, MEASURED, PREDICTED, REFUSED, SAME_AS, Affordable
 from tuning.search.run.opening import check, open_checked
 from tuning.trial.proposal import Proposal
 from tuning.trial.records import TrialRecords
 
 LIMITS = {"steps": 1e6}
 BUT_TWO = {own.name: own.default for own in algorithm("ppo").space.parameters if own.name not in ("gamma", "clip_range")}
+SPACE = algorithm("ppo").space
+NONE_SEARCHED = {parameter.name: parameter.default for parameter in SPACE.parameters}
 
 
 def drawing(**others: Any) -> Drawing:
@@ -225,10 +226,6 @@ def test_a_start_costs_what_it_costs() -> None:
     assert drawn.user_attrs[HYPERPARAMETERS]["n_epochs"] == 10
 
 
-SPACE = algorithm("ppo").space
-NONE_SEARCHED = {parameter.name: parameter.default for parameter in SPACE.parameters}
-
-
 @pytest.fixture
 def experiment(tmp_path: Path) -> Experiment:
     return create(Settings(name="one", dir=str(tmp_path)))
@@ -288,7 +285,7 @@ def test_an_assignment_that_was_tried_is_not_run_again(experiment: Experiment) -
                 of.memory.report(proposal.number, 10, 0.25)
                 of.memory.complete(proposal.number, 0.5)
             else:
-                of.memory.run_out_of_memory(proposal.number, "too big")
+                of.memory.stop(proposal.number, TrialState.PRUNED, "too big", {MEASURED: 1})
     assert len(run) == 2
     trials = small(experiment).memory.trials()
     first, second = (proposal.number for proposal in run)
@@ -304,7 +301,7 @@ def test_a_failure_may_be_tried_again(experiment: Experiment) -> None:
     of = small(experiment)
     for number in range(8):
         assert ask(of).same_as is None
-        of.memory.fail(number, "bad luck")
+        of.memory.stop(number, TrialState.FAIL, "bad luck")
 
 
 def test_without_a_search_an_assignment_is_run_as_often_as_asked(experiment: Experiment) -> None:

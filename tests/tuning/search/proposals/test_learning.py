@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from optuna.trial import TrialState, create_trial
 
-from common.errors import UsageError
+from common.errors import OtherFormatError, UsageError
 from tests.tuning.search.fakes import AskedStudy, asked_study
 from tuning.algorithms.registry import algorithm, algorithm_of
-from tuning.experiment.folder import Experiment, create
+from tuning.experiment.folder import LEARNED, Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.search.proposals.learning import expected_ends, learned_from, usable
+from tuning.search.proposals.learning import digest, expected_ends, learned_from, read_learned, text_of, usable
+from tuning.search.proposals.transfer import LearnedExperiment, LearnedTrial
 from tuning.search.record.study import read_trials
-from tuning.search.record.trials import HYPERPARAMETERS
+from tuning.search.record.trials import HYPERPARAMETERS, MEASURED
 
 LIMITS = {"steps": 1000.0}
 RUNG = 100
+SPACE = algorithm("ppo").space
+FULL = SPACE.complete({}, {"steps": 4096.0})
+LEARNT = (LearnedExperiment("elsewhere", "2 of 3 trials", (LearnedTrial(0, 2.0, FULL), LearnedTrial(2, 1.0, FULL))),)
 
 
 def experiment(folder: Path, name: str = "before", **others: object) -> Experiment:
@@ -123,8 +128,8 @@ def test_the_other_experiment_stays_as_it_is(tmp_path: Path) -> None:
 def test_trials_that_cannot_teach_are_left_out_by_reason(tmp_path: Path) -> None:
     of = experiment(tmp_path)
     memory = trained(of, [rising(0.1), rising(0.2), rising(0.3)])
-    memory.fail(memory.ask().number, "crash")
-    memory.run_out_of_memory(memory.ask().number, "too big")
+    memory.stop(memory.ask().number, TrialState.FAIL, "crash")
+    memory.stop(memory.ask().number, TrialState.PRUNED, "too big", {MEASURED: 1})
     trials = read_trials(of)
     used, left_out = usable(trials, of.settings, algorithm("ppo").space)
     assert set(used) == {0, 1, 2}
@@ -176,3 +181,55 @@ def test_what_cannot_be_learned_from_is_one_line(tmp_path: Path) -> None:
         UsageError, match=rf"^--learn-from .*{of.paths.study.name} is damaged \(line 1 is no entry.*leave it out$"
     ):
         learned_from(now(of.paths.folder))
+
+
+def learning_experiment(folder: Path, text: str) -> Experiment:
+    settings = Settings(name="one", dir=str(folder), backend="batch", learn_from=("elsewhere",))
+    return create(settings, {LEARNED: digest(text)}, text)
+
+
+def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:
+    assert read_learned(learning_experiment(tmp_path, text_of(LEARNT)), SPACE) == LEARNT
+
+
+def test_an_experiment_that_learns_from_none_has_no_file(tmp_path: Path) -> None:
+    own = create(Settings(name="one", dir=str(tmp_path), backend="batch"))
+    assert not own.paths.learned.exists()
+    assert read_learned(own, SPACE) == ()
+
+
+def test_a_file_that_is_missing_or_changed_is_one_line(tmp_path: Path) -> None:
+    own = learning_experiment(tmp_path, text_of(LEARNT))
+    text = own.paths.learned.read_text(encoding="utf-8")
+    own.paths.learned.write_text(text.replace('"rank": 2.0', '"rank": 1.0'), encoding="utf-8")
+    with pytest.raises(UsageError, match=r"learned\.json is damaged \(its content has changed .*restore it from a copy$"):
+        read_learned(own, SPACE)
+    own.paths.learned.unlink()
+    with pytest.raises(UsageError, match=r"learned\.json cannot be read .*restore it from a copy$"):
+        read_learned(own, SPACE)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"experiments": [{"folder": "a", "summary": "b", "trials": [{"trial": 0, "rank": 1.0}]}]}, "lacks hyperparameters"),
+        ({"experiments": [{"folder": "a", "trials": []}]}, "lacks summary"),
+        ({"experiments": None}, "experiments is null"),
+        (
+            {"experiments": [{"folder": "a", "summary": "b", "trials": [
+                {"trial": 0, "rank": 1.0, "hyperparameters": {**FULL, "gamma": 2.0}}]}]},
+            "gamma=2.0",
+        ),
+    ],
+)  # fmt: skip
+def test_content_of_another_form_is_one_line(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    own = learning_experiment(tmp_path, json.dumps({**json.loads(text_of(LEARNT)), **change}))
+    with pytest.raises(UsageError, match=message) as error:
+        read_learned(own, SPACE)
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_a_later_format_is_not_read(tmp_path: Path) -> None:
+    own = learning_experiment(tmp_path, json.dumps({**json.loads(text_of(LEARNT)), "format": 2}))
+    with pytest.raises(OtherFormatError, match="use the version that wrote it"):
+        read_learned(own, SPACE)

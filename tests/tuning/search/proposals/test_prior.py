@@ -26,6 +26,7 @@ SPACE = {
     "only": IntDistribution(4, 4),
 }
 POINT = {"rate": 1e-3, "power": 0, "epochs": 5, "kind": "a", "only": 4}
+LIMITS = {"steps": 1e6}
 
 
 def test_the_share_halves_with_twice_as_many_trials_as_begin_the_search() -> None:
@@ -69,9 +70,6 @@ def test_the_centre_is_a_start_or_the_best_that_violates_nothing() -> None:
     assert 60 < found["{'power': 3}"] < 140
     assert centre(seen, [], random) == {"power": 1}
     assert centre([], [], random) is None
-
-
-LIMITS = {"steps": 1e6}
 
 
 def drawn(sampler: str, count: int, **settings: Any) -> list[dict[str, Any]]:

@@ -27,6 +27,7 @@ SPACE = SearchSpace(
 )
 BOX = SPACE.distributions({})
 COMPLETE, PRUNED, RUNNING, FAIL = TrialState.COMPLETE, TrialState.PRUNED, TrialState.RUNNING, TrialState.FAIL
+MISSED, MISSED_MORE = (Aim.parse(require=("ev_served>=0.9",)).rating(Outcome(0.9, shortfall=short)) for short in (0.1, 0.5))
 
 
 def trial(
@@ -183,9 +184,6 @@ def test_a_view_shares_no_change_with_the_study() -> None:
     seen.set_constraint("b", 1.0)
     assert known.constraints == {"a": 0.0}
     assert known.params == {}
-
-
-MISSED, MISSED_MORE = (Aim.parse(require=("ev_served>=0.9",)).rating(Outcome(0.9, shortfall=short)) for short in (0.1, 0.5))
 
 
 @pytest.mark.parametrize("state", [TrialState.WAITING, RUNNING])

@@ -6,8 +6,7 @@ from pathlib import Path
 import optuna
 import pytest
 
-from tuning.search.record.errors import DamagedStudyError
-from tuning.search.record.journal import has_entries, open_mended_journal
+from tuning.search.record.journal import DamagedStudyError, has_entries, open_mended_journal
 
 
 def test_half_a_line_and_stale_locks_are_removed(tmp_path: Path) -> None:

@@ -14,10 +14,12 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.budget import Budget
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
-from tuning.search.record.ledger import Costs, Ledger, TimeNotes
-from tuning.search.record.trials import HYPERPARAMETERS
+from tuning.search.record.ledger import Ledger
+from tuning.search.record.study import TimeNotes
+from tuning.search.record.trials import HYPERPARAMETERS, Costs
 
 RUNG = 100
+SPACE = algorithm("ppo").space
 
 
 def memory(**steps: int) -> Any:
@@ -208,9 +210,6 @@ def test_what_the_whole_budget_promises_does_not_depend_on_the_clock() -> None:
     assert Ledger(memory(), Budget(100.0, "seconds"), RUNG, Clock()).steps_promised() == math.inf
     assert Ledger(memory(a=700), Budget(1000.0, "steps"), RUNG).steps_promised() == 1000.0
     assert Ledger(memory(a=700), None, RUNG).steps_promised() == math.inf
-
-
-SPACE = algorithm("ppo").space
 
 
 def test_what_a_trial_does_not_say_has_its_default() -> None:

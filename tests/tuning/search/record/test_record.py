@@ -1,5 +1,7 @@
 """The results follow from the study and from what trials tell; after a kill they are made to follow again."""
 
+import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,12 +10,13 @@ import pytest
 from optuna.trial import TrialState, create_trial
 
 from envs.objective.aim import Outcome
-from results import load
+from results import ResultsError, load
 from tests.tuning.search.fakes import ask
 from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.search.record.record import Record, take_memory_marker
+from tuning.search.record.journal import DamagedStudyError
+from tuning.search.record.record import Record, check_study, take_memory_marker
 from tuning.search.record.study import StudyMemory
 from tuning.search.record.trials import CONFIRM_ROLE, CONFIRM_RUN, CONFIRM_STEPS, CONFIRMS, HYPERPARAMETERS, REFUSED, SAME_AS
 from tuning.trial.proposal import Proposal
@@ -97,7 +100,7 @@ def test_an_evaluation_that_stands_beside_its_checkpoint_is_told(
 def test_an_end_that_only_the_study_has_is_written_into_the_row(experiment: Experiment) -> None:
     record = begun(experiment, 4)
     record.study.complete(0, 0.5)
-    record.study.fail(1, "ValueError: bad luck")
+    record.study.stop(1, TrialState.FAIL, "ValueError: bad luck")
     record.study.freeze(2)
     mended(experiment)
     trials = load(experiment.paths.folder).trials
@@ -224,3 +227,130 @@ def test_a_marker_says_how_much_memory_a_process_had(
     assert take_memory_marker(experiment.paths, 0) == found
     assert not marker.exists()
     assert ("holds no number of bytes" in capsys.readouterr().err) is (found is None)
+
+
+def with_trials(folder: Path, name: str, seed: int = 0, **settings: object) -> Experiment:
+    """An experiment with a complete trial and one that runs."""
+    of = create(Settings(name=name, dir=str(folder), steps=1000, seed=seed, reports=4, **settings))  # type: ignore[arg-type]
+    record = Record(StudyMemory.open(of), TrialRecords(of), 1000, 4)
+    for _ in range(2):
+        record.begin(ask(of, record.study, 1000), {})
+    record.take(0, Report(250, saved=True, evaluated=Evaluated(1, 250, Outcome(0.25)), columns={"score": 0.25}))
+    record.complete(0, Outcome(0.5))
+    return of
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Experiment:
+    return with_trials(tmp_path, "one")
+
+
+def entries(written: Experiment) -> list[bytes]:
+    return written.paths.study.read_bytes().splitlines(keepends=True)
+
+
+def replaced(written: Experiment, before: bytes, after: bytes) -> None:
+    content = written.paths.study.read_bytes()
+    assert before in content
+    written.paths.study.write_bytes(content.replace(before, after))
+
+
+def test_what_agrees_goes_on(written: Experiment) -> None:
+    before = written.paths.study.read_bytes()
+    check_study(written)
+    assert written.paths.study.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [None, b"", b"half a line"])
+def test_without_a_journal_no_trial_runs_again(written: Experiment, content: bytes | None) -> None:
+    written.paths.study.unlink()
+    if content is not None:
+        written.paths.study.write_bytes(content)
+    with pytest.raises(DamagedStudyError, match="it lacks trial 0, 1 of the results"):
+        check_study(written)
+
+
+def test_half_a_journal_is_refused(written: Experiment) -> None:
+    written.paths.study.write_bytes(b"".join(entries(written)[:2]))
+    with pytest.raises(DamagedStudyError, match="it lacks trial 1 of the results"):
+        check_study(written)
+
+
+def test_a_journal_of_another_experiment_is_refused(written: Experiment, tmp_path: Path) -> None:
+    other = with_trials(tmp_path, "two", seed=1)
+    shutil.copyfile(other.paths.study, written.paths.study)
+    with pytest.raises(DamagedStudyError, match="it is of the written two, not of one"):
+        check_study(written)
+    # Under the same name it has other trials.
+    replaced(written, b'"two"', b'"one"')
+    with pytest.raises(DamagedStudyError, match=r"trial [01] has \w+=.* in it, and .* in the results"):
+        check_study(written)
+
+
+def test_entries_without_their_study_are_refused(written: Experiment) -> None:
+    written.paths.study.write_bytes(b"".join(entries(written)[1:]))
+    with pytest.raises(DamagedStudyError, match=r"it holds no study|where it is read"):
+        check_study(written)
+
+
+def test_a_study_from_before_a_hyperparameter_has_its_default(written: Experiment) -> None:
+    content = written.paths.study.read_bytes()
+    older = re.sub(rb',\s*"shared_policy":\s*false', b"", content)
+    assert older != content
+    written.paths.study.write_bytes(older)
+    check_study(written)
+    assert StudyMemory.open(written).proposal(0).hyperparameters["shared_policy"] is False
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        (rb'"hidden_sizes":"[^"]*"', b'"hidden_sizes":"8192,8192,8193"', "each from 1 to 8192"),
+        (rb'"gamma":[^,]*,', b'"gamma":2.0,', r"gamma=2\.0: it lies between"),
+        (rb'"gamma":[^,]*,', b'"gamma":[],', r"gamma=\[\]: it takes a number"),
+        (rb'"gamma":', b'"gamme":', "no gamma"),
+        (rb'"gamma":', b'"more":1,"gamma":', "no hyperparameter more"),
+    ],
+)
+def test_hyperparameters_that_no_search_assigns_are_refused(written: Experiment, before: bytes, after: bytes, why: str) -> None:
+    content = written.paths.study.read_bytes()
+    written.paths.study.write_bytes(re.sub(rb'("hyperparameters":\s*{[^}]*?)' + before, rb"\g<1>" + after, content))
+    with pytest.raises(DamagedStudyError, match=f"trial 0 in it has .*{why}") as refused:
+        check_study(written)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        (b'"hyperparameters"', b'"hyperparametres"', "trial 0 in it has no hyperparameters"),
+        (b'"checkpoint":250', b'"checkpint":250', "trial 0 in it does not say how far it is"),
+        (b'"directions":[2]', b'"directions":[2,2]', "does not maximize one score"),
+        (b'"directions":[2]', b'"directions":[1]', "does not maximize one score"),
+        (b'"values":[0.5]', b'"values":null', "values should be set for a complete trial"),
+        (b'"values":[0.5]', b'"values":[0.5,0.5]', "trial 0 in it cannot be"),
+        (b'"values":[0.5]', b'"values":["0.5"]', "trial 0 in it cannot be"),
+        (b'"values":[0.5]', b'"values":[NaN]', "values should not contain NaN"),
+        (b'"intermediate_value":0.25', b'"intermediate_value":"a"', "trial 0 in it has a score that is no number"),
+    ],
+)
+def test_a_study_that_no_search_writes_is_refused(written: Experiment, before: bytes, after: bytes, why: str) -> None:
+    replaced(written, before, after)
+    with pytest.raises(DamagedStudyError, match=why) as refused:
+        check_study(written)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_study_of_two_objectives_without_the_gains_of_an_evaluation_is_refused(tmp_path: Path) -> None:
+    written = with_trials(tmp_path, "two", objective="co2 bill")
+    memory = StudyMemory.open(written)
+    memory.adopt_unfinished()
+    memory.report(1, 500, 0.2)
+    with pytest.raises(DamagedStudyError, match="trial 1 in it lacks the gains of an evaluation"):
+        check_study(written)
+
+
+def test_a_damaged_row_is_named(written: Experiment) -> None:
+    written.paths.part("trials", 1).write_bytes(b"PAR1")
+    with pytest.raises(ResultsError, match=r"00001\.parquet cannot be used"):
+        check_study(written)

@@ -13,8 +13,8 @@ from tests.tuning.search.fakes import ask
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.search.record.study import StudyMemory
-from tuning.search.record.trials import HYPERPARAMETERS, REASON, REQUIRED
-from tuning.search.run.parts import pruner_of
+from tuning.search.record.trials import HYPERPARAMETERS, MEASURED, REASON, REQUIRED
+from tuning.search.run.driver import pruner_of
 
 
 @pytest.fixture
@@ -38,8 +38,8 @@ def test_what_is_told_is_remembered(experiment: Experiment) -> None:
     study.report(0, 100, 0.1)
     study.complete(0, 0.2)
     study.report(1, 100, -0.3)
-    study.prune(1)
-    study.fail(2, "out of luck")
+    study.stop(1, TrialState.PRUNED)
+    study.stop(2, TrialState.FAIL, "out of luck")
     trials = stored(experiment)
     assert [t.state for t in trials] == [TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL, TrialState.RUNNING]
     assert trials[0].value == 0.2
@@ -56,7 +56,7 @@ def test_what_misses_a_requirement_violates_a_constraint_and_keeps_its_value(exp
     for number, shortfall in enumerate((0.2, 0.0, None)):
         study.complete(number, -50.0 - number, shortfall)
     study.report(3, 100, -1e15)
-    study.prune(3, 0.3)
+    study.stop(3, TrialState.PRUNED, misses={REQUIRED: 0.3})
     trials = stored(experiment)
     assert [trial.constraints.get(REQUIRED) for trial in trials] == [0.2, 0.0, None, 0.3]
     assert [trial.value for trial in trials[:3]] == [-50.0, -51.0, -52.0]
@@ -133,7 +133,7 @@ def test_trials_that_go_on_are_running_again_and_the_others_are_as_they_were(exp
         study.report(number, 100, number / 10)
     study.complete(0, 0.1)
     study.complete(1, 0.2)
-    study.prune(2)
+    study.stop(2, TrialState.PRUNED)
     study.reopen([1])
     # The same from the file.
     for again in (study, memory(experiment)):
@@ -184,7 +184,7 @@ def test_a_kill_while_trials_are_taken_over_leaves_the_study_of_before(experimen
 def test_running_out_of_memory_is_a_violated_constraint(experiment: Experiment) -> None:
     study = memory(experiment)
     ask(experiment, study)
-    study.run_out_of_memory(0, "too big")
+    study.stop(0, TrialState.PRUNED, "too big", {MEASURED: 1})
     (trial,) = stored(experiment)
     assert trial.state is TrialState.PRUNED
     assert max(trial.constraints.values()) > 0.0
@@ -204,7 +204,7 @@ def test_the_scheduler_stops_what_is_worst(experiment: Experiment, scheduler: st
             study.report(number, steps, -float(number))
             if study.should_prune(number):
                 stopped.append(number)
-                study.prune(number)
+                study.stop(number, TrialState.PRUNED)
                 break
         else:
             study.complete(number, -float(number))

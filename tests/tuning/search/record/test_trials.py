@@ -1,29 +1,48 @@
 """What a trial of a study says, and that what follows from it is computed again where it changed, and only there."""
 
-from pathlib import Path
+from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 import optuna
 import pytest
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
+from envs.objective.aim import Aim, Outcome
+from search_spaces import Kind, Parameter, SearchSpace
 from tests.tuning.search.fakes import ask
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
+from tuning.experiment.strategies import SAMPLERS
+from tuning.search.proposals.sampler_view import as_seen
 from tuning.search.record.study import StudyMemory
 from tuning.search.record.trials import (
+    ALIKE,
     CAN_BE_BEST,
     GAINS,
+    HYPERPARAMETERS,
     MEASURED,
     PREDICTED,
     REQUIRED,
+    SAME_AS,
     STANDING,
     OfTrials,
     Standing,
+    alike,
     gains_of,
     lacked_memory,
     last_gains,
+    on_front,
+    repeats,
     state_of,
 )
+
+WITHIN = optuna.distributions.FloatDistribution(0.0, 1.0)
+SPACE = SearchSpace((Parameter("x", Kind.NUMBER, 0.5, "", search=WITHIN), Parameter("y", Kind.NUMBER, 0.5, "", search=WITHIN)))
+BOX = SPACE.distributions({})
+PLAN = 0.2429273125
 
 
 def test_what_was_stopped_or_failed_is_not_the_best() -> None:
@@ -88,3 +107,146 @@ def test_each_change_of_a_trial_in_a_journal_is_seen(tmp_path: Path) -> None:
     assert (looked.count(0), looked.count(2)) == (1, 1)
     memory.reopen([1])
     assert now()[1] == ("RUNNING", 1)
+
+
+def trial(
+    number: int, ratings: dict[int, float], x: float = 0.5, state: TrialState = TrialState.PRUNED, **attributes: Any
+) -> FrozenTrial:
+    found = optuna.trial.create_trial(
+        state=state, intermediate_values=ratings, user_attrs={HYPERPARAMETERS: {"x": x, "y": 0.5}, **attributes}
+    )
+    found.number = number
+    return found
+
+
+def test_a_trial_with_the_last_rating_of_an_earlier_one_does_the_same() -> None:
+    trials = [
+        trial(0, {10: 0.1, 20: 0.15}),
+        trial(1, {10: PLAN}),
+        trial(2, {10: 0.1}),  # 0 has gone on from there
+        trial(3, {10: PLAN, 20: PLAN}),
+        trial(4, {10: PLAN, 20: PLAN + 1e-12}),  # it changes something by now
+        trial(5, {}),
+        trial(6, {10: float("nan")}),
+        trial(7, {10: float("nan")}),
+        trial(8, {10: PLAN}),
+        trial(9, {10: PLAN}, **{SAME_AS: 1}),  # it was not trained
+    ]
+    assert alike(trials) == {3, 8}
+    assert alike(trials[2:]) == {8}
+
+
+def test_one_that_failed_or_ran_out_of_memory_is_no_earlier_one() -> None:
+    """Samplers do not see it as good, so the next one has to be."""
+    failed = trial(0, {10: PLAN})
+    failed.state = TrialState.FAIL  # Optuna makes none with a rating
+    study = optuna.create_study()
+    study.ask().set_constraint(MEASURED, 1.0)
+    out_of_memory = trial(1, {10: PLAN})
+    out_of_memory.system_attrs = study.get_trials()[0].system_attrs
+    assert alike([failed, out_of_memory, trial(2, {10: PLAN}), trial(3, {10: PLAN})]) == {3}
+
+
+def test_with_two_objectives_both_gains_are_equal() -> None:
+    gains = [(0.1, 0.3), (0.2, 0.2), (0.1, 0.3)]
+    trials = [trial(n, {10: 0.2}, **{GAINS: {"10": list(pair)}}) for n, pair in enumerate(gains)]
+    assert alike(trials) == {2}
+
+
+def test_trials_that_miss_a_requirement_by_as_much_need_not_do_the_same() -> None:
+    missed = Aim.parse(require=("ev_served>=0.9",)).rating(Outcome(0.2, shortfall=0.1))
+    assert alike([trial(0, {10: missed}), trial(1, {10: missed})]) == frozenset()
+
+
+def frozen(number: int, *ratings: float, state: TrialState = TrialState.WAITING, **attributes: Any) -> FrozenTrial:
+    return trial(number, {10 * rung: rating for rung, rating in enumerate(ratings, 1)}, state=state, **attributes)
+
+
+def test_a_trial_repeats_an_earlier_one_if_all_that_it_did_is_the_same() -> None:
+    trials = [
+        frozen(0, 0.1, PLAN),
+        frozen(1, PLAN, PLAN, PLAN),
+        frozen(2, PLAN, PLAN),  # not for long enough
+        frozen(3, PLAN, 0.2, PLAN),  # it did something else in between
+        frozen(4, PLAN, PLAN, PLAN + 1e-12),
+        frozen(5, PLAN, PLAN, PLAN, **{SAME_AS: 1}),  # it was not trained
+        frozen(6, 0.1, 0.1, 0.1),  # 0 has gone on from there
+        frozen(7, PLAN, PLAN, PLAN, PLAN),
+        frozen(8),
+    ]
+    assert repeats(trials, 30) == {1: 0, 7: 0}
+    assert repeats(trials[1:], 30) == {7: 1}
+    assert repeats(trials, 40) == {7: 0}
+
+
+def test_what_cannot_be_the_best_is_no_reason_to_stop_another() -> None:
+    for state, counts in (("RUNNING", True), ("WAITING", True), ("COMPLETE", True), ("PRUNED", False), ("FAIL", False)):
+        # Optuna takes no complete trial without a value.
+        first = frozen(0, PLAN)
+        first.state = TrialState[state]
+        assert bool(repeats([first, frozen(1, PLAN, PLAN)], 20)) is counts
+
+
+def test_policies_that_miss_a_requirement_by_as_much_can_differ() -> None:
+    missed = Aim.parse(require=("ev_served>=0.9",)).rating(Outcome(0.9, None, 0.5))
+    assert repeats([frozen(0, missed), frozen(1, missed, missed)], 20) == {}
+
+
+def test_with_two_objectives_a_repetition_has_both_gains_in_all_evaluations() -> None:
+    def of(number: int, *pairs: tuple[float, float]) -> FrozenTrial:
+        gains = {str(10 * rung): list(pair) for rung, pair in enumerate(pairs, 1)}
+        return frozen(number, *[0.2] * len(pairs), **{GAINS: gains})
+
+    trials = [of(0, (0.1, 0.3)), of(1, (0.1, 0.3), (0.2, 0.2)), of(2, (0.2, 0.2), (0.1, 0.3)), of(3, (0.1, 0.3), (0.1, 0.3))]
+    assert repeats(trials, 20) == {3: 0}
+
+
+def test_samplers_see_them_as_violating_a_constraint_and_nothing_is_written() -> None:
+    trials = [trial(0, {10: PLAN}), trial(1, {10: 0.1}), trial(2, {10: PLAN})]
+    seen = as_seen(trials, SPACE, BOX)
+    assert [one.constraints for one in seen] == [{ALIKE: 0.0}, {ALIKE: 0.0}, {ALIKE: 1.0}]
+    assert [one.value for one in seen] == [PLAN, 0.1, PLAN]
+    assert all(not one.constraints for one in trials)
+    assert all(not one.constraints for one in as_seen(trials[:2], SPACE, BOX))
+
+
+def test_where_most_keep_their_plan_the_sampler_leaves_them() -> None:
+    """Of 40 trials 30 keep a plan that none is better than; of the others those with a high x are nearly as good."""
+    rng = np.random.default_rng(0)
+    kept = [trial(n, {10: PLAN}, x=float(rng.uniform(0.0, 0.4))) for n in range(30)]
+    others = [(n, float(rng.uniform(0.4, 1.0))) for n in range(30, 40)]
+    trials = [*kept, *(trial(n, {10: PLAN - 0.01 * (1.1 - x)}, x=x) for n, x in others)]
+
+    def drawn(seed: int) -> float:
+        study = optuna.create_study(direction="maximize", sampler=SAMPLERS["tpe"].build(seed, 10))
+        study.add_trials(as_seen(trials, SPACE, BOX))
+        return float(study.ask(BOX).params["x"])
+
+    assert np.mean([drawn(seed) > 0.4 for seed in range(40)]) > 0.7
+
+
+def test_of_many_trials_those_are_shown_that_differ() -> None:
+    many = [trial(n, {10: PLAN}) for n in range(40)] + [trial(40 + n, {10: 0.001 * n}) for n in range(40)]
+    shown = {one.number for one in as_seen(many, SPACE, BOX, most=16)}
+    assert {0, 77, 78, 79} <= shown
+
+
+def gains(number: int, *pairs: tuple[float, float], rating: float = 0.0, state: TrialState = TrialState.WAITING) -> FrozenTrial:
+    found = optuna.trial.create_trial(
+        state=state,
+        value=0.0 if state is TrialState.COMPLETE else None,
+        intermediate_values={(rung + 1) * 10: rating for rung in range(len(pairs))},
+        user_attrs={GAINS: {str((rung + 1) * 10): list(pair) for rung, pair in enumerate(pairs)}},
+    )
+    found.number = number
+    return found
+
+
+def test_the_front_has_no_trial_that_failed_was_stopped_or_misses_a_requirement() -> None:
+    trials = [
+        gains(0, (0.0, 1.0)), gains(1, (1.0, 0.0)), gains(2, (0.6, 0.6), state=TrialState.COMPLETE), gains(3, (0.1, 0.1)),
+        gains(4, (2.0, 2.0), rating=-1.2e15), gains(5, (2.0, 2.0), state=TrialState.FAIL), gains(6),
+        gains(7, (2.0, 2.0), state=TrialState.PRUNED),
+    ]  # fmt: skip
+    assert [one.number for one in on_front(trials)] == [2, 0, 1]
+    assert on_front([]) == []

@@ -2,12 +2,14 @@
 
 import io
 import json
+import math
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import optuna
+import pandas as pd
 import pytest
 from optuna.trial import TrialState
 from rich.console import Console
@@ -21,14 +23,17 @@ from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import ray_session
 from tuning.search.proposals.plan import Plan, plan
-from tuning.search.record.ledger import Costs
 from tuning.search.record.study import StudyMemory
-from tuning.search.record.trials import REASON
-from tuning.search.run.driver import refuse_nothing_to_learn, run_trials
+from tuning.search.record.trials import REASON, Costs
+from tuning.search.run.driver import final_scores, run_trials
+from tuning.search.run.preparation import refuse_nothing_to_learn
 
 EVALUATIONS = 6
 LOSSES = 1  # of its process that a trial survives in a row; each costs the test some seconds
 FAILS, RUNS_OUT, DIES, DIES_ONCE = 2, 4, 6, 1  # numbers of the trials that do
+EXPECTED = {
+    "complete": TrialState.COMPLETE, "pruned": TrialState.PRUNED, "failed": TrialState.FAIL, "oom": TrialState.PRUNED
+}  # fmt: skip
 
 
 def fake_trial(config: dict[str, Any]) -> None:
@@ -107,11 +112,6 @@ def searched(tune_session: None, tmp_path_factory: pytest.TempPathFactory) -> tu
 
 def study(experiment: Experiment) -> list[optuna.trial.FrozenTrial]:
     return StudyMemory.open(experiment).trials()
-
-
-EXPECTED = {
-    "complete": TrialState.COMPLETE, "pruned": TrialState.PRUNED, "failed": TrialState.FAIL, "oom": TrialState.PRUNED
-}  # fmt: skip
 
 
 def test_study_and_results_agree_and_nothing_is_left_running(searched: tuple[Experiment, str]) -> None:
@@ -245,6 +245,20 @@ def test_the_ledger_weighs_steps_by_cost_where_the_budget_is_of_time(
         assert (costs.of_assignment(dear) > 1.5) is is_weighed
         raise BuiltError
 
-    monkeypatch.setattr("tuning.search.run.parts.Ledger", ledger)
+    monkeypatch.setattr("tuning.search.run.driver.Ledger", ledger)
     with pytest.raises(BuiltError):
         run(create(Settings(name="dear", dir=str(tmp_path), budget=budget, steps=600, reports=EVALUATIONS)))
+
+
+def test_only_trials_that_ended_by_themselves_or_the_pruner_have_a_final_score() -> None:
+    ended = pd.DataFrame(
+        {
+            "trial": range(5),
+            "state": ["complete", "pruned", "oom", "failed", "complete"],
+            "score": [0.1, 0.2, 0.3, 0.4, 0.5],
+            "confirms": [None, None, None, None, 0],
+        }
+    )
+    found = final_scores(ended)
+    assert {number: score for number, score in found.items() if not math.isnan(score)} == {0: 0.1, 1: 0.2}
+    assert set(found) == {0, 1, 2, 3, 4}

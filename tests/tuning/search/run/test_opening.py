@@ -22,8 +22,8 @@ from tuning.experiment.folder import Experiment, open_experiment, save
 from tuning.experiment.moved import move_of, note_move
 from tuning.experiment.settings import Settings
 from tuning.search.proposals.drawing import Drawing, Draws
-from tuning.search.proposals.learned import read_learned
-from tuning.search.record.errors import DamagedStudyError
+from tuning.search.proposals.learning import read_learned
+from tuning.search.record.journal import DamagedStudyError
 from tuning.search.record.study import StudyMemory
 from tuning.search.run import opening
 from tuning.search.run.opening import (

@@ -2,7 +2,6 @@
 
 import io
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -53,14 +52,17 @@ def tell(progress: Progress, trial: Any, report: Report, seconds: float = 1.0) -
     progress.on_trial_result(0, [], trial, {**report.for_tune(), TIME_TOTAL_S: seconds})
 
 
-def progress(
-    already: Sequence[tuple[str, int]] = (),
-    best: tuple[float, int] | None = None,
-    resumed: dict[int, int] | None = None,
-    **options: Any,
-) -> tuple[Progress, io.StringIO]:
+def trials(*rows: tuple[str, int, float]) -> pd.DataFrame:
+    """Rows of `trials` of an earlier run: state, steps and score of each."""
+    states, steps, scores = zip(*rows, strict=True) if rows else ((), (), ())
+    numbers = list(range(len(rows)))
+    return pd.DataFrame({"trial": numbers, "state": states, "steps": steps, "score": scores, "confirms": math.nan}, numbers)
+
+
+def progress(*before: tuple[str, int, float], folder: Path | None = None, **options: Any) -> tuple[Progress, io.StringIO]:
     output = io.StringIO()
-    return Progress(Console(file=output, width=200, **options), 4, 1000, already, best, resumed or {}), output
+    console = Console(file=output, width=200, **options)
+    return Progress(console, Settings(trials=4, steps=1000), trials(*before), folder=folder), output
 
 
 def test_rate_and_time_left_follow_the_steps(clock: Clock) -> None:
@@ -91,7 +93,7 @@ def test_before_the_first_report_words_say_that_the_time_left_is_not_known(clock
 
 
 def test_trials_of_an_earlier_run_count_as_done_and_not_as_speed(clock: Clock) -> None:
-    shown, _ = progress([("complete", 1000), ("pruned", 1000)], best=(0.5, 1))
+    shown, _ = progress(("complete", 1000, 0.1), ("pruned", 1000, 0.5))
     start(shown, 2)
     report(shown, 2, 0)
     clock.now = 10.0
@@ -104,7 +106,7 @@ def test_trials_of_an_earlier_run_count_as_done_and_not_as_speed(clock: Clock) -
 
 
 def test_a_resumed_trial_counts_only_its_new_steps_as_speed(clock: Clock) -> None:
-    shown, _ = progress(resumed={0: 850})
+    shown, _ = progress(("running", 850, math.nan))
     start(shown, 0)
     report(shown, 0, 850)
     clock.now = 10.0
@@ -135,7 +137,7 @@ def test_ended_trials_are_counted_by_state_and_their_scores_are_lines(clock: Clo
 
 
 def test_a_trial_that_goes_on_is_told_with_the_steps_at_which_it_was_rated(clock: Clock) -> None:
-    shown, output = progress(resumed={0: 470})
+    shown, output = progress(("running", 470, math.nan))
     start(shown, 0)
     for _ in range(2):
         tell(shown, trial(0), Report(470, evaluated=Evaluated(1, 300, Outcome(0.1))))
@@ -194,15 +196,15 @@ def test_the_best_so_far_is_a_trial_with_a_rating() -> None:
         }
     )  # fmt: skip
     settings = Settings(objective="peak_kw", trials=3)
-    assert Progress.of(Console(quiet=True), settings, before)._best == (-40.0, 1)
-    assert Progress.of(Console(quiet=True), settings, before[:1])._best is None
+    assert Progress(Console(quiet=True), settings, before)._best == (-40.0, 1)
+    assert Progress(Console(quiet=True), settings, before[:1])._best is None
 
 
 def test_a_trial_that_confirms_another_is_not_the_best_so_far() -> None:
     before = pd.DataFrame(
         {"trial": [0, 1], "state": ["complete"] * 2, "steps": [64, 64], "score": [0.1, 0.3], "confirms": [math.nan, 0.0]}
     )
-    shown = Progress.of(Console(quiet=True), Settings(trials=3), before)
+    shown = Progress(Console(quiet=True), Settings(trials=3), before)
     assert shown._best == (0.1, 0)
     again: Any = SimpleNamespace(config=handed_out(2, confirms=True))
     shown.on_trial_start(0, [], again)
@@ -211,29 +213,28 @@ def test_a_trial_that_confirms_another_is_not_the_best_so_far() -> None:
 
 
 def test_the_file_has_what_the_terminal_shows_and_how_the_run_ended(clock: Clock, tmp_path: Path) -> None:
-    shown = Progress(Console(quiet=True), 4, 1000, [], None, {3: 400}, folder=tmp_path)
+    shown, _ = progress(("running", 400, math.nan), folder=tmp_path)
     with shown:
         assert LiveSearch.read(tmp_path).phase == "running"
-        for number in (3, 0):
+        for number in (0, 1):
             start(shown, number)
-        report(shown, 0, 300, score=-0.1)
-        report(shown, 0, 350)
+        report(shown, 1, 300, score=-0.1)
+        report(shown, 1, 350)
         clock.now = 10.0
         shown.on_step_end(0, [])
         told = LiveSearch.read(tmp_path)
         assert [(own.number, own.state, own.steps, own.rating) for own in told.trials] == [
-            (0, "training", 350, "-0.1000"), (3, "continuing", 400, ""),
+            (0, "continuing", 400, ""), (1, "training", 350, "-0.1000"),
         ]  # fmt: skip
-        assert (told.best, told.curve) == ("-0.1000 (trial 0)", ((0.0, -0.1),))
-        assert told.events == ("trial 0: score -0.1000 at 300 steps",)
+        assert (told.best, told.curve) == ("-0.1000 (trial 1)", ((0.0, -0.1),))
+        assert told.events == ("trial 1: score -0.1000 at 300 steps",)
     shown.end(is_stopped=True, reason="the disk is full")
     told = LiveSearch.read(tmp_path)
     assert (told.phase, told.reason) == ("stopped", "the disk is full")
 
 
 def test_a_search_goes_on_where_its_file_cannot_be_written(clock: Clock, tmp_path: Path) -> None:
-    output = io.StringIO()
-    shown = Progress(Console(file=output, width=200), 4, 1000, [], None, {}, folder=tmp_path / "gone")
+    shown, output = progress(folder=tmp_path / "gone")
     with shown:
         start(shown, 0)
         clock.now = 10.0
@@ -250,8 +251,7 @@ def test_a_file_that_cannot_be_replaced_is_a_matter_of_a_moment_on_windows_alone
     def write(state: LiveSearch, folder: Path) -> None:
         raise PermissionError(13, "Permission denied")
 
-    output = io.StringIO()
-    shown = Progress(Console(file=output, width=200), 4, 1000, [], None, {}, folder=tmp_path)
+    shown, output = progress(folder=tmp_path)
     with monkeypatch.context() as patched:
         patched.setattr(LiveSearch, "write", write)
         patched.setattr("tuning.search.run.progress.os.name", system)

@@ -12,10 +12,17 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.budget import Budget
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
+from tuning.search.promotion.choosing import LastPart
 from tuning.search.promotion.confirmation import Confirmation
-from tuning.search.promotion.last_part import LastPart
-from tuning.search.record.ledger import Costs, Ledger
+from tuning.search.record.ledger import Ledger
+from tuning.search.record.trials import Costs
 from tuning.search.run.time_left import BudgetLeft, TimeLeft, Work
+
+RUNG, RUNGS = 10_000, 80
+SPACE = algorithm("ppo").space
+STEPS, RUNG = 1000, 100
+LIMITS = {"steps": float(STEPS)}
+DEFAULT = algorithm("ppo").preset("default", {}, LIMITS)
 
 
 class Clock:
@@ -206,9 +213,6 @@ def test_the_pace_is_that_of_weighed_steps_and_what_is_ahead_is_weighed_too(cloc
     assert left.seconds() == 800.0 * (400.0 / 200.0) * 2.0
 
 
-RUNG, RUNGS = 10_000, 80
-
-
 def evaluations(seed: int, spread: float, building: float = 4.0) -> list[tuple[float, float]]:
     """When evaluations end in a search by formula, and what all steps until then cost by formula, in seconds.
 
@@ -263,12 +267,6 @@ def test_where_costs_differ_it_is_so_for_half_of_the_time() -> None:
     # Two of three cost between .6 and 1.6 times the usual, and what comes next has not been drawn.
     assert share_within(spread=0.5, tolerance=0.25) > 0.6
     assert share_within(spread=0.5, tolerance=0.5) > 0.85
-
-
-SPACE = algorithm("ppo").space
-STEPS, RUNG = 1000, 100
-LIMITS = {"steps": float(STEPS)}
-DEFAULT = algorithm("ppo").preset("default", {}, LIMITS)
 
 
 def by_formula(assignment: Assignment) -> float:

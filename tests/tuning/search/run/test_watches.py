@@ -1,17 +1,62 @@
 """A search whose storage is lost stops."""
 
+import re
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ray.tune import Callback
 from ray.tune.progress_reporter import TrialProgressCallback
 from ray.tune.utils.callback import _create_default_callbacks
 
+from common.errors import UsageError
 from common.storage.faults import StorageLostError
-from tests.tuning.search.fakes import Control
+from common.units import GIB
+from tests.tuning.memory.test_allocation import node
+from tests.tuning.memory.test_placement import LARGE, LARGE_CARD, SMALL_CARD, USUAL, placement
+from tests.tuning.search.fakes import Control, handed_out
+from tuning import run
 from tuning.experiment.budget import Budget
-from tuning.search.run.watches import LEFT_SECONDS, BudgetWatch, QuietTune, StorageWatch
+from tuning.memory.allocation import Node
+from tuning.memory.machine import Cluster
+from tuning.search.run.adapters import QuietTune
+from tuning.search.run.watches import (
+    LEFT_SECONDS,
+    LOOK_SECONDS,
+    PATIENCE_SECONDS,
+    VAIN_SECONDS,
+    BudgetWatch,
+    ClusterWatch,
+    StorageWatch,
+    callbacks_named,
+)
 from tuning.storage.search_files import SearchFiles
+from tuning.trial.protocol import handout_in
+
+MODULE = """
+from ray.tune import Callback
+
+class Mine(Callback):
+    pass
+
+def made_here():
+    return Mine()
+
+class NeedsMore(Callback):
+    def __init__(self, project):
+        pass
+
+class Lacks(Callback):
+    def __init__(self):
+        raise RuntimeError("it was not found - please install it\\nwith a second line")
+
+class NeedsKey(Callback):
+    def __init__(self):
+        {}["WANDB_KEY"]
+
+number = 3
+"""
 
 
 class Lost(SearchFiles):
@@ -85,3 +130,240 @@ def test_tune_uses_it_in_place_of_its_own(capsys: pytest.CaptureFixture[str], mo
     quiet.on_trial_error(1, [trial], trial)
     quiet.on_trial_result(1, [trial], trial, {"done": True})
     assert capsys.readouterr().out == ""
+
+
+class FakeSearch:
+    """Substitute for the search: which trials it has handed out, and what it was told."""
+
+    def __init__(self) -> None:
+        self.handed: dict[int, dict[str, float]] = {}
+        self.left: list[int] = []
+        self.taken_back: list[int] = []
+
+    @property
+    def running(self) -> set[int]:
+        return set(self.handed)
+
+    def proposal(self, number: int) -> Any:
+        return SimpleNamespace(hyperparameters=self.handed[number])
+
+    def send_away(self, number: int) -> None:
+        self.left.append(number)
+
+    def withdraw(self, number: int) -> None:
+        self.taken_back.append(number)
+
+
+class Watched:
+    """A watch over a cluster that is made up."""
+
+    def __init__(self, folder: Path, *nodes: Node) -> None:
+        self.now, self.nodes, self.leaving = 0.0, nodes, frozenset[str]()
+        self.placement, self.search, self.control = placement(folder, *nodes), FakeSearch(), Control()
+        self.on: dict[int, str] = {}
+        self.watch = ClusterWatch(
+            self.placement, self.search, self.control,  # type: ignore[arg-type]
+            lambda: Cluster(self.nodes, self.leaving), lambda trial: self.on[handout_in(trial.config).number], lambda: self.now,
+        )  # fmt: skip
+        self.step()
+
+    def step(self, seconds: float = LOOK_SECONDS) -> None:
+        self.now += seconds
+        self.watch.on_step_end(0, [])
+
+    def hand_out(self, number: int, of: dict[str, float], on: str = "") -> Any:
+        self.placement.place(number, of)
+        self.search.handed[number] = of
+        trial: Any = SimpleNamespace(config=handed_out(number))
+        if on:
+            self.on[number] = on
+            self.watch.on_trial_start(0, [], trial)
+        return trial
+
+    def said(self) -> list[str]:
+        return [line for name, line, *_ in self.control.told if name == "say"]
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Watched:
+    return Watched(tmp_path, SMALL_CARD, LARGE_CARD)
+
+
+def test_nodes_that_come_and_go_are_told_and_followed(watched: Watched) -> None:
+    watched.nodes = (*watched.nodes, node("c", 40))
+    watched.step()
+    watched.nodes = watched.nodes[1:]
+    watched.step()
+    watched.step()
+    assert watched.said() == ["cluster: 1 joined; 3 nodes", "cluster: 1 gone; 2 nodes"]
+    assert [kind.key.card_bytes // GIB for kind in watched.placement.kinds] == [24, 40]
+
+
+def test_it_looks_only_every_few_seconds(watched: Watched) -> None:
+    watched.nodes = watched.nodes[1:]
+    watched.step(LOOK_SECONDS / 2)
+    assert watched.said() == []
+
+
+def test_trials_leave_a_node_that_is_drained_and_only_they(watched: Watched) -> None:
+    watched.hand_out(0, USUAL, "a")
+    watched.hand_out(1, USUAL, "b")
+    watched.step()
+    assert watched.search.left == []
+    watched.leaving = frozenset("a")
+    watched.step()
+    assert watched.search.left == [0]
+    assert watched.said() == ["cluster: 1 drained; 2 nodes"]
+    # One that starts there later, as its process was used again, leaves too.
+    watched.hand_out(2, USUAL, "a")
+    watched.step()
+    assert 2 in watched.search.left
+
+
+def test_a_trial_that_waits_for_a_kind_that_is_gone_is_taken_back_where_it_fits_another(watched: Watched) -> None:
+    watched.hand_out(0, USUAL)
+    watched.hand_out(1, LARGE)
+    watched.step()
+    assert watched.search.taken_back == []
+    watched.nodes = (SMALL_CARD,)
+    watched.step()
+    assert watched.search.taken_back == []
+    watched.nodes = (LARGE_CARD,)
+    watched.step()
+    assert watched.search.taken_back == [0]
+
+
+def test_a_trial_that_waits_long_is_taken_back_if_another_kind_has_room(watched: Watched) -> None:
+    watched.hand_out(0, USUAL)
+    watched.hand_out(1, LARGE)
+    watched.step()
+    watched.step(PATIENCE_SECONDS)
+    assert watched.search.taken_back == []
+    watched.step()
+    assert watched.search.taken_back == [0]
+
+
+def test_what_waits_is_taken_back_once_when_a_second_kind_of_card_joins(tmp_path: Path) -> None:
+    watched = Watched(tmp_path, LARGE_CARD)
+    watched.hand_out(0, USUAL, "b")
+    watched.hand_out(1, LARGE)
+    watched.step()
+    assert watched.search.taken_back == []
+    watched.nodes = (LARGE_CARD, SMALL_CARD)
+    watched.step()
+    assert watched.search.taken_back == [1]
+    watched.hand_out(1, LARGE)
+    watched.step()
+    assert watched.search.taken_back == [1]
+
+
+def test_nothing_is_taken_back_while_the_head_alone_is_there(tmp_path: Path) -> None:
+    head = node("head", cores=0)
+    watched = Watched(tmp_path, head, node("a"))
+    watched.hand_out(0, {"vram": 0.0})
+    watched.nodes = (head,)
+    for _ in range(3):
+        watched.step()
+    assert watched.search.taken_back == []
+
+
+def test_a_trial_that_started_does_not_wait(watched: Watched) -> None:
+    trial = watched.hand_out(0, USUAL, "a")
+    watched.step(2 * PATIENCE_SECONDS)
+    watched.nodes = (LARGE_CARD,)
+    watched.step()
+    assert watched.search.taken_back == []
+    # Its process is lost with its node; handed out again it waits.
+    watched.watch.on_trial_error(0, [], trial)
+    watched.step()
+    assert watched.search.taken_back == [0]
+
+
+def test_the_search_stops_if_no_trial_runs_and_none_fits_what_is_left(watched: Watched) -> None:
+    running = watched.hand_out(0, USUAL, "a")
+    watched.hand_out(1, LARGE)
+    watched.nodes = (SMALL_CARD,)
+    for _ in range(2):
+        watched.step(2 * VAIN_SECONDS)
+    assert watched.control.names() == []
+    watched.watch.on_trial_complete(0, [], running)
+    del watched.search.handed[0]
+    watched.step()
+    watched.step(VAIN_SECONDS)
+    assert watched.control.names() == []
+    watched.step()
+    ((name, reason),) = [told for told in watched.control.told if told[0] != "say"]
+    assert name == "stop"
+    assert "trial 1 fits" in reason
+    assert watched.search.taken_back == []
+
+
+def test_a_node_that_comes_back_ends_the_wait(watched: Watched) -> None:
+    watched.hand_out(1, LARGE)
+    watched.nodes = (SMALL_CARD,)
+    watched.step()
+    watched.nodes = (SMALL_CARD, LARGE_CARD)
+    watched.step(2 * VAIN_SECONDS)
+    assert watched.control.names() == []
+
+
+def test_what_waits_when_the_run_stops_is_taken_back(watched: Watched) -> None:
+    watched.hand_out(0, USUAL, "a")
+    watched.hand_out(1, LARGE)
+    watched.control.is_stopping = True
+    watched.leaving = frozenset("a")
+    watched.step()
+    assert watched.search.taken_back == [1]
+    assert watched.search.left == []
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
+    """Name of a user's module on the path."""
+    name = re.sub(r"\W", "_", f"callbacks_of_{request.node.name}")
+    (tmp_path / f"{name}.py").write_text(MODULE, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return name
+
+
+def test_a_class_or_a_function_makes_a_callback(module: str) -> None:
+    made = callbacks_named([f"{module}:Mine", f"{module}:made_here"])
+    assert [type(own).__name__ for own in made] == ["Mine", "Mine"]
+    assert all(isinstance(own, Callback) for own in made)
+    assert callbacks_named([]) == []
+
+
+@pytest.mark.parametrize(
+    ("attribute", "reason"),
+    [
+        ("Nothing", "AttributeError"), ("NeedsMore", "TypeError.*project"), ("number", "TypeError"), ("NeedsKey", "KeyError"),
+        ("Lacks", r"RuntimeError: it was not found - please install it\)"), ("Path", "AttributeError"),
+    ],
+)  # fmt: skip
+def test_what_makes_none_is_refused_with_its_reason(module: str, attribute: str, reason: str) -> None:
+    with pytest.raises(UsageError, match=f"--callback '{module}:{attribute}': it cannot be made.*{reason}") as error:
+        callbacks_named([f"{module}:{attribute}"])
+    assert "\n" not in str(error.value)
+
+
+def test_what_is_made_has_to_be_a_callback() -> None:
+    with pytest.raises(UsageError, match=r"it makes 'dict', which is no ray\.tune\.Callback"):
+        callbacks_named(["builtins:dict"])
+
+
+@pytest.mark.parametrize("name", ["", "a", "a.b", "a:", ":b", "a b:c", "../x:y", "a:b.c", "a..b:c"])
+def test_what_is_no_name_is_refused_with_the_form(name: str) -> None:
+    with pytest.raises(UsageError, match=r"it takes package\.module:NAME"):
+        callbacks_named([name])
+
+
+def test_one_that_cannot_be_imported_is_a_line_before_anything_is_made(
+    small_schema: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "new"
+    line = ["--scenario", str(small_schema), "--dir", str(folder), "--steps", "1000", "--callback", "no.such.module:Name"]
+    assert run.main(line) == 2
+    printed = capsys.readouterr().err
+    assert printed.count("\n") == 1
+    assert "error: --callback 'no.such.module:Name': it cannot be made (ModuleNotFoundError" in printed
+    assert not folder.exists()
