@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from optuna.pruners import BasePruner
@@ -10,7 +11,7 @@ from optuna.trial import FrozenTrial
 from envs.objective.aim import Outcome
 from results import load
 from search_spaces import Assignment, SearchSpace
-from tests.tuning.roomy import roomy
+from tests.tuning.roomy import planner, roomy
 from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.folder import Experiment
 from tuning.memory.placement import Placement
@@ -195,3 +196,24 @@ def handed_out(number: int, confirms: bool = False) -> dict[str, Any]:
 def states(experiment: Experiment) -> list[str]:
     found: list[str] = load(experiment.paths.folder).trials["state"].tolist()
     return found
+
+
+def changed(experiment: Experiment, **settings: Any) -> Experiment:
+    return replace(experiment, settings=replace(experiment.settings, **settings))
+
+
+def two_begun(experiment: Experiment, **settings: Any) -> Searched:
+    of = Searched(
+        changed(experiment, retries=1, **settings),
+        planner=planner(experiment.settings, experiment.paths.folder, cores=8), trials=3,
+    )  # fmt: skip
+    assert [of.begin(), of.begin()] == [0, 1]
+    return of
+
+
+class FailingFiles(SearchFiles):
+    lost: str | None = None
+
+    @property
+    def failure(self) -> str | None:
+        return self.lost

@@ -279,7 +279,7 @@ def test_half_a_journal_is_refused(written: Experiment) -> None:
 def test_a_journal_of_another_experiment_is_refused(written: Experiment, tmp_path: Path) -> None:
     other = with_trials(tmp_path, "two", seed=1)
     shutil.copyfile(other.paths.study, written.paths.study)
-    with pytest.raises(DamagedStudyError, match="it is of the written two, not of one"):
+    with pytest.raises(DamagedStudyError, match="it is of the experiment two, not of one"):
         check_study(written)
     # Under the same name it has other trials.
     replaced(written, b'"two"', b'"one"')

@@ -1,21 +1,12 @@
 """What Ray Tune is told of a search, and what the search is told of Tune."""
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 from tests.tuning.search.fakes import REPORTS, Searched, StopsAll, evaluated, states
-from tuning.experiment.folder import Experiment, create
-from tuning.experiment.settings import Settings
+from tuning.experiment.folder import Experiment
 from tuning.search.run.adapters import StudyScheduler, StudySearcher
 from tuning.trial.protocol import Report, handout_in
-
-
-@pytest.fixture
-def experiment(tmp_path: Path) -> Experiment:
-    return create(Settings(name="one", dir=str(tmp_path), trials=2, reports=REPORTS, steps=4096))
 
 
 def test_tune_gets_each_trial_by_its_own_name_and_is_told_of_the_end(experiment: Experiment) -> None:

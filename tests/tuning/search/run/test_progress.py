@@ -62,7 +62,7 @@ def trials(*rows: tuple[str, int, float]) -> pd.DataFrame:
 def progress(*before: tuple[str, int, float], folder: Path | None = None, **options: Any) -> tuple[Progress, io.StringIO]:
     output = io.StringIO()
     console = Console(file=output, width=200, **options)
-    return Progress(console, Settings(trials=4, steps=1000), trials(*before), folder=folder), output
+    return Progress(console, Settings(trials=4, steps=1000, scheduler="none"), trials(*before), folder=folder), output
 
 
 def test_rate_and_time_left_follow_the_steps(clock: Clock) -> None:

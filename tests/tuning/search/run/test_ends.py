@@ -1,0 +1,210 @@
+"""What becomes of a trial whose process has ended: it is tried again, goes on later, or has ended. Without Ray."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from results import load
+from tests.tuning.search.fakes import FailingFiles, Searched, changed, states, two_begun
+from tuning.experiment.folder import Experiment
+from tuning.memory.planner import FALLBACKS
+from tuning.search.run.phases import MOST_LOSSES
+from tuning.trial.protocol import Ending, Report
+
+
+def test_a_lost_process_is_replaced_as_long_as_there_are_new_checkpoints(experiment: Experiment) -> None:
+    of = Searched(experiment)
+    assert of.begin() == 0
+    for times in range(3 * MOST_LOSSES):
+        # Now and then there is another checkpoint.
+        of.search.take(0, Report(10 * (times // MOST_LOSSES), saved=True))
+        of.lose(0)
+        assert of.begin() == 0
+    assert states(experiment) == ["running"]
+    assert of.control.names() == ["on_left"] * 3 * MOST_LOSSES
+
+
+def test_a_trial_fails_if_its_process_is_lost_again_and_again_at_one_checkpoint(experiment: Experiment) -> None:
+    of = Searched(experiment)
+    for _ in range(MOST_LOSSES + 1):
+        assert of.begin() == 0
+        of.lose(0)
+    assert of.begin() == 1
+    trials = load(experiment.paths.folder).trials
+    assert trials["state"].tolist() == ["failed", "running"]
+    assert trials["finished"].notna()[0]
+    assert "died" in trials["error"][0]
+    assert of.control.names()[-2:] == ["on_ended", "on_failed"]
+
+
+@pytest.mark.parametrize("retries", [0, 2])
+def test_a_crash_is_retried_some_times_then_the_trial_fails_with_its_traceback(experiment: Experiment, retries: int) -> None:
+    experiment = changed(experiment, retries=retries)
+    of = Searched(experiment)
+    for crash in range(retries + 1):
+        assert of.begin() == 0
+        assert load(experiment.paths.folder).trials["error"].isna().all()
+        of.crash(0, f"Traceback\nValueError: number {crash}")
+        # Tries count over runs.
+        of = Searched(experiment) if crash < retries else of
+    assert of.begin() == 1
+    trials = load(experiment.paths.folder).trials
+    assert trials["state"].tolist() == ["failed", "running"]
+    assert trials["crashes"].tolist() == [retries + 1, 0]
+    assert trials["error"][0] == f"Traceback\nValueError: number {retries}"
+    assert of.control.told[-1] == ("on_failed", trials["error"][0])
+    assert of.memory.trial(0).user_attrs["reason"] == f"ValueError: number {retries}"
+
+
+@pytest.mark.parametrize("ending", [Ending.STOPPED, Ending.DISK_FULL, Ending.STORAGE_LOST])
+def test_a_trial_that_was_stopped_goes_on_with_the_next_run(experiment: Experiment, ending: Ending) -> None:
+    of = Searched(experiment)
+    of.begin()
+    of.control.is_stopping = True
+    of.search.end(0, Report(10, ending=ending, message="no room"), False)
+    assert of.begin() is None
+    assert of.control.told[1:] == [("on_left", 0), *([("stop", "no room")] if ending != Ending.STOPPED else [])]
+    assert states(experiment) == ["running"]
+    assert Searched(experiment).begin() == 0
+
+
+def test_a_trial_without_a_turn_is_handed_out_again_as_long_as_the_run_goes_on(experiment: Experiment) -> None:
+    files = FailingFiles()
+    of = Searched(experiment, files=files)
+    of.begin()
+    of.search.end(0, Report(ending=Ending.STOPPED), False)
+    assert of.begin() == 0
+    assert of.control.lines[-1] == "trial 0: its turn to begin did not come in time; it continues from 0 steps"
+    files.lost = "the bucket does not answer"
+    of.search.end(0, Report(ending=Ending.STOPPED), False)
+    assert of.control.told[-1] == ("on_left", 0)
+    assert of.begin() == 1
+
+
+@pytest.mark.parametrize("score", [math.nan, -math.inf])
+@pytest.mark.parametrize(("budget", "goes_on"), [("40000", False), ("", True)])
+def test_a_score_that_is_no_number_is_a_failure_and_gets_no_more_of_a_budget(
+    experiment: Experiment, score: float, budget: str, goes_on: bool
+) -> None:
+    of = Searched(changed(experiment, budget=budget))
+    of.begin()
+    assert of.tell(0, 1, score) is goes_on
+    assert of.memory.trial(0).intermediate_values == {}
+    of.end(0, 1, score)
+    assert states(experiment) == ["failed"]
+    assert of.memory.trial(0).state.name == "FAIL"
+
+
+def test_a_trial_that_is_handed_out_again_keeps_what_it_measured(experiment: Experiment) -> None:
+    of = Searched(experiment)
+    of.begin()
+    of.search.take(0, Report(128, saved=True, columns={"steps": 128, "score": 0.5}))
+    handout = Searched(experiment).search.hand_out()
+    assert handout
+    assert (handout.number, handout.checkpoint) == (0, 128)
+    trials = load(experiment.paths.folder).trials
+    assert (trials["steps"].tolist(), trials["score"].tolist()) == ([128], [0.5])
+
+
+def test_a_trial_that_ran_out_of_memory_is_tried_again_alone(experiment: Experiment) -> None:
+    of = two_begun(experiment)
+    of.run_out(0)
+    line = "trial 0: out of memory (OutOfMemoryError: too big); next it is alone on the machine; it continues from 0 steps"
+    assert line in of.control.lines
+    # Trial 1 still runs, and nothing else begins.
+    assert of.begin() is None
+    of.complete(1)
+    handout = of.search.hand_out()
+    assert handout
+    assert (handout.number, handout.limits.ram_bytes, handout.limits.fallback) == (0, 4 * 2**30, 0)
+    # Nor does anything begin beside it.
+    assert of.begin() is None
+    of.complete(0)
+    handout = of.search.hand_out()
+    assert handout
+    assert handout.number == 2
+    assert handout.limits.ram_bytes < 2 * 2**30
+    trials = load(experiment.paths.folder).trials
+    assert trials["state"].tolist() == ["complete", "complete", "running"]
+    assert trials["out_of_memory"].tolist() == [1, 0, 0]
+
+
+def test_a_trial_that_runs_out_of_memory_alone_violates_a_constraint_by_its_missing_bytes(experiment: Experiment) -> None:
+    of = two_begun(experiment)
+    of.complete(1)
+    of.run_out(0)
+    assert of.begin() == 0
+    of.search.take(0, Report(columns={"peak_rss_bytes": 10 * 2**30}))
+    of.run_out(0)
+    assert states(experiment) == ["oom", "complete"]
+    assert max(of.memory.trial(0).constraints.values()) == 6 * 2**30
+    assert of.begin() == 2
+
+
+def test_with_adapt_each_attempt_saves_more_memory(experiment: Experiment) -> None:
+    of = two_begun(experiment, on_oom="adapt")
+    of.complete(1)
+    rungs = []
+    for _ in range(len(FALLBACKS) + 1):
+        of.run_out(0)
+        handout = of.search.hand_out()
+        assert handout
+        if handout.number != 0:
+            break
+        rungs.append((handout.limits.fallback, of.rows.measured(0)["savings"]))
+    assert rungs == [(0, None), (1, "half minibatches"), (2, "half minibatches, bfloat16")]
+    assert states(experiment) == ["oom", "complete", "running"]
+
+
+def test_a_process_that_ended_itself_for_memory_ran_out_and_did_not_crash(experiment: Experiment) -> None:
+    of = two_begun(experiment)
+    marker = experiment.paths.memory_marker(0)
+    marker.parent.mkdir(exist_ok=True)
+    marker.write_text(str(3 * 2**30), encoding="utf-8")
+    of.lose(0)
+    standing = of.record.standing(0)
+    assert (standing.out_of_memory, standing.crashes) == (1, 0)
+    assert any("its process had 3.00 GiB" in line for line in of.control.lines)
+    assert not marker.exists()
+
+
+def test_a_trial_that_leaves_its_node_goes_on_from_its_checkpoint(experiment: Experiment) -> None:
+    of = Searched(experiment)
+    of.begin()
+    for _ in range(2):
+        of.search.send_away(0)
+    of.search.take(0, left := Report(2048, saved=True, ending=Ending.STOPPED))
+    of.search.end(0, left, False)
+    assert of.begin() == 0
+    assert of.control.names() == ["leave", "on_left"]
+    assert ("has_left", 0) in of.control.told
+    assert "trial 0: its node goes; it continues from 2,048 steps" in of.control.lines
+    # Told once: it may run on now.
+    of.complete(0)
+    assert states(experiment) == ["complete"]
+
+
+def test_a_trial_that_ended_before_it_left_has_ended(experiment: Experiment) -> None:
+    of = Searched(experiment)
+    of.begin()
+    of.search.send_away(0)
+    of.complete(0)
+    assert states(experiment) == ["complete"]
+    assert ("has_left", 0) in of.control.told
+
+
+@pytest.mark.parametrize("is_stopping", [False, True])
+def test_a_trial_that_is_taken_back_before_it_began_is_handed_out_again(experiment: Experiment, is_stopping: bool) -> None:
+    of = Searched(experiment)
+    assert [of.begin(), of.begin()] == [0, 1]
+    of.control.is_stopping = is_stopping
+    for number in range(2):
+        of.search.withdraw(number)
+    assert of.search.withdrawn == {0, 1}
+    of.search.keep(0)
+    of.search.end(1, Report(ending=Ending.STOPPED), False)
+    assert of.search.running == {0}
+    assert states(experiment) == ["running", "running"]
+    assert of.begin() == (None if is_stopping else 1)
