@@ -59,11 +59,7 @@ def is_cached(key: str) -> bool:
 
 
 def _entry(key: str) -> Path:
-    """Path of a key: a name, or the name of a scenario and one below it.
-
-    Raises:
-        CacheError: if it leads elsewhere, as the year or the site in it may come from a file that was changed.
-    """
+    """Path of a key: a name, or a scenario's and one below; a `CacheError` if it leads elsewhere, as from a changed file."""
     parts = key.split("/")
     # `Path` drops empty parts and dots. On Windows it splits at backslashes and drives too.
     if len(parts) > _LEVELS or ".." in parts or "\0" in key or Path(key).parts != tuple(parts):
@@ -77,11 +73,8 @@ def _entry(key: str) -> Path:
 def cached_folder(key: str, fill: Callable[[Path], None]) -> Path:
     """Folder of a cache key, which `fill` writes into an empty one the first time, and anew where it was damaged.
 
-    It is filled under another name and renamed when whole, so a kill leaves no partial folder. If two processes fill the same
-    key at once, the second takes the result of the first.
-
-    Raises:
-        CacheError: if the cache cannot be read or written, or the key leads out of it.
+    It is renamed when whole, so a kill leaves no partial folder. If two processes fill it at once, the second takes the result
+    of the first. A `CacheError` if the cache cannot be used, or the key leads out of it.
     """
     return _cached(key, fill, is_folder=True)
 

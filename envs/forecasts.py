@@ -78,10 +78,7 @@ def mean_of_days(values: np.ndarray, days: int) -> np.ndarray:
 
 
 def mean_profile(years: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Mean of each hour of the day, shape (buildings, 24), from hours and values (buildings, rows) of years.
-
-    An hour without values has the mean of the others.
-    """
+    """Mean of each hour of the day, (buildings, 24), of hours and values of years; of all others for an hour without values."""
     hours, values = np.concatenate([hour for hour, _ in years]), np.concatenate([own for _, own in years], axis=1)
     profile = np.stack([values[:, hours == hour].mean(axis=1) if (hours == hour).any() else np.full(len(values), np.nan)
                         for hour in range(DAY)], axis=1)  # fmt: skip
@@ -132,11 +129,7 @@ class LearnedModel:
 
 
 def train_model(years: Sequence[tuple[SiteSeries, np.ndarray]], kind: Kind, hours: int) -> LearnedModel | None:
-    """Train a model on series of years and which of their rows train, shape (rows,); others are not read.
-
-    Returns:
-        None where the series never changes, as there is nothing to learn.
-    """
+    """Train a model on series of years and which of their rows train, shape (rows,); None where a series never changes."""
     known = [np.where(own, series.values[kind], np.nan) for series, own in years]
     together = np.concatenate(known, axis=1)
     if not np.nanmax(np.nanmax(together, axis=1) - np.nanmin(together, axis=1)):
@@ -215,11 +208,7 @@ class Past:
 
 
 def forecast_table(series: SiteSeries, kind: Kind, model: LearnedModel, hours: int) -> np.ndarray:
-    """Forecasts of a year, made at once, up to `hours` ahead, the present one among them.
-
-    Returns:
-        Of each row and number of hours ahead from 1 on, shape (buildings, rows, hours - 1), float32; never negative.
-    """
+    """Forecasts of a year from 1 hour ahead on, never negative, shape (buildings, rows, hours - 1), float32."""
     values = series.values[kind]
     past = Past.of(series, values / model.scale[:, np.newaxis])
     table = np.zeros((*values.shape, hours - 1), dtype=np.float32)
@@ -239,11 +228,7 @@ class TableForecast:
         self._values, self._table = values, table
 
     def ahead(self, row: int, hours: int) -> np.ndarray:
-        """The present hour and forecasts of those that follow, shape (buildings, hours).
-
-        Raises:
-            ValueError: if the table does not look so far ahead.
-        """
+        """See `SeriesForecast`; a `ValueError` if the table does not look so far ahead."""
         if hours - 1 > self._table.shape[2]:
             raise ValueError(f"forecasts of {hours} hours are asked for, and the table has {self._table.shape[2] + 1}")
         return np.concatenate([self._values[:, [row]], self._table[:, row, : hours - 1]], axis=1)

@@ -115,11 +115,9 @@ class ObservationLayout:
         return Charging(float(bias), tuple(float(weight) for weight in weights), self.idle[action])
 
     def scale(self, raw: np.ndarray) -> np.ndarray:
-        """Scale raw observations, shape (..., len(names)).
+        """Scale raw observations, shape (..., len(names)), to [-1, 1], float32, shape (..., size).
 
-        Returns:
-            Within [-1, 1], float32, shape (..., size): each value mapped linearly from its bounds and clipped to them; of a
-            cyclic one the sine in its place, and the cosines at the end.
+        Each value linearly from its bounds, clipped; of a cyclic one the sine in its place, and the cosines at the end.
         """
         centre, inverse = self.linear
         scaled = np.clip((raw - centre) * inverse, -1.0, 1.0)

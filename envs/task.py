@@ -53,11 +53,7 @@ class Task:
 
     @cached_property
     def site(self) -> Scenario:
-        """The site with its data.
-
-        Raises:
-            ScenarioError: if there is none, or it is not valid.
-        """
+        """The site with its data; a `ScenarioError` if there is none, or it is not valid."""
         return scenario(self.scenario, self.trusted, self.splits)
 
     @cached_property
@@ -66,11 +62,7 @@ class Task:
         return choose_backend(self.site, "auto") if self.backend == "auto" else self.backend
 
     def check(self) -> None:
-        """Check that reward and aim fit the site and what steps it.
-
-        Raises:
-            UserError: for the first that does not.
-        """
+        """Check that reward and aim fit the site and what steps it; a `UserError` for the first that does not."""
         check_reward(self.site, self.reward)
         self.aim.check(self.site, self.reward, choose_backend(self.site, self.backend))
 
@@ -135,10 +127,7 @@ class Task:
         return SiteEnvs(self.site, windows, copies, self.reward, weights, seen)
 
     def evaluation_env(self, windows: Sequence[Window] | None = None, own_layout: bool = False) -> SiteEnv | WindowsEnv:
-        """Environment that runs policies through windows in their order, by default through the weeks that validate.
-
-        Policies of single buildings need `own_layout`, see `envs.environments.year_cache.observation_layout`.
-        """
+        """Runs policies through windows in order, by default those that validate; `own_layout` as of `observation_layout`."""
         if windows is None:
             windows = sample_weeks(self.site.windows("validation"), self.validation_weeks)
         weights, seen = self.aim.weights, self.seen
@@ -151,11 +140,7 @@ class Task:
         return SiteEnv(self.site, windows, "sequence", self.reward, weights=weights, own_layout=own_layout, seen=seen)
 
     def rate(self, policy: Policy, windows: Sequence[Window] | None = None, own_layout: bool = False) -> list[Evaluation]:
-        """Evaluations of a policy, one a year; arguments as of `evaluation_env`.
-
-        Raises:
-            ValidityError: if a figure is physically impossible: a fault of this package.
-        """
+        """Evaluations of a policy, one a year; arguments as of `evaluation_env`, errors as of `evaluate`."""
         env = self.evaluation_env(windows, own_layout)
         evaluations = evaluate(env, policy)
         env.close()

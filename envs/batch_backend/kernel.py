@@ -841,10 +841,7 @@ def begin(
 
 @_entry
 def step(site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, copies: np.ndarray) -> None:
-    """Step the copies of the indices `copies`, shape (M,), by one hour.
-
-    Actions within [-1, 1] are each mapped to its range; what lies outside is clipped; shape (B, A).
-    """
+    """Step the copies of the indices `copies`, shape (M,), by one hour; actions are clipped to [-1, 1], shape (B, A)."""
     _act_stationary(site, rows, state, out, actions, copies)
     _act_vehicles(site, rows, state, out, actions, copies)
     _balance(site, rows, state, out, copies)

@@ -126,10 +126,7 @@ class BatchSimulator:
         return self._first.initial_soc
 
     def citylearn_ratios(self, run: Run, year: int, start: int) -> dict[str, float]:
-        """CityLearn's ratios of a run of a year from row `start` on, by the names of its `evaluate()`.
-
-        None where a thermal storage has an action: what it took is not recorded.
-        """
+        """Ratios by the names of CityLearn's `evaluate()`; none where a thermal storage acts: what it took is not recorded."""
         if (self.site.thermal["action"] >= 0).any():
             return {}
         series, hours = self._years[year].tables.exogenous, slice(start, start + run.net_kwh.shape[1])
@@ -158,10 +155,7 @@ class BatchSimulator:
         kernel.begin(self.site, self._rows, state, self.out, copies, first_row, soc[np.newaxis], tables.initial_tank)
 
     def step(self, actions: np.ndarray, which: np.ndarray | None = None) -> None:
-        """Take one step, all copies or those of the indices `which`.
-
-        Actions are within [-1, 1], which stands for CityLearn's range of each, shape (copies, actions).
-        """
+        """Take a step, all copies or those of the indices `which`; actions within [-1, 1], shape (copies, actions)."""
         # One type, as each would be compiled by itself.
         given = np.ascontiguousarray(actions, dtype=np.float64)
         kernel.step(self.site, self._rows, self.state, self.out, given, self._everyone if which is None else which)
@@ -171,11 +165,7 @@ class BatchSimulator:
         return {name: array.copy() for name, array in self._remembered()}
 
     def set_state(self, state: dict[str, np.ndarray]) -> None:
-        """Go on from a state of `get_state`, number by number.
-
-        Raises:
-            ValueError: if the state is of other copies or of another site, or lies outside the rows.
-        """
+        """Go on from a state of `get_state`; a `ValueError` if it is of other copies or another site, or impossible."""
         for name, array in self._remembered():
             if state[name].shape != array.shape or state[name].dtype != array.dtype:
                 raise ValueError(f"a state of {name} {state[name].shape} does not fit {array.shape}: it is of another site")

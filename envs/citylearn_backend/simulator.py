@@ -46,11 +46,7 @@ def read_exogenous(env: Any) -> Exogenous:
 
 
 def read_sessions(chargers: Sequence[Any], vehicles: Sequence[Any], rows: int) -> Sessions:
-    """Charging sessions of a year with CityLearn's chargers and vehicles.
-
-    Raises:
-        ScenarioError: if a vehicle is plugged in that the schema does not define.
-    """
+    """Charging sessions of a year; a `ScenarioError` if a vehicle is plugged in that the schema does not define."""
     number = {vehicle.name: i for i, vehicle in enumerate(vehicles)}
     columns: dict[str, list[float]] = {
         name: [] for name in ("charger", "vehicle", "start", "end", "arrival_soc", "required_soc", "capacity_kwh")
@@ -143,15 +139,8 @@ class CityLearnSimulator:
     """One scenario year, run by CityLearn with one central agent. A row is an hour of the year; a step is an hour of the run.
 
     An instance takes seconds to make and holds no state between two `begin`, so `SIMULATORS` passes it on from trial to trial.
-
-    Args:
-        schema_path: of the year's `schema.json`.
-        with_reward: whether `step` gives the reward of the schema's own reward function; zero otherwise. Only then CityLearn
-            imports that function.
-        trusted: whether the schema may name classes and pickles of its own; see `envs.scenarios.trust`.
-
-    Raises:
-        ScenarioError: if the schema needs trust, has no active action, or names weights that cannot be read.
+    Only `with_reward`, `step` gives the schema's own reward and CityLearn imports its class; zero otherwise. A `ScenarioError`
+    if the schema needs trust, has no active action, or names weights that cannot be read.
     """
 
     def __init__(self, schema_path: Path, with_reward: bool, trusted: bool = False) -> None:
@@ -208,8 +197,8 @@ class CityLearnSimulator:
     def begin(self, start: int, hours: int, seed: int, charge: float = 0.0) -> np.ndarray:
         """Start a run of `hours` steps at a row; returns the raw observation, shape (observations,).
 
-        `seed` is of the drift of vehicles that are not plugged in. `charge` of the stationary batteries goes from 0 (as empty
-        as they may be) to 1; half a charge, for free, makes a week of the default scenario look 0.4 % better than it is.
+        `seed` is of the drift of vehicles that are not plugged in. `charge` of the stationary batteries goes from 0 to 1; half
+        of it, for free, makes a week of the default site look 0.4 % better than it is.
         """
         self._start = start
         self._counted = self.sessions.within(start, hours)
@@ -254,10 +243,7 @@ class CityLearnSimulator:
         return np.array([vehicle.battery.soc[step] for vehicle in self.env.electric_vehicles], dtype=np.float64)
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, float]:
-        """Take one step; the next raw observation, shape (observations,), and the reward.
-
-        Actions are within `action_low` and `action_high`, shape (actions,).
-        """
+        """Take one step within the actions' ranges; the next raw observation, shape (observations,), and the reward."""
         step, row = self.step_index, self.row
         observations, rewards, terminated, _, _ = self.env.step([actions.tolist()])
         for i in self._ends.get(row, ()):
@@ -424,11 +410,7 @@ _ERRORS = (
 
 
 def check_dynamics(path: Path, schema: Mapping[str, Any]) -> None:
-    """Build the dynamics of each included building and read their weights, once before CityLearn does so in each episode.
-
-    Raises:
-        ScenarioError: if the weights cannot be read, or fit no network with these attributes.
-    """
+    """Read the weights of included dynamics before CityLearn does; a `ScenarioError` if they fit no such network."""
     for name, building in schema["buildings"].items():
         entry = building.get("dynamics")
         if entry is None or entry.get("type") != KIND or is_left_out(building):
@@ -478,14 +460,11 @@ SIMULATORS = SimulatorPool()
 
 
 def check_repeats(used: CityLearnSimulator) -> None:
-    """Compare runs of a simulator with those of one that is built anew: they have to repeat, or scores mean nothing.
+    """Compare runs of a simulator with those of one that is built anew; a `ScenarioError` if they differ.
 
-    The series of the whole year are compared, then two weeks with the same random actions, after the used simulator has run
-    through them with other ones; all equal, bit by bit. This notices noise, attributes that are drawn at the start, dropout,
-    models without a seed, and state that outlives a run; not what happens in other weeks alone.
-
-    Raises:
-        ScenarioError: if something differs.
+    The whole year's series are compared, then two weeks with the same random actions, bit by bit, after the used simulator has
+    run through them with other ones. This notices noise, drawn attributes, dropout, models without a seed, and state that
+    outlives a run; not what happens in other weeks alone.
     """
     new = CityLearnSimulator(used.schema_path, used.with_reward, used.trusted)
     if not all(_equal(getattr(used, part), getattr(new, part)) for part in ("exogenous", "sessions")):
@@ -534,10 +513,7 @@ _UNKNOWN_ACTION = "Unknown action name"  # CityLearn's message about a device th
 
 
 def read_rules(simulator: CityLearnSimulator) -> dict[str, list[list[float]]]:
-    """Actions of CityLearn's rule-based controllers that have a rule for every device, by class.
-
-    They depend on the hour of the day alone: shape (24, actions), in CityLearn's ranges.
-    """
+    """Actions of CityLearn's rules by the hour that cover every device, by class, each (24, actions) in its ranges."""
     from citylearn.agents import rbc
 
     rules: dict[str, list[list[float]]] = {}

@@ -19,12 +19,9 @@ from envs.scenarios.tariff import DemandCharge
 
 
 def read_tables(simulator: CityLearnSimulator, reward: tuple[str, str]) -> Tables:
-    """Tables of the year that a simulator has open; it starts a run of the whole year.
+    """Tables of the year that a simulator has open; it starts a run of the whole year. `reward` as of `Tables`.
 
-    `reward` are the name of the schema's reward function and its attributes as JSON.
-
-    Raises:
-        ScenarioError: if the scenario has a feature that the backend lacks and that only CityLearn's objects show.
+    A `ScenarioError` if the scenario has a feature that the backend lacks and that only CityLearn's objects show.
     """
     simulator.begin(0, simulator.rows - 1, seed=0)  # the series are cut to an episode, so it spans them all
     buildings, vehicles = simulator.env.buildings, simulator.env.electric_vehicles
@@ -450,10 +447,7 @@ def _net_bounds(simulator: CityLearnSimulator) -> tuple[np.ndarray, np.ndarray]:
 
 
 def read_buildings(simulator: CityLearnSimulator, history: int = 0) -> Buildings:
-    """Buildings of a scenario, from one of its years.
-
-    Rows before `history` alone say how large a building without a battery is, all rows where it is 0.
-    """
+    """Buildings of a scenario; rows before `history` alone say how large one without a battery is, all rows where it is 0."""
     buildings = simulator.env.buildings
     shared = set(simulator.env.shared_observations)
     owners: list[int] = []

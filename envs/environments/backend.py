@@ -26,11 +26,7 @@ def beyond_batch(scenario: Scenario) -> list[str]:
 
 
 def choose_backend(scenario: Scenario, choice: BackendChoice) -> Backend:
-    """The backend that a choice means for a scenario.
-
-    Raises:
-        ScenarioError: if the choice is `batch` and the scenario uses features that it lacks.
-    """
+    """The backend that a choice means; a `ScenarioError` if it is `batch`, and the scenario uses what that lacks."""
     if choice == "citylearn":
         return "citylearn"
     missing = beyond_batch(scenario)

@@ -62,11 +62,7 @@ def _years(scenario: Scenario) -> list[tuple[Tables, DemandCharge | None]]:
 
 
 def check_seen(scenario: Scenario, seen: Seen) -> None:
-    """Check that a scenario has what a policy is to see.
-
-    Raises:
-        ScenarioError: if it has not; says why.
-    """
+    """Check that a scenario has what a policy is to see; a `ScenarioError` says why it has not."""
     if seen.plan != "none" and (reason := why_no_plan(scenario)):
         raise ScenarioError(f"plan={seen.plan}: {reason}; leave it out")
 
@@ -80,11 +76,7 @@ def why_no_plan(scenario: Scenario) -> str | None:
 
 
 def check_one_layout(scenario: Scenario) -> None:
-    """Check that a policy of the training split can run on the others.
-
-    Raises:
-        ScenarioError: if one of them has buildings with other observations or actions.
-    """
+    """Check that a policy of training can run on the other splits; a `ScenarioError` where observations or actions differ."""
     for split in SPLITS:
         if not scenario.same_buildings(split):
             gap = layout_gap(observation_layout(scenario), observation_layout(scenario, scenario.years(split)[0]))

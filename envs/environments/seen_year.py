@@ -145,13 +145,9 @@ def seen_rows(scenario: Scenario, year: int, seen: Seen) -> np.ndarray:
 
 
 def seen_table(scenario: Scenario, split: Split, seen: Seen) -> np.ndarray:
-    """What a policy sees further in each row that the scenario's schema runs.
+    """What a policy sees further in each row that the schema runs, shape (rows, observations), float32.
 
-    Where splits are stated, it has the rows of one of them, as each is simulated, forecast and planned by itself. A row that
-    only is history of the split does not belong to it.
-
-    Returns:
-        Shape (rows, observations), float32; NaN in rows of other splits.
+    Where splits are stated, NaN in rows of others and in those that only are history: each split is planned by itself.
     """
     if not scenario.segments:
         return seen_rows(scenario, scenario.years("test")[0], seen)
@@ -184,10 +180,7 @@ def tanks_of(scenario: Scenario, year: int) -> tuple[str, ...]:
 
 
 def seen_bounds(scenario: Scenario, split: Split, seen: Seen) -> np.ndarray:
-    """Least and greatest values in a split's own rows, widened as those of other observations; shape (observations, 2).
-
-    They come from its first year, or from all its segments where splits are stated.
-    """
+    """Widened bounds in a split's own rows of its first year, or of all its segments; shape (observations, 2)."""
     years = scenario.years(split)[: None if scenario.segments else 1]
     own = np.concatenate(
         [
@@ -224,11 +217,7 @@ class Shadow:
 def shadow(
     scenario: Scenario, year: int, method: Method, weights: Weights, on_progress: Callable[[float], None] | None = None
 ) -> Shadow:
-    """Plans of a year, made once and cached. Rows of the train split are forecast by models that did not train on them.
-
-    Raises:
-        MpcError: if an hour's programme has no optimum.
-    """
+    """Plans of a year, made once and cached. Rows of the train split are forecast by models that did not train on them."""
 
     def write(path: Path) -> None:
         arrays: dict[str, Any] = asdict(run_shadow(scenario, year, method, weights, on_progress))

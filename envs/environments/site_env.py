@@ -159,10 +159,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
             yield Episode(self.window, self.reference, rewards, terms, self.simulator.run(), self.simulator.citylearn_ratios())
 
     def get_state(self) -> dict[str, Any]:
-        """Its random generator, the start of its episode and the actions since.
-
-        CityLearn's objects cannot be written to a file, but they repeat a run.
-        """
+        """Its generator, the start of its episode and the actions since: CityLearn's objects fit no file, but repeat."""
         return {
             "random": self.np_random.bit_generator.state,
             "next_window": self._next_window,
@@ -173,11 +170,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on from a state of `get_state`, number by number, instead of a `reset`: takes the episode's steps again.
-
-        Raises:
-            ValueError: if the state is of another environment, or an impossible one.
-        """
+        """Take the steps of a state of `get_state` again, in place of a `reset`; a `ValueError` for an impossible state."""
         window, seed, charge, following = (state[name] for name in ("window", "drift_seed", "charge", "next_window"))
         if not any(tuple(window) == astuple(own) for own in self.windows):
             raise ValueError(f"{window!r:.80} is no window of this environment")
@@ -314,11 +307,7 @@ class SiteEnvs(SyncVectorEnv):
         return {"copies": [env.get_state() for env in self.envs], "over": self._autoreset_envs.copy()}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on from a state of `get_state`, instead of a `reset`.
-
-        Raises:
-            ValueError: if the state is of another number of copies.
-        """
+        """Go on from a state of `get_state`, in place of a `reset`; a `ValueError` for another number of copies."""
         for env, own in zip(self.envs, state["copies"], strict=True):
             env.set_state(own)
         self._autoreset_envs = state["over"].copy()

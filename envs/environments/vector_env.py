@@ -123,11 +123,7 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on from a state of `get_state`, number by number, instead of a `reset`.
-
-        Raises:
-            ValueError: if the state is of other copies or of another site, or an impossible one.
-        """
+        """Go on from a state of `get_state`, in place of a `reset`; a `ValueError` if it is of another site, or impossible."""
         self.simulator.set_state(state["simulator"])
         copy = self.simulator.state.copy
         if not np.array_equal(state["left"], copy["hours"] - copy["step"]):

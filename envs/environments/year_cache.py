@@ -69,13 +69,9 @@ def schema_reward(schema_path: Path) -> tuple[str, str]:
 
 
 def year_reference(scenario: Scenario, year: int, on_progress: Progress | None = None) -> Reference:
-    """Uncontrolled run of a year, simulated once and cached.
+    """Uncontrolled run of a year, simulated once and cached; a `ScenarioError` if CityLearn's runs do not repeat.
 
-    The batch backend simulates it where it can, whichever backend a policy uses: one scenario has one reference. CityLearn may
-    draw numbers, so its runs are checked to repeat.
-
-    Raises:
-        ScenarioError: if CityLearn's runs do not repeat.
+    The batch backend simulates it where it can, whichever backend a policy uses: one scenario has one reference.
     """
     return _scaled(scenario, year, _own_reference(scenario, year, on_progress))
 
@@ -129,13 +125,9 @@ def observation_layout(
 ) -> ObservationLayout:
     """Layout of a scenario, made once and cached, with bounds from the first training year, or all segments that train.
 
-    Args:
-        scenario: the scenario.
-        year: that runs under it. Where its buildings do not fit the layout of training, its split has one of its own, for
-            baselines and bounds.
-        day_peak: whether the day's highest import so far is observed, see `envs.objective.weights.Weights`.
-        own_layout: whether other buildings than those that train have bounds of their own in any case. Policies for single
-            buildings know a building by its own bounds; one for the whole site needs those of training.
+    Where the buildings of `year` do not fit it, its split has one of its own, for baselines and bounds. With `own_layout` other
+    buildings than those that train have bounds of their own in any case: policies for single buildings know a building by them,
+    one for the whole site needs those of training. `day_peak` as of `Seen`.
     """
     return _split_layout(scenario, layout_split(scenario, year, day_peak, own_layout), day_peak)
 

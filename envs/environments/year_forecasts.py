@@ -107,11 +107,7 @@ def has_learned_model(scenario: Scenario, kind: Kind, hours: int, without: int |
 
 
 def learned_model(scenario: Scenario, kind: Kind, hours: int, without: int | None = None) -> LearnedModel | None:
-    """Model of a kind of series, trained once on the train split, or on all but one of its folds, and cached.
-
-    Returns:
-        None where the series never changes in the train split.
-    """
+    """Model of a series, of the train split or all but one of its folds, cached; None where the series never changes."""
 
     def years() -> list[tuple[SiteSeries, np.ndarray]]:
         each = ((year, year_series(scenario, year)) for year in scenario.years("train"))
@@ -126,11 +122,7 @@ def learned_model(scenario: Scenario, kind: Kind, hours: int, without: int | Non
 def cached_model(
     key: str, years: Callable[[], list[tuple[SiteSeries, np.ndarray]]], kind: Kind, hours: int
 ) -> LearnedModel | None:
-    """Model of a kind of series, trained once on series of years and which of their rows train, shape (rows,).
-
-    Returns:
-        None where the series never changes in these rows.
-    """
+    """Model of series of years and which of their rows train, shape (rows,); None where the series never changes in these."""
 
     def write(path: Path) -> None:
         model = train_model(years(), kind, hours)
@@ -155,10 +147,7 @@ def _trains(scenario: Scenario, year: int) -> bool:
 
 
 def _folds(scenario: Scenario, year: int) -> np.ndarray:
-    """Fold that each row of a year belongs to, `_NO_FOLD` outside of the train split; shape (rows,).
-
-    Weeks of the train split belong to the folds in turn, in a short one shorter pieces.
-    """
+    """Fold of each row, as weeks (or shorter pieces) of training take turns; `_NO_FOLD` elsewhere; shape (rows,)."""
     found = np.full(year_series(scenario, year).rows, _NO_FOLD)
     windows, before = scenario.windows("train"), 0
     length = max(1, min(WEEK, sum(window.hours for window in windows) // FOLDS))
@@ -184,10 +173,7 @@ def _has_train_buildings(scenario: Scenario, year: int) -> bool:
 
 
 def forecasts_version(scenario: Scenario, year: int | None = None) -> str:
-    """Part of the cache's keys of what depends on forecasts: the version of the code and the hours that train.
-
-    With a year, whether its buildings train: others are scaled by themselves.
-    """
+    """Part of the cache's keys of what depends on forecasts; with a year, whether its buildings train: others scale alone."""
     others = "" if year is None or _has_train_buildings(scenario, year) else "-others"
     return f"v{VERSION}-{zlib.crc32(repr(scenario.windows('train')).encode()):08x}{others}"
 
@@ -300,9 +286,7 @@ def _charging_by_age(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Energy that vehicles take on the uncontrolled site, by hour of the day and by the hours since their arrival.
 
-    Returns:
-        Of vehicles that arrived less than 0, 1, 2, ... hours before, shape (buildings, 24, hours); and of all, shape
-        (buildings, 24).
+    Of those that arrived less than 0, 1, ... hours before, shape (buildings, 24, hours); of all, shape (buildings, 24).
     """
     tables = Tables.load(tables_file(scenario, year), template=False)
     sessions, charger = reference.sessions, tables.site["charger"]

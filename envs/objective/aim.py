@@ -106,11 +106,7 @@ class Requirement:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Requirement of a text of the form NAME>=NUMBER or NAME<=NUMBER.
-
-        Raises:
-            AimError: if it is none.
-        """
+        """Requirement of a text of the form NAME>=NUMBER or NAME<=NUMBER; an `AimError` if it is none."""
         shown = printable(text)
         for sign in (">=", "<="):
             name, found, value = text.partition(sign)
@@ -128,23 +124,15 @@ class Requirement:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a policy did by an aim.
+    """How a policy did by an aim."""
 
-    Attributes:
-        score: mean reward an hour.
-        objective: value of the objective in its unit; None where that is the score alone.
-        shortfall: by how much requirements are missed, as a sum of parts; 0 where all are met; None without any.
-        objective_2: value of the second of two objectives; None with one.
-        gain: with two objectives, by how much the first is better than on the uncontrolled site, see `gain`.
-        gain_2: likewise the second.
-    """
-
-    score: float
-    objective: float | None = None
+    score: float  # mean reward an hour
+    objective: float | None = None  # value of the objective in its unit; None where that is the score alone
+    # by how much requirements are missed, as a sum of parts; 0 where all are met; None without any
     shortfall: float | None = None
-    objective_2: float | None = None
-    gain: float | None = None
-    gain_2: float | None = None
+    objective_2: float | None = None  # value of the second of two objectives; None with one
+    gain: float | None = None  # with two objectives, by how much the first is better than on the uncontrolled site, see `gain`
+    gain_2: float | None = None  # likewise the second
 
     @property
     def gains(self) -> tuple[float, float] | None:
@@ -154,27 +142,16 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Aim:
-    """What a user wants of a policy.
+    """What a user wants of a policy."""
 
-    Attributes:
-        weights: of the terms of the reward `improvement`.
-        objective: what a search maximises, or minimises where less is better.
-        requirements: what a winner has to meet.
-        second: the second objective, where there are two; the search then gives a front.
-    """
-
-    weights: Weights = DEFAULT
-    objective: Measure = SCORE
-    requirements: tuple[Requirement, ...] = ()
-    second: Measure | None = None
+    weights: Weights = DEFAULT  # of the terms of the reward `improvement`
+    objective: Measure = SCORE  # what a search maximises, or minimises where less is better
+    requirements: tuple[Requirement, ...] = ()  # what a winner has to meet
+    second: Measure | None = None  # the second objective, where there are two; the search then gives a front
 
     @classmethod
     def parse(cls, weights: Sequence[str] = (), objective: str = SCORE.name, require: Sequence[str] = ()) -> Self:
-        """Aim of the options `--weights`, `--objective` and `--require`.
-
-        Raises:
-            UserError: one of its kinds, for the first that is not valid.
-        """
+        """Aim of `--weights`, `--objective` and `--require`; a `UserError` for the first that is not valid."""
         if not 1 <= len(names := objective.split()) <= MOST_OBJECTIVES:
             raise AimError(
                 f"--objective {printable(objective)!r}: it takes one KPI, or two for a front, as in --objective co2 bill"
@@ -218,11 +195,7 @@ class Aim:
         return None if self.second is None else RewardShare.of(self.weights, self.objective, self.second)
 
     def alone(self, name: str) -> Aim:
-        """The same aim with one objective.
-
-        Raises:
-            AimError: if there is none of this name.
-        """
+        """The same aim with one objective; an `AimError` if there is none of this name."""
         return replace(self, objective=_measure("--objective", name), second=None)
 
     @property
@@ -335,11 +308,7 @@ class Aim:
         return why_none(self.weights, self.objective, self.second)
 
     def check(self, scenario: Scenario, reward: RewardName, backend: str) -> None:
-        """Check that a site, its reward and what steps it can tell what is aimed at.
-
-        Raises:
-            AimError: for the first thing that they cannot.
-        """
+        """Check that a site, its reward and what steps it can tell what is aimed at; an `AimError` for what they cannot."""
         if reward == "schema" and not self.weights.is_default:
             raise AimError("--weights are of the reward improvement, and --reward schema has none: leave one of them out")
         if self.share and self.share.together > MOST:

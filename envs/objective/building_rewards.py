@@ -22,23 +22,14 @@ _GRID = TERMS.index("grid")
 
 @dataclass(frozen=True)
 class BuildingSeries:
-    """What the gains of N buildings are computed from, by row of the years, one year after another.
+    """What the gains of N buildings are computed from, by row of the years, one year after another."""
 
-    Attributes:
-        import_worth: what a kilowatt-hour of import costs of the reward, shape (rows, N).
-        pv_kwh: generation, shape (rows, N).
-        solar_worth: what a kilowatt-hour of PV use brings, shape (rows, 1).
-        ramp_worth: what a kilowatt-hour of the ramp costs, shape (rows,).
-        uncontrolled: worth of the uncontrolled run, shape (rows, N).
-        net_kwh: of the uncontrolled run, shape (rows, N).
-    """
-
-    import_worth: np.ndarray
-    pv_kwh: np.ndarray
-    solar_worth: np.ndarray
-    ramp_worth: np.ndarray
-    uncontrolled: np.ndarray
-    net_kwh: np.ndarray
+    import_worth: np.ndarray  # what a kilowatt-hour of import costs of the reward, shape (rows, N)
+    pv_kwh: np.ndarray  # generation, shape (rows, N)
+    solar_worth: np.ndarray  # what a kilowatt-hour of PV use brings, shape (rows, 1)
+    ramp_worth: np.ndarray  # what a kilowatt-hour of the ramp costs, shape (rows,)
+    uncontrolled: np.ndarray  # worth of the uncontrolled run, shape (rows, N)
+    net_kwh: np.ndarray  # of the uncontrolled run, shape (rows, N)
 
     @classmethod
     def of(cls, references: Sequence[Reference], weights: Weights) -> BuildingSeries:
@@ -65,23 +56,17 @@ def _of_year(reference: Reference, weights: Weights) -> tuple[np.ndarray, ...]:
 
 @dataclass(frozen=True)
 class Before:
-    """The hour before a step, for C copies of a site with N buildings.
+    """The hour before a step, for C copies of a site with N buildings."""
 
-    Attributes:
-        net_kwh: of each building, shape (C, N); without meaning at an episode's first step.
-        site_net_kwh: of the site, NaN at a year's start, shape (C,).
-        first: whether the step is the episode's first, shape (C,).
-    """
-
-    net_kwh: np.ndarray
-    site_net_kwh: np.ndarray
-    first: np.ndarray
+    net_kwh: np.ndarray  # of each building, shape (C, N); without meaning at an episode's first step
+    site_net_kwh: np.ndarray  # of the site, NaN at a year's start, shape (C,)
+    first: np.ndarray  # whether the step is the episode's first, shape (C,)
 
 
 def building_rewards(
     series: BuildingSeries, rows: np.ndarray, before: Before, net_kwh: np.ndarray, terms: np.ndarray
 ) -> np.ndarray:
-    """Rewards of the buildings in an hour, shape (C, N).
+    """Rewards of the buildings in an hour, shape (C, N), from rows (C,), net import (C, N) and the site's terms (C, terms).
 
     With g_n a building's own gain in emission, cost of energy and PV use, G the site's net import, d_n a building's deviation
     from the uncontrolled run and D the change since the hour before, it is
@@ -91,13 +76,6 @@ def building_rewards(
     The second term is what the ramp is worth beside the one that were if this building had been uncontrolled, a difference
     reward (Wolpert and Tumer 2002). Its gradient by the building's actions is that of the site's ramp, with less noise from the
     others. N makes the numbers as large as those of the site. The rest is of the whole site.
-
-    Args:
-        series: of the site.
-        rows: of the hour, shape (C,).
-        before: the hour before.
-        net_kwh: of each building in the hour, shape (C, N).
-        terms: of the site's reward, in the order of `TERMS`, shape (C, terms).
     """
     own = series.worth(rows, net_kwh) - series.uncontrolled[rows]
     deviation = net_kwh - series.net_kwh[rows]

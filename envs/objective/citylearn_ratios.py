@@ -38,11 +38,7 @@ SCORE_2022 = "citylearn_2022_score"
 def district_ratios(net: np.ndarray, baseline: np.ndarray, price: np.ndarray, carbon: np.ndarray) -> dict[str, float]:
     """CityLearn's ratios at district level, by the names of its `evaluate()`; NaN where it gives none.
 
-    Args:
-        net: import less export of each building [kWh], shape (buildings, hours).
-        baseline: the same without storages and chargers.
-        price: of energy [currency/kWh], shape (buildings, hours).
-        carbon: carbon intensity [kg CO2/kWh], shape (buildings, hours).
+    All of shape (buildings, hours): net import [kWh], the same without storages and chargers, price and carbon intensity a kWh.
     """
 
     def mean(amount: Callable[[np.ndarray, int], float]) -> float:

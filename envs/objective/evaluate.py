@@ -21,28 +21,18 @@ from envs.scenarios.scenario import Window
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How one policy did on one scenario year.
-
-    Attributes:
-        year: year number.
-        hours: that were run.
-        score: mean reward an hour.
-        terms: mean weighted terms of the `improvement` reward an hour, by name.
-        kpis: see `envs.objective.kpis`.
-        uncontrolled: KPIs of the uncontrolled run over the same hours.
-        changed_kwh: by how much net import differs from the uncontrolled run's, summed over hours and buildings; but for
-            rounding 0 for a policy that does nothing.
-        citylearn: CityLearn's own ratios and the score of its challenge, averaged over the windows, by column. NaN where
-            there is none.
-    """
+    """How one policy did on one scenario year."""
 
     year: int
-    hours: int
-    score: float
-    terms: dict[str, float]
-    kpis: Kpis
-    uncontrolled: Kpis
+    hours: int  # that were run
+    score: float  # mean reward an hour
+    terms: dict[str, float]  # mean weighted terms of the `improvement` reward an hour, by name
+    kpis: Kpis  # see `envs.objective.kpis`.
+    uncontrolled: Kpis  # KPIs of the uncontrolled run over the same hours
+    # by how much net import differs from the uncontrolled run's, summed over hours and buildings; but for rounding 0 for a
+    # policy that does nothing
     changed_kwh: float
+    # CityLearn's own ratios and the score of its challenge, averaged over the windows, by column. NaN where there is none.
     citylearn: dict[str, float]
 
 
@@ -57,11 +47,7 @@ class EvaluationEnv(Protocol):
 
 
 def evaluate(env: EvaluationEnv, policy: Policy) -> list[Evaluation]:
-    """Run a policy through all windows of an environment once; an evaluation a year, in the order of the windows.
-
-    Raises:
-        ValidityError: if an energy balance or a KPI is inconsistent: a fault of this package.
-    """
+    """Run a policy once through all windows, an evaluation a year; a `ValidityError` where figures are inconsistent."""
     years: dict[int, _Tally] = {}
     for episode in env.episodes(policy):
         check_episode(episode)
@@ -130,22 +116,14 @@ EVALUATION_SEED = 0  # of the vehicles' drift in evaluations
 
 @dataclass(frozen=True)
 class Episode:
-    """A run through one window.
-
-    Attributes:
-        window: the window.
-        reference: uncontrolled run of its year.
-        reward: sum of the rewards.
-        terms: sums of the weighted terms of the `improvement` reward, by name.
-        run: energies of each hour.
-        citylearn: CityLearn's own ratios by the names of its `evaluate()`; empty where the backend cannot tell them.
-    """
+    """A run through one window."""
 
     window: Window
-    reference: Reference
-    reward: float
-    terms: dict[str, float]
-    run: Run
+    reference: Reference  # uncontrolled run of its year
+    reward: float  # sum of the rewards
+    terms: dict[str, float]  # sums of the weighted terms of the `improvement` reward, by name
+    run: Run  # energies of each hour
+    # CityLearn's own ratios by the names of its `evaluate()`; empty where the backend cannot tell them
     citylearn: dict[str, float]
 
 
@@ -161,13 +139,10 @@ class ValidityError(InconsistentError):
 
 
 def check_episode(episode: Episode) -> None:
-    """Check that the energy of a run adds up, hour by hour and building by building.
+    """Check that energy adds up, hour by hour and building by building; a `ValidityError` where it differs most.
 
-    Net import is load less PV, plus what batteries, sockets and other devices take. The other devices take the rest: nothing
-    where the site has none, and never less than nothing. In a power outage net import is zero.
-
-    Raises:
-        ValidityError: at the hour where it differs most.
+    Net import is load less PV, plus what batteries, sockets and other devices take: the rest, nothing where the site has none
+    of these, and never less than nothing. In a power outage net import is zero.
     """
     window, run, reference = episode.window, episode.run, episode.reference
     series, part = reference.exogenous, slice(window.start, window.start + window.hours)
@@ -197,11 +172,7 @@ def _unexplained(run: Run, series: Exogenous, part: slice) -> np.ndarray:
 
 
 def check_kpis(year: int, kpis: Kpis, vehicles_give: bool = False) -> None:
-    """Check that KPIs lie within the bounds of `envs.objective.kpis.KPIS`.
-
-    Raises:
-        ValidityError: at the first KPI that is out of bounds.
-    """
+    """Check that KPIs lie within the bounds of `KPIS`; a `ValidityError` at the first that does not."""
     for name, kpi in KPIS.items():
         value, bounds = kpis[name], kpi.bounds_where(vehicles_give)
         if np.isnan(value) and bounds.may_be_nan:
@@ -218,10 +189,6 @@ def check_kpis(year: int, kpis: Kpis, vehicles_give: bool = False) -> None:
 
 
 def check_score(name: str, year: int, score: float, bound: float) -> None:
-    """Check that a score is not above what perfect foresight reaches.
-
-    Raises:
-        ValidityError: if it is.
-    """
+    """Check that a score is not above what perfect foresight reaches; a `ValidityError` if it is."""
     if not score <= bound + SCORE_TOLERANCE * max(abs(bound), LEAST_BOUND):
         raise ValidityError(f"{name}, year {year}: a score of {score:+.6f} is above the bound of {bound:+.6f}")

@@ -28,19 +28,12 @@ class Part:
 
 @dataclass(frozen=True)
 class JoinedRun:
-    """A policy's run over one or more windows of a year. Shapes: N buildings, H hours of all windows together.
+    """A policy's run over one or more windows of a year. Shapes: N buildings, H hours of all windows together."""
 
-    Attributes:
-        parts: the runs, one per window.
-        series: of the year.
-        sessions: of the year; only those that lie within a window count.
-        tariff: its demand charge; None where there is none.
-    """
-
-    parts: Sequence[Part]
-    series: Exogenous
-    sessions: Sessions
-    tariff: DemandCharge | None
+    parts: Sequence[Part]  # the runs, one per window
+    series: Exogenous  # of the year
+    sessions: Sessions  # of the year; only those that lie within a window count
+    tariff: DemandCharge | None  # its demand charge; None where there is none
 
     @cached_property
     def net_kwh(self) -> np.ndarray:
@@ -115,19 +108,12 @@ VEHICLES, PV, BATTERY, DEMAND_CHARGE = "chargers with an action", "PV", "battery
 
 @dataclass(frozen=True)
 class Bounds:
-    """Values that a KPI can have.
+    """Values that a KPI can have."""
 
-    Attributes:
-        low: least value.
-        high: greatest value.
-        at_most: name of another KPI that it never exceeds; empty for none.
-        may_be_nan: whether NaN is a value: a share of nothing.
-    """
-
-    low: float = 0.0
-    high: float = math.inf
-    at_most: str = ""
-    may_be_nan: bool = False
+    low: float = 0.0  # least value
+    high: float = math.inf  # greatest value
+    at_most: str = ""  # name of another KPI that it never exceeds; empty for none
+    may_be_nan: bool = False  # whether NaN is a value: a share of nothing
 
 
 AMOUNT = Bounds()
@@ -138,18 +124,13 @@ SIGNED_SHARE = Bounds(low=-math.inf, high=1.0, may_be_nan=True)
 
 @dataclass(frozen=True)
 class Kpi:
-    """One KPI.
+    """One KPI."""
 
-    Attributes:
-        measure: name, unit, meaning, direction and how years are joined.
-        formula: joins hours, windows and buildings of a year; of an `int64` measure it returns an int.
-        bounds: values that it can have.
-        bounds_with_giving_vehicles: the same where vehicles can give energy back; None where that makes no difference.
-    """
-
-    measure: Measure
+    measure: Measure  # name, unit, meaning, direction and how years are joined
+    # joins hours, windows and buildings of a year; of an `int64` measure it returns an int
     formula: Callable[[JoinedRun], float]
-    bounds: Bounds = AMOUNT
+    bounds: Bounds = AMOUNT  # values that it can have
+    # the same where vehicles can give energy back; None where that makes no difference
     bounds_with_giving_vehicles: Bounds | None = None
 
     def compute(self, run: JoinedRun) -> float:

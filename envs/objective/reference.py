@@ -22,13 +22,7 @@ VERSION = 4
 
 @dataclass(frozen=True)
 class WindowReference:
-    """The uncontrolled run over a window, hour by hour.
-
-    Attributes:
-        emission_kg, cost, solar_use_kwh, ramp_kwh, missing_kwh, peak_rise_kw: as in `StepFigures`, shape (hours,).
-        month_share: part of its month that the window covers, shape (hours,).
-        previous_net_kwh: net import of the site in the hour before the window; None at the year's start.
-    """
+    """The uncontrolled run over a window, hour by hour; figures as in `StepFigures`, each of shape (hours,)."""
 
     emission_kg: np.ndarray
     cost: np.ndarray
@@ -36,44 +30,24 @@ class WindowReference:
     ramp_kwh: np.ndarray
     missing_kwh: np.ndarray
     peak_rise_kw: np.ndarray
-    month_share: np.ndarray
-    previous_net_kwh: float | None
+    month_share: np.ndarray  # part of its month that the window covers
+    previous_net_kwh: float | None  # of the site in the hour before; None at the year's start
 
     @property
     def total(self) -> StepFigures:
         """Figures of the whole window together."""
-        return StepFigures(
-            emission_kg=float(self.emission_kg.sum()),
-            cost=float(self.cost.sum()),
-            solar_use_kwh=float(self.solar_use_kwh.sum()),
-            ramp_kwh=float(self.ramp_kwh.sum()),
-            missing_kwh=float(self.missing_kwh.sum()),
-            peak_rise_kw=float(self.peak_rise_kw.sum()),
-        )
+        return self._figures(np.sum)
 
     def step(self, index: int) -> StepFigures:
         """Figures of one hour of the window."""
-        return StepFigures(
-            emission_kg=float(self.emission_kg[index]),
-            cost=float(self.cost[index]),
-            solar_use_kwh=float(self.solar_use_kwh[index]),
-            ramp_kwh=float(self.ramp_kwh[index]),
-            missing_kwh=float(self.missing_kwh[index]),
-            peak_rise_kw=float(self.peak_rise_kw[index]),
-        )
+        return self._figures(lambda values: values[index])
+
+    def _figures(self, of_hours: Callable[[np.ndarray], float]) -> StepFigures:
+        return StepFigures(**{field.name: float(of_hours(getattr(self, field.name))) for field in fields(StepFigures)})
 
 
 class Reference:
-    """The uncontrolled run of one scenario year.
-
-    Attributes:
-        run: the run over the whole year.
-        exogenous: the year's series.
-        sessions: the year's charging sessions.
-        tariff: its demand charge, None where there is none.
-        scale: hourly means that normalise the reward.
-        day: number of each row's day, see `envs.objective.series.days`.
-    """
+    """The uncontrolled run of one scenario year, with the hourly means (`scale`) that normalise the reward."""
 
     def __init__(self, run: Run, exogenous: Exogenous, sessions: Sessions, tariff: DemandCharge | None) -> None:
         self.run, self.exogenous, self.sessions, self.tariff = run, exogenous, sessions, tariff
@@ -114,10 +88,7 @@ class Reference:
 
     @cached_property
     def dear(self) -> np.ndarray:
-        """Rows in which imports cost most, shape (rows,); none where all hours cost the same.
-
-        They are the peak hours of the demand charge; without one, hours with a price above the year's mean, over the buildings.
-        """
+        """Rows in which imports cost most: peak hours of the demand charge, else those above the mean price; shape (rows,)."""
         if self.tariff:
             return np.isin(self.exogenous.hour, self.tariff.peak_hours)
         price = self.exogenous.price.mean(axis=0)

@@ -26,44 +26,26 @@ TERMS = tuple(DEFAULT.by_term())  # their names, in their order
 
 @dataclass(frozen=True)
 class StepFigures:
-    """Inputs of the reward in one step, or their sums over several, all buildings together.
+    """Inputs of the reward in one step, or their sums over several, all buildings together."""
 
-    Attributes:
-        emission_kg: CO2 of the imported energy.
-        cost: of energy, and the rise of the month's demand charge where there is one [currency].
-        solar_use_kwh: PV energy used on site.
-        ramp_kwh: size of the change of net import since the step before.
-        missing_kwh: energy missing in vehicles that leave.
-        peak_rise_kw: rise of the day's highest import so far.
-    """
-
-    emission_kg: float
-    cost: float
-    solar_use_kwh: float
-    ramp_kwh: float
-    missing_kwh: float
-    peak_rise_kw: float
+    emission_kg: float  # CO2 of the imported energy
+    cost: float  # of energy, and the rise of the month's demand charge where there is one [currency]
+    solar_use_kwh: float  # PV energy used on site
+    ramp_kwh: float  # size of the change of net import since the step before
+    missing_kwh: float  # energy missing in vehicles that leave
+    peak_rise_kw: float  # rise of the day's highest import so far
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Hourly means of the uncontrolled year, which make the terms comparable.
+    """Hourly means of the uncontrolled year, which make the terms comparable."""
 
-    Attributes:
-        emission_kg: mean emission.
-        cost: mean cost, demand charge included.
-        pv_kwh: mean PV generation.
-        ramp_kwh: mean size of the change of net import.
-        required_kwh: mean energy that departures require.
-        peak_rise_kw: mean rise of the day's highest import: the sum of the days' highest imports over the hours.
-    """
-
-    emission_kg: float
-    cost: float
-    pv_kwh: float
-    ramp_kwh: float
-    required_kwh: float
-    peak_rise_kw: float
+    emission_kg: float  # mean emission
+    cost: float  # mean cost, demand charge included
+    pv_kwh: float  # mean PV generation
+    ramp_kwh: float  # mean size of the change of net import
+    required_kwh: float  # mean energy that departures require
+    peak_rise_kw: float  # mean rise of the day's highest import: the sum of the days' highest imports over the hours
 
     def by_term(self) -> dict[str, float]:
         """The mean that normalises each term, in the order of `TERMS`."""
@@ -109,12 +91,10 @@ def coefficients(scale: Scale, weights: Weights = DEFAULT) -> dict[str, float]:
 
 
 def check_reward(scenario: Scenario, reward: RewardName) -> None:
-    """Check that a reward fits a site.
+    """Check that a reward fits a site; a `ScenarioError` if it does not.
 
-    Raises:
-        ScenarioError: for `improvement` where an action is of a device that serves people. This reward counts energy alone, so
-            the best policy would switch the device off. For `schema` where the schema names a class that is not CityLearn's and
-            the scenario is not trusted.
+    `improvement` counts energy alone, so where an action is of a device that serves people, its best policy switches that off.
+    The class that `schema` names has to be CityLearn's, or trusted.
     """
     if not scenario.schema:
         return

@@ -47,29 +47,17 @@ MET_TOLERANCE = 1e-3  # state of charge; float32 and rounding must not turn a me
 
 @dataclass(frozen=True)
 class Exogenous:
-    """Series that no action can change, for all rows of a year.
+    """Series that no action can change, for all rows of a year."""
 
-    Attributes:
-        month: 1-12, shape (rows,).
-        hour: of the day 0-23, the hour that a row covers, shape (rows,).
-        load_kwh: consumption before batteries and vehicles, shape (buildings, rows).
-        pv_kwh: PV generation, shape (buildings, rows).
-        price: of energy [currency/kWh], shape (buildings, rows).
-        carbon: carbon intensity [kg CO2/kWh], shape (buildings, rows).
-        battery_capacity_kwh: of all stationary batteries together.
-        other_devices: whether devices without a series here take energy, such as heat pumps and appliances.
-        vehicles_give: whether chargers can take energy from vehicles.
-    """
-
-    month: np.ndarray
-    hour: np.ndarray
-    load_kwh: np.ndarray
-    pv_kwh: np.ndarray
-    price: np.ndarray
-    carbon: np.ndarray
-    battery_capacity_kwh: float
-    other_devices: bool = False
-    vehicles_give: bool = False
+    month: np.ndarray  # 1-12, shape (rows,)
+    hour: np.ndarray  # of the day 0-23, the hour that a row covers, shape (rows,)
+    load_kwh: np.ndarray  # consumption before batteries and vehicles, shape (buildings, rows)
+    pv_kwh: np.ndarray  # PV generation, shape (buildings, rows)
+    price: np.ndarray  # of energy [currency/kWh], shape (buildings, rows)
+    carbon: np.ndarray  # carbon intensity [kg CO2/kWh], shape (buildings, rows)
+    battery_capacity_kwh: float  # of all stationary batteries together
+    other_devices: bool = False  # whether devices without a series here take energy, such as heat pumps and appliances
+    vehicles_give: bool = False  # whether chargers can take energy from vehicles
 
     @cached_property
     def day(self) -> np.ndarray:
@@ -79,25 +67,15 @@ class Exogenous:
 
 @dataclass(frozen=True)
 class Sessions:
-    """Charging sessions of a year, one element per session, in order of their last row.
+    """Charging sessions of a year, one element per session, in order of their last row."""
 
-    Attributes:
-        charger: index of the charger, shape (sessions,).
-        vehicle: index of the vehicle, shape (sessions,).
-        start: first row plugged in, shape (sessions,).
-        end: last row plugged in; the vehicle leaves after this row's step, shape (sessions,).
-        arrival_soc: state of charge on arrival [-], shape (sessions,).
-        required_soc: required state of charge at departure [-], shape (sessions,).
-        capacity_kwh: of the vehicle's battery, shape (sessions,).
-    """
-
-    charger: np.ndarray
-    vehicle: np.ndarray
-    start: np.ndarray
-    end: np.ndarray
-    arrival_soc: np.ndarray
-    required_soc: np.ndarray
-    capacity_kwh: np.ndarray
+    charger: np.ndarray  # index of the charger, shape (sessions,)
+    vehicle: np.ndarray  # index of the vehicle, shape (sessions,)
+    start: np.ndarray  # first row plugged in, shape (sessions,)
+    end: np.ndarray  # last row plugged in; the vehicle leaves after this row's step, shape (sessions,)
+    arrival_soc: np.ndarray  # state of charge on arrival [-], shape (sessions,)
+    required_soc: np.ndarray  # required state of charge at departure [-], shape (sessions,)
+    capacity_kwh: np.ndarray  # of the vehicle's battery, shape (sessions,)
 
     @cached_property
     def required_kwh(self) -> np.ndarray:
@@ -115,22 +93,15 @@ class Sessions:
 
 @dataclass(frozen=True)
 class Run:
-    """One policy's run over consecutive hours.
+    """One policy's run over consecutive hours."""
 
-    Attributes:
-        net_kwh: import less export of each building, shape (buildings, hours).
-        battery_kwh: what stationary batteries took (positive) or gave, shape (buildings, hours).
-        charging_kwh: what the chargers took, shape (buildings, hours).
-        missing_kwh: energy that the vehicle of each session lacked when it left, shape (sessions,); zero
-            for sessions that did not end in this run.
-        off_grid: hours of a power outage, in which a building draws and feeds nothing, shape (buildings, hours).
-    """
-
-    net_kwh: np.ndarray
-    battery_kwh: np.ndarray
-    charging_kwh: np.ndarray
+    net_kwh: np.ndarray  # import less export of each building, shape (buildings, hours)
+    battery_kwh: np.ndarray  # what stationary batteries took (positive) or gave, shape (buildings, hours)
+    charging_kwh: np.ndarray  # what the chargers took, shape (buildings, hours)
+    # energy that the vehicle of each session lacked when it left, shape (sessions,); zero for sessions that did not end in
+    # this run
     missing_kwh: np.ndarray
-    off_grid: np.ndarray
+    off_grid: np.ndarray  # hours of a power outage, in which a building draws and feeds nothing, shape (buildings, hours)
 
 
 def cut(run: Run, start: int, hours: int) -> Run:

@@ -32,11 +32,7 @@ class Weights:
     peak: float = 0.0  # the days' highest imports
 
     def __post_init__(self) -> None:
-        """Check the values.
-
-        Raises:
-            WeightsError: for the first that is not from 0 to `MOST`, or if all are 0.
-        """
+        """Check the values; a `WeightsError` for the first that is not from 0 to `MOST`, or if all are 0."""
         for name, value in self.by_term().items():
             # Written so that NaN fails. Below zero no linear programme bounds the score.
             if not 0.0 <= value <= MOST:
@@ -75,11 +71,7 @@ class Weights:
 
     @classmethod
     def parse(cls, texts: Sequence[str]) -> Self:
-        """Weights of texts of the form NAME=NUMBER.
-
-        Raises:
-            WeightsError: for the first that is not of this form, unknown, given twice or out of range.
-        """
+        """Weights of texts NAME=NUMBER; a `WeightsError` for the first of another form, unknown, twice or out of range."""
         if not texts:
             return cls()
         given: dict[str, float] = {}

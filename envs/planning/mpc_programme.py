@@ -28,11 +28,7 @@ from envs.planning.mpc_site import MpcSite
 
 
 class LinearProgramme:
-    """Minimises `cost` times the variables, within their bounds and the rows.
-
-    Attributes:
-        cost: factor of each variable in what is minimised, shape (variables,).
-    """
+    """Minimises `cost`, shape (variables,), times the variables, within their bounds and the rows."""
 
     def __init__(self) -> None:
         self._size = 0
@@ -56,8 +52,7 @@ class LinearProgramme:
     def rows(self, equal: bool, right: np.ndarray, *terms: tuple[np.ndarray, np.ndarray, Any]) -> np.ndarray:
         """Add rows `sum of factor * variable = right`, or `<= right`; each term is row, variable and factor, broadcast.
 
-        Returns:
-            Numbers of the rows, among the equations or among the others, shape (rows,).
+        Returns their numbers among the equations, or among the others, shape (rows,).
         """
         for row, variable, factor in terms:
             row, variable, factor = np.broadcast_arrays(row, variable, np.asarray(factor, dtype=float))
@@ -243,11 +238,7 @@ class RecedingProgramme:
         self._row_low = np.where(np.arange(len(self._row_high)) < self._equations, self._row_high, -np.inf)
 
     def solve(self, hour: HourPlan) -> Plan:
-        """Plan the next hours.
-
-        Raises:
-            MpcError: if HiGHS finds no optimum.
-        """
+        """Plan the next hours; a `MpcError` if HiGHS finds no optimum."""
         solution, loss = self._optimum(hour)
         slots = (hour.row + np.arange(self._hours)) % (self._hours + 1)
         battery = solution[self._taken[:, slots]] - solution[self._given[:, slots]]

@@ -54,10 +54,7 @@ class Tanks:
         return len(self.building)
 
     def limits(self, demand_kwh: np.ndarray, efficiency: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Most heat that tanks can take and give in an hour [kWh], from demand [kWh] and efficiency, all of shape (T, hours).
-
-        What the device can deliver above the demand, and the demand; both within the limits of tank and action.
-        """
+        """Most heat that tanks can take, above their demand, and give in an hour [kWh]; arguments of shape (T, hours)."""
         spare = np.maximum(self.device_kw[:, np.newaxis] * efficiency - demand_kwh, 0.0)
         return np.minimum(spare, self.greatest_in[:, np.newaxis]), np.minimum(demand_kwh, self.greatest_out[:, np.newaxis])
 

@@ -36,11 +36,7 @@ class Need:
     part: np.ndarray  # action that delivers its energy where one hour is enough for it, shape (V,)
 
     def limits(self, buildings: int, hours: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Limits of what the vehicles of each building take together, each of shape (buildings, hours).
-
-        Returns:
-            Greatest power in each hour, least and greatest energy given after each hour.
-        """
+        """Greatest power in each hour, least and most energy after it of each building's vehicles, each (buildings, hours)."""
         after = np.arange(hours)
         there = (self.first[:, np.newaxis] <= after) & (after <= self.last[:, np.newaxis])
         energy, power = self.energy[:, np.newaxis], self.power[:, np.newaxis]
@@ -57,8 +53,7 @@ class Need:
     def share(self, given_kwh: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Divide the present hour's energy, shape (buildings,), among the vehicles: what must be first, then the most urgent.
 
-        Returns:
-            Indices and values of the actions, in CityLearn's ranges.
+        Indices and values of the actions, in CityLearn's ranges.
         """
         here = self.first == 0
         building, power, energy = self.building[here], self.power[here], self.energy[here]

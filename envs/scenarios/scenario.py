@@ -119,10 +119,8 @@ class Scenario:
 def scenario(name: str, trusted: bool = False, splits: Splits = DEFAULT) -> Scenario:
     """Scenario of a name (`iquitos`, `iquitos:pv_kwp=4162`) or of a path to a CityLearn `schema.json`.
 
-    `trusted` lets a schema name classes and pickles of its own, and files elsewhere.
-
-    Raises:
-        ScenarioError: if there is no such scenario, its file is no sound schema, it needs trust, or it has no such splits.
+    `trusted` lets a schema name classes and pickles of its own, and files elsewhere. A `ScenarioError` if there is none, its
+    file is no sound schema, it needs trust, or it has no such splits.
     """
     if not trusted:
         # The name may come from the folder of another person's experiment, and Windows logs in where it looks.

@@ -79,11 +79,7 @@ def digest(path: Path, code: Sequence[Path] = ()) -> str:
 
 
 def check(path: Path) -> None:
-    """Check a scenario without CityLearn.
-
-    Raises:
-        ScenarioError: one line for each fault of the schema, the files that it names, the tariff and the series.
-    """
+    """Check a scenario without CityLearn; a `ScenarioError` has a line for each fault of schema, files, tariff and series."""
     schema = read_schema(path)
     faults, of_schema = Faults(), schema_faults(schema)
     for line in (*(f"{path}: {fault}" for fault in of_schema), *tariff_faults(path)):

@@ -47,8 +47,7 @@ class Day:
 def rows_between(place: str, text: str, days: list[Day]) -> tuple[int, int]:
     """First row of a range of dates, and the one after its last; `place` is option and text, for messages.
 
-    Raises:
-        ScenarioError: if it is no range of dates, or the data have one of them not at all or more than once.
+    A `ScenarioError` if it is no range of dates, or the data have one of them not at all or more than once.
     """
     match = _DATES.fullmatch(text)
     if match is None:
@@ -167,9 +166,8 @@ class Segment:
 def segments_of(path: Path, schema: Mapping[str, Any], splits: Splits) -> tuple[Segment, ...]:
     """Segments of all splits, those of training first, then of validation and test; something is stated in `splits`.
 
-    Raises:
-        ScenarioError: at the first range or building that is not there, overlaps with another, is too short or ambiguous. Also
-            where a split is not stated, and for devices that see the whole data.
+    A `ScenarioError` at the first range or building that is not there, overlaps, is too short or ambiguous; where a split is
+    not stated; and for devices that see the whole data.
     """
     _check_complete(splits)
     _check_schema(path, schema)

@@ -316,9 +316,8 @@ DEEPEST = 40  # levels; CityLearn copies a schema level by level, and the deepes
 def read_object(path: Path) -> dict[str, Any]:
     """Object that a JSON file holds, read strictly: what a user did not mean is refused. A byte-order mark is skipped.
 
-    Raises:
-        ScenarioError: if the file cannot be read or is no JSON object. Also for a name that stands twice in an object, numbers
-            that are not finite, texts that are no Unicode, too many levels, and more than `common.files.MOST_TEXT` bytes.
+    A `ScenarioError` for what is no JSON object, a name that stands twice, numbers that are not finite, texts that are no
+    Unicode, too many levels, and more than `common.files.MOST_TEXT` bytes.
     """
     try:
         content = json.loads(

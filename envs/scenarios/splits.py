@@ -81,11 +81,7 @@ def numbers(split: Split, text: str, what: str) -> tuple[int, int]:
 
 
 def years_of(splits: Splits, default: dict[Split, tuple[int, ...]], name: str) -> dict[Split, tuple[int, ...]]:
-    """Years of each split of a generated site.
-
-    Raises:
-        ScenarioError: if buildings or dates are stated, or two splits share a year.
-    """
+    """Years of each split of a generated site; a `ScenarioError` if buildings or dates are stated, or two share a year."""
     found: dict[Split, tuple[int, ...]] = {}
     owner: dict[int, Split] = {}
     for split in SPLITS:

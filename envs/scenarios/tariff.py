@@ -105,10 +105,7 @@ class MonthPeaks:
             self._month, self.peak_kw, self.off_peak_kw = month, 0.0, 0.0
 
     def add(self, hour: int, import_kw: float) -> float:
-        """Count the import of an hour, 0-23, and return by how much it raised the month's charge [currency].
-
-        A rise is negative where a new peak-hour maximum makes an earlier off-peak maximum cheaper.
-        """
+        """Count an hour's import; the rise of the month's charge, below 0 where a new peak makes an earlier excess cheaper."""
         before = self._tariff.month(self.peak_kw, self.off_peak_kw)
         import_kw = max(0.0, import_kw)
         if hour in self._tariff.peak_hours:

@@ -180,31 +180,19 @@ _UNPICKLES = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"  # environment variable by which
 
 
 def check(path: Path, schema: Mapping[str, Any]) -> None:
-    """Check a scenario that is not trusted; nothing is opened or imported.
-
-    Raises:
-        ScenarioError: with all places that name other classes than CityLearn's, or a file outside of the schema's folder.
-    """
+    """Check, opening nothing, that a schema names CityLearn's classes and files of its folder; else a `ScenarioError`."""
     _refuse(path, [*_unknown(named_classes(schema)), *_outside(path, schema), *_unpickled(schema)])
 
 
 def check_reward(path: Path, schema: Mapping[str, Any], trusted: bool) -> None:
-    """Check the classes of the schema's own reward, which CityLearn imports for `--reward schema` alone.
-
-    Raises:
-        ScenarioError: if one is not CityLearn's and not trusted, or its module does not exist.
-    """
+    """Check the classes of the schema's own reward; a `ScenarioError` if one is not CityLearn's and not trusted, or missing."""
     if not trusted:
         _refuse(path, list(_unknown(reward_classes(schema))))
     _module_files(path, reward_classes(schema))
 
 
 def own_code(path: Path, schema: Mapping[str, Any]) -> list[Path]:
-    """Files with the code of a trusted scenario's own classes, other than that of its reward.
-
-    Raises:
-        ScenarioError: if a module does not exist.
-    """
+    """Files with the code of a trusted scenario's classes but its reward's; a `ScenarioError` if a module does not exist."""
     return _module_files(path, named_classes(schema))
 
 

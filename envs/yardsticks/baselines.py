@@ -30,11 +30,7 @@ class SolarPriority:
     """
 
     def __init__(self, present: Present, dear_hours: bool = True) -> None:
-        """Create the rule; with `dear_hours`, batteries give only in hours in which imports cost most.
-
-        Raises:
-            ValueError: if there is no battery that can be controlled.
-        """
+        """Give at any hour or in dear ones alone; a `ValueError` if there is no battery that can be controlled."""
         self._present, self._dear_hours = present, dear_hours
         if present.battery_power_kw <= 0.0:
             raise ValueError("the solar-priority rule moves energy by batteries, and no battery has an action here")
@@ -66,11 +62,7 @@ class HourlyRule:
 
 
 def citylearn_rules(scenario: Scenario, split: Split = "train") -> dict[str, np.ndarray]:
-    """The controllers that have a rule for every device of a split, by class; read from CityLearn once and cached.
-
-    Returns:
-        Actions of each hour of the day in CityLearn's ranges, each of shape (24, actions).
-    """
+    """CityLearn's controllers with a rule for every device of a split, by class, each (24, actions); read once and cached."""
     read: Split = "train" if scenario.same_buildings(split) else split
 
     def write(path: Path) -> None:
@@ -107,10 +99,7 @@ def baselines(task: Task, windows: Sequence[Window]) -> dict[str, list[Evaluatio
 
 
 def without_devices(reference: Reference, uncontrolled: Evaluation, windows: Sequence[Window]) -> Evaluation:
-    """KPIs of the site of a year without PV and stationary batteries; the vehicles charge as on the uncontrolled one.
-
-    It has no score: the reward compares policies of one site, and this is another site.
-    """
+    """KPIs of a year without PV and batteries, vehicles uncontrolled; no score, as that compares policies of one site."""
     parts = []
     for window in windows:
         if window.year != uncontrolled.year:

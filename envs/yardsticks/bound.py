@@ -52,12 +52,7 @@ VERSION = 4  # part of the cache's key
 
 
 def bound(task: Task, window: Window, objective: Objective) -> Bound:
-    """Optimum over a window of a year, solved the first time and cached.
-
-    Raises:
-        BoundError: see `window_bound`.
-        ScenarioError: if the batch backend cannot step the site, or as `window_bound`.
-    """
+    """Optimum over a window of a year, solved the first time and cached; errors as of `window_bound`."""
     from envs.environments.vector_env import open_years
 
     weights = task.aim.weights
@@ -74,9 +69,7 @@ def bound(task: Task, window: Window, objective: Objective) -> Bound:
 def window_bound(simulator: BatchSimulator, window: Window, objective: Objective, weights: Weights = DEFAULT) -> Bound:
     """Optimum over a window of a year, the batteries as empty at its start as they may be.
 
-    Raises:
-        BoundError: if HiGHS finds no optimum.
-        ScenarioError: if no linear programme describes the site.
+    A `BoundError` if HiGHS finds no optimum, a `ScenarioError` if no linear programme describes the site.
     """
     from scipy.optimize import linprog
 
@@ -117,11 +110,7 @@ class BoundError(InconsistentError):
 
 
 def read_solution(site: BoundSite, variables: Variables, solution: np.ndarray, objective: Objective) -> Bound:
-    """Score, emission, cost and energies of a solution.
-
-    Raises:
-        BoundError: if emission, cost or PV use of the programme differ from those of its hours.
-    """
+    """Figures of a solution; a `BoundError` if emission, cost or PV use of the programme differ from those of its hours."""
 
     def total(terms: list[tuple[np.ndarray, Any]]) -> float:
         return float(sum((solution[variable] * factor).sum() for variable, factor in terms))
@@ -342,37 +331,7 @@ ROUNDED = 1.0 + 1e-6  # CityLearn keeps what tanks hold in single precision
 
 
 class BoundSite:
-    """Numbers of a window. N buildings, H hours, T tanks; G groups of sessions that share building, hours and power.
-
-    Args:
-        simulator: with the year, and its reference.
-        window: consecutive hours of it.
-        weights: of the reward's terms.
-
-    Attributes:
-        start, hours, buildings: first step of the window, its length, number of buildings.
-        scale, weights, tariff: hourly means and weights of the reward, and demand charge, None where there is none.
-        day: number of each hour's day, counted along the year, shape (H,).
-        calendar: month and hour of the day of each step of the year.
-        uncontrolled: the uncontrolled run over the window.
-        base_kwh: part of each building's net import that no action changes, shape (N, H).
-        pv, carbon, price: PV generation [kWh], carbon intensity and price of energy, each of shape (N, H).
-        month, hour: of each hour of the window, each of shape (H,).
-        power: of each battery that has an action, else 0 [kW], shape (N,).
-        least, most: limits of each battery's charge [kWh], shape (N,).
-        root: root of each battery's best efficiency, shape (N,).
-        building, first, last: of each group, its first and last hour within the window, each of shape (G,).
-        charge, v2g: greatest power of each group, in and out [kW], each of shape (G,).
-        efficiency: best efficiency of each group, charger and battery together, shape (G,).
-        required, unavoidable: energy that each group requires, and the part that full power does not deliver, shape (G,).
-        room, held: energy that each group's batteries can still take, and hold on arrival, shape (G,).
-        lost_kwh: energy that vehicles lack at chargers without an action.
-        beyond_pv: energy that could be exported beyond PV, shape (N, H).
-        tanks: thermal storages that act.
-        fill, tap: most heat or cold that they can take and give [kWh], both of shape (T, H).
-        filled_kwh, tapped_kwh: electricity of a kilowatt-hour that is taken and given, both of shape (T, H).
-        first_held: heat or cold in the tanks when the window begins [kWh], shape (T,).
-    """
+    """Numbers of a window. N buildings, H hours, T tanks; G groups of sessions that share building, hours and power."""
 
     def __init__(self, simulator: BatchSimulator, window: Window, weights: Weights = DEFAULT) -> None:
         reference = simulator.reference(window.year)
@@ -381,16 +340,18 @@ class BoundSite:
         run, exogenous = reference.run, reference.exogenous
         self.start, self.hours = window.start, window.hours
         self.scale, self.weights, self.tariff = reference.scale, weights, reference.tariff
-        self.day = reference.day[part]
+        self.day = reference.day[part]  # number along the year
+        # Month and hour of the day of each step of the year.
         self.calendar = exogenous.month[: run.net_kwh.shape[1]], exogenous.hour[: run.net_kwh.shape[1]]
         self.uncontrolled = reference.window(window.start, window.hours)
-        # The uncontrolled run without what its vehicles and batteries took.
+        # Part of each building's net import that no action changes, shape (N, H).
         self.base_kwh = (run.net_kwh - run.charging_kwh - run.battery_kwh)[:, part]
         self.buildings = len(self.base_kwh)
         self.pv, self.carbon, self.price = (array[:, part] for array in (exogenous.pv_kwh, exogenous.carbon, exogenous.price))
         self.month, self.hour = exogenous.month[part], exogenous.hour[part]
         battery = simulator.site.battery[: self.buildings]
         usable = simulator.site.building["battery_action"] >= 0
+        # Greatest power [kW], limits of the charge [kWh] and root of the best efficiency of each battery, shape (N,).
         self.power = np.where(usable, battery["nominal_power"], 0.0)
         self.least, self.most = battery["minimum_energy"], np.maximum(battery["capacity"], battery["minimum_energy"])
         self.root = np.array([_best_root(simulator, k) for k in range(self.buildings)])
@@ -404,6 +365,7 @@ class BoundSite:
         self.beyond_pv = np.maximum(0.0, given - (self.base_kwh + self.pv))
 
     def _set_tanks(self, tables: Tables) -> None:
+        """What tanks take and give at most, and the electricity of a kilowatt-hour of each, shape (T, H)."""
         tanks = self.tanks = Tanks.of(tables)
         meter = tables.rows["meter"][self.start : self.start + self.hours]
         demand, efficiency = (meter[name][:, tanks.building, tanks.use].T.astype(np.float64) for name in ("demand", "cop"))
@@ -435,6 +397,7 @@ class BoundSite:
         groups, index = np.unique(keys[there], axis=0, return_inverse=True)
         self.building, self.first, self.last = groups[:, 0].astype(int), groups[:, 1].astype(int), groups[:, 2].astype(int)
         number = np.bincount(index, minlength=len(groups))
+        # Of each group, shape (G,): greatest power in and out [kW], and the efficiency of charger and battery together.
         self.charge, self.v2g, self.efficiency = groups[:, 3] * number, groups[:, 4] * number, groups[:, 5]
         held = np.where(counted, sessions.arrival_soc, 0.0) * sessions.capacity_kwh
         # A departure that lacks no more than the tolerance counts as met.

@@ -40,12 +40,7 @@ def mpc(
     hours: int = HORIZON,
     on_progress: Callable[[float], None] | None = None,
 ) -> list[Evaluation]:
-    """Evaluations of model predictive control for the reward `improvement`, one a year; each window is run once and cached.
-
-    Raises:
-        MpcError: if an hour's programme has no optimum.
-        ValidityError: if an energy balance or a KPI is inconsistent: a fault of this package.
-    """
+    """Evaluations of model predictive control for `improvement`, one a year; each window is run once and cached."""
     total, done = sum(window.hours for window in windows), 0
 
     def hour_done() -> None:

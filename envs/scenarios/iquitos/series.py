@@ -117,11 +117,7 @@ class Weather:
 
 
 def weather(year: int, cal: Calendar) -> Weather:
-    """Weather of a year.
-
-    Direct and diffuse irradiance follow Erbs et al. (1982), the clear sky Haurwitz (1945), both
-    through pvlib.
-    """
+    """Weather of a year; irradiance after Erbs et al. (1982), the clear sky Haurwitz (1945), both through pvlib."""
     sun = pvlib.solarposition.get_solarposition(cal.middle, LATITUDE, LONGITUDE, altitude=ALTITUDE)
     zenith, azimuth = sun["zenith"].to_numpy(), sun["azimuth"].to_numpy()
     clear = pvlib.clearsky.haurwitz(sun["apparent_zenith"])["ghi"].to_numpy()
@@ -190,10 +186,7 @@ def irradiance_on_modules(pv: Pv, sky: Weather, cal: Calendar) -> np.ndarray:
 
 
 def power_before_limit(pv: Pv, sky: Weather, cal: Calendar) -> np.ndarray:
-    """Power that the inverter would give if it had no limit [kW], shape (ROWS,).
-
-    Modules after PVWatts (Dobos 2014) at the temperature of Faiman (2008).
-    """
+    """Power without the inverter's limit [kW], shape (ROWS,): PVWatts (Dobos 2014) at Faiman's temperature (2008)."""
     plane = irradiance_on_modules(pv, sky, cal)
     cell = pvlib.temperature.faiman(plane, sky.temperature)
     return pvlib.pvsystem.pvwatts_dc(plane, cell, pv.kwp, pv.temperature_coefficient) * (1.0 - pv.system_loss)
