@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from common.texts import printable
 from results.schema import schema
-from results.table_files import ResultsError, joined_type, read_table, table_folder, trial_of
+from results.table_files import ResultsError, first_of, read_table, table_folder, trial_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +32,7 @@ _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
 _OF_LISTS = ("in", "not in")  # conditions with a list of values
 _NAMING = ("=", "==", "in")  # conditions that name the values that pass
 _MOST_READERS = 4  # threads
+_BATCH = 200  # files that are joined at once: memory in thousands of small pieces is slow to copy, and is not given back
 
 
 @dataclass(frozen=True)
@@ -48,14 +48,6 @@ class Read:
     frame: pd.DataFrame
     lacking: list[str]
     skipped: dict[Path, str]
-
-
-@dataclass(frozen=True)
-class _Alike:
-    """Files with the same columns, each with its rows."""
-
-    columns: pa.Schema
-    rows: dict[Path, pa.Table]
 
 
 def files_of(folder: Path, table: str) -> list[Path]:
@@ -85,57 +77,47 @@ def read_frame(folder: Path, table: str, columns: Collection[str] | None = None,
     wanted = trials_wanted(filters)
     paths = files_of(folder, table)
     if wanted is not None:
-        paths = [path for path in paths if trial_of(path.stem) in {None, *wanted}]
+        firsts = {trial if trial is None else first_of(table, trial) for trial in wanted}
+        paths = [path for path in paths if trial_of(path.stem) in {None, *firsts}]
     needed = None if columns is None else {*columns, *(column for column, _, _ in filters), *ORDER[table]}
+    batches = [paths[start : start + _BATCH] for start in range(0, len(paths), _BATCH)]
     with ThreadPoolExecutor(min(_MOST_READERS, pa.cpu_count())) as readers:
-        read = dict(zip(paths, readers.map(partial(read_table, columns=needed), paths), strict=True))
-    skipped = {path: rows for path, rows in read.items() if isinstance(rows, str)}
-    alike = _alike({path: rows for path, rows in read.items() if not isinstance(rows, str)})
-    skipped |= _unlike(alike)
-    usable = [pa.concat_tables(own.rows.values()) for own in alike if not own.rows.keys() & skipped.keys()]
+        read = list(readers.map(partial(_read_batch, folder, table, needed), batches))
+    skipped = {path: reason for _, faults in read for path, reason in faults.items()}
     # What is not named any more is freed as the frame is made of it.
+    parts = [part for part, _ in read]
     read.clear()
-    alike.clear()
-    return Read(*_frame(table, usable, columns, filters), skipped)
+    return Read(*_frame(folder, table, parts, columns, filters), skipped)
 
 
-def _alike(read: Mapping[Path, pa.Table]) -> list[_Alike]:
-    groups: list[_Alike] = []
-    for path, rows in read.items():
-        group = next((own for own in reversed(groups) if own.columns.equals(rows.schema)), None)
-        if group is None:
-            groups.append(group := _Alike(rows.schema, {}))
-        group.rows[path] = rows
-    return groups
+def _read_batch(
+    folder: Path, table: str, columns: Collection[str] | None, paths: Sequence[Path]
+) -> tuple[pa.Table, dict[Path, str]]:
+    """Rows of some files, of each column in one piece of memory, and the files that cannot be used, each with the reason."""
+    read = {path: read_table(path, columns) for path in paths}
+    usable = [rows for rows in read.values() if not isinstance(rows, str)]
+    return _joined(folder, table, usable).combine_chunks(), {path: why for path, why in read.items() if isinstance(why, str)}
 
 
-def _unlike(alike: Iterable[_Alike]) -> dict[Path, str]:
-    """Files in which a column has another type than in most files, each with the reason.
+def _joined(folder: Path, table: str, parts: list[pa.Table]) -> pa.Table:
+    """All rows, with the table's own columns first."""
+    import pyarrow as pa
 
-    It concerns columns beyond the table's own, such as hyperparameters and KPIs. Their types are known only from the files.
-    """
-    types: dict[str, Counter[pa.DataType]] = {}
-    for group in alike:
-        for field in group.columns:
-            types.setdefault(field.name, Counter())[field.type] += len(group.rows)
-    usual = {name: counted.most_common(1)[0][0] for name, counted in types.items()}
-    return {
-        path: f"column {field.name} is {field.type}, but {usual[field.name]} in other files: restore the file from a copy"
-        for group in alike
-        for field in group.columns
-        if joined_type(field.type, usual[field.name]) is None
-        for path in group.rows
-    }
+    try:
+        return pa.concat_tables([schema(table).empty_table(), *parts], promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        told = " ".join(str(error).split())
+        raise ResultsError(f"{table_folder(folder, table)}: its files differ ({told}); restore them from one copy") from error
 
 
 def _frame(
-    table: str, tables: list[pa.Table], columns: Collection[str] | None, filters: Sequence[Filter]
+    folder: Path, table: str, parts: list[pa.Table], columns: Collection[str] | None, filters: Sequence[Filter]
 ) -> tuple[pd.DataFrame, list[str]]:
     """The rows, and which columns they lack, which are empty. The list is emptied."""
     import pyarrow as pa
 
-    whole = pa.concat_tables([schema(table).empty_table(), *tables], promote_options="permissive")
-    tables.clear()
+    whole = _joined(folder, table, parts)
+    parts.clear()
     known = set(whole.column_names)
     lacking = [name for name in dict.fromkeys([*(columns or ()), *(column for column, _, _ in filters)]) if name not in known]
     rows = _filtered(table, whole, filters)
@@ -145,7 +127,9 @@ def _frame(
     if columns is not None:
         rows = rows.select(list(dict.fromkeys([*columns, *ORDER[table]])))
     is_sorted = _is_sorted(rows, ORDER[table])
-    frame: pd.DataFrame = rows.to_pandas(self_destruct=True)
+    # Column by column, so that there are never two copies of all; a first piece without rows lets none be shared and read-only.
+    pa.default_memory_pool().release_unused()
+    frame: pd.DataFrame = rows.to_pandas(self_destruct=True, split_blocks=True)
     if not is_sorted:
         frame = frame.sort_values(ORDER[table], ignore_index=True)
     return (frame if columns is None else frame[list(columns)]), lacking

@@ -1,22 +1,21 @@
-"""Files of the tables: one for each trial and table, rewritten whole whenever rows are added.
+"""Files of the tables: one for each trial, in `trials` for each hundred, rewritten whole whenever rows are added.
 
-A file appears under its name when it is whole, so a kill leaves the old one or the new one. One that is damaged, or is of a
-later version, is named with the reason.
+A file appears under its name when it is whole, so a kill leaves the old one or the new one. One that is damaged, or is of
+another version, is named with the reason.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from common.errors import UserError
 from common.files import write_whole
 from common.measure import Measure
+from common.texts import printable
 from results.schema import (
     FINGERPRINT,
     FOLDER,
@@ -34,20 +33,20 @@ if TYPE_CHECKING:
 
 Rows = Sequence[Mapping[str, Any]]  # values by column; a missing column is empty
 Measures = Mapping[str, Measure]  # by column, see `results.schema.schema`
-# Columns without which a row says nothing. A file of an older version may lack others.
-_NEEDED = {
-    "trials": ("trial", "state", "score"),
-    "reports": ("trial", "update", "steps"),
-    "evaluations": ("trial", "steps", "year", "score"),
-}
 # Columns that are filled in each row. In a judgement, evaluations of baselines and bounds have no trial.
 _FILLED = {"trials": ("trial",), "reports": ("trial", "update"), "evaluations": ("year",)}
+# Columns that tell whether a file can be used.
+_TELLING = {
+    "trials": ("trial", "state"),
+    "reports": ("trial", "update"),
+    "evaluations": ("trial", "year", "backend", "contender"),
+}
 _OF_TRIAL = re.compile(r"(\d{5,})")  # name of a file, see `rows_path`
 _JUDGED = re.compile(r".+?(?:-(\d{3,}))?-(batch|citylearn)")  # see `judged_path`
-_OF_RUN = ("backend", "trial", "contender")  # columns that the name of such a file tells
+_TOGETHER = 100  # trials whose rows in `trials` share a file: to open thousands of files of one row would take seconds
 _SMALL = 2**20  # bytes of a file up to which it is read at once
 MOST_VALUES, MOST_BYTES = 10**8, 2**31  # of a file; the largest of ours have some million values
-UPDATE = "update the package"  # remedy for a file of a later version, which is no damage
+OTHER_VERSION = "use the version that wrote it"  # remedy where a file is not damaged
 _RESTORE = "restore the file from a copy"
 
 
@@ -62,7 +61,12 @@ def table_folder(experiment: Path, table: str) -> Path:
 
 def rows_path(experiment: Path, table: str, trial: int) -> Path:
     """Path of the file with a trial's rows of a table."""
-    return table_folder(experiment, table) / f"{trial:05d}.parquet"
+    return table_folder(experiment, table) / f"{first_of(table, trial):05d}.parquet"
+
+
+def first_of(table: str, trial: int) -> int:
+    """The first trial in the file that has a trial's rows of a table; the file is named by it."""
+    return trial // _TOGETHER * _TOGETHER if table == "trials" else trial
 
 
 def judged_path(folder: Path, name: str, backend: str) -> Path:
@@ -84,9 +88,20 @@ def write_rows(
     hyperparameters: Mapping[str, type] | None = None,
     measures: Measures | None = None,
 ) -> Path:
-    """Write the file of a trial's rows, replacing one that is there; its path. See `write_file`."""
+    """Write a trial's rows in place of those that are there; the path of their file. See `write_file`.
+
+    Raises:
+        ResultsError: if rows of other trials are in the file, and it is damaged or of another version.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     path = rows_path(folder, table, trial)
-    write_file(path, rows, hyperparameters, measures)
+    content = _table_of(table, rows, hyperparameters, measures)
+    if table == "trials" and path.exists():
+        others = _usable(path).filter(pc.field("trial") != trial)
+        content = pa.concat_tables([others, content], promote_options="default").sort_by("trial")
+    _write(path, content)
     return path
 
 
@@ -95,7 +110,7 @@ def add_rows(folder: Path, table: str, trial: int, rows: Rows, measures: Measure
 
     Raises:
         KeyError: if a row has a column that the schema lacks.
-        ResultsError: if the file is damaged or of a later version.
+        ResultsError: if the file is damaged or of another version.
     """
     import pyarrow as pa
 
@@ -111,17 +126,22 @@ def read_rows(folder: Path, table: str, trial: int) -> list[dict[str, Any]]:
     """Rows of a trial; none where it has no file.
 
     Raises:
-        ResultsError: if the file is damaged or of a later version.
+        ResultsError: if the file is damaged or of another version.
     """
+    import pyarrow.compute as pc
+
     path = rows_path(folder, table, trial)
-    return read_file(path) if path.exists() else []
+    if not path.exists():
+        return []
+    rows: list[dict[str, Any]] = _usable(path).filter(pc.field("trial") == trial).to_pylist()
+    return rows
 
 
 def drop_rows_after(folder: Path, table: str, trial: int, steps: int) -> bool:
     """Remove a trial's rows beyond some steps, before that work is repeated; whether there were any.
 
     Raises:
-        ResultsError: if the file is damaged or of a later version.
+        ResultsError: if the file is damaged or of another version.
     """
     import pyarrow.compute as pc
 
@@ -159,7 +179,7 @@ def read_file(path: Path) -> list[dict[str, Any]]:
     """Rows of a file.
 
     Raises:
-        ResultsError: if it is missing, damaged or of a later version.
+        ResultsError: if it is missing, damaged or of another version.
     """
     rows: list[dict[str, Any]] = _usable(path).to_pylist()
     return rows
@@ -218,31 +238,24 @@ def read_table(path: Path, columns: Collection[str] | None = None) -> pa.Table |
             is_small = os.fstat(opened.fileno()).st_size <= _SMALL
             source = pa.BufferReader(opened.readall()) if is_small else pa.OSFile(str(path))
         with pq.ParquetFile(source, page_checksum_verification=True, pre_buffer=False) as file:
-            whole = file.schema_arrow
-            # A name that is no UTF-8 is noticed only where it is read.
-            names = whole.names
-            if fault := _file_fault(file.metadata, whole, table):
+            if fault := _file_fault(file.metadata):
                 return fault
-            needed = None if columns is None else {*columns, *_NEEDED[table], *(_OF_RUN if table == "evaluations" else ())}
-            part = file.read(needed and [name for name in names if name in needed], use_threads=not is_small)
+            part = file.read(None if columns is None else [*{*columns, *_TELLING[table]}], use_threads=not is_small)
+            whole = part.schema if columns is None else file.schema_arrow
+            fault = _columns_fault(whole, table, file.metadata)
     except (pa.ArrowException, OSError, ValueError) as error:
         # Arrow would read a folder as one table of all files in it.
         return f"it is a folder: {_RESTORE}" if path.is_dir() else " ".join(str(error).split())
-    fault = _content_fault(part, table) or _name_fault(part, table, path.stem)
+    fault = fault or _content_fault(part, table, path.stem)
     return f"{fault}: {_RESTORE}" if fault else part
 
 
-def _file_fault(metadata: pq.FileMetaData, columns: pa.Schema, table: str) -> str:
+def _file_fault(metadata: pq.FileMetaData) -> str:
     """Why a file cannot be used, before its values are read; empty where it can."""
-    version = int((columns.metadata or {}).get(b"schema_version", b"0"))
-    if version > SCHEMA_VERSION:
-        return f"its schema version {version} is newer than this package's {SCHEMA_VERSION}: {UPDATE}"
-    fault, text = _of_columns(columns, table)
-    # Arrow checks the values; names, types and the number of rows have this.
-    known = (columns.metadata or {}).get(FINGERPRINT.encode())
-    if not fault and known is not None and known.decode(errors="replace") != checksum_of(text, metadata.num_rows):
-        fault = "its columns have changed since it was written"
-    fault = fault or _size_fault(metadata)
+    version = (metadata.metadata or {}).get(b"schema_version", b"none").decode(errors="replace")
+    if version != str(SCHEMA_VERSION):
+        return f"its schema version is {printable(version)}, and this package reads {SCHEMA_VERSION}: {OTHER_VERSION}"
+    fault = _size_fault(metadata)
     return f"{fault}: {_RESTORE}" if fault else ""
 
 
@@ -270,77 +283,41 @@ def _size_fault(metadata: pq.FileMetaData) -> str:
     return f"it unfolds to {nbytes:,} bytes, more than the {MOST_BYTES:,} that are read" if nbytes > MOST_BYTES else ""
 
 
-_LAST: dict[str, tuple[pa.Schema, tuple[str, str]]] = {}
+_LAST: dict[str, tuple[pa.Schema, str]] = {}
 
 
-def _of_columns(columns: pa.Schema, table: str) -> tuple[str, str]:
-    """What is wrong with names and types of columns, and their text; see `results.schema.columns_text`.
-
-    Thousands of files have the same columns, so what was found last is kept.
-    """
+def _columns_fault(columns: pa.Schema, table: str, metadata: pq.FileMetaData) -> str:
+    """Whether names and types of columns, and the number of rows, are those that were written; Arrow checks the values."""
     last = _LAST.get(table)
+    # Thousands of files have the same columns, and to compare them is faster than to name them.
     if last is None or not last[0].equals(columns):
-        last = _LAST[table] = (columns, (_columns_fault(columns, table), columns_text(columns)))
-    return last[1]
+        last = _LAST[table] = (columns, columns_text(columns))
+    written = metadata.metadata.get(FINGERPRINT.encode(), b"")
+    is_same = written.decode(errors="replace") == checksum_of(last[1], metadata.num_rows)
+    return "" if is_same else "its columns have changed since it was written"
 
 
-def _columns_fault(columns: pa.Schema, table: str) -> str:
-    names = columns.names
-    if doubled := sorted(name for name, count in Counter(names).items() if count > 1):
-        return f"column {doubled[0]} stands twice"
-    if lacking := [name for name in _NEEDED[table] if name not in names]:
-        return f"it lacks the column {', '.join(lacking)}"
-    wanted = _types(table)
-    for field in columns:
-        if (kind := wanted.get(field.name)) is not None and joined_type(field.type, kind) != kind:
-            return f"column {field.name} is {field.type}, not {kind}"
-    return ""
-
-
-@cache
-def _types(table: str) -> Mapping[str, pa.DataType]:
-    """Types of a table's own columns."""
-    return {field.name: field.type for field in schema(table)}
-
-
-def joined_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-    """Type that holds the values of both; None where there is none."""
-    import pyarrow as pa
-
-    if one == other:
-        return one
-    fields = [pa.schema([pa.field("column", kind)]) for kind in (one, other)]
-    try:
-        return pa.unify_schemas(fields, promote_options="permissive").field("column").type
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return None
-
-
-def _content_fault(part: pa.Table, table: str) -> str:
+def _content_fault(part: pa.Table, table: str, stem: str) -> str:
+    """What in a file cannot be, or contradicts its name, as in one that was copied from another; empty where nothing does."""
     if empty := [name for name in _FILLED[table] if part[name].null_count]:
         return f"column {empty[0]} is empty in a row"
     if table == "trials" and (unknown := sorted(_distinct(part, "state") - set(STATES), key=str)):
         return f"column state holds {unknown[0]!r}, which is no state"
-    return ""
-
-
-def _name_fault(part: pa.Table, table: str, stem: str) -> str:
-    """What in a file contradicts its name, as in one that was copied from another; empty where nothing does."""
     if (trial := trial_of(stem)) is not None:
-        if others := _distinct(part, "trial") - {trial}:
-            return f"it holds trial {min(others, key=str)}, not {trial}"
-        return f"it holds {len(part)} rows, not 1" if table == "trials" and len(part) != 1 else ""
+        held = _distinct(part, "trial")
+        if others := {own for own in held if first_of(table, own) != first_of(table, trial)}:
+            return f"it holds trial {min(others)}, which is of another file"
+        return "it holds a trial twice" if table == "trials" and len(held) != len(part) else ""
     name = _JUDGED.fullmatch(stem)
     if table != "evaluations" or name is None:
         return "its name is none of this table"
     run, backend = name[1] and int(name[1]), name[2]
-    held = {column: _distinct(part, column) if column in part.column_names else set() for column in _OF_RUN}
-    if others := held["backend"] - {backend, None}:
+    if others := _distinct(part, "backend") - {backend, None}:
         return f"it was evaluated by {min(others, key=str)}, not {backend}"
-    if others := held["trial"] - {run}:
+    if others := _distinct(part, "trial") - {run}:
         return f"it is of run {min(others, key=str)}, not {run}"
     is_bounds = stem.startswith("bounds-")
-    if others := {who for who in held["contender"] if run is None and str(who).startswith("bound") != is_bounds}:
+    if others := {who for who in _distinct(part, "contender") if run is None and str(who).startswith("bound") != is_bounds}:
         return f"it is of {min(others, key=str)}"
     return ""
 
@@ -350,5 +327,5 @@ def _distinct(part: pa.Table, column: str) -> set[Any]:
 
 
 def trial_of(stem: str) -> int | None:
-    """Number of the trial that a file of this name, without its suffix, is of; None for one of a judgement."""
+    """Number of the first trial that a file of this name, without its suffix, is of; None for one of a judgement."""
     return int(stem) if _OF_TRIAL.fullmatch(stem) else None

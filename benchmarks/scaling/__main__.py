@@ -20,6 +20,7 @@ from benchmarks.scaling.made import experiment, grow
 from benchmarks.scaling.proposals import seconds
 from benchmarks.scaling.virtual import search
 from common.units import MIB
+from results import load
 from tuning.search.record.study import StudyMemory
 
 MOST_OF_GP = 1000  # trials
@@ -67,7 +68,7 @@ def driver(slots: int, evaluations: int, sampler: str, scheduler: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         made = experiment(Path(folder), sampler=sampler, scheduler=scheduler, trials=100_000, concurrency=slots)
         spent = search(made, slots, lambda so_far, begun: so_far.counts["evaluation"] >= evaluations)
-        rows = sum(1 for _ in (made.paths.results / "trials").iterdir())
+        rows = len(load(made.paths.folder).trials)
     memory = psutil.Process().memory_info().rss / MIB
     print(f"{slots:,} at once, {sampler}, {scheduler}: {rows:,} trials begun, {memory:.0f} MiB of the process")
     print("| call | calls | ms each | the last tenth, ms each |\n|---|---:|---:|---:|")

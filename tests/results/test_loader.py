@@ -10,15 +10,13 @@ import duckdb
 import numpy as np
 import pandas as pd
 import polars
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from common.errors import UserError
 from common.measure import SCORE, Measure
 from results import Results, ResultsError, frames, load, loader
-from results.schema import SCHEMA_VERSION, schema
-from results.table_files import add_rows, judged_path, rows_path, table_folder, write_file, write_rows
+from results.schema import schema
+from results.table_files import add_rows, judged_path, read_file, rows_path, table_folder, write_file, write_rows
 from tests.results.made import row, tables
 from tests.results.trials import KINDS, trial
 
@@ -42,79 +40,27 @@ def test_without_a_complete_trial_there_is_no_best(tmp_path: Path) -> None:
         _ = load(tmp_path).best
 
 
-@pytest.mark.parametrize("damage", ["cut", "empty", "other"])
+@pytest.mark.parametrize("damage", ["cut", "empty", "other", "folder"])
 def test_a_damaged_file_is_named_and_skipped(experiment: Path, damage: str) -> None:
-    path = rows_path(experiment, "trials", 1)
+    path = rows_path(experiment, "reports", 1)
     content = path.read_bytes()
-    path.write_bytes({"cut": content[: len(content) // 2], "empty": b"", "other": b"PAR1 not parquet PAR1"}[damage])
+    path.unlink()
+    if damage == "folder":
+        path.mkdir()
+        (path / "00007.parquet").write_bytes(content)
+    else:
+        path.write_bytes({"cut": content[: len(content) // 2], "empty": b"", "other": b"PAR1 not parquet PAR1"}[damage])
     with pytest.warns(UserWarning, match="00001.parquet"):
         results = load(experiment)
     assert results.skipped == (path,)
-    assert results.trials["trial"].tolist() == [0, 2, 3]
+    assert results.reports["trial"].tolist() == [0, 0]
 
 
-def change(path: Path, **columns: object) -> None:
-    """Write a part again with other columns, as an older version would; None drops one."""
-    table = pq.read_table(path, partitioning=None)
-    for name, values in columns.items():
-        if name in table.column_names:
-            table = table.drop_columns([name])
-        if values is not None:
-            table = table.append_column(name, pa.array([values]))
-    pq.write_table(table.replace_schema_metadata({"schema_version": "1"}), path)
-
-
-@pytest.mark.parametrize(
-    ("columns", "said"),
-    [
-        ({"trial": None}, "it lacks the column trial"),
-        ({"state": None, "score": None}, "it lacks the column state, score"),
-        ({"trial": "1"}, "column trial is string, not int64"),
-        ({"trial": 1.5}, "column trial is double, not int64"),
-        ({"score": "much"}, "column score is string, not double"),
-        ({"state": 1}, "column state is int64, not string"),
-        ({"state": "done"}, "column state holds 'done', which is no state"),
-        ({"hp_batch_size": "many"}, "column hp_batch_size is string, but int64 in other files"),
-    ],
-)
-def test_a_file_with_other_columns_is_named_and_skipped(experiment: Path, columns: dict[str, object], said: str) -> None:
-    path = rows_path(experiment, "trials", 1)
-    change(path, **columns)
-    with pytest.warns(UserWarning, match=f"00001.parquet: {said}"):
-        results = load(experiment)
-    assert results.skipped == (path,)
-    assert results.trials["trial"].tolist() == [0, 2, 3]
-    assert results.trials["trial"].dtype == "int64"
-    assert results.best["trial"] == 0
-
-
-def test_a_file_with_a_row_without_its_number_is_named_and_skipped(experiment: Path) -> None:
-    path = rows_path(experiment, "trials", 1)
-    write_file(path, [{**trial(1, 0.3), "trial": None}], KINDS)
-    with pytest.warns(UserWarning, match="00001.parquet: column trial is empty in a row"):
-        assert load(experiment).skipped == (path,)
-
-
-@pytest.mark.parametrize("content", [[], ["00007.parquet"]])
-def test_a_folder_in_the_place_of_a_file_is_named_and_skipped(experiment: Path, content: list[str]) -> None:
-    path = rows_path(experiment, "trials", 1)
-    part = path.read_bytes()
-    path.unlink()
-    path.mkdir()
-    for name in content:
-        (path / name).write_bytes(part)
-    with pytest.warns(UserWarning, match="00001.parquet: it is a folder"):
-        results = load(experiment)
-    assert results.skipped == (path,)
-    assert results.trials["trial"].tolist() == [0, 2, 3]
-
-
-def test_a_file_of_an_older_version_may_lack_columns_and_have_others(experiment: Path) -> None:
-    change(rows_path(experiment, "trials", 1), gpu_share=None, versions=None, crashes=None, hp_momentum=0.9)
-    results = load(experiment)
-    assert results.skipped == ()
-    assert results.best["trial"] == 1
-    assert results.best["hp_momentum"] == 0.9
+def test_files_that_differ_in_the_type_of_a_column_are_refused(experiment: Path) -> None:
+    """As after files of two experiments were mixed."""
+    write_rows(experiment, "trials", 100, [{"trial": 100, "state": "failed", "hp_batch_size": "many"}], {"batch_size": str})
+    with pytest.raises(ResultsError, match=r"results.trials: its files differ .*; restore them from one copy"):
+        load(experiment)
 
 
 def test_evaluations_of_baselines_have_no_trial(experiment: Path) -> None:
@@ -134,21 +80,10 @@ def test_a_score_that_is_not_finite_is_not_the_best(experiment: Path) -> None:
 
 
 def test_where_something_else_than_the_score_is_aimed_at_the_rating_says_which_trial_is_best(experiment: Path) -> None:
-    for number, score, rating in ((4, 0.9, -1e15), (5, 0.1, -2600.0), (6, 0.8, -2700.0)):
+    for number, score, rating in ((0, 0.9, -1e15), (1, 0.9, -1e9), (4, 0.1, -2600.0), (5, 0.8, -2700.0)):
         row = {**trial(number, score), "rating": rating}
         write_rows(experiment, "trials", number, [row], KINDS)
-    for number in (0, 1):
-        rows_path(experiment, "trials", number).unlink()
-    with pytest.warns(UserWarning, match="trials"):
-        assert load(experiment).best["trial"] == 5
-
-
-def test_a_file_of_a_newer_version_is_named_and_skipped(experiment: Path) -> None:
-    path = rows_path(experiment, "trials", 1)
-    table = pq.read_table(path)
-    pq.write_table(table.replace_schema_metadata({"schema_version": str(SCHEMA_VERSION + 1)}), path)
-    with pytest.warns(UserWarning, match="update the package"):
-        assert len(load(experiment).trials) == 3
+    assert load(experiment).best["trial"] == 4
 
 
 def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
@@ -187,7 +122,7 @@ def test_a_home_folder_that_does_not_exist_is_refused() -> None:
 
 def large(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Results:
     """Results of a folder as if it held many files."""
-    monkeypatch.setattr(loader, "FEW_FILES", 3)
+    monkeypatch.setattr(loader, "FEW_FILES", 2)
     return load(folder)
 
 
@@ -265,7 +200,8 @@ def twice(experiment: Path, tmp_path: Path) -> Path:
     parent = tmp_path / "several"
     for name in ("ppo-1", "ppo-2"):
         shutil.copytree(experiment / "results", parent / name / "results")
-    rows_path(parent / "ppo-2", "trials", 3).unlink()
+    path = rows_path(parent / "ppo-2", "trials", 0)
+    write_file(path, read_file(path)[:3], KINDS)
     (parent / "ppo-notes").mkdir()
     return parent
 
@@ -346,7 +282,8 @@ def unlike_each_other(experiment: Path, tmp_path: Path) -> Results:
     rows_path(experiment, "reports", 1).unlink()
     parent = twice(experiment, tmp_path)
     for number in range(3):
-        change(rows_path(parent / "ppo-2", "trials", number), hp_momentum=0.1 * number)
+        row = {**trial(number, 0.3), "hp_momentum": 0.1 * number}
+        write_rows(parent / "ppo-2", "trials", number, [row], {**KINDS, "momentum": float})
     return load(parent / "ppo-*")
 
 
@@ -355,7 +292,7 @@ def test_conditions_choose_among_several_experiments(experiment: Path, tmp_path:
     opened = count_reads(monkeypatch)
     read = results.read("trials", ["trial"], [("experiment", "==", "ppo-2"), ("trial", "<", 2)])
     assert read["experiment"].tolist() == ["ppo-2"] * 2
-    assert len(opened) == 3  # trials of the other one are not
+    assert len(opened) == 1  # those of the other one are not
     assert set(results.read("reports", None, [("experiment", "not in", ["ppo-2"])])["experiment"]) == {"ppo-1"}
     assert results.read("reports", ["experiment"])["experiment"].tolist() == ["ppo-1"] * 3 + ["ppo-2"] * 3
     none = results.read("reports", ["steps"], [("experiment", "in", ["ppo-3"])])

@@ -61,13 +61,13 @@ def test_results_from_a_uri_are_those_of_the_folder(experiment: Path, each_place
 
 def test_loading_again_fetches_what_is_new_and_forgets_what_is_gone(experiment: Path, place: str) -> None:
     objects = upload(experiment, f"{place}/ppo-1")
-    assert len(load(f"{place}/ppo-1").trials) == 4
-    last = next(key for key in objects.listed("results/trials/") if "00003" in key)
+    assert len(load(f"{place}/ppo-1").reports) == 3
+    last = "results/reports/00001.parquet"
     content = objects.read(last)
     objects.remove([last])
-    assert len(load(f"{place}/ppo-1").trials) == 3
+    assert len(load(f"{place}/ppo-1").reports) == 2
     objects.put(last, content)
-    assert len(load(f"{place}/ppo-1").trials) == 4
+    assert len(load(f"{place}/ppo-1").reports) == 3
 
 
 def test_several_are_loaded_by_a_pattern_or_a_list_and_called_by_their_names(experiment: Path, each_place: str) -> None:

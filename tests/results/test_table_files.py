@@ -72,10 +72,16 @@ def test_a_column_that_the_schema_does_not_know_is_an_error_and_nothing_is_writt
 def test_a_damaged_file_is_not_written_over_by_what_adds_or_drops(tmp_path: Path) -> None:
     path = write_rows(tmp_path, "reports", 3, reports(100))
     path.write_bytes(b"PAR1")
-    for change in (lambda: add_rows(tmp_path, "reports", 3, reports(200)), lambda: drop_rows_after(tmp_path, "reports", 3, 0)):
-        with pytest.raises(ResultsError, match=r"00003\.parquet cannot be used"):
+    rows = write_rows(tmp_path, "trials", 3, [ROW])
+    rows.write_bytes(b"PAR1")
+    for change in (
+        lambda: add_rows(tmp_path, "reports", 3, reports(200)),
+        lambda: drop_rows_after(tmp_path, "reports", 3, 0),
+        lambda: write_rows(tmp_path, "trials", 4, [{**ROW, "trial": 4}]),
+    ):
+        with pytest.raises(ResultsError, match=r"0000[03]\.parquet cannot be used"):
             change()
-    assert path.read_bytes() == b"PAR1"
+    assert path.read_bytes() == rows.read_bytes() == b"PAR1"
 
 
 def test_a_crash_while_writing_leaves_the_file_before(experiment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,16 +131,18 @@ def test_columns_that_were_changed_with_their_types_are_noticed(tmp_path: Path) 
     table = pq.read_table(path, partitioning=None)
     assert FINGERPRINT.encode() in table.schema.metadata
     pq.write_table(table.drop_columns(["git_commit"]), path)
-    with pytest.raises(ResultsError, match=r"00003\.parquet cannot be used: its columns have changed"):
+    with pytest.raises(ResultsError, match=r"00000\.parquet cannot be used: its columns have changed"):
         read_file(path)
 
 
 @pytest.mark.parametrize(
     ("name", "rows", "message"),
     [
-        ("trials/00004", [ROW], "it holds trial 3, not 4"),
-        ("trials/00003", [ROW, ROW], "it holds 2 rows, not 1"),
-        ("trials/00003", [], "it holds 0 rows, not 1"),
+        ("trials/00100", [ROW], "it holds trial 3, which is of another file"),
+        ("trials/00000", [ROW, ROW], "it holds a trial twice"),
+        ("trials/00000", [{**ROW, "trial": None}], "column trial is empty in a row"),
+        ("trials/00000", [{**ROW, "state": "done"}], "column state holds 'done', which is no state"),
+        ("reports/00004", [{"trial": 3, "update": 1, "steps": 65}], "it holds trial 3, which is of another file"),
         ("reports/00003-1", [{"trial": 3, "update": 1, "steps": 65}], "its name is none of this table"),
         ("evaluations/a-000-citylearn", [{"year": 1, "backend": "batch"}], "it was evaluated by batch, not citylearn"),
         ("evaluations/a-000-batch", [{"year": 1, "contender": "bound of co2"}], "it is of run None, not 0"),
@@ -143,7 +151,7 @@ def test_columns_that_were_changed_with_their_types_are_noticed(tmp_path: Path) 
         ("evaluations/bounds-batch", [{"year": 1, "contender": "rules"}], "it is of rules"),
     ],
 )
-def test_a_file_that_was_copied_from_another_is_noticed(
+def test_a_file_that_contradicts_its_name_or_itself_is_noticed(
     tmp_path: Path, name: str, rows: list[dict[str, object]], message: str
 ) -> None:
     path = tmp_path / "results" / f"{name}.parquet"
@@ -164,11 +172,24 @@ def test_what_is_no_file_of_a_table_is_one_error(tmp_path: Path, damage: bytes |
     assert "\n" not in str(refused.value)
 
 
-def test_a_file_without_a_checksum_is_read(tmp_path: Path) -> None:
-    path = rows_path(tmp_path, "trials", 3)
-    path.parent.mkdir(parents=True)
-    pq.write_table(pa.table({name: [value] for name, value in ROW.items()}), path)
-    assert read_file(path) == [ROW]
+@pytest.mark.parametrize("version", [None, "0", str(SCHEMA_VERSION + 1)])
+def test_a_file_of_another_version_is_refused(tmp_path: Path, version: str | None) -> None:
+    path = write_rows(tmp_path, "trials", 3, [ROW])
+    pq.write_table(pq.read_table(path).replace_schema_metadata(version and {"schema_version": version}), path)
+    assert read_table(path) == (
+        f"its schema version is {str(version).lower()}, and this package reads {SCHEMA_VERSION}: use the version that wrote it"
+    )
+
+
+def test_a_hundred_trials_share_a_file_of_trials(tmp_path: Path) -> None:
+    for number in (7, 101, 3, 99):
+        write_rows(tmp_path, "trials", number, [{**ROW, "trial": number}])
+    path = write_rows(tmp_path, "trials", 7, [{**ROW, "trial": 7, "score": 0.7, "hp_gamma": 0.9}], {"gamma": float})
+    assert path == rows_path(tmp_path, "trials", 99) == tmp_path / "results" / "trials" / "00000.parquet"
+    assert [row["trial"] for row in read_file(path)] == [3, 7, 99]
+    assert [(row["score"], row["hp_gamma"]) for row in read_rows(tmp_path, "trials", 7)] == [(0.7, 0.9)]
+    assert (read_rows(tmp_path, "trials", 8), read_rows(tmp_path, "trials", 200)) == ([], [])
+    assert len(read_file(rows_path(tmp_path, "trials", 101))) == 1
 
 
 def test_a_file_that_would_fill_the_memory_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,12 +197,13 @@ def test_a_file_that_would_fill_the_memory_is_not_read(tmp_path: Path, monkeypat
     path.parent.mkdir(parents=True)
     numbers = pa.array([3], pa.int64()).take(pa.array([0] * 1_000_000, pa.int8()))
     names = ["trial", "update", "steps", *(f"column {index}" for index in range(98))]
-    pq.write_table(pa.table(dict.fromkeys(names, numbers)), path)
+    version = {"schema_version": str(SCHEMA_VERSION)}
+    pq.write_table(pa.table(dict.fromkeys(names, numbers)).replace_schema_metadata(version), path)
     assert path.stat().st_size < 500_000
     assert read_table(path) == (
         "it holds 101,000,000 values, more than the 100,000,000 that are read: restore the file from a copy"
     )
-    few = pa.table({name: [3] * 10_000 for name in names[:3]})
+    few = pa.table({name: [3] * 10_000 for name in names[:3]}).replace_schema_metadata(version)
     pq.write_table(few, path, compression="zstd", use_dictionary=False)
     monkeypatch.setattr("results.table_files.MOST_BYTES", 50_000)
     assert path.stat().st_size < 50_000

@@ -45,7 +45,7 @@ def append(paths: ExperimentPaths, line: bytes) -> None:
 
 
 def row(paths: ExperimentPaths, own: SearchFiles, number: int, content: bytes) -> None:
-    path = paths.part("trials", number)
+    path = paths.results / "trials" / f"{number:05d}.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     own.written(path)

@@ -19,8 +19,9 @@ from optuna.trial import FrozenTrial, TrialState
 from common.files import NEW
 from envs.objective.aim import Outcome
 from results import Results
+from results.frames import files_of
 from results.schema import GIVEN
-from results.table_files import read_file, table_folder
+from results.table_files import read_file
 from search_spaces import SearchSpace, SpaceError
 from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.folder import Experiment, ExperimentPaths
@@ -262,10 +263,9 @@ def check_study(experiment: Experiment) -> None:
 
     trials, path = read_trials(experiment), experiment.paths.study
     check_trials(trials, algorithm_of(experiment.settings).space, experiment.settings.aim.second is not None, path)
+    for file in files_of(experiment.paths.folder, "trials"):
+        read_file(file)  # which `load` would skip, were it damaged
     rows = load(experiment.paths.folder).trials
-    for file in table_folder(experiment.paths.folder, "trials").glob("*.parquet"):
-        if file.stem.isdecimal() and int(file.stem) not in set(rows["trial"]):
-            read_file(file)  # it is damaged, and this says how
     check_rows(trials, rows, path)
 
 

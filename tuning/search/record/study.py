@@ -19,7 +19,7 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from common.paths import shortened
-from results.table_files import table_folder
+from results.frames import read_frame
 from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.folder import Experiment, ExperimentPaths
 from tuning.experiment.settings import Settings
@@ -288,8 +288,8 @@ def read_trials(experiment: Experiment) -> list[FrozenTrial]:
     """
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     paths = experiment.paths
-    # A trial is in the study before it has a row, so the rows are listed first: more may be begun meanwhile.
-    rows = sorted(int(path.stem) for path in table_folder(paths.folder, "trials").glob("*.parquet") if path.stem.isdecimal())
+    # A trial is in the study before it has a row, so the rows are read first: more may be begun meanwhile.
+    rows = read_frame(paths.folder, "trials", ["trial"]).frame["trial"].tolist()
     trials = _read(experiment) if paths.study.exists() else []
     if unknown := [number for number in rows if number >= len(trials)]:
         raise DamagedStudyError(paths.study, f"it lacks trial {shortened(', '.join(map(str, unknown)))} of the results")
