@@ -46,7 +46,7 @@ def test_what_is_whole_lacks_nothing(experiment: Path) -> None:
 @pytest.mark.parametrize(
     ("part", "line"),
     [
-        ("trials/00000", "trials lacks the row of trial 0"),
+        ("trials/00000", "trials lacks the row of trial 0 to 2"),
         ("evaluations/00001", "trial 1: it lacks the evaluation at 20 steps"),
         ("reports/00000", "trial 0: it has 0 reports, and its row counts 4"),
     ],

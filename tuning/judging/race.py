@@ -17,7 +17,7 @@ from envs.task import Task
 from envs.yardsticks.mpc_runs import NAMES
 from results import load
 from results.judgement import LEAST_SERVED, meets, serves
-from results.table_files import UPDATE, ResultsError, read_file, read_table
+from results.table_files import OTHER_VERSION, ResultsError, read_file, read_table
 from tuning.cli.console import say
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings
@@ -188,7 +188,7 @@ class Race:
             return True
         found = read_table(part)
         if isinstance(found, str):
-            if part.is_dir() or found.endswith(UPDATE):
+            if part.is_dir() or found.endswith(OTHER_VERSION):
                 raise ResultsError(f"{part} cannot be used: {found}")
             reason = found
         else:

@@ -302,5 +302,5 @@ def test_a_part_of_a_later_version_and_a_folder_are_not_written_over(made: Made,
     else:
         part.unlink()
         part.mkdir()
-    with pytest.raises(ResultsError, match="update the package" if newer else "it is a folder"):
+    with pytest.raises(ResultsError, match="use the version that wrote it" if newer else "it is a folder"):
         made.run(made.judgement(), "batch")
