@@ -100,7 +100,7 @@ def population(options: Options, members: int, seed: int) -> float:
     from tuning.search.proposals.plan import limits, plan, seen_by
     from tuning.search.record.trials import HYPERPARAMETERS
     from tuning.search.run.preparation import prepare
-    from tuning.trial.proposal import Proposal
+    from tuning.trial.protocol import Proposal
     from tuning.trial.records import TrialRecords
     from tuning.trial.training import Training
 

@@ -42,8 +42,7 @@ def _of_ours(scenario_name: str, winner: Winner, seed: int, split: Split, weeks:
     from envs.scenarios.scenario import sample_weeks
     from tuning.algorithms.registry import algorithm
     from tuning.experiment.settings import Settings
-    from tuning.trial.policy import policy_in
-    from tuning.trial.setup import trial_setup
+    from tuning.trial.policy import policy_in, trial_setup
 
     # Schedules end at the most steps of the search, also where the winner had fewer.
     settings = Settings(scenario=scenario_name, backend="batch", steps=winner.most_steps)

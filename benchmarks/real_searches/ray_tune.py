@@ -52,8 +52,7 @@ def run_drawn(config: dict[str, Any]) -> None:
 
     from tuning.algorithms.registry import algorithm
     from tuning.search.proposals.plan import limits
-    from tuning.trial.proposal import Proposal
-    from tuning.trial.protocol import Limits, report_in
+    from tuning.trial.protocol import Limits, Proposal, report_in
     from tuning.trial.records import TrialRecords
     from tuning.trial.trainable import run_trial
 

@@ -15,7 +15,7 @@ from benchmarks.real_searches.zoo import ppo_arguments
 from envs.objective.evaluate import EvaluationEnv, Policy, evaluate, score
 from envs.scenarios.scenario import Split, sample_weeks
 from envs.task import Task
-from tuning.trial.evaluation_schedule import due_steps
+from tuning.trial.evaluations import due_steps
 
 COPIES = 8  # so that rollouts have 256 to 16,384 transitions, as ours have 512 to 16,384
 _ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU}

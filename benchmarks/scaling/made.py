@@ -22,7 +22,7 @@ from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.search.record.journal import open_mended_journal
 from tuning.search.record.trials import HYPERPARAMETERS
-from tuning.trial.evaluation_schedule import due_steps
+from tuning.trial.evaluations import due_steps
 
 STEPS, REPORTS = 500_000, 20  # of a trial
 LIMITS = {"steps": float(STEPS)}

@@ -18,7 +18,7 @@ from tuning.experiment.settings import Settings
 from tuning.search.promotion.thawing import Thawing
 from tuning.search.proposals.drawing import Drawing
 from tuning.search.record.trials import AT_ANY_COST, HYPERPARAMETERS, Affordable, Costs
-from tuning.trial.evaluation_schedule import due_steps
+from tuning.trial.evaluations import due_steps
 
 DISTINCT = 500  # assignments of made-up trials; more trials repeat them, moved by their own noise
 

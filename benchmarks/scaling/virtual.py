@@ -32,7 +32,7 @@ from tuning.memory.planner import Calibration, Planner
 from tuning.search.proposals.plan import Plan
 from tuning.search.run.driver import run_trials
 from tuning.search.run.search import Search
-from tuning.trial.evaluation_schedule import due_steps
+from tuning.trial.evaluations import due_steps
 from tuning.trial.protocol import Handout, Report
 
 START_SECONDS = 10.0  # until a trial's process trains

@@ -14,8 +14,8 @@ from results.table_files import write_rows
 from search_spaces import Assignment
 from tuning.experiment.folder import Experiment
 from tuning.trial.checkpoint_files import TrialState, write_state
-from tuning.trial.evaluation_schedule import due_steps
-from tuning.trial.proposal import Proposal
+from tuning.trial.evaluations import due_steps
+from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords
 
 UPDATES = 5  # for each evaluation

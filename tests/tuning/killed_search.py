@@ -26,8 +26,8 @@ from tuning.experiment.folder import create, open_experiment
 from tuning.runtime.ray_session import ray_session
 from tuning.search.record.study import read_trials
 from tuning.search.record.trials import Standing
-from tuning.trial.evaluation_schedule import due_steps, evaluations_due
-from tuning.trial.proposal import Proposal
+from tuning.trial.evaluations import due_steps, evaluations_due
+from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords
 
 DRIVER, WORKER, RAYLET, NODE = "driver", "worker", "raylet", "node"

@@ -37,7 +37,7 @@ from tuning.search.record.study import StudyMemory
 from tuning.search.record.trials import HYPERPARAMETERS, REFUSED, SAME_AS, Standing, state_of
 from tuning.search.run.search import Search
 from tuning.storage.search_files import SearchFiles
-from tuning.trial.evaluation_schedule import due_steps, evaluations_due
+from tuning.trial.evaluations import due_steps, evaluations_due
 from tuning.trial.protocol import Ending, Evaluated, Handout, Report
 from tuning.trial.records import TrialRecords
 

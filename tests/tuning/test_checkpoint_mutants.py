@@ -25,7 +25,7 @@ from tuning.trial.array_files import read_arrays
 from tuning.trial.checkpoint import Checkpoint, Checkpoints
 from tuning.trial.checkpoint_files import FormatError, TrialState, fingerprint
 from tuning.trial.packed_state import unpack
-from tuning.trial.setup import trial_setup
+from tuning.trial.policy import trial_setup
 
 DAILY, ALL = 60, 3000  # mutants of each trainer
 VALUES = (

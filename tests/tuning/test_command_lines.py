@@ -12,7 +12,7 @@ from tuning import doctor, export, headroom, judge, resources, rollout, run
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
-from tuning.trial.proposal import Proposal
+from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords
 
 # At most places nothing of these is expected.

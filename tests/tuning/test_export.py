@@ -43,7 +43,7 @@ from tuning.exporting.model_card import hyperparameters_toml
 from tuning.exporting.onnx_policy import SitePolicy
 from tuning.search.proposals.plan import plan
 from tuning.trial.policy import trained
-from tuning.trial.proposal import Proposal
+from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords
 
 STEPS = 256

@@ -21,7 +21,7 @@ from tuning.export import main as export
 from tuning.judge import main
 from tuning.judging.race import Race
 from tuning.run import main as run
-from tuning.trial.proposal import Proposal
+from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords
 
 

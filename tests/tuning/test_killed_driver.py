@@ -41,7 +41,7 @@ from tuning.search.run.search import Search
 from tuning.storage.search_files import SearchFiles
 from tuning.storage.trial_files import trial_files
 from tuning.trial.checkpoint import Checkpoints
-from tuning.trial.evaluation_schedule import due_steps
+from tuning.trial.evaluations import due_steps
 from tuning.trial.protocol import Handout, Report
 
 # A fork does not import again what is imported here; to import Ray takes longer than a search.

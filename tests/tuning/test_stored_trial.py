@@ -18,8 +18,7 @@ from tests.tuning.trial.small_trials import experiment, hyperparameters
 from tuning.experiment.folder import Experiment
 from tuning.storage.search_files import Home, turn_key
 from tuning.trial.checkpoint import Checkpoints
-from tuning.trial.proposal import Proposal
-from tuning.trial.protocol import Ending, Report, report_in
+from tuning.trial.protocol import Ending, Proposal, Report, report_in
 from tuning.trial.records import TrialRecords
 from tuning.trial.trainable import run_trial
 

@@ -19,7 +19,7 @@ def main() -> None:
     from tuning.runtime.ray_session import ray_session
     from tuning.trial.device import CPU, Device
     from tuning.trial.monitor import Monitor
-    from tuning.trial.proposal import Proposal
+    from tuning.trial.protocol import Proposal
     from tuning.trial.records import TrialRecords
     from tuning.trial.training import Training
 

@@ -155,13 +155,7 @@ def each_algorithm(settings: Settings) -> list[Settings]:
 
 
 def open_all(settings: Sequence[Settings], console: Console, as_continued: AsContinued | None = None) -> list[Opened]:
-    """Create or open experiments, once all of them were checked.
-
-    Args:
-        settings: of each, with one algorithm.
-        console: shows what the user should know of them.
-        as_continued: see `tuning.search.run.opening.check`.
-    """
+    """Create or open experiments, once all of them were checked."""
     from tuning.search.run.opening import check, open_checked
 
     parts = [check(given, as_continued) for given in settings]
@@ -188,10 +182,6 @@ def _say_notes(parts: Iterable[Checked], console: Console) -> None:
 
 def searched(opened: Sequence[Opened], console: Console) -> Iterator[Results | SearchStoppedError]:
     """Search experiments one after the other; one that has to stop does not keep the others from their search.
-
-    Args:
-        opened: the experiments.
-        console: shows progress.
 
     Yields:
         Results of each, or why it had to stop.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import platform
 import socket
@@ -16,7 +15,6 @@ PACKAGES = ("ray", "torch", "citylearn", "optuna", "gymnasium", "numpy", "buildi
 
 
 @cache
-@functools.cache
 def provenance() -> Mapping[str, str]:
     """Columns of `trials` with the host, versions and commit of this process."""
     return {

@@ -20,8 +20,7 @@ from tuning.experiment.folder import Experiment
 from tuning.storage.search_files import Home
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import OF_AN_AIM
-from tuning.trial.proposal import Proposal
-from tuning.trial.protocol import Handout, Limits, Report, Row
+from tuning.trial.protocol import Handout, Limits, Proposal, Report, Row
 from tuning.trial.provenance import provenance
 from tuning.trial.report_copies import ReportCopies
 

@@ -24,25 +24,18 @@ from tuning.storage.trial_files import TrialFiles
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import OF_AN_AIM, TrialState
 from tuning.trial.device import CPU, Device
-from tuning.trial.evaluation_schedule import evaluations_due
-from tuning.trial.measurements import Measurements
-from tuning.trial.monitor import Monitor
-from tuning.trial.policy import policy_in
+from tuning.trial.evaluations import evaluations_due
+from tuning.trial.monitor import Measurements, Monitor
+from tuning.trial.policy import policy_in, teacher_lessons, trial_setup, used_share
 from tuning.trial.protocol import Ending, Evaluated, Handout, Report
 from tuning.trial.provenance import provenance
-from tuning.trial.setup import teacher_lessons, trial_setup, used_share
 
 REPORT_SECONDS = 5.0  # at least, between two reports without an evaluation; a trial waits until Tune has taken a report
 CHECKPOINT_SECONDS = 300.0  # at most, plus one update, between two checkpoints
 
 
 class Training:
-    """A trial in its process, from a checkpoint to the end of its budget. All that it tells leaves it by `updates`.
-
-    Attributes:
-        state: how far it is.
-        trainer: of its algorithm.
-    """
+    """A trial in its process, from a checkpoint to the end of its budget. All that it tells leaves it by `updates`."""
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ from tuning.experiment.settings import Settings
 from tuning.exporting import files
 from tuning.exporting.files import export, export_policy
 from tuning.exporting.settings import ExportSettings
-from tuning.trial.proposal import Proposal
+from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords
 
 

@@ -22,7 +22,7 @@ from tuning.judging.contenders import contenders
 from tuning.judging.folder import Judgement, JudgementPaths, RaceSettings, create_or_open
 from tuning.judging.training import experiment_of
 from tuning.search.proposals.plan import limits
-from tuning.trial.proposal import Proposal
+from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords
 
 STEPS = 100_000

@@ -37,7 +37,7 @@ from tuning.exporting.rollout import _year, series_of
 from tuning.rollout import main
 from tuning.trial.checkpoint import Checkpoint
 from tuning.trial.policy import trained, trial_number
-from tuning.trial.proposal import Proposal
+from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords
 
 STEPS = 1024

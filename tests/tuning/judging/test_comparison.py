@@ -17,7 +17,7 @@ from tuning.judging.comparison import compare
 from tuning.judging.race import Race
 from tuning.judging.settings import JudgeSettings
 from tuning.runtime.signals import Interrupted
-from tuning.trial.proposal import Proposal
+from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords
 
 

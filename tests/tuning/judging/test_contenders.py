@@ -14,7 +14,7 @@ from tuning.experiment.settings import Settings
 from tuning.judging.contenders import best_trials, contenders, judged_aim, run_settings
 from tuning.judging.training import fresh_seed
 from tuning.search.proposals.plan import limits, plan
-from tuning.trial.proposal import Proposal
+from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords
 
 STEPS = 100_000

@@ -14,7 +14,7 @@ from tuning.judge import main
 from tuning.judging.contenders import Contender
 from tuning.judging.folder import JudgementPaths, RaceSettings, create_or_open, read_judgement
 from tuning.judging.race import Race
-from tuning.trial.proposal import Proposal
+from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords
 
 ASKED = RaceSettings("iquitos-v1", 2, 1)

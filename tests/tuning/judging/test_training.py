@@ -16,7 +16,7 @@ from tuning.judging import training
 from tuning.judging.contenders import Contender
 from tuning.judging.folder import JudgementPaths
 from tuning.judging.training import experiment_of, fresh_seed, seed_of, train
-from tuning.trial.proposal import Proposal
+from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords, trial_seed
 
 

@@ -19,7 +19,7 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import ray_session
-from tuning.trial.proposal import Proposal
+from tuning.trial.protocol import Proposal
 
 PROCESS = psutil.Process()
 

@@ -25,8 +25,7 @@ from tuning.search.record.study import StudyMemory
 from tuning.search.record.trials import Costs
 from tuning.search.run.search import Search
 from tuning.storage.search_files import Home, SearchFiles
-from tuning.trial.proposal import Proposal
-from tuning.trial.protocol import Ending, Evaluated, Handout, Limits, Report
+from tuning.trial.protocol import Ending, Evaluated, Handout, Limits, Proposal, Report
 from tuning.trial.records import TrialRecords
 
 REPORTS = 3

@@ -17,7 +17,7 @@ from tuning.experiment.settings import Settings
 from tuning.search.proposals.learning import learned_from
 from tuning.search.record.study import read_trials
 from tuning.storage.journal_reading import with_journal
-from tuning.trial.proposal import Proposal
+from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords
 
 

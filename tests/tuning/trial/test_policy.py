@@ -1,17 +1,27 @@
 """Which trial a command line names, and what a trial without a checkpoint says; with one: `test_rollout`, `test_export`."""
 
+from __future__ import annotations
+
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from common.errors import UsageError
+from envs.objective.weights import Weights
+from envs.seen import Seen
+from envs.task import Task
 from results import load
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.trial.policy import trained, trial_number
-from tuning.trial.proposal import Proposal
+from tuning.trial.policy import trained, trained_for, trial_number, trial_setup, used_share
+from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords
+
+SETTINGS = Settings(scenario="iquitos-38", backend="batch", num_envs=8, steps=5000, seed=3)
 
 
 @pytest.fixture
@@ -46,3 +56,57 @@ def test_a_trial_without_a_checkpoint_says_why_that_may_be(experiment: Experimen
     damaged.mkdir(parents=True)
     with pytest.raises(UsageError, match=r"no checkpoint: checkpoint .* is damaged"), trained(experiment, 0):
         pass
+
+
+@pytest.fixture(autouse=True)
+def no_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The layout of the site is made from its data, which this is not about."""
+    monkeypatch.setattr(Task, "layout", lambda task: SimpleNamespace(chargers=("chargers", task.seen)))
+    monkeypatch.setattr(Task, "district", lambda task: ("district", task.seen))
+    monkeypatch.setattr(Task, "buildings", lambda task: ("buildings", task.seen))
+    monkeypatch.setattr(Task, "training_env", lambda task, copies: (task, copies))
+
+
+def test_it_has_what_the_settings_say() -> None:
+    h = algorithm("ppo").space.complete({})
+    made = trial_setup(SETTINGS, 1234, h, gpu=True, parts=2)
+    assert (made.hyperparameters, made.steps, made.gpu, made.parts) == (h, 5000, True, 2)
+    assert (made.seed, made.planned) == (1234, None)
+
+
+@pytest.mark.parametrize(("backend", "copies"), [("batch", 8), ("citylearn", 1)])
+def test_citylearn_steps_one_copy(backend: str, copies: int) -> None:
+    assert trial_setup(replace(SETTINGS, backend=backend), 0, {}).most_envs == copies  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("settings", "hyperparameters", "seen"),
+    [
+        (SETTINGS, {}, Seen()),
+        (replace(SETTINGS, weights=("co2=0.5", "peak=0.5")), {}, Seen(day_peak=True)),
+        (SETTINGS, {"plan": "learned"}, Seen(plan="learned")),
+    ],
+)
+def test_environments_and_layout_show_what_weights_and_hyperparameters_say(
+    settings: Settings, hyperparameters: dict[str, Any], seen: Seen
+) -> None:
+    made = trial_setup(settings, 0, hyperparameters)
+    assert made.make_envs(5) == (replace(settings.task, seen=seen), 5)  # type: ignore[comparison-overlap]
+    assert (made.chargers, made.district) == (("chargers", seen), ("district", seen))  # type: ignore[comparison-overlap]
+    assert made.planned == (("buildings", seen) if seen.plan == "learned" else None)
+
+
+def test_a_trial_of_two_objectives_trains_for_its_share_and_sees_what_all_see() -> None:
+    two = replace(SETTINGS, objective="co2 bill")
+    h = {**algorithm("ppo").space.complete({}), "reward_share": 0.2}
+    task, _ = trial_setup(two, 1, h).make_envs(8)  # type: ignore[misc]
+    weights, base = task.aim.weights, two.aim.weights
+    assert (weights.co2, weights.cost) == pytest.approx((0.2 * 0.65, 0.8 * 0.65))
+    assert replace(weights, co2=base.co2, cost=base.cost) == base
+    assert task.seen == Seen()
+    assert used_share(two, weights) == {"reward_share": pytest.approx(0.2)}
+
+
+def test_with_one_objective_all_trials_train_for_the_users_weights() -> None:
+    assert trained_for(SETTINGS, {}) == SETTINGS.aim.weights
+    assert used_share(SETTINGS, Weights()) == {}

@@ -9,8 +9,7 @@ from results import ResultsError, load
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import ExperimentPaths, create
 from tuning.experiment.settings import Settings
-from tuning.trial.proposal import Proposal
-from tuning.trial.protocol import Report
+from tuning.trial.protocol import Proposal, Report
 from tuning.trial.records import DIED, TrialRecords, trial_seed
 
 

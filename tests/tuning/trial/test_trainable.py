@@ -23,8 +23,7 @@ from tuning.experiment.folder import Experiment
 from tuning.storage.search_files import Home
 from tuning.storage.trial_files import FencedError
 from tuning.trial.checkpoint import Checkpoints
-from tuning.trial.proposal import Proposal
-from tuning.trial.protocol import Ending, Handout, Limits, Report, report_in
+from tuning.trial.protocol import Ending, Handout, Limits, Proposal, Report, report_in
 from tuning.trial.records import TrialRecords
 from tuning.trial.trainable import run_trial
 

@@ -28,8 +28,7 @@ from tuning.experiment.permission import Permission
 from tuning.experiment.settings import Settings
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import TrialState
-from tuning.trial.proposal import Proposal
-from tuning.trial.protocol import Ending, Evaluated, Limits, Report
+from tuning.trial.protocol import Ending, Evaluated, Limits, Proposal, Report
 from tuning.trial.records import TrialRecords
 from tuning.trial.training import Training
 

@@ -165,12 +165,7 @@ class CurveModel:
         return float(mean[-1] + gain @ (ratings - mean[:-1])), math.sqrt(max(float(variance), _JITTER))
 
     def predict(self, trial: Integers, log_steps: Array) -> tuple[Array, Array]:
-        """Mean and standard deviation of noiseless scaled ratings.
-
-        Args:
-            trial: rows of the points, one for each prediction.
-            log_steps: of each prediction.
-        """
+        """Mean and standard deviation of noiseless scaled ratings."""
         prior = self._kernel.variance()
         if not len(self.data):
             return np.zeros(len(trial)), np.full(len(trial), math.sqrt(prior))

@@ -156,15 +156,7 @@ class Outlook:
     def decide(
         self, curves: Sequence[Curve], candidate: Curve | None, seed: int, steps_left: float, as_frozen: int | None = None
     ) -> int | None:
-        """See the function `decide`.
-
-        Args:
-            curves: all trials as they are now.
-            candidate: see there, as for the following.
-            seed: see there.
-            steps_left: see there.
-            as_frozen: number of the trial that the decision is about.
-        """
+        """See the function `decide`."""
         most_steps = self._model.most_steps
         frozen = [curve for curve in curves if curve.state == "frozen" and curve.steps < most_steps]
         young = _young(frozen, most_steps)
@@ -315,9 +307,6 @@ def rough_ends(curves: Curves) -> Array:
     """Rating that each trial would have at the end, if it gained from now on what trials usually gain.
 
     Usual is the median of all trials that have two evaluations in a row, from the first to the second.
-
-    Args:
-        curves: of the trials.
 
     Returns:
         Shape (trials,); NaN where there is no evaluation.

@@ -79,13 +79,7 @@ class Choosing:
         return not self.ledger.is_spent(others) and (self.confirms(number) or not self._is_confirming(others))
 
     def keeps(self, number: int, drawn: FrozenTrial | None, others: Set[int]) -> bool:
-        """Whether no other trial is to have the slot of one that was evaluated.
-
-        Args:
-            number: of the trial.
-            drawn: the trial that would begin.
-            others: that run.
-        """
+        """Whether no other trial is to have the slot of one that was evaluated."""
         if self.thawing is None:
             return True
         return number == self.thawing.choose(drawn, self._search_steps_left(others), as_frozen=number)
@@ -125,11 +119,7 @@ class LastPart:
     most: float
 
     def has_begun(self, running: Set[int]) -> bool:
-        """Whether what is left of the budget is for the confirmation, and pays for one.
-
-        Args:
-            running: numbers of the trials that run on.
-        """
+        """Whether what is left of the budget is for the confirmation, and pays for one."""
         return self.ledger.is_spent(running, 1.0 - self._part(running)) and self.pays(running)
 
     def next(self, running: Set[int]) -> FrozenTrial | None:
@@ -159,11 +149,7 @@ class LastPart:
         return 0.0, []
 
     def search_steps_left(self, running: Set[int]) -> float:
-        """Steps that the budget has left for the search itself.
-
-        Args:
-            running: numbers of the trials that run on.
-        """
+        """Steps that the budget has left for the search itself."""
         part = self._part(running)
         # A search that goes on when its part is spent has no confirmation that could be paid for, and so has all that is left.
         return self.ledger.steps_left(running, 1.0 if self.ledger.is_spent(running, 1.0 - part) else 1.0 - part)

@@ -121,12 +121,6 @@ class Confirmation:
     """Says which assignment is trained again next, with which seed. It knows nothing but the trials of the study.
 
     What is left of the budget is told in steps of the default, and so is what a training takes: steps times their cost.
-
-    Attributes:
-        costs: of trials.
-        default: assignment that the best are compared with.
-        steps: of a trial.
-        rung_steps: between two evaluations of it.
     """
 
     costs: Costs
@@ -174,30 +168,17 @@ class Confirmation:
         return None
 
     def contenders(self, trials: Sequence[FrozenTrial], steps_left: float) -> list[int]:
-        """Numbers of the trials with the assignments that are trained in rounds, the default's first; empty for none.
-
-        Args:
-            trials: of the study, by number.
-            steps_left: see `next`.
-        """
+        """Numbers of the trials with the assignments that are trained in rounds, the default's first; empty for none."""
         return self._look(trials, steps_left).contenders
 
     def least(self, trials: Sequence[FrozenTrial]) -> float:
-        """What the least confirmation yet takes: of the best of today and of the default. 0 where there is nothing to confirm.
-
-        Args:
-            trials: of the study, by number.
-        """
+        """What the least confirmation yet takes, of the best of today and the default; 0 where there is nothing to confirm."""
         stages = _Stages.of(trials, self.steps)
         first = (self._of_front(stages) or self._best(stages))[:1]
         return self._missing(trials, stages, [*self._control(stages), *first]) if first else 0.0
 
     def is_under_way(self, trials: Sequence[FrozenTrial]) -> bool:
-        """Whether a trial that confirms has begun, and the search has not gone on since.
-
-        Args:
-            trials: of the study, by number.
-        """
+        """Whether a trial that confirms has begun, and the search has not gone on since."""
         return bool(_Stages.of(trials, self.steps).since)
 
     def _look(self, trials: Sequence[FrozenTrial], steps_left: float) -> _Look:
@@ -345,13 +326,7 @@ def _is_frozen(trial: FrozenTrial) -> bool:
 
 
 def _goes_on(candidate: FrozenTrial, since: Collection[int], named: Collection[int]) -> bool:
-    """Whether a candidate's trial counts: a frozen one does where the search has not gone on, or would choose it anew.
-
-    Args:
-        candidate: the trial.
-        since: see `_Stages`.
-        named: numbers of the candidates of now.
-    """
+    """Whether a candidate's trial counts: a frozen one does where the search has not gone on, or would choose it anew."""
     return not _is_frozen(candidate) or candidate.number in since or candidate.user_attrs[CONFIRMS] in named
 
 

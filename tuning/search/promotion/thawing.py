@@ -23,7 +23,7 @@ from tuning.search.models.freeze_thaw import MOST_TRIALS, Curve, Outlook, compar
 from tuning.search.proposals.sampler_view import Values
 from tuning.search.record.study import StudyMemory
 from tuning.search.record.trials import CONFIRMS, Affordable, Costs, OfTrials, gains_of, repeats, was_run
-from tuning.trial.idleness import GIVEN_UP
+from tuning.trial.evaluations import GIVEN_UP
 
 LAGGING = 16  # trials that run, for each evaluation that a decision may lack
 FINISHED = 3  # members of the front that the end of a budget pays for: both ends and the middle
@@ -34,13 +34,7 @@ MOST_PART, ALWAYS = 0.1, 10.0  # of the budget, and times the default's cost: wh
 
 @dataclass(frozen=True)
 class _Drawn:
-    """A proposal that was drawn and has not begun.
-
-    Attributes:
-        number: that it will have.
-        rungs: evaluations at that moment.
-        trial: the proposal.
-    """
+    """A proposal that was drawn and has not begun."""
 
     number: int
     rungs: int

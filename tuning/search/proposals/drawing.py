@@ -234,10 +234,6 @@ def already_tried(drawn: FrozenTrial, known: Sequence[FrozenTrial]) -> FrozenTri
     """The first ended trial of the search with the same assignment that did not fail.
 
     None if there is none, or if the space has nothing to search.
-
-    Args:
-        drawn: the trial that may repeat it.
-        known: all trials before it, by number.
     """
     if not drawn.params:
         return None
@@ -252,12 +248,7 @@ def already_tried(drawn: FrozenTrial, known: Sequence[FrozenTrial]) -> FrozenTri
 
 @dataclass(frozen=True)
 class Draws:
-    """Draws trials of a study, from what is in it.
-
-    Attributes:
-        memory: the study.
-        drawing: how trials are drawn.
-    """
+    """Draws trials of a study, from what is in it."""
 
     memory: StudyMemory
     drawing: Drawing
@@ -267,10 +258,6 @@ class Draws:
 
         One that does not fit into memory has ended, with a violated constraint. One with an assignment that has been tried has
         ended with the known outcome.
-
-        Args:
-            values: see `tuning.search.proposals.sampler_view.as_seen`.
-            affordable: see `Drawing.draw`.
         """
         known = self.memory.trials()
         drawn = self.drawing.draw(known, self.memory.name, values, TimeNotes(self.memory).pace, affordable)

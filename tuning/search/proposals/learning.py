@@ -44,9 +44,6 @@ FORMAT = 1
 def learned_from(settings: Settings) -> tuple[LearnedExperiment, ...]:
     """Trials and ranks of the experiments that settings learn from.
 
-    Args:
-        settings: of a new experiment, with one algorithm.
-
     Raises:
         UsageError: if one of the folders holds no experiment, a damaged one, one of another algorithm, or too few trials.
         UserError: one of its other kinds, see `open_experiment`.
@@ -180,12 +177,7 @@ def expected_ends(used: Sequence[FrozenTrial], other: Experiment) -> dict[int, f
 
 
 def _with_what_differs(space: SearchSpace, tried: Sequence[Assignment]) -> SearchSpace:
-    """A space that searches what differs between trials, too: what was searched for the site, or by the user's file.
-
-    Args:
-        space: of the algorithm.
-        tried: full assignments.
-    """
+    """A space that searches what differs between trials, too: what was searched for the site, or by the user's file."""
     return SearchSpace(
         tuple(
             own if own.search else replace(own, search=_range([assignment[own.name] for assignment in tried]))
@@ -220,10 +212,6 @@ def digest(text: str) -> str:
 
 def read_learned(experiment: Experiment, space: SearchSpace) -> tuple[LearnedExperiment, ...]:
     """What an experiment learned from others.
-
-    Args:
-        experiment: that learned.
-        space: of its algorithm.
 
     Returns:
         Nothing where it learned from none.

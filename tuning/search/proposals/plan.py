@@ -118,13 +118,6 @@ def _start(
 ) -> Assignment:
     """The full assignment of a start.
 
-    Args:
-        name: of its preset.
-        texts: of its own values, by name.
-        spec: of the algorithm.
-        fixed: values of the search, which all starts have.
-        budget: see `limits`.
-
     Raises:
         SpaceError: if a value is not valid, or another one is fixed.
     """
@@ -141,12 +134,7 @@ def _is_open(space: SearchSpace, name: str, fixed: Assignment) -> bool:
 
 
 def seen_by(planned: Plan, weights: Weights) -> tuple[Seen, ...]:
-    """All that policies of a search may see, each kind by itself; the first is what all of them see.
-
-    Args:
-        planned: the search.
-        weights: of the reward.
-    """
+    """All that policies of a search may see, each kind by itself; the first is what all of them see."""
     found = [Seen.of(weights)]
     for name in HYPERPARAMETERS:
         if name in planned.space:

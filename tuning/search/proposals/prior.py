@@ -35,16 +35,7 @@ def propose(
     number: int, startup: int, seen: Sequence[FrozenTrial], starts: Sequence[Point],
     distributions: Mapping[str, BaseDistribution], random: np.random.Generator,
 ) -> Point | None:  # fmt: skip
-    """A point around what is known or of the whole space; None where the sampler proposes.
-
-    Args:
-        number: of the trial.
-        startup: see `share`.
-        seen: see `centre`.
-        starts: points of the start assignments.
-        distributions: by inner name.
-        random: source of chance.
-    """
+    """A point around what is known or of the whole space; None where the sampler proposes."""
     if random.random() >= share(number, startup):
         return anywhere(distributions, seen, random) if random.random() < WHOLE_PART else None
     near = centre(seen, starts, random)
@@ -90,11 +81,6 @@ def anywhere(distributions: Mapping[str, BaseDistribution], seen: Sequence[Froze
     """A point of the whole space: numbers are uniform in what is drawn, and choices that few trials have are more likely.
 
     The weight of a choice is 1 / (1 + n), where n trials have it. From `ENOUGH` trials on it is no lower.
-
-    Args:
-        distributions: by inner name.
-        seen: see `centre`.
-        random: source of chance.
     """
     study = optuna.create_study(sampler=RandomSampler(int(random.integers(2**32))))
     point: Point = study.ask(dict(distributions)).params
@@ -107,13 +93,7 @@ def anywhere(distributions: Mapping[str, BaseDistribution], seen: Sequence[Froze
 
 
 def around(point: Point, distributions: Mapping[str, BaseDistribution], random: np.random.Generator) -> Point:
-    """A point near another one; at least one of its numbers or choices differs, if any can.
-
-    Args:
-        point: within the distributions.
-        distributions: by inner name.
-        random: source of chance.
-    """
+    """A point near another one; at least one of its numbers or choices differs, if any can."""
     free = {name: within for name, within in distributions.items() if not within.single()}
     if not free:
         return dict(point)

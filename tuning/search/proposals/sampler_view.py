@@ -118,13 +118,7 @@ def _most_telling(
 
 
 def point_in(trial: FrozenTrial, space: SearchSpace, distributions: Mapping[str, BaseDistribution]) -> Point | None:
-    """The point of a trial's assignment in today's distributions, or the nearest one; None for one without an assignment.
-
-    Args:
-        trial: of the study.
-        space: of the experiment.
-        distributions: see `as_seen`.
-    """
+    """The point of a trial's assignment in today's distributions, or the nearest one; None for one without an assignment."""
     assignment = trial.user_attrs.get(HYPERPARAMETERS)
     return space.point(assignment, distributions) if isinstance(assignment, dict) else None
 

@@ -55,12 +55,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Transfer:
-    """What is drawn from earlier experiments. All of it follows from its arguments.
-
-    Attributes:
-        sources: the earlier experiments.
-        distributions: of this one, by inner name.
-    """
+    """What is drawn from earlier experiments. All of it follows from its arguments."""
 
     sources: Sequence[Source]
     distributions: Mapping[str, BaseDistribution]
@@ -135,10 +130,6 @@ def believed(expected: Array, ratings: Array) -> float:
 
     All pairs of trials are compared. A pair counts by how far the earlier experiment expects the two apart, and for or against
     by whether they are in that order. So pairs that it takes for alike say nothing.
-
-    Args:
-        expected: standings of trials that the earlier experiment lets expect.
-        ratings: of the same trials in this one.
 
     Returns:
         1 before anything is known and where all pairs agree; 0 where it is contradicted more than it is trusted at first.

@@ -17,11 +17,7 @@ UNREADABLE = (ValueError, KeyError, IndexError, TypeError, AttributeError, Asser
 
 
 class Journal(JournalFileBackend):
-    """Optuna's journal file, which counts what this process writes.
-
-    Attributes:
-        written: entries so far.
-    """
+    """Optuna's journal file, which counts what this process writes."""
 
     def __init__(self, path: Path) -> None:
         # The lock by exclusive creation needs no symbolic links, which Windows grants to few users.
@@ -100,12 +96,7 @@ def _check(path: Path) -> None:
 
 
 class DamagedStudyError(UserError):
-    """The memory of a search is not as it was written, or contradicts the results. Nothing has been changed.
-
-    Attributes:
-        path: of the file that is damaged.
-        why: in words.
-    """
+    """The memory of a search is not as it was written, or contradicts the results. Nothing has been changed."""
 
     def __init__(self, path: Path, why: str) -> None:
         self.path, self.why = path, why

@@ -111,11 +111,7 @@ class Ledger:
         return max(0.0, part * self.budget.amount - self.seconds) * steps / self.seconds if steps else math.inf
 
     def steps_in_all(self, running: Collection[int] = ()) -> float:
-        """Steps of the default that all of the budget pays for; infinite where that is not known.
-
-        Args:
-            running: see `steps`.
-        """
+        """Steps of the default that all of the budget pays for; infinite where that is not known."""
         if self.budget is None:
             return math.inf
         if not self.budget.is_time:

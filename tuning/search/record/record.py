@@ -41,10 +41,8 @@ from tuning.search.record.trials import (
     Standing,
     state_of,
 )
-from tuning.trial.evaluation_schedule import due_steps
-from tuning.trial.idleness import does_nothing, noticed
-from tuning.trial.proposal import Proposal
-from tuning.trial.protocol import Report
+from tuning.trial.evaluations import does_nothing, due_steps, noticed
+from tuning.trial.protocol import Proposal, Report
 from tuning.trial.records import DIED, TrialRecords
 
 if TYPE_CHECKING:
@@ -52,18 +50,7 @@ if TYPE_CHECKING:
 
 
 class Record:
-    """What is known of the trials of a search, and its only writer.
-
-    Attributes:
-        study: see `tuning.search.record.study`.
-        rows: of the trials in the results.
-
-    Args:
-        study: of the experiment.
-        rows: likewise.
-        steps: most of a trial.
-        reports: evaluations of a trial.
-    """
+    """What is known of the trials of a search, and its only writer."""
 
     def __init__(self, study: StudyMemory, rows: TrialRecords, steps: int, reports: int) -> None:
         self.study, self.rows = study, rows
@@ -154,12 +141,7 @@ class Record:
         self.rows.end(number, "oom", error)
 
     def mend(self, paths: ExperimentPaths, states: Mapping[int, str]) -> None:
-        """Make the results follow from the study, before a search goes on: a run before may have been killed anywhere.
-
-        Args:
-            paths: of the experiment.
-            states: of the trials that have a row, by number.
-        """
+        """Make the results follow from the study, before a search goes on: a run before may have been killed anywhere."""
         for proposal in self.study.adopt_unfinished():
             self._tell_evaluation(proposal.number)
         for half_written in paths.results.rglob(f"*{NEW}"):

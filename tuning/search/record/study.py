@@ -40,7 +40,7 @@ from tuning.search.record.trials import (
     Standing,
     was_run,
 )
-from tuning.trial.proposal import Proposal
+from tuning.trial.protocol import Proposal
 
 _WHOLE = "whole"  # user attribute of a study into which all earlier trials were copied
 _SECONDS = "seconds"  # wall time of all runs so far
@@ -61,11 +61,6 @@ class StudyMemory:
 
     Attributes:
         name: of the study; Hyperband assigns trials to its brackets by it.
-
-    Args:
-        storage: the opened journal.
-        settings: of the experiment.
-        pruner: stops trials for good.
     """
 
     def __init__(self, storage: JournaledStorage, settings: Settings, pruner: BasePruner) -> None:
@@ -343,11 +338,7 @@ def _current(storage: JournaledStorage, settings: Settings, pruner: BasePruner) 
 
 @dataclass(frozen=True)
 class TimeNotes:
-    """What a study notes of time.
-
-    Attributes:
-        memory: the study.
-    """
+    """What a study notes of time."""
 
     memory: StudyMemory
 

@@ -147,9 +147,6 @@ def alike(trials: Iterable[FrozenTrial]) -> frozenset[int]:
     Policies that differ in any hour do not have equal ratings, as a rating sums thousands of hours. A trial that goes on and
     then differs is in it no longer. One that repeats an assignment, and so was not trained, is not in it. Nor is one that
     misses a requirement. One that failed or ran out of memory is no such earlier one, as samplers do not see it as good.
-
-    Args:
-        trials: of a study, by number.
     """
     seen: set[Outcome] = set()
     found = set()
@@ -225,9 +222,6 @@ def front_of_search(trials: Sequence[FrozenTrial]) -> list[int]:
     """Numbers of the trials of a search that no other one is better than in both of two objectives.
 
     Those are among them that only a running trial is better than, as that one may fail.
-
-    Args:
-        trials: of the study.
     """
     search = [trial for trial in trials if CONFIRMS not in trial.user_attrs]
     still = [trial for trial in search if trial.state is not TrialState.RUNNING]
@@ -250,13 +244,7 @@ class Costs:
 
     @classmethod
     def under(cls, budget: Budget | None, space: SearchSpace, of_assignment: Callable[[Assignment], float]) -> Self:
-        """Costs by a budget: a budget of steps, or none, counts each step alike.
-
-        Args:
-            budget: of the search.
-            space: see the class, as for the following.
-            of_assignment: see there.
-        """
+        """Costs by a budget: a budget of steps, or none, counts each step alike."""
         return cls(space, of_assignment) if budget and budget.is_time else cls(space)
 
     @cached_property

@@ -52,7 +52,7 @@ from tuning.search.run.time_left import Work
 from tuning.search.run.watches import BudgetWatch, ClusterWatch, StorageWatch, callbacks_named
 from tuning.storage.search_files import SearchFiles
 from tuning.trial.checkpoint import Checkpoints
-from tuning.trial.evaluation_schedule import due_steps
+from tuning.trial.evaluations import due_steps
 from tuning.trial.records import TrialRecords
 from tuning.trial.trainable import run_trial
 
@@ -72,13 +72,6 @@ def search(
     """Start Ray, prepare the scenario, and run trials until the experiment has as many as its settings say.
 
     Ray on this machine is started again when its processes are lost, and the search goes on.
-
-    Args:
-        experiment: see `run_trials`.
-        plan: see `run_trials`.
-        console: shows progress.
-        extended: see `run_trials`.
-        files: see `run_trials`.
 
     Returns:
         See `run_trials`.

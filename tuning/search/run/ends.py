@@ -26,16 +26,6 @@ class Ends:
     - Its process was lost: any number of times, as long as it gets new checkpoints (`tuning.search.run.phases`).
     - It ran out of memory: once, with nothing else running, as other trials may have been the cause. After that it may save
       memory.
-
-    Args:
-        record: of the trials.
-        trials: of this run.
-        choosing: knows which trials repeat others.
-        control: of this run.
-        placement: learns what memory trials take.
-        settings: of the experiment.
-        paths: likewise.
-        files: what becomes of its files.
     """
 
     def __init__(

@@ -210,10 +210,6 @@ def check_continued(before: Experiment, settings: Settings) -> Checked:
 def open_checked(checked: Checked, say: Callable[[str], None] = lambda line: None) -> Opened:
     """Create the folder of a new experiment, or take that of the existing one, which may move to a storage first.
 
-    Args:
-        checked: what to open.
-        say: tells the user what happens.
-
     Raises:
         UserError: if the folder cannot be created, or the experiment cannot be moved.
     """

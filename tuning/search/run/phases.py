@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from envs.objective.aim import Outcome
 from tuning.memory.planner import FALLBACKS, Fallback
-from tuning.trial.proposal import Proposal
+from tuning.trial.protocol import Proposal
 
 
 class Phase(StrEnum):
@@ -109,22 +109,13 @@ MOST_LOSSES = 5  # in a row without a new checkpoint
 
 @dataclass(frozen=True)
 class Losses:
-    """Losses of a trial's process in a row, without a new checkpoint between them.
-
-    Attributes:
-        times: how many.
-        steps: of the newest checkpoint at the last one.
-    """
+    """Losses of a trial's process in a row, without a new checkpoint between them."""
 
     times: int = 0
     steps: int = -1
 
     def another(self, steps: int) -> Losses:
-        """One loss more.
-
-        Args:
-            steps: of the newest checkpoint now.
-        """
+        """One loss more."""
         return Losses(self.times + 1 if steps == self.steps else 1, steps)
 
     @property

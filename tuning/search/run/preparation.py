@@ -221,13 +221,7 @@ def _prepare_lessons(task: Task, part: int, queue: Queue, title: str) -> None:
 
 
 def plan_resources(settings: Settings, console: Console, look: Look) -> Planner:
-    """Predictions and limits of memory for trials on the running Ray; prints a line if they learn without a card.
-
-    Args:
-        settings: of the experiment.
-        console: to print to.
-        look: tells the cards of nodes.
-    """
+    """Predictions and limits of memory for trials on the running Ray; prints a line if they learn without a card."""
     from tuning.memory.machine import machine
     from tuning.memory.planner import Calibration
     from tuning.memory.scenario_sizes import sizes_of
@@ -242,10 +236,6 @@ def plan_resources(settings: Settings, console: Console, look: Look) -> Planner:
 def refuse_nothing_to_learn(plan: Plan, planner: Planner) -> None:
     """Refuse a search in which trials might have no action to learn.
 
-    Args:
-        plan: of the experiment.
-        planner: knows the numbers of actions and chargers.
-
     Raises:
         UsageError: if all actions of the site are chargers' and the plan does not fix `learn_charging` to true.
     """
@@ -259,10 +249,6 @@ def refuse_nothing_to_learn(plan: Plan, planner: Planner) -> None:
 
 def refuse_what_cannot_fit(plan: Plan, planner: Planner) -> None:
     """Refuse a search if the trials that the user named do not fit into the machine's memory.
-
-    Args:
-        plan: of the experiment.
-        planner: predicts memory.
 
     Raises:
         UsageError: for a start assignment that does not fit; without any, for the default with the fixed values.

@@ -91,11 +91,7 @@ class RunControl:
             self.stop()
 
     def leave(self, number: int) -> None:
-        """Let a trial that runs write a checkpoint and end, as its node goes.
-
-        Args:
-            number: of the trial.
-        """
+        """Let a trial that runs write a checkpoint and end, as its node goes."""
         self._paths.leaving(self.run, number).touch()
 
     def has_left(self, number: int) -> None:

@@ -26,9 +26,8 @@ from tuning.search.run.phases import (
 )
 from tuning.search.run.run_control import RunControl
 from tuning.storage.search_files import Home, SearchFiles
-from tuning.trial.idleness import is_given_up
-from tuning.trial.proposal import Proposal
-from tuning.trial.protocol import Ending, Handout, Limits, Report
+from tuning.trial.evaluations import is_given_up
+from tuning.trial.protocol import Ending, Handout, Limits, Proposal, Report
 
 
 class Search:

@@ -69,10 +69,6 @@ class BudgetWatch(DriverOnly, Callback):
     """Ends the search when a budget of time is over: between two evaluations too.
 
     A budget of steps needs no watch, as trials are only given what it pays for.
-
-    Args:
-        ledger: of the budget.
-        control: of this run.
     """
 
     def __init__(self, ledger: Ledger, control: RunControl) -> None:

@@ -31,7 +31,7 @@ from tuning.search.record.trials import (
     Costs,
     front_of_search,
 )
-from tuning.trial.proposal import Proposal
+from tuning.trial.protocol import Proposal
 from tuning.trial.records import trial_seed
 
 SPACE = algorithm("ppo").space

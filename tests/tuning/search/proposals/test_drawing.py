@@ -29,7 +29,7 @@ from tuning.search.proposals.transfer import LearnedExperiment, LearnedTrial
 from tuning.search.record.study import StudyMemory, TimeNotes
 from tuning.search.record.trials import CONFIRMS, HYPERPARAMETERS, MEASURED, PREDICTED, REFUSED, SAME_AS, Affordable
 from tuning.search.run.opening import check, open_checked
-from tuning.trial.proposal import Proposal
+from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords
 
 LIMITS = {"steps": 1e6}

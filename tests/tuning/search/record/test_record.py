@@ -19,8 +19,7 @@ from tuning.search.record.journal import DamagedStudyError
 from tuning.search.record.record import Record, check_study, take_memory_marker
 from tuning.search.record.study import StudyMemory
 from tuning.search.record.trials import CONFIRM_ROLE, CONFIRM_RUN, CONFIRM_STEPS, CONFIRMS, HYPERPARAMETERS, REFUSED, SAME_AS
-from tuning.trial.proposal import Proposal
-from tuning.trial.protocol import Evaluated, Report
+from tuning.trial.protocol import Evaluated, Proposal, Report
 from tuning.trial.records import TrialRecords
 
 REPORTS = 4

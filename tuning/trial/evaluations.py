@@ -1,8 +1,8 @@
-"""Policies that do nothing: every hour of every evaluation is as on the uncontrolled site.
+"""When a trial is evaluated, and when it is given up, as its policy does nothing.
 
-Such a policy scores exactly what the uncontrolled site does, for instance as it discharges an empty battery at all hours. Its
-trial is stopped once it has trained for `GIVEN_UP` of its budget. Net import is compared, not the score: it tells of any
-objective, and a policy that charges vehicles otherwise does something.
+It is evaluated evenly over its budget, the last time at its end. A policy does nothing where every hour of every evaluation is
+as on the uncontrolled site, for instance as it discharges an empty battery at all hours. Net import is compared, not the score:
+it tells of any objective, and a policy that charges vehicles otherwise does something.
 """
 
 from __future__ import annotations
@@ -11,12 +11,33 @@ from collections.abc import Mapping
 from typing import Any
 
 from envs.objective.columns import CHANGED
-from tuning.trial.evaluation_schedule import due_steps
 
 # Part of a trial's budget. Of 45 random assignments of PPO and A2C on `iquitos` (60,000 steps), 16 did nothing after a quarter,
 # and three of these ended among the best, at +0.061 to +0.064. After half, twelve did nothing; the best of these got +0.025.
 GIVEN_UP = 0.5
 _ROUNDING = 1e-6  # of the energy that the site exchanges with the grid
+
+
+def evaluations_due(steps: int, budget: int, reports: int) -> int:
+    """Number of evaluations that are due after some steps.
+
+    Args:
+        steps: environment steps that the trial has taken.
+        budget: steps of the whole trial.
+        reports: evaluations of the whole trial.
+    """
+    return min(reports, steps * reports // budget)
+
+
+def due_steps(evaluation: int, budget: int, reports: int) -> int:
+    """Steps at which an evaluation is due. Trials are evaluated somewhat later, at the end of an update.
+
+    Args:
+        evaluation: its number, from 1 to `reports`.
+        budget: see `evaluations_due`.
+        reports: see `evaluations_due`.
+    """
+    return budget * evaluation // reports
 
 
 def does_nothing(evaluation: Mapping[str, Any]) -> bool:

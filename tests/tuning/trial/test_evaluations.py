@@ -1,4 +1,4 @@
-"""A policy that does nothing is told from one that does little, or that only charges vehicles."""
+"""Evaluations are spread evenly over a budget, and the last one is at its end."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +11,24 @@ from envs.environments.vector_env import WindowsEnv
 from envs.objective.columns import CHANGED, evaluation_row
 from envs.objective.evaluate import evaluate
 from envs.scenarios.scenario import Window, scenario
-from tuning.trial.idleness import GIVEN_UP, does_nothing, is_given_up, noticed
+from tuning.trial.evaluations import GIVEN_UP, does_nothing, due_steps, evaluations_due, is_given_up, noticed
 
 IDLE_ROW = {CHANGED: 1e-4, "uncontrolled_import_kwh": 900.0, "uncontrolled_export_kwh": 100.0}
 ACTIVE_ROW = {**IDLE_ROW, CHANGED: 0.01}
+
+
+@pytest.mark.parametrize(("budget", "reports"), [(960, 3), (1000, 7), (5, 5), (250_000, 4)])
+def test_an_evaluation_is_due_from_its_step_on_and_not_before(budget: int, reports: int) -> None:
+    for evaluation in range(1, reports + 1):
+        due = -(-budget * evaluation // reports)  # rounded up
+        assert evaluations_due(due, budget, reports) == evaluation
+        assert evaluations_due(due - 1, budget, reports) == evaluation - 1
+        assert due_steps(evaluation, budget, reports) in (due, due - 1)
+
+
+def test_the_last_evaluation_is_at_the_end_and_none_comes_after() -> None:
+    assert due_steps(7, 1000, 7) == 1000
+    assert evaluations_due(5000, 1000, 7) == 7
 
 
 @pytest.fixture
