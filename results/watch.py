@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from common.errors import UserError
 from common.json_values import checked, read_json
@@ -42,8 +42,8 @@ LINE_SECONDS = 30.0  # between two lines of a search's state without a terminal
 SILENT_SECONDS = 15.0  # without a sign of life, after which the process is looked for
 LOST_SECONDS = 30.0  # without a beat in storage, after which a run is taken for killed
 FIRST_EVENTS = 5  # of a run that began earlier
-EPOCHS = "epochs"  # folder in storage: 00000001.json is the first run's, with .beat, which it counts up, and .ended
-WATCHED = (EXPERIMENT_FILE, OWNER_FILE, PROGRESS_FILE, f"{EPOCHS}/")
+RUNS = "runs"  # folder in storage: 00000001.json is the first run's, which puts it again with a counter, and at last as ended
+WATCHED = (EXPERIMENT_FILE, OWNER_FILE, PROGRESS_FILE, f"{RUNS}/")
 ROLE = "watch"  # of the copy
 ENDED, DEAD, REFUSED, INTERRUPTED = 0, 1, 2, 130  # exit status
 
@@ -116,18 +116,18 @@ def _run(folder: Path) -> tuple[Owner | None, tuple[Path, ...]]:
 
     The time of that file is when this machine fetched it last, so no clocks of two machines are compared.
     """
-    newest = max((folder / EPOCHS).glob("*.json"), default=None)
+    newest = max((folder / RUNS).glob("*.json"), default=None)
     if newest is None:
         return Owner.read(folder), ()
-    if newest.with_suffix(".ended").exists():
-        return None, ()
     try:
-        content = checked(read_json(newest), dict[str, str | int], "its content")
+        content = checked(read_json(newest), dict[str, Any], "its content")
+        if content.get("ended"):
+            return None, ()
         owner = Owner(int(content["process"]), str(content["host"]), str(content["since"]))
         _ = datetime.fromisoformat(owner.since).timestamp()
     except (OSError, OverflowError, ValueError, KeyError):
         return None, ()
-    return owner, (newest.with_suffix(".beat"), newest)
+    return owner, (newest,)
 
 
 def _age(now: float, *paths: Path) -> float:
@@ -236,7 +236,7 @@ class Watch:
     def _written(self) -> list[int | None]:
         """When each of the files was written."""
         times: list[int | None] = []
-        for name in (OWNER_FILE, PROGRESS_FILE, *([EPOCHS] if self._fetch else [])):
+        for name in (OWNER_FILE, PROGRESS_FILE, *([RUNS] if self._fetch else [])):
             try:
                 times.append((self._folder / name).stat().st_mtime_ns)
             except OSError:

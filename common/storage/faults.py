@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from common.storage.location import Location, StorageError
-from common.storage.remote_store import is_missing_place
+from common.storage.stores import is_missing_place
 
 T = TypeVar("T")
 
@@ -53,12 +53,12 @@ class StorageLostError(StorageError):
 
 
 class Fault(enum.Enum):
-    """What an error of storage means."""
+    """What an error of storage means: of an object, or of its bucket."""
 
     TRANSIENT = enum.auto()
-    ABSENT = enum.auto()  # the object
-    EXISTS = enum.auto()  # the object
-    NO_PLACE = enum.auto()  # the bucket is missing
+    ABSENT = enum.auto()
+    EXISTS = enum.auto()
+    NO_PLACE = enum.auto()
     DENIED = enum.auto()
     PERMANENT = enum.auto()
 
@@ -94,14 +94,9 @@ def _is_renamed_onto_open(error: BaseException) -> bool:
 def persistently(
     place: Location, what: str, attempt: Callable[[], T], errors: Callable[[], tuple[type[Exception], ...]], patience: float
 ) -> T:
-    """Call until it works, with growing pauses where an error may pass.
+    """Call until it works, with growing pauses where an error may pass; no attempt begins after so many seconds.
 
-    Args:
-        place: that the call concerns.
-        what: the call, in words, such as `writing "trials/00003/state.json"`.
-        attempt: makes one attempt, and repeats safely.
-        errors: types of errors that it may raise; known only after the call, as it may import the package that has them.
-        patience: seconds after which no other attempt begins.
+    The types of errors are known only after a call, as it may import the package that has them.
 
     Raises:
         StorageLostError: if the last attempt failed by an error that may pass.

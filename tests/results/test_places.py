@@ -8,7 +8,10 @@ import pandas as pd
 import pytest
 
 from common.storage import faults
-from common.storage.objects import Objects, Stamp, StorageError, StorageLostError
+from common.storage.faults import StorageLostError
+from common.storage.location import StorageError
+from common.storage.objects import Objects
+from common.storage.stores import Stamp
 from results import ResultsError, load, places
 from results.analysis import compare
 from results.experiment_file import read_facts

@@ -237,15 +237,13 @@ class _Run:
     def __init__(self, uri: str, host: str = "another", process: int = 7) -> None:
         self.objects, self.beats = Objects(location(uri)), 0
         self.objects.put("experiment.json", b"{}")
-        owner = {"process": process, "host": host, "since": datetime.fromtimestamp(NOW - 100, UTC).isoformat(), "token": "x"}
-        self.objects.put("epochs/00000001.json", b"{}")
-        self.objects.put("epochs/00000001.ended", b"")
-        self.objects.put("epochs/00000002.json", json.dumps(owner).encode())
+        self.owner = {"process": process, "host": host, "since": datetime.fromtimestamp(NOW - 100, UTC).isoformat()}
+        self.objects.put("runs/00000001.json", b'{"ended": true}')
         self.beat()
 
-    def beat(self) -> None:
+    def beat(self, ended: bool = False) -> None:
         self.beats += 1
-        self.objects.put("epochs/00000002.beat", str(self.beats).encode())
+        self.objects.put("runs/00000002.json", json.dumps(self.owner | {"beats": self.beats, "ended": ended}).encode())
 
     def show(self, folder: Path, phase: str = "running", **changes: Any) -> None:
         folder.mkdir(exist_ok=True)
@@ -280,7 +278,7 @@ def test_a_run_in_storage_lives_as_long_as_its_beat_changes(place: str, tmp_path
     assert look(fetched(place, 15), NOW - 10).state == "running"
     run.show(tmp_path / "progress", phase="complete")
     assert look(fetched(place, 5), NOW).state == "complete"
-    run.objects.put("epochs/00000002.ended", b"")
+    run.beat(ended=True)
     seen = look(fetched(place, 5), NOW + 500)
     assert (seen.state, seen.owner) == ("complete", None)
 

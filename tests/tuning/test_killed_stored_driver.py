@@ -15,19 +15,19 @@ import pytest
 
 from common.storage.location import Location, location
 from common.storage.objects import Objects
-from common.storage.remote_store import RemoteStore
+from common.storage.stores import RemoteStore
 from common.storage.working_copy import WorkingCopy
 from results import load
 from tests.tuning import test_killed_driver as local
 from tests.tuning.killed_search import compare
 from tuning.experiment.settings import Settings
-from tuning.storage import epoch, upload_queue
-from tuning.storage.journal_chunks import fetch_journal
+from tuning.storage import lease
+from tuning.storage.journal_mirror import JournalMirror
 from tuning.storage.stored_experiment import create_stored, look_up, run_files
 
 pytestmark = local.pytestmark
 
-STORED = ((RemoteStore, "_write"), (RemoteStore, "remove"))
+STORED = ((RemoteStore, "put"), (RemoteStore, "create"), (RemoteStore, "remove"))
 
 
 def search(place: Location, folder: Path, at_once: int, kill_at: float, order: random.Random) -> bool:
@@ -48,9 +48,8 @@ def search(place: Location, folder: Path, at_once: int, kill_at: float, order: r
     def run() -> None:
         os.environ["BUILDING_TUNER_CACHE"] = str(folder / "cache")
         with local.dying_search(at_once, order) as patched:
-            patched.setattr(epoch, "WATCH_SECONDS", 0.0)
-            patched.setattr(epoch, "SETTLE_SECONDS", 0.0)
-            patched.setattr(upload_queue, "TICK_SECONDS", 0.01)
+            patched.setattr(lease, "WATCH_SECONDS", 0.0)
+            patched.setattr(lease, "SETTLE_SECONDS", 0.0)
             patched.setattr(local, "OPERATIONS", (*local.OPERATIONS, *STORED))
             experiment = look_up(place)
             local.die_at(patched, kill_at)
@@ -73,7 +72,7 @@ def fetched(place: Location, folder: Path) -> Path:
     """All that a storage has of an experiment."""
     objects = Objects(place)
     WorkingCopy(folder, objects).pull([""])
-    fetch_journal(objects, folder / "study.journal")
+    JournalMirror(folder / "study.journal").fetch(objects)
     return folder
 
 
@@ -101,7 +100,6 @@ def check_kills(above: Location, folder: Path, at_once: int, trials: int, most: 
     found = fetched(place, folder / "fetched")
     local.check(found, budget)
     assert len(load(found).confirmations) >= confirmations
-    assert not list(found.rglob("*.turn"))
     if at_once == 1:
         whole = folder / "whole"
         local.begun(whole, budget)

@@ -21,7 +21,7 @@ from tests.tuning import test_killed_driver as local
 from tests.tuning import test_killed_stored_driver as stored
 from tests.tuning.killed_search import compare
 from tuning.experiment.folder import Experiment
-from tuning.storage import epoch
+from tuning.storage import lease
 from tuning.storage.stored_experiment import experiment_at, is_stored, moved
 
 pytestmark = local.pytestmark
@@ -39,8 +39,8 @@ def move(folder: Path, above: Location, process: Path, kill_at: float) -> bool:
         os.environ["BUILDING_TUNER_CACHE"] = str(process / "cache")
         going: Experiment = experiment_at(folder, above.uri)
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(epoch, "WATCH_SECONDS", 0.0)
-            patched.setattr(epoch, "SETTLE_SECONDS", 0.0)
+            patched.setattr(lease, "WATCH_SECONDS", 0.0)
+            patched.setattr(lease, "SETTLE_SECONDS", 0.0)
             local.die_at(patched, kill_at)
             if going.moves_to:
                 moved(going, going.settings.scenario, nothing, nothing)

@@ -17,7 +17,7 @@ from results import load
 from tests.storage_server import Faults, StorageServer, environment, faulty_proxy
 from tests.tuning.killed_search import check, command, compare, undisturbed
 from tests.tuning.test_killed_stored_driver import fetched
-from tuning.storage.stored_checkpoints import complete
+from tuning.storage.search_files import complete
 
 STEPS, BUDGET = 2048, 3 * 2048
 FAULTS = Faults(slow=0.05, failing=0.04, cut_request=0.02, cut_answer=0.02, lost_answer=0.02)

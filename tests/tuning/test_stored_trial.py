@@ -9,14 +9,16 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from common.storage.faults import StorageLostError
 from common.storage.location import location
-from common.storage.objects import Objects, StorageLostError
+from common.storage.objects import Objects
 from results import load
 from tests.tuning.killed_search import numbers
 from tests.tuning.test_killed_stored_driver import fetched
 from tests.tuning.trial.small_trials import experiment, hyperparameters
 from tuning.experiment.folder import Experiment
-from tuning.storage.search_files import Home, turn_key
+from tuning.storage import lease
+from tuning.storage.search_files import Home
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.protocol import Ending, Proposal, Report, report_in
 from tuning.trial.records import TrialRecords
@@ -65,18 +67,18 @@ def test_a_trial_that_loses_its_storage_goes_on_in_another_process(
     objects.put(other.paths.running("this").name, b"")
     driver = Driver(other, algo)
     monkeypatch.setattr("ray.tune.report", driver.take)
-    create = Objects.create
-    for turn, lost in enumerate((f"{names[0]}/state.json", f"{names[1]}/arrays.npz", None)):
+    put = Objects.put
+    monkeypatch.setattr(lease.Guarded.__init__, "__defaults__", (0.0,))
+    for lost in (f"{names[0]}/state.json", f"{names[1]}/arrays.npz", None):
 
-        def failing(self: Objects, key: str, content: Any, lost: str | None = lost) -> bool:
+        def failing(self: Objects, key: str, content: Any, lost: str | None = lost) -> None:
             if lost and lost in key:
                 raise StorageLostError("the bucket does not answer")
-            return create(self, key, content)
+            put(self, key, content)
 
-        objects.put(turn_key(0), str(turn).encode())
         with monkeypatch.context() as patched:
-            patched.setattr(Objects, "create", failing)
-            driver.run(Home(objects.location.uri, "this", storage=objects.location.uri, turn=str(turn)))
+            patched.setattr(Objects, "put", failing)
+            driver.run(Home(objects.location.uri, "this", storage=objects.location.uri, lease=1))
         assert (driver.last.ending, driver.last.message) == (
             (Ending.STORAGE_LOST, "the bucket does not answer") if lost else (None, "")
         )

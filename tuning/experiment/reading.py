@@ -17,7 +17,7 @@ def open_to_read(given: str | Path) -> Experiment:
 
     Args:
         given: its folder or URI. Checkpoints of one at a URI are fetched by `with_checkpoints`, its journal by
-            `tuning.storage.journal_reading`.
+            `tuning.storage.journal_mirror`.
 
     Raises:
         UsageError: if there is no experiment, or a damaged one.

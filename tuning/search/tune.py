@@ -294,14 +294,10 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
 
 def draw_report_so_far(place: str | Path, console: Console) -> None:
     """Draw the report of a search that was stopped, if it began a trial. Another Ctrl-C ends that too."""
-    from common.storage.location import StorageError
     from results.table_files import table_folder
     from tuning.storage.stored_experiment import publish, stopped_at
 
-    try:
-        folder = stopped_at(place)
-    except StorageError:
-        return  # it is what stopped the search, and was told
+    folder = stopped_at(place)
     if any(table_folder(folder, "trials").glob("*.parquet")):
         draw_report([folder], console, publish)
 

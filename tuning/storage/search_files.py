@@ -1,38 +1,34 @@
-"""What becomes of a search's files beside their writing: nothing where they are local, uploads where they have a storage."""
+"""What becomes of a search's files beside their writing: nothing where they are local, a mirror where they have a storage."""
 
 from __future__ import annotations
 
 import math
-import re
-import threading
 import time
-import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from common import files
+from common.json_values import checked, parsed
 from common.storage.location import StorageError
 from results.live import OWNER_FILE, PROGRESS_FILE
 from tuning.experiment.folder import ExperimentPaths
-from tuning.storage.confirmed import confirmed
-from tuning.storage.epoch import LARGE, LARGE_PATIENCE, Epoch, OvertakenError
-from tuning.storage.journal_chunks import fetch_journal, put_journal, trim_journal
-from tuning.storage.stored_checkpoints import StoredCheckpoints
-from tuning.storage.upload_queue import Change, UploadQueue, make
+from tuning.storage.journal_mirror import JournalMirror
+from tuning.storage.lease import Guarded, Lease, OvertakenError
 
 if TYPE_CHECKING:
     from common.storage.objects import Objects
 
-JOURNAL_SECONDS = 10.0  # at most, from a change of the journal to its upload
+PROGRESS_SECONDS = 3.0  # at least, between two uploads of the progress
+STOP_SECONDS = 5.0  # between two attempts to tell trials to stop, once nothing else can be changed
+STATE = "state.json"  # a checkpoint without it is none: it is put last and removed first
+TRIALS = "trials/"  # what else a folder of the user has at the end of a search
 # What a driver reads: folders end with a slash. Checkpoints stay in the storage.
 READ = ("experiment.json", "space.toml", "learned.json", OWNER_FILE, "results/")
-OF_TRIALS = "trials/"  # what else a folder of the user has at the end of a search
+_ROWS = "results/trials/"
 _RUNNING = "running-"  # begins the names of the files that tell trials that their run goes on
-_TURN = re.compile(r"trials/[0-9]{5,}\.turn")
 
 
 @dataclass(frozen=True)
@@ -44,14 +40,14 @@ class Home:
         run: name of the run.
         trusted: whether it may run code of the scenario; no file says so.
         storage: URI of the experiment, where its files are not in the folder.
-        turn: what the trial's turn object holds as long as no other process has the trial.
+        lease: number of the run there, see `tuning.storage.lease`.
     """
 
     experiment: str
     run: str
     trusted: bool = False
     storage: str = ""
-    turn: str = ""
+    lease: int = 0
 
 
 class SearchFiles:
@@ -60,12 +56,15 @@ class SearchFiles:
     def written(self, path: Path) -> None:
         """A file was written or removed."""
 
+    def flush(self) -> None:
+        """What was written has to be where it belongs before a trial goes on."""
+
     def hand_out(self, home: Home, number: int) -> Home:
         """A trial is handed out to a process; where that finds its files."""
         return home
 
-    def take_back(self, number: int) -> None:
-        """The process of a trial has ended."""
+    def fetch(self, path: Path) -> None:
+        """Get a file that a trial's process may have left."""
 
     @property
     def checkpoints(self) -> Callable[[int], StoredCheckpoints] | None:
@@ -73,7 +72,7 @@ class SearchFiles:
         return None
 
     def gather(self) -> None:
-        """All results are read next."""
+        """The search has ended: its folder is to have all that it should have."""
 
     @property
     def failure(self) -> str | None:
@@ -87,54 +86,31 @@ class SearchFiles:
 class StoredFiles(SearchFiles):
     """The files of a search whose experiment has a storage, as the driver sees them. Trials' processes have their own.
 
-    Each change of the driver reaches the storage in the order in which it was made, a little later. So the storage is at any
-    time a state in which the local folder was. A trial begins when its turn object is there, which is put after its row and its
-    entry in the study. So a trial never writes what the study does not know.
+    `flush` mirrors what was written since the last one in this order: rows that trials told, the study, rows of trials. So what
+    a kill leaves is what a kill between two writes of one event leaves on a disk, and `tuning.search.record.record` mends it.
+
+    To enter it fetches what the storage has.
+
+    Args:
+        paths: of the local folder.
+        objects: of the experiment.
+        lease: of this run, held.
+        is_whole: whether the folder is one of the user's, which has everything at the end.
     """
 
-    def __init__(
-        self, paths: ExperimentPaths, objects: Objects, epoch: Epoch, hasty: Objects | None = None, is_whole: bool = False
-    ) -> None:
-        """Put it together; to enter it fetches what the storage has.
-
-        Args:
-            paths: of the local folder.
-            objects: of the experiment.
-            epoch: of this run, held.
-            hasty: the same objects with little patience, for changes; see `UploadQueue`.
-            is_whole: whether the folder is one of the user's, which has everything at the end.
-        """
-        self._paths, self._objects, self._epoch, self._is_whole = paths, objects, epoch, is_whole
-        self._hasty = hasty or objects
-        self._queue = UploadQueue(self._hasty, epoch.confirm, self._look, last=self._remove_marks)
-        self._failure: Exception | None = None
-        self._turns = 0
+    def __init__(self, paths: ExperimentPaths, objects: Objects, lease: Lease, is_whole: bool = False) -> None:
+        self._paths, self._objects, self._lease, self._is_whole = paths, objects, lease, is_whole
+        self._own = Guarded(objects.location, lease.confirm)
+        self._journal = JournalMirror(paths.study)
+        self._written: dict[str, Path] = {}  # since the last flush, by key
+        self._seen: dict[str, tuple[int, int] | None] = {}  # time and size of files that are written elsewhere, by key
+        self._removals: list[Callable[[], None]] = []  # of checkpoints that are not kept
         self._saved: set[int] = set()  # numbers of trials that may have checkpoints
-        self._journal_at = -math.inf  # when it was last queued
-        self._seen: dict[str, tuple[int, int] | None] = {}  # time and size of files that are looked at, by key
-        self._length = self._uploaded = 0  # of the journal, as it was queued and as it was uploaded last
-        self._lock = threading.RLock()
+        self._failure: Exception | None = None
+        self._progress_at = self._stopped_at = -math.inf
 
     def __enter__(self) -> Self:
-        self._fetch()
-        self._queue.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        try:
-            if not self.failure:
-                self._look(journal=True)
-                if self._failure:
-                    raise self._failure
-                self._queue.barrier()
-        except (StorageError, OvertakenError, OSError):
-            if error is None:
-                raise
-        finally:
-            self._queue.close()
-
-    def _fetch(self) -> None:
-        """Make the folder what the storage has, and both whole."""
+        """Make the folder what the storage has."""
         from common.storage.working_copy import INDEX, WorkingCopy
 
         self._paths.folder.mkdir(parents=True, exist_ok=True)
@@ -148,86 +124,80 @@ class StoredFiles(SearchFiles):
         copy.pull(READ[1:])
         copy.pull(READ[:1])
         self._paths.results.mkdir(exist_ok=True)  # no storage holds an empty folder
-        fetch_journal(self._objects, self._paths.study)
-        make(self._hasty, self._epoch.confirm, self._trim)
-        keys = self._objects.listed("trials/")
-        turns = [key for key in keys if _TURN.fullmatch(key)]
-        # Trials of a run that was killed stop, and write nothing more.
-        make(self._hasty, self._epoch.confirm, lambda objects: objects.remove([*turns, *objects.listed(_RUNNING)]))
-        names = (key.split("/") for key in keys)
-        self._saved = {int(name[1]) for name in names if len(name) > 2 and name[1].isascii() and name[1].isdecimal()}
-        for key in READ:
-            if not key.endswith("/"):
-                self._seen[key] = _state(self._paths.folder / key)
+        self._journal.fetch(self._objects)
+        # Trials of a run that was killed stop.
+        self._own.remove(self._objects.listed(_RUNNING))
+        parts = (key.split("/") for key in self._objects.listed(TRIALS))
+        self._saved = {int(part[1]) for part in parts if len(part) > 2 and part[1].isascii() and part[1].isdecimal()}
+        self._seen = {key: file_state(self._paths.folder / key) for key in READ[:-1]}
+        return self
 
-    def _trim(self, objects: Objects) -> None:
-        self._length = self._uploaded = trim_journal(objects, self._paths.study)
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        is_told = self.failure is not None
+        self._progress_at = -math.inf
+        self.flush()
+        if self._failure and not is_told and error is None:
+            raise self._failure
 
     def written(self, path: Path) -> None:
-        """A file was written or removed: the storage gets it after all that came before."""
-        self._queue.keep_up()
-        with self._lock:
-            self._look(journal=True)
-            self._add_file(path.relative_to(self._paths.folder).as_posix(), path)
+        """A file was written or removed."""
+        self._written[path.relative_to(self._paths.folder).as_posix()] = path
+
+    def flush(self) -> None:
+        """Mirror what was written; after a failure nothing but that trials are to stop."""
+        if self.failure:
+            self._stop_trials()
+            return
+        try:
+            self._look_at_folder()
+            rows = {key: path for key, path in self._written.items() if key.startswith(_ROWS)}
+            self._mirror(self._changed() | {key: path for key, path in self._written.items() if key not in rows})
+            self._journal.put(self._own)
+            self._mirror(rows)
+            self._written.clear()
+            while self._removals:
+                self._removals.pop(0)()
+        except (StorageError, OvertakenError) as error:
+            self._failure = error
 
     def hand_out(self, home: Home, number: int) -> Home:
-        """A trial is handed out to a process, which waits for its turn object."""
-        self._turns += 1
+        """A trial is handed out to a process, once the storage has all that is known of it."""
         self._saved.add(number)
-        turn = f"{self._epoch.number}-{self._turns}-{uuid.uuid4().hex}"
-        with self._lock:
-            self._look(journal=True)
-            self._add(f"turn {number}", lambda objects: objects.put(turn_key(number), turn.encode()))
-        return replace(home, storage=self._objects.location.uri, turn=turn)
+        self.flush()
+        return replace(home, storage=self._objects.location.uri, lease=self._lease.number)
 
-    def take_back(self, number: int) -> None:
-        """The process of a trial has ended. One that goes on all the same may write no more, and its marker is fetched."""
-        if self._failure:
-            return
-        self._queue.add(f"turn {number}", lambda objects: objects.remove([turn_key(number)]))
-        marker = self._paths.memory_marker(number)
+    def fetch(self, path: Path) -> None:
+        """Get a file that a trial's process may have left."""
         try:
-            self._queue.barrier()
             with suppress(FileNotFoundError):
-                self._objects.fetch(marker.relative_to(self._paths.folder).as_posix(), marker)
-        except (StorageError, OvertakenError) as error:
-            with self._lock:
-                self._failure = error
+                self._objects.fetch(path.relative_to(self._paths.folder).as_posix(), path)
+        except StorageError as error:
+            self._failure = self._failure or error
 
     @property
     def checkpoints(self) -> Callable[[int], StoredCheckpoints]:
-        """Gives the checkpoints of a trial. What removes some comes after all changes that were made before."""
-        return lambda number: _InOrder(self._objects, number, self._in_order)
-
-    def _in_order(self, number: int, change: Change, leaves_none: bool) -> None:
-        """Queue what removes checkpoints of a trial."""
-        if number not in self._saved:
-            return  # at each end of a trial, those of all others are removed that are not kept
-        if leaves_none:
-            self._saved.discard(number)
-        with self._lock:
-            self._look(journal=True)
-            self._add(f"checkpoints {number}", change)
+        """Gives the checkpoints of a trial. They are removed after all that was written before."""
+        return lambda number: StoredCheckpoints(self._objects, number, number in self._saved, self._own, self._removals.append)
 
     def gather(self) -> None:
-        """Fetch the checkpoints that trials have written, where the folder is the user's."""
+        """Fetch the checkpoints that trials have written, where the folder is the user's.
+
+        Raises:
+            StorageError: if the storage was lost.
+            OvertakenError: if another run has the experiment.
+        """
         from common.storage.working_copy import WorkingCopy
 
+        self.flush()
         if self._failure:
             raise self._failure
-        with self._lock:
-            self._look(journal=True)
-        self._queue.barrier()
         if self._is_whole:
-            WorkingCopy(self._paths.folder, self._objects).pull([OF_TRIALS])
+            WorkingCopy(self._paths.folder, self._objects).pull([TRIALS])
 
     @property
     def failure(self) -> str | None:
         """Why the search cannot go on, in a line; None as long as it can."""
-        if self._epoch.overtaken:
-            return self._epoch.overtaken
-        failure = self._failure or self._queue.failure
-        return str(failure) if failure else None
+        return self._lease.overtaken or (str(self._failure) if self._failure else None)
 
     def refuse_if_overtaken(self) -> None:
         """See that no other run has the experiment.
@@ -235,107 +205,122 @@ class StoredFiles(SearchFiles):
         Raises:
             OvertakenError: if one has.
         """
-        if self._epoch.overtaken:
-            raise OvertakenError(self._epoch.overtaken)
+        if self._lease.overtaken:
+            raise OvertakenError(self._lease.overtaken)
 
-    def _look(self, journal: bool = False) -> None:
-        """Queue what has changed of the files that are written elsewhere: the journal, the live file, the run's marks.
+    def _mirror(self, paths: dict[str, Path]) -> None:
+        """Make objects what files are now, or gone."""
+        there = {key: path for key, path in paths.items() if path.exists()}
+        self._own.put_all(there.items())
+        self._own.remove(paths.keys() - there.keys())
 
-        Args:
-            journal: whether it has to be up to date, as for what is queued next.
-        """
-        try:
-            with self._lock:
-                self._look_at_folder()
-                if journal or time.monotonic() - self._journal_at > JOURNAL_SECONDS:
-                    self._look_at_journal()
-                running = {path.name for path in self._paths.folder.glob(self._paths.running("*").name)}
-                known = {key for key in self._seen if key.startswith(_RUNNING)}
-                for key in [*READ[:4], *sorted(running | known), PROGRESS_FILE]:
-                    path = self._paths.folder / key
-                    if self._seen.get(key) != (state := _state(path)):
-                        self._add_file(key, path)
-                        self._seen[key] = state
-        except PermissionError:
-            # Windows refuses to open a file that another thread replaces at this moment; the next look finds it.
-            if journal or not files.IS_WINDOWS:
-                raise
+    def _changed(self) -> dict[str, Path]:
+        """What has changed of the files that are written elsewhere: settings, owner, progress and the run's marks."""
+        marks = {path.name for path in self._paths.folder.glob(f"{_RUNNING}*")}
+        keys = {*READ[:-1], *marks, *(key for key in self._seen if key.startswith(_RUNNING))}
+        if time.monotonic() - self._progress_at >= PROGRESS_SECONDS:
+            keys.add(PROGRESS_FILE)
+        changed = {}
+        for key in sorted(keys):
+            path = self._paths.folder / key
+            if self._seen.get(key) != (state := file_state(path)):
+                self._seen[key], changed[key] = state, path
+        if PROGRESS_FILE in changed:
+            self._progress_at = time.monotonic()
+        return changed
 
     def _look_at_folder(self) -> None:
         """See that the folder is still there: what vanished with it must not be removed from the storage too."""
-        if self._failure or not self._seen.get(READ[0]) or (self._paths.folder / READ[0]).exists():
+        if self._seen.get(READ[0]) and not (self._paths.folder / READ[0]).exists():
+            place = self._objects.location
+            raise StorageError(
+                f"{self._paths.settings} was deleted while the search ran, so it stops; {place} has all before: continue with "
+                f"--resume {place}"
+            )
+
+    def _stop_trials(self) -> None:
+        """Tell the run's trials to stop where that can be written."""
+        marks = [key for key, state in self._seen.items() if key.startswith(_RUNNING) and state]
+        if not marks or time.monotonic() - self._stopped_at < STOP_SECONDS:
             return
-        place = self._objects.location
-        self._failure = StorageError(
-            f"{self._paths.settings} was deleted while the search ran, so it stops; {place} has all before: continue with "
-            f"--resume {place}"
-        )
-
-    def _look_at_journal(self) -> None:
-        path = self._paths.study
-        end = path.stat().st_size if path.exists() else 0
-        if end != self._length:
-            self._length, self._journal_at = end, time.monotonic()
-            self._add("journal", lambda objects: self._put_journal(objects, end))
-
-    def _put_journal(self, objects: Objects, end: int) -> None:
-        put_journal(objects, self._paths.study, self._uploaded, end)
-        self._uploaded = end
-
-    def _add_file(self, key: str, path: Path) -> None:
-        """Queue the content that a file has now, or that it is gone."""
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError:
-            # Trials are told to stop also after a failure.
-            add = self._queue.add if key.startswith(_RUNNING) else self._add
-            add(key, lambda objects: objects.remove([key]))
-            return
-        if len(content) > LARGE:
-            self._add(key, lambda objects: confirmed(self._patient(), self._epoch.confirm).put(key, content))
-        else:
-            self._add(key, lambda objects: objects.put(key, content))
-
-    def _patient(self) -> Objects:
-        """The same objects, for a change that takes long."""
-        from common.storage.objects import Objects
-
-        return Objects(self._objects.location, LARGE_PATIENCE)
-
-    def _add(self, name: str, change: Change) -> None:
-        """Queue a change; nothing happens after a failure."""
-        if not self._failure:
-            self._queue.add(name, change)
-
-    def _remove_marks(self, objects: Objects) -> None:
-        """Tell the run's trials to stop, once nothing else can be changed."""
-        objects.remove([key for key in list(self._seen) if key.startswith(_RUNNING)])
+        self._stopped_at = time.monotonic()
+        with suppress(StorageError, OvertakenError):
+            Guarded(self._objects.location, self._lease.confirm, 0.0).remove(marks)
+            self._seen.update(dict.fromkeys(marks))
 
 
-class _InOrder(StoredCheckpoints):
-    """Checkpoints that are read at once, and removed after all changes that were made before."""
+class StoredCheckpoints:
+    """What a driver knows and removes of a trial's checkpoints; only the trial's own process fetches them.
 
-    def __init__(self, objects: Objects, number: int, queued: Callable[[int, Change, bool], None]) -> None:
-        super().__init__(objects, number)
-        self._number, self._queued = number, queued
+    Args:
+        objects: of the experiment.
+        number: of the trial.
+        may_be_there: whether there may be any.
+        own: changes objects.
+        due: takes a removal that is made later.
+    """
+
+    def __init__(
+        self, objects: Objects, number: int, may_be_there: bool, own: Guarded, due: Callable[[Callable[[], None]], None]
+    ) -> None:
+        self._objects, self._folder, self._may_be_there = objects, f"{TRIALS}{number:05d}/", may_be_there
+        self._own, self._due = own, due
+
+    @property
+    def steps(self) -> int:
+        """Steps of the newest one; 0 without one."""
+        return max((int(name) for name in complete(self._listed())), default=0)
 
     def keep_one(self) -> None:
-        """Remove all before the newest."""
-        number = self._number
-        self._queued(number, lambda objects: StoredCheckpoints(objects, number).keep_one(), False)
+        """Remove all before the newest, and what it does not need; nothing where the newest is not whole."""
+        self._due(self._keep_one)
 
     def remove(self) -> None:
         """Remove all of them."""
-        number = self._number
-        self._queued(number, lambda objects: StoredCheckpoints(objects, number).remove(), True)
+        if self._may_be_there:
+            self._due(lambda: self._remove(self._listed()))
+
+    def _keep_one(self) -> None:
+        names = self._listed()
+        if newest := complete(names)[-1:]:
+            state = f"{newest[0]}/{STATE}"
+            files = named_files(self._objects, self._folder + state)
+            needed = {name if "/" in name else f"{newest[0]}/{name}" for name in files}
+            if needed and needed <= names:
+                self._remove(names - needed - {state})
+
+    def _listed(self) -> set[str]:
+        """Names below the trial's folder."""
+        there = self._objects.listed(self._folder) if self._may_be_there else {}
+        return {key.removeprefix(self._folder) for key in there}
+
+    def _remove(self, names: Iterable[str]) -> None:
+        remove_states_first(self._own, [self._folder + name for name in names])
 
 
-def turn_key(number: int) -> str:
-    """Key of the object that says which process has a trial."""
-    return f"trials/{number:05d}.turn"
+def remove_states_first(own: Guarded, keys: Iterable[str]) -> None:
+    """Remove objects of checkpoints, so that whatever a kill leaves is a checkpoint or none."""
+    given = set(keys)
+    states = {key for key in given if key.endswith(f"/{STATE}")}
+    own.remove(states)
+    own.remove(given - states)
 
 
-def _state(path: Path) -> tuple[int, int] | None:
+def complete(names: Iterable[str]) -> list[str]:
+    """Names of the checkpoints that were put to their end, oldest first, among names below a trial's folder."""
+    parts = (name.partition("/") for name in names)
+    return sorted(folder for folder, _, name in parts if name == STATE and folder.isascii() and folder.isdecimal())
+
+
+def named_files(objects: Objects, key: str) -> set[str]:
+    """Names of the files that a checkpoint's state names; none where it is damaged."""
+    try:
+        return set(checked(parsed(objects.read(key).decode())["content"]["files"], dict[str, Any], "files"))
+    except (ValueError, KeyError, TypeError, FileNotFoundError):
+        return set()
+
+
+def file_state(path: Path) -> tuple[int, int] | None:
     """What changes when a file is written; None without it."""
     try:
         found = path.stat()

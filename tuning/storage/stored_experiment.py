@@ -22,12 +22,10 @@ from tuning.experiment.folder import Experiment, ExperimentPaths, check_name, cr
 from tuning.experiment.given_site import FOLDER as SITE
 from tuning.experiment.moved import move_of, refuse_moved
 from tuning.experiment.settings import Settings
-from tuning.storage.epoch import FOLDER as EPOCHS
-from tuning.storage.epoch import PATIENCE, Epoch, OvertakenError, ended_key, newest
+from tuning.storage.lease import PATIENCE, RUNS, Guarded, Lease, OvertakenError, has_ended
 from tuning.storage.moving import move_to_storage, refuse_other
 from tuning.storage.search_files import SearchFiles, StoredFiles
-from tuning.storage.site_copy import put_site, with_site
-from tuning.storage.upload_queue import make
+from tuning.storage.site_copy import site_files, with_site
 
 if TYPE_CHECKING:
     from common.storage.objects import Objects
@@ -178,7 +176,7 @@ def create_stored(above: Location, settings: Settings, compatibility: dict[str, 
 
     Args:
         above: see `storage_of`.
-        settings: see `tuning.experiment.folder.create`.
+        settings: see `tuning.experiment.folder.create`, as for the next two.
         compatibility: see there.
         learned: see there.
 
@@ -192,14 +190,12 @@ def create_stored(above: Location, settings: Settings, compatibility: dict[str, 
     place = above / name
     _refuse_taken(place, _objects(place).listed())
     with TemporaryDirectory() as staging:
-        parent = None if local else Path(staging)
-        made = create(replace(settings, name=name), compatibility, learned, parent)
+        made = create(replace(settings, name=name), compatibility, learned, None if local else Path(staging))
         try:
             _publish(made, place)
         except BaseException:
             if local:
                 shutil.rmtree(made.paths.folder, ignore_errors=True)
-            _remove_epochs(_objects(place, PATIENCE))
             raise
     return replace(made, storage=place, is_local=True) if local else look_up(place)
 
@@ -216,7 +212,7 @@ def _refuse_taken(place: Location, keys: Collection[str]) -> None:
     Raises:
         UsageError: if there is.
     """
-    rest = [key for key in keys if not _is_of_epochs(key)]
+    rest = [key for key in keys if not key.startswith(RUNS)]
     if _FOR_CHECKS[0] in rest:
         raise UsageError(f"{place} is an experiment already: continue it with --resume {place}, or choose another --name")
     # A run held the place before anything was put there; the settings are put last.
@@ -225,87 +221,50 @@ def _refuse_taken(place: Location, keys: Collection[str]) -> None:
         raise UsageError(f"{place} is there already and holds no experiment: choose another --name")
 
 
-def _is_of_epochs(key: str) -> bool:
-    return key.startswith(f"{EPOCHS}/")
-
-
 def _publish(made: Experiment, place: Location) -> None:
     """Put a new experiment into its storage, the settings last: without them there is none.
 
     Raises:
         UsageError: if another run is creating one there, or has created it.
     """
-    hasty = _objects(place, PATIENCE)
+    hasty, paths = _objects(place, PATIENCE), made.paths
     # A run that is refused here has nothing there, and removes nothing.
-    with Epoch.take(hasty) as epoch:
+    with Lease.take(hasty) as lease, ExitStack() as after_failure:
         _refuse_taken(place, hasty.listed())
-
-        def put(objects: Objects) -> None:
-            objects.remove([key for key in objects.listed() if not _is_of_epochs(key)])
-            for path in (made.paths.space, made.paths.learned):
-                if path.exists():
-                    objects.put(path.name, path)
-            put_site(objects, made.settings.scenario)
-            objects.put(made.paths.settings.name, made.paths.settings)
-
-        with ExitStack() as after_failure:
-            # What was there when this run began to hold the place belongs to no experiment.
-            after_failure.callback(_emptied, hasty, epoch)
-            make(hasty, epoch.confirm, put)
-            after_failure.pop_all()
+        own = Guarded(place, lease.confirm)
+        # What was there when this run began to hold the place belongs to no experiment.
+        after_failure.callback(_emptied, hasty, own, lease)
+        own.remove(key for key in hasty.listed() if not key.startswith(RUNS))
+        files = {path.name: path for path in (paths.space, paths.learned) if path.exists()}
+        own.put_all((files | site_files(made.settings.scenario)).items())
+        own.put(paths.settings.name, paths.settings)
+        after_failure.pop_all()
 
 
-def _emptied(hasty: Objects, epoch: Epoch) -> bool:
-    """Remove an experiment that a run holds, its settings first, and not its epochs.
-
-    Returns:
-        Whether it was removed.
-    """
-
-    def remove(objects: Objects) -> None:
-        objects.remove([_FOR_CHECKS[0]])
-        objects.remove([key for key in objects.listed() if not _is_of_epochs(key)])
-
+def _emptied(hasty: Objects, own: Guarded, lease: Lease) -> bool:
+    """Remove an experiment that a run holds, its settings first, and then what tells of runs; whether it was removed."""
     try:
-        make(hasty, epoch.confirm, remove)
+        own.remove([_FOR_CHECKS[0]])
+        own.remove(key for key in hasty.listed() if not key.startswith(RUNS))
+        lease.remove()
     except (StorageError, OvertakenError):
         return False
     return True
 
 
-def _remove_epochs(hasty: Objects) -> None:
-    """Remove epochs of an experiment that was removed, after the last has ended, unless another one was begun meanwhile."""
-    with suppress(StorageError):
-        keys = hasty.listed()
-        if any(not _is_of_epochs(key) for key in keys) or ended_key(newest(keys)) not in keys:
-            return
-        # Names last, the newest at the end: what is there meanwhile looks like no earlier run, and like no end of a new one.
-        names = sorted(key for key in keys if key.endswith(".json"))
-        hasty.remove(keys.keys() - set(names))
-        for name in names:
-            hasty.remove([name])
-
-
 def withdraw(experiment: Experiment) -> bool:
-    """Remove an experiment from its storage in which no trial was begun and no run works.
-
-    Returns:
-        Whether it was removed.
-    """
+    """Remove an experiment from its storage in which no trial was begun and no run works; whether it was removed."""
     assert experiment.storage
     hasty = _objects(experiment.storage, PATIENCE)
     try:
-        keys = hasty.listed()
-        if ended_key(newest(keys)) not in keys:
+        if not has_ended(hasty):
             return False  # it is not waited for
-        with Epoch.take(hasty) as epoch:
+        with Lease.take(hasty) as lease:
             # From here on no other run begins a trial.
-            if any(key.endswith(".parquet") for key in hasty.listed()) or not _emptied(hasty, epoch):
-                return False
+            is_begun = any(key.endswith(".parquet") for key in hasty.listed())
+            return not is_begun and _emptied(hasty, Guarded(experiment.storage, lease.confirm), lease)
     except (StorageError, UsageError, OvertakenError):
         return False
-    _remove_epochs(hasty)
-    return True
 
 
 @contextmanager
@@ -330,18 +289,20 @@ def run_files(experiment: Experiment, say: Callable[[str], None]) -> Iterator[tu
         return
     from common.storage.working_copy import working_folder
 
-    objects, hasty = _objects(place), _objects(place, PATIENCE)
-    with Epoch.take(hasty, say) as epoch:
-        if epoch.lost:
-            say(f"{epoch.lost} was lost; continuing from what it uploaded")
+    objects = _objects(place)
+    with Lease.take(_objects(place, PATIENCE), say) as lease:
+        if not objects.has(_FOR_CHECKS[0]):
+            raise UsageError(f"{place} was just removed by another run: start the command again")
+        if lease.lost:
+            say(f"{lease.lost} was lost; continuing from what it uploaded")
         paths = experiment.paths
         if not experiment.is_local:
             # The last part is the experiment's name, by which results call it.
-            paths = ExperimentPaths(working_folder(place, f"run-{epoch.number:08d}") / place.name)
+            paths = ExperimentPaths(working_folder(place, f"run-{lease.number:08d}") / place.name)
             _remove_older(paths.folder)
             stand_for(paths.folder, place.uri)
         held = _RUNS[paths.folder] = replace(experiment, paths=paths)
-        with StoredFiles(paths, objects, epoch, hasty, experiment.is_local) as files:
+        with StoredFiles(paths, objects, lease, experiment.is_local) as files:
             yield held, files
 
 
@@ -386,21 +347,8 @@ def run_in(folder: Path) -> Experiment:
 
 
 def stopped_at(place: str | Path) -> Path:
-    """The folder of a search that was stopped, with all results that it has.
-
-    Args:
-        place: of the experiment: its folder, or the URI that a run of this process worked on.
-
-    Raises:
-        StorageError: if the storage cannot be read.
-    """
-    from common.storage.working_copy import WorkingCopy
-
-    for folder, run in _RUNS.items():
-        if run.storage and str(run.place) == str(place):
-            WorkingCopy(folder, _objects(run.storage)).pull(["results/"])
-            return folder
-    return Path(place)
+    """The folder in which a search of this process was stopped, by the folder or URI of its experiment."""
+    return next((folder for folder, run in _RUNS.items() if str(run.place) == str(place)), Path(place))
 
 
 def checkpoint_sizes(folder: Path, numbers: Iterable[int]) -> list[int]:

@@ -1,100 +1,52 @@
-"""Objects in memory, in place of a storage, with a moment before and after each of their changes."""
+"""Moments before each change of a storage in a folder, whichever object makes it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
-from common.storage.location import Location
-from common.storage.store import Stamp
+import pytest
+
+from common.files import NEW
+from common.storage.stores import LocalStore
 
 
 class KilledError(BaseException):
     """In place of a kill: nothing catches it."""
 
 
-class ObjectsInMemory:
-    """What `common.storage.objects.Objects` does, at once and without faults.
+class Changes(list[str]):
+    """Keys in the order in which they were written (`+`) and removed (`-`), without those that tell of runs.
 
     Attributes:
-        contents: of all objects, by key.
-        changes: keys in the order in which they were written (`+`) and removed (`-`).
-        before: called before each change with its text, such as `+results/trials/00000.parquet`.
+        before: called before each change with its text, such as `+results/trials/00000.parquet`, also those of runs.
     """
 
-    def __init__(self) -> None:
-        self.location = Location("s3://bucket/experiments/one")
-        self.contents: dict[str, bytes] = {}
-        self.changes: list[str] = []
+    def __init__(self, patched: pytest.MonkeyPatch) -> None:
+        super().__init__()
         self.before: Callable[[str], None] = lambda change: None
-        self._versions: dict[str, int] = {}
+        for name, sign in (("put", "+"), ("create", "+"), ("remove", "-")):
+            patched.setattr(LocalStore, name, self._watched(getattr(LocalStore, name), sign))
 
-    def listed(self, prefix: str = "") -> dict[str, Stamp]:
-        return {
-            key: Stamp(len(content), str(self._versions[key]))
-            for key, content in sorted(self.contents.items())
-            if key.startswith(prefix)
-        }
+    def _watched(self, function: Any, sign: str) -> Any:
+        def changed(store: LocalStore, key: str, *content: Any) -> Any:
+            if not key.endswith(NEW):
+                self.before(sign + key)
+            result = function(store, key, *content)
+            if not key.endswith(NEW) and not key.startswith("runs/"):
+                self.append(sign + key)
+            return result
 
-    def has(self, key: str) -> bool:
-        return key in self.contents
+        return changed
 
-    def stamp(self, key: str) -> Stamp | None:
-        return self.listed(key).get(key)
+    def die_at(self, number: int) -> None:
+        """Let a process die before one of its next changes, counted from 0."""
+        left = number
 
-    def read(self, key: str) -> bytes:
-        if key not in self.contents:
-            raise FileNotFoundError(key)
-        return self.contents[key]
+        def before(change: str) -> None:
+            nonlocal left
+            if not left:
+                raise KilledError
+            left -= 1
 
-    def fetch(self, key: str, path: Path, stamp: Stamp | None = None) -> Stamp:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(self.read(key))
-        return self.listed(key)[key]
-
-    def fetch_all(self, pairs: Iterable[tuple[str, Path]], stamps: Mapping[str, Stamp] | None = None) -> dict[str, Stamp]:
-        return {key: self.fetch(key, path) for key, path in pairs}
-
-    def put(self, key: str, content: bytes | Path) -> None:
-        self._change(f"+{key}")
-        self.contents[key] = content if isinstance(content, bytes) else content.read_bytes()
-        self._versions[key] = len(self.changes)
-
-    def put_all(self, pairs: Iterable[tuple[str, bytes | Path]]) -> None:
-        for key, content in pairs:
-            self.put(key, content)
-
-    def create(self, key: str, content: bytes | Path) -> bool:
-        if key in self.contents:
-            return False
-        self.put(key, content)
-        return True
-
-    def remove(self, keys: Iterable[str]) -> None:
-        for key in list(keys):
-            if key in self.contents:
-                self._change(f"-{key}")
-                del self.contents[key]
-
-    def _change(self, change: str) -> None:
-        self.before(change)
-        self.changes.append(change)
-
-
-def in_memory() -> Any:
-    """Objects in memory."""
-    return ObjectsInMemory()
-
-
-def dies_at(objects: Any, number: int) -> None:
-    """Let a process die before one of its next changes."""
-    left = number
-
-    def before(change: str) -> None:
-        nonlocal left
-        if not left:
-            raise KilledError
-        left -= 1
-
-    objects.before = before
+        self.before = before

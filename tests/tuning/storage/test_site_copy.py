@@ -7,28 +7,25 @@ from pathlib import Path
 import pytest
 
 from common.errors import UsageError
-from common.storage.location import location
 from common.storage.objects import Objects
 from envs.scenarios.scenario import scenario
 from tuning.experiment.folder import Experiment, ExperimentPaths
 from tuning.experiment.settings import Settings
-from tuning.storage.site_copy import put_site, with_site
+from tuning.storage.site_copy import site_files, with_site
 
 
 def of(schema: str, folder: Path) -> Experiment:
     return Experiment(Settings(scenario=schema, backend="batch"), ExperimentPaths(folder))
 
 
-def test_a_machine_without_the_site_has_the_same_scenario(
-    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
+def test_a_machine_without_the_site_has_the_same_scenario(small_schema: Path, tmp_path: Path, objects: Objects) -> None:
     site = tmp_path / "own" / "site"
     shutil.copytree(small_schema.parent, site)
     (site / "notes.txt").write_text("not of the scenario")
-    objects, schema = Objects(location(f"file://{tmp_path}/storage")), str(site / "schema.json")
+    schema = str(site / "schema.json")
     key = scenario(schema).key
-    put_site(objects, schema)
+    objects.put_all(site_files(schema).items())
+    assert list(site_files(schema))[-1] == "site/site/schema.json"
     assert not objects.has("site/site/notes.txt")
     assert with_site(of(schema, tmp_path), objects) == of(schema, tmp_path), "its own files go first"
     shutil.rmtree(site)
@@ -38,16 +35,12 @@ def test_a_machine_without_the_site_has_the_same_scenario(
     assert there.scenario == schema, "results name it as before"
 
 
-def test_a_generated_site_needs_no_copy(tmp_path: Path) -> None:
-    objects = Objects(location(f"file://{tmp_path}/storage"))
-    put_site(objects, "iquitos")
-    assert objects.listed() == {}
+def test_a_generated_site_needs_no_copy(tmp_path: Path, objects: Objects) -> None:
+    assert site_files("iquitos") == {}
     assert with_site(of("iquitos", tmp_path), objects) == of("iquitos", tmp_path)
 
 
-def test_a_site_that_is_nowhere_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
-    objects = Objects(location(f"file://{tmp_path}/storage"))
+def test_a_site_that_is_nowhere_is_named(tmp_path: Path, objects: Objects) -> None:
     with pytest.raises(UsageError, match=r"has no copy of its site /nowhere/schema\.json: put it"):
         with_site(of("/nowhere/schema.json", tmp_path), objects)
 
@@ -60,7 +53,5 @@ def test_files_outside_of_its_folder_stay_where_they_are(small_schema: Path, tmp
     shutil.move(weather, outside)
     path = site / "schema.json"
     path.write_text(path.read_text(encoding="utf-8").replace(weather.name, str(outside)), encoding="utf-8")
-    objects = Objects(location(f"file://{tmp_path}/storage"))
-    put_site(objects, str(path))
-    assert not any("weather" in key for key in objects.listed())
+    assert not any("weather" in key for key in site_files(str(path)))
     assert replace(of(str(path), tmp_path)).scenario == str(path)

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from common.errors import UsageError
-from common.storage.location import Location, StorageError, location
+from common.storage.location import Location, StorageError
 from common.storage.objects import Objects
 from tuning.experiment.folder import Experiment, ExperimentPaths, create, save
 from tuning.experiment.settings import Settings
-from tuning.storage import epoch, stored_experiment
+from tuning.storage import lease, stored_experiment
 from tuning.storage.search_files import SearchFiles, StoredFiles
 from tuning.storage.stored_experiment import (
     checkpoint_sizes,
@@ -27,13 +27,6 @@ from tuning.storage.stored_experiment import (
     storage_of,
     withdraw,
 )
-
-
-@pytest.fixture
-def above(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Location:
-    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(epoch, "LOOK_SECONDS", 0.01)
-    return location(f"file://{tmp_path}/storage")
 
 
 def created(above: Location, **given: str) -> Experiment:
@@ -63,7 +56,7 @@ def test_an_experiment_is_created_in_the_storage_and_looked_up_anywhere(above: L
     assert made.place == f"{above}/one"
     assert (made.settings.name, made.settings.dir, made.compatibility) == ("one", above.uri, {"scenario": "key"})
     assert sorted(Objects(above / "one").listed()) == [
-        "epochs/00000001.beat", "epochs/00000001.ended", "epochs/00000001.json", "experiment.json", "space.toml",
+        "experiment.json", "runs/00000001.json", "space.toml",
     ]  # fmt: skip
     assert is_stored(above / "one")
     assert look_up(above / "one") == experiment_at(f"{above}/one") == made
@@ -93,25 +86,21 @@ def test_a_name_that_is_taken_is_refused_and_nothing_is_written(above: Location)
 
 def test_without_a_name_one_that_is_free_in_both_places_is_taken(above: Location, tmp_path: Path) -> None:
     (tmp_path / "local" / "ppo-iquitos-1").mkdir(parents=True)
-    Objects(above / "ppo-iquitos-2").put("epochs/00000001.json", b"{}")  # of a creation that was killed
+    Objects(above / "ppo-iquitos-2").put("runs/00000001.json", b"{}")  # of a creation that was killed
     made = created(above, dir=str(tmp_path / "local"), storage=above.uri, name="")
     assert made.settings.name == "ppo-iquitos-3"
 
 
 def test_a_creation_that_was_killed_does_not_keep_its_name(above: Location, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(epoch, "WATCH_SECONDS", 0.0)
-    monkeypatch.setattr(epoch, "SETTLE_SECONDS", 0.0)
     place = Objects(above / "one")
-    for key in ("epochs/00000001.json", "site/other/schema.json", "space.toml", "learned.json"):
+    for key in ("runs/00000001.json", "site/other/schema.json", "space.toml", "learned.json"):
         place.put(key, b"{}")
     assert created(above).settings.name == "one"
-    assert [key for key in place.listed() if not key.startswith("epochs/")] == ["experiment.json"]
+    assert [key for key in place.listed() if not key.startswith("runs/")] == ["experiment.json"]
 
 
 def test_what_no_creation_leaves_is_kept(above: Location, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(epoch, "WATCH_SECONDS", 0.0)
-    monkeypatch.setattr(epoch, "SETTLE_SECONDS", 0.0)
-    for name, keys in (("one", ("epochs/00000001.json", "results/trials/00000.parquet")), ("two", ("site/schema.json",))):
+    for name, keys in (("one", ("runs/00000001.json", "results/trials/00000.parquet")), ("two", ("site/schema.json",))):
         for key in keys:
             Objects(above / name).put(key, b"{}")
         before = Objects(above / name).listed()
@@ -125,20 +114,20 @@ def test_who_is_refused_at_a_creation_removes_nothing_of_the_other(
     above: Location, monkeypatch: pytest.MonkeyPatch, is_begun: bool
 ) -> None:
     """Two commands with one name: both saw an empty place."""
-    take, others = epoch.Epoch.take, {}
+    take, others = lease.Lease.take, {}
 
-    def after_the_other(objects: Objects, *given: object) -> epoch.Epoch:
-        monkeypatch.setattr(epoch.Epoch, "take", take)
+    def after_the_other(objects: Objects, *given: object) -> lease.Lease:
+        monkeypatch.setattr(lease.Lease, "take", take)
         other = created(above, seed=7)  # type: ignore[arg-type]
         if is_begun:  # as it is searched already
-            Objects(above / "one").remove(["epochs/00000001.ended"])
-            monkeypatch.setattr(epoch, "_moves", lambda *given: True)
+            Objects(above / "one").put(lease.run_key(1), b"{}")
+            monkeypatch.setattr(lease, "_lives", lambda *given: True)
         others.update(Objects(above / "one").listed())
         assert other.settings.seed == 7
         return take(objects)
 
-    monkeypatch.setattr(epoch.Epoch, "take", after_the_other)
-    with pytest.raises(UsageError, match="in use by process" if is_begun else "is an experiment already"):
+    monkeypatch.setattr(lease.Lease, "take", after_the_other)
+    with pytest.raises(UsageError, match="in use by run 1" if is_begun else "is an experiment already"):
         created(above)
     there = Objects(above / "one").listed()
     assert others.items() <= there.items()
@@ -237,7 +226,8 @@ def test_a_local_experiment_moves_to_the_storage_that_the_user_names(above: Loca
 def test_a_run_holds_the_experiment_and_another_machine_is_refused(
     above: Location, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(epoch, "BEAT_SECONDS", 0.02)
+    monkeypatch.setattr(lease, "BEAT_SECONDS", 0.02)
+    monkeypatch.setattr(lease, "WATCH_SECONDS", 30.0)
     made = created(above)
     said: list[str] = []
     with run_files(made, said.append) as (held, files):
@@ -288,15 +278,15 @@ def test_an_experiment_is_withdrawn_unless_a_trial_began_or_a_run_works(above: L
 
 
 def test_a_run_that_begins_while_an_experiment_is_withdrawn_keeps_it(above: Location, monkeypatch: pytest.MonkeyPatch) -> None:
-    made, take = created(above), epoch.Epoch.take
+    made, take = created(above), lease.Lease.take
 
-    def after_a_run(objects: Objects, *given: object) -> epoch.Epoch:
-        monkeypatch.setattr(epoch.Epoch, "take", take)
+    def after_a_run(objects: Objects, *given: object) -> lease.Lease:
+        monkeypatch.setattr(lease.Lease, "take", take)
         with run_files(made, print):
             Objects(above / "one").put("results/trials/00000.parquet", b"")
         return take(objects)
 
-    monkeypatch.setattr(epoch.Epoch, "take", after_a_run)
+    monkeypatch.setattr(lease.Lease, "take", after_a_run)
     assert not withdraw(made)
     assert is_stored(above / "one")
 

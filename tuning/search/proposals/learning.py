@@ -35,7 +35,7 @@ from tuning.search.proposals.transfer import LearnedExperiment, LearnedTrial
 from tuning.search.record.journal import DamagedStudyError
 from tuning.search.record.study import read_trials
 from tuning.search.record.trials import CONFIRMS, HYPERPARAMETERS, REFUSED, SAME_AS, lacked_memory
-from tuning.storage.journal_reading import with_journal
+from tuning.storage.journal_mirror import with_journal
 
 LEAST = 2  # trials: one has no rank
 FORMAT = 1

@@ -103,8 +103,6 @@ def search(
                 refuse_what_cannot_fit(plan, planner)
                 return run_trials(experiment, plan, planner, console, run_trial, extended, look, files)
         except NodeLostError:
-            if files:
-                files.gather()
             steps = float(load(experiment.paths.folder).trials["steps"].sum())
             losses, before = losses + 1 if steps == before else 1, steps
             if not is_own or losses > MOST_LOSSES:

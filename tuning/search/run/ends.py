@@ -68,15 +68,17 @@ class Ends:
         elif self._trials[number].phase is Phase.WITHDRAWN:
             self._write(number, Event.RETURNED)
         else:
-            # Of this run none is told to stop: one without a turn waited in vain for the storage to have it.
+            # Of this run none is told to stop; a run that takes over removes the mark by which this one goes on.
             leaves = self._trials[number].phase is Phase.LEAVING
-            self._try_again(number, "its node goes" if leaves else "its turn to begin did not come in time")
+            self._try_again(number, "its node goes" if leaves else "it was stopped by another run")
 
     def _take_memory_marker(self, number: int) -> int | None:
         """Memory that a process had when it ended itself because of it, bytes; None where it did not."""
+        marker = self._paths.memory_marker(number)
+        self._files.fetch(marker)
         marked = take_memory_marker(self._paths, number)
         if marked is not None:
-            self._files.written(self._paths.memory_marker(number))  # it is gone
+            self._files.written(marker)  # it is gone
         return marked
 
     def _fail_or_try_again(self, number: int) -> None:

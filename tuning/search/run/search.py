@@ -185,7 +185,6 @@ class Search:
             granted.vram_bytes, granted.ram_bytes, FALLBACKS.index(fallback), granted.bundle | request.resources, request.labels
         )  # fmt: skip
         seed, confirms = self._record.rows.seed(number), proposal.confirms is not None
-        # The storage has its turn after its row.
         home = self._files.hand_out(self._home, number)
         return Handout(number, proposal.hyperparameters, seed, standing.checkpoint, limits, home, confirms)
 
@@ -194,11 +193,15 @@ class Search:
         return {f"predicted_{place}_bytes": prediction.uncorrected(place) for place in PLACES}
 
     def take(self, number: int, report: Report) -> bool:
-        """A trial told something; whether it goes on."""
-        trial = self._trials[number]
+        """A trial told something; whether it goes on. It waits until the storage knows what it told."""
         is_new = self._record.take(number, report)
         if report.ending is Ending.CRASHED:
             self._record.count_crash(number, report.message)
+        self._files.flush()
+        return self._goes_on(number, report, is_new)
+
+    def _goes_on(self, number: int, report: Report, is_new: bool) -> bool:
+        trial = self._trials[number]
         if report.evaluated is None:
             return True
         trial.outcome = report.evaluated.outcome
@@ -245,9 +248,9 @@ class Search:
             last: what it told last in this run.
             has_failed: whether the process ended by an error, or was lost.
         """
-        self._files.take_back(number)
         self._record.rows.leave(number)
         self._control.has_left(number)
         self._ends.settle(number, last, has_failed)
+        self._files.flush()
         self._placement.free(number)
         self._trials.forget(number)

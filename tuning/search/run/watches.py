@@ -54,6 +54,7 @@ class StorageWatch(DriverOnly, Callback):
         Raises:
             StorageLostError: if trials go on for long after the search was told to stop.
         """
+        self._files.flush()
         if not (failure := self._files.failure):
             return
         if self._since is None:

@@ -70,13 +70,13 @@ def test_a_trial_that_was_stopped_goes_on_with_the_next_run(experiment: Experime
     assert Searched(experiment).begin() == 0
 
 
-def test_a_trial_without_a_turn_is_handed_out_again_as_long_as_the_run_goes_on(experiment: Experiment) -> None:
+def test_a_trial_that_another_run_stopped_is_handed_out_again_as_long_as_this_one_goes_on(experiment: Experiment) -> None:
     files = FailingFiles()
     of = Searched(experiment, files=files)
     of.begin()
     of.search.end(0, Report(ending=Ending.STOPPED), False)
     assert of.begin() == 0
-    assert of.control.lines[-1] == "trial 0: its turn to begin did not come in time; it continues from 0 steps"
+    assert of.control.lines[-1] == "trial 0: it was stopped by another run; it continues from 0 steps"
     files.lost = "the bucket does not answer"
     of.search.end(0, Report(ending=Ending.STOPPED), False)
     assert of.control.told[-1] == ("on_left", 0)

@@ -36,7 +36,7 @@ from tuning.search.run.opening import (
     open_checked,
 )
 from tuning.search.tune import search_opened
-from tuning.storage import epoch
+from tuning.storage import lease
 from tuning.storage.stored_experiment import run_files
 
 
@@ -235,8 +235,8 @@ def test_a_first_fetch_that_is_killed_anywhere_is_made_good_by_the_same_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(epoch, "WATCH_SECONDS", 0.0)
-    monkeypatch.setattr(epoch, "SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr(lease, "WATCH_SECONDS", 0.0)
+    monkeypatch.setattr(lease, "SETTLE_SECONDS", 0.0)
     uri, space = f"file://{tmp_path}/storage", tmp_path / "space.toml"
     space.write_text("[gamma]\nlow = 0.95\nhigh = 0.99\n")
     begun(tmp_path / "here", storage=uri, space=str(space))
@@ -244,10 +244,10 @@ def test_a_first_fetch_that_is_killed_anywhere_is_made_good_by_the_same_command(
     fetch = Objects.fetch
     states: list[list[str]] = []
 
-    def killed(objects: Objects, key: str, path: Path, stamp: Any = None) -> Any:
+    def killed(objects: Objects, key: str, path: Path) -> None:
         if path.is_relative_to(folder) and key == ("space.toml", "experiment.json")[len(states)]:
             raise KilledError
-        return fetch(objects, key, path, stamp)
+        fetch(objects, key, path)
 
     for _ in range(2):
         experiment = open_checked(check(given)).experiment

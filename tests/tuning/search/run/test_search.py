@@ -48,15 +48,24 @@ def test_trust_reaches_a_trial_by_its_handout_alone(experiment: Experiment) -> N
     assert "trust_scenario" not in experiment.paths.settings.read_text(encoding="utf-8")
 
 
-def test_a_trial_has_its_turn_after_its_row(experiment: Experiment) -> None:
+def test_a_trial_goes_on_once_what_is_known_of_it_is_where_it_belongs(experiment: Experiment) -> None:
     class Files(SearchFiles):
+        steps = tuple[int, ...]()
+
         def hand_out(self, home: Home, number: int) -> Home:
             assert TrialRecords(experiment).measured(number)["state"] == "running"
-            return replace(home, storage="memory://here", turn="mine")
+            return replace(home, storage="memory://here", lease=7)
 
-    handout = Searched(experiment, files=Files()).search.hand_out()
+        def flush(self) -> None:
+            self.steps = (*self.steps, of.record.standing(0).checkpoint)
+
+    files = Files()
+    of = Searched(experiment, files=files)
+    handout = of.search.hand_out()
     assert handout
-    assert (handout.home.storage, handout.home.turn) == ("memory://here", "mine")
+    assert (handout.home.storage, handout.home.lease) == ("memory://here", 7)
+    of.search.take(0, Report(500, saved=True))
+    assert files.steps == (500,)
 
 
 def test_an_assignment_that_was_tried_has_a_row_and_is_not_handed_out(experiment: Experiment) -> None:

@@ -1,14 +1,17 @@
 import errno
 import os
 from pathlib import Path
+from typing import Any
 
+import fsspec
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
-from common.storage import local_store
+from common.storage import stores
 from common.storage.faults import Fault, fault_of
-from common.storage.local_store import LocalStore
-from common.storage.location import StorageError, location
+from common.storage.location import Location, StorageError, location
 from common.storage.objects import Objects
+from common.storage.stores import LocalStore, RemoteStore, is_missing_place
 
 
 def test_a_write_that_fails_leaves_the_object_as_it_was_and_nothing_beside_it(
@@ -17,10 +20,10 @@ def test_a_write_that_fails_leaves_the_object_as_it_was_and_nothing_beside_it(
     store = LocalStore(tmp_path)
     store.put("a", b"before")
 
-    def full(content: bytes, size: int) -> None:
+    def full(path: Path, target: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(local_store, "pieces", full)
+    monkeypatch.setattr(Path, "replace", full)
     for call in (store.put, store.create):
         with pytest.raises(OSError, match="No space"):
             call("b" if call == store.create else "a", b"after")
@@ -38,23 +41,19 @@ def test_a_file_system_without_hard_links_is_named_as_the_cause(
 
     monkeypatch.setattr(Path, "hardlink_to", refused)
     with pytest.raises(StorageError, match="has no hard links, so an object could"):
-        Objects(location(tmp_path.as_uri())).create("epochs/00000001.json", b"own")
+        Objects(location(tmp_path.as_uri())).create("runs/00000001.json", b"own")
     assert list(tmp_path.rglob("*.*")) == []
 
 
-def test_a_file_that_is_being_written_is_no_object(tmp_path: Path) -> None:
+def test_a_file_that_is_being_written_is_no_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = LocalStore(tmp_path)
     store.put("x/a", b"one")
-    with store._written(tmp_path / "x" / "b", b"two"):
-        assert store.listed("").keys() == {"x/a"}
-
-
-def test_a_replaced_object_has_another_stamp_even_with_the_same_length(tmp_path: Path) -> None:
-    store = LocalStore(tmp_path)
-    store.put("a", b"one")
-    before = store.stamp("a")
-    store.put("a", b"two")
-    assert store.stamp("a") != before
+    seen: list[set[str]] = []
+    monkeypatch.setattr(stores, "sync_folder", lambda folder: None)
+    monkeypatch.setattr("common.files.os.fsync", lambda file: seen.append(set(store.listed(""))))
+    store.put("x/b", b"two")
+    assert seen == [{"x/a"}]
+    assert store.listed("").keys() == {"x/a", "x/b"}
 
 
 @pytest.mark.parametrize("number", [5, None])
@@ -64,9 +63,9 @@ def test_a_file_that_is_open_elsewhere_is_removed_a_moment_later(
     """Windows refuses it meanwhile, with the number by which it refuses what is not permitted."""
 
     def refused(self: Path, missing_ok: bool = False) -> None:
-        error = PermissionError(errno.EACCES, "no", str(self))
+        error: Any = PermissionError(errno.EACCES, "no", str(self))
         if number:
-            error.winerror = number  # type: ignore[attr-defined,unused-ignore]
+            error.winerror = number
         raise error
 
     store = LocalStore(tmp_path)
@@ -75,3 +74,30 @@ def test_a_file_that_is_open_elsewhere_is_removed_a_moment_later(
     with pytest.raises(OSError) as caught:  # noqa: PT011 - its meaning is looked at
         store.remove("a")
     assert fault_of(caught.value) is (Fault.TRANSIENT if number else Fault.DENIED)
+
+
+class _Other(MemoryFileSystem):
+    """A file system that lists folders, and takes no beginnings of names."""
+
+    protocol = "other"
+
+
+def test_any_file_system_of_fsspec_serves() -> None:
+    fsspec.register_implementation("other", _Other, clobber=True)
+    store = RemoteStore(Location("other://place/exp"), 5)
+    assert store.listed("") == {}
+    for key in ("a/1", "a/12", "b"):
+        store.put(key, key.encode())
+    assert store.listed("").keys() == {"a/1", "a/12", "b"}
+    assert store.listed("a/1").keys() == {"a/1", "a/12"}
+    assert store.listed("a/12").keys() == {"a/12"}
+    assert store.read("a/12") == b"a/12"
+    assert store.stamp("a/1").nbytes == 3
+    for _ in range(2):
+        store.remove("b")
+    assert store.listed("").keys() == {"a/1", "a/12"}
+
+
+def test_a_missing_bucket_is_told_from_a_missing_object() -> None:
+    assert is_missing_place(FileNotFoundError("The specified bucket does not exist"))
+    assert not is_missing_place(FileNotFoundError("a/b"))
