@@ -74,7 +74,6 @@ class Objects:
 
         Raises:
             FileNotFoundError: if there is none.
-            StorageError: if storage cannot be read.
         """
         return self._tried("reading", key, lambda: self._store.read(key))
 
@@ -85,11 +84,7 @@ class Objects:
         write_whole(path, lambda file: file.write(content), suffix=f".{uuid.uuid4().hex}{NEW}")
 
     def put(self, key: str, content: Content) -> None:
-        """Write an object; an existing one is replaced as a whole.
-
-        Raises:
-            StorageError: if storage cannot be written to.
-        """
+        """Write an object; an existing one is replaced as a whole."""
         with self._told_without_folder(content):
             self._tried("writing", key, lambda: self._store.put(key, content))
 

@@ -21,10 +21,9 @@ import pytest
 from tests.tuning.trial.small_trials import experiment, hyperparameters
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Trainer
-from tuning.trial.array_files import read_arrays
 from tuning.trial.checkpoint import Checkpoint, Checkpoints
 from tuning.trial.checkpoint_files import FormatError, TrialState, fingerprint
-from tuning.trial.packed_state import unpack
+from tuning.trial.packed_state import read_arrays, unpack
 from tuning.trial.policy import trial_setup
 
 DAILY, ALL = 60, 3000  # mutants of each trainer

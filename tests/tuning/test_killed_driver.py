@@ -157,7 +157,7 @@ def dying_search(at_once: int, order: random.Random) -> Iterator[pytest.MonkeyPa
         return Slots(search, at_once, order)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("tuning.search.run.driver._tuner", tuner)
+        patched.setattr("tuning.search.run.driver.tuner", tuner)
         # What decisions follow from does not matter here, and to fit the model takes most of the time.
         patched.setattr(
             "tuning.search.models.curve_model._most_probable", lambda arrays, iterations: _priors(arrays.points.shape[1])[0]

@@ -15,16 +15,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from common.files import write_whole
+from common.storage.location import location
+from common.storage.objects import Objects
 from common.uris import stand_for, uri_of
 from results.places import PATIENCE
 from tuning.experiment.folder import Experiment, ExperimentPaths
-
-if TYPE_CHECKING:
-    from common.storage.objects import Objects
-    from tuning.storage.lease import Guarded
+from tuning.storage.lease import Guarded
 
 PIECE = 256 * 2**10
 KEY = ExperimentPaths(Path()).study.name
@@ -79,16 +77,11 @@ def with_journal(experiment: Experiment) -> Iterator[Experiment]:
 
     Args:
         experiment: of `tuning.experiment.reading.open_to_read`.
-
-    Raises:
-        StorageError: if storage cannot be read.
     """
     uri = uri_of(experiment.paths.folder)
     if not uri:
         yield experiment
         return
-    from common.storage.location import location
-    from common.storage.objects import Objects
 
     with TemporaryDirectory(prefix="journal-", dir=experiment.paths.folder.parent) as folder:
         stand_for(Path(folder), uri)

@@ -25,17 +25,15 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from common.errors import UsageError, UserError
 from common.json_values import checked, parsed
 from common.storage.faults import StorageLostError
 from common.storage.location import Location, StorageError
+from common.storage.objects import Objects, at_once
+from common.storage.stores import Content
 from common.units import MIB
-
-if TYPE_CHECKING:
-    from common.storage.objects import Objects
-    from common.storage.stores import Content
 
 T = TypeVar("T")
 
@@ -82,7 +80,6 @@ class Lease:
         Raises:
             UsageError: if another run works on the experiment.
             OvertakenError: if another one takes it over while this one waits.
-            StorageError: if the storage cannot be read or written.
         """
         before = _newest(objects)
         lost = ""
@@ -120,7 +117,6 @@ class Lease:
         """Show that this run is alive, and look whether a newer one has taken over.
 
         Raises:
-            StorageError: if the storage cannot be written or read.
             OvertakenError: if there is a newer one.
         """
         with self._lock:
@@ -139,7 +135,6 @@ class Lease:
         """See that this run may write now; called before each write.
 
         Raises:
-            StorageError: if it cannot be told.
             OvertakenError: if a newer run has taken over.
         """
         self._refuse_if_overtaken()
@@ -198,8 +193,6 @@ class Guarded:
     """
 
     def __init__(self, place: Location, confirm: Callable[[], None], lost_seconds: float = LOST_SECONDS) -> None:
-        from common.storage.objects import Objects
-
         self._hasty, self._patient = Objects(place, PATIENCE), Objects(place, LARGE_PATIENCE)
         self._confirm, self._lost_seconds = confirm, lost_seconds
 
@@ -211,14 +204,10 @@ class Guarded:
 
     def put_all(self, pairs: Iterable[tuple[str, Content]]) -> None:
         """Put many at once, in no order."""
-        from common.storage.objects import at_once
-
         at_once(lambda pair: self.put(*pair), pairs)
 
     def remove(self, keys: Iterable[str]) -> None:
         """Remove many at once, in no order."""
-        from common.storage.objects import at_once
-
         at_once(lambda key: self._attempted(lambda: self._hasty.remove([key])), keys)
 
     def _attempted(self, attempt: Callable[[], T]) -> T:

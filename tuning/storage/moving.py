@@ -18,10 +18,10 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from common.errors import UsageError
 from common.storage.location import Location
+from common.storage.objects import Objects
 from common.units import MIB
 from results.live import PROGRESS_FILE
 from tuning.experiment.folder import Experiment, ExperimentPaths, open_experiment, save
@@ -31,9 +31,6 @@ from tuning.storage.lease import PATIENCE, RUNS, Guarded, Lease
 from tuning.storage.search_files import STATE
 from tuning.storage.site_copy import site_files
 from tuning.storage.trial_files import REPLAY
-
-if TYPE_CHECKING:
-    from common.storage.objects import Objects
 
 _REPORT = "report.html"
 _FOLDERS = ("csv", "tensorboard", "rollouts")  # of which every file is copied
@@ -50,7 +47,6 @@ def refuse_other(objects: Objects, move: Move | None, paths: ExperimentPaths) ->
 
     Raises:
         UsageError: if there is something else, or nothing where the experiment has gone.
-        StorageError: if the storage cannot be read.
     """
     token, place = "", objects.location
     # The user decides: what is not there now may have been there, and have gone on.
@@ -88,8 +84,6 @@ def move_to_storage(
         StorageError: if the storage cannot be written to; nothing is moved then.
         OvertakenError: if another command moves an experiment there.
     """
-    from common.storage.objects import Objects
-
     place, paths = experiment.moves_to, experiment.paths
     assert place
     with experiment_lock(paths):

@@ -9,17 +9,16 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from common.json_values import checked, parsed
 from common.storage.location import StorageError
+from common.storage.objects import Objects
+from common.storage.working_copy import INDEX, WorkingCopy
 from results.live import OWNER_FILE, PROGRESS_FILE
 from tuning.experiment.folder import ExperimentPaths
 from tuning.storage.journal_mirror import JournalMirror
 from tuning.storage.lease import Guarded, Lease, OvertakenError
-
-if TYPE_CHECKING:
-    from common.storage.objects import Objects
 
 PROGRESS_SECONDS = 3.0  # at least, between two uploads of the progress
 STOP_SECONDS = 5.0  # between two attempts to tell trials to stop, once nothing else can be changed
@@ -111,8 +110,6 @@ class StoredFiles(SearchFiles):
 
     def __enter__(self) -> Self:
         """Make the folder what the storage has."""
-        from common.storage.working_copy import INDEX, WorkingCopy
-
         self._paths.folder.mkdir(parents=True, exist_ok=True)
         # A run that was killed may have written files that never got to the storage.
         (self._paths.folder / INDEX).unlink(missing_ok=True)
@@ -186,8 +183,6 @@ class StoredFiles(SearchFiles):
             StorageError: if the storage was lost.
             OvertakenError: if another run has the experiment.
         """
-        from common.storage.working_copy import WorkingCopy
-
         self.flush()
         if self._failure:
             raise self._failure

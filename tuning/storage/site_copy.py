@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from common.storage.objects import Objects
+from common.storage.working_copy import WorkingCopy, working_folder
 from envs.scenarios.schema_file import read_schema
 from envs.scenarios.tariff import FILE_NAME
 from envs.scenarios.trust import named_files, root_of
 from tuning.experiment.folder import Experiment
 from tuning.experiment.given_site import FOLDER, is_given, with_found_site
-
-if TYPE_CHECKING:
-    from common.storage.objects import Objects
 
 
 def site_files(scenario: str) -> dict[str, Path]:
@@ -40,8 +38,6 @@ def with_site(experiment: Experiment, objects: Objects) -> Experiment:
     """An experiment of a working copy with a site that this machine has; see `with_found_site`."""
 
     def copied() -> Path:
-        from common.storage.working_copy import WorkingCopy, working_folder
-
         folder = working_folder(objects.location, "site")
         WorkingCopy(folder, objects).pull([FOLDER])
         return folder

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import filelock
 
@@ -17,6 +17,8 @@ from common.errors import UsageError
 from common.json_values import checked, read_json
 from common.paths import name_fault, user_path
 from common.storage.location import Location, StorageError, location
+from common.storage.objects import Objects
+from common.storage.working_copy import FOLDER, INDEX, WorkingCopy, working_folder
 from common.uris import is_uri, stand_for
 from tuning.experiment.folder import Experiment, ExperimentPaths, check_name, create, free_name, open_experiment
 from tuning.experiment.given_site import FOLDER as SITE
@@ -26,9 +28,6 @@ from tuning.storage.lease import PATIENCE, RUNS, Guarded, Lease, OvertakenError,
 from tuning.storage.moving import move_to_storage, refuse_other
 from tuning.storage.search_files import SearchFiles, StoredFiles
 from tuning.storage.site_copy import site_files, with_site
-
-if TYPE_CHECKING:
-    from common.storage.objects import Objects
 
 _RUNS: dict[Path, Experiment] = {}  # by their folders, which results that this process was given may read yet
 _FOR_CHECKS = ("experiment.json", "space.toml", "learned.json")
@@ -55,12 +54,8 @@ def storage_of(settings: Settings) -> Location | None:
 
 
 def is_stored(place: Location) -> bool:
-    """Whether there is an experiment.
-
-    Raises:
-        StorageError: if the storage cannot be read.
-    """
-    return _objects(place).has(_FOR_CHECKS[0])
+    """Whether there is an experiment."""
+    return Objects(place).has(_FOR_CHECKS[0])
 
 
 def look_up(place: Location) -> Experiment:
@@ -68,11 +63,8 @@ def look_up(place: Location) -> Experiment:
 
     Raises:
         UsageError: if there is none, or a damaged one.
-        StorageError: if the storage cannot be read.
     """
-    from common.storage.working_copy import WorkingCopy, working_folder
-
-    folder, objects = working_folder(place, "settings") / place.name, _objects(place)
+    folder, objects = working_folder(place, "settings") / place.name, Objects(place)
     stand_for(folder, place.uri)
     if not objects.has(_FOR_CHECKS[0]):
         raise UsageError(f"no experiment in {place}: name the place of one, such as {place / 'ppo-iquitos-1'}")
@@ -92,7 +84,6 @@ def experiment_at(given: str | Path, storage: str = "") -> Experiment:
 
     Raises:
         UsageError: if there is none, or a damaged one; if it names a storage that the user did not give; or if it has moved.
-        StorageError: if its storage cannot be read.
     """
     if is_uri(given):
         return look_up(location(str(given)))
@@ -124,7 +115,6 @@ def begun_elsewhere(above: Location, settings: Settings) -> Experiment | None:
 
     Raises:
         UsageError: if it is damaged.
-        StorageError: if the storage cannot be read.
     """
     if name_fault(settings.name) or not is_stored(above / settings.name):
         return None
@@ -146,7 +136,7 @@ def _moving(experiment: Experiment, above: Location) -> Experiment:
     place, move = above / folder.name, move_of(experiment.paths)
     if not move or move.place != place:
         refuse_moved(experiment.paths)
-    if not refuse_other(_objects(place), move, experiment.paths):
+    if not refuse_other(Objects(place), move, experiment.paths):
         return replace(experiment, moves_to=place)
     there = look_up(place)
     assert move
@@ -163,8 +153,6 @@ def moved(experiment: Experiment, scenario: str, check: Callable[[Experiment], N
 
 def copied_from(folder: Path) -> Location | None:
     """The place that a working copy was fetched from; None for another folder."""
-    from common.storage.working_copy import INDEX
-
     try:
         return location(checked(checked(read_json(folder / INDEX), dict[str, Any], "its content").get("uri"), str, "uri"))
     except (OSError, ValueError):
@@ -182,13 +170,12 @@ def create_stored(above: Location, settings: Settings, compatibility: dict[str, 
 
     Raises:
         UsageError: if the name is taken; nothing is created then.
-        StorageError: if the storage cannot be written to.
     """
     local = None if is_uri(settings.dir) else settings.dir
     name = settings.name or _free_name(above, settings, local)
     check_name(name)
     place = above / name
-    _refuse_taken(place, _objects(place).listed())
+    _refuse_taken(place, Objects(place).listed())
     with TemporaryDirectory() as staging:
         made = create(replace(settings, name=name), compatibility, learned, None if local else Path(staging))
         try:
@@ -202,7 +189,7 @@ def create_stored(above: Location, settings: Settings, compatibility: dict[str, 
 
 def _free_name(above: Location, settings: Settings, local: str | None) -> str:
     """The first name of which there is nothing in the storage, and nothing in the local folder."""
-    taken, folder = set(_objects(above).folders()), user_path(local).resolve() if local else None
+    taken, folder = set(Objects(above).folders()), user_path(local).resolve() if local else None
     return free_name(settings, lambda name: name in taken or bool(folder and (folder / name).exists()))
 
 
@@ -227,7 +214,7 @@ def _publish(made: Experiment, place: Location) -> None:
     Raises:
         UsageError: if another run is creating one there, or has created it.
     """
-    hasty, paths = _objects(place, PATIENCE), made.paths
+    hasty, paths = Objects(place, PATIENCE), made.paths
     # A run that is refused here has nothing there, and removes nothing.
     with Lease.take(hasty) as lease, ExitStack() as after_failure:
         _refuse_taken(place, hasty.listed())
@@ -255,7 +242,7 @@ def _emptied(hasty: Objects, own: Guarded, lease: Lease) -> bool:
 def withdraw(experiment: Experiment) -> bool:
     """Remove an experiment from its storage in which no trial was begun and no run works; whether it was removed."""
     assert experiment.storage
-    hasty = _objects(experiment.storage, PATIENCE)
+    hasty = Objects(experiment.storage, PATIENCE)
     try:
         if not has_ended(hasty):
             return False  # it is not waited for
@@ -287,10 +274,9 @@ def run_files(experiment: Experiment, say: Callable[[str], None]) -> Iterator[tu
     if place is None:
         yield experiment, SearchFiles()
         return
-    from common.storage.working_copy import working_folder
 
-    objects = _objects(place)
-    with Lease.take(_objects(place, PATIENCE), say) as lease:
+    objects = Objects(place)
+    with Lease.take(Objects(place, PATIENCE), say) as lease:
         if not objects.has(_FOR_CHECKS[0]):
             raise UsageError(f"{place} was just removed by another run: start the command again")
         if lease.lost:
@@ -325,15 +311,12 @@ def publish(path: Path) -> str:
 
     Returns:
         Where the user finds it.
-
-    Raises:
-        StorageError: if the storage cannot be written to.
     """
     # Only of a run that this process had: a file of another person's folder could name any place.
     run = _RUNS.get(path.parent)
     if run is None or run.storage is None:
         return str(path)
-    _objects(run.storage).put(path.name, path)
+    Objects(run.storage).put(path.name, path)
     return str(path) if run.is_local else (run.storage / path.name).uri
 
 
@@ -361,7 +344,7 @@ def checkpoint_sizes(folder: Path, numbers: Iterable[int]) -> list[int]:
     place = _RUNS[folder].storage
     assert place
     sizes = Counter[str]()
-    for key, stamp in _objects(place).listed("trials/").items():
+    for key, stamp in Objects(place).listed("trials/").items():
         sizes[key.split("/")[1]] += stamp.nbytes if key.count("/") > 1 else 0
     return [sizes[f"{number:05d}"] for number in numbers]
 
@@ -369,13 +352,5 @@ def checkpoint_sizes(folder: Path, numbers: Iterable[int]) -> list[int]:
 def _is_of_a_user(folder: Path) -> bool:
     """Whether a folder that was fetched is one that a user named, and not one in the cache."""
     from common.paths import cache_folder
-    from common.storage.working_copy import FOLDER
 
     return not folder.resolve().is_relative_to((cache_folder() / FOLDER).resolve())
-
-
-def _objects(place: Location, patience: float | None = None) -> Objects:
-    from common.storage.objects import PATIENCE as USUAL
-    from common.storage.objects import Objects
-
-    return Objects(place, USUAL if patience is None else patience)

@@ -11,20 +11,18 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import filelock
 
 from common.storage.location import StorageError, location
+from common.storage.objects import Objects
+from common.storage.working_copy import working_folder
 from tuning.experiment.folder import Experiment, ExperimentPaths, open_experiment
 from tuning.experiment.lock import trial_lock
 from tuning.experiment.permission import Permission
 from tuning.storage.lease import Guarded, run_key
 from tuning.storage.search_files import STATE, TRIALS, Home, complete, file_state, remove_states_first
 from tuning.storage.site_copy import with_site
-
-if TYPE_CHECKING:
-    from common.storage.objects import Objects
 
 LOOK_SECONDS = 5.0  # between two looks whether the run goes on
 MARKER_SECONDS = 2.0  # that the end of a process waits for the marker that says why
@@ -151,14 +149,11 @@ def trial_files(home: Home, number: int) -> Iterator[TrialFiles]:
     """Files of a trial; those in a working copy are held for this process, and removed at its end.
 
     Raises:
-        StorageError: if the storage cannot be read.
         TimeoutError: if another process of this machine holds the trial.
     """
     if not home.storage:
         yield TrialFiles(open_experiment(home.experiment).trusting(home.trusted), home.run, number)
         return
-    from common.storage.objects import Objects
-    from common.storage.working_copy import working_folder
 
     place = location(home.storage)
     objects, folder = Objects(place), working_folder(place, f"{_ROLE}{number:05d}")

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from common.files import sync_folder
-from tuning.trial.array_files import StateError, read_arrays, write_arrays
 from tuning.trial.checkpoint_files import (
     ARRAYS,
     REPLAY,
@@ -35,7 +34,7 @@ from tuning.trial.checkpoint_files import (
     rows_of,
     write_state,
 )
-from tuning.trial.packed_state import check_fits, unpack
+from tuning.trial.packed_state import StateError, check_fits, read_arrays, unpack, write_arrays
 
 if TYPE_CHECKING:
     from tuning.algorithms.trainer import Trainer

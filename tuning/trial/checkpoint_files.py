@@ -14,23 +14,22 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from common.errors import UserError
 from common.files import read_text, write_whole
-from tuning.trial.packed_state import pack
+from common.json_values import checked, described
+from tuning.trial.packed_state import pack, write_arrays
 
 VERSION = 1  # of the format
 ARRAYS = "arrays.npz"
 REPLAY = "replay"  # folder of the replay buffer's rows, beside those of the checkpoints
 
-_GREATEST = 2.0**63  # of all numbers of a trial; also refuses what is not finite
 _STATE = "state.json"
 # Fields of `envs.objective.aim.Outcome` beside the score, in their order; left out where they are empty.
 OF_AN_AIM = ("objective", "shortfall", "objective_2", "gain", "gain_2")
-_RATED = ("score", *OF_AN_AIM)  # may be empty, or below zero
 _ROWS = re.compile(rf"{REPLAY}/([0-9]{{10,}})-([0-9]{{10,}})\.npz")
 
 
@@ -104,16 +103,9 @@ class DamageError(Exception):
 
 
 def write_state(folder: Path, trial: TrialState, trainer: Mapping[str, Any], rows: Mapping[str, dict[str, Any]]) -> None:
-    """Write the files of a checkpoint but those of the replay buffer's rows.
-
-    Args:
-        folder: of the checkpoint.
-        trial: how far it is.
-        trainer: state of the trainer.
-        rows: fingerprints of the replay buffer's files by name.
-    """
+    """Write the files of a checkpoint; of those of the replay buffer's rows it names the fingerprints."""
     packed, arrays = pack(dict(trainer))
-    arrays.write(folder / ARRAYS)
+    write_arrays(folder / ARRAYS, arrays)
     files = {**rows, ARRAYS: fingerprint(folder / ARRAYS)}
     how_far = {name: value for name, value in asdict(trial).items() if value is not None or name not in OF_AN_AIM}
     content = json.dumps({"trial": how_far, "files": files, "trainer": packed}, allow_nan=False)
@@ -157,32 +149,13 @@ def read_state(folder: Path) -> State:
             f"{path} has version {version!r:.20}, and this program reads version {VERSION}: use the version that wrote it"
         )
     try:
-        return State(_trial(content["trial"]), _files(content["files"]), content["trainer"])
+        files = checked(content["files"], dict[str, dict[str, Any]], "files")
+        # No other file of the machine is read.
+        if ARRAYS not in files or not all(name == ARRAYS or _ROWS.fullmatch(name) for name in files):
+            raise ValueError(f"it names the files {sorted(files)!s:.100}")
+        return State(described(TrialState, content["trial"], "trial"), files, content["trainer"])
     except (KeyError, TypeError, ValueError) as error:
         raise DamageError(f"{path} holds no checkpoint: {error}") from None
-
-
-def _trial(values: dict[str, Any]) -> TrialState:
-    if not isinstance(values, dict):
-        raise TypeError("it does not say how far the trial is")
-    whole = {field.name for field in fields(TrialState) if field.type == "int"}
-    for name, value in values.items():
-        kinds = (int,) if name in whole else (int, float)
-        allowed = value is None and name in _RATED
-        if not allowed and (type(value) not in kinds or not abs(value) < _GREATEST or (value < 0 and name not in _RATED)):
-            raise ValueError(f"{name} is no number that a trial has: {value!r:.50}")
-    return TrialState(**values)
-
-
-def _files(files: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    if not isinstance(files, dict):
-        raise TypeError("it does not name its files")
-    for name in files:
-        if name != ARRAYS and not _ROWS.fullmatch(name):
-            raise ValueError(f"it names the file {name!r:.50}")
-    if ARRAYS not in files:
-        raise ValueError(f"it does not name {ARRAYS}")
-    return files
 
 
 def _checksum(version: object, content: str) -> str:

@@ -2,46 +2,89 @@
 
 What JSON lacks is an object with one tag:
 
-    {"dict": [[key, value], ...]}          a dictionary, in its order; keys are texts, numbers or None
-    {"tuple": [...]}                       a tuple
-    {"array": ["float32", 512, [64, 3]]}   192 elements from the 512th on of the NPZ file's "float32", in C's order
-    {"scalar": ["float32", 0.5]}           a scalar of NumPy
-    {"float": "nan"}                       a float that is not finite
+    {"dict": [[key, value], ...]}     a dictionary, in its order; keys are texts, numbers or None
+    {"tuple": [...]}                  a tuple
+    {"array": "a17"}                  an array, by its name in the NPZ file
+    {"scalar": ["float32", 0.5]}      a scalar of NumPy
+    {"float": "nan"}                  a float that is not finite
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tuning.trial.array_files import Arrays, StateError
+from common.files import write_whole
 
 _AS_THEY_ARE = frozenset((bool, int, str))
 _KEYS = frozenset((bool, int, float, str, type(None)))
-_DIMENSIONS = 32  # of an array at most
-_DEEPEST = 100  # levels of nesting; a trainer's state has about ten
+_SCALARS = {
+    name: np.dtype(name).type
+    for name in (
+        "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+    )
+}  # fmt: skip
+# What NumPy raises for a file that is no NPZ, or holds objects.
+_UNREADABLE = (
+    zipfile.BadZipFile, zlib.error, struct.error, ValueError, TypeError, KeyError, EOFError, RuntimeError, OverflowError,
+    MemoryError,
+)  # fmt: skip
 
 
-def pack(state: object) -> tuple[Any, Arrays]:
-    """Split nested values into what JSON takes and arrays.
+class StateError(ValueError):
+    """A file holds no such state; the message says where."""
+
+
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write arrays by their names into an NPZ file, whole or not at all.
+
+    Raises:
+        TypeError: for an array of Python objects.
+    """
+    if any(array.dtype.hasobject for array in arrays.values()):
+        raise TypeError(f"of {sorted(arrays)}, some hold Python objects, which are not saved")
+    write_whole(path, lambda file: np.savez(file, **arrays))  # type: ignore[arg-type]
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Arrays of an NPZ file by name. Nothing in the file is unpickled.
+
+    Raises:
+        StateError: if it is no such file; its name is in the message.
+        OSError: if it cannot be read.
+    """
+    try:
+        with path.open("rb") as raw, np.lib.npyio.NpzFile(raw, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+    except _UNREADABLE as error:
+        raise StateError(f"{path} holds no arrays: {error}") from None
+    # NumPy gives the bytes of entries that are none.
+    if any(not isinstance(array, np.ndarray) for array in arrays.values()):
+        raise StateError(f"{path} holds more than arrays")
+    return arrays
+
+
+def pack(state: object) -> tuple[Any, dict[str, np.ndarray]]:
+    """Split nested values into what `json.dumps` takes, and arrays by name, which `unpack` needs again.
 
     Args:
         state: None, booleans, numbers, texts, NumPy's scalars and arrays, and dictionaries, lists and tuples of these.
 
-    Returns:
-        Values that `json.dumps` takes, and the arrays, which `unpack` needs again.
-
     Raises:
         TypeError: for anything else.
     """
-    arrays = Arrays()
+    arrays: dict[str, np.ndarray] = {}
     return _pack(state, arrays), arrays
 
 
-def _pack(value: Any, arrays: Arrays) -> Any:
+def _pack(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     # Types are compared exactly: NumPy's float64 is a float of Python too.
     kind = type(value)
     if value is None or kind in _AS_THEY_ARE:
@@ -59,120 +102,38 @@ def _pack(value: Any, arrays: Arrays) -> Any:
     if isinstance(value, np.generic) and value.dtype.name in _SCALARS:
         return {"scalar": [value.dtype.name, _pack(value.item(), arrays)]}
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        return {"array": arrays.add(value)}
+        name = f"a{len(arrays)}"
+        arrays[name] = value
+        return {"array": name}
     raise TypeError(f"a value of type {kind.__module__}.{kind.__qualname__} is not saved")
 
 
-def unpack(packed: object, arrays: Mapping[str, np.ndarray]) -> Any:
-    """Nested values from what `pack` gave. Together they take as much memory as the arrays.
-
-    Args:
-        packed: values, from JSON.
-        arrays: of the file, by the names of their types.
+def unpack(packed: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+    """Nested values from what `pack` gave.
 
     Raises:
         StateError: if `packed` is nothing that `pack` gives, or an array is missing.
     """
-    return _unpack(packed, _Once(arrays), "state", 0)
-
-
-class _Once(Mapping[str, np.ndarray]):
-    """Arrays, of which no more elements are taken than there are."""
-
-    def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
-        self._arrays, self._taken = arrays, dict.fromkeys(arrays, 0)
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        return self._arrays[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._arrays)
-
-    def __len__(self) -> int:
-        return len(self._arrays)
-
-    def take(self, name: str, first: int, count: int, place: str) -> np.ndarray:
-        """Copies of consecutive elements.
-
-        Raises:
-            StateError: if there are not so many, or others were taken in their place.
-        """
-        size = self._arrays[name].size
-        self._taken[name] += count
-        if first + count > size or self._taken[name] > size:
-            raise StateError(f"{place} has elements {first} to {first + count} of {size} of {name}")
-        return self._arrays[name][first : first + count].copy()  # one that may be written to
-
-
-def _unpack(packed: Any, arrays: _Once, place: str, depth: int) -> Any:
     if packed is None or isinstance(packed, bool | int | float | str):
         return packed
-    if depth > _DEEPEST:
-        raise StateError(f"{place} is nested too deeply")
     if isinstance(packed, list):
-        return [_unpack(each, arrays, f"{place}[{i}]", depth + 1) for i, each in enumerate(packed)]
-    if isinstance(packed, dict) and len(packed) == 1:
+        return [unpack(each, arrays) for each in packed]
+    try:
         ((tag, content),) = packed.items()
-        if tag in _TAGS:
-            return _TAGS[tag](content, arrays, place, depth + 1)
-    raise StateError(f"{place} is no value of a state")
-
-
-def _dict(content: Any, arrays: _Once, place: str, depth: int) -> dict[Any, Any]:
-    if not isinstance(content, list) or not all(_is_pair(each) for each in content):
-        raise StateError(f"{place} is no list of keys and values")
-    return {key: _unpack(value, arrays, f"{place}.{key}", depth) for key, value in content}
-
-
-def _is_pair(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and (value[0] is None or isinstance(value[0], bool | int | float | str))
-
-
-def _tuple(content: Any, arrays: _Once, place: str, depth: int) -> tuple[Any, ...]:
-    if not isinstance(content, list):
-        raise StateError(f"{place} is no list of a tuple's values")
-    return tuple(_unpack(content, arrays, place, depth))
-
-
-def _array(content: Any, arrays: _Once, place: str, depth: int) -> np.ndarray:
-    if not isinstance(content, list) or len(content) != 3:
-        raise StateError(f"{place} is no place of an array")
-    name, first, shape = content
-    if not isinstance(name, str) or name not in arrays or not isinstance(shape, list):
-        raise StateError(f"{place} is no place of an array")
-    numbers = (first, *shape)
-    # Small ones, as the product of great ones takes minutes.
-    if len(numbers) > _DIMENSIONS or not all(type(number) is int and 0 <= number < 2**48 for number in numbers):
-        raise StateError(f"{place} is no place of an array")
-    return arrays.take(name, first, math.prod(shape), place).reshape(shape)
-
-
-def _scalar(content: Any, arrays: _Once, place: str, depth: int) -> Any:
-    if isinstance(content, list) and len(content) == 2 and isinstance(content[0], str) and content[0] in _SCALARS:
-        value = _unpack(content[1], arrays, place, depth)
-        if isinstance(value, bool | int | float):
-            try:
-                return _SCALARS[content[0]](value)
-            except (ValueError, OverflowError) as error:
-                raise StateError(f"{place}: {error}") from None
-    raise StateError(f"{place} is no scalar with its type")
-
-
-def _float(content: Any, arrays: _Once, place: str, depth: int) -> float:
-    if content not in ("nan", "inf", "-inf"):
-        raise StateError(f"{place} is no float")
-    return float(content)
-
-
-_TAGS: dict[str, Callable[[Any, _Once, str, int], Any]] = {
-    "dict": _dict, "tuple": _tuple, "array": _array, "scalar": _scalar, "float": _float,
-}  # fmt: skip
-_SCALARS: dict[str, Callable[[Any], Any]] = {
-    name: getattr(np, name)
-    for name in (
-        "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
-    )
-} | {"bool": np.bool_}  # fmt: skip
+        if tag == "dict":
+            return {key: unpack(value, arrays) for key, value in content}
+        if tag == "tuple":
+            return tuple(unpack(list(content), arrays))
+        if tag == "array":
+            return arrays[content]
+        if tag == "scalar":
+            name, value = content
+            return _SCALARS[name](unpack(value, arrays))
+        if tag == "float":
+            return float(content)
+    except (AttributeError, TypeError, ValueError, KeyError, OverflowError) as error:
+        raise StateError(f"it holds {packed!s:.50}, which is no value of a state: {error}") from None
+    raise StateError(f"it holds {packed!s:.50}, which is no value of a state")
 
 
 def check_fits(state: object, own: object) -> None:
