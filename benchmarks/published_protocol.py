@@ -32,7 +32,7 @@ from common.errors import UsageError, UserError
 from common.files import write_whole
 from envs.scenarios.splits import Splits
 from results.statistics import Interval, bootstrap, paired_mean
-from tuning.cli.options import parse
+from tuning.cli.command import parse
 from tuning.experiment.settings import Settings
 
 PROGRAM = "benchmarks/published_protocol.py"

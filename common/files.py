@@ -25,11 +25,11 @@ def read_text(path: Path) -> str:
         OSError: if the file cannot be read, has more than `MOST_TEXT`, or is no regular file.
         UnicodeDecodeError: a ValueError, if it is not UTF-8.
     """
-    found = path.stat()
+    status = path.stat()
     # A pipe without a writer keeps its reader waiting for ever, and a device such as /dev/zero has no end.
-    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
         raise OSError(errno.EINVAL, "it is a pipe or a device, not a regular file", str(path))
-    if found.st_size <= MOST_TEXT:
+    if status.st_size <= MOST_TEXT:
         with path.open(encoding="utf-8-sig") as file:
             text = file.read(MOST_TEXT + 1)  # some files have more than their size says
         if len(text) <= MOST_TEXT:
@@ -38,13 +38,7 @@ def read_text(path: Path) -> str:
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object], suffix: str = NEW) -> None:
-    """Write a file under another name, flush it to the disk, and rename it.
-
-    Args:
-        path: of the file; an existing one is replaced.
-        write: writes the content into the open file that it is given.
-        suffix: of the other name.
-    """
+    """Write a file under another name, with a suffix of its own, flush it to the disk, and rename it."""
     new = path.with_suffix(suffix)
     # Whatever waits under that name is removed and not written through: it may be a link to another place.
     new.unlink(missing_ok=True)

@@ -39,11 +39,7 @@ def stream_seed(purpose: Stream, *numbers: int) -> int:
 
 
 def set_generator(generator: np.random.Generator, state: Any) -> None:
-    """Let a generator with PCG64 go on from a state. NumPy itself takes some that give the same number for ever.
-
-    Raises:
-        ValueError: if it is no `generator.bit_generator.state`.
-    """
+    """Let a generator with PCG64 go on from a state, or raise a ValueError: NumPy takes some that give one number for ever."""
     inner = state.get("state") if isinstance(state, dict) else None
     if not isinstance(inner, dict) or state.get("bit_generator") != "PCG64":
         raise ValueError("a random generator's state is none of PCG64")

@@ -17,21 +17,12 @@ _WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true o
 
 
 def read_json(path: Path) -> Any:
-    """Content of a JSON file.
-
-    Raises:
-        OSError: if the file cannot be read.
-        ValueError: if it is no JSON in UTF-8, or nested too deeply to be read.
-    """
+    """Content of a JSON file. Raises an OSError or a ValueError if there is none."""
     return parsed(read_text(path))
 
 
 def parsed(text: str) -> Any:
-    """Content of a text in JSON.
-
-    Raises:
-        ValueError: if it is no JSON, or nested too deeply to be read.
-    """
+    """Content of a text in JSON. Raises a ValueError if it is none, or nested too deeply to be read."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -89,14 +80,14 @@ def described(kind: type[T], values: Any, place: str, optional: frozenset[str] |
     """
     if not isinstance(values, dict):
         raise ValueError(f"{place} is {_shown(values)}, not an object")
-    hints, own = get_type_hints(kind), {entry.name: entry for entry in fields(kind)}  # type: ignore[arg-type]
+    hints, entries = get_type_hints(kind), {entry.name: entry for entry in fields(kind)}  # type: ignore[arg-type]
     if optional is None:
         optional = frozenset(
-            name for name, entry in own.items() if entry.default is not MISSING or entry.default_factory is not MISSING
+            name for name, entry in entries.items() if entry.default is not MISSING or entry.default_factory is not MISSING
         )
-    if unknown := sorted(values.keys() - own.keys()):
+    if unknown := sorted(values.keys() - entries.keys()):
         raise ValueError(f"{place} has the unknown key {_shown(unknown[0])}")
-    if missing := [name for name in own if name not in values and name not in optional]:
+    if missing := [name for name in entries if name not in values and name not in optional]:
         raise ValueError(f"{place} lacks {missing[0]}")
     return kind(**{name: checked(value, hints[name], name) for name, value in values.items()})
 

@@ -68,8 +68,7 @@ class Measure:
     def value(self, years: Years, prefix: str = "") -> float:
         """Its value over several years: the only place where these are joined.
 
-        Returns:
-            In its unit, amounts as those of a year of 8,760 hours. NaN where a year has none, and without a row.
+        Amounts are those of a year of 8,760 hours. NaN where a year has none, and without a row.
         """
         import numpy as np  # which those who watch a search need not wait for
 

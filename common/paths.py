@@ -23,8 +23,7 @@ class PathError(UserError, ValueError):
 def user_path(given: str | Path) -> Path:
     """The path that a user gave, with `~` replaced by the home folder. It need not exist.
 
-    Raises:
-        PathError: if the system takes no such path, does not let this process look at it, or it is a URI.
+    Raises a PathError if it is a URI, or the system takes no such path, or does not let this process look at it.
     """
     if is_uri(given) or is_flattened(given):
         raise PathError(f"{shortened(without_credentials(str(given)))} is a URI, and a folder of this machine belongs here")
@@ -52,10 +51,7 @@ def is_share(given: str) -> bool:
 
 
 def name_fault(name: str) -> str:
-    """Why a name cannot be that of a folder, here or on another system; empty if it can.
-
-    A name that is fit names no folder outside the one that it is joined to.
-    """
+    """Why a name cannot be that of a folder within another one, here or on another system; empty if it can."""
     if not _NAME.fullmatch(name):
         return "letters, digits, dots, dashes and underscores make a name, a letter or digit first"
     if len(name) > MOST_LETTERS:
@@ -112,21 +108,18 @@ class LinkError(UserError):
 
 
 def refuse_links(folder: Path) -> None:
-    """See that a folder and all folders in it hold files and folders alone: a link leads to another person's choice.
+    """Raise a LinkError unless a folder, if it is there, and all folders in it hold files and folders alone.
 
-    The folder itself may be reached by a link. It need not be there.
-
-    Raises:
-        LinkError: by the first other entry.
+    A link leads to another person's choice. The folder itself may be reached by one.
     """
     for parent, folders, files in os.walk(folder):
         for name in sorted(folders) + sorted(files):
             path = Path(parent, name)
             try:
-                found = path.lstat()
+                status = path.lstat()
             except FileNotFoundError:
                 continue  # a run that goes on removed it
-            if stat.S_ISLNK(found.st_mode) or getattr(found, "st_file_attributes", 0) & _REPARSE_POINT:
+            if stat.S_ISLNK(status.st_mode) or getattr(status, "st_file_attributes", 0) & _REPARSE_POINT:
                 raise LinkError(f"{path} is a link, which may lead elsewhere: put the files themselves there, or remove it")
-            if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+            if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
                 raise LinkError(f"{path} is neither a file nor a folder: remove it")

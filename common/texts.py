@@ -8,24 +8,84 @@ import re
 import shlex
 import subprocess
 from collections.abc import Iterable, Sequence
+from typing import Final
 
+# Words of Stable-Baselines3, RLlib, Optuna and others, and what they are called here: hyperparameters, of which not every
+# algorithm has each, and options of `tuning.run`.
+ELSEWHERE: Final = {
+    word: names.split()
+    for names, words in {
+        "learning_rate": "lr step_size critic_lr",
+        "actor_learning_rate": "actor_lr policy_lr",
+        "alpha_learning_rate": "alpha_lr",
+        "learning_rate_schedule": "lr_schedule anneal_lr",
+        "batch_size": "minibatch_size mini_batch_size sgd_minibatch_size",
+        "n_steps batch_size": "train_batch_size train_batch_size_per_learner",
+        "n_steps train_freq": "rollout_fragment_length rollout_length num_steps",
+        "n_epochs": "num_epochs num_sgd_iter update_epochs epochs",
+        "gamma": "discount discount_factor",
+        "gae_lambda": "lambda lambda_ lam",
+        "clip_range": "clip_param clip_coef clip_eps eps_clip",
+        "clip_range_vf": "vf_clip_param clip_vloss",
+        "ent_coef": "entropy_coeff entropy_coef alpha temperature",
+        "ent_coef_initial": "initial_alpha init_temperature",
+        "vf_coef": "vf_loss_coeff value_coef value_loss_coef",
+        "max_grad_norm": "grad_clip clip_grad gradient_clip",
+        "buffer_size": "replay_buffer_capacity buffer_capacity capacity replay_size memory_size",
+        "learning_starts": "num_steps_sampled_before_learning_starts start_steps warmup_steps",
+        "gradient_steps": "training_intensity updates_per_step utd_ratio",
+        "tau": "polyak",
+        "hidden_sizes": "net_arch fcnet_hiddens head_fcnet_hiddens hidden_layers hidden_units",
+        "activation": "activation_fn fcnet_activation",
+        "optimizer": "use_rms_prop optimizer_class",
+        "orthogonal_init": "ortho_init",
+        "shared_layers": "vf_share_layers",
+        "state_dependent_std": "use_sde free_log_std",
+        "normalize_observations": "norm_obs observation_filter",
+        "normalize_rewards": "norm_reward",
+        "bf16": "amp fp16 mixed_precision",
+        "--num-envs": "n_envs num_envs num_envs_per_env_runner num_envs_per_worker",
+        "--steps": "total_timesteps timesteps num_env_steps episodes",
+        "--trials": "n_trials num_samples",
+        "--budget": "timeout time_budget_s",
+        "--scheduler": "pruner",
+        "--objective": "metric direction",
+        "--reports": "n_evals eval_freq evaluation_interval",
+        "--concurrency": "n_jobs num_workers max_concurrent_trials",
+        "--scenario": "env environment schema dataset site",
+        "--algo": "algorithm agent",
+        "--name": "study_name experiment_name",
+        "--dir": "output_dir log_dir storage_path",
+        "--weights": "reward_weights",
+    }.items()
+    for word in words.split()
+}
+_HYPERPARAMETERS: Final = {name for names in ELSEWHERE.values() for name in names if not name.startswith("--")}
 _MARKDOWN = re.compile(r"[\\`*|<>\[\]]")  # what ends a cell of a table, or begins code, emphasis, a link or HTML
 
 
 def printable(text: str) -> str:
-    """A text of one line in which each character can be printed: line breaks and control characters become escapes.
-
-    So a text from a file can neither colour nor clear a terminal, nor look like a line of this program.
-    """
+    """A text of one line with escapes for what cannot be printed: it can neither act on a terminal nor look like our lines."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def hint(word: str, known: Iterable[str], otherwise: str = "") -> str:
-    """What to do about a wrong word: take the nearest that is known, else `otherwise`, by default one of all."""
-    words = list(known)
-    near = difflib.get_close_matches(word, words, n=1)
+    """What to do about a wrong word: take what other libraries call so, else the nearest, else `otherwise`, or one of all.
+
+    An option may be typed as a hyperparameter, and a hyperparameter as an option.
+    """
+    words, plain = list(known), word.lstrip("-").replace("-", "_").lower()
+    meant = ELSEWHERE.get(plain, [])
+    if word.startswith("--"):
+        named = [plain] if plain in _HYPERPARAMETERS else meant
+        meant = [name if name.startswith("--") else f"--set {name}=..." for name in named]
+        meant = [name for name in meant if name.split()[0] in words]
+    else:
+        of_hyperparameters = not _HYPERPARAMETERS.isdisjoint(words)
+        meant = [name for name in meant if name in words or (of_hyperparameters and name.startswith("--"))]
+    near = meant or difflib.get_close_matches(word, words, n=1)
     return f"did you mean {near[0]}?" if near else otherwise or f"there are {', '.join(words)}"
 
 
@@ -42,11 +102,7 @@ def duration(seconds: float) -> str:
 
 
 def number(text: str) -> float:
-    """Number of a text in the digits 0 to 9; `nan` and `inf` are numbers too.
-
-    Raises:
-        ValueError: if it is none.
-    """
+    """Number of a text in the digits 0 to 9; `nan` and `inf` are numbers too. Raises a ValueError if it is none."""
     try:
         if text.isascii():
             return float(text)
@@ -56,11 +112,7 @@ def number(text: str) -> float:
 
 
 def whole_number(text: str) -> int:
-    """Whole number of a text in the digits 0 to 9, such as `1000000`, `1_000_000` or `1e6`.
-
-    Raises:
-        ValueError: if it is none.
-    """
+    """Whole number of a text, such as `1000000`, `1_000_000` or `1e6`. Raises a ValueError if it is none."""
     value = number(text)
     if not value.is_integer():
         raise ValueError(f"{text!r} is no whole number")

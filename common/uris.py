@@ -23,11 +23,9 @@ def is_flattened(given: object) -> bool:
 
 
 def without_credentials(text: str) -> str:
-    """A text that may hold URIs, with `***` in place of what stands before an `@` in their first part, and of a query.
+    """A text with `***` in place of credentials and queries of URIs, also of those that became paths.
 
     After a colon in the first part, up to the last `@`: secrets may hold slashes.
-
-    Of a URI that became a path, likewise.
     """
     return re.sub(
         r"([A-Za-z0-9+.-]{2}:[\\/]{1,2})(?:[^\\/\s:]*:\S*|[^\\/\s]*)@", r"\1***@", re.sub(r"(://[^\s?]*\?)\S+", r"\1***", text)

@@ -1,8 +1,4 @@
-"""Hyperparameters that algorithms share.
-
-Functions where the default or the range is the algorithm's own. `..._schedule` and `..._final` say how a value changes over
-the budget.
-"""
+"""Hyperparameters that algorithms share; functions where the default or the range is the algorithm's own."""
 
 from __future__ import annotations
 

@@ -33,11 +33,7 @@ _KEYS = ({"low", "high"}, {"low", "high", "log"}, {"choices"}, {"value"})
 
 
 def override(space: SearchSpace, path: Path) -> SearchSpace:
-    """The space with the changes of a file.
-
-    Raises:
-        SpaceError: if the file cannot be read, or names or values in it are not valid; with the file, the name and the value.
-    """
+    """The space with the changes of a file. Raises a SpaceError with the file, the name and the value of a fault."""
     try:
         tables = tomllib.loads(read_text(path))
     except OSError as error:
@@ -58,11 +54,7 @@ def override(space: SearchSpace, path: Path) -> SearchSpace:
 
 
 def _check_numbers(tables: dict[str, Any]) -> None:
-    """Check that whole numbers have 64 bits, as TOML says. Python reads longer ones, and could not even show them.
-
-    Raises:
-        SpaceError: at the first that has more; names the table.
-    """
+    """Check that whole numbers have 64 bits, as TOML says. Python reads longer ones, and could not even show them."""
     for name, table in tables.items():
         rest = [table]
         while rest:

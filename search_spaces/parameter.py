@@ -50,15 +50,6 @@ class Scale(enum.Enum):
             return 1.0 - float(inner)
         return inner
 
-    def inner(self, outer: Value) -> float | int | str | None:
-        """Inner number of a value; None where there is none, as for 100 on the powers of two."""
-        if outer is None or isinstance(outer, str) or self is Scale.IDENTITY:
-            return outer
-        if self is Scale.ONE_MINUS:
-            return 1.0 - outer
-        exponent = math.log2(outer) if outer > 0 else math.nan
-        return int(exponent) if exponent.is_integer() else None
-
     def has_value(self, low: float, high: float) -> bool:
         """Whether a whole number on this scale lies between two bounds, both included."""
         if self is Scale.POWER_OF_TWO:
@@ -87,14 +78,10 @@ class PartOf:
     """How a value is searched as a part of that of `name`, an earlier hyperparameter: divided by two again and again.
 
     What Optuna draws is how often. So the range is the same whatever the other value is.
-
-    Attributes:
-        name: of the other hyperparameter.
-        least: value that such a part is not below, unless the other one is.
     """
 
     name: str
-    least: int = 1
+    least: int = 1  # value that such a part is not below, unless the other one is
 
     def of(self, whole: int, halvings: int) -> int:
         """The part of a value."""
@@ -131,19 +118,12 @@ class SearchedFrom:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a user's file allows for one hyperparameter, in outer values. No condition overrides it.
+    """What a user's file allows for one hyperparameter, in outer values. No condition overrides it."""
 
-    Attributes:
-        source: path of the file, for messages.
-        low: least value.
-        high: greatest value.
-        choices: the values, where they are listed; empty for a range.
-    """
-
-    source: str
+    source: str  # path of the file, for messages
     low: float = -math.inf
     high: float = math.inf
-    choices: tuple[Value, ...] = ()
+    choices: tuple[Value, ...] = ()  # the values, where they are listed; empty for a range
 
     def contain(self, value: Value) -> bool:
         """Whether a value lies within them."""
@@ -170,46 +150,26 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One hyperparameter.
+    """One hyperparameter."""
 
-    Attributes:
-        name: as the field and Stable-Baselines3 call it.
-        kind: type of its value.
-        default: its value where it is neither searched nor set.
-        meaning: one line.
-        low: least valid value, of a number.
-        high: greatest valid value, of a number.
-        choices: valid values, of a text.
-        optional: whether None (`none` on the command line) is valid and switches it off.
-        search: how Optuna draws it, on the inner scale; None where it is not searched.
-        scale: from the inner to the outer scale.
-        part_of: what it is searched as a part of; None where it is drawn by itself.
-        enough: name of a limit from which on all values act alike, so that the range ends there; empty for none.
-        searched_to: where else the range ends, though greater values are valid; None for no such end. For a part it is an end
-            of the whole divided by the part.
-        searched_from: where else the range starts, though lower values are valid; None for no such start.
-        at_most: condition on another value.
-        only_if: where it acts; elsewhere it is neither searched nor set.
-        own: bounds of the user's file; None where the file does not name it.
-    """
-
-    name: str
+    name: str  # as the field and Stable-Baselines3 call it
     kind: Kind
-    default: Value
-    meaning: str
-    low: float = -math.inf
+    default: Value  # where it is neither searched nor set
+    meaning: str  # one line
+    low: float = -math.inf  # valid values of a number
     high: float = math.inf
-    choices: tuple[str, ...] = ()
-    optional: bool = False
-    search: BaseDistribution | None = None
-    scale: Scale = Scale.IDENTITY
-    part_of: PartOf | None = None
-    enough: str = ""
+    choices: tuple[str, ...] = ()  # valid values of a text
+    optional: bool = False  # whether None (`none` on the command line) is valid and switches it off
+    search: BaseDistribution | None = None  # how Optuna draws it, on the inner scale; None where it is not searched
+    scale: Scale = Scale.IDENTITY  # from the inner to the outer scale
+    part_of: PartOf | None = None  # what it is searched as a part of; None where it is drawn by itself
+    enough: str = ""  # name of a limit from which on all values act alike, so that the range ends there
+    # Where else the range ends, though greater values are valid. For a part it is an end of the whole divided by the part.
     searched_to: AtMost | None = None
-    searched_from: SearchedFrom | None = None
-    at_most: AtMost | None = None
-    only_if: OnlyIf | None = None
-    own: Bounds | None = None
+    searched_from: SearchedFrom | None = None  # where else the range starts, though lower values are valid
+    at_most: AtMost | None = None  # condition on another value
+    only_if: OnlyIf | None = None  # where it acts; elsewhere it is neither searched nor set
+    own: Bounds | None = None  # of the user's file; None where the file does not name it
 
     def __post_init__(self) -> None:
         if self.at_most and (self.kind is not Kind.INTEGER or self.scale is Scale.ONE_MINUS):
@@ -244,10 +204,7 @@ class Parameter:
         return self.part_of.of(whole, int(inner))
 
     def nearest(self, value: Value, values: Mapping[str, Value], within: BaseDistribution) -> float | int | str:
-        """Inner number within a distribution that is nearest to a value.
-
-        A value that is none has no limit, so it is nearest to the upper end.
-        """
+        """Inner number within a distribution that is nearest to a value; to none, which has no limit, the upper end."""
         if isinstance(within, CategoricalDistribution):
             return self._nearest_choice(value, within.choices)
         assert isinstance(within, IntDistribution | FloatDistribution)
@@ -282,15 +239,15 @@ class Parameter:
     def _nearest_choice(self, value: Value, choices: Sequence[Any]) -> float | int | str:
         """The choice itself, of sizes the one with the most similar number of units, else the default or the first."""
         if value in choices:
-            found = value
+            nearest = value
         elif self.kind is Kind.SIZES:
-            found = min(choices, key=lambda choice: abs(math.log(_units(choice) / _units(value))))
+            nearest = min(choices, key=lambda choice: abs(math.log(_units(choice) / _units(value))))
         elif isinstance(value, int | float) and all(isinstance(choice, int | float) for choice in choices):
-            found = min(choices, key=lambda choice: abs(choice - value))
+            nearest = min(choices, key=lambda choice: abs(choice - value))
         else:
-            found = self.default if self.default in choices else choices[0]
-        assert isinstance(found, int | float | str)
-        return found
+            nearest = self.default if self.default in choices else choices[0]
+        assert isinstance(nearest, int | float | str)
+        return nearest
 
     def describe(self) -> str:
         """What is valid and what is searched, in a line."""
@@ -306,11 +263,7 @@ class Parameter:
         return ", ".join(parts)
 
     def parse(self, text: str) -> Value:
-        """Value of a text of the command line.
-
-        Raises:
-            SpaceError: if it is no valid value of this hyperparameter.
-        """
+        """Value of a text of the command line. Raises a SpaceError if it is not valid."""
         if self.optional and text.lower() == "none":
             return None
         value: Value = text
@@ -327,11 +280,7 @@ class Parameter:
         return value
 
     def check(self, value: Value) -> None:
-        """Check a value.
-
-        Raises:
-            SpaceError: if it is not valid; quotes the value and the bound.
-        """
+        """Raise a SpaceError for a value that is not valid; it quotes the value and the bound."""
         if value is None and self.optional:
             return
         if self.kind is Kind.TEXT:

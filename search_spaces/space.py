@@ -14,8 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-import optuna
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 
 from common.texts import hint
 from search_spaces.parameter import Assignment, Parameter, SpaceError, Value
@@ -28,11 +27,7 @@ class SearchSpace:
     parameters: tuple[Parameter, ...]
 
     def __getitem__(self, name: str) -> Parameter:
-        """Hyperparameter of a name.
-
-        Raises:
-            SpaceError: if there is none; names the nearest.
-        """
+        """Hyperparameter of a name. Raises a SpaceError if there is none, with the nearest name."""
         for parameter in self.parameters:
             if parameter.name == name:
                 return parameter
@@ -48,22 +43,13 @@ class SearchSpace:
         return {parameter.name: parameter.describe() for parameter in self.parameters}
 
     def parse(self, pairs: Mapping[str, str]) -> Assignment:
-        """Values of texts `{name: text}`.
-
-        Raises:
-            SpaceError: at the first name or value that is not valid.
-        """
+        """Values of texts by name. Raises a SpaceError for the first that is not valid."""
         return {name: self[name].parse(text) for name, text in pairs.items()}
 
     def check(self, assignment: Assignment, limits: Mapping[str, float] = MappingProxyType({})) -> None:
-        """Check values and the conditions between them; the assignment need not be complete.
+        """Raise a SpaceError for a fault of values or of the conditions between them; the assignment need not be complete.
 
-        Args:
-            assignment: values by name.
-            limits: what conditions may name beside hyperparameters, such as the budget `steps`.
-
-        Raises:
-            SpaceError: at the first fault.
+        Limits are what conditions may name beside hyperparameters, such as the budget `steps`.
         """
         known = {**limits, **{name: value for name, value in assignment.items() if isinstance(value, int | float)}}
         for name, value in assignment.items():
@@ -90,11 +76,7 @@ class SearchSpace:
         return {parameter.name: parameter.default for parameter in self.parameters if parameter.own and not parameter.search}
 
     def check_fixed(self, fixed: Assignment) -> None:
-        """Check that fixed values lie within the bounds of the user's file.
-
-        Raises:
-            SpaceError: at the first that does not; names the value and the bounds.
-        """
+        """Raise a SpaceError for a fixed value that lies outside of the bounds of the user's file."""
         for name, value in fixed.items():
             own = self[name].own
             if own and not own.contain(value):
@@ -108,13 +90,8 @@ class SearchSpace:
     ) -> Assignment:
         """Full assignment of given values and defaults, these cut to what the conditions leave them.
 
-        Args:
-            given: some values.
-            limits: see `check`.
-            wished: values in the place of defaults, which give way as they do; None is none of them.
-
-        Returns:
-            A value for each hyperparameter, in their order; it fulfils `check` if an assignment with the given values can.
+        Wished values stand in the place of defaults, and give way as they do. It fulfils `check` if one with the given values
+        can.
         """
         values: Assignment = {}
         for parameter in self.parameters:
@@ -149,13 +126,7 @@ class SearchSpace:
     ) -> Assignment:
         """Full assignment: fixed values, else drawn ones as far as conditions leave them, else defaults.
 
-        Args:
-            point: what was drawn of `distributions`, by inner name.
-            fixed: values that are not searched; they and the limits fulfil `check`.
-            limits: see `check`.
-
-        Returns:
-            A value for each hyperparameter, in their order; it fulfils `check`.
+        What was drawn is of `distributions`. If fixed values and limits fulfil `check`, so does the assignment.
         """
         values: Assignment = {}
         for parameter in self.parameters:
@@ -174,24 +145,15 @@ class SearchSpace:
         return {own.name: assignment.get(own.name, own.default) for own in self.parameters}
 
     def point(self, assignment: Assignment, distributions: Mapping[str, BaseDistribution]) -> dict[str, float | int | str]:
-        """What `distributions` would have had to give for an assignment, or the nearest of it.
+        """What `distributions` would have had to give for a full assignment, or the nearest of it.
 
         What does not act in the assignment has its default there, and so the point of that.
-
-        Args:
-            assignment: full and valid; it may lie outside what is searched.
-            distributions: of the experiment, by inner name.
         """
         return {
             parameter.inner_name: parameter.nearest(assignment[parameter.name], assignment, distributions[parameter.inner_name])
             for parameter in self.parameters
             if parameter.inner_name in distributions
         }
-
-    def suggest(self, trial: optuna.Trial, fixed: Assignment, limits: Mapping[str, float] = MappingProxyType({})) -> Assignment:
-        """Full assignment that a trial of Optuna's draws; see `assignment`."""
-        point = {name: _draw(trial, name, within) for name, within in self.distributions(fixed, limits).items()}
-        return self.assignment(point, fixed, limits)
 
     def _check_room(self, parameter: Parameter, fixed: Assignment, known: Mapping[str, float]) -> None:
         """Check that conditions and the user's bounds leave a value of a hyperparameter that is not fixed."""
@@ -227,10 +189,7 @@ class SearchSpace:
         return assignment.get(name, parameter.default if parameter.search is None else None)
 
     def _nearest(self, parameter: Parameter, value: Value, given: Assignment, known: Mapping[str, Value]) -> Value:
-        """A default or what stands for it, moved into the user's bounds and cut to what the conditions leave.
-
-        The conditions are its own, and those of given values that name it.
-        """
+        """A default or what stands for it, moved into the user's bounds and cut; see `_cut`."""
         if parameter.own and _acts(parameter, known):
             value = parameter.own.nearest(value)
         return self._cut(parameter, value, given, known)
@@ -305,14 +264,3 @@ def _text(parameter: Parameter, value: Value) -> str:
 
 def _acts(parameter: Parameter, values: Mapping[str, Value]) -> bool:
     return parameter.only_if is None or values[parameter.only_if.name] in parameter.only_if.values
-
-
-def _draw(trial: optuna.Trial, name: str, distribution: BaseDistribution) -> float | int | str:
-    if isinstance(distribution, IntDistribution):
-        return trial.suggest_int(name, distribution.low, distribution.high, step=distribution.step, log=distribution.log)
-    if isinstance(distribution, FloatDistribution):
-        return trial.suggest_float(name, distribution.low, distribution.high, step=distribution.step, log=distribution.log)
-    assert isinstance(distribution, CategoricalDistribution)
-    choice = trial.suggest_categorical(name, distribution.choices)
-    assert isinstance(choice, int | float | str)
-    return choice

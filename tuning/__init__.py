@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from tuning.exporting.rollout import roll_out as roll_out
     from tuning.exporting.settings import ExportSettings as ExportSettings
     from tuning.exporting.settings import RolloutSettings as RolloutSettings
-    from tuning.judging.comparison import Comparison as Comparison
     from tuning.judging.comparison import compare as compare
     from tuning.judging.headroom import Headroom as Headroom
     from tuning.judging.headroom import find_headroom as find_headroom
+    from tuning.judging.report import Comparison as Comparison
     from tuning.judging.settings import HeadroomSettings as HeadroomSettings
     from tuning.judging.settings import JudgeSettings as JudgeSettings
     from tuning.search.tune import SearchStoppedError as SearchStoppedError
@@ -37,33 +37,24 @@ if TYPE_CHECKING:
     from tuning.search.tune import tune as tune
     from tuning.search.tune import tune_all as tune_all
 
-_MODULES = {
-    "Comparison": "tuning.judging.comparison",
-    "DoctorSettings": "tuning.diagnosis.settings",
-    "ExportSettings": "tuning.exporting.settings",
-    "Headroom": "tuning.judging.headroom",
-    "HeadroomSettings": "tuning.judging.settings",
-    "InconsistentError": "common.errors",
-    "JudgeSettings": "tuning.judging.settings",
-    "MemoryForecast": "tuning.diagnosis.memory_forecast",
-    "MemorySettings": "tuning.diagnosis.settings",
-    "Rollout": "tuning.exporting.rollout",
-    "RolloutSettings": "tuning.exporting.settings",
-    "SearchStoppedError": "tuning.search.tune",
-    "Settings": "tuning.experiment.settings",
-    "UserError": "common.errors",
-    "compare": "tuning.judging.comparison",
-    "examine": "tuning.diagnosis.examination",
-    "export_policy": "tuning.exporting.files",
-    "find_headroom": "tuning.judging.headroom",
-    "predict_memory": "tuning.diagnosis.memory_forecast",
-    "resume": "tuning.search.tune",
-    "roll_out": "tuning.exporting.rollout",
-    "tune": "tuning.search.tune",
-    "tune_all": "tuning.search.tune",
+_NAMES = {
+    "common.errors": ("InconsistentError", "UserError"),
+    "tuning.diagnosis.examination": ("examine",),
+    "tuning.diagnosis.memory_forecast": ("MemoryForecast", "predict_memory"),
+    "tuning.diagnosis.settings": ("DoctorSettings", "MemorySettings"),
+    "tuning.experiment.settings": ("Settings",),
+    "tuning.exporting.files": ("export_policy",),
+    "tuning.exporting.rollout": ("Rollout", "roll_out"),
+    "tuning.exporting.settings": ("ExportSettings", "RolloutSettings"),
+    "tuning.judging.comparison": ("compare",),
+    "tuning.judging.headroom": ("Headroom", "find_headroom"),
+    "tuning.judging.report": ("Comparison",),
+    "tuning.judging.settings": ("HeadroomSettings", "JudgeSettings"),
+    "tuning.search.tune": ("SearchStoppedError", "resume", "tune", "tune_all"),
 }
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = list(_MODULES)
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
@@ -75,4 +66,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """Public names, for completion in notebooks."""
-    return sorted(__all__)
+    return __all__

@@ -11,11 +11,7 @@ NOT_READY = 1  # exit status
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Examine the machine and print what was found.
-
-    Returns:
-        Exit status: 0 if nothing is wrong, 1 if something is, 2 for a command that cannot be carried out as given.
-    """
+    """Examine the machine; exit status 1 if something is wrong, else see `command`."""
     return command(DoctorSettings, arguments, "python -m tuning.doctor", _doctor)
 
 

@@ -9,14 +9,7 @@ from tuning.exporting.settings import ExportSettings
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Export the policy and print the paths of its files.
-
-    Args:
-        arguments: of the command line; those of this process by default.
-
-    Returns:
-        Exit status: 0, or 2 for a command that cannot be carried out as given; 130 after Ctrl-C.
-    """
+    """Export the policy and print the paths of its files; for the exit status see `command`."""
     return command(ExportSettings, arguments, "python -m tuning.export", _export)
 
 

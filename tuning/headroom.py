@@ -9,14 +9,7 @@ from tuning.judging.settings import HeadroomSettings
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print the tables.
-
-    Args:
-        arguments: of the command line; those of this process by default.
-
-    Returns:
-        Exit status: 0; 1 if an internal check failed; 2 for a command that cannot be carried out as given; 130 after Ctrl-C.
-    """
+    """Print the tables; for the exit status see `command`."""
     return command(HeadroomSettings, arguments, "python -m tuning.headroom", _headroom)
 
 

@@ -11,15 +11,7 @@ NO_FINALIST = 1  # exit status where every contender failed
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Judge, print the table and write it.
-
-    Args:
-        arguments: of the command line; those of this process by default.
-
-    Returns:
-        Exit status: 0; 1 if an internal check failed or no contender is left; 2 for a command that cannot be carried out as
-        given; 130 after Ctrl-C or SIGTERM.
-    """
+    """Judge, print the table and write it; exit status 1 if no contender is left, else see `command`."""
     return command(JudgeSettings, arguments, "python -m tuning.judge", _judge)
 
 

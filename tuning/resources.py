@@ -11,11 +11,7 @@ DOES_NOT_FIT = 1  # exit status
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print the tables.
-
-    Returns:
-        Exit status: 0 if the trial fits, 1 if it does not, 2 for a command that cannot be carried out as given.
-    """
+    """Print the tables; exit status 1 if the trial does not fit, else see `command`."""
     return command(MemorySettings, arguments, "python -m tuning.resources", _resources)
 
 

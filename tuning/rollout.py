@@ -9,14 +9,7 @@ from tuning.exporting.settings import RolloutSettings
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the policy, write the files and print their paths.
-
-    Args:
-        arguments: of the command line; those of this process by default.
-
-    Returns:
-        Exit status: 0; 1 if an internal check failed; 2 for a command that cannot be carried out as given; 130 after Ctrl-C.
-    """
+    """Run the policy, write the files and print their paths; for the exit status see `command`."""
     return command(RolloutSettings, arguments, "python -m tuning.rollout", _rollout)
 
 

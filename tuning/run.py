@@ -6,9 +6,8 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tuning.cli.command import command, tell
-from tuning.cli.options import parse
-from tuning.experiment.algorithm_names import ALL
+from tuning.cli.command import command, parse, tell
+from tuning.experiment.option_values import ALL
 from tuning.experiment.settings import Settings
 
 if TYPE_CHECKING:
@@ -24,16 +23,9 @@ STOPPED = NONE_COMPLETE = 1  # exit status
 def main(arguments: list[str] | None = None) -> int:
     """Run or continue a search.
 
-    Args:
-        arguments: of the command line; those of this process by default.
-
     Returns:
-        Exit status:
-
-        - 0: at least one trial (of each algorithm) is complete, or frozen with a score.
-        - 1: there is none, or the search had to stop.
-        - 2: the command is refused.
-        - 130: it was stopped by Ctrl-C or SIGTERM.
+        Exit status: 0 if at least one trial (of each algorithm) is complete, or frozen with a score; 1 if there is none, or the
+        search had to stop; else see `command`.
     """
     given = sys.argv[1:] if arguments is None else arguments
     return command(Settings, given, PROGRAM, lambda settings: _run(settings, given))
@@ -58,7 +50,7 @@ def _run(settings: Settings, arguments: list[str]) -> int:
         from results import load
         from tuning.cli.summary import print_comparison
 
-        print_comparison([load(of.experiment.place) for of in opened], console, settings.aim)
+        print_comparison([load(each.experiment.place) for each in opened], console, settings.aim)
     return max(statuses)
 
 
@@ -81,23 +73,22 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
         draw_report_so_far(outcome.folder, console)
         return STOPPED
     from tuning.cli.confirmed import unpaid_lines
-    from tuning.cli.console import say
-    from tuning.cli.report import draw_report
+    from tuning.cli.console import draw_report, say
     from tuning.cli.summary import print_summary
     from tuning.storage.stored_experiment import checkpoint_sizes, publish, run_in
     from tuning.trial.checkpoint import Checkpoints
 
     experiment = run_in(outcome.folder)
-    of = experiment.settings
-    print_summary(outcome, console, of.aim, of.words_of("validation"), of.teacher)
-    for line in unpaid_lines(of, outcome):
+    settings = experiment.settings
+    print_summary(outcome, console, settings.aim, settings.words_of("validation"), settings.teacher)
+    for line in unpaid_lines(settings, outcome):
         say(console, line)
     if experiment.storage and not experiment.is_local:
         sizes = checkpoint_sizes(outcome.folder, outcome.trials["trial"])
     else:
         sizes = [Checkpoints(experiment.paths.checkpoints(number)).nbytes for number in outcome.trials["trial"]]
-    kept, size = sum(size > 0 for size in sizes), sum(sizes) / 2**20
-    say(console, f"Checkpoints: {size:,.1f} MiB of {kept} trials (--keep-checkpoints {experiment.settings.keep_checkpoints})")
+    with_checkpoints, size = sum(size > 0 for size in sizes), sum(sizes) / 2**20
+    say(console, f"Checkpoints: {size:,.1f} MiB of {with_checkpoints} trials (--keep-checkpoints {settings.keep_checkpoints})")
     draw_report([outcome.folder], console, publish)
     return 0 if not outcome.scored.empty else NONE_COMPLETE
 

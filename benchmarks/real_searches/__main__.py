@@ -23,8 +23,8 @@ from benchmarks.real_searches.job import BOUND, PREPARE, judge_task, search_task
 from benchmarks.real_searches.records import Cell, RealSearchError, Records, Terms, Winner, missing
 from benchmarks.real_searches.sites import check_site, link_cache, scenario_name
 from common.errors import UserError
-from tuning.experiment.budget import Budget
-from tuning.runtime.signals import stop_signals_as_interrupts
+from tuning.experiment.option_values import Budget
+from tuning.runtime.processes import stop_signals_as_interrupts
 
 SITES = ("citylearn_challenge_2022_phase_1", "iquitos-38", "citylearn_challenge_2020_climate_zone_1")
 STUCK_FACTOR, STUCK_SECONDS = 1.5, 900.0  # a search is stuck after so many times its budget and so many seconds more

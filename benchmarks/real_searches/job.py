@@ -104,7 +104,7 @@ def _bound(task: dict[str, Any]) -> dict[str, Any]:
 
 def main(folder: Path) -> int:
     """Carry out the task of a folder; returns the exit status."""
-    from tuning.runtime.parent_watch import end_with_parent
+    from tuning.runtime.processes import end_with_parent
     from tuning.runtime.ray_session import set_environment
     from tuning.trial.provenance import provenance
 

@@ -94,7 +94,7 @@ def _study(journal: Path, task: Task, worker: int) -> optuna.Study:
 
 def _work(task: Task, journal: Path, worker: int, ready: Any, begin: Any) -> None:
     """Run one trial after another until the time is over."""
-    from tuning.runtime.parent_watch import end_with_parent
+    from tuning.runtime.processes import end_with_parent
 
     end_with_parent()
     import torch

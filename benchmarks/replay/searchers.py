@@ -15,8 +15,8 @@ from scipy.stats import rankdata
 
 from benchmarks.replay.landscape import Landscape, within
 from benchmarks.replay.surrogate import Open, Surrogate
+from tuning.experiment.option_values import SAMPLERS, startup_trials
 from tuning.experiment.settings import BEGUN_FOR_EACH
-from tuning.experiment.strategies import SAMPLERS, startup_trials
 from tuning.search.models.curve_model import Point
 from tuning.search.models.freeze_thaw import FIRST, Curve, decide, predicted_ends
 from tuning.search.promotion.thawing import ALWAYS, MOST_PART

@@ -22,7 +22,7 @@ from benchmarks.replay.__main__ import ReplayError, landscape
 from benchmarks.replay.command import carry_out
 from benchmarks.replay.landscape import Landscape
 from benchmarks.replay.searchers import Replay, Spent, freeze_thaw
-from tuning.experiment.budget import Budget
+from tuning.experiment.option_values import Budget
 from tuning.experiment.settings import LEAST_CONFIRMING_RUNS
 from tuning.search.run.time_left import LEAST_SECONDS, BudgetLeft, weighed
 

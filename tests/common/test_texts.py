@@ -1,12 +1,15 @@
-"""What a file says cannot act on a terminal."""
+"""What people and shells read stands for itself, and what people type is what they mean."""
 
 import math
 import os
 import shlex
+from dataclasses import fields
 
 import pytest
 
-from common.texts import duration, markdown, number, printable, python_command, quoted, whole_number
+from common.texts import ELSEWHERE, duration, hint, markdown, number, printable, python_command, quoted, whole_number
+from tuning.algorithms.registry import algorithm
+from tuning.experiment.settings import Settings
 
 
 def test_characters_that_act_on_a_terminal_are_escapes_and_others_stay() -> None:
@@ -18,6 +21,35 @@ def test_characters_that_act_on_a_terminal_are_escapes_and_others_stay() -> None
 def test_a_text_stands_for_itself_in_markdown() -> None:
     assert markdown("ppo-1 3, pv_kwp=4162: +0.07 (+0.06 to +0.08)") == "ppo-1 3, pv_kwp=4162: +0.07 (+0.06 to +0.08)"
     assert markdown("a | [b](c)\n<img> `*`") == r"a \| \[b\](c)\\n\<img\> \`\*\`"
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "remedy"),
+    [
+        ("gama", ["gamma", "tau"], "did you mean gamma?"),
+        ("zzz", ["gamma", "tau"], "there are gamma, tau"),
+        ("lr", ["learning_rate", "tau"], "did you mean learning_rate?"),
+        ("train_batch_size", ["n_steps", "batch_size"], "did you mean n_steps?"),
+        ("train_batch_size", ["batch_size", "tau"], "did you mean batch_size?"),
+        ("clip_param", ["tau"], "there are tau"),  # of another algorithm
+        ("n_envs", ["gamma"], "did you mean --num-envs?"),
+        ("env", ["iquitos", "default"], "there are iquitos, default"),  # no hyperparameters
+        ("--trails", ["--trials", "--set"], "did you mean --trials?"),
+        ("--n-trials", ["--trials", "--set"], "did you mean --trials?"),
+        ("--lr", ["--trials", "--set"], "did you mean --set learning_rate=...?"),
+        ("--Learning-Rate", ["--trials", "--set"], "did you mean --set learning_rate=...?"),
+        ("--lr", ["--to"], "there are --to"),  # of a command that sets none
+    ],
+)
+def test_a_wrong_word_is_hinted_at_by_what_it_means_elsewhere_or_the_nearest(word: str, known: list[str], remedy: str) -> None:
+    assert hint(word, known) == remedy
+
+
+def test_each_word_of_other_libraries_stands_for_something_that_there_is() -> None:
+    hyperparameters = {own.name for name in ("ppo", "a2c", "sac") for own in algorithm(name).space.parameters}
+    options = {f"--{entry.name.replace('_', '-')}" for entry in fields(Settings)}
+    assert {name for names in ELSEWHERE.values() for name in names} <= hyperparameters | options
+    assert not hyperparameters & ELSEWHERE.keys()
 
 
 def test_a_duration_has_hours_minutes_and_seconds() -> None:

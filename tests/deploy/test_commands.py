@@ -11,7 +11,7 @@ from ray.dashboard.modules.job.cli import submit
 
 from common.errors import UserError
 from tests.deploy.files import FILES, ROOT
-from tuning.cli.options import parse
+from tuning.cli.command import parse
 from tuning.experiment.settings import Settings
 
 RUN = re.compile(r"python -m tuning\.run((?:[^\n`]|\n +--)*)")

@@ -176,7 +176,7 @@ def test_a_job_joins_its_cluster_stops_cleanly_and_is_resumed(head: Head, small_
 @pytest.mark.skipif(os.name != "posix", reason="`ray start --block` is for Linux and macOS")
 def test_a_driver_joins_with_the_right_token_alone_and_opens_one_port(head: Head, tmp_path: Path) -> None:
     program = (
-        "import sys, psutil\nfrom tuning.runtime.ray_session import ray_session\nfrom tuning.runtime.ray_address import *\n"
+        "import sys, psutil\nfrom tuning.runtime.ray_session import ray_session\nfrom tuning.runtime.cluster import *\n"
         "from common.errors import UserError\n"
         "try:\n    print(check_address(sys.argv[1]))\nexcept UserError as error:\n    sys.exit(str(error))\n"
         "with ray_session(sys.argv[1]):\n"

@@ -29,7 +29,7 @@ from common.errors import UserError
 from docs import generate
 from tests.districts import write_district
 from tests.test_docs import FENCE, PAGES, ROOT, is_spanish
-from tuning.cli.options import parse
+from tuning.cli.command import parse
 
 # What a command line begins with that does not run here, and why.
 EXEMPT = {

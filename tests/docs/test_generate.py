@@ -22,7 +22,7 @@ def test_every_command_is_in_the_reference() -> None:
 
 
 def test_every_algorithm_of_this_project_is_in_the_reference() -> None:
-    from tuning.experiment.algorithm_names import OWN
+    from tuning.experiment.option_values import OWN
 
     assert {entry.name for entry in OWN} == set(generate.ALGORITHMS)
 

@@ -2,7 +2,7 @@
 
 from envs.objective.weights import DEFAULT, Weights
 from envs.seen import HYPERPARAMETERS, PLAN_METHODS, Seen
-from search_spaces.common import SEEN
+from search_spaces.common import PLAN
 
 
 def test_by_default_nothing_is_seen_further() -> None:
@@ -13,9 +13,9 @@ def test_by_default_nothing_is_seen_further() -> None:
 
 
 def test_hyperparameters_are_those_of_the_search_spaces() -> None:
-    assert [parameter.name for parameter in SEEN] == list(HYPERPARAMETERS)
-    assert Seen().hyperparameters == {parameter.name: parameter.default for parameter in SEEN}
-    assert SEEN[-1].choices == PLAN_METHODS
+    assert (PLAN.name,) == tuple(HYPERPARAMETERS)
+    assert Seen().hyperparameters == {PLAN.name: PLAN.default}
+    assert PLAN.choices == PLAN_METHODS
 
 
 def test_only_a_plan_depends_on_the_weights() -> None:

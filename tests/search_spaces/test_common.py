@@ -2,11 +2,11 @@
 
 from typing import Any
 
-import optuna
 import pytest
 
 from search_spaces import Kind, SearchSpace
 from search_spaces.common import FALLING, PLAIN, REWARD_SHARE, SHAPES, schedule, with_reward_share
+from tests.search_spaces.draws import drawn
 from tuning.algorithms import schedule as schedules
 from tuning.algorithms.precision import NEED_GPU
 from tuning.algorithms.registry import algorithm
@@ -28,9 +28,8 @@ def test_defaults_are_valid_conditions_name_what_comes_before_and_draws_are_vali
             assert condition is None or condition.name in seen
         seen.add(parameter.name)
     for steps in (1e6, 20_000, 2048, 600):
-        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
-        for _ in range(50):
-            space.check(space.suggest(study.ask(), {}, {"steps": steps}), {"steps": steps})
+        for assignment in drawn(space, 50, {}, {"steps": steps}):
+            space.check(assignment, {"steps": steps})
 
 
 @ALL
@@ -91,5 +90,5 @@ def test_the_share_is_one_more_hyperparameter_with_the_users_share_as_its_defaul
     space = with_reward_share(own, 0.3)
     assert space.parameters[:-1] == own.parameters
     assert space.complete({})[REWARD_SHARE] == 0.3
-    drawn = space.distributions({})[REWARD_SHARE]
-    assert (drawn.low, drawn.high) == (0.0, 1.0)  # type: ignore[attr-defined]
+    share = space.distributions({})[REWARD_SHARE]
+    assert (share.low, share.high) == (0.0, 1.0)  # type: ignore[attr-defined]

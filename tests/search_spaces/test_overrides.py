@@ -4,22 +4,20 @@ import random
 from collections import Counter
 from pathlib import Path
 
-import optuna
 import pytest
 
-from search_spaces import Assignment, SpaceError
+from search_spaces import Assignment, SearchSpace, SpaceError
 from search_spaces.on_policy import PPO
 from search_spaces.overrides import override
+from tests.search_spaces.draws import drawn
 
 LIMITS = {"steps": 1e6}
 LIMITS_OF_MANY_STEPS = {"steps": 4e6}
 
 
-def drawn(path: Path, text: str, trials: int = 40) -> list[Assignment]:
+def changed(path: Path, text: str) -> SearchSpace:
     path.write_text(text, encoding="utf-8")
-    space = override(PPO, path)
-    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
-    return [space.suggest(study.ask(), {}, LIMITS) for _ in range(trials)]
+    return override(PPO, path)
 
 
 def test_ranges_are_those_of_the_file_in_outer_values(tmp_path: Path) -> None:
@@ -30,7 +28,7 @@ def test_ranges_are_those_of_the_file_in_outer_values(tmp_path: Path) -> None:
         n_epochs = {low = 3, high = 4, log = false}
         target_kl = {low = 0.01, high = 0.05}
     """
-    values = drawn(tmp_path / "space.toml", text)
+    values = drawn(changed(tmp_path / "space.toml", text), 40, {}, LIMITS)
     assert all(1e-4 <= v["learning_rate"] <= 2e-4 for v in values)  # type: ignore[operator]
     assert all(0.9 - 1e-12 <= v["gamma"] <= 0.95 + 1e-12 for v in values)  # type: ignore[operator]
     assert {v["n_steps"] for v in values} == {512, 1024}
@@ -45,7 +43,7 @@ def test_choices_and_values_are_those_of_the_file(tmp_path: Path) -> None:
         activation = {value = "silu"}
         normalize_rewards = {value = true}
     """
-    values = drawn(tmp_path / "space.toml", text)
+    values = drawn(changed(tmp_path / "space.toml", text), 40, {}, LIMITS)
     assert {v["hidden_sizes"] for v in values} == {"32", "8,8"}
     assert {(v["activation"], v["normalize_rewards"]) for v in values} == {("silu", True)}
     assert len({v["learning_rate"] for v in values}) > 30
@@ -96,31 +94,27 @@ def test_what_is_not_valid_is_refused_with_file_and_name(tmp_path: Path, text: s
     assert str(path) in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("# größer\nn_epochs = {value = 5}".encode("latin-1"), r"space\.toml is no TOML: .*save it as UTF-8"),
+        (b"gamma = " + b"[" * 50_000, r"space\.toml is no TOML that can be read: it is nested too deeply"),
+        (None, r"space\.toml: No such file"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_in_one_line(tmp_path: Path, content: bytes | None, said: str) -> None:
+    path = tmp_path / "space.toml"
+    if content:
+        path.write_bytes(content)
+    with pytest.raises(SpaceError, match=said) as refused:
+        override(PPO, path)
+    assert "\n" not in str(refused.value)
+
+
 def test_a_file_may_have_a_byte_order_mark(tmp_path: Path) -> None:
     path = tmp_path / "space.toml"
     path.write_text("n_epochs = {value = 5}", encoding="utf-8-sig")
     assert override(PPO, path).own_values() == {"n_epochs": 5}
-
-
-def test_a_file_in_another_encoding_is_refused_in_one_line(tmp_path: Path) -> None:
-    path = tmp_path / "space.toml"
-    path.write_text("# größer\nn_epochs = {value = 5}", encoding="latin-1")
-    with pytest.raises(SpaceError, match="save it as UTF-8") as refused:
-        override(PPO, path)
-    assert str(path) in str(refused.value)
-    assert "\n" not in str(refused.value)
-
-
-def test_a_file_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "space.toml"
-    path.write_text(f"gamma = {'[' * 50_000}", encoding="utf-8")
-    with pytest.raises(SpaceError, match=r"space\.toml is no TOML that can be read: it is nested too deeply"):
-        override(PPO, path)
-
-
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SpaceError, match="No such file"):
-        override(PPO, tmp_path / "space.toml")
 
 
 BOUNDED = {
@@ -134,12 +128,9 @@ BOUNDED = {
 
 @pytest.mark.parametrize("text", BOUNDED.values(), ids=BOUNDED)
 def test_every_drawn_assignment_lies_within_the_bounds_and_fulfils_the_conditions(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "space.toml"
-    path.write_text(text, encoding="utf-8")
-    space = override(PPO, path)
+    space = changed(tmp_path / "space.toml", text)
     space.check(space.own_values(), LIMITS_OF_MANY_STEPS)
-    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
-    values = [space.suggest(study.ask(), space.own_values(), LIMITS_OF_MANY_STEPS) for _ in range(60)]
+    values = drawn(space, 60, space.own_values(), LIMITS_OF_MANY_STEPS)
     values.append(space.complete(space.own_values(), LIMITS_OF_MANY_STEPS))
     for assignment in values:
         space.check(assignment, LIMITS_OF_MANY_STEPS)
@@ -182,8 +173,7 @@ def test_bounds_that_cannot_hold_are_refused_with_both_sides(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, fixed: Assignment, steps: float, said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("space.toml").write_text(text, encoding="utf-8")
-    space = override(PPO, Path("space.toml"))
+    space = changed(Path("space.toml"), text)
     with pytest.raises(SpaceError) as refused:
         space.check({**space.own_values(), **fixed}, {"steps": steps})
     assert str(refused.value) == said
@@ -200,24 +190,19 @@ def test_bounds_that_cannot_hold_are_refused_with_both_sides(
 def test_a_fixed_value_outside_the_bounds_of_the_file_is_refused(
     tmp_path: Path, text: str, fixed: Assignment, said: str
 ) -> None:
-    path = tmp_path / "space.toml"
-    path.write_text(text, encoding="utf-8")
+    space = changed(tmp_path / "space.toml", text)
     with pytest.raises(SpaceError, match=said):
-        override(PPO, path).check_fixed(fixed)
-
-
-def test_a_fixed_value_within_the_bounds_of_the_file_holds(tmp_path: Path) -> None:
-    path = tmp_path / "space.toml"
-    path.write_text("gamma = {low = 0.9, high = 0.95}", encoding="utf-8")
-    override(PPO, path).check_fixed({"gamma": 0.93, "n_epochs": 3})
+        space.check_fixed(fixed)
+    space.check_fixed({"gamma": 0.93, "n_epochs": 5})
 
 
 def test_bounds_of_what_is_drawn_as_a_part_are_of_the_value_itself(tmp_path: Path) -> None:
-    values = drawn(tmp_path / "space.toml", "batch_size = {low = 8192, high = 16384}\nn_steps = {low = 1024, high = 32768}")
+    text = "batch_size = {low = 8192, high = 16384}\nn_steps = {low = 1024, high = 32768}"
+    values = drawn(changed(tmp_path / "space.toml", text), 40, {}, LIMITS)
     assert {v["batch_size"] for v in values} == {8192, 16384}
     assert {v["n_steps"] for v in values} == {8192, 16384, 32768}
     assert len({(v["n_steps"], v["batch_size"]) for v in values}) == 5
-    rollouts = drawn(tmp_path / "rollouts.toml", "n_steps = {low = 1024, high = 32768}")
+    rollouts = drawn(changed(tmp_path / "space.toml", "n_steps = {low = 1024, high = 32768}"), 40, {}, LIMITS)
     assert {v["n_steps"] // v["batch_size"] for v in rollouts} == {2, 4, 8, 16, 32}  # type: ignore[operator]
 
 
@@ -226,14 +211,13 @@ def test_bounds_of_what_is_drawn_as_a_part_are_of_the_value_itself(tmp_path: Pat
     [("low = -2.5, high = -1.5", -2.5, -1.5), ("choices = [-2.5, -2.0]", -2.5, -2.0), ("value = -2.5", -2.5, -2.5)],
 )
 def test_a_files_deviations_hold_beside_a_plan_too(tmp_path: Path, text: str, least: float, greatest: float) -> None:
-    values = drawn(tmp_path / "space.toml", f"plan = {{value = 'learned'}}\nlog_std_init = {{{text}}}")
+    space = changed(tmp_path / "space.toml", f"plan = {{value = 'learned'}}\nlog_std_init = {{{text}}}")
+    values = drawn(space, 40, {}, LIMITS)
     assert all(least <= value["log_std_init"] <= greatest for value in values)  # type: ignore[operator]
 
 
 def test_bounds_change_no_text_by_which_an_experiment_is_compared(tmp_path: Path) -> None:
-    path = tmp_path / "space.toml"
-    path.write_text("clip_range = {low = 0.1, high = 0.4}", encoding="utf-8")
-    assert override(PPO, path).describe() == PPO.describe()
+    assert changed(tmp_path / "space.toml", "clip_range = {low = 0.1, high = 0.4}").describe() == PPO.describe()
 
 
 VALUES = (
@@ -280,9 +264,7 @@ def check_mutants(path: Path, seed: int, count: int) -> Counter[str]:
                 pytest.fail(f"{number}: {error}")
             found["refused"] += 1
             continue
-        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=number))
-        for _ in range(2):
-            assignment = space.suggest(study.ask(), {}, {"steps": 1e6})
+        for assignment in drawn(space, 2, {}, LIMITS, seed=number):
             for parameter in space.parameters:
                 value, own = assignment[parameter.name], parameter.own
                 if own and value is not None:

@@ -24,14 +24,8 @@ def test_a_condition_on_a_falling_scale_is_refused() -> None:
         (Scale.ONE_MINUS, 0.25, 0.75),
     ],
 )  # fmt: skip
-def test_a_scale_goes_both_ways(scale: Scale, inner: float | str, outer: float | str) -> None:
+def test_a_scale_makes_the_value(scale: Scale, inner: float | str, outer: float | str) -> None:
     assert scale.outer(inner) == outer
-    assert scale.inner(outer) == inner
-
-
-@pytest.mark.parametrize("outer", [100, 0, -4])
-def test_what_is_no_power_of_two_has_no_inner_number(outer: int) -> None:
-    assert Scale.POWER_OF_TWO.inner(outer) is None
 
 
 def test_a_power_of_two_lies_between_two_bounds_or_does_not() -> None:

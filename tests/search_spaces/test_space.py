@@ -1,10 +1,10 @@
 """Rules of search spaces, on a small one."""
 
-import optuna
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from search_spaces import AtMost, Kind, OnlyIf, Parameter, PartOf, Scale, SearchSpace, SpaceError
+from tests.search_spaces.draws import drawn
 
 SPACE = SearchSpace(
     (
@@ -22,13 +22,7 @@ SPACE = SearchSpace(
 
 
 def draw(fixed: dict | None = None, budget: float = 1e6, seed: int = 0, trials: int = 60) -> list[dict]:  # type: ignore[type-arg]
-    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
-    return [SPACE.suggest(study.ask(), fixed or {}, {"budget": budget}) for _ in range(trials)]
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> None:
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return drawn(SPACE, trials, fixed, {"budget": budget}, seed)
 
 
 def test_a_space_knows_its_names() -> None:
@@ -43,11 +37,11 @@ def test_an_assignment_is_complete_and_valid() -> None:
 
 
 def test_conditions_hold_in_every_drawn_assignment_and_are_reached() -> None:
-    drawn = draw(budget=4 * 512)
-    assert all(a["batch"] <= a["steps_each"] <= 512 for a in drawn)
-    assert any(a["batch"] == a["steps_each"] for a in drawn)
-    assert any(a["steps_each"] == 512 for a in drawn)
-    assert len({a["batch"] for a in drawn}) > 3
+    found = draw(budget=4 * 512)
+    assert all(a["batch"] <= a["steps_each"] <= 512 for a in found)
+    assert any(a["batch"] == a["steps_each"] for a in found)
+    assert any(a["steps_each"] == 512 for a in found)
+    assert len({a["batch"] for a in found}) > 3
 
 
 def test_a_fixed_value_bounds_what_it_is_tied_to() -> None:
@@ -98,13 +92,10 @@ def test_fixed_values_are_taken_and_unsearched_ones_are_defaults() -> None:
 
 
 def test_scales_map_what_is_drawn() -> None:
-    drawn = draw()
-    assert all(a["steps_each"] & (a["steps_each"] - 1) == 0 and isinstance(a["steps_each"], int) for a in drawn)
-    assert all(0.9 <= a["gamma"] <= 0.999 for a in drawn)
-    study = optuna.create_study()
-    trial = study.ask()
-    SPACE.suggest(trial, {}, {"budget": 1e6})
-    assert set(trial.params) == {"log2_steps_each", "log2_batch", "one_minus_gamma", "shape"}
+    found = draw()
+    assert all(a["steps_each"] & (a["steps_each"] - 1) == 0 and isinstance(a["steps_each"], int) for a in found)
+    assert all(0.9 <= a["gamma"] <= 0.999 for a in found)
+    assert set(SPACE.distributions({})) == {"log2_steps_each", "log2_batch", "one_minus_gamma", "shape"}
 
 
 @pytest.mark.parametrize(
@@ -152,10 +143,9 @@ CONDITIONAL = SearchSpace(
 
 
 def test_a_value_that_does_not_act_is_neither_drawn_nor_accepted() -> None:
-    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
-    drawn = [CONDITIONAL.suggest(study.ask(), {}) for _ in range(40)]
-    assert {a["end"] for a in drawn if a["shape"] == "flat"} == {0.5}
-    assert all(a["end"] <= 0.4 for a in drawn if a["shape"] == "linear")  # type: ignore[operator]
+    found = drawn(CONDITIONAL, 40)
+    assert {a["end"] for a in found if a["shape"] == "flat"} == {0.5}
+    assert all(a["end"] <= 0.4 for a in found if a["shape"] == "linear")  # type: ignore[operator]
     with pytest.raises(SpaceError, match=r"end=0\.1: it acts only with shape linear"):
         CONDITIONAL.check({"shape": "flat", "end": 0.1})
     CONDITIONAL.check({"shape": "linear", "end": 0.1})
@@ -171,10 +161,8 @@ def test_what_lies_outside_of_the_search_has_the_nearest_point() -> None:
 def test_the_point_of_what_was_drawn_gives_it_back() -> None:
     for limits in ({"budget": 1e6}, {"budget": 4 * 512}):
         distributions = SPACE.distributions({}, limits)
-        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
-        for _ in range(40):
-            drawn = SPACE.suggest(study.ask(), {}, limits)
-            assert SPACE.assignment(SPACE.point(drawn, distributions), {}, limits) == pytest.approx(drawn)
+        for assignment in drawn(SPACE, 40, {}, limits):
+            assert SPACE.assignment(SPACE.point(assignment, distributions), {}, limits) == pytest.approx(assignment)
 
 
 RATIO = SearchSpace(
@@ -190,11 +178,9 @@ RATIO = SearchSpace(
 
 
 def test_a_part_is_drawn_as_halvings_of_another_value_and_is_valid() -> None:
-    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
-    drawn = [RATIO.suggest(study.ask(), {}, {"budget": 1e6}) for _ in range(60)]
-    assert {a["whole"] // a["part"] for a in drawn if a["whole"] >= 256} == {1, 2, 4, 8, 16}  # type: ignore[operator]
-    assert min(a["part"] for a in drawn) == 8  # type: ignore[type-var]
-    assert "log2_whole_per_part" in study.trials[0].params
+    found = drawn(RATIO, 60, {}, {"budget": 1e6})
+    assert {a["whole"] // a["part"] for a in found if a["whole"] >= 256} == {1, 2, 4, 8, 16}  # type: ignore[operator]
+    assert min(a["part"] for a in found) == 8  # type: ignore[type-var]
     odd = RATIO.assignment({"log2_whole_per_part": 3}, {"whole": 100}, {"budget": 1e6})
     assert (odd["whole"], odd["part"]) == (100, 12)
 
@@ -203,14 +189,6 @@ def test_a_range_ends_where_all_values_act_alike() -> None:
     for budget, high in ((1e6, 12), (1000, 10), (1024, 10), (1025, 11), (4, 2)):
         found = RATIO.distributions({}, {"budget": budget})["log2_kept"]
         assert (found.low, found.high) == (min(3, high), high)  # type: ignore[attr-defined]
-
-
-def test_what_is_drawn_is_the_same_for_all_trials_of_an_experiment() -> None:
-    for space in (SPACE, RATIO):
-        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
-        for _ in range(30):
-            space.suggest(study.ask(), {}, {"budget": 2048})
-        assert len({str(trial.distributions) for trial in study.trials}) == 1
 
 
 def test_an_assignment_of_an_older_version_has_defaults_for_what_is_new() -> None:

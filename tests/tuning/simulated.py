@@ -25,8 +25,8 @@ from optuna.trial import FrozenTrial, TrialState
 from envs.objective.aim import Outcome
 from tests.tuning.search.fakes import Control
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.budget import Budget
 from tuning.experiment.folder import Experiment, create
+from tuning.experiment.option_values import Budget
 from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Grant
 from tuning.search.promotion.choosing import Choosing

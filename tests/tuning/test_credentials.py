@@ -29,9 +29,9 @@ def test_a_search_writes_and_prints_no_credentials(
         monkeypatch.setenv(name, value)
     # Ray's logs stay too, in a folder with a name short enough for its sockets.
     logs = Path(tempfile.mkdtemp(prefix="r-"))
-    monkeypatch.setattr("tuning.runtime.private_ray._temporary", lambda: str(logs))
+    monkeypatch.setattr("tuning.runtime.ray_session._temporary", lambda: str(logs))
     # In that module alone: Ray removes a folder of its own until it is gone.
-    monkeypatch.setattr("tuning.runtime.private_ray.shutil", SimpleNamespace(rmtree=lambda *options, **more: None))
+    monkeypatch.setattr("tuning.runtime.ray_session.shutil", SimpleNamespace(rmtree=lambda *options, **more: None))
     status = main(["--scenario", str(small_schema), *TINY.split(), "--dir", str(tmp_path / "experiments"), "--name", "canary"])
     assert status == 0
     said = capfd.readouterr()

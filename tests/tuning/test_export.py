@@ -34,7 +34,7 @@ from search_spaces import Assignment
 from tests.tuning.exporting.judged_table import judgement_of
 from tests.tuning.one_trial import one_trial
 from tuning.algorithms.registry import algorithm
-from tuning.cli.options import parse
+from tuning.cli.command import parse
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.export import main

@@ -13,6 +13,7 @@ import torch
 
 from envs.task import Task
 from search_spaces import Assignment
+from tests.search_spaces.draws import suggested
 from tuning.algorithms.registry import algorithm, names
 from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Budget, grant
@@ -56,7 +57,7 @@ def test_peaks_are_predicted_over_random_configurations(tmp_path: Path) -> None:
     for i in range(CONFIGURATIONS):
         algo = names()[i % len(names())]
         plan = planner(algo, tmp_path)
-        h = algorithm(algo).space.suggest(study.ask(), {}, {"steps": float(STEPS)})
+        h = suggested(algorithm(algo).space, study, {}, {"steps": float(STEPS)})
         row = row_of(start(algo, h, CAP))
         predicted = plan.prediction(h).vram
         plan.calibration.add(plan.device, algo, "vram", plan.prediction(h).uncorrected("vram"), row["peak_process_vram_bytes"])

@@ -14,6 +14,7 @@ from envs.environments.year_cache import prepare_year
 from envs.scenarios.scenario import scenario
 from envs.task import Task
 from tests.districts import write_district
+from tests.search_spaces.draws import suggested
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Budget
@@ -55,7 +56,7 @@ def test_growth_is_predicted_over_random_configurations(small_schema: Path, tmp_
         settings = Settings(algo=algo, scenario=site, backend="batch", steps=STEPS, num_envs=(16, 32, 64)[i % 3], reports=2)  # type: ignore[arg-type]
         # Few gradient steps, for the time that they take; the following test is of many.
         brief = {"sac": {"gradient_steps": 1, "train_freq": 128}, "ppo": {"n_epochs": 1}}.get(algo, {})
-        h = algorithm(algo).space.suggest(study.ask(), brief, {"steps": float(STEPS)})
+        h = suggested(algorithm(algo).space, study, brief, {"steps": float(STEPS)})
         own = {"algo": algo, "scenario": site, "steps": STEPS, "num_envs": settings.num_envs, "dir": str(tmp_path / str(i))}
         measured = measure(own, h, small_schema)
         none = Calibration(tmp_path / "none")

@@ -38,12 +38,11 @@ from tests.tuning.roomy import roomy
 from tuning.experiment.folder import open_experiment
 from tuning.experiment.lock import experiment_lock
 from tuning.experiment.settings import Settings
-from tuning.exporting.judged import given_judgement
-from tuning.judging.checks import check_amounts, check_scores
-from tuning.judging.contenders import contenders
+from tuning.exporting.model_card import given_judgement
+from tuning.judging.contenders import contenders, experiment_of
 from tuning.judging.folder import RaceSettings, create_or_open
-from tuning.judging.report import write_report
-from tuning.judging.training import experiment_of
+from tuning.judging.race import Race
+from tuning.judging.report import check_amounts, check_scores, conclude
 from tuning.search.record.record import check_study
 from tuning.search.run.driver import Parts
 from tuning.search.run.opening import check, open_checked
@@ -106,7 +105,8 @@ def judged(folder: Path, experiment: Path) -> Path:
             evaluate(made.paths.part(f"{contender.slug}-{number:03d}", "batch"), contender.name, 0.05 + 0.01 * place, number)
     for name, score in (("uncontrolled", 0.0), ("rules", 0.02)):
         evaluate(made.paths.part("baselines" if name == "rules" else "more", "batch"), name, score)
-    write_report(made.paths, "iquitos-38", 2, 1, {})
+    console = Console(quiet=True)
+    conclude(Race(made, of.settings.task, of.settings, console), console)
     return made.paths.folder
 
 

@@ -8,7 +8,7 @@ from common.errors import UsageError
 from common.texts import hint
 from search_spaces.common import with_reward_share
 from tuning.algorithms.spec import AlgorithmSpec
-from tuning.experiment.algorithm_names import entries, names
+from tuning.experiment.option_values import entries, names
 from tuning.experiment.settings import Settings
 
 __all__ = ["algorithm", "names"]

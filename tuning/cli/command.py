@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import io
+import itertools
 import sys
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from dataclasses import fields
+from typing import Any, TypeVar
 
-from common.errors import InconsistentError, UserError
+import tyro
+from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
+
+from common.errors import InconsistentError, UsageError, UserError
 from common.paths import shortened
-from common.texts import printable
+from common.texts import hint, number, printable, whole_number
 from tuning.cli.console import steady_output
-from tuning.cli.options import parse
+from tuning.runtime.processes import Interrupted, stop_signals_as_interrupts
 from tuning.runtime.ray_session import set_environment
-from tuning.runtime.signals import Interrupted, stop_signals_as_interrupts
 
 T = TypeVar("T")
 INCONSISTENT = UNWRITTEN = 1  # exit status
@@ -22,6 +28,8 @@ REFUSED, INTERRUPTED = 2, 130
 _OF_FILES = {
     errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR,
 }  # fmt: skip
+_NUMBERS = ConstructorRegistry()
+UNKNOWN = "Unrecognized options: "  # as tyro says it
 
 
 def command(kind: type[T], arguments: Sequence[str] | None, program: str, answer: Callable[[T], int]) -> int:
@@ -35,7 +43,7 @@ def command(kind: type[T], arguments: Sequence[str] | None, program: str, answer
 
     Returns:
         Exit status: the answer's; with a line on stderr 1 for a failed internal check or output that cannot be written, and 2
-        for a command that cannot be carried out as given; 130 after Ctrl-C.
+        for a command that cannot be carried out as given; 130 after Ctrl-C or SIGTERM.
     """
     with steady_output() as output:
         status = _status(kind, arguments, program, answer)
@@ -46,7 +54,6 @@ def command(kind: type[T], arguments: Sequence[str] | None, program: str, answer
 
 
 def _status(kind: type[T], arguments: Sequence[str] | None, program: str, answer: Callable[[T], int]) -> int:
-    """Carry out a command; see `command`."""
     try:
         options = parse(kind, sys.argv[1:] if arguments is None else arguments, None, program)
         set_environment()
@@ -74,3 +81,61 @@ def _status(kind: type[T], arguments: Sequence[str] | None, program: str, answer
 def tell(*lines: str) -> None:
     """Print the lines of an error, whatever stands in names and values: line breaks and control characters as escapes."""
     print("error: " + "\n".join(map(printable, lines)), file=sys.stderr)
+
+
+@_NUMBERS.primitive_rule
+def _numbers(option: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[int] | PrimitiveConstructorSpec[float] | None:
+    """How the text of an option becomes a number; None for options of other types."""
+    if option.type is int:
+        return PrimitiveConstructorSpec(
+            1, "INT", lambda texts: whole_number(texts[0]), lambda value: type(value) is int, lambda value: [str(value)]
+        )
+    if option.type is float:
+        return PrimitiveConstructorSpec(
+            1, "FLOAT", lambda texts: number(texts[0]), lambda value: type(value) in (int, float), lambda value: [str(value)]
+        )
+    return None
+
+
+def parse(kind: type[T], arguments: Sequence[str], default: T | None, program: str) -> T:
+    """Read a command line.
+
+    Args:
+        kind: dataclass of the options; its fields and their documentation make the options and `--help`.
+        arguments: of the command line.
+        default: values of options that are not given; None for the fields' own defaults.
+        program: name in `--help`.
+
+    Raises:
+        UsageError: for an unknown option, or a value of the wrong type.
+        SystemExit: after `--help`.
+    """
+    boxed = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(boxed):
+            if default is None:
+                return tyro.cli(kind, args=arguments, prog=program, registry=_NUMBERS)
+            return tyro.cli(kind, args=arguments, default=default, prog=program, registry=_NUMBERS)
+    except SystemExit as stop:
+        if not stop.code:
+            raise
+        message = _first_paragraph(boxed.getvalue())
+        raise UsageError(f"{message}; {_remedy(kind, message)}") from None
+
+
+def _remedy(kind: type[Any], message: str) -> str:
+    """What to do about the first option that tyro does not know, if there is one."""
+    unknown = next((word.rstrip(",") for word in message.removeprefix(UNKNOWN).split() if word.startswith("--")), "")
+    options = [f"--{entry.name.replace('_', '-')}" for entry in fields(kind)]
+    return hint(unknown, options, "see --help") if message.startswith(UNKNOWN) and unknown else "see --help"
+
+
+def _first_paragraph(box: str) -> str:
+    """The message in the box that tyro draws: the lines below the title, up to the next rule."""
+    lines = [line.strip(" │") for line in box.splitlines()[1:]]
+    below_title = itertools.dropwhile(_is_rule, lines)
+    return " ".join(itertools.takewhile(lambda line: not _is_rule(line), below_title)).rstrip(".")
+
+
+def _is_rule(line: str) -> bool:
+    return not line.strip("─-")

@@ -5,15 +5,22 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from common.errors import UserError
 from common.texts import printable
 from common.uris import with_uris
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+# What a report may fail at: files, memory, odd tables. Results are written by then, so none of these ends the command.
+_FAILURES = (UserError, OSError, MemoryError, ArithmeticError, LookupError, ValueError)
 
 
 def terminal() -> Console:
@@ -24,10 +31,7 @@ def terminal() -> Console:
 
 
 def say(console: Console, line: object) -> None:
-    """Print one line as it is: paths are neither coloured nor broken, and brackets are no markup.
-
-    Line breaks and control characters, which a file that another person wrote may hold, are escapes.
-    """
+    """Print one line as it is: without colours, breaks and markup, and with escapes for what cannot be printed."""
     console.print(printable(with_uris(str(line))), highlight=False, markup=False, soft_wrap=True)
 
 
@@ -98,3 +102,19 @@ def steady_output() -> Iterator[SteadyOutput | None]:
     finally:
         steady.flush()
         sys.stdout = before
+
+
+def draw_report(folders: Sequence[Path], console: Console, publish: Callable[[Path], object] = lambda path: path) -> None:
+    """Write `report.html` into the first folder, and print its path, or one line why it could not be drawn."""
+    from results import report
+
+    try:
+        with warnings.catch_warnings():
+            # What lacks in the tables was told where they were loaded.
+            warnings.simplefilter("ignore")
+            place = publish(report.write(folders, to=folders[0] / report.NAME))
+    except _FAILURES as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split()) if not isinstance(error, UserError) else str(error)
+        say(console, f"no report: {reason}; results are whole, and python -m results.report {folders[0]} tries again")
+    else:
+        say(console, f"Report:  {place}")

@@ -14,14 +14,17 @@ from common.measure import SCORE, SITE, Measure, by_the_year
 from common.texts import printable
 from envs.objective.aim import SCORE_ALONE, Aim
 from results import Results
+from results.front import GAINS, spread_out
 from results.loader import ratings
 from results.schema import FOLDER, GIVEN
+from search_spaces.common import REWARD_SHARE
 from tuning.cli.confirmed import confirmation_lines, named
 from tuning.cli.console import say
-from tuning.cli.front import front_confirmation_lines, front_table
 from tuning.cli.tables import Fitted, plain_table
 
 SHOWN = 5  # trials in the table
+MOST_OF_FRONT = 10  # members of the front, those that are farthest apart
+_VALUES = ("objective", "objective_2")  # columns
 
 
 def print_summary(
@@ -56,7 +59,7 @@ def print_summary(
             say(console, f"KPIs of trial {best['trial']} cannot be shown: its evaluations cannot be read")
         else:
             console.print(Fitted(_against_uncontrolled(last, results.measures, validation)))
-        for line in front_confirmation_lines(results, aim) if aim.second else confirmation_lines(results, aim.told_rating):
+        for line in confirmation_lines(results, aim):
             say(console, line)
         taken = results.recommended
         # Of a front there are several to take.
@@ -73,19 +76,10 @@ def print_comparison(experiments: Sequence[Results], console: Console, aim: Aim 
         say(console, f"Aim: {aim.shown}")
     table = plain_table("Best trial of each algorithm, on the validation split")
     bests = [results.best for results in experiments if not results.scored.empty]
-    of_aim = _of_aim(pd.DataFrame(bests).reindex(columns=["objective", "objective_2", "shortfall"]), aim)
+    of_aim = _of_aim(pd.DataFrame(bests).reindex(columns=[*_VALUES, "shortfall"]), aim)
     cells = zip(*(cells for _, cells in of_aim), strict=True) if of_aim else iter([()] * len(bests))
-    for name in (
-        "algorithm",
-        "score",
-        *(heading for heading, _ in of_aim),
-        "CO2",
-        "bill",
-        "served",
-        "trial",
-        "min",
-        "experiment",
-    ):
+    headings = [heading for heading, _ in of_aim]
+    for name in ("algorithm", "score", *headings, "CO2", "bill", "served", "trial", "min", "experiment"):
         table.add_column(name, justify="left" if name in ("algorithm", "experiment") else "right", overflow="fold")
     for results in experiments:
         trials = results.trials
@@ -97,7 +91,7 @@ def print_comparison(experiments: Sequence[Results], console: Console, aim: Aim 
         rows = results.evaluations[results.evaluations["trial"] == best["trial"]]
         rows = rows[rows["steps"] == rows["steps"].max()]
         amounts = [results.measures.get(column, Measure(column)) for column in ("co2_kg", "bill")]
-        changes = [own.value(rows) / own.value(rows, SITE) - 1.0 for own in amounts]
+        changes = [amount.value(rows) / amount.value(rows, SITE) - 1.0 for amount in amounts]
         served = results.measures.get("ev_served", Measure("ev_served")).value(rows)
         table.add_row(
             name, f"{best['score']:+.4f}", *next(cells), *(f"{change:+.1%}" for change in changes), _share(served),
@@ -122,10 +116,10 @@ def _rows(evaluations: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _copied(results: Results, best: pd.Series) -> str:
     """How the best trial's policy began: its score as a copy, before it learned on."""
-    own = results.evaluations[(results.evaluations["trial"] == best["trial"]) & (results.evaluations["steps"] == 0)]
-    if own.empty:
+    rows = results.evaluations[(results.evaluations["trial"] == best["trial"]) & (results.evaluations["steps"] == 0)]
+    if rows.empty:
         return "the score of the copy is not in the results"
-    return f"the copy scored {SCORE.value(own):+.4f} before it learned on"
+    return f"the copy scored {SCORE.value(rows):+.4f} before it learned on"
 
 
 def _told(best: pd.Series, last: pd.DataFrame, aim: Aim) -> str:
@@ -133,23 +127,41 @@ def _told(best: pd.Series, last: pd.DataFrame, aim: Aim) -> str:
     score = f"score {best['score']:+.4f}; the uncontrolled site scores 0"
     if aim.is_score:
         return score
-    values = zip(aim.objectives, (best["objective"], best["objective_2"]), strict=False)
-    return "; ".join([*(_beside(own, value, last) for own, value in values), score])
+    values = zip(aim.objectives, best[list(_VALUES)], strict=False)
+    return "; ".join([*(_beside(objective, value, last) for objective, value in values), score])
 
 
-def _beside(own: Measure, value: float, last: pd.DataFrame) -> str:
+def _beside(objective: Measure, value: float, last: pd.DataFrame) -> str:
     """Value of an objective beside that of the uncontrolled site."""
-    before = own.value(last, SITE)
-    site = "" if pd.isna(before) else f"; the uncontrolled site has {own.shown(before)}"
-    return f"{own.name} {own.shown(value)}{site}"
+    before = objective.value(last, SITE)
+    site = "" if pd.isna(before) else f"; the uncontrolled site has {objective.shown(before)}"
+    return f"{objective.name} {objective.shown(value)}{site}"
 
 
 def _of_aim(rows: pd.DataFrame, aim: Aim) -> list[tuple[str, list[str]]]:
     """Columns beside the score, each a heading and its cells: the objective, and whether requirements are met."""
     objectives = () if aim.is_score else aim.objectives
-    own = [each.column(rows[name].tolist()) for each, name in zip(objectives, ("objective", "objective_2"), strict=False)]
-    met = ["missed" if shortfall > 0.0 else "met" for shortfall in rows["shortfall"]] if aim.requirements else []
-    return [*own, *([("required", met)] if aim.requirements else [])]
+    columns = [objective.column(rows[name].tolist()) for objective, name in zip(objectives, _VALUES, strict=False)]
+    met = ["missed" if shortfall > 0.0 else "met" for shortfall in rows["shortfall"]]
+    return [*columns, *([("required", met)] if aim.requirements else [])]
+
+
+def front_table(results: Results, aim: Aim) -> Table:
+    """The members of the front, the best in the first objective at the top."""
+    front, searched = results.front, results.trials[results.trials["confirms"].isna()]
+    shown = front.iloc[sorted(spread_out(front[list(GAINS)].to_numpy(dtype=float))[:MOST_OF_FRONT])]
+    number = f"{len(front)} of {len(searched)} trials" + (f", {len(shown)} of them shown" if len(shown) < len(front) else "")
+    table = plain_table(by_the_year(f"Front: {number}", aim.objectives))
+    shares = ["share"] if GIVEN + REWARD_SHARE in front else []
+    columns = [objective.column(shown[name].tolist()) for objective, name in zip(aim.objectives, _VALUES, strict=True)]
+    for name in ("trial", *(name for heading, _ in columns for name in (heading, "gain")), "score", *shares, "steps"):
+        table.add_column(name, justify="right")
+    for place, (_, row) in enumerate(shown.iterrows()):
+        values = zip((texts[place] for _, texts in columns), (row[name] for name in GAINS), strict=True)
+        cells = (cell for value, gain in values for cell in (value, f"{gain:+.1%}"))
+        share = [f"{row[GIVEN + REWARD_SHARE]:.2f}"] if shares else []
+        table.add_row(str(row["trial"]), *cells, f"{row['score']:+.4f}", *share, f"{row['steps']:,}")
+    return table
 
 
 def _ranking(best: pd.DataFrame, trials: pd.DataFrame, aim: Aim) -> Table:

@@ -57,14 +57,14 @@ class Fitted:
             yield Text(str(self.table.title), style="italic")
         columns = [_Cells.of(column) for column in self.table.columns]
         names, values = columns[0], columns[1:]
-        needed = {gap: sum(own.width for own in values) + len(gap) * (len(values) - 1) for gap in _GAPS}
-        gap = next((own for own in _GAPS if needed[own] < width), None)
+        needed = {gap: sum(column.width for column in values) + len(gap) * (len(values) - 1) for gap in _GAPS}
+        gap = next((gap for gap in _GAPS if needed[gap] < width), None)
         if gap is None:
             for row in range(1, len(names.texts)):
                 yield Text(names.full(row), style="bold")
-                for own in values:
-                    if value := " ".join(own.texts[row].split()):
-                        yield Text(f"  {own.texts[0]}: {value}")
+                for column in values:
+                    if value := " ".join(column.texts[row].split()):
+                        yield Text(f"  {column.texts[0]}: {value}")
             return
         room = width - needed[gap] - len(gap)
         room = min(room, names.width) if room >= NARROWEST else 0
@@ -100,10 +100,11 @@ class _Cells:
 
 def _lines(name: Sequence[str], values: Sequence[_Cells], row: int, gap: str) -> Iterator[Text]:
     """A row: as many lines as its values have."""
-    parts = [own.texts[row].split("\n") for own in values]
+    parts = [column.texts[row].split("\n") for column in values]
     for number in range(max(map(len, parts))):
         cells = [
-            own.placed(part[number] if number < len(part) else "", own.width) for own, part in zip(values, parts, strict=True)
+            column.placed(part[number] if number < len(part) else "", column.width)
+            for column, part in zip(values, parts, strict=True)
         ]
         first = [cell if number == 0 else " " * len(cell) for cell in name]
         # Without a column of names, values stand one blank behind them.

@@ -21,7 +21,7 @@ from tuning.algorithms.registry import algorithm, names
 from tuning.cli.console import say, terminal
 from tuning.diagnosis.checks import Finding, Status, check, gather
 from tuning.diagnosis.settings import DoctorSettings
-from tuning.experiment.algorithm_names import ALL
+from tuning.experiment.option_values import ALL
 from tuning.experiment.settings import Settings, check_gpu_memory, splits_in
 from tuning.memory.allocation import grant
 from tuning.memory.machine import this_machine

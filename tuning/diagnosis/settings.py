@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 import tyro
 
-from tuning.experiment.algorithm_names import ALL, choice
-from tuning.experiment.site_settings import SiteSettings
+from tuning.experiment.option_values import ALL, choice
+from tuning.experiment.settings import SiteSettings
 
 
 @dataclass(frozen=True)

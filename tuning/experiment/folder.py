@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import shutil
 from collections.abc import Callable
@@ -25,12 +26,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1  # version of `experiment.json`
 _COMPATIBILITY = "marks"  # key in the file
-_MAY_BE_EDITED = (
-    "name",
-    "dir",
-    "storage",
-    "scenario",
-)  # settings beyond the file's checksum: a folder may be moved or renamed by hand
+# Settings beyond the file's checksum: a folder may be moved or renamed by hand.
+_MAY_BE_EDITED = ("name", "dir", "storage", "scenario")
 LEARNED = "learned"  # fact: checksum of what was learned from other experiments
 # Types of the facts to compare; an experiment may have none of them.
 _FACTS = {"scenario": str, "space": dict[str, str], "machine": dict[str, str], LEARNED: str}
@@ -44,7 +41,7 @@ class ExperimentPaths:
 
     @property
     def settings(self) -> Path:
-        """Settings and when they were made, as JSON."""
+        """Settings, as JSON."""
         return self.folder / "experiment.json"
 
     @property
@@ -74,7 +71,7 @@ class ExperimentPaths:
 
     @property
     def moved(self) -> Path:
-        """Where the experiment has gone that was in this folder alone, as JSON; see `tuning.experiment.moved`."""
+        """Where the experiment has gone that was in this folder alone, as JSON; see `tuning.experiment.lock.Move`."""
         return self.folder / "moved.json"
 
     def running(self, run: str) -> Path:
@@ -122,28 +119,17 @@ class ExperimentPaths:
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment that exists.
-
-    Attributes:
-        settings: of it.
-        paths: of its files.
-        compatibility: facts to compare when it is continued, by name. `scenario` and `space` have to be the same; a
-            difference of `machine` is told.
-        storage: where it is, beside or instead of a local folder; None for a local folder alone.
-        is_local: whether the folder is the user's; else, with a storage, a working copy.
-        begun_with: what results call its scenario, where this machine has a copy of it; empty for the settings' name.
-        moves_to: where its folder is moved before it goes on; None if it stays where it is.
-        comes_to: local folder that it gets on this machine beside its storage, before it goes on; None for none.
-    """
+    """An experiment that exists."""
 
     settings: Settings
     paths: ExperimentPaths
+    # Facts to compare when it is continued. `scenario` and `space` have to be the same; a difference of `machine` is told.
     compatibility: dict[str, Any] = field(default_factory=dict)
-    storage: Location | None = None
-    is_local: bool = False
-    begun_with: str = ""
-    moves_to: Location | None = None
-    comes_to: Path | None = None
+    storage: Location | None = None  # where it is, beside or instead of a local folder
+    is_local: bool = False  # whether the folder is the user's; else, with a storage, a working copy
+    begun_with: str = ""  # what results call its scenario, where this machine has a copy of it; empty for the settings' name
+    moves_to: Location | None = None  # where its folder is moved before it goes on
+    comes_to: Path | None = None  # local folder that it gets on this machine beside its storage, before it goes on
 
     @property
     def place(self) -> str | Path:
@@ -163,12 +149,12 @@ class Experiment:
 def create(
     settings: Settings, compatibility: dict[str, Any] | None = None, learned: str = "", parent: Path | None = None
 ) -> Experiment:
-    """Create the folder of a new experiment.
+    """Create the folder of a new experiment; without a name, the first free one is taken.
 
     Args:
-        settings: checked; without a name, the first free one is taken.
+        settings: checked.
         compatibility: see `Experiment`.
-        learned: content of its file of what was learned from other experiments; without any there is none.
+        learned: content of `ExperimentPaths.learned`; without any there is no file.
         parent: folder to create it in, where `dir` is the URI of another place; by default that of the settings.
 
     Raises:
@@ -184,13 +170,13 @@ def create(
     if paths.folder.exists():
         raise UsageError(f"{paths.folder} is there already and holds no experiment: choose another --name")
     experiment = Experiment(replace(settings, name=name), paths, compatibility or {})
-    made = missing_folders(paths.folder)
+    created = missing_folders(paths.folder)
     try:
         paths.folder.mkdir(parents=True)
     except FileExistsError:
         raise UsageError(f"{paths.folder} was just created by another run: choose another --name") from None
     except OSError as error:
-        remove_empty(made)
+        remove_empty(created)
         raise UsageError(f"cannot create {paths.folder}: {error.strerror}; choose another --dir") from error
     try:
         paths.results.mkdir()
@@ -201,37 +187,25 @@ def create(
             write_whole(paths.learned, lambda file: file.write(learned.encode()))
         save(experiment)
     except BaseException as error:
-        discard(paths.folder, made)
+        discard(paths.folder, created)
         if not isinstance(error, OSError):
             raise
         raise UsageError(f"cannot fill {paths.folder}: {error.strerror}; free some space, or choose another --dir") from error
     return experiment
 
 
-def discard(folder: Path, made: tuple[Path, ...]) -> bool:
-    """Remove a folder that this process created for nothing: no trial has been begun in it.
-
-    Args:
-        folder: of an experiment or a judgement.
-        made: folders that this process created for it, see `common.paths.missing_folders`; without `folder` nothing happens.
-
-    Returns:
-        Whether it was removed.
-    """
+def discard(folder: Path, created: tuple[Path, ...]) -> bool:
+    """Remove a folder in which no trial has been begun, if it is among those that this process created. Was it removed?"""
     # The row of a trial is the first that it writes.
-    if folder not in made or any(folder.rglob("*.parquet")):
+    if folder not in created or any(folder.rglob("*.parquet")):
         return False
     shutil.rmtree(folder, ignore_errors=True)
-    remove_empty(tuple(parent for parent in made if parent != folder))
+    remove_empty(tuple(parent for parent in created if parent != folder))
     return not folder.exists()
 
 
 def check_name(name: str) -> None:
-    """Check that a name can be that of a folder, here and on other systems, and names none outside.
-
-    Raises:
-        UsageError: if it cannot.
-    """
+    """Raise a UsageError unless a name can be that of a folder, here and on other systems; see `name_fault`."""
     if fault := name_fault(name):
         raise UsageError(f"--name {shortened(name)}: {fault}")
 
@@ -258,17 +232,14 @@ def save(experiment: Experiment) -> None:
 
 
 def _checksum(settings: dict[str, Any], compatibility: dict[str, Any]) -> str:
-    kept = {name: value for name, value in settings.items() if name not in _MAY_BE_EDITED}
-    return hashlib.sha256(json.dumps([kept, compatibility], sort_keys=True).encode()).hexdigest()
+    fixed = {name: value for name, value in settings.items() if name not in _MAY_BE_EDITED}
+    return hashlib.sha256(json.dumps([fixed, compatibility], sort_keys=True).encode()).hexdigest()
 
 
 def open_experiment(folder: str | Path) -> Experiment:
     """Open an experiment.
 
-    Raises:
-        UsageError: if the folder holds none, or a damaged one.
-        LinkError: if there is a link in it.
-        OtherFormatError: if another version of this package wrote it.
+    Raises a UsageError if there is none, or a damaged one; a LinkError; an OtherFormatError if another version wrote it.
     """
     paths = ExperimentPaths(user_path(folder).resolve())
     if not paths.settings.exists():
@@ -283,13 +254,7 @@ def open_experiment(folder: str | Path) -> Experiment:
 
 
 def _read(paths: ExperimentPaths) -> Experiment:
-    """The experiment that a file of settings describes.
-
-    Raises:
-        OSError: if it cannot be read.
-        ValueError: if its content is not what `save` wrote.
-        OtherFormatError: if another version of this package wrote it.
-    """
+    """The experiment that a file of settings describes. Raises a ValueError if its content is not what `save` wrote."""
     content = checked(read_json(paths.settings), dict[str, Any], "its content")
     check_format(paths.settings, content, FORMAT)
     settings, compatibility = content.get("settings"), content.get(_COMPATIBILITY, {})
@@ -307,12 +272,7 @@ def _read(paths: ExperimentPaths) -> Experiment:
 
 
 def check_format(path: Path, content: dict[str, Any], known: int) -> None:
-    """Check that the `format` that a file names is the one that this package reads.
-
-    Raises:
-        ValueError: if its format is no number.
-        OtherFormatError: if another version of this package wrote it.
-    """
+    """Raise an OtherFormatError unless the `format` that a file names is the known one; a ValueError if it is no number."""
     version = checked(content.get("format"), int, "format")
     if version != known:
         raise OtherFormatError(
@@ -324,8 +284,9 @@ def free_name(settings: Settings, is_taken: Callable[[str], bool]) -> str:
     """The first name for a new experiment that is free."""
     path = Path(settings.scenario)
     scenario = path.parent.name if path.suffix == ".json" else path.name
-    stem = fit_name(f"{settings.algo}-{scenario}")
-    number = 1
-    while is_taken(f"{stem}-{number}"):
-        number += 1
-    return f"{stem}-{number}"
+    return first_free(fit_name(f"{settings.algo}-{scenario}"), is_taken)
+
+
+def first_free(stem: str, is_taken: Callable[[str], bool]) -> str:
+    """The first of `stem-1`, `stem-2`, ... that is not taken."""
+    return next(name for number in itertools.count(1) if not is_taken(name := f"{stem}-{number}"))

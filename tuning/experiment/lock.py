@@ -1,4 +1,4 @@
-"""One run at a time works on an experiment, and one process on a trial."""
+"""Who may work on an experiment: one run at a time, one process on a trial, and nobody where it has moved to a storage."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
 import filelock
 
 from common.errors import UsageError
-from common.files import write_whole
-from common.json_values import checked, read_json
+from common.files import sync_folder, write_whole
+from common.json_values import checked, described, read_json
+from common.storage.location import Location
 from tuning.experiment.folder import ExperimentPaths
 
 TRIAL_WAIT_SECONDS = 60.0  # that a process of a run that was killed may take to die
@@ -24,11 +27,7 @@ TRIAL_WAIT_SECONDS = 60.0  # that a process of a run that was killed may take to
 def experiment_lock(paths: ExperimentPaths) -> Iterator[str | None]:
     """Hold an experiment. The system frees the lock of a process that dies, however it dies.
 
-    Yields:
-        Who held it before, if that run was killed: it left its name behind.
-
-    Raises:
-        UsageError: if another run holds it, or its folder cannot be written to.
+    Yields who held it before, if that run was killed: it left its name behind. Raises a UsageError if another run holds it.
     """
     lock = filelock.FileLock(paths.lock)
     try:
@@ -57,11 +56,7 @@ def experiment_lock(paths: ExperimentPaths) -> Iterator[str | None]:
 
 @contextmanager
 def trial_lock(path: Path) -> Iterator[None]:
-    """Hold a trial, so that a process that outlives its killed run does not write between the new one's files.
-
-    Raises:
-        TimeoutError: if another process holds it and goes on doing so.
-    """
+    """Hold a trial, so that a process that outlives its killed run does not write between the new one's files."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with filelock.FileLock(path, timeout=TRIAL_WAIT_SECONDS):
@@ -77,3 +72,74 @@ def _owner(path: Path) -> str | None:
         return f"process {owner['process']} on {owner['host']} since {owner['since']}"
     except (OSError, ValueError, KeyError):
         return None
+
+
+class Mark(Protocol):
+    """Something that is there or not, such as the path of a file."""
+
+    def exists(self) -> bool: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class Permission:
+    """Holds as long as a trial may go on. Without it, the trial writes a checkpoint and ends."""
+
+    running: Mark  # is there while the run goes on; see `ExperimentPaths.running`
+    leaving: Mark  # is there when the trial is to leave its node; see `ExperimentPaths.leaving`
+
+    def exists(self) -> bool:
+        """Whether the trial may go on."""
+        return self.running.exists() and not self.leaving.exists()
+
+
+TOKEN = "moved.token"  # key of the object that says which move filled the place
+
+
+@dataclass(frozen=True)
+class Move:
+    """Where an experiment goes."""
+
+    uri: str  # its place in the storage
+    token: str  # that its copy there holds too, so that another experiment is not taken for it
+    is_over: bool = False  # if not, the command that moved it was killed at its last step, and it may be there
+
+    @property
+    def place(self) -> Location:
+        """Its place as it was written, unchecked: another person's folder may name any."""
+        return Location(self.uri)
+
+
+def move_of(paths: ExperimentPaths) -> Move | None:
+    """Where an experiment has gone, or may have gone; None if it stays in its folder."""
+    if not paths.moved.exists():
+        return None
+    try:
+        return described(Move, read_json(paths.moved), "its content")
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"{paths.moved} is damaged ({error}): restore it from a copy, or delete it if this experiment was not moved"
+        ) from error
+
+
+def note_move(paths: ExperimentPaths, move: Move) -> None:
+    """Write where an experiment goes."""
+    write_whole(paths.moved, lambda file: file.write(json.dumps(asdict(move), indent=1).encode()))
+    sync_folder(paths.folder)
+
+
+def refuse_moved(paths: ExperimentPaths) -> None:
+    """Raise a UsageError if an experiment has gone to a storage, or may have; or if the folder is a copy of what is there."""
+    move = move_of(paths)
+    if move is None:
+        if (paths.folder / TOKEN).exists():
+            raise UsageError(
+                f"{paths.folder} is a copy of an experiment that has moved to a storage, as it holds {TOKEN}: continue it "
+                f"there, with --resume and its URI"
+            )
+        return
+    if move.is_over:
+        raise UsageError(f"{paths.folder} has moved to {move.place}: continue it there, with --resume {move.place}")
+    raise UsageError(
+        f"{paths.folder} may have moved to {move.place}, as the command that moved it was killed: repeat it, with --resume "
+        f"{paths.folder} --storage {move.place.parent}"
+    )

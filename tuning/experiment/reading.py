@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+from common.errors import UsageError
 from common.uris import is_uri, uri_of, with_uris
 from results.places import TABLES, local_folder
 from tuning.experiment.folder import Experiment, open_experiment
-from tuning.experiment.given_site import FOLDER, with_found_site
 
 READ = ("experiment.json", "space.toml", "learned.json", *TABLES[1:])
 
 
 def open_to_read(given: str | Path) -> Experiment:
-    """Open an experiment whose settings and results are read.
+    """Open an experiment in a folder or at a URI to read its settings and results; see `open_experiment`.
 
-    Args:
-        given: its folder or URI. Checkpoints of one at a URI are fetched by `with_checkpoints`, its journal by
-            `tuning.storage.journal_mirror`.
-
-    Raises:
-        UsageError: if there is no experiment, or a damaged one.
-        StorageError: if the URI is none, or storage cannot be read.
-        LinkError: if there is a link in the folder.
-        OtherFormatError: if another version of this package wrote it.
+    Checkpoints of one at a URI are fetched by `with_checkpoints`, its journal by `tuning.storage.journal_mirror`.
     """
     if not is_uri(given):
         return open_experiment(given)
@@ -37,12 +31,59 @@ def place_of(experiment: Experiment) -> str:
 
 
 def with_checkpoints(experiment: Experiment, number: int) -> Experiment:
-    """An experiment with the checkpoints of a trial: those at a URI are fetched.
-
-    Raises:
-        StorageError: if storage cannot be read.
-    """
+    """An experiment with the checkpoints of a trial: those at a URI are fetched."""
     paths = experiment.paths
     if uri := uri_of(paths.folder):
         local_folder(uri, [f"{paths.checkpoints(number).relative_to(paths.folder).as_posix()}/"])
     return experiment
+
+
+FOLDER = "site/"  # of the copy, below the place of the experiment
+
+
+def is_given(scenario: str) -> bool:
+    """Whether a scenario is the path of a schema."""
+    return scenario.endswith(".json")
+
+
+def with_found_site(experiment: Experiment, place: object, copied: Callable[[], Path]) -> Experiment:
+    """An experiment with a given site that this machine has: where its search was begun, or in a copy from its storage.
+
+    Files of another content than it was begun with, such as those of another version, are passed over.
+
+    Args:
+        experiment: with `trust_scenario` as it holds in this process.
+        place: of the experiment, for messages.
+        copied: fetches the copy; gives the folder with `FOLDER`.
+
+    Raises:
+        UsageError: if neither is there.
+    """
+    name = experiment.settings.scenario
+    if not is_given(name):
+        return experiment
+    is_there = Path(name).is_file()
+    if is_there and _has_its_data(experiment):
+        return experiment
+    # The path is one of the machine where the search began, whatever its system.
+    wanted = name.replace("\\", "/").rpartition("/")[2]
+    copies = sorted(path for path in (copied() / FOLDER).glob("*/*.json") if path.name == wanted)
+    if not copies:
+        why = "that path has other data on this machine: put those of the experiment" if is_there else "put it"
+        raise UsageError(f"{place} has no copy of its site {name}: {why} under that path on this machine")
+    # `results` name it as before.
+    return replace(experiment, settings=replace(experiment.settings, scenario=str(copies[0].resolve())), begun_with=name)
+
+
+def _has_its_data(experiment: Experiment) -> bool:
+    """Whether the files under the path of a site have the data that the experiment was begun with, as far as it is known."""
+    from common.errors import ScenarioError
+    from envs.scenarios.scenario import scenario
+
+    settings, begun = experiment.settings, experiment.compatibility.get("scenario")
+    try:
+        # Read anew: a task keeps the site that it read.
+        return begun is None or scenario(settings.scenario, settings.trust_scenario, settings.splits).key == begun
+    except ScenarioError:
+        # Such as one that needs trust: what opens it says so.
+        return True

@@ -1,10 +1,10 @@
-"""The settings of an experiment; the command line is generated from them."""
+"""The settings of an experiment, and those of a site that other commands share; command lines are generated from them."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -16,9 +16,7 @@ from common.errors import UsageError
 from common.json_values import MOST, described
 from common.texts import hint, printable
 from envs.scenarios.splits import Split, Splits
-from tuning.experiment.algorithm_names import ALL, choice, one_of
-from tuning.experiment.budget import Budget
-from tuning.experiment.strategies import SAMPLERS, SCHEDULERS
+from tuning.experiment.option_values import ALL, SAMPLERS, SCHEDULERS, Budget, choice, one_of
 
 if TYPE_CHECKING:
     from envs.objective.aim import Aim, RewardShare
@@ -51,11 +49,7 @@ WORDS = PrimitiveConstructorSpec(
 
 
 def _texts(option: str, pairs: Sequence[str]) -> dict[str, str]:
-    """Texts of pairs by name.
-
-    Raises:
-        UsageError: if one is not, or a key stands twice.
-    """
+    """Texts of `KEY=VALUE` by key. Raises a UsageError for another form, or a key that stands twice."""
     texts: dict[str, str] = {}
     for pair in pairs:
         name, separator, text = pair.partition("=")
@@ -67,19 +61,45 @@ def _texts(option: str, pairs: Sequence[str]) -> dict[str, str]:
     return texts
 
 
-def splits_in(settings: Any) -> Splits:
+def splits_in(settings: Settings | SiteSettings) -> Splits:
     """The splits that settings state, in fields of the names that `Splits` has."""
     return Splits(**{entry.name: getattr(settings, entry.name) for entry in fields(Splits)})
 
 
-def check_gpu_memory(gib: float) -> None:
-    """Check the value of `--gpu-memory`, GiB.
+def check_whole_numbers(settings: Any, least_values: Mapping[str, int]) -> None:
+    """Raise a UsageError for a whole number that is below its least value, or has more than 64 bits."""
+    for name, least in least_values.items():
+        option, value = f"--{name.replace('_', '-')}", getattr(settings, name)
+        if value < least:
+            raise UsageError(f"{option} {value}: it is at least {least}")
+        if value > MOST:
+            raise UsageError(f"{option} {value:.3g}: it is at most {MOST}, as numbers have 64 bits")
 
-    Raises:
-        UsageError: if it is negative or not finite.
-    """
+
+def check_gpu_memory(gib: float) -> None:
+    """Raise a UsageError unless the value of `--gpu-memory` is 0 or more, and finite."""
     if not 0.0 <= gib < math.inf:
         raise UsageError(f"--gpu-memory {gib:g}: it is a number of GiB from 0 on, where 0 stands for the default")
+
+
+@dataclass(frozen=True)
+class SiteSettings:
+    """A site and its splits, with the options and the words of a search."""
+
+    scenario: str = "iquitos"
+    """Site: iquitos, iquitos-38, or the path of a CityLearn schema.json."""
+    train: tuple[str, ...] = ()
+    """What trains; see python -m tuning.run, as for the next five."""
+    validation: tuple[str, ...] = ()
+    """What validates."""
+    test: tuple[str, ...] = ()
+    """What only the judge sees."""
+    train_buildings: tuple[str, ...] = ()
+    """Buildings that train."""
+    validation_buildings: tuple[str, ...] = ()
+    """Buildings that validate."""
+    test_buildings: tuple[str, ...] = ()
+    """Buildings of the test."""
 
 
 @dataclass(frozen=True)
@@ -201,19 +221,10 @@ class Settings:
     elsewhere. It is never stored, so a command that continues needs it again."""
 
     def check(self) -> None:
-        """Check the ranges of the numbers.
-
-        Raises:
-            UsageError: at the first that is out of its range.
-        """
+        """Raise a UsageError for the first setting that is out of its range, or has nothing to act on."""
         least_values = dict.fromkeys(("steps", "reports", "num_envs"), 1)
         least_values |= dict.fromkeys(("trials", "validation_weeks", "seed", "concurrency", "retries"), 0)
-        for name, least in least_values.items():
-            value = getattr(self, name)
-            if value < least:
-                raise UsageError(f"--{name.replace('_', '-')} {value}: it is at least {least}")
-            if value > MOST:
-                raise UsageError(f"--{name.replace('_', '-')} {value:.3g}: it is at most {MOST}, as numbers have 64 bits")
+        check_whole_numbers(self, least_values)
         for option, known in (("sampler", SAMPLERS), ("scheduler", SCHEDULERS)):
             if (name := getattr(self, option)) not in known:
                 raise UsageError(f"--{option} {printable(name)}: {hint(name, known)}")
@@ -239,11 +250,7 @@ class Settings:
             raise UsageError(f"{other}, so there is nothing for --learn-from to act on; leave one of them out")
 
     def _check_for_a_front(self) -> None:
-        """Check what a search with two objectives cannot be combined with.
-
-        Raises:
-            UsageError: for the first thing.
-        """
+        """Raise a UsageError for what a search with two objectives cannot be combined with."""
         if SCHEDULERS[self.scheduler].by_one_number:
             raise UsageError(
                 f"--scheduler {self.scheduler}: it stops trials by one number, and so both ends of the front of --objective "
@@ -262,11 +269,7 @@ class Settings:
 
     @cached_property
     def aim(self) -> Aim:
-        """What is wanted of a policy.
-
-        Raises:
-            UserError: one of its kinds, if an option is not valid.
-        """
+        """What is wanted of a policy. Raises a UserError if an option is not valid."""
         # Imported here: it needs NumPy.
         from envs.objective.aim import Aim
 
@@ -300,11 +303,7 @@ class Settings:
         return (self.confirm, self.most_confirm) if pays else None
 
     def expected_trials(self, pace: float = math.nan) -> int:
-        """About how many trials are begun.
-
-        Args:
-            pace: steps that the search takes in a second, for a budget of time; NaN where it has not been measured.
-        """
+        """About how many trials are begun; for a budget of time by the pace [steps/s], NaN where it has not been measured."""
         limit = self.limit
         if not limit or self.trials:
             return int(self.most_trials)
@@ -314,11 +313,7 @@ class Settings:
 
     @property
     def limit(self) -> Budget | None:
-        """What the search may use; None for what its trials take.
-
-        Raises:
-            UsageError: if `budget` names none.
-        """
+        """What the search may use; None for what its trials take. Raises a UsageError if `budget` names none."""
         if self.budget:
             return Budget.parse(self.budget)
         if not self.freezes:
@@ -328,11 +323,7 @@ class Settings:
 
     @property
     def kept_trials(self) -> float:
-        """Number of ended trials that keep their checkpoints; infinite for all.
-
-        Raises:
-            UsageError: if the text says neither `best:K` nor `all`.
-        """
+        """Number of ended trials that keep their checkpoints; infinite for all."""
         if self.keep_checkpoints == "all":
             return math.inf
         name, _, count = self.keep_checkpoints.partition(":")
@@ -347,11 +338,7 @@ class Settings:
 
     @cached_property
     def task(self) -> Task:
-        """What trials are to solve.
-
-        Raises:
-            UserError: see `aim`.
-        """
+        """What trials are to solve; see `aim`."""
         # Imported here: it needs NumPy.
         from envs.seen import Seen
         from envs.task import Task
@@ -367,40 +354,28 @@ class Settings:
 
     @property
     def stepped_by(self) -> Literal["batch", "citylearn"]:
-        """The backend, which is settled when an experiment is created.
-
-        Raises:
-            UsageError: if it is not, as in a file that was edited.
-        """
+        """The backend, which is settled when an experiment is created. Raises a UsageError if it is not, as after an edit."""
         if self.backend == "auto":
             raise UsageError(f"the backend of {self.name or 'the experiment'} is auto, not what stepped it: restore its file")
         return self.backend
 
     def fixed_texts(self) -> dict[str, str]:
-        """Texts of `--set` by name.
-
-        Raises:
-            UsageError: if one is not of the form KEY=VALUE, or a key stands twice.
-        """
+        """Texts of `--set` by name; see `_texts`."""
         if () in self.set:
             raise UsageError("--set: it takes KEY=VALUE, as in --set batch_size=512")
         return _texts("--set", [pair for group in self.set for pair in group])
 
     @property
     def starts(self) -> tuple[tuple[str, dict[str, str]], ...]:
-        """What `--start-from` names: of each start its preset, and texts of further values by name.
-
-        Raises:
-            UsageError: if a start is empty, or its words after the first are not of the form KEY=VALUE, or a key stands twice.
-        """
-        found = []
+        """What `--start-from` names: of each start its preset, and texts of further values by name; see `_texts`."""
+        starts = []
         for start in self.start_from:
             words = start.split()
             if not words:
                 raise UsageError('--start-from: a start is empty; it takes a preset, KEY=VALUE, or both: "planned gamma=0.95"')
             named = "=" not in words[0]
-            found.append((words[0] if named else "default", _texts("--start-from", words[1:] if named else words)))
-        return tuple(found)
+            starts.append((words[0] if named else "default", _texts("--start-from", words[1:] if named else words)))
+        return tuple(starts)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values of JSON that `from_json` reads."""
@@ -411,13 +386,9 @@ class Settings:
 
     @classmethod
     def from_json(cls, values: Any) -> Settings:
-        """Settings of values that `to_json` made. The annotations of the fields are the description that they are checked with.
-
-        Raises:
-            ValueError: if a value is missing, has another type or is out of its range, or a setting is not known.
-        """
-        own = {entry.name for entry in fields(cls)} - set(OF_A_RUN)
-        if isinstance(values, dict) and (unknown := sorted(values.keys() - own)):
+        """Settings of values that `to_json` made, checked by the annotations of the fields and `check`. Raises a ValueError."""
+        stored = {entry.name for entry in fields(cls)} - set(OF_A_RUN)
+        if isinstance(values, dict) and (unknown := sorted(values.keys() - stored)):
             raise ValueError(f"another version of this package made it: it has the setting {', '.join(unknown)}")
         settings = described(cls, values, "settings", frozenset(OF_A_RUN))
         settings.check()

@@ -26,8 +26,7 @@ from envs.task import Task
 from results import ResultsError, load
 from tuning.experiment.folder import Experiment
 from tuning.experiment.reading import open_to_read, with_checkpoints
-from tuning.exporting.judged import given_judgement, own_judgement
-from tuning.exporting.model_card import card, hyperparameters_toml
+from tuning.exporting.model_card import card, given_judgement, hyperparameters_toml, own_judgement
 from tuning.exporting.onnx_policy import SitePolicy, write_onnx
 from tuning.exporting.settings import ExportSettings
 from tuning.trial.policy import trained, trial_number
@@ -38,14 +37,7 @@ EXAMPLE = Path(__file__).with_name("controller.py")  # written as it is
 
 
 def export_policy(settings: ExportSettings) -> list[Path]:
-    """Write a trial's policy as files that control a CityLearn environment without Ray, torch or this package.
-
-    Returns:
-        The files.
-
-    Raises:
-        UserError: see `export`; or if the target exists, or the trial does not.
-    """
+    """Write a trial's policy as files that control a CityLearn environment without Ray, torch or this package; see `export`."""
     to = user_path(settings.to)
     if to.exists():
         raise UsageError(f"--to {to}: it is there already, and nothing is written over it")
@@ -62,28 +54,25 @@ def export(
     elsewhere: str = "",
     split: Split = "train",
 ) -> list[Path]:
-    """Write a trial's policy.
+    """Write a trial's policy into a new folder.
 
     Args:
         experiment: that it belongs to.
         number: of the trial.
-        to: folder for the files, which must not exist.
-        judgement: folder of a judgement in which the trial took part; by default the one that contains the experiment.
-        elsewhere: another site that the policy is to act on; empty for the one that it was trained on.
+        to: the folder.
+        judgement: folder of one in which the trial took part; by default the one that contains the experiment.
+        elsewhere: another site that the policy is to act on.
         split: of the site that it was trained on, with the buildings that it is to act for.
 
-    Returns:
-        The files.
-
     Raises:
-        UsageError: if the trial has no checkpoint any more, or took no part in the judgement; if the site does not observe what
-            the example controller needs; if a split of another site is named; or if the folder cannot be created.
+        UsageError: if the trial has no checkpoint any more, or took no part in the judgement, or if the site does not observe
+            what the example controller needs.
     """
     if elsewhere and split != "train":
         raise UsageError(f"--split {split}: it is of the site that trained; leave it out, or --scenario {elsewhere}")
     judged, contender = given_judgement(experiment, number, judgement) if judgement else own_judgement(experiment)
-    own = experiment.settings.task
-    task = (own.elsewhere(elsewhere) if elsewhere else own).seeing(TrialRecords(experiment).assignment(number))
+    trained_on = experiment.settings.task
+    task = (trained_on.elsewhere(elsewhere) if elsewhere else trained_on).seeing(TrialRecords(experiment).assignment(number))
     site, seen = task.site, task.seen
     check_reward(site, task.reward)
     if elsewhere:
@@ -100,7 +89,7 @@ def export(
         write_onnx(
             SitePolicy(layout, policy.view, policy.network, *action_range(site, year), policy.planned), new / "policy.onnx"
         )
-        about = _about(experiment, number, own, policy.steps)
+        about = _about(experiment, number, trained_on, policy.steps)
         if elsewhere:
             about["acts on"] = site.title
         elif not site.same_buildings(split):
@@ -133,11 +122,7 @@ def _seen_words(task: Task, split: Split) -> str:
 
 
 def _check_peaks(task: Task, layout: ObservationLayout) -> None:
-    """Check that a controller can compute the peaks that the policy sees from the site's observations.
-
-    Raises:
-        UsageError: if an observation for that is missing.
-    """
+    """Raise a UsageError if a controller cannot compute the peaks that the policy sees from the site's observations."""
     site = task.site
     if DAY_PEAK_NAME in layout.names and "hour" not in layout.names:
         raise UsageError(
@@ -154,18 +139,14 @@ def _check_peaks(task: Task, layout: ObservationLayout) -> None:
 
 @contextmanager
 def _beside(to: Path) -> Iterator[Path]:
-    """A new folder beside the target; it is removed at the end unless it was renamed to the target.
-
-    Raises:
-        UsageError: if it cannot be created.
-    """
-    made = missing_folders(to.parent)
+    """A new folder beside the target; it is removed at the end unless it was renamed to the target."""
+    created = missing_folders(to.parent)
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
         # Not named after the target: a name has a limited number of letters.
         scratch = TemporaryDirectory(prefix=".export-", dir=to.parent)
     except OSError as error:
-        remove_empty(made)
+        remove_empty(created)
         raise UsageError(f"--to {to}: cannot create {error.filename}: {error.strerror}") from error
     try:
         with scratch as name:
@@ -175,7 +156,7 @@ def _beside(to: Path) -> Iterator[Path]:
             yield new
     finally:
         # They are not empty where the target is in them.
-        remove_empty(made)
+        remove_empty(created)
 
 
 def _about(experiment: Experiment, number: int, task: Task, steps: int) -> dict[str, str]:
@@ -198,11 +179,7 @@ def _splits(task: Task) -> dict[str, str]:
 
 
 def _versions(text: str | None, number: int) -> dict[str, str | None]:
-    """Versions of packages in a trial's row.
-
-    Raises:
-        ResultsError: if the text is none of versions.
-    """
+    """Versions of packages in a trial's row. Raises a ResultsError if the text is none of versions."""
     try:
         versions: dict[str, str | None] = checked(json.loads(text or "{}"), dict[str, str | None], "versions")
     except (ValueError, RecursionError) as error:

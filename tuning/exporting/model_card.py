@@ -5,16 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
+from common.errors import UsageError
 from common.measure import BASIS, SCORE
+from common.paths import user_path
 from common.texts import markdown, printable, quoted
 from envs.objective.columns import measures
-from results.judgement import STATISTIC, cells, headings, metrics_of, scales
+from results.judgement import JUDGEMENT_VERSION, STATISTIC, cells, headings, metrics_of, scales, table_of
+from results.table_files import size_fault
 from search_spaces import Assignment, Value
+from tuning.experiment.folder import Experiment, check_format, open_experiment
 from tuning.experiment.settings import Settings
+from tuning.judging.folder import Contender, JudgementPaths, read_judgement
+from tuning.trial.records import TrialRecords
 
 # Settings that change the training, beside the hyperparameters; the others are about the search, measurements and files.
 _OF_TRAINING = ("algo", "scenario", "backend", "num_envs", "reward", "steps", "seed")
@@ -60,15 +69,15 @@ def card(about: Mapping[str, Any], evaluations: pd.DataFrame, judged: pd.DataFra
     lines += [f"| {name} | {markdown(str(value))} |" for name, value in about.items()]
     lines += ["", "## What it does", ""]
     if judged is not None:
-        own = judged[(judged["contender"] == contender) | (judged["algorithm"] == "")]
-        known, sizes = metrics_of(judged), scales(own)
+        shown = judged[(judged["contender"] == contender) | (judged["algorithm"] == "")]
+        known, sizes = metrics_of(judged), scales(shown)
         lines += [
             "Trained again with fresh seeds and judged on years that no search has seen:",
             f"{STATISTIC},",
             f"amounts of {BASIS}. This policy is one of them, or of the same hyperparameters.",
             "",
-            *_table(
-                headings(known, sizes), [[markdown(text) for text in cells(row, known, sizes)] for _, row in own.iterrows()]
+            *_markdown_table(
+                headings(known, sizes), [[markdown(text) for text in cells(row, known, sizes)] for _, row in shown.iterrows()]
             ),
         ]
     else:
@@ -93,7 +102,7 @@ _FILES = (
 
 def _evaluated(years: pd.DataFrame) -> list[str]:
     """Score and KPIs of a policy, a column a year."""
-    shown = [own for own in measures().values() if own.label or own == SCORE]
+    shown = [measure for measure in measures().values() if measure.label or measure == SCORE]
     heading = ["", *(f"year {year}, {hours:,} hours" for year, hours in zip(years["year"], years["hours"], strict=True))]
     rows = []
     for measure in shown:
@@ -101,9 +110,88 @@ def _evaluated(years: pd.DataFrame) -> list[str]:
         scale = measure.scale(values)
         cells_of = [f"{value:+.4f}" for value in values] if measure == SCORE else [scale.text(value) for value in values]
         rows.append([scale.heading(measure.label or measure.name), *cells_of])
-    return _table(heading, rows)
+    return _markdown_table(heading, rows)
 
 
-def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def _markdown_table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     lines = [heading, ["---"] * len(heading), *rows]
     return [f"| {' | '.join(line)} |" for line in lines]
+
+
+def own_judgement(experiment: Experiment) -> tuple[pd.DataFrame | None, str]:
+    """Table of the judgement that contains an experiment, and its contender's name there; none where it was not judged."""
+    folder = experiment.paths.folder
+    paths = JudgementPaths(folder.parent.parent)
+    if folder.parent != paths.runs or not paths.table.is_file():
+        return None, ""
+    table = _judged_table(paths)
+    names = [contender.name for contender in read_judgement(paths)[1] if paths.run(contender) == folder]
+    judged = [name for name in names if name in set(table["contender"])]
+    return (table, judged[0]) if judged else (None, "")
+
+
+def given_judgement(experiment: Experiment, number: int, folder: Path) -> tuple[pd.DataFrame, str]:
+    """Table of a judgement, and the name of the contender that is the trial.
+
+    Contenders are matched by what was trained, not by name: a trial with the default assignment is judged as the default.
+    Raises a UsageError if none is.
+    """
+    paths = JudgementPaths(user_path(folder).resolve())
+    for path in (paths.table, paths.settings):
+        if not path.is_file():
+            raise UsageError(f"--judgement {folder}: there is no {path.name} in it")
+    table, (judged_settings, contenders), settings = _judged_table(paths), read_judgement(paths), experiment.settings
+    hyperparameters = TrialRecords(experiment).assignment(number)
+    matching = [
+        contender.name
+        for contender in contenders
+        if contender.name in set(table["contender"]) and _trains(contender, paths, hyperparameters, settings)
+    ]
+    if not matching or judged_settings.scenario != settings.task.site.key:
+        raise UsageError(
+            f"--judgement {folder}: no contender in it has scenario, reward, algorithm, steps and hyperparameters of trial "
+            f"{number} of {settings.name}"
+        )
+    # Two experiments may have contributed the same assignment.
+    name = f"{settings.name} {number}"
+    return table, name if name in matching else matching[0]
+
+
+def _trains(contender: Contender, paths: JudgementPaths, hyperparameters: Assignment, settings: Settings) -> bool:
+    """Whether a contender is trained as an assignment is by its experiment's settings."""
+    if contender.hyperparameters != hyperparameters:
+        return False
+    run = open_experiment(paths.run(contender)).settings
+    return all(getattr(run, name) == getattr(settings, name) for name in ("algo", "steps", "reward", "weights", "teacher"))
+
+
+def _judged_table(paths: JudgementPaths) -> pd.DataFrame:
+    """The table of a judgement. Raises a UsageError if its file is damaged, an OtherFormatError if it is of another version."""
+    try:
+        if fault := size_fault(paths.table):
+            raise ValueError(fault)
+        content = pq.read_table(paths.table, partitioning=None, page_checksum_verification=True)
+        version = int((content.schema.metadata or {}).get(b"schema_version", b"0"))
+        check_format(paths.table, {"format": version}, JUDGEMENT_VERSION)
+        table = table_of(content)
+        _check_columns(table)
+        return table
+    except (pa.ArrowException, OSError, ValueError) as error:
+        why = str(error).partition("\n")[0]
+        raise UsageError(
+            f"{paths.table} is damaged ({why}): the judge writes it anew with --name {paths.folder.name}"
+        ) from error
+
+
+def _check_columns(table: pd.DataFrame) -> None:
+    """Raise a ValueError for a column that the model card shows, and that is missing or holds something else."""
+    numbers = [f"{name}{end}" for name in dict.fromkeys(["score", *metrics_of(table)]) for end in ("", "_low", "_high")]
+    for name in ("contender", "algorithm", "runs", "comparable", *numbers):
+        if name not in table:
+            raise ValueError(f"it lacks the column {name}")
+        if name in ("contender", "algorithm") and not all(isinstance(value, str) for value in table[name]):
+            raise ValueError(f"column {name} is not a text in each row")
+        if name in ("runs", *numbers) and not pd.api.types.is_numeric_dtype(table[name]):
+            raise ValueError(f"column {name} holds {table[name].dtype}, not numbers")
+    if table["comparable"].dtype != bool:
+        raise ValueError("column comparable is not true or false in each row")

@@ -43,16 +43,7 @@ class SitePolicy(nn.Module):
         high: np.ndarray,
         planned: PlannedStorages | None = None,
     ) -> None:
-        """Put the parts together.
-
-        Args:
-            layout: of the scenario.
-            view: see `Trainer.view`.
-            mode: see `Trainer.mode_network`.
-            low: least value of each action of CityLearn, shape (actions,).
-            high: greatest value, likewise.
-            planned: see `Trainer.planned`.
-        """
+        """`view`, `mode` and `planned` are a trainer's, `low` and `high` the range of CityLearn's actions, shape (actions,)."""
         super().__init__()
         centre, inverse = layout.linear
         for name, values in {
@@ -65,14 +56,11 @@ class SitePolicy(nn.Module):
         self._mode, self._planned = mode, planned
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
-        """Actions of CityLearn.
+        """Actions of CityLearn, shape (rows, actions), float64.
 
         Args:
             observations: of CityLearn, then the month's highest imports where the tariff has a demand charge; shape
                 (rows, names), float64.
-
-        Returns:
-            Shape (rows, actions), float64.
         """
         angle = 2.0 * torch.pi * observations.index_select(1, self.periodic) / self.period
         linear = ((observations - self.centre) * self.inverse).clamp(-1.0, 1.0)

@@ -32,17 +32,11 @@ DEFAULT_WEEK = 34  # late August in Iquitos, when the sky is clearest
 
 @dataclass(frozen=True)
 class Rollout:
-    """A policy's year.
+    """A policy's year."""
 
-    Attributes:
-        hours: a row an hour; units are in `results.rollout.COLUMNS`.
-        table: the same as a Parquet file.
-        picture: of a week, a PNG file.
-    """
-
-    hours: pd.DataFrame
-    table: Path
-    picture: Path
+    hours: pd.DataFrame  # a row an hour; units are in `results.rollout.COLUMNS`
+    table: Path  # the same as a Parquet file
+    picture: Path  # of a week, a PNG file
 
 
 def roll_out(settings: RolloutSettings) -> Rollout:
@@ -53,18 +47,18 @@ def roll_out(settings: RolloutSettings) -> Rollout:
         ValidityError: if the run is physically impossible.
     """
     experiment = open_to_read(settings.experiment).trusting(settings.trust_scenario)
-    of = experiment.settings
-    elsewhere = of.task.elsewhere(settings.scenario) if settings.scenario else None
-    task = elsewhere or of.task
+    searched = experiment.settings
+    elsewhere = searched.task.elsewhere(settings.scenario) if settings.scenario else None
+    task = elsewhere or searched.task
     site = task.site
-    check_reward(site, of.reward)
+    check_reward(site, searched.reward)
     number = policy.trial_number(load(experiment.paths.folder), settings.trial)
     backend = choose_backend(site, settings.backend)
     year = _year(settings.year, task)
     window = whole_year(site, year)
     start = _first_hour(settings.week, window.hours)
     folder = user_path(settings.to) if settings.to else _folder_of(experiment)
-    made = missing_folders(folder)
+    created = missing_folders(folder)
     try:
         with policy.trained(with_checkpoints(experiment, number), number, elsewhere, site.split_of(year)) as trained:
             # Before the year runs: CityLearn takes minutes for it.
@@ -77,7 +71,7 @@ def roll_out(settings: RolloutSettings) -> Rollout:
         where = f"-on-{site.title}" if elsewhere else ""
         name = f"trial-{number:05d}-{trained.steps:012d}-year-{year}{where}"
         about = {
-            "experiment": of.name, "trial": number, "steps": trained.steps, "scenario": site.title, "year": year,
+            "experiment": searched.name, "trial": number, "steps": trained.steps, "scenario": site.title, "year": year,
             "backend": backend,
         }  # fmt: skip
         which = site.described(site.split_of(year)) if site.segments else f"year {year}"
@@ -89,7 +83,7 @@ def roll_out(settings: RolloutSettings) -> Rollout:
         write_whole(picture, lambda file: file.write(drawn.getvalue()))
         return Rollout(pd.DataFrame(series), table, picture)
     except BaseException:
-        remove_empty(made)
+        remove_empty(created)
         raise
 
 
@@ -116,12 +110,7 @@ def _year(given: int | None, task: Task) -> int:
 
 
 def _first_hour(week: int | None, hours: int) -> int:
-    """First hour of the week to draw, checked.
-
-    Args:
-        week: as given; None for the default.
-        hours: of the year.
-    """
+    """First hour of the week to draw, in a year of so many hours; checked."""
     last = max(0, hours // WEEK - 1)
     if week is None:
         return min(DEFAULT_WEEK, last) * WEEK

@@ -2,51 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from pathlib import Path
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
 
-import pandas as pd
 from rich.console import Console
 
 from common.errors import UsageError
-from common.paths import missing_folders, user_path
+from common.paths import fit_name, missing_folders, user_path
 from common.texts import python_command
-from tuning.cli.console import say, terminal
-from tuning.cli.report import draw_report
-from tuning.experiment.folder import check_name, discard
+from tuning.cli.console import draw_report, say, terminal
+from tuning.experiment.folder import check_name, discard, first_free
 from tuning.experiment.lock import experiment_lock
 from tuning.experiment.reading import open_to_read
 from tuning.judging.settings import JudgeSettings
-from tuning.runtime.ray_address import check_address
+from tuning.runtime.cluster import check_address
+from tuning.runtime.processes import Interrupted, stop_signals_as_interrupts
 from tuning.runtime.ray_session import set_environment
-from tuning.runtime.signals import Interrupted, stop_signals_as_interrupts
 
-
-@dataclass(frozen=True)
-class Comparison:
-    """What a judgement found.
-
-    Attributes:
-        folder: of the judgement.
-        table: a row for each contender, baseline and bound, the best contender first; see `results.judgement.judgement`.
-        verdict: sentences.
-        finalists: names of the contenders that stayed in the race to its end; none where all failed.
-    """
-
-    folder: Path
-    table: pd.DataFrame
-    verdict: tuple[str, ...]
-    finalists: tuple[str, ...]
+if TYPE_CHECKING:
+    from tuning.judging.report import Comparison
 
 
 def compare(settings: JudgeSettings, console: Console | None = None) -> Comparison:
     """Train the best trials of experiments again, and judge them on the test split.
 
-    Results go to the judgement's folder. A judgement that was stopped continues where it was.
-
-    Args:
-        settings: of the judgement.
-        console: shows progress, tables and verdict; by default the terminal or notebook.
+    Results go to the judgement's folder. A judgement that was stopped continues where it was. Progress, tables and verdict go
+    to the console, by default the terminal or notebook.
 
     Raises:
         UserError: if the judgement cannot be carried out as asked.
@@ -58,69 +39,62 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     set_environment()
     from envs.objective.reward import check_reward
     from tuning.judging.contenders import contenders, judged_aim
-    from tuning.judging.folder import RaceSettings, create_or_open, free_name
+    from tuning.judging.folder import RaceSettings, create_or_open
     from tuning.judging.race import Race
-    from tuning.judging.report import print_report, write_report
+    from tuning.judging.report import conclude
 
     console = console or terminal()
     settings.check()
     experiments = [open_to_read(place).trusting(settings.trust_scenario) for place in settings.experiments]
-    own = contenders(experiments, settings.top, settings.objective)
+    chosen = contenders(experiments, settings.top, settings.objective)
     aim = judged_aim(experiments[0], settings.objective)
     # Of two objectives the one that is judged; the contenders are trained by the settings of their experiments.
-    of = replace(experiments[0].settings, objective=aim.names)
-    task = of.task
+    judged = replace(experiments[0].settings, objective=aim.names)
+    task = judged.task
     site = task.site
     check_reward(site, task.reward)
     if settings.judged_by == "batch" and (reason := task.why_not_batch()):
         raise UsageError(f"--judged-by batch: {reason}; leave it to citylearn")
     notes = check_address(settings.address)
     parent = user_path(settings.dir).resolve()
-    name = settings.name or free_name(parent, site.title)
+    stem = fit_name(site.title).lstrip("._-") or "site"
+    name = settings.name or first_free(stem, lambda name: (parent / name).exists())
     check_name(name)
     folder = parent / name
-    made = missing_folders(folder)
+    created = missing_folders(folder)
     try:
         # Of two objectives the one that is judged, by its own name.
         judged_by = aim.names if experiments[0].settings.aim.second else ""
-        judgement, existed = create_or_open(folder, RaceSettings(site.key, settings.seeds, settings.seed, judged_by), own)
+        judgement, existed = create_or_open(folder, RaceSettings(site.key, settings.seeds, settings.seed, judged_by), chosen)
         with stop_signals_as_interrupts(), experiment_lock(judgement.paths.locked):
             say(console, f"judgement {folder}{', continued' if existed else ''}")
-            say(console, f"contenders: {'; '.join(contender.name for contender in own)}")
+            say(console, f"contenders: {'; '.join(contender.name for contender in chosen)}")
             for note in notes:
                 say(console, note)
-            of_race = replace(of, gpu_memory=settings.gpu_memory, address=settings.address)
+            of_race = replace(judged, gpu_memory=settings.gpu_memory, address=settings.address)
             race = Race(judgement, task, of_race, console, settings.mpc)
             race.run(settings.judged_by)
-            title = site.title_of("test")
-            report = write_report(
-                judgement.paths, title, settings.seeds, len(race.looks), race.failed, of.aim, not site.segments
-            )
-            print_report(report, console)
+            comparison = conclude(race, console)
             draw_report([folder, *(experiment.paths.folder for experiment in experiments)], console)
     except KeyboardInterrupt:
-        if discard(folder, made):
+        if discard(folder, created):
             say(console, f"stopped before the first run; {folder} is removed again")
         else:
             say(console, f"stopped; continue with: {_command(settings, name)}")
         raise Interrupted from None
     except BaseException:
-        discard(folder, made)
+        discard(folder, created)
         raise
-    return Comparison(folder, report.table, report.verdict, tuple(race.finalists))
+    return comparison
 
 
 def _command(settings: JudgeSettings, name: str) -> str:
     """The command that continues a judgement."""
-    named = replace(settings, name=name)
-    default = JudgeSettings(settings.experiments)
-    given = {entry.name: getattr(named, entry.name) for entry in fields(named) if entry.name != "experiments"}
-    options = [
-        text
-        for option, value in given.items()
-        if value != getattr(default, option)
-        for text in _option(option.replace("_", "-"), value)
-    ]
+    named, default = replace(settings, name=name), JudgeSettings(settings.experiments)
+    options: list[str] = []
+    for option in (entry.name for entry in fields(named)):
+        if (value := getattr(named, option)) != getattr(default, option):
+            options += _option(option.replace("_", "-"), value)
     return python_command("tuning.judge", *settings.experiments, *options)
 
 

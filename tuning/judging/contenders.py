@@ -1,13 +1,19 @@
-"""The contenders of a judgement: the best trials of experiments, and the default of each algorithm as a control."""
+"""The contenders of a judgement: the best trials of experiments, and the default of each algorithm as a control.
+
+Each is trained as an experiment with one assignment, and each of its runs is a trial.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from pathlib import Path
 
+from rich.console import Console
+
 from common.errors import UsageError
+from common.generators import Stream, stream_seed
+from common.paths import shortened
 from envs.objective.aim import Aim
 from envs.objective.columns import ALIASES
 from results import Results, load
@@ -16,54 +22,26 @@ from results.loader import ratings
 from results.schema import GIVEN
 from search_spaces import Assignment
 from tuning.algorithms.registry import algorithm_of
-from tuning.experiment.folder import Experiment
-from tuning.experiment.given_site import is_given
-from tuning.experiment.reading import place_of
-from tuning.experiment.settings import Settings, typed
+from tuning.experiment.folder import Experiment, create, open_experiment, save
+from tuning.experiment.lock import experiment_lock
+from tuning.experiment.reading import is_given, open_to_read, place_of
+from tuning.experiment.settings import Settings, changed, typed
+from tuning.judging.folder import Contender, JudgementPaths
 from tuning.search.proposals.plan import limits, plan
-from tuning.trial.records import TrialRecords
+from tuning.search.run.driver import search
+from tuning.trial.records import TrialRecords, trial_seed
 
 CONTROL = "default"
 _STRUCTURE = {"learn_charging": "learned charging", "shared_policy": "one policy for all buildings"}
 
 
-@dataclass(frozen=True)
-class Contender:
-    """An assignment that is trained again.
-
-    Attributes:
-        name: for people and in the column `contender`.
-        experiment: folder or URI of the experiment that it comes from; it is trained with the same steps and scenario.
-        hyperparameters: the assignment.
-    """
-
-    name: str
-    experiment: str
-    hyperparameters: Assignment
-
-    @property
-    def slug(self) -> str:
-        """The name, fit for a folder."""
-        return slug(self.name)
-
-
-def slug(name: str) -> str:
-    """A contender's name, fit for a folder."""
-    return re.sub(r"[^A-Za-z0-9.-]+", "-", name)
-
-
 def judged_aim(experiment: Experiment, objective: str) -> Aim:
-    """What contenders are judged by: the aim of their experiment, of two objectives one.
+    """What contenders are judged by: the aim of their experiment, of two objectives the one that the user names.
 
-    Args:
-        experiment: the first of those that are judged together.
-        objective: that the user names; empty for none.
-
-    Raises:
-        UsageError: if the experiment has two objectives and none of them is named, or one and another is named.
+    Raises a UsageError where one has to be named, or one and another is.
     """
     aim, name = experiment.settings.aim, ALIASES.get(objective, objective)
-    names = [own.name for own in aim.objectives]
+    names = [measure.name for measure in aim.objectives]
     if name in names:
         return aim.alone(name)
     if not objective and not aim.second:
@@ -81,18 +59,12 @@ def judged_aim(experiment: Experiment, objective: str) -> Aim:
 def contenders(experiments: Sequence[Experiment], top: int, objective: str = "") -> list[Contender]:
     """The best trials of each experiment, complete or frozen, and its algorithm's default.
 
-    Args:
-        experiments: of one scenario, reward and aim, each with a name of its own.
-        top: trials of each.
-        objective: see `judged_aim`.
-
-    Raises:
-        UsageError: if experiments differ in scenario, reward or aim, one has no complete trial, or two contenders would share a
-            folder.
+    Raises a UsageError if experiments differ in scenario, reward or aim, if one has no complete trial, or if two contenders
+    would share a folder.
     """
     _check_together(experiments)
     aim = judged_aim(experiments[0], objective)
-    found: list[Contender] = []
+    chosen: list[Contender] = []
     for experiment in experiments:
         algo, steps = experiment.settings.algo, experiment.settings.steps
         structure, words = _structure(experiment)
@@ -104,20 +76,20 @@ def contenders(experiments: Sequence[Experiment], top: int, objective: str = "")
         results = load(experiment.paths.folder)
         of_front = experiment.settings.aim.second
         for number in best_of_front(results, top, aim.objective == of_front) if of_front else best_trials(results, top):
-            own = Contender(f"{experiment.settings.name} {number}", control.experiment, records.assignment(number))
-            if own.hyperparameters != control.hyperparameters:
-                found.append(own)
+            contender = Contender(f"{experiment.settings.name} {number}", control.experiment, records.assignment(number))
+            if contender.hyperparameters != control.hyperparameters:
+                chosen.append(contender)
         # Another experiment of the algorithm may have added the same control.
-        if all(own.name != control.name for own in found):
-            found.append(control)
-    _check_folders(found)
-    return found
+        if all(contender.name != control.name for contender in chosen):
+            chosen.append(control)
+    _check_folders(chosen)
+    return chosen
 
 
-def _check_folders(found: Sequence[Contender]) -> None:
+def _check_folders(chosen: Sequence[Contender]) -> None:
     """Check that no two contenders share a folder; on Windows upper and lower case name the same one."""
     owners: dict[str, str] = {}
-    for contender in found:
+    for contender in chosen:
         other = owners.setdefault(contender.slug.casefold(), contender.name)
         if other != contender.name:
             raise UsageError(
@@ -134,22 +106,13 @@ def _structure(experiment: Experiment) -> tuple[Assignment, str]:
     """
     settings = experiment.settings
     fixed = plan(settings, experiment.paths.space if settings.space else None).fixed
-    own = {name: words for name, words in _STRUCTURE.items() if fixed.get(name)}
+    structure = {name: words for name, words in _STRUCTURE.items() if fixed.get(name)}
     taught = "" if settings.teacher == "none" else f" taught by {settings.teacher}"
-    return dict.fromkeys(own, True), "".join(f" with {words}" for words in own.values()) + taught
+    return dict.fromkeys(structure, True), "".join(f" with {words}" for words in structure.values()) + taught
 
 
 def best_of_front(results: Results, top: int, second: bool) -> list[int]:
-    """Numbers of the trials on the front that are best in one objective.
-
-    Args:
-        results: of an experiment with two objectives.
-        top: how many.
-        second: whether the second objective counts.
-
-    Raises:
-        UsageError: if no trial is on it.
-    """
+    """Numbers of the trials on the front that are best in the first or the second objective."""
     front = results.front
     if front.empty:
         raise UsageError(
@@ -161,11 +124,7 @@ def best_of_front(results: Results, top: int, second: bool) -> list[int]:
 
 
 def best_trials(results: Results, top: int) -> list[int]:
-    """Numbers of the best trials, complete or frozen, each assignment once.
-
-    Raises:
-        UsageError: if no trial is complete.
-    """
+    """Numbers of the best trials, complete or frozen, each assignment once."""
     scored = results.scored
     ended = scored[scored["same_as"].isna()]
     if ended.empty:
@@ -186,14 +145,14 @@ def site_key(experiment: Experiment) -> str:
 def _check_together(experiments: Sequence[Experiment]) -> None:
     first = experiments[0].settings
     for experiment in experiments[1:]:
-        own = experiment.settings
+        settings = experiment.settings
         for name in ("scenario", *asdict(first.splits), "reward", "weights", "objective", "require"):
             # The same site has another path on another machine, and in the copy of each experiment at a URI.
             is_same_site = name == "scenario" and site_key(experiment) == site_key(experiments[0]) != ""
-            if getattr(own, name) != getattr(first, name) and not is_same_site:
-                shown, other = (typed(getattr(settings, name)) for settings in (own, first))
+            if getattr(settings, name) != getattr(first, name) and not is_same_site:
+                shown, other = (typed(getattr(each, name)) for each in (settings, first))
                 raise UsageError(
-                    f"{own.name} is of --{name.replace('_', '-')} {shown}, {first.name} of {other}: "
+                    f"{settings.name} is of --{name.replace('_', '-')} {shown}, {first.name} of {other}: "
                     "experiments that are judged together must have the same"
                 )
     names = [experiment.settings.name for experiment in experiments]
@@ -203,15 +162,9 @@ def _check_together(experiments: Sequence[Experiment]) -> None:
 
 
 def run_settings(contender: Contender, of: Settings, runs: Path, seed: int, gpu_memory: float, address: str) -> Settings:
-    """Settings of a contender's experiment: one assignment, trained with one seed after another; each trial is a run.
+    """Settings of a contender's training: one assignment, and a trial for each run.
 
-    Args:
-        contender: that is trained.
-        of: settings of its experiment.
-        runs: folder that holds the contenders' experiments.
-        seed: the same for all contenders, so that the same run of each has the same seed.
-        gpu_memory: see `Settings`.
-        address: see `Settings`.
+    The seed is the same for all contenders, so that the same run of each has the same seed.
     """
     space = algorithm_of(of).space
     pairs = tuple(f"{name}={_text(value)}" for name, value in contender.hyperparameters.items())
@@ -231,3 +184,61 @@ def run_settings(contender: Contender, of: Settings, runs: Path, seed: int, gpu_
 def _text(value: object) -> str:
     """A value as `Parameter.parse` reads it."""
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+
+
+def fresh_seed(seed: int) -> int:
+    """Seed of the contenders' experiments; it differs from the seeds of a search with the same number."""
+    return stream_seed(Stream.FRESH, seed) >> 1
+
+
+def experiment_of(
+    contender: Contender,
+    paths: JudgementPaths,
+    seed: int,
+    gpu_memory: float = 0.0,
+    address: str = "",
+    trust_scenario: bool = False,
+) -> Experiment:
+    """Open a contender's experiment, or create it. Raises a UsageError if its folder holds runs of something else."""
+    folder = paths.run(contender)
+    searched = open_to_read(contender.experiment)
+    wanted = run_settings(contender, searched.settings, paths.runs, fresh_seed(seed), gpu_memory, address)
+    if folder.is_dir():
+        run = open_experiment(folder)
+        before = run.settings
+        if site_key(run) == site_key(searched) != "":
+            # The judgement may go on elsewhere, and the copy of a site from a storage has another path on each machine.
+            before = replace(before, scenario=wanted.scenario)
+        # Its steps may change in a search, but not in a judgement.
+        differ = changed(before, replace(wanted, name=before.name, dir=before.dir))
+        if before.steps != wanted.steps:
+            differ.append(f"--steps is {before.steps}, not {wanted.steps}")
+        if differ:
+            raise UsageError(
+                f"{folder} holds runs of something else than {contender.name} ({shortened(differ[0])}): judge under "
+                "another --name"
+            )
+        return replace(run, settings=replace(before, gpu_memory=gpu_memory, address=address)).trusting(trust_scenario)
+    site = site_key(searched)
+    return create(wanted, {"scenario": site} if site else None).trusting(trust_scenario)
+
+
+def train(experiment: Experiment, runs: int, console: Console) -> list[int]:
+    """Train a contender until it has a number of runs, and give the numbers of those that are complete.
+
+    Raises a UsageError if the search had to stop, with the reason.
+    """
+    settings, folder = replace(experiment.settings, trials=runs), experiment.paths.folder
+    if len(load(folder).trials) < runs or (load(folder).trials["state"] == "running").any():
+        with experiment_lock(experiment.paths):
+            going = replace(experiment, settings=settings)
+            save(going)
+            if reason := search(going, plan(settings, None), console):
+                raise UsageError(reason)
+    trials = load(folder).trials
+    return [int(number) for number in trials.loc[trials["state"] == "complete", "trial"]]
+
+
+def seed_of(experiment: Experiment, number: int) -> int:
+    """Seed of a contender's run, the same for all contenders."""
+    return trial_seed(experiment.settings.seed, number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from envs.yardsticks.bound import OBJECTIVES, bound
 from envs.yardsticks.mpc_runs import NAMES, mpc
 from results.judgement import served
 from results.table_files import ResultsError, read_file, write_file
-from tuning.runtime.parent_watch import end_with_parent
+from tuning.runtime.processes import end_with_parent
 
 SPLIT: Split = "test"
 Row = dict[str, Any]
@@ -34,27 +35,10 @@ AGREEMENT = 1e-6  # relative difference of a KPI between backends; rewards with 
 
 @dataclass(frozen=True)
 class Job:
-    """One evaluation in a process of its own.
+    """One evaluation in a process of its own."""
 
-    Attributes:
-        part: file for its rows, and for the rows of the same run's other years.
-        start: submits it to Ray.
-    """
-
-    part: Path
-    start: Callable[[], Any]
-
-
-def run_jobs(task: Task, folder: Path, number: int, about: Row, backend: Backend, part: Path) -> list[Job]:
-    """Evaluations of one run of a contender.
-
-    It is one job, because restoring a policy takes longer than its years; CityLearn is slower and gets one job a year.
-    """
-    windows = task.site.windows(SPLIT)
-    return [
-        Job(part, lambda own=own: _judge.remote(task, str(folder), number, own, backend, about))  # type: ignore[misc]
-        for own in (by_year(windows).values() if backend == "citylearn" else (windows,))
-    ]
+    part: Path  # file for its rows, and for the rows of the same run's other years
+    evaluate: Callable[[], list[Row]]  # a function of a module with its arguments, as another process runs it
 
 
 def by_year(windows: Iterable[Window]) -> dict[int, tuple[Window, ...]]:
@@ -66,17 +50,7 @@ def by_year(windows: Iterable[Window]) -> dict[int, tuple[Window, ...]]:
 
 
 def run_all(jobs: Sequence[Job], on_done: Callable[[list[Row]], None]) -> None:
-    """Run jobs in parallel on a started Ray; a file is written once all of its rows are complete.
-
-    Args:
-        jobs: in any order.
-        on_done: called with the rows of each file after it is written.
-
-    Raises:
-        ValidityError: if a result is physically impossible.
-        BoundError: if the solver finds no bound.
-        ScenarioError: if a scenario is not valid.
-    """
+    """Run jobs in parallel on a started Ray; a file is written once all of its rows are complete, and `on_done` gets them."""
     # One more than cores, so that a core never waits for the next job.
     most = int(ray.cluster_resources().get("CPU", 1)) + 1
     waiting = list(jobs)
@@ -86,7 +60,7 @@ def run_all(jobs: Sequence[Job], on_done: Callable[[list[Row]], None]) -> None:
     while waiting or running:
         while waiting and len(running) < most:
             job = waiting.pop(0)
-            running[job.start()] = job
+            running[_in_process.remote(job.evaluate)] = job
         (done, *_), _ = ray.wait(list(running))
         part = running.pop(done).part
         rows[part] += _result(done)
@@ -95,6 +69,12 @@ def run_all(jobs: Sequence[Job], on_done: Callable[[list[Row]], None]) -> None:
             ordered = sorted(rows[part], key=lambda row: int(row["year"]))
             write_file(part, ordered, measures=evaluation_columns())
             on_done(rows[part])
+
+
+@ray.remote(num_cpus=1, max_retries=2)
+def _in_process(evaluate: Callable[[], list[Row]]) -> list[Row]:
+    end_with_parent()
+    return evaluate()
 
 
 def _result(task: Any) -> list[Row]:
@@ -108,16 +88,24 @@ def _result(task: Any) -> list[Row]:
     return rows
 
 
-@ray.remote(num_cpus=1, max_retries=2)
-def _judge(task: Task, folder: str, number: int, windows: tuple[Window, ...], backend: Backend, about: Row) -> list[Row]:
-    end_with_parent()
+def run_jobs(task: Task, folder: Path, number: int, about: Row, backend: Backend, part: Path) -> list[Job]:
+    """Evaluations of one run of a contender.
+
+    It is one job, because restoring a policy takes longer than its years; CityLearn is slower and gets one job a year.
+    """
+    windows = task.site.windows(SPLIT)
+    groups = by_year(windows).values() if backend == "citylearn" else (windows,)
+    return [Job(part, partial(_run_rows, task, folder, number, group, backend, about)) for group in groups]
+
+
+def _run_rows(task: Task, folder: Path, number: int, windows: tuple[Window, ...], backend: Backend, about: Row) -> list[Row]:
     from tuning.experiment.folder import open_experiment
     from tuning.trial.policy import trained
 
     experiment = open_experiment(folder).trusting(task.trusted)
-    with trained(experiment, number, split=SPLIT) as found:
-        evaluations = found.task.by(backend).rate(found.policy, windows, found.shares)
-    return [{**about, "steps": found.steps, **_columns(own, task, backend)} for own in evaluations]
+    with trained(experiment, number, split=SPLIT) as policy:
+        evaluations = policy.task.by(backend).rate(policy.policy, windows, policy.shares)
+    return [{**about, "steps": policy.steps, **_columns(evaluation, task, backend)} for evaluation in evaluations]
 
 
 def _columns(evaluation: Evaluation, task: Task, backend: str) -> Row:
@@ -126,49 +114,37 @@ def _columns(evaluation: Evaluation, task: Task, backend: str) -> Row:
 
 def baseline_job(task: Task, part: Path) -> Job:
     """Evaluations of all baselines on all years."""
-    return Job(part, lambda: _judge_baselines.remote(task))
+    return Job(part, partial(_baseline_rows, task))
 
 
-@ray.remote(num_cpus=1, max_retries=2)
-def _judge_baselines(task: Task) -> list[Row]:
-    end_with_parent()
-    found = baselines(task, task.site.windows(SPLIT))
+def _baseline_rows(task: Task) -> list[Row]:
     return [
         {"contender": name, **_columns(evaluation, task, task.stepped_by)}
-        for name, evaluations in found.items()
+        for name, evaluations in baselines(task, task.site.windows(SPLIT)).items()
         for evaluation in evaluations
     ]
 
 
 def mpc_jobs(task: Task, method: Method, part: Path) -> list[Job]:
     """Evaluations of model predictive control on every year, for scenarios that have a bound."""
-    return [
-        Job(part, lambda windows=windows: _judge_mpc.remote(task, method, windows))  # type: ignore[misc]
-        for windows in by_year(task.site.windows(SPLIT)).values()
-    ]
+    return [Job(part, partial(_mpc_rows, task, method, group)) for group in by_year(task.site.windows(SPLIT)).values()]
 
 
-@ray.remote(num_cpus=1, max_retries=2)
-def _judge_mpc(task: Task, method: Method, windows: tuple[Window, ...]) -> list[Row]:
-    end_with_parent()
-    return [{"contender": NAMES[method], **_columns(own, task, "batch")} for own in mpc(task, windows, method)]
+def _mpc_rows(task: Task, method: Method, windows: tuple[Window, ...]) -> list[Row]:
+    evaluations = mpc(task, windows, method)
+    return [{"contender": NAMES[method], **_columns(evaluation, task, "batch")} for evaluation in evaluations]
 
 
 def bound_jobs(task: Task, part: Path) -> list[Job]:
     """Bounds of every objective on every year, for scenarios that `envs.yardsticks.bound` can describe."""
-    return [
-        Job(part, lambda windows=windows: _bound.remote(task, windows))  # type: ignore[misc]
-        for windows in by_year(task.site.windows(SPLIT)).values()
-    ]
+    return [Job(part, partial(_bound_rows, task, group)) for group in by_year(task.site.windows(SPLIT)).values()]
 
 
-@ray.remote(num_cpus=1, max_retries=2)
-def _bound(task: Task, windows: tuple[Window, ...]) -> list[Row]:
-    end_with_parent()
+def _bound_rows(task: Task, windows: tuple[Window, ...]) -> list[Row]:
     rows = []
+    hours = [window.hours for window in windows]
     for objective in OBJECTIVES:
-        own = [bound(task, window, objective) for window in windows]
-        hours = [window.hours for window in windows]
+        bounds = [bound(task, window, objective) for window in windows]
         rows.append(
             {
                 "contender": f"bound of {objective}",
@@ -177,23 +153,18 @@ def _bound(task: Task, windows: tuple[Window, ...]) -> list[Row]:
                 "year": windows[0].year,
                 "backend": "batch",
                 "hours": sum(hours),
-                "score": float(np.average([each.score for each in own], weights=hours)),
-                "co2_kg": sum(each.co2_kg for each in own),
-                "bill": sum(each.cost for each in own),
-                "import_kwh": sum(each.import_kwh for each in own),
-                "ev_missing_kwh": sum(each.missing_kwh for each in own),
+                "score": float(np.average([each.score for each in bounds], weights=hours)),
+                "co2_kg": sum(each.co2_kg for each in bounds),
+                "bill": sum(each.cost for each in bounds),
+                "import_kwh": sum(each.import_kwh for each in bounds),
+                "ev_missing_kwh": sum(each.missing_kwh for each in bounds),
             }
         )
     return rows
 
 
 def check_agreement(part: Path, other: Path) -> None:
-    """Check that two backends give the same figures for a run.
-
-    Raises:
-        ValidityError: at the first figure that differs.
-        ResultsError: if they are of different years.
-    """
+    """Raise a ValidityError if two backends give different figures for a run, a ResultsError if they are of different years."""
     rows = [sorted(read_file(path), key=lambda row: int(row["year"])) for path in (part, other)]
     if [row["year"] for row in rows[0]] != [row["year"] for row in rows[1]]:
         raise ResultsError(f"{part} and {other} are of different years: remove both, and judge again")
@@ -212,27 +183,19 @@ def check_agreement(part: Path, other: Path) -> None:
 
 
 def score_of(rows: Sequence[Mapping[str, Any]]) -> float:
-    """Mean score of a run over its years, weighted by their hours.
-
-    Raises:
-        ValidityError: if it is not a number.
-    """
+    """Mean score of a run over its years, weighted by their hours. Raises a ValidityError if it is no number."""
     score = SCORE.value(rows)
     if not np.isfinite(score):
         raise ValidityError(f"{rows[0]['contender']}, run {rows[0]['trial']}: a score of {score} is no number")
     return score
 
 
-def goal_of(rows: Sequence[Mapping[str, Any]], aim: Aim) -> float:
-    """What a run is ranked by over its years: its score, or the objective, turned so that more is better.
-
-    Raises:
-        ValidityError: if it is not a number.
-    """
-    goal = score_of(rows) if aim.is_score else aim.goal(aim.outcome(rows))
-    if not np.isfinite(goal):
-        raise ValidityError(f"{rows[0]['contender']}, run {rows[0]['trial']}: {aim.objective.name} of {goal} is no number")
-    return goal
+def objective_of(rows: Sequence[Mapping[str, Any]], aim: Aim) -> float:
+    """A run's score or objective over its years, turned so that more is better. Raises a ValidityError if it is no number."""
+    value = score_of(rows) if aim.is_score else aim.goal(aim.outcome(rows))
+    if not np.isfinite(value):
+        raise ValidityError(f"{rows[0]['contender']}, run {rows[0]['trial']}: {aim.objective.name} of {value} is no number")
+    return value
 
 
 def served_of(rows: Sequence[Mapping[str, Any]]) -> float:

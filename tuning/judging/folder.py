@@ -1,8 +1,9 @@
-"""A judgement's folder: its files, its settings and its contenders."""
+"""A judgement's folder: its files, its settings and its contenders, each an assignment that is trained again."""
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,28 @@ from typing import Any
 from common.errors import UsageError
 from common.files import write_whole
 from common.json_values import checked, described, read_json
-from common.paths import fit_name, missing_folders, refuse_links, user_path
+from common.paths import missing_folders, refuse_links, user_path
 from results.table_files import judged_path
+from search_spaces import Assignment
 from tuning.experiment.folder import ExperimentPaths, check_format, check_name, discard
-from tuning.judging.contenders import Contender
 
 FORMAT = 1  # version of `judgement.json`
 _SETTINGS = "question"  # key of the settings in the file
 _NAMES = {_SETTINGS: "settings", "contenders": "contenders"}  # of the file's keys in messages
+
+
+@dataclass(frozen=True)
+class Contender:
+    """An assignment that is trained again."""
+
+    name: str  # for people and in the column `contender`
+    experiment: str  # folder or URI of the experiment that it comes from, with whose steps and scenario it is trained
+    hyperparameters: Assignment
+
+    @property
+    def slug(self) -> str:
+        """The name, fit for a folder."""
+        return re.sub(r"[^A-Za-z0-9.-]+", "-", self.name)
 
 
 @dataclass(frozen=True)
@@ -62,19 +77,12 @@ class JudgementPaths:
 
 @dataclass(frozen=True)
 class RaceSettings:
-    """Settings that decide the numbers of a judgement, beside its contenders.
+    """Settings that decide the numbers of a judgement, beside its contenders."""
 
-    Attributes:
-        scenario: key of the scenario, which changes with its data.
-        seeds: runs of each finalist.
-        seed: of the judgement.
-        objective: that is judged by, of two; empty for that of the experiments.
-    """
-
-    scenario: str
-    seeds: int
+    scenario: str  # key of the scenario, which changes with its data
+    seeds: int  # runs of each finalist
     seed: int
-    objective: str = ""
+    objective: str = ""  # that is judged by, of two; empty for that of the experiments
 
 
 @dataclass(frozen=True)
@@ -87,14 +95,9 @@ class Judgement:
 
 
 def create_or_open(folder: Path, settings: RaceSettings, contenders: list[Contender]) -> tuple[Judgement, bool]:
-    """Create a judgement, or open the existing one if it has the same settings and contenders.
+    """Create a judgement, or open the existing one, and say which; it has to have the same settings and contenders.
 
-    Returns:
-        The judgement, and whether it existed.
-
-    Raises:
-        UsageError: if the folder holds something else or a damaged judgement, or its name is not valid.
-        LinkError: if there is a link in it.
+    Raises a UsageError if the folder holds something else or a damaged judgement, a LinkError if there is a link in it.
     """
     paths = JudgementPaths(user_path(folder).resolve())
     check_name(paths.folder.name)
@@ -110,23 +113,18 @@ def create_or_open(folder: Path, settings: RaceSettings, contenders: list[Conten
         return Judgement(settings, contenders, paths), True
     if paths.folder.exists():
         raise UsageError(f"{paths.folder} is there already and holds no judgement: choose another --name")
-    made = missing_folders(paths.folder)
+    created = missing_folders(paths.folder)
     try:
         paths.runs.mkdir(parents=True)
         write_whole(paths.settings, lambda file: file.write(json.dumps({"format": FORMAT, **content}, indent=1).encode()))
     except OSError as error:
-        discard(paths.folder, made)
+        discard(paths.folder, created)
         raise UsageError(f"cannot create {paths.folder}: {error.strerror}; choose another --dir") from error
     return Judgement(settings, contenders, paths), False
 
 
 def read_judgement(paths: JudgementPaths) -> tuple[RaceSettings, list[Contender]]:
-    """Settings and contenders that `create_or_open` wrote.
-
-    Raises:
-        UsageError: if the file is damaged.
-        OtherFormatError: if another version of this package wrote it.
-    """
+    """Settings and contenders that `create_or_open` wrote. Raises a UsageError if the file is damaged."""
     try:
         content = checked(read_json(paths.settings), dict[str, Any], "its content")
         check_format(paths.settings, content, FORMAT)
@@ -138,17 +136,3 @@ def read_judgement(paths: JudgementPaths) -> tuple[RaceSettings, list[Contender]
             f"{paths.settings} is damaged ({error}): restore it from a copy, or judge anew under another --name"
         ) from error
     return settings, contenders
-
-
-def free_name(parent: Path, scenario: str) -> str:
-    """The first free folder name for a judgement of a scenario.
-
-    Args:
-        parent: folder of the judgements.
-        scenario: its title; characters that no folder name may have become dashes.
-    """
-    base = fit_name(scenario).lstrip("._-") or "site"
-    number = 1
-    while (parent / f"{base}-{number}").exists():
-        number += 1
-    return f"{base}-{number}"

@@ -40,50 +40,29 @@ NEGLIGIBLE = 0.005  # part of the uncontrolled site's figure, or score
 
 @dataclass(frozen=True)
 class Row:
-    """One way to run the site, over all its hours.
-
-    Attributes:
-        name: of it.
-        score: mean reward an hour; None where it has none, because it is another site.
-        co2_kg: of a year.
-        cost: of a year, energy and demand charge.
-        peak_kw: highest import; None for the bound, which does not minimise it.
-        served: part of the vehicles' energy; None without vehicles.
-        objective: value of what is aimed at, if not the score; None where it has none.
-        misses: requirements that it misses.
-    """
+    """One way to run the site, over all its hours."""
 
     name: str
-    score: float | None
-    co2_kg: float
-    cost: float
-    peak_kw: float | None
-    served: float | None
-    objective: float | None = None
-    misses: tuple[str, ...] = ()
+    score: float | None  # mean reward an hour; None where it has none, because it is another site
+    co2_kg: float  # of a year
+    cost: float  # of a year, energy and demand charge
+    peak_kw: float | None  # highest import; None for the bound, which does not minimise it
+    served: float | None  # part of the vehicles' energy; None without vehicles
+    objective: float | None = None  # value of what is aimed at, if not the score; None where it has none
+    misses: tuple[str, ...] = ()  # requirements
 
 
 @dataclass(frozen=True)
 class Headroom:
-    """Baselines, model predictive control and bounds of a site.
+    """Baselines, model predictive control and bounds of a site."""
 
-    Attributes:
-        title: site, split and hours.
-        rows: the uncontrolled site first, then baselines, then model predictive control, then bounds.
-        lines: remaining headroom for each objective, in words; without a bound, the reason.
-    """
-
-    title: str
-    rows: tuple[Row, ...]
-    lines: tuple[str, ...]
+    title: str  # site, split and hours
+    rows: tuple[Row, ...]  # the uncontrolled site first, then baselines, then model predictive control, then bounds
+    lines: tuple[str, ...]  # remaining headroom for each objective, in words; without a bound, the reason
 
 
 def find_headroom(settings: HeadroomSettings, console: Console | None = None) -> Headroom:
-    """Run all baselines and model predictive control of a site and compute its bounds.
-
-    Args:
-        settings: site, split and forecasts.
-        console: shows progress and the tables; by default the terminal or notebook.
+    """Run all baselines and model predictive control of a site, compute its bounds, and print the tables.
 
     Raises:
         UserError: for a scenario that is not valid, or that `improvement` cannot rate.
@@ -106,12 +85,12 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     reason, unplanned = fit.why_no_bound(site), fit.why_no_mpc(site)
     if not unplanned:
         evaluations |= _mpc(task, windows, settings.mpc, console)
-    rows = [row_of(name, own, aim) for name, own in evaluations.items()]
+    rows = [row_of(name, years, aim) for name, years in evaluations.items()]
     uncontrolled = next(row for row in rows if row.name == yardsticks.UNCONTROLLED)
     bounds = {} if reason else _bounds(task, windows, console)
     if bounds:
         check_baselines(evaluations, bounds["score"], windows)
-    rows += [bound_row(f"bound of {name}", own, windows) for name, own in bounds.items()]
+    rows += [bound_row(f"bound of {name}", of_windows, windows) for name, of_windows in bounds.items()]
     missing = "no bound and no model predictive control" if methods(settings.mpc) else "no bound"
     lines = remaining(rows, uncontrolled) if bounds else [f"{missing}, so the remaining headroom is not known: {reason}"]
     if bounds and unplanned and methods(settings.mpc):
@@ -161,22 +140,13 @@ def _bounds(task: Task, windows: Sequence[Window], console: Console) -> dict[Obj
 def check_baselines(
     evaluations: Mapping[str, Sequence[Evaluation]], bounds: Sequence[Bound], windows: Sequence[Window]
 ) -> None:
-    """Check that no baseline is above the bound of the score in a year.
-
-    Args:
-        evaluations: evaluations of each baseline, one a year; those without a score are passed over.
-        bounds: of the score, one a window.
-        windows: hours, of one or several years.
-
-    Raises:
-        ValidityError: at the first that is.
-    """
+    """Raise a ValidityError for a baseline above the bound of the score in a year, of which there is one a window."""
     limits = {}
     for year in {window.year for window in windows}:
         of_year = [number for number, window in enumerate(windows) if window.year == year]
         limits[year] = SCORE.value([{"score": bounds[number].score, "hours": windows[number].hours} for number in of_year])
-    for name, own in evaluations.items():
-        for evaluation in own:
+    for name, years in evaluations.items():
+        for evaluation in years:
             if not math.isnan(evaluation.score):
                 check_score(name, evaluation.year, evaluation.score, limits[evaluation.year])
 
@@ -201,17 +171,19 @@ def row_of(name: str, evaluations: Sequence[Evaluation], aim: Aim = SCORE_ALONE)
 def bound_row(name: str, bounds: Sequence[Bound], windows: Sequence[Window]) -> Row:
     """Bounds of several windows as one row."""
     pairs, known = zip(bounds, windows, strict=True), measures()
-    years = [{"hours": own.hours, "score": one.score, "co2_kg": one.co2_kg, "bill": one.cost} for one, own in pairs]
+    years = [
+        {"hours": window.hours, "score": bound.score, "co2_kg": bound.co2_kg, "bill": bound.cost} for bound, window in pairs
+    ]
     return Row(name, SCORE.value(years), known["co2_kg"].value(years), known["bill"].value(years), None, None)
 
 
 def best_of(rows: Sequence[Row], uncontrolled: Row, aim: Aim) -> str:
     """What the best controller without learning reaches of an objective that has no bound, in one line."""
-    own = [row for row in _others(rows, uncontrolled) if row.objective is not None and not math.isnan(row.objective)]
-    if not own:
+    rivals = [row for row in _others(rows, uncontrolled) if row.objective is not None and not math.isnan(row.objective)]
+    if not rivals:
         return f"{aim.objective.name}: no controller without learning meets what is required, and there is no bound of it"
     sign = -1.0 if aim.objective.better == "less" else 1.0
-    best = max(own, key=lambda row: sign * (row.objective or 0.0))
+    best = max(rivals, key=lambda row: sign * (row.objective or 0.0))
     reached = aim.objective.shown(best.objective or 0.0)
     return (
         f"{aim.objective.name}: the best controller without learning reaches {reached} ({best.name}); there is no bound of it"
@@ -238,14 +210,14 @@ def remaining(rows: Sequence[Row], uncontrolled: Row) -> list[str]:
         limit = next(row for row in rows if row.name == f"bound of {objective.removesuffix('_kg')}")
         if objective == "score":
             best = max(others, key=lambda row: row.score or 0.0)
-            own, most = best.score or 0.0, limit.score or 0.0
-            gap, texts = most - own, (f"{own:+.4f}", f"{most:+.4f}")
+            reached, most = best.score or 0.0, limit.score or 0.0
+            gap, texts = most - reached, (f"{reached:+.4f}", f"{most:+.4f}")
         else:
             best = min(others, key=lambda row: getattr(row, objective))
-            own, most, base = (getattr(row, objective) for row in (best, limit, uncontrolled))
+            reached, most, base = (getattr(row, objective) for row in (best, limit, uncontrolled))
             if base <= 0.0:
                 continue
-            gap, texts = (own - most) / base, (f"{own / base - 1.0:+.1%}", f"{most / base - 1.0:+.1%}")
+            gap, texts = (reached - most) / base, (f"{reached / base - 1.0:+.1%}", f"{most / base - 1.0:+.1%}")
         share = f"the best controller without learning reaches {texts[0]} ({best.name}), no policy more than {texts[1]}"
         amount = f"{gap:+.4f}" if objective == "score" else f"{gap:.1%} of the uncontrolled site's"
         lines.append(f"{label}: {share}; remaining headroom: {amount if gap > NEGLIGIBLE else 'negligible'}")
@@ -272,10 +244,10 @@ def tables(title: str, rows: Sequence[Row], uncontrolled: Row, aim: Aim = SCORE_
         for name in names:
             table.add_column(name, justify="right", no_wrap=True)
     for row, value in zip(rows, values, strict=True):
-        own = [value] if objective else []
+        aimed_at = [value] if objective else []
         judged = row.score is not None and row.name not in BOUNDS
         met = [] if not required else [("missed" if row.misses else "met") if judged else ""]
-        ratings.add_row(row.name, _cell(row.score, "+.4f"), *own, *met, _cell(row.served, ".1%"))
+        ratings.add_row(row.name, _cell(row.score, "+.4f"), *aimed_at, *met, _cell(row.served, ".1%"))
         amounts.add_row(
             row.name, co2.text(row.co2_kg), _change(row.co2_kg, uncontrolled.co2_kg),
             cost.text(row.cost), _change(row.cost, uncontrolled.cost), peak.text(row.peak_kw),

@@ -21,25 +21,24 @@ from results.table_files import OTHER_VERSION, ResultsError, read_file, read_tab
 from tuning.cli.console import say
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings
-from tuning.judging.contenders import Contender
+from tuning.judging.contenders import experiment_of, seed_of, train
 from tuning.judging.evaluations import (
     SPLIT,
     Job,
     baseline_job,
     bound_jobs,
     check_agreement,
-    goal_of,
     mpc_jobs,
+    objective_of,
     run_all,
     run_jobs,
     score_of,
     served_of,
 )
-from tuning.judging.folder import Judgement
+from tuning.judging.folder import Contender, Judgement
 from tuning.judging.settings import NO_MPC, Mpc, methods
-from tuning.judging.standings import looks, standing
-from tuning.judging.training import experiment_of, seed_of, train
-from tuning.runtime.ray_address import address_source, cluster_address
+from tuning.judging.verdict import looks, standing
+from tuning.runtime.cluster import address_source, cluster_address
 from tuning.runtime.ray_session import ray_session
 from tuning.search.run.preparation import prepare
 
@@ -52,7 +51,9 @@ class Race:
     Results that are in the folder already are not computed again, so a stopped race continues where it was.
 
     Attributes:
-        looks: numbers of runs after which contenders are compared.
+        judgement: its contenders and its folder.
+        task: of its experiments, as a judge steps it.
+        looks: see `looks`.
         failed: contenders that lack runs, with the reason.
         finalists: names of the contenders that stayed in the race to its end.
     """
@@ -65,7 +66,7 @@ class Race:
         console: Console,
         mpc: Sequence[Mpc] = (NO_MPC,),
     ) -> None:
-        """Prepare a race; nothing is trained or written yet.
+        """Nothing is trained or written yet.
 
         Args:
             judgement: locked by this process.
@@ -75,10 +76,9 @@ class Race:
             mpc: forecasts of model predictive control.
         """
         self._mpc = methods(mpc)
-        self._judgement, self._paths = judgement, judgement.paths
-        self._task, self._site = task.judged, task.site
+        self.judgement, self.task = judgement, task.judged
         self._settings, self._console, self._aim = settings, console, task.aim
-        self._backend = self._task.stepped_by
+        self._backend = self.task.stepped_by
         self.looks = looks(judgement.settings.seeds)
         self.failed: dict[str, str] = {}
         self.finalists: list[str] = []
@@ -86,20 +86,14 @@ class Race:
         self._runs: dict[str, list[int]] = {}
 
     def run(self, judged_by: Backend) -> None:
-        """Train, evaluate and drop until the last look; then CityLearn evaluates the finalists, if asked to.
-
-        Raises:
-            ValidityError: if a result is physically impossible.
-            BoundError: if the solver finds no bound.
-            KeyboardInterrupt: after a signal to stop.
-        """
-        racing = list(self._judgement.contenders)
-        if self._mpc and (reason := self._beyond_rewards() or fit.why_no_mpc(self._site)):
+        """Train, evaluate and drop until the last look; then CityLearn evaluates the finalists, if asked to."""
+        racing = list(self.judgement.contenders)
+        if self._mpc and (reason := self._beyond_rewards() or fit.why_no_mpc(self.task.site)):
             self._say(f"no model predictive control: {reason}")
         for contender in racing:
             self._experiments[contender.name] = experiment_of(
-                contender, self._paths, self._judgement.settings.seed, self._settings.gpu_memory, self._settings.address,
-                self._task.trusted,
+                contender, self.judgement.paths, self.judgement.settings.seed, self._settings.gpu_memory,
+                self._settings.address, self.task.trusted,
             )  # fmt: skip
         for count in self.looks:
             for contender in list(racing):
@@ -140,60 +134,55 @@ class Race:
             for number in self._runs[contender.name]:
                 part = self._part(contender, number, backend)
                 if self._lacks(part, contender.name):
-                    own = {**about, "seed": seed_of(experiment, number), "trial": number}
-                    jobs += run_jobs(self._task, experiment.paths.folder, number, own, backend, part)
+                    of_run = {**about, "seed": seed_of(experiment, number), "trial": number}
+                    jobs += run_jobs(self.task, experiment.paths.folder, number, of_run, backend, part)
         if jobs:
             with ray_session(cluster_address(self._settings.address), address_source(self._settings.address)):
-                prepare(self._task, self._console, SPLITS, self._seens())
+                prepare(self.task, self._console, SPLITS, self._seens())
                 self._say(f"judging by {backend}: {len(jobs)} evaluations")
                 run_all(jobs, self._judged)
 
     def _seens(self) -> list[Seen]:
         """What the contenders' policies see."""
-        return [self._task.seen, *(self._task.seeing(own.hyperparameters).seen for own in self._judgement.contenders)]
+        return [self.task.seen, *(self.task.seeing(each.hyperparameters).seen for each in self.judgement.contenders)]
 
     def _yardsticks(self) -> list[Job]:
         """Baselines, model predictive control and bounds that are not in the folder yet."""
         jobs: list[Job] = []
-        baselines, bounds = self._paths.part("baselines", self._backend), self._paths.part("bounds", "batch")
+        baselines, bounds = self.judgement.paths.part("baselines", self._backend), self.judgement.paths.part("bounds", "batch")
         if self._lacks(baselines):
-            jobs.append(baseline_job(self._task, baselines))
+            jobs.append(baseline_job(self.task, baselines))
         if self._beyond_rewards():
             return jobs
-        if self._lacks(bounds) and not fit.why_no_bound(self._site):
-            jobs += bound_jobs(self._task, bounds)
-        if self._mpc and not fit.why_no_mpc(self._site):
+        if self._lacks(bounds) and not fit.why_no_bound(self.task.site):
+            jobs += bound_jobs(self.task, bounds)
+        if self._mpc and not fit.why_no_mpc(self.task.site):
             for method in self._mpc:
-                part = self._paths.part(f"mpc-{method}", "batch")
+                part = self.judgement.paths.part(f"mpc-{method}", "batch")
                 if self._lacks(part, NAMES[method]):
-                    jobs += mpc_jobs(self._task, method, part)
+                    jobs += mpc_jobs(self.task, method, part)
         return jobs
 
     def _beyond_rewards(self) -> str:
         """Reason why the reward has neither a bound nor model predictive control; empty where it has."""
-        own = self._task.reward
-        return "" if own == "improvement" else f"it plans for the reward improvement, and this is {own}"
+        reward = self.task.reward
+        return "" if reward == "improvement" else f"it plans for the reward improvement, and this is {reward}"
 
     def _lacks(self, part: Path, contender: str | None = None) -> bool:
-        """Whether a file has to be made: it is missing, or is damaged or of something else, which a line says.
+        """Whether a file has to be made: it is missing, or is damaged or of another contender, which a line says.
 
-        Args:
-            part: of the evaluations.
-            contender: name in all of its rows; None for baselines and bounds.
-
-        Raises:
-            ResultsError: if it is of a later version of this package, or a folder: nothing is written over it.
+        One of a later version of this package is not written over: it raises a ResultsError.
         """
         if not part.exists():
             return True
-        found = read_table(part)
-        if isinstance(found, str):
-            if part.is_dir() or found.endswith(OTHER_VERSION):
-                raise ResultsError(f"{part} cannot be used: {found}")
-            reason = found
+        table = read_table(part)
+        if isinstance(table, str):
+            if part.is_dir() or table.endswith(OTHER_VERSION):
+                raise ResultsError(f"{part} cannot be used: {table}")
+            reason = table
         else:
-            rows = found.to_pylist()
-            years = {window.year for window in self._site.windows(SPLIT)}
+            rows = table.to_pylist()
+            years = {window.year for window in self.task.site.windows(SPLIT)}
             owners = {row.get("contender") for row in rows}
             if contender is not None and owners != {contender}:
                 reason = f"it is of {', '.join(map(str, owners)) or 'nothing'}, not of {contender}"
@@ -205,7 +194,7 @@ class Race:
         return True
 
     def _part(self, contender: Contender, number: int, backend: Backend) -> Path:
-        return self._paths.part(f"{contender.slug}-{number:03d}", backend)
+        return self.judgement.paths.part(f"{contender.slug}-{number:03d}", backend)
 
     def _judged(self, rows: list[dict[str, Any]]) -> None:
         """Print the score of a run, or of model predictive control."""
@@ -222,10 +211,7 @@ class Race:
         return np.array([figure(read_file(part)) for part in parts])
 
     def _serving(self, racing: list[Contender]) -> list[Contender]:
-        """Contenders that serve their vehicles and meet the requirements.
-
-        Saving energy by not delivering it must not beat those that deliver it.
-        """
+        """Contenders that serve their vehicles and meet the requirements: to deliver no energy must not win."""
         serving = [contender for contender in racing if serves(self._of_runs(contender, served_of))]
         for contender in racing:
             if contender not in serving:
@@ -249,7 +235,7 @@ class Race:
 
     def _ahead(self, racing: list[Contender]) -> list[Contender]:
         """Contenders that the leader does not beat."""
-        scores = {contender.name: self._of_runs(contender, lambda rows: goal_of(rows, self._aim)) for contender in racing}
+        scores = {contender.name: self._of_runs(contender, lambda rows: objective_of(rows, self._aim)) for contender in racing}
         now = standing(scores, len(self.looks))
         for name in now.beaten:
             self._say(f"{name} is out of the race: {now.leader} is better by {now.behind[name]}")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from rich.console import Console
 from rich.table import Table
@@ -14,9 +16,12 @@ from common.files import write_whole
 from common.measure import BASIS
 from common.texts import markdown
 from common.units import YEAR
-from envs.objective.aim import SCORE_ALONE, Aim
+from envs.objective.aim import Aim
+from envs.objective.evaluate import ValidityError, check_score
 from results import load
 from results.judgement import (
+    BOUND,
+    BOUNDS,
     Ranking,
     cell,
     judgement,
@@ -29,8 +34,7 @@ from results.judgement import (
 )
 from tuning.cli.console import say
 from tuning.cli.tables import Fitted, plain_table
-from tuning.judging.checks import check_amounts, check_scores
-from tuning.judging.folder import JudgementPaths
+from tuning.judging.race import Race
 from tuning.judging.verdict import verdict
 
 RATINGS = ("score", "bound_share")  # columns of the first printed table, with their intervals
@@ -41,25 +45,87 @@ _INTERVALS = (
     "they are. Those below hold for all contenders together."
 )
 NOT_COMPARABLE = " *"  # behind the name of a contender that is not comparable
+# Relative tolerance, of the larger of the bound and the uncontrolled site's figure: for the solver's tolerance and float32
+# series.
+AMOUNT = 1e-4
+SERVED = 1e-6  # part of the required vehicle energy: too little to lower an emission or a bill noticeably
+_SERVICE = ("ev_missing_kwh", "ev_required_kwh")
+_AMOUNTS = {"co2_kg": ("bound of co2", "an emission", "kg"), "bill": ("bound of cost", "a bill", "")}
 
 
 @dataclass(frozen=True)
-class JudgementReport:
-    """The result of a judgement.
+class Comparison:
+    """What a judgement found."""
 
-    Attributes:
-        paths: of the judgement's files.
-        title: of the scenario, with the years that were judged.
-        table: a row for each contender, baseline and bound; see `results.judgement.judgement`.
-        verdict: sentences.
-        ranking: by what else than the score contenders are ranked.
+    folder: Path
+    table: pd.DataFrame  # a row for each contender, baseline and bound, the best first; see `results.judgement.judgement`
+    verdict: tuple[str, ...]  # sentences
+    finalists: tuple[str, ...]  # names of the contenders that stayed in the race to its end; none where all failed
+
+
+def conclude(race: Race, console: Console) -> Comparison:
+    """Check the evaluations of a race, write its table and verdict as Parquet and Markdown, and print them."""
+    paths, seeds = race.judgement.paths, race.judgement.settings.seeds
+    site, aim = race.task.site, race.task.aim
+    # The folder is missing where all contenders failed before their first evaluation.
+    paths.locked.results.mkdir(exist_ok=True)
+    results = load(paths.folder)
+    evaluations = results.evaluations
+    check_scores(evaluations)
+    check_amounts(evaluations)
+    ranking = ranking_of(aim)
+    table = judgement(evaluations, results.measures, ranking)
+    lines = verdict(evaluations, table, seeds, len(race.looks), race.failed, ranking)
+    if aim.shown:
+        lines = [f"aim: {aim.shown}", *lines]
+    title, hours = site.title_of("test"), evaluations.groupby("year")["hours"].first()
+    heading = f"{title}, {_extent(hours, has_years=not site.segments)}"
+    about = {"scenario": title, "years": ", ".join(map(str, hours.index)), "hours": str(hours.sum())}
+    write_table(paths.table, table, {**about, **aim.facts})
+    points = [f"- {markdown(line)}" for line in lines]
+    text = "\n".join([f"# {markdown(heading)}", "", to_markdown(table, ranking), f"{_INTERVALS}\n", *points, ""])
+    write_whole(paths.report, lambda file: file.write(text.encode()))
+    for shown in tables(table, heading, ranking):
+        console.print(Fitted(shown))
+        console.print()
+    for line in (*lines, paths.report, paths.table):
+        say(console, line)
+    return Comparison(paths.folder, table, tuple(lines), tuple(race.finalists))
+
+
+def check_scores(evaluations: pd.DataFrame) -> None:
+    """Raise a ValidityError for a score above the bound of its year, and for a contender without one."""
+    limits = dict(evaluations.loc[evaluations["contender"] == BOUND, ["year", "score"]].to_numpy().tolist())
+    judged = evaluations.loc[~evaluations["contender"].isin(BOUNDS), ["contender", "algorithm", "year", "score"]]
+    for name, algorithm, year, score in judged.itertuples(index=False):
+        if pd.notna(algorithm) and not np.isfinite(score):
+            raise ValidityError(f"{name}, year {year}: a score of {score} is no number")
+        # A baseline that is another site, such as one without PV, has none.
+        if year in limits and pd.notna(score):
+            check_score(name, year, score, limits[year])
+
+
+def check_amounts(evaluations: pd.DataFrame) -> None:
+    """Raise a ValidityError for a policy with less emission or a lower bill than the bound of each.
+
+    The bounds serve every vehicle that can be served. A policy that serves fewer may be below them, unchecked.
     """
-
-    paths: JudgementPaths
-    title: str
-    table: pd.DataFrame
-    verdict: tuple[str, ...]
-    ranking: Ranking | None = None
+    # Without a row of a bound its amounts have no column.
+    needed = [name for amount in _AMOUNTS for name in (amount, f"uncontrolled_{amount}")]
+    evaluations = evaluations.reindex(columns=[*dict.fromkeys([*evaluations.columns, *needed, *_SERVICE])])
+    judged = evaluations[~evaluations["contender"].isin(BOUNDS)]
+    for amount, (bound, thing, unit) in _AMOUNTS.items():
+        limits = evaluations[evaluations["contender"] == bound].set_index("year")
+        limit, missing = (judged["year"].map(limits[name]) for name in (amount, "ev_missing_kwh"))
+        serves_all = judged["ev_missing_kwh"] <= missing + SERVED * judged["ev_required_kwh"]
+        slack = AMOUNT * np.maximum(limit.abs(), judged[f"uncontrolled_{amount}"].abs())
+        below = serves_all & (judged[amount] < limit - slack)
+        if below.any():
+            row = judged[below].iloc[0]
+            raise ValidityError(
+                f"{row['contender']}, year {row['year']}: {thing} of {row[amount]:,.3f} {unit}".rstrip()
+                + f" is below the bound of {limit[below].iloc[0]:,.3f}"
+            )
 
 
 def ranking_of(aim: Aim) -> Ranking | None:
@@ -73,67 +139,6 @@ def ranking_of(aim: Aim) -> Ranking | None:
         return value, aim.goal(outcome), outcome.shortfall or 0.0
 
     return Ranking(None if aim.is_score else aim.objective, rated, aim.facts.get("requirements", ""))
-
-
-def write_report(
-    paths: JudgementPaths,
-    title: str,
-    seeds: int,
-    looks: int,
-    failed: Mapping[str, str],
-    aim: Aim = SCORE_ALONE,
-    has_years: bool = True,
-) -> JudgementReport:
-    """Check the evaluations of a judgement, and write its table and verdict.
-
-    Args:
-        paths: of the judgement.
-        title: of the scenario.
-        seeds: see `tuning.judging.verdict.verdict`, as for the next two.
-        looks: of the race.
-        failed: contenders that lack runs, with the reason.
-        aim: of the experiments.
-        has_years: whether the test has years, and not ranges that the title names.
-
-    Raises:
-        ValidityError: if a result is better than its bound, or a contender's score is not a number.
-    """
-    # The folder is missing where all contenders failed before their first evaluation.
-    paths.locked.results.mkdir(exist_ok=True)
-    results = load(paths.folder)
-    evaluations = results.evaluations
-    check_scores(evaluations)
-    check_amounts(evaluations)
-    ranking = ranking_of(aim)
-    table = judgement(evaluations, results.measures, ranking)
-    lines = verdict(evaluations, table, seeds, looks, failed, ranking)
-    if aim.shown:
-        lines = [f"aim: {aim.shown}", *lines]
-    hours = evaluations.groupby("year")["hours"].first()
-    years = ", ".join(map(str, hours.index))
-    heading = f"{title}, {_extent(hours, has_years)}"
-    write_table(paths.table, table, {"scenario": title, "years": years, "hours": str(hours.sum()), **aim.facts})
-    text = "\n".join(
-        [
-            f"# {markdown(heading)}",
-            "",
-            to_markdown(table, ranking),
-            f"{_INTERVALS}\n",
-            *(f"- {markdown(line)}" for line in lines),
-            "",
-        ]
-    )
-    write_whole(paths.report, lambda file: file.write(text.encode()))
-    return JudgementReport(paths, heading, table, tuple(lines), ranking)
-
-
-def print_report(report: JudgementReport, console: Console) -> None:
-    """Print tables, verdict and the paths of the files."""
-    for shown in tables(report.table, report.title, report.ranking):
-        console.print(Fitted(shown))
-        console.print()
-    for line in (*report.verdict, report.paths.report, report.paths.table):
-        say(console, line)
 
 
 def _extent(hours: pd.Series, has_years: bool) -> str:
@@ -151,11 +156,12 @@ def tables(table: pd.DataFrame, title: str, ranking: Ranking | None = None) -> t
     objective = [of_objective[0]] if of_objective else []
     measures, sizes = metrics_of(table), scales(table)
     rated = [measures[name] for name in RATINGS]
-    figures = {name: own for name, own in measures.items() if name not in LEFT_OUT}
+    figures = {name: measure for name, measure in measures.items() if name not in LEFT_OUT}
     ratings, amounts = plain_table(title), plain_table()
-    for own in (ratings, amounts):
-        own.add_column("", overflow="fold")
-    for heading in ("runs", *(part for name in (*objective, *(own.label for own in rated)) for part in (name, INTERVAL))):
+    for each in (ratings, amounts):
+        each.add_column("", overflow="fold")
+    labels = (*objective, *(measure.label for measure in rated))
+    for heading in ("runs", *(part for label in labels for part in (label, INTERVAL))):
         ratings.add_column(heading, justify="right", no_wrap=True)
     for name, measure in figures.items():
         heading = sizes[name].heading(measure.label) if name in sizes else measure.label
@@ -163,8 +169,8 @@ def tables(table: pd.DataFrame, title: str, ranking: Ranking | None = None) -> t
     for place, (_, row) in enumerate(table.iterrows()):
         name = str(row["contender"]) + ("" if row["comparable"] else NOT_COMPARABLE)
         runs = str(row["runs"]) if row["algorithm"] else ""
-        own_cells = (*([of_objective[1][place]] if of_objective else []), *(cell(row, measure) for measure in rated))
-        parts = [text.removesuffix(")").partition(" (") for text in own_cells]
+        rated_cells = (*([of_objective[1][place]] if of_objective else []), *(cell(row, measure) for measure in rated))
+        parts = [text.removesuffix(")").partition(" (") for text in rated_cells]
         ratings.add_row(name, runs, *(part for value, _, interval in parts for part in (value, interval)))
         amounts.add_row(
             name, *(value_text(measure, float(row[metric]), sizes.get(metric)) for metric, measure in figures.items())

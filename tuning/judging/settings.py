@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, get_args
 import tyro
 
 from common.errors import UsageError
-from common.json_values import MOST
-from tuning.experiment.settings import WORDS, check_gpu_memory
-from tuning.experiment.site_settings import SiteSettings
+from tuning.experiment.settings import WORDS, SiteSettings, check_gpu_memory, check_whole_numbers
 
 if TYPE_CHECKING:
     from envs.forecasts import Method
@@ -28,11 +26,7 @@ def methods(given: Sequence[Mpc]) -> tuple[Method, ...]:
 
 
 def check_mpc(given: tuple[Mpc, ...]) -> None:
-    """Check a choice of forecasts.
-
-    Raises:
-        UsageError: if it is empty, names one twice, or has `none` beside others.
-    """
+    """Raise a UsageError for a choice of forecasts that is empty, names one twice, or has `none` beside others."""
     if not given or len(set(given)) < len(given) or (NO_MPC in given and len(given) > 1):
         raise UsageError(f"--mpc {' '.join(given)}: give each of {', '.join(ALL_MPC)} once at most, or {NO_MPC} alone")
 
@@ -73,20 +67,12 @@ class JudgeSettings:
     """See python -m tuning.run."""
 
     def check(self) -> None:
-        """Check the values.
-
-        Raises:
-            UsageError: for the first that is not valid.
-        """
+        """Raise a UsageError for the first value that is not valid."""
         if not self.experiments:
             raise UsageError("name the folder of at least one experiment, such as experiments/ppo-iquitos-1")
         check_gpu_memory(self.gpu_memory)
         check_mpc(self.mpc)
-        for name, least in (("top", 1), ("seeds", 2), ("seed", 0)):
-            if (value := getattr(self, name)) < least:
-                raise UsageError(f"--{name} {value}: it is at least {least}")
-            if value > MOST:
-                raise UsageError(f"--{name} {value:.3g}: it is at most {MOST}, as numbers have 64 bits")
+        check_whole_numbers(self, {"top": 1, "seeds": 2, "seed": 0})
 
 
 @dataclass(frozen=True)
@@ -113,9 +99,5 @@ class HeadroomSettings(SiteSettings):
     """See python -m tuning.run."""
 
     def check(self) -> None:
-        """Check the values.
-
-        Raises:
-            UsageError: for the first that is not valid.
-        """
+        """Raise a UsageError for the first value that is not valid."""
         check_mpc(self.mpc)

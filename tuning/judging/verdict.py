@@ -1,22 +1,76 @@
-"""The verdict of a judgement, in sentences."""
+"""What scores say: the leader, the contenders that it beats, the winner, and all that in sentences."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from results.judgement import BOUNDS, EXACT_MPC, GOAL, LEAST_SERVED, Ranking, per_run
-from results.multiple_comparisons import compared_with_value
-from results.statistics import Interval
-from tuning.judging.standings import Standing, standing
+from results.multiple_comparisons import compared_in_pairs, compared_with_value
+from results.statistics import CONFIDENCE, Interval
+
+FIRST = 3  # runs of each contender before the first is dropped: an interval of two runs is too wide
+GROWTH = 1.5  # factor of the number of runs from one look to the next
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Standings after a number of runs of each contender."""
+
+    leader: str  # contender with the best mean among those with the most runs
+    behind: Mapping[str, Interval]  # by how much the leader is better than each of the others, over the runs that both have
+
+    @property
+    def beaten(self) -> list[str]:
+        """Contenders that are worse than the leader, by an interval without zero."""
+        return [name for name, interval in self.behind.items() if interval.low > 0.0]
+
+    @property
+    def winner(self) -> str | None:
+        """The leader if it beats all others, else None."""
+        return self.leader if len(self.beaten) == len(self.behind) else None
+
+
+def looks(runs: int) -> list[int]:
+    """Numbers of runs after which contenders are compared; the last is all of them."""
+    counts, count = [], FIRST
+    while count < runs:
+        counts.append(count)
+        count = math.ceil(count * GROWTH)
+    return [*counts, runs]
+
+
+def standing(scores: Mapping[str, np.ndarray], looks: int = 1) -> Standing:
+    """Compare the leader with all others, over runs with the same seeds.
+
+    All intervals of all looks together hold the truth with `CONFIDENCE`: any contender may lead, and any be behind it. The
+    looks share the error. A contender that was dropped is compared as at the look that dropped it, so that is none more.
+
+    Args:
+        scores: mean over the years of each run, by contender, in the order of the seeds; shape (runs,), at least two. A
+            dropped contender has fewer runs and cannot lead, as its mean is of other seeds.
+        looks: number of looks of the race, see `looks`.
+    """
+    most = max(map(len, scores.values()))
+    leader = max((name for name, each in scores.items() if len(each) == most), key=lambda name: float(np.mean(scores[name])))
+    confidence = 1.0 - (1.0 - CONFIDENCE) / looks
+    behind: dict[str, Interval] = {}
+    for runs in set(map(len, scores.values())):
+        # All that were in the race then: their runs tell how much noise there is.
+        racing = {name: each[:runs] for name, each in scores.items() if len(each) >= runs}
+        compared = compared_in_pairs(racing, confidence)
+        behind |= {name: compared[leader, name] for name, each in scores.items() if len(each) == runs and name != leader}
+    return Standing(leader, {name: behind[name] for name in scores if name != leader})
 
 
 def run_scores(runs: pd.DataFrame, column: str = "score") -> dict[str, np.ndarray]:
     """Scores of each contender's runs, by name, in the order of the table; see `results.judgement.per_run`."""
     learned = runs[runs["algorithm"] != ""]
-    return {str(name): own[column].to_numpy(float) for name, own in learned.groupby("contender", sort=False)}
+    return {str(name): rows[column].to_numpy(float) for name, rows in learned.groupby("contender", sort=False)}
 
 
 def verdict(
@@ -33,7 +87,7 @@ def verdict(
         evaluations: of the judgement.
         table: of `results.judgement.judgement`.
         seeds: runs of a finalist; only a contender that has them all can win.
-        looks: see `tuning.judging.standings.standing`.
+        looks: see `standing`.
         failed: contenders that lack runs, with the reason.
         ranking: by what else than the score contenders are ranked; differences are in its unit then.
     """
@@ -54,33 +108,33 @@ def verdict(
     scores = {name: values for name, values in run_scores(runs, column).items() if name in known and len(values) > 1}
     if not any(len(values) == seeds for values in scores.values()):
         return [*lines, f"no contender has {seeds} runs that can be compared, so there is no verdict"]
-    found = standing(scores, looks)
-    lines += _winner(found, scores)
+    now = standing(scores, looks)
+    lines += _winner(now, scores)
     # The leader is the best of these by their means, so its intervals have to hold for all of them.
-    leading = {name: values for name, values in scores.items() if len(values) == len(scores[found.leader])}
+    leading = {name: values for name, values in scores.items() if len(values) == len(scores[now.leader])}
     rival = (table["algorithm"] == "") & ~table["contender"].isin((*BOUNDS, EXACT_MPC))
     # What has no score is another site, whatever its KPIs.
     rules = table[rival & table["comparable"] & table["score"].notna() & table[column].notna()]
     if not rules.empty:
         best = rules.sort_values(column, ascending=False).iloc[0]
-        lines.append(_against(found.leader, str(best["contender"]), compared_with_value(leading, best[column])[found.leader]))
+        lines.append(_against(now.leader, str(best["contender"]), compared_with_value(leading, best[column])[now.leader]))
     shares = {name: values for name, values in run_scores(runs, "bound_share").items() if name in leading}
     if all(np.isfinite(values).all() for values in shares.values()):
-        share = compared_with_value(shares, 0.0)[found.leader]
-        lines.append(f"{found.leader} reaches {share.value:.1%} of the bound ({share.low:.1%} to {share.high:.1%})")
+        share = compared_with_value(shares, 0.0)[now.leader]
+        lines.append(f"{now.leader} reaches {share.value:.1%} of the bound ({share.low:.1%} to {share.high:.1%})")
     return lines
 
 
-def _winner(found: Standing, scores: Mapping[str, np.ndarray]) -> list[str]:
-    if not found.behind:
-        return [f"{found.leader} is the only contender"]
-    if found.winner:
-        nearest = min(found.behind, key=lambda name: found.behind[name].value)
-        least = found.behind[nearest]
-        return [f"{found.winner} wins: {nearest} comes second, {least} behind it"]
-    close = [name for name in found.behind if name not in found.beaten]
-    told = "; ".join(f"it is {found.behind[name]} better than {name}" for name in close)
-    return [f"no significant difference: {found.leader} has the best mean of {len(scores[found.leader])} runs, but {told}"]
+def _winner(now: Standing, scores: Mapping[str, np.ndarray]) -> list[str]:
+    if not now.behind:
+        return [f"{now.leader} is the only contender"]
+    if now.winner:
+        nearest = min(now.behind, key=lambda name: now.behind[name].value)
+        least = now.behind[nearest]
+        return [f"{now.winner} wins: {nearest} comes second, {least} behind it"]
+    close = [name for name in now.behind if name not in now.beaten]
+    told = "; ".join(f"it is {now.behind[name]} better than {name}" for name in close)
+    return [f"no significant difference: {now.leader} has the best mean of {len(scores[now.leader])} runs, but {told}"]
 
 
 def _against(leader: str, rule: str, difference: Interval) -> str:

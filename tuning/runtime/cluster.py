@@ -1,15 +1,26 @@
-"""A Ray cluster of the user: does it answer?"""
+"""Which Ray a command uses: this machine's own, or a cluster that `--address` or RAY_ADDRESS names, and whether that answers.
+
+Run as a process of its own, it tries the address of a cluster, as Ray warns for minutes where nothing answers, and cannot be
+stopped. It prints what answers, or why nothing does.
+"""
 
 from __future__ import annotations
 
+import logging
+import os
+import socket
 import subprocess
 import sys
 import threading
+from pathlib import Path
+from typing import Any, cast
 
 from common.errors import UserError
-from tuning.runtime.cluster_probe import GUARDED, OPEN, READY
 
+ADDRESS = "RAY_ADDRESS"  # Ray sets it in the jobs of a cluster; its own commands read it too
+THIS_MACHINE = "local"
 ANSWER_SECONDS = 10.0
+FOLDER_SECONDS = 60.0  # for a process on each node to start and look
 HIGHEST_PORT = 65535
 OPEN_NOTE = (
     "this Ray cluster has no token: whatever reaches its ports can run code on it; start it with RAY_AUTH_MODE=token "
@@ -17,9 +28,55 @@ OPEN_NOTE = (
 )
 _answered: dict[str, str] = {}  # by address
 
+# Of the process that tries an address.
+READY = "ready"  # printed first, when Ray is imported
+OPEN, GUARDED = "open", "guarded"  # a cluster without tokens, and one that accepts the token of this process
+CONNECT_SECONDS = 5.0
+MODE = "RAY_AUTH_MODE"
+GIVE_TOKEN = "give its token in the file that RAY_AUTH_TOKEN_PATH names, or in RAY_AUTH_TOKEN, beside RAY_AUTH_MODE=token"
+
 
 class ClusterError(UserError):
     """The cluster of `--address` cannot be joined."""
+
+
+class FolderError(UserError):
+    """Nodes of a cluster do not have the folder of an experiment, which trials on them write to."""
+
+
+def is_ray_running() -> bool:
+    """Whether this process has started Ray or joined a cluster, as a notebook may have. Does not import Ray."""
+    ray = sys.modules.get("ray")
+    return ray is not None and ray.is_initialized()
+
+
+def cluster_address(given: str) -> str:
+    """Address of the cluster to join, of `--address` or RAY_ADDRESS; empty for this machine, and where Ray runs here."""
+    if given:
+        return "" if given == THIS_MACHINE else given
+    named = os.environ.get(ADDRESS, "")
+    return "" if is_ray_running() or named == THIS_MACHINE or _is_dashboard(named) else named
+
+
+def address_source(given: str) -> str:
+    """What names the cluster to join, for messages."""
+    return "--address" if given else ADDRESS
+
+
+def check_address(given: str) -> list[str]:
+    """Check that the cluster to join answers, and say what the user should know of it; see `check_cluster`."""
+    notes = []
+    address, named = cluster_address(given), os.environ.get(ADDRESS, "")
+    if address and not given:
+        notes.append(f"Ray cluster: {address}, named by {ADDRESS}; --address {THIS_MACHINE} uses this machine alone")
+    elif not given and _is_dashboard(named) and not is_ray_running():
+        notes.append(f"{ADDRESS} names a dashboard, which takes jobs (ray job submit); this run uses this machine alone")
+    cluster = check_cluster(address, address_source(given))
+    return [*notes, cluster] if cluster else notes
+
+
+def _is_dashboard(named: str) -> bool:
+    return named.startswith(("http://", "https://"))
 
 
 def check_cluster(address: str, source: str = "--address") -> str:
@@ -42,9 +99,10 @@ def check_cluster(address: str, source: str = "--address") -> str:
             f"{source} {address!r}: it takes auto, or host:port, as in 10.0.0.1:6379, on a machine of the cluster; --address "
             "local uses this machine alone"
         )
-    answer = _answer(address)
+    answer = _answered.get(address) or _try(address)
     if answer not in (OPEN, GUARDED):
         raise ClusterError(f"{source} {address!r}: {answer}")
+    _answered[address] = answer
     return OPEN_NOTE if answer == OPEN else ""
 
 
@@ -54,20 +112,10 @@ def _is_address(address: str) -> bool:
     return address == "auto" or (is_port and bool(host.strip()) and "/" not in host)
 
 
-def _answer(address: str) -> str:
-    """What `_try` found; a cluster that answered is not tried again, whatever names it."""
-    if address not in _answered:
-        answer = _try(address)
-        if answer not in (OPEN, GUARDED):
-            return answer
-        _answered[address] = answer
-    return _answered[address]
-
-
 def _try(address: str) -> str:
     """What kind of cluster answers at an address (`OPEN`, `GUARDED`), or why none does."""
     probe = subprocess.Popen(
-        [sys.executable, "-m", "tuning.runtime.cluster_probe", address],
+        [sys.executable, "-m", "tuning.runtime.cluster", address],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
     )  # fmt: skip
     is_late = threading.Event()
@@ -92,3 +140,122 @@ def _try(address: str) -> str:
     if not is_ready or probe.returncode:
         return "Ray ended at the attempt to reach it"
     return answer
+
+
+def check_folder(folder: Path) -> None:
+    """Raise a FolderError if a node of the running Ray on which trials may run lacks a folder.
+
+    Nodes that do not answer within `FOLDER_SECONDS`, as all of their cores and memory may be taken, are not judged.
+    """
+    import ray
+
+    here = ray.get_runtime_context().get_node_id()
+    nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU") and node["NodeID"] != here]
+    asked = {_ask(node["NodeID"], str(folder)): node.get("NodeManagerAddress", "") for node in nodes}
+    answers, _ = ray.wait(list(asked), num_returns=len(asked), timeout=FOLDER_SECONDS) if asked else ([], [])
+    lacking = []
+    for answer in answers:
+        try:
+            if not ray.get(answer):
+                lacking.append(asked[answer])
+        except ray.exceptions.RayError:
+            continue  # the node is gone
+    if lacking:
+        raise FolderError(
+            f"--dir {str(folder.parent)!r}: {len(lacking)} of {len(nodes)} other nodes of the cluster do not have this folder "
+            f"({min(lacking)}); give a storage that all reach, as in --dir s3://bucket/experiments, or --address local"
+        )
+
+
+def _ask(node: str, folder: str) -> Any:
+    """Look for a folder in a task on a node."""
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    @ray.remote(num_cpus=0, max_retries=0)
+    def has(folder: str) -> bool:
+        return Path(folder).is_dir()
+
+    on_node = NodeAffinitySchedulingStrategy(node, soft=False)
+    return has.options(scheduling_strategy=on_node).remote(folder)
+
+
+def main() -> None:
+    """Try the address that is the first argument, and print the answer."""
+    logging.getLogger("ray").setLevel(logging.CRITICAL)
+    from ray import _raylet
+    from ray._private.authentication import authentication_token_setup as authentication
+    from ray._private.services import canonicalize_bootstrap_address
+    from ray.exceptions import AuthenticationError, RayError
+
+    print(READY, flush=True)
+    try:
+        head = canonicalize_bootstrap_address(sys.argv[1])
+    except (ConnectionError, ValueError) as error:
+        print("no Ray cluster runs on this machine" if isinstance(error, ConnectionError) else _line(error))
+        return
+    try:
+        # Quicker than Ray, which tries again and again.
+        host, _, port = (head or "").rpartition(":")
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
+        # First without a token: a cluster that needs none is not sent one.
+        given = os.environ.get(MODE)
+        _set_mode("disabled")
+        try:
+            cast(Any, _raylet).GcsClient(address=head)
+            print(OPEN)
+            return
+        except AuthenticationError:
+            pass
+        finally:
+            _set_mode(given)
+        # As in `ray.init`.
+        if sys.argv[1] == "auto":
+            authentication.maybe_enable_token_auth_if_token_available(warn_if_disabled=False)
+        authentication.ensure_token_if_auth_enabled(create_token_if_missing=False)
+        cast(Any, _raylet).GcsClient(address=head)
+        print(GUARDED)
+    except AuthenticationError:
+        print(_why_refused(str(head)))
+    except OSError as error:
+        print(f"nothing answers at {head}: {error.strerror or error}")
+    except RayError as error:
+        print(f"no Ray cluster answers at {head}: {_line(error)}")
+
+
+def _set_mode(mode: str | None) -> None:
+    """Set how Ray authenticates in this process, also what it has read of it when it was imported."""
+    from ray import _raylet
+
+    if mode is None:
+        os.environ.pop(MODE, None)
+    else:
+        os.environ[MODE] = mode
+    cast(Any, _raylet).Config.initialize("")
+
+
+def _why_refused(head: str) -> str:
+    """Why a cluster that needs a token does not let this process join; never says the token."""
+    from ray import _raylet
+    from ray.exceptions import AuthenticationError
+
+    loader = cast(Any, _raylet).AuthenticationTokenLoader.instance()
+    path = os.environ.get("RAY_AUTH_TOKEN_PATH", "")
+    given = "RAY_AUTH_TOKEN" if os.environ.get("RAY_AUTH_TOKEN") else path or "~/.ray/auth_token"
+    try:
+        has_token = bool(loader.has_token(ignore_auth_mode=True))
+    except AuthenticationError:
+        return f"the cluster at {head} needs a token, and RAY_AUTH_TOKEN_PATH names {path!r}, which cannot be read or is empty"
+    if not has_token:
+        return f"the cluster at {head} needs a token: {GIVE_TOKEN}"
+    if os.environ.get(MODE, "").lower() != "token":
+        return f"the cluster at {head} needs a token: set RAY_AUTH_MODE=token, and Ray sends it the one in {given}"
+    return f"the cluster at {head} does not accept the token in {given}: {GIVE_TOKEN}"
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+if __name__ == "__main__":
+    main()

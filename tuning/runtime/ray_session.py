@@ -1,28 +1,40 @@
-"""Start Ray, join a cluster, or use a Ray that runs already; end only a Ray that was started here."""
+"""Start Ray, join a cluster, or use a Ray that runs already; end only a Ray that was started here.
+
+One that is started here is private: on the loopback address, with a token and a folder of its own.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
 import os
+import re
+import secrets
+import shutil
+import stat
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psutil
 
 from common.errors import UserError
-from tuning.runtime.cluster import ClusterError, check_cluster
-from tuning.runtime.private_ray import LOGS, private_ray
+from tuning.runtime.cluster import ClusterError, check_cluster, is_ray_running
 
 # Of a Ray on this machine. Trials pass a few kilobytes; by default Ray's store takes a third of the memory.
 OPTIONS: dict[str, Any] = {"address": "local", "include_dashboard": False, "object_store_memory": 150 * 2**20}
 QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.CRITICAL}
 OF_A_JOB = "RAY_JOB_CONFIG_JSON_ENV_VAR"  # Ray sets it where a cluster runs a job that was submitted
 ATTEMPTS = 3  # of starting Ray: on a busy machine its processes may not start in the half minute that it gives them
+# Addresses of sockets have at most 107 bytes. Ray's sockets take up to 83 of them below the folder for temporary files, as in
+# ray-abcdefgh/ray/session_2026-01-31_23-59-59_123456_1234567/sockets/plasma_store.1.
+LONGEST_TEMPORARY = 24
+LOGS = Path("session_latest") / "logs"  # of Ray, in its folder
+CREDENTIAL = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
 
 ENVIRONMENT = {
     # One thread per process: a trial has one core.
@@ -57,13 +69,9 @@ def set_environment() -> None:
 
 
 class NodeLostError(RuntimeError):
-    """Ray has no node left. Tune would wait for another one for ever.
+    """Ray has no node left. Tune would wait for another one for ever."""
 
-    Attributes:
-        logs: folder of the lost Ray's logs; None if it was not started here.
-    """
-
-    logs: Path | None = None
+    logs: Path | None = None  # folder of the lost Ray's logs; None if it was not started here
 
 
 class StartError(UserError):
@@ -74,18 +82,8 @@ class RayRunningError(UserError):
     """A process that runs Ray already cannot join a cluster."""
 
 
-def is_ray_running() -> bool:
-    """Whether this process has started Ray or joined a cluster, as a notebook may have. Does not import Ray."""
-    ray = sys.modules.get("ray")
-    return ray is not None and ray.is_initialized()
-
-
 def check_nodes() -> None:
-    """Check that Ray has a node left.
-
-    Raises:
-        NodeLostError: if it has none.
-    """
+    """Raise a NodeLostError if Ray has no node left."""
     import ray
 
     if not any(node["Alive"] for node in ray.nodes()):
@@ -94,11 +92,7 @@ def check_nodes() -> None:
 
 @contextmanager
 def as_lost_node() -> Iterator[None]:
-    """Raise all errors by which Ray tells that its own processes died as one.
-
-    Raises:
-        NodeLostError: for errors of Ray, except those of tasks: these come from the task's code.
-    """
+    """Raise errors of Ray as NodeLostError: its own processes died. Those of tasks come from the task's code, and stay."""
     import ray
 
     try:
@@ -113,7 +107,7 @@ def as_lost_node() -> Iterator[None]:
 def ray_session(address: str = "", source: str = "--address", **options: Any) -> Iterator[None]:
     """Start Ray on this machine or join a cluster; leave it at the end. A Ray that runs already is used and left running.
 
-    One that is started here is private to this process: see `tuning.runtime.private_ray`.
+    One that is started here is private to this process: see `private_ray`.
 
     Args:
         address: of the cluster; empty for this machine.
@@ -160,12 +154,9 @@ def ray_session(address: str = "", source: str = "--address", **options: Any) ->
 
 
 def _join(address: str, source: str) -> None:
-    """Join the cluster at an address, where one answers.
+    """Join the cluster at an address, where one answers. Raises a ClusterError if it refuses, as for another version of Ray.
 
     A job of the cluster that is run by `uv run` runs its trials by `uv run` too: they need the project that was submitted.
-
-    Raises:
-        ClusterError: if it does not let this process join, such as for another version of Ray.
     """
     import ray
     from ray._private import ray_constants
@@ -204,7 +195,7 @@ def _of_processes() -> dict[str, str]:
 
 
 def _start(options: dict[str, Any]) -> None:
-    """Start Ray on this machine, with these options of `ray.init`."""
+    """Start Ray on this machine by `ray.init`, again and again where it takes too long."""
     import ray
 
     for attempt in range(1, ATTEMPTS + 1):
@@ -221,3 +212,88 @@ def _start(options: dict[str, Any]) -> None:
                     f"Ray did not start on this machine in {ATTEMPTS} attempts, as other programs keep it busy: end some of "
                     "them, then try again; an experiment that has begun goes on with --resume"
                 ) from error
+
+
+def keep_credentials() -> None:
+    """Keep Ray Tune from sending credentials of this process to trials, as Ray would write them into its logs.
+
+    Trials have those of their node, by its role or its environment. On this machine alone they inherit those of this process.
+    """
+    from ray.tune.execution import class_cache
+
+    sent = class_cache.ENV_VARS_TO_PROPAGATE
+    sent.difference_update({name for name in sent if CREDENTIAL.search(name)})
+
+
+@contextmanager
+def private_ray() -> Iterator[Path]:
+    """Make the Ray that is started within private to this process and its children.
+
+    - Everything that listens is on the loopback address. By itself Ray listens on all networks of a Linux machine.
+    - A new token opens it. Ray's processes get it by the environment, which other users cannot read. By itself Ray writes one
+      token for all times to the home folder, readable by all.
+    - Its sockets and logs are in a new folder that other users cannot enter. By itself Ray keeps those of all sessions in one
+      folder in which all users can write, for ever.
+
+    Yields:
+        The folder for Ray, which makes it. It is removed at the end, except after an error that its logs may explain.
+    """
+    _protect_token()
+    folder = Path(tempfile.mkdtemp(prefix="ray-", dir=_temporary()))
+    is_needed = False
+    try:
+        values = {"RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+        # The runtime environment of a cluster's job names packages that only the cluster has.
+        with _environment({**values, "RAY_JOB_CONFIG_JSON_ENV_VAR": None}):
+            # Ray lets all users write in its own folder, so that one is within.
+            yield folder / "ray"
+    except Exception as error:
+        is_needed = not isinstance(error, UserError)
+        raise
+    finally:
+        if not is_needed:
+            # On Windows processes that are just ending may hold files. These go with the system's temporary files.
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _protect_token() -> None:
+    """Keep other users from reading a token that Ray has written into the home folder before, for a cluster."""
+    token = Path.home() / ".ray" / "auth_token"
+    if os.name == "posix" and token.is_file() and token.stat().st_uid == os.getuid():
+        token.chmod(stat.S_IRUSR | stat.S_IWUSR)
+
+
+def _temporary() -> str:
+    """Folder for temporary files, as Ray chooses it; a short one, where its name is too long for sockets in it."""
+    given = os.environ.get("RAY_TMPDIR", "")
+    # On macOS the system's own has a long name.
+    folder = given if Path(given).is_dir() and given else "/tmp" if sys.platform == "darwin" else tempfile.gettempdir()
+    return "/tmp" if os.name == "posix" and len(os.fsencode(folder)) > LONGEST_TEMPORARY else folder
+
+
+@contextmanager
+def _environment(values: dict[str, str | None]) -> Iterator[None]:
+    """Set environment variables of Ray, or remove them (None), also for what Ray has read of them when it was imported."""
+    from ray import _raylet
+    from ray._private import ray_constants
+
+    before = {name: os.environ.get(name) for name in values}
+    loader = cast(Any, _raylet).AuthenticationTokenLoader.instance()
+    is_cluster = ray_constants.ENABLE_RAY_CLUSTER
+    _set(values)
+    ray_constants.ENABLE_RAY_CLUSTER = False
+    loader.reset_cache()
+    try:
+        yield
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = is_cluster
+        _set(before)
+        loader.reset_cache()
+
+
+def _set(values: dict[str, str | None]) -> None:
+    for name, value in values.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value

@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 from common.errors import UsageError, UserError
 from common.paths import remove_empty
 from common.texts import python_command
-from tuning.cli.console import say, terminal
-from tuning.cli.report import draw_report
-from tuning.experiment.algorithm_names import ALL, names
+from tuning.cli.console import draw_report, say, terminal
+from tuning.experiment.option_values import ALL, names
 from tuning.experiment.settings import Settings
+from tuning.runtime.processes import Interrupted
 from tuning.runtime.ray_session import NodeLostError, set_environment
-from tuning.runtime.signals import Interrupted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -122,7 +121,7 @@ def tune_all(settings: Settings, *, console: Console | None = None) -> list[Resu
         console: see `tune`.
 
     Returns:
-        Results of each, in the order of `tuning.experiment.algorithm_names.names`.
+        Results of each, in the order of `tuning.experiment.option_values.names`.
 
     Raises:
         UserError: see `tune`; all are checked before anything is created.
@@ -270,8 +269,7 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
     """Search in the folder of this run."""
     from results import load
     from tuning.experiment.folder import save
-    from tuning.experiment.lock import experiment_lock
-    from tuning.experiment.moved import refuse_moved
+    from tuning.experiment.lock import experiment_lock, refuse_moved
     from tuning.search.record.record import check_study
     from tuning.search.run.driver import search
 

@@ -10,7 +10,7 @@ from envs.scenarios.schema_file import read_schema
 from envs.scenarios.tariff import FILE_NAME
 from envs.scenarios.trust import named_files, root_of
 from tuning.experiment.folder import Experiment
-from tuning.experiment.given_site import FOLDER, is_given, with_found_site
+from tuning.experiment.reading import FOLDER, is_given, with_found_site
 
 
 def site_files(scenario: str) -> dict[str, Path]:

@@ -21,8 +21,8 @@ from common.storage.objects import Objects
 from common.storage.working_copy import FOLDER, INDEX, WorkingCopy, working_folder
 from common.uris import is_uri, stand_for
 from tuning.experiment.folder import Experiment, ExperimentPaths, check_name, create, free_name, open_experiment
-from tuning.experiment.given_site import FOLDER as SITE
-from tuning.experiment.moved import move_of, refuse_moved
+from tuning.experiment.lock import move_of, refuse_moved
+from tuning.experiment.reading import FOLDER as SITE
 from tuning.experiment.settings import Settings
 from tuning.storage.lease import PATIENCE, RUNS, Guarded, Lease, OvertakenError, has_ended
 from tuning.storage.moving import move_to_storage, refuse_other

@@ -18,8 +18,7 @@ from common.storage.location import StorageError, location
 from common.storage.objects import Objects
 from common.storage.working_copy import working_folder
 from tuning.experiment.folder import Experiment, ExperimentPaths, open_experiment
-from tuning.experiment.lock import trial_lock
-from tuning.experiment.permission import Permission
+from tuning.experiment.lock import Permission, trial_lock
 from tuning.storage.lease import Guarded, run_key
 from tuning.storage.search_files import STATE, TRIALS, Home, complete, file_state, remove_states_first
 from tuning.storage.site_copy import with_site

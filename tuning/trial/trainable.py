@@ -10,7 +10,7 @@ from typing import Any
 
 from common.paths import cache_folder
 from common.storage.location import StorageError
-from tuning.runtime.parent_watch import end_with_parent
+from tuning.runtime.processes import end_with_parent
 from tuning.storage.trial_files import FencedError, TrialFiles, trial_files
 from tuning.trial.device import Device
 from tuning.trial.monitor import Monitor

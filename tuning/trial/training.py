@@ -18,7 +18,7 @@ from results.schema import USED
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Trainer, Update
 from tuning.experiment.folder import Experiment
-from tuning.experiment.permission import Mark
+from tuning.experiment.lock import Mark
 from tuning.memory.planner import FALLBACKS
 from tuning.storage.trial_files import TrialFiles
 from tuning.trial.checkpoint import Checkpoints

@@ -16,8 +16,8 @@ from search_spaces import SpaceError
 from search_spaces.common import REWARD_SHARE
 from tuning.algorithms.memory import Problem, Workload
 from tuning.algorithms.registry import algorithm, algorithm_of, names
-from tuning.experiment import algorithm_names
-from tuning.experiment.algorithm_names import GROUP, entries
+from tuning.experiment import option_values
+from tuning.experiment.option_values import GROUP, entries
 from tuning.experiment.settings import Settings
 
 TOY = Path(__file__).parent / "toy_algorithm.py"
@@ -48,7 +48,7 @@ def test_an_unknown_name_is_refused_with_all_that_there_are() -> None:
 def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
     """Entry points that packages register."""
     found: list[EntryPoint] = []
-    monkeypatch.setattr(algorithm_names, "entry_points", lambda group: found)
+    monkeypatch.setattr(option_values, "entry_points", lambda group: found)
     entries.cache_clear()
     yield found
     entries.cache_clear()

@@ -2,19 +2,22 @@
 
 import errno
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal
 
 import pytest
 
 from common.errors import ScenarioError, UsageError
-from tuning.cli.command import command
+from tuning.cli.command import command, parse
+from tuning.experiment.option_values import choice, names
 from tuning.memory.gpus import DriverError
-from tuning.runtime.signals import Interrupted
+from tuning.runtime.processes import Interrupted
 
 
 @dataclass(frozen=True)
@@ -29,37 +32,44 @@ def test_the_answer_is_the_exit_status() -> None:
     assert command(Asked, ["--number", "7"], "test", lambda asked: asked.number) == 7
 
 
-@pytest.mark.parametrize("error", [UsageError, ScenarioError, DriverError])
-def test_what_cannot_be_carried_out_is_one_line(error: type[Exception], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("error", "printed"),
+    [
+        *((kind("no such thing"), "no such thing") for kind in (UsageError, ScenarioError, DriverError)),
+        # Faults that are told at once have a line each.
+        (
+            ScenarioError("a.csv, line 3: one", "a.csv, line 4: 'two\nthree'"),
+            "a.csv, line 3: one\na.csv, line 4: 'two\\nthree'",
+        ),
+        # Line breaks and control characters of values are escapes.
+        (UsageError("no file a\nb\x1b[31m \u00f1"), "no file a\\nb\\x1b[31m \u00f1"),
+        # What a disk refuses is told with the file.
+        *(
+            (
+                OSError(number, os.strerror(number), "a/b"),
+                f"a/b: {os.strerror(number)}; free or repair this place, or choose another",
+            )
+            for number in (errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EISDIR)
+        ),
+    ],
+)
+def test_what_cannot_be_carried_out_is_told_in_a_line(
+    error: Exception, printed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     def fail(asked: Asked) -> int:
-        raise error("no such thing")
+        raise error
 
     assert command(Asked, [], "test", fail) == 2
-    assert capsys.readouterr().err == "error: no such thing\n"
+    assert capsys.readouterr().err == f"error: {printed}\n"
 
 
-def test_faults_that_are_told_at_once_have_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("error", [KeyError("a bug"), ConnectionResetError("a bug"), OSError(24, "Too many open files")])
+def test_a_fault_of_ours_is_not_hidden(error: Exception) -> None:
     def fail(asked: Asked) -> int:
-        raise ScenarioError("a.csv, line 3: one", "a.csv, line 4: 'two\nthree'", "and 5 more")
+        raise error
 
-    assert command(Asked, [], "test", fail) == 2
-    assert capsys.readouterr().err == "error: a.csv, line 3: one\na.csv, line 4: 'two\\nthree'\nand 5 more\n"
-
-
-def test_an_error_of_the_system_without_a_file_is_not_hidden() -> None:
-    def fail(asked: Asked) -> int:
-        raise OSError(24, "Too many open files")
-
-    with pytest.raises(OSError, match="Too many"):
+    with pytest.raises(type(error)):
         command(Asked, [], "test", fail)
-
-
-def test_line_breaks_and_control_characters_of_values_are_shown_as_escapes(capsys: pytest.CaptureFixture[str]) -> None:
-    def fail(asked: Asked) -> int:
-        raise UsageError("no file a\nb\x1b[31m \u00f1")
-
-    assert command(Asked, [], "test", fail) == 2
-    assert capsys.readouterr().err == "error: no file a\\nb\\x1b[31m \u00f1\n"
 
 
 def printed_to(target: str, text: str, encoding: str) -> tuple[int, str]:
@@ -92,37 +102,6 @@ def printed_to(target: str, text: str, encoding: str) -> tuple[int, str]:
 )
 def test_where_output_goes_is_no_traceback(target: str, encoding: str, status: int, told: str) -> None:
     assert printed_to(target, "a \u2192 b\n", encoding) == (status, told)
-
-
-def test_an_unknown_option_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command(Asked, ["--other", "1"], "test", lambda asked: 0) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "--other" in line
-
-
-def test_a_fault_of_ours_is_not_hidden() -> None:
-    def fail(asked: Asked) -> int:
-        raise KeyError("a bug")
-
-    with pytest.raises(KeyError):
-        command(Asked, [], "test", fail)
-
-
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EISDIR])
-def test_what_the_disk_refuses_is_one_line_with_the_file(capsys: pytest.CaptureFixture[str], number: int) -> None:
-    def fail(asked: Asked) -> int:
-        raise OSError(number, os.strerror(number), "a/b")
-
-    assert command(Asked, [], "test", fail) == 2
-    assert capsys.readouterr().err == f"error: a/b: {os.strerror(number)}; free or repair this place, or choose another\n"
-
-
-def test_another_error_of_the_system_is_not_hidden() -> None:
-    def fail(asked: Asked) -> int:
-        raise ConnectionResetError("a bug")
-
-    with pytest.raises(ConnectionResetError):
-        command(Asked, [], "test", fail)
 
 
 @pytest.mark.parametrize(
@@ -158,3 +137,66 @@ def test_workers_run_this_code_and_no_copy_of_it() -> None:
         [sys.executable, "-c", code], cwd=Path(__file__).parents[3], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@dataclass(frozen=True)
+class Options:
+    """Some options."""
+
+    number: int = 1
+    """A number."""
+    colour: Literal["red", "blue"] = "red"
+    """A colour."""
+    share: float = 0.5
+    """A share."""
+    algo: Annotated[str, choice()] = "ppo"
+    """An algorithm."""
+
+
+def test_what_is_not_given_has_the_fields_default_or_the_one_that_is_handed_over() -> None:
+    assert parse(Options, ["--colour", "blue"], None, "test") == Options(colour="blue")
+    assert parse(Options, ["--colour", "blue"], Options(number=5), "test") == Options(number=5, colour="blue")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--number", "many"], "many"),
+        (["--number", "1.5"], "1.5"),
+        (["--number", "nan"], "nan"),
+        (["--number", "\uff11"], "\uff11"),
+        (["--share", "\uff11"], "\uff11"),
+        (["--share", "half"], "half"),
+        (["--colour", "green"], "green"),
+        (["--algo", "dqn"], "dqn"),
+        (["--number"], "--number"),
+    ],
+)
+def test_what_is_wrong_is_one_line_that_names_it(arguments: list[str], named: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse(Options, arguments, None, "test")
+    text = str(refused.value)
+    assert named in text
+    assert text.endswith("; see --help")
+    assert "\n" not in text
+    assert "\N{BOX DRAWINGS LIGHT HORIZONTAL}" not in text
+
+
+@pytest.mark.parametrize(("option", "ends"), [("--nmber", "did you mean --number?"), ("--zzz", "see --help")])
+def test_an_unknown_option_is_hinted_at(option: str, ends: str) -> None:
+    with pytest.raises(UsageError, match=rf"Unrecognized options: {option}, 3; {re.escape(ends)}$"):
+        parse(Options, [option, "3"], None, "test")
+
+
+@pytest.mark.parametrize(("text", "value"), [("1e6", 1_000_000), ("1_000_000", 1_000_000), ("12", 12), ("-3", -3)])
+def test_whole_numbers_are_typed_in_several_ways(text: str, value: int) -> None:
+    assert parse(Options, ["--number", text], None, "test") == Options(number=value)
+
+
+def test_help_names_the_program_its_options_and_all_algorithms(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse(Options, ["--help"], None, "python -m test")
+    assert not ended.value.code
+    text = capsys.readouterr().out
+    for word in ("python -m test", "--number", "A colour.", *names()):
+        assert word in text

@@ -1,12 +1,17 @@
 """The end of a search says whether the best is better than the default, from trainings with fresh seeds alone."""
 
-from pathlib import Path
+from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 import pytest
 
-from envs.objective.aim import Aim, Outcome
+from envs.objective.aim import SCORE_ALONE, Aim, Outcome
 from results import load
-from tests.tuning.cli.test_summary import write_trial
+from results.statistics import paired_mean
+from tests.tuning.cli.test_summary import write_gains, write_trial
 from tuning.cli.confirmed import confirmation_lines, unpaid_lines
 from tuning.experiment.settings import Settings
 
@@ -23,7 +28,7 @@ def lines(folder: Path, **scores: list[float]) -> list[str]:
                 folder, number, "complete", score, confirms=of, confirm_run=run, confirm_role=role, shortfall=shortfall
             )  # fmt: skip
             number += 1
-    return confirmation_lines(load(folder), lambda rating: f"{rating:+.3f}")
+    return confirmation_lines(load(folder), SCORE_ALONE)
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*lack")
@@ -31,7 +36,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*lack")
 
 def test_one_that_is_better_with_each_seed_is_better(tmp_path: Path) -> None:
     found = lines(tmp_path, default=[0.10, 0.11, 0.12], t3=[0.20, 0.21, 0.221])
-    assert found[1].startswith("  the default (trial 0): +0.110 (+0.085 to +0.135), 3 seeds")
+    assert found[1].startswith("  the default (trial 0): +0.1100 (+0.0852 to +0.1348), 3 seeds")
     assert found[3].startswith("  trial 3 against the default: +0.1003")
     assert found[-1] == "Better than the default: trial 3."
 
@@ -80,7 +85,7 @@ def test_a_default_that_was_never_tried_has_no_number_and_what_did_not_end_does_
     ):
         run = number if of < 0 else number - 3
         write_trial(tmp_path, number, state, 0.1, confirms=of, confirm_run=run, confirm_role=role)
-    found = confirmation_lines(load(tmp_path), lambda rating: f"{rating:+.3f}")
+    found = confirmation_lines(load(tmp_path), SCORE_ALONE)
     assert found[1].startswith("  the default: +0.100")
     assert found[1].endswith(", 2 seeds")
 
@@ -89,7 +94,7 @@ def test_pairs_without_a_seed_in_common_say_nothing(tmp_path: Path) -> None:
     for number, (of, run) in enumerate([(0, 0), (0, 1), (3, 1), (3, 2)]):
         role = "best" if of else "default"
         write_trial(tmp_path, number, "complete", 0.1 + 0.01 * number, confirms=of, confirm_run=run, confirm_role=role)
-    found = confirmation_lines(load(tmp_path), lambda rating: f"{rating:+.3f}")
+    found = confirmation_lines(load(tmp_path), SCORE_ALONE)
     assert len(found) == 3
     assert "against" not in "".join(found)
 
@@ -125,7 +130,7 @@ def test_what_was_trained_for_fewer_steps_is_compared_with_nothing(tmp_path: Pat
         write_trial(
             tmp_path, number, "complete", score, confirms=of, confirm_run=run, confirm_role=role, budget_steps=steps
         )  # fmt: skip
-    found = confirmation_lines(load(tmp_path), lambda rating: f"{rating:+.3f}")
+    found = confirmation_lines(load(tmp_path), SCORE_ALONE)
     assert len(found) == 2
     assert found[1].startswith("  trial 3: +0.305")
 
@@ -184,3 +189,27 @@ def test_one_training_again_says_no_more_than_none(tmp_path: Path) -> None:
     lines(tmp_path, default=[0.1], t3=[0.2])
     write_trial(tmp_path, 3, "complete", 0.5)
     assert unpaid_lines(Settings(budget="20m"), load(tmp_path)) == [ONCE]
+
+
+AIM = Aim.parse(objective="co2 bill")
+
+
+def confirm(folder: Path, of: int, role: str, gains: list[tuple[float, float]], first: int, **more: Any) -> None:
+    for run, pair in enumerate(gains):
+        write_gains(folder, first + run, pair, confirms=of, confirm_run=run, confirm_role=role, **more)
+
+
+def test_what_was_trained_again_is_better_in_one_objective_in_both_or_in_none(tmp_path: Path) -> None:
+    confirm(tmp_path, 0, "default", [(0.10, 0.10), (0.11, 0.11), (0.12, 0.12)], 10)
+    confirm(tmp_path, 3, "best", [(0.20, 0.20), (0.21, 0.21), (0.221, 0.22)], 20)
+    confirm(tmp_path, 4, "best", [(0.20, 0.05), (0.21, 0.061), (0.22, 0.07)], 30)
+    confirm(tmp_path, 5, "best", [(0.10, 0.10), (0.09, 0.13), (0.15, 0.10)], 40)
+    lines = confirmation_lines(load(tmp_path), AIM)
+    assert lines[1].startswith("  the default (trial 0): co2_kg +11.00% (+8.52% to +13.48%); bill +11.00%")
+    # Three contenders in two objectives: all six intervals together hold with 95 %.
+    pairs = np.array([0.20, 0.21, 0.221]), np.array([0.10, 0.11, 0.12])
+    gain = paired_mean(*pairs, 1.0 - 0.05 / 6)
+    assert lines[5].startswith(
+        f"  trial 3 against the default, difference of gains: co2_kg +10.03% ({gain.low:+.2%} to {gain.high:+.2%}); bill"
+    )
+    assert lines[-1] == "Better than the default: trial 3 in co2_kg and bill; trial 4 in co2_kg."

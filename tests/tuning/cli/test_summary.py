@@ -14,7 +14,8 @@ from envs.objective.columns import evaluation_columns
 from results import load
 from results.schema import FOLDER, schema
 from results.table_files import add_rows, write_rows
-from tuning.cli.summary import print_comparison, print_summary
+from tuning.cli.summary import MOST_OF_FRONT, front_table, print_comparison, print_summary
+from tuning.cli.tables import Fitted
 
 KINDS = {"learning_rate": float, "target_kl": float}
 
@@ -173,3 +174,61 @@ def test_a_stated_validation_split_is_in_the_title(tmp_path: Path) -> None:
     write_evaluation(tmp_path, 0, 2, hours=100)
     assert "Validation, 100 hours; amounts of a year of 8,760 h" in shown(tmp_path)
     assert "Validation (days 10-19 of [red]), 100 hours" in shown(tmp_path, validation="days 10-19 of [red]")
+
+
+AIM = Aim.parse(objective="co2 bill")
+OF_TWO: dict[str, type] = {**KINDS, "reward_share": float}
+
+
+def write_gains(folder: Path, number: int, gains: tuple[float, float], **more: Any) -> None:
+    row = {
+        "trial": number, "state": "complete", "score": 0.1, "steps": 1000, "seconds": 100.0, "evaluation_seconds": 1.0,
+        "hp_learning_rate": 1e-3, "hp_target_kl": None, "hp_reward_share": 0.25, "algorithm": "ppo",
+        "objective": 1000.0 * (1 - gains[0]), "objective_2": 500.0 * (1 - gains[1]),
+        "gain": gains[0], "gain_2": gains[1], "rating": sum(gains) / 2, **more,
+    }  # fmt: skip
+    write_rows(folder, "trials", number, [row], OF_TWO)
+
+
+def front(folder: Path, width: int = 80) -> str:
+    output = io.StringIO()
+    Console(file=output, width=width).print(Fitted(front_table(load(folder), AIM)))
+    return output.getvalue()
+
+
+def test_the_table_has_the_front_alone_with_both_gains_and_each_member_a_line(tmp_path: Path) -> None:
+    write_gains(tmp_path, 0, (0.1, 0.3))
+    write_gains(tmp_path, 1, (0.3, 0.1))
+    write_gains(tmp_path, 2, (0.0, 0.0))
+    lines = front(tmp_path).splitlines()
+    assert lines[0].strip() == "Front: 2 of 3 trials; amounts of a year of 8,760 h"
+    cells = [line.split() for line in lines if "%" in line]
+    assert cells == [
+        ["1", "700", "+30.0%", "450", "+10.0%", "+0.1000", "0.25", "1,000"],
+        ["0", "900", "+10.0%", "350", "+30.0%", "+0.1000", "0.25", "1,000"],
+    ]
+    narrow = front(tmp_path, width=60).splitlines()
+    assert [line.split()[:2] for line in narrow if "%" in line] == [["1", "700"], ["0", "900"]]
+    assert max(map(len, narrow)) <= 60
+
+
+def test_of_many_members_those_farthest_apart_are_shown(tmp_path: Path) -> None:
+    for number in range(MOST_OF_FRONT + 5):
+        write_gains(tmp_path, number, (number / 100, 0.2 - number / 100))
+    found = front(tmp_path)
+    assert f"{MOST_OF_FRONT + 5} of {MOST_OF_FRONT + 5} trials, {MOST_OF_FRONT} of them shown" in " ".join(found.split())
+    assert found.count("+0.1000") == MOST_OF_FRONT
+    assert "+14.0%" in found
+
+
+def test_the_end_of_a_search_names_the_balanced_member_and_both_objectives(tmp_path: Path) -> None:
+    write_gains(tmp_path, 0, (0.1, 0.3))
+    write_gains(tmp_path, 1, (0.3, 0.2))
+    for number in range(2):
+        write_evaluation(tmp_path, number, 2, hours=8760)
+    output = io.StringIO()
+    console = Console(file=output, width=300)
+    print_summary(load(tmp_path), console, AIM)
+    assert "Best of both by mean gain: trial 1, co2_kg 700 kg; the uncontrolled site has 100 kg; bill 400" in output.getvalue()
+    print_comparison([load(tmp_path)], console, AIM)
+    assert "co2, kg" in output.getvalue().partition("Best trial of each algorithm")[2]

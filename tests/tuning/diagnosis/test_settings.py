@@ -1,6 +1,6 @@
 """Command lines of memory predictions and examinations become settings."""
 
-from tuning.cli.options import parse
+from tuning.cli.command import parse
 from tuning.diagnosis.settings import DoctorSettings, MemorySettings
 
 

@@ -1,17 +1,21 @@
 """Settings survive their file, name what may not change, and are checked with the option's name."""
 
+from __future__ import annotations
+
 import json
 import math
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import pytest
 
 from common.errors import UsageError
 from envs.scenarios.splits import Splits
-from tuning.cli.options import parse
-from tuning.experiment.settings import OF_A_RUN, RESUMABLE, Settings, changed
+from tuning.cli.command import parse
+from tuning.diagnosis.settings import DoctorSettings, MemorySettings
+from tuning.experiment.settings import OF_A_RUN, RESUMABLE, Settings, SiteSettings, changed, splits_in
+from tuning.judging.settings import HeadroomSettings
 
 SPLITS = [entry.name for entry in fields(Splits)]
 
@@ -76,6 +80,9 @@ def test_commands_to_a_run_are_neither_written_nor_read(name: str) -> None:
 
 def test_set_takes_several_and_may_be_repeated() -> None:
     assert Settings(set=(("a=1", "b=x=y"), ("c=3",))).fixed_texts() == {"a": "1", "b": "x=y", "c": "3"}
+    for pairs in (("a",), ("a=",), ("=1",), ("a=1", "a=2"), ()):
+        with pytest.raises(UsageError, match="--set"):
+            Settings(set=(pairs,)).fixed_texts()
 
 
 def test_only_budget_and_machine_may_change_on_resume() -> None:
@@ -88,21 +95,11 @@ def test_only_budget_and_machine_may_change_on_resume() -> None:
     ]
 
 
-@pytest.mark.parametrize(("text", "kept"), [("all", math.inf), ("best:0", 0), ("best:12", 12)])
-def test_the_number_of_kept_checkpoints(text: str, kept: float) -> None:
-    assert Settings(keep_checkpoints=text).kept_trials == kept
-
-
-@pytest.mark.parametrize("text", ["best", "best:", "best:-1", "worst:3", "best:many"])
-def test_what_else_is_kept_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match=f"--keep-checkpoints {text}: it takes best:K"):
-        Settings(keep_checkpoints=text).check()
-
-
-@pytest.mark.parametrize("pairs", [("a",), ("a=",), ("=1",), ("a=1", "a=2"), ()])
-def test_a_pair_that_is_no_pair_or_stands_twice_is_refused(pairs: tuple[str, ...]) -> None:
-    with pytest.raises(UsageError, match="--set"):
-        Settings(set=(pairs,)).fixed_texts()
+def test_the_number_of_kept_checkpoints() -> None:
+    assert [Settings(keep_checkpoints=text).kept_trials for text in ("all", "best:0", "best:12")] == [math.inf, 0, 12]
+    for text in ("best", "best:", "best:-1", "worst:3", "best:many"):
+        with pytest.raises(UsageError, match=f"--keep-checkpoints {text}: it takes best:K"):
+            Settings(keep_checkpoints=text).check()
 
 
 def test_a_start_is_a_preset_or_values_of_ones_own_or_both() -> None:
@@ -219,3 +216,23 @@ def test_expected_are_four_trials_for_each_whole_one_that_the_budget_pays_for(
     given: dict[str, object], pace: float, trials: int
 ) -> None:
     assert Settings(steps=100_000, **given).expected_trials(pace) == trials  # type: ignore[arg-type]
+
+
+COMMANDS = (MemorySettings, DoctorSettings, HeadroomSettings)
+STATED = {entry.name: ("1", "4") for entry in fields(Splits)}
+
+
+def test_its_fields_are_those_of_a_search() -> None:
+    own = {entry.name: entry.default for entry in fields(SiteSettings)}
+    assert own == {entry.name: entry.default for entry in fields(Settings) if entry.name in own}
+    assert set(own) == {"scenario", *STATED}
+
+
+@pytest.mark.parametrize("kind", COMMANDS)
+def test_a_command_takes_each_of_them_and_explains_them(kind: type[SiteSettings], capsys: pytest.CaptureFixture[str]) -> None:
+    options = [part for name, values in STATED.items() for part in (f"--{name.replace('_', '-')}", *values)]
+    found = parse(kind, ["--scenario", "iquitos-38", *options], None, "test")
+    assert (found.scenario, asdict(splits_in(found))) == ("iquitos-38", STATED)
+    with pytest.raises(SystemExit):
+        parse(kind, ["--help"], None, "test")
+    assert "Buildings that validate" in " ".join(capsys.readouterr().out.split())

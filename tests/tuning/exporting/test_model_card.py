@@ -1,13 +1,30 @@
 """The model card says where a policy comes from and whether it was judged; the assignment says how it is trained."""
 
 import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from common.errors import UsageError
+from envs.scenarios.scenario import scenario
+from results.judgement import JUDGEMENT_VERSION, write_table
+from search_spaces import Assignment
 from tests.tuning.exporting.judged_table import judgement_of
+from tuning.algorithms.registry import algorithm
+from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.exporting.model_card import card, hyperparameters_toml
+from tuning.export import main
+from tuning.exporting.model_card import _judged_table, card, given_judgement, hyperparameters_toml, own_judgement
+from tuning.judging.contenders import contenders, experiment_of
+from tuning.judging.folder import Judgement, JudgementPaths, RaceSettings, create_or_open
+from tuning.search.proposals.plan import limits
+from tuning.trial.protocol import Proposal
+from tuning.trial.records import TrialRecords
 
 
 def test_the_command_is_quoted_as_the_systems_own_shell_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,3 +82,166 @@ def test_the_command_has_both_objectives_as_the_share_of_the_reward_is_theirs() 
     lines = hyperparameters_toml({"reward_share": 0.3}, own).splitlines()
     assert lines[0].endswith(" --objective co2_kg bill")
     assert lines[-1] == "reward_share = {value = 0.3}"
+
+
+STEPS = 100_000
+OF_TODAY = {b"schema_version": str(JUDGEMENT_VERSION).encode()}
+DEFAULT = algorithm("ppo").preset("default", {}, limits(STEPS))
+
+
+def experiment(
+    folder: Path, name: str = "one", steps: int = STEPS, scenario_name: str = "iquitos", **others: Any
+) -> Experiment:
+    """With the default assignment as trial 0 and another one as trial 1, both complete."""
+    of = create(Settings(scenario=scenario_name, backend="batch", name=name, dir=str(folder), steps=steps, **others))
+    other: Assignment = {**DEFAULT, "gamma": 0.5}
+    for number, hyperparameters in enumerate((DEFAULT, other)):
+        records = TrialRecords(of)
+        records.begin(Proposal(number, hyperparameters))
+        records.update(number, score=0.1)
+        records.end(number, "complete")
+    return of
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> tuple[Experiment, Judgement]:
+    """An experiment, and a judgement of it as it is when the table is written."""
+    of = experiment(tmp_path)
+    asked = RaceSettings(scenario(of.settings.scenario).key, 2, 1)
+    judgement, _ = create_or_open(tmp_path / "judgement", asked, contenders([of], 2))
+    for contender in judgement.contenders:
+        experiment_of(contender, judgement.paths, 1)
+    names = [contender.name for contender in judgement.contenders]
+    write_table(judgement.paths.table, judgement_of(*names), {})
+    return of, judgement
+
+
+def test_a_trial_with_the_default_assignment_is_judged_as_the_default(judged: tuple[Experiment, Judgement]) -> None:
+    of, judgement = judged
+    assert given_judgement(of, 0, judgement.paths.folder)[1] == f"ppo default, {STEPS:,} steps"
+    table, name = given_judgement(of, 1, judgement.paths.folder)
+    assert name == "one 1"
+    assert name in set(table["contender"])
+
+
+def test_what_was_trained_otherwise_was_not_judged(judged: tuple[Experiment, Judgement], tmp_path: Path) -> None:
+    _, judgement = judged
+    shorter = experiment(tmp_path, "shorter", STEPS // 2)
+    elsewhere = experiment(tmp_path, "elsewhere", scenario_name="iquitos:pv_kwp=4162")
+    unknown = experiment(tmp_path, "unknown")
+    TrialRecords(unknown).begin(Proposal(2, {**DEFAULT, "gamma": 0.6}))
+    rewarded = experiment(tmp_path, "rewarded", reward="schema")
+    for own, number in ((shorter, 0), (elsewhere, 0), (unknown, 2), (rewarded, 0)):
+        with pytest.raises(UsageError, match=f"trial {number} of {own.settings.name}") as refused:
+            given_judgement(own, number, judgement.paths.folder)
+        assert "\n" not in str(refused.value)
+
+
+def test_of_two_experiments_with_one_assignment_each_has_its_own_row(tmp_path: Path) -> None:
+    pair = [experiment(tmp_path, "first"), experiment(tmp_path, "second")]
+    asked = RaceSettings(scenario(pair[0].settings.scenario).key, 2, 1)
+    judgement, _ = create_or_open(tmp_path / "judgement", asked, contenders(pair, 2))
+    for contender in judgement.contenders:
+        experiment_of(contender, judgement.paths, 1)
+    write_table(judgement.paths.table, judgement_of(*(c.name for c in judgement.contenders)), {})
+    assert [given_judgement(of, 1, judgement.paths.folder)[1] for of in pair] == ["first 1", "second 1"]
+
+
+@pytest.mark.parametrize("missing", ["table", "settings"])
+def test_a_folder_without_a_judgement_is_refused(judged: tuple[Experiment, Judgement], missing: str) -> None:
+    of, judgement = judged
+    path: Path = getattr(judgement.paths, missing)
+    path.unlink()
+    with pytest.raises(UsageError, match=f"there is no {path.name} in it"):
+        given_judgement(of, 0, judgement.paths.folder)
+
+
+def test_a_run_of_a_judgement_finds_its_contender(judged: tuple[Experiment, Judgement]) -> None:
+    of, judgement = judged
+    for contender in judgement.contenders:
+        assert own_judgement(experiment_of(contender, judgement.paths, 1))[1] == contender.name
+    assert own_judgement(of) == (None, "")
+
+
+def test_a_run_that_the_table_lacks_was_not_judged(judged: tuple[Experiment, Judgement]) -> None:
+    _, judgement = judged
+    write_table(judgement.paths.table, judgement_of("another"), {})
+    run = experiment_of(judgement.contenders[0], judgement.paths, 1)
+    assert own_judgement(run) == (None, "")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [b'{"question": ', b"\xff\xfe", b"[]", b'{"question": {"scenario": "iquitos"}}', b'{"contenders": []}'],
+    ids=["half", "no text", "a list", "no contenders", "no question"],
+)
+def test_a_damaged_judgement_is_told_in_a_line(
+    judged: tuple[Experiment, Judgement], tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: bytes
+) -> None:
+    of, judgement = judged
+    paths = judgement.paths
+    paths.settings.write_bytes(damage)
+    to = tmp_path / "within" / "mall"
+    command = [str(of.paths.folder), "--trial", "0", "--to", str(to), "--judgement", str(paths.folder)]
+    assert main(command) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"error: {paths.settings} is damaged (")
+    assert line.endswith("restore it from a copy, or judge anew under another --name")
+    assert not to.parent.exists()
+    assert paths.settings.read_bytes() == damage
+    run = experiment_of(judgement.contenders[0], paths, 1)
+    with pytest.raises(UsageError, match="is damaged"):
+        own_judgement(run)
+
+
+def test_a_run_whose_judgement_has_a_table_alone_is_refused(judged: tuple[Experiment, Judgement]) -> None:
+    _, judgement = judged
+    run = experiment_of(judgement.contenders[0], judgement.paths, 1)
+    judgement.paths.settings.unlink()
+    with pytest.raises(UsageError, match="restore it from a copy"):
+        own_judgement(run)
+
+
+def test_a_damaged_table_is_told_in_a_line_with_what_writes_it_anew(
+    judged: tuple[Experiment, Judgement], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    of, judgement = judged
+    paths = judgement.paths
+    paths.table.write_bytes(b"PAR1 and no more")
+    command = [str(of.paths.folder), "--trial", "0", "--to", str(tmp_path / "mall"), "--judgement", str(paths.folder)]
+    assert main(command) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"error: {paths.table} is damaged (")
+    assert line.endswith(f"--name {paths.folder.name}")
+
+
+def with_column(name: str, values: list[Any]) -> Callable[[pa.Table], pa.Table]:
+    return lambda table: table.set_column(table.column_names.index(name), name, pa.array(values))
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (with_column("contender", [["a"], ["b"]]), "column contender is not a text in each row"),
+        (with_column("contender", ["a", None]), "column contender is not a text in each row"),
+        (with_column("score", ["a", "b"]), "column score holds"),
+        (with_column("runs", ["a", "b"]), "column runs holds"),
+        (lambda table: table.append_column("score", table["score"]), "Multiple matches"),
+    ],
+)
+def test_a_table_that_no_judge_writes_is_told_in_a_line(
+    tmp_path: Path, change: Callable[[pa.Table], pa.Table], why: str
+) -> None:
+    paths = JudgementPaths(tmp_path)
+    pq.write_table(change(pa.Table.from_pandas(judgement_of("a"))).replace_schema_metadata(OF_TODAY), paths.table)
+    with pytest.raises(UsageError, match=f"{paths.table.name} is damaged .{why}") as refused:
+        _judged_table(paths)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("pandas", [b"{}", b"[]", b"nothing"])
+def test_what_pandas_wrote_beside_the_columns_is_not_read(tmp_path: Path, pandas: bytes) -> None:
+    paths = JudgementPaths(tmp_path)
+    table = pa.Table.from_pandas(judgement_of("a")).replace_schema_metadata({**OF_TODAY, b"pandas": pandas})
+    pq.write_table(table, paths.table)
+    assert _judged_table(paths)["contender"].tolist() == ["a", "uncontrolled"]

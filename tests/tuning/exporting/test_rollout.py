@@ -36,7 +36,7 @@ from tuning.experiment.settings import Settings
 from tuning.exporting.rollout import _year, series_of
 from tuning.rollout import main
 from tuning.trial.checkpoint import Checkpoint
-from tuning.trial.policy import trained, trial_number
+from tuning.trial.policy import trained
 from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords
 
@@ -255,12 +255,6 @@ def test_citylearn_steps_what_the_batch_backend_cannot(
     assert pq.read_table(path).schema.metadata[b"backend"] == b"citylearn"
 
 
-def test_the_batch_backend_steps_what_it_can(experiment: Experiment, tmp_path: Path) -> None:
-    assert main([str(experiment.paths.folder), "--to", str(tmp_path)]) == 0
-    (path,) = tmp_path.glob("*.parquet")
-    assert pq.read_table(path).schema.metadata[b"backend"] == b"batch"
-
-
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
@@ -282,20 +276,14 @@ def test_what_is_not_there_is_one_line(
     assert not (tmp_path / "rolled").exists()
 
 
-def test_a_year_before_the_first_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    of = create(Settings(scenario="iquitos", backend="batch", name="generated", dir=str(tmp_path)))
-    TrialRecords(of).begin(Proposal(0, algorithm("ppo").space.complete({}, {"steps": 1e6})))
-    assert main([str(of.paths.folder), "--trial", "0", "--year", "-3", "--to", str(tmp_path / "rolled")]) == 2
-    assert capsys.readouterr().err == "error: --year -3: it is at least 0\n"
-    assert not (tmp_path / "rolled").exists()
-
-
 def test_a_rollout_of_a_stated_split_has_its_hours_alone(small_schema: Path) -> None:
     task = Task(str(small_schema), splits=Splits(("0-9",), ("10-12",), ("20-22",)))
     assert whole_year(task.site, 2) == Window(2, 7 * 24, 3 * 24 - 1)
     assert _year(None, task) == 2
     with pytest.raises(UsageError, match=r"--year 3: the ranges of the splits of .* have numbers from 0 to 2"):
         _year(3, task)
+    with pytest.raises(UsageError, match="--year -3: it is at least 0"):
+        _year(-3, Task("iquitos"))
 
 
 @pytest.mark.parametrize("to", ["file", "file/rolled"])
@@ -309,14 +297,6 @@ def test_a_folder_that_cannot_be_created_is_one_line_before_the_year_is_run_thro
     assert error.startswith(f"error: --to {tmp_path / to}: cannot create")
     assert error.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
-def test_a_trial_whose_checkpoints_were_dropped(experiment: Experiment, tmp_path: Path) -> None:
-    empty = create(Settings(scenario=str(experiment.settings.scenario), backend="batch", name="none", dir=str(tmp_path)))
-    TrialRecords(empty).begin(Proposal(0, algorithm("ppo").space.complete({}, {"steps": 1e6})))
-    assert trial_number(load(empty.paths.folder), "0") == 0
-    with pytest.raises(UsageError, match="has no checkpoint"), trained(empty, 0):
-        pass
 
 
 @pytest.mark.parametrize("where", ["within", "restore"])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from common.errors import UsageError
-from tuning.cli.options import parse
+from tuning.cli.command import parse
 from tuning.exporting.settings import ExportSettings, RolloutSettings
 
 

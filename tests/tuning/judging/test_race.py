@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from common.errors import UsageError
-from common.paths import name_fault
 from envs.environments.backend import Backend
 from envs.forecasts import Method
 from envs.objective.columns import evaluation_columns
@@ -23,9 +21,8 @@ from results.table_files import ResultsError, read_file, write_file
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.judging import race
-from tuning.judging.contenders import Contender
 from tuning.judging.evaluations import Job
-from tuning.judging.folder import Judgement, RaceSettings, create_or_open, free_name
+from tuning.judging.folder import Contender, Judgement, RaceSettings, create_or_open
 from tuning.judging.race import Race
 from tuning.judging.settings import Mpc
 
@@ -83,7 +80,7 @@ class Made:
     def _run_all(self, jobs: list[Job], on_done: Callable[[list[dict[str, Any]]], None]) -> None:
         for job in jobs:
             self.judged.append(job.part.stem)
-            rows = job.start()
+            rows = job.evaluate()
             write_file(job.part, rows, measures=evaluation_columns())
             if rows:
                 on_done(rows)
@@ -248,31 +245,6 @@ def test_backends_that_disagree_are_an_error(made: Made) -> None:
     made.off_by = 1e-3
     with pytest.raises(ValidityError, match=r"good, year 0: score is 0\.07"):
         made.run(made.judgement())
-
-
-def test_a_folder_is_continued_by_the_same_question_alone(made: Made, tmp_path: Path) -> None:
-    first = made.judgement()
-    assert made.judgement() == first
-    with pytest.raises(UsageError, match="other settings"):
-        made.judgement(seeds=6)
-    with pytest.raises(UsageError, match="other contenders"):
-        made.judgement(names=("good",))
-    asked = RaceSettings(**asdict(first.settings))
-    (tmp_path / "else").mkdir()
-    with pytest.raises(UsageError, match="holds no judgement"):
-        create_or_open(tmp_path / "else", asked, [])
-    with pytest.raises(UsageError, match="make a name"):
-        create_or_open(tmp_path / "a b", asked, [])
-
-
-@pytest.mark.parametrize(
-    ("title", "name"),
-    [("iquitos", "iquitos-2"), ("iquitos:pv_kwp=4162", "iquitos-pv_kwp-4162-1"), ("my site", "my-site-1"), ("_é", "site-1")],
-)
-def test_a_default_name_is_free_and_a_name(tmp_path: Path, title: str, name: str) -> None:
-    (tmp_path / "iquitos-1").mkdir()
-    assert free_name(tmp_path, title) == name
-    assert not name_fault(name)
 
 
 def test_a_part_that_is_damaged_or_of_something_else_is_named_and_made_again(made: Made, console: Console) -> None:

@@ -8,9 +8,11 @@ import pytest
 from rich.console import Console
 
 from envs.objective.columns import measures
+from envs.objective.evaluate import ValidityError
+from envs.yardsticks.baselines import WITHOUT
 from results.judgement import BOUND, judgement
 from tuning.cli.tables import Fitted
-from tuning.judging.report import _extent, tables
+from tuning.judging.report import _extent, check_amounts, check_scores, tables
 
 
 def row(contender: str, score: float, seed: int | None = None, **given: Any) -> dict[str, Any]:
@@ -70,3 +72,50 @@ def test_a_heading_names_years_but_not_ranges() -> None:
     assert _extent(pd.Series([8760, 8760], index=[3, 6]), has_years=True) == "test years 3, 6; amounts of a year of 8,760 h"
     stated = _extent(pd.Series([2999], index=[7]), has_years=False)
     assert stated == "2,999 hours; amounts of a year of 8,760 h"
+
+
+def rated(contender: str, score: float, year: int = 3, **given: Any) -> dict[str, Any]:
+    """A row that serves 76 of 80 kWh."""
+    amounts = {"co2_kg": 100.0, "bill": 50.0, "uncontrolled_co2_kg": 120.0, "uncontrolled_bill": 60.0}
+    return row(contender, score, **{"year": year, "ev_required_kwh": 80.0, "ev_missing_kwh": 4.0, **amounts, **given})
+
+
+LIMITS = [
+    rated(BOUND, 0.07, ev_missing_kwh=9.0),
+    rated("bound of co2", 0.05, bill=55.0),
+    rated("bound of cost", 0.05, co2_kg=110.0),
+]
+
+
+def test_a_score_above_the_bound_stops_with_the_numbers() -> None:
+    rows = [*LIMITS, rated("rule", 0.06), rated("rule", 0.08, year=6), rated(WITHOUT, float("nan"))]
+    check_scores(pd.DataFrame(rows))
+    with pytest.raises(ValidityError, match=r"too good, year 3: a score of \+0\.075"):
+        check_scores(pd.DataFrame([*rows, rated("too good", 0.075)]))
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("-inf")])
+def test_a_contender_without_a_score_stops_it(score: float) -> None:
+    with pytest.raises(ValidityError, match=r"ppo 0, year 6: a score of .* is no number"):
+        check_scores(pd.DataFrame([*LIMITS, rated("ppo 0", score, year=6, algorithm="ppo")]))
+
+
+@pytest.mark.parametrize(
+    ("amount", "message"),
+    [("co2_kg", r"ppo 0, year 3: an emission of 99\.900 kg is below"), ("bill", r"ppo 0, year 3: a bill of 49\.900 is below")],
+)
+def test_an_amount_below_its_bound_stops_with_the_numbers(amount: str, message: str) -> None:
+    limit = 100.0 if amount == "co2_kg" else 50.0
+    check_amounts(pd.DataFrame([*LIMITS, rated("ppo 0", 0.06, **{amount: limit * (1.0 - 5e-5)})]))
+    with pytest.raises(ValidityError, match=message):
+        check_amounts(pd.DataFrame([*LIMITS, rated("ppo 0", 0.06, **{amount: limit - 0.1})]))
+
+
+def test_who_serves_fewer_vehicles_than_the_bounds_may_be_below_them() -> None:
+    check_amounts(pd.DataFrame([*LIMITS, rated("thief", 0.06, co2_kg=90.0, bill=40.0, ev_missing_kwh=4.1)]))
+
+
+def test_other_years_and_bounds_that_do_not_say_what_is_missing_tell_nothing() -> None:
+    low = {"co2_kg": 90.0, "bill": 40.0}
+    check_amounts(pd.DataFrame([*LIMITS, rated("a", 0.06, year=6, **low)]))
+    check_amounts(pd.DataFrame([*({**limit, "ev_missing_kwh": float("nan")} for limit in LIMITS), rated("a", 0.06, **low)]))

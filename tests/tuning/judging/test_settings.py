@@ -8,7 +8,7 @@ import pytest
 
 from common.errors import UsageError
 from envs.forecasts import METHODS
-from tuning.cli.options import parse
+from tuning.cli.command import parse
 from tuning.judging.settings import ALL_MPC, HeadroomSettings, JudgeSettings, methods
 
 GIVEN = JudgeSettings((Path("experiments/one"),))

@@ -1,21 +1,26 @@
-"""Ray is started and ended here, and a Ray that runs already is used and left running."""
+"""Ray is started and ended here, private to this process; a Ray that runs already is used and left running."""
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
-import sys
+import stat
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
+from ray.tune.execution import class_cache
 
 from common.errors import UserError
+from tuning.runtime import ray_session as module
 from tuning.runtime.cluster import ClusterError
-from tuning.runtime.private_ray import LOGS
 from tuning.runtime.ray_session import (
     ENVIRONMENT,
+    LOGS,
     OF_A_JOB,
     NodeLostError,
     RayRunningError,
@@ -23,15 +28,11 @@ from tuning.runtime.ray_session import (
     as_lost_node,
     check_nodes,
     is_ray_running,
+    keep_credentials,
+    private_ray,
     ray_session,
     set_environment,
 )
-
-
-@pytest.fixture(autouse=True)
-def _temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After errors, folders for logs stay."""
-    monkeypatch.setattr("tuning.runtime.private_ray._temporary", lambda: str(tmp_path))
 
 
 class Ray:
@@ -49,16 +50,23 @@ class Ray:
         self.calls.append(options)
 
 
-def test_it_is_started_on_this_machine_and_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    ray = Ray(monkeypatch)
+@pytest.fixture
+def ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ray:
+    """A substitute that does not run yet, with the folders for logs that stay after errors in the test's own."""
+    monkeypatch.setattr(module, "_temporary", lambda: str(tmp_path))
+    monkeypatch.setattr(module, "check_cluster", lambda address, source: "")
+    return Ray(monkeypatch)
+
+
+def test_it_is_started_on_this_machine_and_ended(ray: Ray) -> None:
     with pytest.raises(KeyError), ray_session(num_cpus=3):
         raise KeyError
     options, end = ray.calls
     assert (options["address"], options["num_cpus"], end) == ("local", 3, "shutdown")
 
 
-def test_a_cluster_that_answers_is_joined_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    ray, tried = Ray(monkeypatch), list[Any]()
+def test_a_cluster_that_answers_is_joined_as_it_is(ray: Ray, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = list[Any]()
     monkeypatch.setattr("tuning.runtime.ray_session.check_cluster", lambda *of: tried.append(of))
     with ray_session("auto", "RAY_ADDRESS"):
         pass
@@ -67,9 +75,9 @@ def test_a_cluster_that_answers_is_joined_as_it_is(monkeypatch: pytest.MonkeyPat
     assert not {"object_store_memory", "_temp_dir"} & ray.calls[0].keys()
 
 
-def test_processes_of_a_cluster_get_the_environment_that_those_of_an_own_ray_inherit(monkeypatch: pytest.MonkeyPatch) -> None:
-    ray = Ray(monkeypatch)
-    monkeypatch.setattr("tuning.runtime.ray_session.check_cluster", lambda address, source: "")
+def test_processes_of_a_cluster_get_the_environment_that_those_of_an_own_ray_inherit(
+    ray: Ray, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with ray_session("auto"):
         pass
     assert ray.calls[0]["runtime_env"] == {"env_vars": ENVIRONMENT}
@@ -108,12 +116,10 @@ BY_UV, NODE_BY_UV = Parent("/usr/bin/uv", "run", "python", "-m", "tuning.run"), 
     ],
 )
 def test_trials_of_a_job_are_run_by_uv_where_the_job_is(
-    parents: list[Parent], is_job: bool, expected: bool, monkeypatch: pytest.MonkeyPatch
+    parents: list[Parent], is_job: bool, expected: bool, ray: Ray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from ray._private import ray_constants
 
-    Ray(monkeypatch)
-    monkeypatch.setattr("tuning.runtime.ray_session.check_cluster", lambda address, source: "")
     monkeypatch.setattr("psutil.Process.parents", lambda self: parents)
     monkeypatch.setattr(ray_constants, "RAY_ENABLE_UV_RUN_RUNTIME_ENV", not expected)
     if is_job:
@@ -126,12 +132,12 @@ def test_trials_of_a_job_are_run_by_uv_where_the_job_is(
 
 
 @pytest.mark.parametrize("error", [RuntimeError, ConnectionError, ValueError])
-def test_a_cluster_that_lets_nothing_join_is_one_line(monkeypatch: pytest.MonkeyPatch, error: type[Exception]) -> None:
+def test_a_cluster_that_lets_nothing_join_is_one_line(
+    ray: Ray, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
     def init(**options: Any) -> None:
         raise error("Version mismatch:\n  3.11 here\n  3.12 there")
 
-    Ray(monkeypatch)
-    monkeypatch.setattr("tuning.runtime.ray_session.check_cluster", lambda address, source: None)
     monkeypatch.setattr("ray.init", init)
     with (
         pytest.raises(ClusterError, match=r"^--address 'auto': Version mismatch: 3\.11 here 3\.12 there$"),
@@ -155,59 +161,39 @@ def test_one_that_runs_is_used_and_left_running(monkeypatch: pytest.MonkeyPatch)
     assert ray.calls == []
 
 
-def test_a_start_that_took_too_long_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    ray = Ray(monkeypatch)
-    errors = [RuntimeError("the node timed out during startup")] * 2
+LATE = "the node timed out during startup"
+
+
+@pytest.mark.parametrize(
+    ("errors", "raised", "calls"),
+    [
+        ([LATE, LATE], None, ["init", "shutdown"] * 3),
+        ([LATE] * 3, pytest.raises(StartError, match=r"in 3 attempts, .*: end some of them, then"), ["init", "shutdown"] * 3),
+        (["no such option"], pytest.raises(RuntimeError, match="no such option"), ["init"]),
+    ],
+)
+def test_a_start_that_took_too_long_is_tried_again_and_another_error_is_raised(
+    ray: Ray, monkeypatch: pytest.MonkeyPatch, errors: list[str], raised: Any, calls: list[str]
+) -> None:
+    left = list(errors)
 
     def init(**options: Any) -> None:
         ray.calls.append("init")
-        if errors:
-            raise errors.pop()
+        if left:
+            raise RuntimeError(left.pop())
 
     monkeypatch.setattr("ray.init", init)
-    with ray_session():
+    with raised or nullcontext(), ray_session():
         pass
-    assert ray.calls == ["init", "shutdown", "init", "shutdown", "init", "shutdown"]
+    assert ray.calls == calls
 
 
-def test_a_machine_that_is_too_busy_for_ray_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    ray = Ray(monkeypatch)
-
-    def init(**options: Any) -> None:
-        ray.calls.append("init")
-        raise RuntimeError("the node timed out during startup")
-
-    monkeypatch.setattr("ray.init", init)
-    with pytest.raises(StartError, match=r"in 3 attempts, .*: end some of them, then"), ray_session():
-        pass
-    assert ray.calls[:6] == ["init", "shutdown"] * 3
-
-
-def test_any_other_error_of_a_start_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    ray = Ray(monkeypatch)
-
-    def init(**options: Any) -> None:
-        raise RuntimeError("no such option")
-
-    monkeypatch.setattr("ray.init", init)
-    with pytest.raises(RuntimeError, match="no such option"), ray_session():
-        pass
-    assert ray.calls == []
-
-
-def test_an_error_that_tells_of_lost_processes_names_their_logs(monkeypatch: pytest.MonkeyPatch) -> None:
-    ray = Ray(monkeypatch)
+def test_an_error_that_tells_of_lost_processes_names_their_logs(ray: Ray) -> None:
     with pytest.raises(NodeLostError) as lost, ray_session():
         raise NodeLostError
     folder = Path(ray.calls[0]["_temp_dir"])
     assert lost.value.logs == folder / LOGS
     assert folder.parent.is_dir()
-
-
-def test_to_look_whether_it_runs_does_not_import_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "ray", raising=False)
-    assert not is_ray_running()
-    assert "ray" not in sys.modules
 
 
 def test_what_ray_reads_of_the_environment_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,3 +223,123 @@ def test_errors_of_rays_own_processes_have_one_name_and_those_of_tasks_keep_thei
         raise task
     with pytest.raises(ValueError, match="other"), as_lost_node():
         raise ValueError("other")
+
+
+def test_tune_sends_the_rest_of_its_variables_and_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {"RAY_CHDIR_TO_TRIAL_DIR", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SECURITY_TOKEN", "AWS_SESSION_TOKEN"}
+    # Another name or type in a newer Ray would be noticed here.
+    assert {*class_cache.ENV_VARS_TO_PROPAGATE, *before} >= {"RAY_CHDIR_TO_TRIAL_DIR"}
+    monkeypatch.setattr(class_cache, "ENV_VARS_TO_PROPAGATE", set(before))
+    keep_credentials()
+    assert {"RAY_CHDIR_TO_TRIAL_DIR"} == class_cache.ENV_VARS_TO_PROPAGATE
+    for name in before:
+        monkeypatch.setenv(name, "of this process")
+    actor = class_cache._ActorClassCache().get(type("Trial", (), {}))
+    sent = actor._default_options["runtime_env"]["env_vars"]
+    assert "RAY_CHDIR_TO_TRIAL_DIR" in sent
+    assert not {name for name in sent if name.startswith("AWS_")}
+
+
+ON_POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows keeps files of a home folder from other users by itself")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A home folder without anything in it."""
+    with pytest.MonkeyPatch.context() as patched:
+        folder = tmp_path_factory.mktemp("home")
+        patched.setenv("HOME", str(folder))
+        patched.setenv("USERPROFILE", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def folder(home: Path) -> Iterator[Path]:
+    """Folder of a Ray that runs, with a task that has run."""
+    with ray_session(num_cpus=1):
+        import ray
+
+        ray.get(ray.remote(lambda: None).remote())
+        yield Path(ray.get_runtime_context().worker.node.get_temp_dir_path())
+
+
+def listening() -> dict[str, str]:
+    """Addresses on which this process and its children listen, with the name of the process."""
+    own = psutil.Process()
+    return {
+        f"{at.laddr.ip} {at.laddr.port}": process.name()
+        for process in [own, *own.children(recursive=True)]
+        for at in process.net_connections("inet")
+        if at.status == psutil.CONN_LISTEN
+    }
+
+
+def test_all_processes_of_a_session_listen_on_loopback_alone(folder: Path) -> None:
+    found = listening()
+    assert len(found) >= 5, found
+    addresses = {ipaddress.ip_address(address.split()[0].removeprefix("::ffff:")) for address in found}
+    assert all(address.is_loopback for address in addresses), found
+
+
+@ON_POSIX
+def test_sockets_and_logs_are_where_other_users_cannot_enter(folder: Path) -> None:
+    assert stat.S_IMODE(folder.parent.stat().st_mode) == stat.S_IRWXU
+    assert list((folder / LOGS).glob("raylet*"))
+    assert list(folder.rglob("plasma_store"))
+
+
+def test_no_token_is_written(folder: Path, home: Path) -> None:
+    assert list(home.iterdir()) == []
+
+
+def test_folder_and_environment_are_of_the_session_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "of a cluster")
+    tokens = set()
+    for _ in range(2):
+        with private_ray() as folder:
+            tokens.add(os.environ["RAY_AUTH_TOKEN"])
+            (folder / "a" / "b").mkdir(parents=True)
+        assert not folder.parent.exists()
+    assert len(tokens | {"of a cluster"}) == 3
+    assert os.environ["RAY_AUTH_TOKEN"] == "of a cluster"
+    monkeypatch.delenv("RAY_AUTH_TOKEN")
+    with private_ray():
+        pass
+    assert "RAY_AUTH_TOKEN" not in os.environ
+
+
+def test_the_runtime_environment_of_a_clusters_job_is_not_taken_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_JOB_CONFIG_JSON_ENV_VAR", "{}")
+    with private_ray():
+        assert "RAY_JOB_CONFIG_JSON_ENV_VAR" not in os.environ
+    assert os.environ["RAY_JOB_CONFIG_JSON_ENV_VAR"] == "{}"
+
+
+@pytest.mark.parametrize(("error", "is_kept"), [(UserError, False), (KeyboardInterrupt, False), (RuntimeError, True)])
+def test_logs_are_kept_where_they_may_explain_an_error(error: type[BaseException], is_kept: bool) -> None:
+    with pytest.raises(error), private_ray() as folder:
+        raise error
+    assert folder.parent.exists() == is_kept
+    if is_kept:
+        folder.parent.rmdir()
+
+
+@ON_POSIX
+def test_a_token_of_a_cluster_is_kept_from_other_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    token = tmp_path / ".ray" / "auth_token"
+    token.parent.mkdir()
+    token.write_text("secret")
+    token.chmod(0o644)
+    with private_ray():
+        assert stat.S_IMODE(token.stat().st_mode) == stat.S_IRUSR | stat.S_IWUSR
+    assert token.read_text() == "secret"
+
+
+@ON_POSIX
+def test_a_folder_with_a_name_too_long_for_sockets_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = tmp_path / ("x" * module.LONGEST_TEMPORARY)
+    long.mkdir()
+    monkeypatch.setenv("RAY_TMPDIR", str(long))
+    with private_ray() as folder:
+        assert folder.parents[1] == Path("/tmp")

@@ -16,9 +16,9 @@ from common.errors import ScenarioError, UsageError, UserError
 from envs.cache import CacheError
 from results import Results, load
 from tests.tuning.search.fakes import ask
-from tuning.experiment.algorithm_names import names
 from tuning.experiment.folder import Experiment, create, open_experiment
 from tuning.experiment.lock import experiment_lock
+from tuning.experiment.option_values import names
 from tuning.experiment.settings import RESUMABLE, Settings
 from tuning.runtime.ray_session import NodeLostError, RayRunningError
 from tuning.search.record.study import StudyMemory

@@ -12,8 +12,7 @@ from common.errors import UsageError
 from common.storage.objects import Objects
 from tests.tuning.storage.stand_in import Changes, KilledError
 from tuning.experiment.folder import Experiment, create, open_experiment
-from tuning.experiment.lock import experiment_lock, trial_lock
-from tuning.experiment.moved import TOKEN, Move, move_of, note_move, refuse_moved
+from tuning.experiment.lock import TOKEN, Move, experiment_lock, move_of, note_move, refuse_moved, trial_lock
 from tuning.experiment.settings import Settings
 from tuning.storage import moving
 from tuning.storage.moving import move_to_storage, refuse_other

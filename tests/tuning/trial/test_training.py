@@ -24,7 +24,7 @@ from results import load
 from tests.envs.made_up_plans import made_up_plan
 from tests.tuning.trial.small_trials import EVALUATIONS, STEPS_OF_A_TRIAL, experiment, hyperparameters
 from tuning.experiment.folder import Experiment, ExperimentPaths
-from tuning.experiment.permission import Permission
+from tuning.experiment.lock import Permission
 from tuning.experiment.settings import Settings
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import TrialState

@@ -18,8 +18,8 @@ from optuna.trial import FrozenTrial, TrialState
 
 from common.generators import Stream, stream, stream_seed
 from search_spaces import Assignment, SearchSpace
+from tuning.experiment.option_values import SAMPLERS, SCHEDULERS, startup_trials
 from tuning.experiment.settings import Settings
-from tuning.experiment.strategies import SAMPLERS, SCHEDULERS, startup_trials
 from tuning.search.proposals.prior import Point, propose
 from tuning.search.proposals.sampler_view import Values, as_seen, point_in
 from tuning.search.proposals.transfer import LearnedExperiment, Source, Transfer

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
-from tuning.experiment.budget import Budget
+from tuning.experiment.option_values import Budget
 from tuning.search.record.study import StudyMemory, TimeNotes
 from tuning.search.record.trials import Costs
 

@@ -14,7 +14,7 @@ from optuna.trial import FrozenTrial, TrialState
 from envs.objective.aim import Aim
 from results.front import not_dominated, spread_out
 from search_spaces import Assignment, SearchSpace
-from tuning.experiment.budget import Budget
+from tuning.experiment.option_values import Budget
 
 # User attributes.
 HYPERPARAMETERS = "hyperparameters"  # the full assignment

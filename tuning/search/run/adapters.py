@@ -15,7 +15,7 @@ from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
 from tuning.experiment.folder import ExperimentPaths
-from tuning.runtime.credentials import keep_credentials
+from tuning.runtime.ray_session import keep_credentials
 from tuning.search.run.search import Search
 from tuning.trial.protocol import DriverOnly, Ending, Report, drop_rows, handout_in, report_in
 

@@ -19,14 +19,13 @@ from tuning.algorithms.registry import algorithm_of
 from tuning.algorithms.spec import DEFAULT
 from tuning.cli.console import say
 from tuning.experiment.folder import Experiment
+from tuning.experiment.option_values import SCHEDULERS
 from tuning.experiment.settings import Settings
-from tuning.experiment.strategies import SCHEDULERS
 from tuning.memory.machine import Look, Probe, cluster
 from tuning.memory.placement import Placement
 from tuning.memory.planner import Planner
-from tuning.runtime.ray_address import address_source, cluster_address
-from tuning.runtime.ray_session import NodeLostError, as_lost_node, is_ray_running, ray_session
-from tuning.runtime.shared_folder import check_folder
+from tuning.runtime.cluster import address_source, check_folder, cluster_address, is_ray_running
+from tuning.runtime.ray_session import NodeLostError, as_lost_node, ray_session
 from tuning.search.promotion.choosing import Choosing, LastPart
 from tuning.search.promotion.confirmation import Confirmation
 from tuning.search.promotion.thawing import Thawing

@@ -11,7 +11,7 @@ import psutil
 from common.texts import python_command
 from common.units import GIB
 from tuning.memory.gpus import Card, Load, cards, loads
-from tuning.runtime.ray_session import is_ray_running
+from tuning.runtime.cluster import is_ray_running
 
 SECONDS = 5.0  # between two looks
 # A card is reported only after so long below half load: evaluations and checkpoints leave it idle for a while.

@@ -24,7 +24,7 @@ from search_spaces.common import REWARD_SHARE
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import LEARNED, Experiment, ExperimentPaths, create, discard, existing
 from tuning.experiment.settings import Settings, changed
-from tuning.runtime.ray_address import check_address
+from tuning.runtime.cluster import check_address
 from tuning.search.proposals.learning import digest, learned_from, read_learned, text_of, whole_place
 from tuning.search.proposals.plan import Plan, plan, seen_by, space_differences
 from tuning.search.proposals.transfer import LearnedExperiment

@@ -27,7 +27,7 @@ from tuning.experiment.settings import Settings
 from tuning.memory.machine import Look
 from tuning.memory.placement import Placement
 from tuning.memory.planner import Planner
-from tuning.runtime.parent_watch import end_with_parent
+from tuning.runtime.processes import end_with_parent
 from tuning.runtime.ray_session import check_nodes
 from tuning.search.proposals.plan import Plan, limits
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from search_spaces import Assignment
-from tuning.experiment.budget import Budget
+from tuning.experiment.option_values import Budget
 from tuning.search.promotion.choosing import LastPart
 from tuning.search.promotion.confirmation import NOT_TRIED
 from tuning.search.record.ledger import Ledger

@@ -7,8 +7,8 @@ import pytest
 from optuna.trial import TrialState
 
 from tests.tuning.search.fakes import RUNG, STEPS, AskedStudy, asked_study
-from tuning.experiment.budget import Budget
 from tuning.experiment.folder import create
+from tuning.experiment.option_values import Budget
 from tuning.experiment.settings import Settings
 from tuning.search.promotion.choosing import Choosing
 from tuning.search.record.ledger import Ledger

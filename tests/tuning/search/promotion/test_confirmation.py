@@ -14,8 +14,8 @@ from optuna.trial import FrozenTrial, TrialState
 from results.statistics import mean, paired_mean
 from tests.tuning.search.fakes import AskedStudy, asked_study
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.budget import Budget
 from tuning.experiment.folder import create
+from tuning.experiment.option_values import Budget
 from tuning.experiment.settings import Settings
 from tuning.search.promotion.choosing import LastPart
 from tuning.search.promotion.confirmation import MOST_CANDIDATES, MOST_CONTENDERS, NOT_TRIED, Confirmation, _Stages

@@ -21,8 +21,8 @@ from search_spaces.parameter import Parameter
 from tuning.algorithms import registry
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
+from tuning.experiment.option_values import SAMPLERS
 from tuning.experiment.settings import Settings
-from tuning.experiment.strategies import SAMPLERS
 from tuning.search.proposals.drawing import Drawing, Draws, Excess, already_tried
 from tuning.search.proposals.sampler_view import as_seen
 from tuning.search.proposals.transfer import LearnedExperiment, LearnedTrial

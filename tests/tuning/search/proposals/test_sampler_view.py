@@ -13,7 +13,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from envs.objective.aim import Aim, Outcome
 from search_spaces import Kind, Parameter, SearchSpace
-from tuning.experiment.strategies import SAMPLERS
+from tuning.experiment.option_values import SAMPLERS
 from tuning.search.proposals.sampler_view import as_seen
 from tuning.search.record.trials import GAINS, HYPERPARAMETERS, REQUIRED
 

@@ -11,8 +11,8 @@ import pytest
 from search_spaces import Assignment
 from tests.tuning.search.fakes import AskedStudy, asked_study
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.budget import Budget
 from tuning.experiment.folder import create
+from tuning.experiment.option_values import Budget
 from tuning.experiment.settings import Settings
 from tuning.search.record.ledger import Ledger
 from tuning.search.record.study import TimeNotes

@@ -14,8 +14,8 @@ from envs.objective.aim import Aim, Outcome
 from search_spaces import Kind, Parameter, SearchSpace
 from tests.tuning.search.fakes import ask
 from tuning.experiment.folder import create
+from tuning.experiment.option_values import SAMPLERS
 from tuning.experiment.settings import Settings
-from tuning.experiment.strategies import SAMPLERS
 from tuning.search.proposals.sampler_view import as_seen
 from tuning.search.record.study import StudyMemory
 from tuning.search.record.trials import (

@@ -19,7 +19,7 @@ from tests.envs.scenarios import strangers
 from tests.tuning.search.fakes import asked_study
 from tests.tuning.storage.stand_in import KilledError
 from tuning.experiment.folder import Experiment, open_experiment, save
-from tuning.experiment.moved import move_of, note_move
+from tuning.experiment.lock import move_of, note_move
 from tuning.experiment.settings import Settings
 from tuning.search.proposals.drawing import Drawing, Draws
 from tuning.search.proposals.learning import read_learned

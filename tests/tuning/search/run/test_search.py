@@ -11,8 +11,8 @@ from results import load
 from search_spaces import Assignment
 from tests.tuning.roomy import planner
 from tests.tuning.search.fakes import REPORTS, RUNG, Searched, StopsAll, changed, evaluated, states, two_begun
-from tuning.experiment.budget import Budget
 from tuning.experiment.folder import Experiment, create
+from tuning.experiment.option_values import Budget
 from tuning.experiment.settings import Settings
 from tuning.search.promotion.choosing import MOST_IN_VAIN
 from tuning.search.promotion.thawing import Thawing

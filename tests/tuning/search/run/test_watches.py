@@ -17,7 +17,7 @@ from tests.tuning.memory.test_allocation import node
 from tests.tuning.memory.test_placement import LARGE, LARGE_CARD, SMALL_CARD, USUAL, placement
 from tests.tuning.search.fakes import Control, handed_out
 from tuning import run
-from tuning.experiment.budget import Budget
+from tuning.experiment.option_values import Budget
 from tuning.memory.allocation import Node
 from tuning.memory.machine import Cluster
 from tuning.search.run.adapters import QuietTune

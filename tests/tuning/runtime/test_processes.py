@@ -1,19 +1,50 @@
-"""A worker ends with what started it."""
+"""Signals that end a command become an interrupt, and afterwards mean what they meant before."""
 
+import signal
 import subprocess
 import sys
+import threading
 from types import SimpleNamespace
 from typing import Any
 
 import psutil
 import pytest
 
-from tuning.runtime import parent_watch
+from tuning.runtime import processes
+from tuning.runtime.processes import stop_signals_as_interrupts
+
+NUMBERS = [signal.SIGINT, signal.SIGTERM]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_signal_is_an_interrupt_also_where_a_shell_ignored_it(number: int) -> None:
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        with pytest.raises(KeyboardInterrupt), stop_signals_as_interrupts():
+            signal.raise_signal(number)
+        assert signal.getsignal(number) is signal.SIG_IGN
+    finally:
+        signal.signal(number, before)
+
+
+def test_another_thread_leaves_signals_alone() -> None:
+    seen: list[object] = []
+
+    def within() -> None:
+        with stop_signals_as_interrupts():
+            seen.extend(signal.getsignal(number) for number in NUMBERS)
+
+    before = [signal.getsignal(number) for number in NUMBERS]
+    thread = threading.Thread(target=within)
+    thread.start()
+    thread.join()
+    assert seen == before
+
 
 PARENT = """
 import subprocess, sys, time
 code = (
-    "import time; from tuning.runtime.parent_watch import end_with_parent; end_with_parent(); "
+    "import time; from tuning.runtime.processes import end_with_parent; end_with_parent(); "
     "end_with_parent(); print('watching', flush=True); time.sleep(100)"
 )
 child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
@@ -53,7 +84,7 @@ def test_a_parent_that_ends_between_two_questions_has_ended(status: Any, ended: 
             return str(status)
 
     parent: Any = Parent()
-    assert parent_watch._has_ended(parent) is ended
+    assert processes._has_ended(parent) is ended
 
 
 @pytest.mark.parametrize(
@@ -85,6 +116,6 @@ def test_the_process_above_uv_is_watched(parents: list[Any], expected: str, monk
     watched, ended = list[str](), list[int]()
     monkeypatch.setattr("psutil.Process.parents", lambda self: [*map(Above, parents)])
     monkeypatch.setattr("os._exit", ended.append)
-    monkeypatch.setattr(parent_watch.threading, "Thread", at_once)
-    parent_watch.end_with_parent.__wrapped__()
+    monkeypatch.setattr(processes.threading, "Thread", at_once)
+    processes.end_with_parent.__wrapped__()
     assert (watched, ended) == ([expected], [1])

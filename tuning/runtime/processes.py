@@ -1,16 +1,42 @@
-"""Worker processes that end with the process that started them."""
+"""What ends a process: signals, and the end of the process that started it."""
 
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 import psutil
 
-LOOK_SECONDS = 1.0  # between two checks
+LOOK_SECONDS = 1.0  # between two checks whether the parent runs
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, after a line has said what there is and how it continues."""
+
+
+@contextmanager
+def stop_signals_as_interrupts() -> Iterator[None]:
+    """Raise KeyboardInterrupt for SIGTERM and SIGINT, also where a shell had Ctrl-C ignored.
+
+    Clusters send SIGTERM before they take a node away. While trials run, `tuning.search.run.run_control` handles both instead.
+    Outside the main thread, which alone gets signals, nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, signal.default_int_handler) for number in signals}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _is_uv(process: psutil.Process) -> bool:
