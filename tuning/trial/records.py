@@ -217,7 +217,7 @@ class TrialRecords:
         """
         row = self._read(number)
         try:
-            assignment = {own.name: row[GIVEN + own.name] for own in self.space.parameters}
+            assignment = {parameter.name: row[GIVEN + parameter.name] for parameter in self.space.parameters}
             # A row of a stranger would decide how large a network is built.
             self.space.check(assignment)
         except KeyError as error:

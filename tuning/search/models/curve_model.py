@@ -135,10 +135,10 @@ class CurveModel:
         Args:
             points: of the new ones, in rows after those that it has.
         """
-        found = CurveModel(np.vstack([self.points, points]), self.data, self.logs)
+        extended = CurveModel(np.vstack([self.points, points]), self.data, self.logs)
         if len(self.data):
-            found.__dict__["_solved"] = self._solved
-        return found
+            extended.__dict__["_solved"] = self._solved
+        return extended
 
     def predict_after(self, trial: int, log_steps: Array, ratings: Array, at: float) -> tuple[float, float]:
         """Mean and standard deviation of a trial's noiseless scaled rating, after more evaluations of this trial.
@@ -198,9 +198,9 @@ class CurveModel:
     @cached_property
     def _solved(self) -> tuple[Array, Array]:
         """Cholesky factor of the evaluations' covariance, and what it makes of their ratings."""
-        own = self._kernel.between(self.data.trial, self.data.log_steps, self.data.trial, self.data.log_steps)
-        own[np.diag_indices_from(own)] += self._kernel.noise + _JITTER
-        factor, lower = cho_factor(own, lower=True, check_finite=False)
+        covariance = self._kernel.between(self.data.trial, self.data.log_steps, self.data.trial, self.data.log_steps)
+        covariance[np.diag_indices_from(covariance)] += self._kernel.noise + _JITTER
+        factor, lower = cho_factor(covariance, lower=True, check_finite=False)
         return factor, cho_solve((factor, lower), self.data.ratings, check_finite=False)
 
 
@@ -292,10 +292,10 @@ class _Kernel:
         apart = np.abs(first_logs[:, None] - second_logs[None, :])
         curve = matern(apart / self.length)
         same = first[:, None] == second[None, :]
-        found = self.points[np.ix_(first, second)] * (self.point + self.point_curve * curve)
-        found += self.common * curve + _MEAN
-        found += same * self.of_trial(apart)
-        return found
+        covariances = self.points[np.ix_(first, second)] * (self.point + self.point_curve * curve)
+        covariances += self.common * curve + _MEAN
+        covariances += same * self.of_trial(apart)
+        return covariances
 
     def of_trial(self, apart: Array) -> Array:
         """Covariances of what one trial has beside its point.

@@ -324,8 +324,8 @@ def rough_ends(curves: Curves) -> Array:
     gains = np.diff(ratings, prepend=ratings[0])
     usual = np.zeros(len(levels))
     for place in range(len(levels)):
-        own = gains[follows & (level == place)]
-        usual[place] = np.median(own) if len(own) else 0.0
+        gained = gains[follows & (level == place)]
+        usual[place] = np.median(gained) if len(gained) else 0.0
     still = np.cumsum(usual[::-1])[::-1] - usual  # from each level to the end
     last = (first + counts - 1)[counts > 0]
     ends[counts > 0] = ratings[last] + still[level[last]]
@@ -351,5 +351,5 @@ def considered(curves: Curves, frozen: Sequence[bool]) -> list[int]:
     rest = np.sort(others[_OF_ALL:])
     room = min(MOST_TRIALS - len(best), len(rest))
     spread = rest[np.linspace(0, len(rest) - 1, room).round().astype(np.int64)] if room else rest[:0]
-    found: list[int] = np.sort(np.concatenate([best, spread])).tolist()
-    return found
+    places: list[int] = np.sort(np.concatenate([best, spread])).tolist()
+    return places

@@ -247,7 +247,7 @@ class Confirmation:
         """What is yet to be paid so that these have the least rounds, and that what runs beside ends."""
         least = {(number, run) for number in contenders for run in range(LEAST_CONFIRMING_RUNS)}
         begun = stages.by_seed
-        goes_on = [own for key, own in begun.items() if own.state is TrialState.RUNNING or (key in least and _is_frozen(own))]
+        goes_on = [one for key, one in begun.items() if one.state is TrialState.RUNNING or (key in least and _is_frozen(one))]
         return self._trainings(trials, [number for number, _ in sorted(least - begun.keys())]) + sum(map(self._left, goes_on))
 
     def _different(self, ranked: Sequence[FrozenTrial]) -> list[int]:

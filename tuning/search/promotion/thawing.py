@@ -175,15 +175,15 @@ class Thawing:
     def _curves(self, as_frozen: int | None = None, of_first: float | None = None) -> list[Curve]:
         """All curves; with a weight of the first of two objectives, of both as one number."""
         trials = self._ran()
-        found = [self._curve_of(trial) for trial in trials]
+        curves = [self._curve_of(trial) for trial in trials]
         if as_frozen is not None:
-            found = [replace(curve, state="frozen") if curve.number == as_frozen else curve for curve in found]
+            curves = [replace(curve, state="frozen") if curve.number == as_frozen else curve for curve in curves]
         if repeating := self.repeats():
-            found = [
+            curves = [
                 replace(curve, state="ended") if curve.state == "frozen" and curve.number in repeating else curve
-                for curve in found
+                for curve in curves
             ]
-        return comparable(found if of_first is None else _weighted(found, trials, of_first))
+        return comparable(curves if of_first is None else _weighted(curves, trials, of_first))
 
     @cached_property
     def _curve_of(self) -> OfTrials[Curve]:
@@ -217,7 +217,7 @@ def _weighted(curves: list[Curve], trials: Sequence[FrozenTrial], of_first: floa
     evaluations = [list(curve.evaluations) for curve in curves]
     for (row, place, _), value in zip(places, values, strict=True):
         evaluations[row][place] = (evaluations[row][place][0], float(value))
-    return [replace(curve, evaluations=tuple(own)) for curve, own in zip(curves, evaluations, strict=True)]
+    return [replace(curve, evaluations=tuple(weighted)) for curve, weighted in zip(curves, evaluations, strict=True)]
 
 
 def _state(trial: FrozenTrial) -> Literal["running", "frozen", "ended"]:

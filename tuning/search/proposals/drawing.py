@@ -64,12 +64,12 @@ def first_affordable(draws: Iterable[Draw], cost: Callable[[Draw], float], most:
         cost: of a draw.
         most: that it may cost.
     """
-    found: list[tuple[float, Draw]] = []
+    priced: list[tuple[float, Draw]] = []
     for draw in draws:
-        found.append((cost(draw), draw))
-        if found[-1][0] <= most:
+        priced.append((cost(draw), draw))
+        if priced[-1][0] <= most:
             return draw
-    return min(found, key=lambda each: each[0])[1]
+    return min(priced, key=lambda each: each[0])[1]
 
 
 @dataclass(frozen=True)
@@ -241,8 +241,8 @@ def already_tried(drawn: FrozenTrial, known: Sequence[FrozenTrial]) -> FrozenTri
     # An assignment that was refused may fit now: on another card, or by a better prediction. What confirms is no trial of the
     # search: its seed is not to choose anything.
     tried = (trial for trial in ended if not {REFUSED, CONFIRMS} & trial.user_attrs.keys())
-    own = drawn.user_attrs[HYPERPARAMETERS]
-    same = (trial for trial in tried if trial.user_attrs[HYPERPARAMETERS] == own)
+    assignment = drawn.user_attrs[HYPERPARAMETERS]
+    same = (trial for trial in tried if trial.user_attrs[HYPERPARAMETERS] == assignment)
     return next(same, None)
 
 

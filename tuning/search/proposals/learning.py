@@ -48,13 +48,13 @@ def learned_from(settings: Settings) -> tuple[LearnedExperiment, ...]:
         UsageError: if one of the folders holds no experiment, a damaged one, one of another algorithm, or too few trials.
         UserError: one of its other kinds, see `open_experiment`.
     """
-    found: dict[str, LearnedExperiment] = {}
+    by_place: dict[str, LearnedExperiment] = {}
     for text in settings.learn_from:
         place = whole_place(text)
-        if place in found:
+        if place in by_place:
             raise UsageError(f"--learn-from {text}: it is given twice; leave one out")
-        found[place] = _learned(text, place, settings)
-    return tuple(found.values())
+        by_place[place] = _learned(text, place, settings)
+    return tuple(by_place.values())
 
 
 def whole_place(given: str) -> str:
@@ -76,8 +76,8 @@ def _learned(text: str, place: str, settings: Settings) -> LearnedExperiment:
     if other.settings.algo != settings.algo:
         raise UsageError(f"{at}: it is an experiment of {other.settings.algo}, not of {settings.algo}; leave it out")
     try:
-        with with_journal(other) as own:
-            trials = read_trials(own)
+        with with_journal(other) as readable:
+            trials = read_trials(readable)
     except DamagedStudyError as error:
         raise UsageError(f"{at}: {error.path} is damaged ({error.why}); restore it from a copy, or leave it out") from error
     used, left_out = usable(trials, other.settings, algorithm_of(settings).space, settings.reward_share)
@@ -165,9 +165,9 @@ def expected_ends(used: Sequence[FrozenTrial], other: Experiment) -> dict[int, f
         used: trials that `usable` found.
         other: their experiment.
     """
-    own = algorithm_of(other.settings).space
-    tried = [own.whole(trial.user_attrs[HYPERPARAMETERS]) for trial in used]
-    space = _with_what_differs(own, tried)
+    searched = algorithm_of(other.settings).space
+    tried = [searched.whole(trial.user_attrs[HYPERPARAMETERS]) for trial in used]
+    space = _with_what_differs(searched, tried)
     distributions = space.distributions({}, limits(other.settings.steps))
     curves = []
     for trial, assignment in zip(used, tried, strict=True):
@@ -180,8 +180,10 @@ def _with_what_differs(space: SearchSpace, tried: Sequence[Assignment]) -> Searc
     """A space that searches what differs between trials, too: what was searched for the site, or by the user's file."""
     return SearchSpace(
         tuple(
-            own if own.search else replace(own, search=_range([assignment[own.name] for assignment in tried]))
-            for own in space.parameters
+            parameter
+            if parameter.search
+            else replace(parameter, search=_range([assignment[parameter.name] for assignment in tried]))
+            for parameter in space.parameters
         )
     )
 
@@ -237,12 +239,12 @@ def read_learned(experiment: Experiment, space: SearchSpace) -> tuple[LearnedExp
 def _read(path: Path, text: str, space: SearchSpace) -> tuple[LearnedExperiment, ...]:
     content = checked(parsed(text), dict[str, Any], "its content")
     check_format(path, content, FORMAT)
-    found = []
+    experiments = []
     for place, each in enumerate(checked(content.get("experiments"), list[dict[str, Any]], "experiments")):
         trials = checked(each.get("trials"), list[dict[str, Any]], f"experiments[{place}].trials")
-        own = tuple(described(LearnedTrial, trial, f"experiments[{place}].trials[{row}]") for row, trial in enumerate(trials))
-        for trial in own:
+        used = tuple(described(LearnedTrial, trial, f"experiments[{place}].trials[{row}]") for row, trial in enumerate(trials))
+        for trial in used:
             space.check(trial.hyperparameters)
-        found.append(described(LearnedExperiment, {**each, "trials": []}, f"experiments[{place}]"))
-        found[-1] = LearnedExperiment(found[-1].folder, found[-1].summary, own)
-    return tuple(found)
+        experiments.append(described(LearnedExperiment, {**each, "trials": []}, f"experiments[{place}]"))
+        experiments[-1] = LearnedExperiment(experiments[-1].folder, experiments[-1].summary, used)
+    return tuple(experiments)

@@ -75,9 +75,9 @@ def plan(settings: Settings, space_file: Path | None, task: Task | None = None) 
     if task and not settings.preset:
         # What a plan does not go with is said of `--set plan=learned`; a search just leaves it out.
         may = settings.reward == "improvement" and settings.teacher == "none"
-        may = may and any(own.get(PLAN, "none") != "none" for own in spec.presets.values())
-        own = fitted(space, task, may, fixed.keys())
-        space, notes, more = own.space, own.notes, SEVERAL if own.several else ONE
+        may = may and any(preset.get(PLAN, "none") != "none" for preset in spec.presets.values())
+        fit = fitted(space, task, may, fixed.keys())
+        space, notes, more = fit.space, fit.notes, SEVERAL if fit.several else ONE
     spec = replace(spec, space=space)
     fixed = {**space.own_values(), **fixed}
     space.check(fixed, budget)
@@ -88,7 +88,7 @@ def plan(settings: Settings, space_file: Path | None, task: Task | None = None) 
         names += tuple(
             text for text, open_ in more.items() if text.split()[0] in spec.presets and _is_open(space, open_, fixed)
         )
-    starts = tuple(_start(name, own, spec, fixed, budget) for name, own in replace(settings, start_from=names).starts)
+    starts = tuple(_start(name, values, spec, fixed, budget) for name, values in replace(settings, start_from=names).starts)
     is_drawn = REWARD_SHARE in space and REWARD_SHARE not in fixed and not space[REWARD_SHARE].own
     if settings.start_from == (DEFAULT,) and is_drawn:
         # Both ends of a front, which draws would come near to after many trials. A plan has the user's weights, whatever the
@@ -121,11 +121,11 @@ def _start(
     Raises:
         SpaceError: if a value is not valid, or another one is fixed.
     """
-    own = spec.space.parse(texts)
-    for key, value in own.items():
+    named = spec.space.parse(texts)
+    for key, value in named.items():
         if key in fixed and fixed[key] != value:
             raise SpaceError(f"--start-from {key}={texts[key]}: the search fixes it to {fixed[key]}; leave one of them out")
-    return spec.preset(name, {**own, **fixed}, budget)
+    return spec.preset(name, {**named, **fixed}, budget)
 
 
 def _is_open(space: SearchSpace, name: str, fixed: Assignment) -> bool:
@@ -135,12 +135,12 @@ def _is_open(space: SearchSpace, name: str, fixed: Assignment) -> bool:
 
 def seen_by(planned: Plan, weights: Weights) -> tuple[Seen, ...]:
     """All that policies of a search may see, each kind by itself; the first is what all of them see."""
-    found = [Seen.of(weights)]
+    seens = [Seen.of(weights)]
     for name in HYPERPARAMETERS:
         if name in planned.space:
             values = [*_values(planned, name), *(start[name] for start in planned.starts)]
-            found += [Seen.of(weights, {name: value}) for value in values]
-    return tuple(dict.fromkeys(found))
+            seens += [Seen.of(weights, {name: value}) for value in values]
+    return tuple(dict.fromkeys(seens))
 
 
 def _values(planned: Plan, name: str) -> tuple[Value, ...]:
@@ -207,4 +207,4 @@ def fitted(space: SearchSpace, task: Task, plans: bool = False, fixed: Collectio
 
 
 def _with(space: SearchSpace, parameter: Parameter) -> SearchSpace:
-    return SearchSpace(tuple(parameter if own.name == parameter.name else own for own in space.parameters))
+    return SearchSpace(tuple(parameter if each.name == parameter.name else each for each in space.parameters))

@@ -88,21 +88,21 @@ def as_seen(
     known = [_with_requirements(trial) for trial in known]
     point_of = point_of or partial(point_in, space=space, distributions=distributions)
     shared = dict(distributions)
-    own = {trial.number: _values(trial, values, objectives) for trial in known}
-    finite = [each for each in own.values() if each is not None]
+    counted = {trial.number: _values(trial, values, objectives) for trial in known}
+    finite = [each for each in counted.values() if each is not None]
     neutral = tuple(map(median, zip(*finite, strict=True))) if finite else (0.0,) * objectives
     repeats = alike(known)
     names = dict.fromkeys([*(name for trial in known for name in trial.constraints), *([ALIKE] if repeats else [])])
-    shown = known if len(known) <= most else [known[place] for place in _most_telling(known, own, repeats, int(most))]
-    return [_seen(trial, point_of(trial), shared, own[trial.number], neutral, names, repeats) for trial in shown]
+    shown = known if len(known) <= most else [known[place] for place in _most_telling(known, counted, repeats, int(most))]
+    return [_seen(trial, point_of(trial), shared, counted[trial.number], neutral, names, repeats) for trial in shown]
 
 
 def _most_telling(
-    known: Sequence[FrozenTrial], own: Mapping[int, tuple[float, ...] | None], repeats: Set[int], most: int
+    known: Sequence[FrozenTrial], counted: Mapping[int, tuple[float, ...] | None], repeats: Set[int], most: int
 ) -> list[int]:
     """Places of the trials that a sampler is shown of too many, rising."""
     running = {place for place, trial in enumerate(known) if trial.state is TrialState.RUNNING}
-    rated = [(place, values) for place, trial in enumerate(known) if (values := own[trial.number]) is not None]
+    rated = [(place, values) for place, trial in enumerate(known) if (values := counted[trial.number]) is not None]
     feasible = [pair for pair in rated if not _is_violated(known[pair[0]]) and known[pair[0]].number not in repeats]
     # With two objectives the best in each of them, and by both.
     objectives = len(rated[0][1]) if rated else 1
@@ -167,7 +167,7 @@ def _seen(
     trial: FrozenTrial,
     point: Point | None,
     distributions: dict[str, BaseDistribution],
-    own: tuple[float, ...] | None,
+    counted: tuple[float, ...] | None,
     neutral: tuple[float, ...],
     names: Mapping[str, None],
     repeats: Set[int],
@@ -181,8 +181,8 @@ def _seen(
         # Optuna would hand a waiting trial out.
         seen.state = TrialState.RUNNING
     is_lost = trial.state in (TrialState.PRUNED, TrialState.WAITING) and _is_violated(trial)
-    if own is not None or is_lost:
-        seen.state, seen.values = TrialState.COMPLETE, list(neutral if own is None else own)
+    if counted is not None or is_lost:
+        seen.state, seen.values = TrialState.COMPLETE, list(neutral if counted is None else counted)
         seen.datetime_complete = trial.datetime_complete or trial.datetime_start or datetime.now()
     if seen.state in _SEEN_STATES:
         if trial.number in repeats:

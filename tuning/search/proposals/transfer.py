@@ -84,8 +84,8 @@ class Transfer:
     def _are_new(self, points: Sequence[Point], tried: Sequence[Point]) -> list[bool]:
         """Of each point, whether no trial has it; values that differ by rounding are the same."""
         rows = encode([*points, *tried], self.distributions)
-        own, others = rows[: len(points)], rows[len(points) :]
-        return [not (np.abs(others - row) < _ROUNDING).all(axis=1).any() for row in own]
+        new, others = rows[: len(points)], rows[len(points) :]
+        return [not (np.abs(others - row) < _ROUNDING).all(axis=1).any() for row in new]
 
     def weights(self, seen: Sequence[FrozenTrial]) -> list[float]:
         """How far each source is believed, from 0 to 1, after the trials of this experiment.
@@ -117,12 +117,12 @@ class Transfer:
     @cached_property
     def _fitted(self) -> list[Array]:
         """Logarithms of the hyperparameters of each source's Gaussian process."""
-        found = []
+        fits = []
         for source in self.sources:
             known = np.arange(len(source.points))
             data = Evaluations(known, np.zeros(len(known)), source.standings)
-            found.append(CurveModel.fitted(encode(source.points, self.distributions), data, FIT_TRIALS).logs)
-        return found
+            fits.append(CurveModel.fitted(encode(source.points, self.distributions), data, FIT_TRIALS).logs)
+        return fits
 
 
 def believed(expected: Array, ratings: Array) -> float:

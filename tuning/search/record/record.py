@@ -271,7 +271,7 @@ def _fault(trial: FrozenTrial, space: SearchSpace, two_aims: bool) -> str:
     """What is wrong with a trial, in words; empty for nothing."""
     if not isinstance(assignment := trial.user_attrs.get(HYPERPARAMETERS), dict):
         return "has no hyperparameters"
-    if lacking := [own.name for own in space.parameters if own.search and own.name not in assignment]:
+    if lacking := [parameter.name for parameter in space.parameters if parameter.search and parameter.name not in assignment]:
         return f"has no {lacking[0]}"
     try:
         space.check(assignment)  # a trainer is built from them

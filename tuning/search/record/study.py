@@ -130,7 +130,7 @@ class StudyMemory:
         trials = self.trials()
         if least not in self._used:
             steps = {trial.number: self._steps_of(trial) for trial in trials if was_run(trial)}
-            self._used[least] = {number: least if own < 0 else own for number, own in steps.items()}
+            self._used[least] = {number: least if taken < 0 else taken for number, taken in steps.items()}
         return self._used[least]
 
     def noted(self, key: str, default: Any = None) -> Any:

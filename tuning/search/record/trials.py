@@ -149,16 +149,16 @@ def alike(trials: Iterable[FrozenTrial]) -> frozenset[int]:
     misses a requirement. One that failed or ran out of memory is no such earlier one, as samplers do not see it as good.
     """
     seen: set[Outcome] = set()
-    found = set()
+    repeating = set()
     for trial in trials:
         outcome = _last_outcome(trial)
         if outcome is None or Aim.is_missed(outcome[0]):
             continue  # policies that differ can miss a requirement by as much
         if outcome in seen:
-            found.add(trial.number)
+            repeating.add(trial.number)
         if trial.state is not TrialState.FAIL and not lacked_memory(trial):
             seen.add(outcome)
-    return frozenset(found)
+    return frozenset(repeating)
 
 
 def repeats(trials: Iterable[FrozenTrial], least_steps: float) -> dict[int, int]:
@@ -173,16 +173,16 @@ def repeats(trials: Iterable[FrozenTrial], least_steps: float) -> dict[int, int]
         runs, is frozen or is complete.
     """
     lasts: dict[Outcome, int] = {}
-    found = {}
+    first_of = {}
     for trial in trials:
         outcome = _last_outcome(trial)
         if outcome is None or Aim.is_missed(outcome[0]):
             continue  # policies that differ can miss a requirement by as much
         if outcome in lasts and max(trial.intermediate_values) >= least_steps and _is_constant(trial):
-            found[trial.number] = lasts[outcome]
+            first_of[trial.number] = lasts[outcome]
         elif trial.state in CAN_BE_BEST:
             lasts.setdefault(outcome, trial.number)
-    return found
+    return first_of
 
 
 def _last_outcome(trial: FrozenTrial) -> Outcome | None:

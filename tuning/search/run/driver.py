@@ -216,8 +216,8 @@ class Parts:
         """Steps of the newest checkpoint of each trial that has one."""
         stored, paths = self.files.checkpoints, self.experiment.paths
         numbers = range(len(self.record.study.trials()))
-        found = {n: stored(n).steps if stored else Checkpoints(paths.checkpoints(n)).steps for n in numbers}
-        return {number: steps for number, steps in found.items() if steps}
+        newest = {n: stored(n).steps if stored else Checkpoints(paths.checkpoints(n)).steps for n in numbers}
+        return {number: steps for number, steps in newest.items() if steps}
 
     @cached_property
     def placement(self) -> Placement:

@@ -35,11 +35,11 @@ class Granted:
 
     def texts(self) -> list[str]:
         """In short texts."""
-        found = [f"{self.nodes} nodes"]
+        texts = [f"{self.nodes} nodes"]
         for name, unit, words in (("CPU", 1.0, "cores"), ("memory", GIB, "GiB"), ("GPU", 1.0, "cards")):
             if total := self.total.get(name, 0.0):
-                found.append(f"{(total - self.free.get(name, 0.0)) / unit:.3g}/{total / unit:.4g} {words}")
-        return found
+                texts.append(f"{(total - self.free.get(name, 0.0)) / unit:.3g}/{total / unit:.4g} {words}")
+        return texts
 
 
 def granted_of_cluster() -> Granted | None:

@@ -123,14 +123,14 @@ def experiment_to_continue(settings: Settings) -> Experiment | None:
         place = None if name_fault(settings.name) else above / settings.name
         return look_up(place) if place and is_stored(place) else None
     if folder := existing(settings):
-        found = experiment_at(folder, settings.storage)
-        if found.moves_to:
+        known = experiment_at(folder, settings.storage)
+        if known.moves_to:
             # It would leave its folder for good; a name may be one that was forgotten.
             raise UsageError(
                 f"{folder} is an experiment in a folder alone: leave out --storage, add --resume {folder} to move it to "
-                f"{found.moves_to}, or choose another --name"
+                f"{known.moves_to}, or choose another --name"
             )
-        return found
+        return known
     return begun_elsewhere(above, settings) if above else None
 
 
