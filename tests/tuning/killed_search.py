@@ -363,7 +363,7 @@ def compare_trials(folder: Path, alone: Path) -> None:
             confirms, run = (None if math.isnan(row[name]) else int(row[name]) for name in ("confirms", "confirm_run"))
             role = None if pd.isna(row["confirm_role"]) else row["confirm_role"]
             train(same, Proposal(number, source.assignment(number), None, None, confirms, run, role), row["steps"])
-            assert (records.seed(number), records.measured(number)["steps"]) == (row["seed"], row["steps"])
+            assert (records.seed(number), records.row(number)["steps"]) == (row["seed"], row["steps"])
     trained = load(alone)
     for table in ("reports", "evaluations"):
         pd.testing.assert_frame_equal(numbers(getattr(found, table)), numbers(getattr(trained, table)), check_exact=True)

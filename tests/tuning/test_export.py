@@ -383,7 +383,7 @@ def test_an_export_is_of_the_trial_and_the_judgement_that_were_asked_for(
     tariff = DemandCharge.of(small_schema)
     assert tariff
     assert json.loads(texts["policy.json"])["peak_hours"] == list(tariff.peak_hours)
-    about = records.measured(trial)
+    about = records.row(trial)
     facts = {
         "policy": f"one, trial {trial}", "algorithm": "ppo", "scenario": small_schema.parent.name, "reward": "improvement",
         "trained for": f"7 steps with seed {about['seed']}", "commit": about["git_commit"] or "not known",

@@ -41,7 +41,7 @@ def main() -> None:
         ):
             for report in trial.updates():
                 records.take(0, report)
-        print(json.dumps({name: value for name, value in records.measured(0).items() if isinstance(value, int | float | str)}))
+        print(json.dumps({name: value for name, value in records.row(0).items() if isinstance(value, int | float | str)}))
 
 
 if __name__ == "__main__":

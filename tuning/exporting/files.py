@@ -161,7 +161,7 @@ def _beside(to: Path) -> Iterator[Path]:
 
 def _about(experiment: Experiment, number: int, task: Task, steps: int) -> dict[str, str]:
     """Facts of a policy that was trained for so many steps, by name."""
-    settings, row = experiment.settings, TrialRecords(experiment).measured(number)
+    settings, row = experiment.settings, TrialRecords(experiment).row(number)
     return {
         "policy": f"{settings.name}, trial {number}", "algorithm": settings.algo, "scenario": task.site.title, **_splits(task),
         "reward": settings.reward, **settings.aim.facts,

@@ -171,7 +171,7 @@ class TrialRecords:
             State and rating.
         """
         assert proposal.same_as is not None
-        of = self._read(proposal.same_as)
+        of = self.row(proposal.same_as)
         same = {name: of.get(name) for name in ("state", "score", *OF_AN_AIM, "rating", "noticed")}
         now = datetime.now(UTC)
         self._write({**self._new(proposal), **same, "same_as": proposal.same_as, "finished": now})
@@ -206,7 +206,7 @@ class TrialRecords:
 
     def seed(self, number: int) -> int:
         """Seed of a trial."""
-        seed: int = self._read(number)["seed"]
+        seed: int = self.row(number)["seed"]
         return seed
 
     def assignment(self, number: int) -> Assignment:
@@ -215,7 +215,7 @@ class TrialRecords:
         Raises:
             ResultsError: if its row is damaged, or holds a value that no search assigns.
         """
-        row = self._read(number)
+        row = self.row(number)
         try:
             assignment = {parameter.name: row[GIVEN + parameter.name] for parameter in self.space.parameters}
             # A row of a stranger would decide how large a network is built.
@@ -226,14 +226,21 @@ class TrialRecords:
             raise ResultsError(f"{self._path(number)}: {error}; restore it from a copy") from None
         return assignment
 
-    def measured(self, number: int) -> dict[str, Any]:
-        """A trial's row."""
-        return self._read(number)
+    def row(self, number: int) -> dict[str, Any]:
+        """A trial's row.
+
+        Raises:
+            ResultsError: if it is missing or damaged, or of another experiment.
+        """
+        row = self._row(number)
+        if row is None:
+            raise ResultsError(f"{self._path(number)} is missing: restore it from a copy")
+        return row
 
     def update(self, number: int, **columns: Any) -> None:
         """Change columns of a trial's row."""
         if columns:
-            self._write({**self._read(number), **columns})
+            self._write({**self.row(number), **columns})
 
     def end(self, number: int, state: str, error: str = "") -> None:
         """Close a trial's row, with why it failed."""
@@ -256,12 +263,6 @@ class TrialRecords:
                     f"{self._path(number)} and {self._experiment.paths.settings} are of different experiments: {name} is "
                     f"{row[name]} in the first, {value} by the second; restore them from one copy"
                 )
-        return row
-
-    def _read(self, number: int) -> dict[str, Any]:
-        row = self._row(number)
-        if row is None:
-            raise ResultsError(f"{self._path(number)} is missing: restore it from a copy")
         return row
 
     def _write(self, row: Mapping[str, Any]) -> None:

@@ -28,11 +28,11 @@ def test_a_trial_that_is_handed_out_again_keeps_its_measurements_and_loses_its_e
     assert records.has(0)
     records.update(0, steps=50, score=0.5, error="Traceback\nValueError: once")
     records.begin(proposal(0))
-    row = records.measured(0)
+    row = records.row(0)
     assert (row["state"], row["steps"], row["score"], row["budget_steps"]) == ("running", 50, 0.5, 100)
     assert (row["gpu_share"], row["error"]) == (0.5, None)
     records.end(0, "failed", DIED)
-    row = records.measured(0)
+    row = records.row(0)
     assert (row["state"], row["error"]) == ("failed", DIED)
     assert row["finished"] is not None
 
@@ -53,7 +53,7 @@ def test_what_a_trial_told_beyond_the_checkpoint_from_which_it_goes_on_is_droppe
     assert load(tmp_path / "e").reports["steps"].tolist() == [10, 20, 30, 40]
     records.take(0, Report(0, restored=True))
     assert load(tmp_path / "e").reports.empty
-    assert (records.measured(0)["steps"], records.measured(0)["device"]) == (20, "cpu")
+    assert (records.row(0)["steps"], records.row(0)["device"]) == (20, "cpu")
 
 
 def test_each_file_is_told_after_it_was_written_and_copies_have_each_report_once(tmp_path: Path) -> None:
@@ -81,13 +81,13 @@ def test_a_repeated_trial_has_outcome_and_number_of_the_other(records: TrialReco
     records.update(0, score=0.5)
     records.end(0, "pruned")
     assert records.repeat(proposal(1, same_as=0)) == ("pruned", 0.5)
-    row = records.measured(1)
+    row = records.row(1)
     assert (row["state"], row["score"], row["same_as"], row["steps"]) == ("pruned", 0.5, 0, 0)
 
 
 def test_a_refused_trial_has_its_reason_and_prediction(records: TrialRecords) -> None:
     records.refuse(proposal(0, refused="does not fit"), {"predicted_ram_bytes": 5})
-    row = records.measured(0)
+    row = records.row(0)
     assert (row["state"], row["error"], row["predicted_ram_bytes"]) == ("oom", "does not fit", 5)
 
 

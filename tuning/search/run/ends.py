@@ -117,7 +117,7 @@ class Ends:
         elif write is Write.FAIL:
             record.fail(number, error)
         elif write is Write.OUT_OF_MEMORY:
-            record.run_out_of_memory(number, error, self._placement.missing(number, record.rows.measured(number)))
+            record.run_out_of_memory(number, error, self._placement.missing(number, record.rows.row(number)))
         elif write is Write.FREEZE:
             self._freeze(number)
         elif write is Write.LEAVE:
@@ -129,7 +129,7 @@ class Ends:
 
     def tell(self, number: int) -> None:
         """Tell that a trial has ended, and learn what memory it took."""
-        trial, row = self._trials[number], self._record.rows.measured(number)
+        trial, row = self._trials[number], self._record.rows.row(number)
         state = state_of(self._record.study.trial(number))
         if state in ("complete", "pruned"):
             # Only these took all the memory that they need.

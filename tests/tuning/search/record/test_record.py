@@ -195,7 +195,7 @@ def test_with_other_steps_what_confirms_is_set_aside(experiment: Experiment) -> 
     larger = record_of(replace(experiment, settings=replace(experiment.settings, steps=2000)))
     larger.set_aside()
     assert [proposal.number for proposal in larger.study.adopt_unfinished()] == [0, 1]
-    assert larger.rows.measured(number)["state"] == "frozen"
+    assert larger.rows.row(number)["state"] == "frozen"
 
 
 def test_a_row_says_whether_its_trial_is_on_the_front(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

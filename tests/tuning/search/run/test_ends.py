@@ -153,7 +153,7 @@ def test_with_adapt_each_attempt_saves_more_memory(experiment: Experiment) -> No
         assert handout
         if handout.number != 0:
             break
-        rungs.append((handout.limits.fallback, of.rows.measured(0)["savings"]))
+        rungs.append((handout.limits.fallback, of.rows.row(0)["savings"]))
     assert rungs == [(0, None), (1, "half minibatches"), (2, "half minibatches, bfloat16")]
     assert states(experiment) == ["oom", "complete", "running"]
 

@@ -53,7 +53,7 @@ def test_a_trial_goes_on_once_what_is_known_of_it_is_where_it_belongs(experiment
         steps = tuple[int, ...]()
 
         def hand_out(self, home: Home, number: int) -> Home:
-            assert TrialRecords(experiment).measured(number)["state"] == "running"
+            assert TrialRecords(experiment).row(number)["state"] == "running"
             return replace(home, storage="memory://here", lease=7)
 
         def flush(self) -> None:
@@ -159,7 +159,7 @@ def test_a_trial_that_does_what_another_one_does_gives_way_and_is_told(experimen
     assert all(advance(of, number, 1) for number in range(2))
     assert not advance(of, 1, 2)
     noticed = "policy does the same as trial 0 in every hour of all of its evaluations"
-    assert of.rows.measured(1)["noticed"] == noticed
+    assert of.rows.row(1)["noticed"] == noticed
     assert f"trial 1: {noticed}; it does not go on" in of.control.lines
     assert of.begin() is None
     assert advance(of, 0, 2)
@@ -226,7 +226,7 @@ def test_trials_that_fail_at_once_use_the_budget_up(experiment: Experiment) -> N
     of, begun = thawing(changed(experiment, retries=0), 3 * RUNG, trials=math.inf), 0
     while of.begin() is not None:
         of.crash(begun, "Traceback\nValueError: bad")
-        if of.rows.measured(begun)["state"] == "failed":
+        if of.rows.row(begun)["state"] == "failed":
             begun += 1
     assert begun == 3
 
