@@ -34,11 +34,7 @@ class StorageError(UserError):
 
 @dataclass(frozen=True)
 class Location:
-    """A place that a URI names.
-
-    Attributes:
-        uri: without a slash at the end.
-    """
+    """A place that a URI names, without a slash at the end."""
 
     uri: str
 
@@ -46,11 +42,7 @@ class Location:
         return printable(self.uri)
 
     def __truediv__(self, key: str) -> Location:
-        """The place of a key below this one.
-
-        Raises:
-            StorageError: if the key leads elsewhere.
-        """
+        """The place of a key below this one; StorageError if the key leads elsewhere."""
         return Location(f"{self.uri}/{checked_key(key.strip('/'), self)}")
 
     @property
@@ -78,10 +70,7 @@ class Location:
 
 
 def location(given: str) -> Location:
-    """The place that a URI names. Nothing is looked up there.
-
-    Args:
-        given: such as `s3://bucket/experiments/ppo-1` or `file:///mnt/share/experiments`.
+    """The place that a URI names, such as `s3://bucket/experiments/ppo-1` or `file:///mnt/share`. Nothing is looked up there.
 
     Raises:
         StorageError: for an unknown scheme, a package that is not installed, credentials, a query, or no place at all.
@@ -152,11 +141,7 @@ def _check_scheme(scheme: str, shown: str) -> None:
 
 
 def checked_key(key: str, place: Location) -> str:
-    """A key that leads to a file below a folder, on every system.
-
-    Raises:
-        StorageError: if it has an empty part, dots alone, a backslash, a colon, or a character that cannot be printed.
-    """
+    """A key that leads to a file below a folder, on every system; StorageError for another one."""
     parts = key.split("/")
     if any(part in ("", ".", "..") for part in parts) or re.search(r"[\\:]", key) or printable(key) != key:
         raise StorageError(f'{place} holds "{printable(key)}", which is no name of a file here; remove that object')

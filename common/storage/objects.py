@@ -25,17 +25,10 @@ _OWN: Final = ".storage-"  # begins names of this module's own objects and unfin
 
 
 class Objects:
-    """Objects below a location, by their keys: paths with `/`.
+    """Objects below a location, by their keys: paths with `/`. Nothing is looked up when it is made.
 
-    An operation that fails by a fault that may pass is tried again with growing pauses. When it takes more than the patience,
-    it raises `StorageLostError`. A fault that does not pass raises `StorageError` at once. One instance serves many threads.
-
-    Attributes:
-        location: of the objects.
-
-    Args:
-        place: likewise. Nothing is looked up there.
-        patience: seconds after which no other attempt at an operation begins.
+    An operation that fails by a fault that may pass is tried again with growing pauses. When it takes more seconds than the
+    patience, it raises `StorageLostError`. A fault that does not pass raises `StorageError` at once. One serves many threads.
     """
 
     def __init__(self, place: Location, patience: float = PATIENCE) -> None:
@@ -46,11 +39,7 @@ class Objects:
         self._refuses_twice = place.folder is not None
 
     def listed(self, prefix: str = "") -> dict[str, Stamp]:
-        """All objects with keys that begin with a text, sorted; none where there is no such place.
-
-        Raises:
-            StorageError: if the bucket is missing, or may not be listed, or a key is no path on every system.
-        """
+        """All objects with keys that begin with a text, sorted; none where there is no such place."""
         found = self._tried("listing", prefix, lambda: self._store.listed(prefix))
         given = {key: stamp for key, stamp in found.items() if not key.rpartition("/")[2].startswith(_OWN)}
         return {checked_key(key, self.location): stamp for key, stamp in given.items()}
@@ -70,11 +59,7 @@ class Objects:
         return None
 
     def read(self, key: str) -> bytes:
-        """Content of an object.
-
-        Raises:
-            FileNotFoundError: if there is none.
-        """
+        """Content of an object; FileNotFoundError if there is none."""
         return self._tried("reading", key, lambda: self._store.read(key))
 
     def fetch(self, key: str, path: Path) -> None:
@@ -89,16 +74,10 @@ class Objects:
             self._tried("writing", key, lambda: self._store.put(key, content))
 
     def create(self, key: str, content: bytes) -> bool:
-        """Write an object where there is none.
+        """Write an object where there is none; whether it has this content, written by this call.
 
         A call that is repeated after a lost answer finds its own object. It knows that by the content, so of several writers
         each has a content of its own: a token in it.
-
-        Returns:
-            Whether the object has this content, written by this call; False where another one is there.
-
-        Raises:
-            StorageError: if storage cannot be written to, or knows no such write.
         """
         if not self._refuses_twice:
             self._see_that_it_refuses()
@@ -110,19 +89,11 @@ class Objects:
         return True
 
     def remove(self, keys: Iterable[str]) -> None:
-        """Remove objects; those that are not there are passed over.
-
-        Raises:
-            StorageError: if storage does not allow it.
-        """
+        """Remove objects; those that are not there are passed over."""
         at_once(lambda key: self._tried("removing", key, lambda: self._store.remove(key)), keys)
 
     def fetch_all(self, pairs: Iterable[tuple[str, Path]]) -> set[str]:
-        """Write objects into files, many at once; see `fetch`.
-
-        Returns:
-            Keys of what was fetched, without those that are gone.
-        """
+        """Write objects into files, many at once; keys of those that were there."""
 
         def fetched(pair: tuple[str, Path]) -> set[str]:
             with suppress(FileNotFoundError):
@@ -150,11 +121,7 @@ class Objects:
         return persistently(self.location, f'{what} "{printable(key)}"', attempt, self._store.errors, self._patience)
 
     def _see_that_it_refuses(self) -> None:
-        """See that an object is not created twice: some file systems and servers ignore the condition.
-
-        Raises:
-            StorageError: if it is.
-        """
+        """See that an object is not created twice: some file systems and servers ignore the condition."""
         key = f"{_OWN}{uuid.uuid4().hex}"
         try:
             for _ in range(2):

@@ -138,12 +138,7 @@ class LocalStore:
 
 
 def _link(new: Path, path: Path) -> None:
-    """Give a whole file its name, where there is none.
-
-    Raises:
-        FileExistsError: if it has one already.
-        StorageError: if the file system has no hard links: its own error would be told as a lack of permission.
-    """
+    """Give a whole file its name, where there is none; StorageError if the file system has no hard links."""
     try:
         path.hardlink_to(new)
     except OSError as error:
@@ -164,9 +159,7 @@ def _stamp_of_file(path: Path) -> Stamp:
 class RemoteStore:
     """Objects in a bucket, or in any other place that fsspec opens. Credentials are found by its packages and never seen here.
 
-    Args:
-        location: of the objects.
-        request_seconds: that a server may take to accept a connection, and between two pieces of an answer.
+    A server may take so many seconds to accept a connection, and between two pieces of an answer.
     """
 
     def __init__(self, location: Location, request_seconds: float) -> None:

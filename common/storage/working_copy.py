@@ -29,25 +29,15 @@ _MOST_LISTINGS: Final = 5  # while objects go away between a listing and their f
 
 
 class WorkingCopy:
-    """A folder with some of a location's files, under the paths that their keys name.
-
-    Args:
-        folder: of the files; see `working_folder`.
-        objects: of the location.
-    """
+    """A folder with some of a location's files, under the paths that their keys name."""
 
     def __init__(self, folder: Path, objects: Objects) -> None:
         self.folder, self.objects = folder, objects
 
     def pull(self, prefixes: Iterable[str], but: Iterable[str] = ()) -> set[str]:
-        """Fetch what is new or changed, and remove what is gone.
+        """Fetch what is new or changed of some keys, and of folders, which end with `/`, and remove what is gone; what changed.
 
-        Args:
-            prefixes: keys of objects, and folders, which end with `/`; "" for all.
-            but: keys and folders below these prefixes that stay as they are.
-
-        Returns:
-            Keys of files that were written or removed.
+        `but` names keys and folders below these that stay as they are.
 
         Raises:
             StorageError: if storage cannot be read, or the folder cannot be written to.
@@ -158,12 +148,7 @@ class WorkingCopy:
 
 
 def working_folder(place: Location, role: str) -> Path:
-    """Folder of a working copy on this machine. It is not made. What this process tells of it names the place instead.
-
-    Args:
-        place: that it copies.
-        role: what for, such as `read` or `trial-00003`: a process never shares a folder with another role.
-    """
+    """Folder of a working copy on this machine for a role, which is not made. What is told of it names the place instead."""
     digest = hashlib.sha256(place.uri.encode()).hexdigest()[:16]
     folder = cache_folder() / FOLDER / f"{fit_name(place.name)[:60]}-{digest}-{role}"
     stand_for(folder, str(place))

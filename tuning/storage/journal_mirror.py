@@ -29,11 +29,7 @@ KEY = ExperimentPaths(Path()).study.name
 
 
 class JournalMirror:
-    """Keeps the journal of a storage like the local one, which only grows.
-
-    Args:
-        path: of the local one.
-    """
+    """Keeps the journal of a storage like the local one at a path, which only grows."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -42,10 +38,7 @@ class JournalMirror:
         self._is_full = False  # whether the last piece stays as it is
 
     def fetch(self, objects: Objects) -> None:
-        """Write the journal that storage has into the file; where there is none, it is not there then.
-
-        A line that a kill left in part, as in a copy made by hand, is cut off.
-        """
+        """Write the journal that storage has into the file, if any; a part of a line, as in a copy by hand, is cut off."""
         lengths = _fetch(objects, self._path)
         if not lengths:
             return
@@ -70,13 +63,10 @@ class JournalMirror:
 
 @contextmanager
 def with_journal(experiment: Experiment) -> Iterator[Experiment]:
-    """An experiment that is read, with its study's journal, as long as it is entered.
+    """An experiment of `open_to_read` with its study's journal, as long as it is entered.
 
     Other readers share the working copy of an experiment at a URI. So the journal is put together elsewhere, beside the rows of
     trials that were fetched before it.
-
-    Args:
-        experiment: of `tuning.experiment.reading.open_to_read`.
     """
     uri = uri_of(experiment.paths.folder)
     if not uri:

@@ -114,11 +114,7 @@ class Lease:
                 self._put(ended=True)
 
     def beat(self) -> None:
-        """Show that this run is alive, and look whether a newer one has taken over.
-
-        Raises:
-            OvertakenError: if there is a newer one.
-        """
+        """Show that this run is alive; OvertakenError if there is a newer one."""
         with self._lock:
             if self._is_removed:
                 return
@@ -132,11 +128,7 @@ class Lease:
             self._since = since
 
     def confirm(self) -> None:
-        """See that this run may write now; called before each write.
-
-        Raises:
-            OvertakenError: if a newer run has taken over.
-        """
+        """See that this run may write now; OvertakenError if a newer one has taken over."""
         self._refuse_if_overtaken()
         # A clock of the day may be put back.
         if any(not 0 <= now - then <= VALID_SECONDS for now, then in zip(_clocks(), self._since, strict=True)):
@@ -184,12 +176,9 @@ class Lease:
 
 
 class Guarded:
-    """Changes of objects by who may make them: confirmed before each attempt, of which each is short and many follow.
+    """Changes of objects, confirmed before each attempt: `confirm` raises where this process may change nothing.
 
-    Args:
-        place: of the objects.
-        confirm: raises where this process may change nothing.
-        lost_seconds: of failing attempts at one change, after which the storage is lost.
+    An attempt is short; after `lost_seconds` of failing ones the storage is lost.
     """
 
     def __init__(self, place: Location, confirm: Callable[[], None], lost_seconds: float = LOST_SECONDS) -> None:

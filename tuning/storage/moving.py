@@ -37,12 +37,7 @@ _SETTINGS = ExperimentPaths(Path()).settings.name
 
 
 def refuse_other(objects: Objects, move: Move | None, paths: ExperimentPaths) -> bool:
-    """Whether an experiment that is to be moved is in a place already.
-
-    Args:
-        objects: of the place.
-        move: of the experiment to that place, as its folder notes it.
-        paths: of that folder.
+    """Whether an experiment that is to be moved is in a place already, by what its folder notes of the move.
 
     Raises:
         UsageError: if there is something else, or nothing where the experiment has gone.
@@ -80,7 +75,6 @@ def move_to_storage(
 
     Raises:
         UsageError: if a run works on it here or there, or something else is there.
-        StorageError: if the storage cannot be written to; nothing is moved then.
         OvertakenError: if another command moves an experiment there.
     """
     place, paths = experiment.moves_to, experiment.paths
@@ -140,11 +134,7 @@ def _settings_there(experiment: Experiment, place: Location) -> bytes:
 
 
 def _await_trials(paths: ExperimentPaths) -> None:
-    """Wait until no process of a run that was killed trains a trial.
-
-    Raises:
-        UsageError: if one goes on.
-    """
+    """Wait until no process of a run that was killed trains a trial; UsageError if one goes on."""
     for path in sorted(paths.trial_lock(0).parent.glob("*.lock")):
         try:
             with trial_lock(path):

@@ -83,18 +83,11 @@ class SearchFiles:
 
 
 class StoredFiles(SearchFiles):
-    """The files of a search whose experiment has a storage, as the driver sees them. Trials' processes have their own.
+    """The files of a search whose experiment has a storage, as the driver sees them. To enter it fetches what the storage has.
 
     `flush` mirrors what was written since the last one in this order: rows that trials told, the study, rows of trials. So what
     a kill leaves is what a kill between two writes of one event leaves on a disk, and `tuning.search.record.record` mends it.
-
-    To enter it fetches what the storage has.
-
-    Args:
-        paths: of the local folder.
-        objects: of the experiment.
-        lease: of this run, held.
-        is_whole: whether the folder is one of the user's, which has everything at the end.
+    `is_whole` says that the folder is one of the user's, which has everything at the end.
     """
 
     def __init__(self, paths: ExperimentPaths, objects: Objects, lease: Lease, is_whole: bool = False) -> None:
@@ -245,15 +238,7 @@ class StoredFiles(SearchFiles):
 
 
 class StoredCheckpoints:
-    """What a driver knows and removes of a trial's checkpoints; only the trial's own process fetches them.
-
-    Args:
-        objects: of the experiment.
-        number: of the trial.
-        may_be_there: whether there may be any.
-        own: changes objects.
-        due: takes a removal that is made later.
-    """
+    """What a driver knows and removes of a trial's checkpoints; `due` takes removals that are made later."""
 
     def __init__(
         self, objects: Objects, number: int, may_be_there: bool, own: Guarded, due: Callable[[Callable[[], None]], None]

@@ -34,12 +34,7 @@ _FOR_CHECKS = ("experiment.json", "space.toml", "learned.json")
 
 
 def storage_of(settings: Settings) -> Location | None:
-    """Where a new experiment's storage is, as its settings say, without its name; None for a local folder alone.
-
-    Raises:
-        StorageError: if it is no URI that can be used.
-        UsageError: if two places are given.
-    """
+    """Where a new experiment's storage is, as its settings say, without its name; None for a local folder alone."""
     if is_uri(settings.dir):
         if settings.storage:
             raise UsageError(f"--storage {settings.storage}: --dir {settings.dir} is a storage already; leave one of them out")
@@ -59,11 +54,7 @@ def is_stored(place: Location) -> bool:
 
 
 def look_up(place: Location) -> Experiment:
-    """An experiment in a storage, for checks: its settings and what belongs to them, in a working copy.
-
-    Raises:
-        UsageError: if there is none, or a damaged one.
-    """
+    """An experiment in a storage, for checks: its settings and what belongs to them, in a working copy."""
     folder, objects = working_folder(place, "settings") / place.name, Objects(place)
     stand_for(folder, place.uri)
     if not objects.has(_FOR_CHECKS[0]):
@@ -107,15 +98,7 @@ def experiment_at(given: str | Path, storage: str = "") -> Experiment:
 
 
 def begun_elsewhere(above: Location, settings: Settings) -> Experiment | None:
-    """The experiment with a local folder and a storage that the same command began on another machine; None without one.
-
-    Args:
-        above: its storage, without its name.
-        settings: of the command.
-
-    Raises:
-        UsageError: if it is damaged.
-    """
+    """The experiment with a local folder and a storage that the same command began on another machine; None without one."""
     if name_fault(settings.name) or not is_stored(above / settings.name):
         return None
     folder, place = user_path(settings.dir).resolve() / settings.name, above / settings.name
@@ -160,13 +143,7 @@ def copied_from(folder: Path) -> Location | None:
 
 
 def create_stored(above: Location, settings: Settings, compatibility: dict[str, Any], learned: str) -> Experiment:
-    """Create an experiment in a storage, and in a local folder where the settings name one.
-
-    Args:
-        above: see `storage_of`.
-        settings: see `tuning.experiment.folder.create`, as for the next two.
-        compatibility: see there.
-        learned: see there.
+    """Create an experiment in a storage, and in a local folder where the settings name one; see `create`.
 
     Raises:
         UsageError: if the name is taken; nothing is created then.
@@ -194,11 +171,7 @@ def _free_name(above: Location, settings: Settings, local: str | None) -> str:
 
 
 def _refuse_taken(place: Location, keys: Collection[str]) -> None:
-    """Refuse to create an experiment where there is something, but for what a creation leaves that was killed.
-
-    Raises:
-        UsageError: if there is.
-    """
+    """Refuse to create an experiment where there is something, but for what a creation leaves that was killed."""
     rest = [key for key in keys if not key.startswith(RUNS)]
     if _FOR_CHECKS[0] in rest:
         raise UsageError(f"{place} is an experiment already: continue it with --resume {place}, or choose another --name")
@@ -209,11 +182,7 @@ def _refuse_taken(place: Location, keys: Collection[str]) -> None:
 
 
 def _publish(made: Experiment, place: Location) -> None:
-    """Put a new experiment into its storage, the settings last: without them there is none.
-
-    Raises:
-        UsageError: if another run is creating one there, or has created it.
-    """
+    """Put a new experiment into its storage, the settings last: without them there is none."""
     hasty, paths = Objects(place, PATIENCE), made.paths
     # A run that is refused here has nothing there, and removes nothing.
     with Lease.take(hasty) as lease, ExitStack() as after_failure:
@@ -258,10 +227,6 @@ def withdraw(experiment: Experiment) -> bool:
 def run_files(experiment: Experiment, say: Callable[[str], None]) -> Iterator[tuple[Experiment, SearchFiles]]:
     """The files of a run: an experiment with a storage is held there, and its files are fetched.
 
-    Args:
-        experiment: with the settings that hold from now on.
-        say: tells the user why it waits.
-
     Yields:
         The experiment, with the folder in which the run works, and what becomes of its files.
 
@@ -304,14 +269,7 @@ def _remove_older(folder: Path) -> None:
 
 
 def publish(path: Path) -> str:
-    """Put a file of a run's folder into the storage too, if the folder has one.
-
-    Args:
-        path: of the file, directly in the folder.
-
-    Returns:
-        Where the user finds it.
-    """
+    """Put a file of a run's folder into the storage too, if the folder has one; where the user finds it."""
     # Only of a run that this process had: a file of another person's folder could name any place.
     run = _RUNS.get(path.parent)
     if run is None or run.storage is None:
@@ -321,11 +279,7 @@ def publish(path: Path) -> str:
 
 
 def run_in(folder: Path) -> Experiment:
-    """The experiment of a run that this process had.
-
-    Args:
-        folder: that its search returned.
-    """
+    """The experiment of a run that this process had, by the folder that its search returned."""
     return _RUNS.get(folder) or open_experiment(folder)
 
 
@@ -335,12 +289,7 @@ def stopped_at(place: str | Path) -> Path:
 
 
 def checkpoint_sizes(folder: Path, numbers: Iterable[int]) -> list[int]:
-    """Sizes of trials' checkpoints in a storage, bytes.
-
-    Args:
-        folder: that a search returned; a working copy.
-        numbers: of the trials.
-    """
+    """Sizes of trials' checkpoints in the storage of a folder that a search returned, bytes."""
     place = _RUNS[folder].storage
     assert place
     sizes = Counter[str]()

@@ -35,12 +35,7 @@ class FencedError(Exception):
 
 
 class TrialFiles:
-    """The files of a trial in the folder of its experiment: what is written is where it belongs.
-
-    Attributes:
-        experiment: of the trial.
-        permission: whether the trial may go on.
-    """
+    """The files of a trial in the folder of its experiment: what is written is where it belongs."""
 
     def __init__(self, experiment: Experiment, run: str = "", number: int = 0) -> None:
         self.experiment = experiment
@@ -145,11 +140,7 @@ class _StoredMark:
 
 @contextmanager
 def trial_files(home: Home, number: int) -> Iterator[TrialFiles]:
-    """Files of a trial; those in a working copy are held for this process, and removed at its end.
-
-    Raises:
-        TimeoutError: if another process of this machine holds the trial.
-    """
+    """Files of a trial; those in a working copy are held for this process, and removed at its end."""
     if not home.storage:
         yield TrialFiles(open_experiment(home.experiment).trusting(home.trusted), home.run, number)
         return

@@ -65,11 +65,7 @@ class Checkpoint:
     rows: tuple[tuple[int, Path], ...]
 
     def restore(self, trainer: Trainer) -> None:
-        """Set a trainer to the state of this checkpoint.
-
-        Raises:
-            FormatError: if the state is that of another trainer.
-        """
+        """Set a trainer to the state of this checkpoint; FormatError if that is one of another trainer."""
         try:
             state = unpack(self.trainer, read_arrays(self.folder / ARRAYS))
             check_fits(state, trainer.get_state())
@@ -97,21 +93,14 @@ class KeptCheckpoints(Protocol):
 
 
 class Checkpoints:
-    """Checkpoints of one trial.
-
-    Args:
-        folder: of the trial.
-    """
+    """Checkpoints of one trial, by its folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._row_files: dict[Path, dict[str, dict[str, Any]]] = {}  # of checkpoints that were saved here, by folder
 
     def newest(self) -> tuple[Checkpoint | None, list[str]]:
-        """The newest checkpoint without damage.
-
-        Returns:
-            The checkpoint, None if there is none; and a line about each newer one, which are damaged.
+        """The newest checkpoint without damage, None without one; and a line about each newer one, which are damaged.
 
         Raises:
             FormatError: if one was written by another version.
@@ -173,11 +162,7 @@ class Checkpoints:
             shutil.rmtree(self._folder)
 
     def _save_rows(self, trainer: Trainer) -> dict[str, dict[str, Any]]:
-        """Write the rows of the replay buffer that no file has yet.
-
-        Returns:
-            Fingerprints of all files that the buffer now consists of, by name.
-        """
+        """Write the rows of the replay buffer that no file has yet; fingerprints of all its files, by name."""
         buffer = trainer.replay
         if buffer is None:
             return {}

@@ -114,11 +114,7 @@ def write_state(folder: Path, trial: TrialState, trainer: Mapping[str, Any], row
 
 
 def check_file(path: Path, expected: dict[str, Any]) -> None:
-    """Compare a file with its fingerprint.
-
-    Raises:
-        DamageError: if it is missing, or another.
-    """
+    """Compare a file with its fingerprint; DamageError if it is missing, or another."""
     if not path.is_file():
         raise DamageError(f"{path} is missing")
     if fingerprint(path) != expected:

@@ -43,23 +43,14 @@ class StateError(ValueError):
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write arrays by their names into an NPZ file, whole or not at all.
-
-    Raises:
-        TypeError: for an array of Python objects.
-    """
+    """Write arrays by their names into an NPZ file, whole or not at all; TypeError for one of Python objects."""
     if any(array.dtype.hasobject for array in arrays.values()):
         raise TypeError(f"of {sorted(arrays)}, some hold Python objects, which are not saved")
     write_whole(path, lambda file: np.savez(file, **arrays))  # type: ignore[arg-type]
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Arrays of an NPZ file by name. Nothing in the file is unpickled.
-
-    Raises:
-        StateError: if it is no such file; its name is in the message.
-        OSError: if it cannot be read.
-    """
+    """Arrays of an NPZ file by name, without unpickling anything; StateError, with its name, if it is no such file."""
     try:
         with path.open("rb") as raw, np.lib.npyio.NpzFile(raw, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
@@ -72,13 +63,10 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def pack(state: object) -> tuple[Any, dict[str, np.ndarray]]:
-    """Split nested values into what `json.dumps` takes, and arrays by name, which `unpack` needs again.
-
-    Args:
-        state: None, booleans, numbers, texts, NumPy's scalars and arrays, and dictionaries, lists and tuples of these.
+    """Split nested plain values and arrays into what `json.dumps` takes, and arrays by name, which `unpack` needs again.
 
     Raises:
-        TypeError: for anything else.
+        TypeError: for values that are no data.
     """
     arrays: dict[str, np.ndarray] = {}
     return _pack(state, arrays), arrays
@@ -109,11 +97,7 @@ def _pack(value: Any, arrays: dict[str, np.ndarray]) -> Any:
 
 
 def unpack(packed: Any, arrays: Mapping[str, np.ndarray]) -> Any:
-    """Nested values from what `pack` gave.
-
-    Raises:
-        StateError: if `packed` is nothing that `pack` gives, or an array is missing.
-    """
+    """Nested values from what `pack` gave; StateError if it is something else, or an array is missing."""
     if packed is None or isinstance(packed, bool | int | float | str):
         return packed
     if isinstance(packed, list):
@@ -140,10 +124,6 @@ def check_fits(state: object, own: object) -> None:
     """See that a state has the structure of another one of the same object, as far as that has one yet.
 
     Empty containers and None in `own` stand for what is not known yet; a dictionary may have further keys.
-
-    Args:
-        state: nested values.
-        own: state of the object that `state` is meant for.
 
     Raises:
         StateError: by the first place that differs.
