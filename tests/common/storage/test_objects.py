@@ -18,7 +18,6 @@ from tests.storage_server import (
     dead_endpoint,
     environment,
     faulty_proxy,
-    storage_server,
 )
 
 pytestmark = pytest.mark.usefixtures("_hasty")
@@ -178,17 +177,6 @@ def test_a_server_that_is_down_is_told_within_the_patience(monkeypatch: pytest.M
         assert time.monotonic() - since < 5
         assert "s3://bucket/exp: " in no_secret(caught.value)
         assert "start the command again" in str(caught.value)
-
-
-def test_a_server_that_is_killed_is_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    with storage_server() as server:
-        for name, value in environment(server.endpoint).items():
-            monkeypatch.setenv(name, value)
-        objects = Objects(location(server.bucket()), patience=0.2)
-        objects.put("a", b"one")
-        server.kill()
-        with pytest.raises(StorageLostError, match='reading "a" failed'):
-            objects.read("a")
 
 
 def test_a_server_that_never_answers_is_told_too(

@@ -206,8 +206,6 @@ def test_a_local_experiment_moves_to_the_storage_that_the_user_names(above: Loca
     assert experiment_at(folder, above.uri) == there, "the same command continues it"
     with run_files(there, print) as (held, _):
         save(held)
-    with pytest.raises(UsageError, match="renamed is another experiment: choose another --storage"):
-        experiment_at(create(Settings(dir=str(tmp_path / "other"), name="renamed")).paths.folder, above.uri)
     with pytest.raises(StorageError, match="is no URI"):
         experiment_at(folder, "experiments")
     # Copied by hand it goes on in neither place but there.
@@ -215,12 +213,6 @@ def test_a_local_experiment_moves_to_the_storage_that_the_user_names(above: Loca
     for storage in ("", above.uri):
         with pytest.raises(UsageError, match="copy is a copy of an experiment that has moved to a storage"):
             experiment_at(copy, storage)
-    Objects(above / "renamed").put("moved.token", b"of another")
-    with pytest.raises(UsageError, match=r"renamed is another experiment: to continue from .*, delete .*moved\.json"):
-        experiment_at(folder, above.uri)
-    shutil.rmtree(tmp_path / "storage" / "renamed")
-    with pytest.raises(UsageError, match=r"renamed holds no experiment, and .* has moved there"):
-        experiment_at(folder, above.uri)
 
 
 def test_a_run_holds_the_experiment_and_another_machine_is_refused(
