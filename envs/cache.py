@@ -11,11 +11,13 @@ import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from filelock import FileLock
 
 from common.errors import UserError
@@ -70,7 +72,7 @@ def _entry(key: str) -> Path:
     return cache_folder() / key
 
 
-def cached_folder(key: str, fill: Callable[[Path], None]) -> Path:
+def cached_folder(key: str, fill: Callable[[Path], object]) -> Path:
     """Folder of a cache key, which `fill` writes into an empty one the first time, and anew where it was damaged.
 
     It is renamed when whole, so a kill leaves no partial folder. If two processes fill it at once, the second takes the result
@@ -79,12 +81,39 @@ def cached_folder(key: str, fill: Callable[[Path], None]) -> Path:
     return _cached(key, fill, is_folder=True)
 
 
-def cached_file(key: str, write: Callable[[Path], None]) -> Path:
+def cached_file(key: str, write: Callable[[Path], object]) -> Path:
     """File of a cache key, written the first time; see `cached_folder`."""
     return _cached(key, write, is_folder=False)
 
 
-def _cached(key: str, make: Callable[[Path], None], is_folder: bool) -> Path:
+def cached_text(key: str, make: Callable[[], str]) -> str:
+    """Text of a cache key, made the first time; see `cached_folder`."""
+    return cached_file(key, lambda path: path.write_text(make(), encoding="utf-8")).read_text(encoding="utf-8")
+
+
+def cached_arrays(key: str, make: Callable[[], Mapping[str, Any]]) -> dict[str, np.ndarray]:
+    """Arrays of a cache key by name, made the first time; see `cached_folder`."""
+
+    def write(path: Path) -> None:
+        with path.open("wb") as file:
+            np.savez_compressed(file, **make())
+
+    with np.load(cached_file(key, write)) as saved:
+        return {name: saved[name] for name in saved.files}
+
+
+def cached_array(key: str, make: Callable[[], np.ndarray], by_rows: bool = False) -> np.ndarray:
+    """The same for one array; with `by_rows` only rows that are read come into memory."""
+
+    def write(path: Path) -> None:
+        with path.open("wb") as file:
+            np.save(file, make())
+
+    array: np.ndarray = np.load(cached_file(key, write), mmap_mode="r" if by_rows else None)
+    return array
+
+
+def _cached(key: str, make: Callable[[Path], object], is_folder: bool) -> Path:
     target = _entry(key)
     with usable_cache():
         if _is_whole(target):

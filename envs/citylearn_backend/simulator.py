@@ -55,22 +55,14 @@ def read_sessions(chargers: Sequence[Any], vehicles: Sequence[Any], rows: int) -
         series = charger.charger_simulation
         # Reading an attribute slices and copies it, so each is read once.
         state, vehicle_id = series.electric_vehicle_charger_state, series.electric_vehicle_id
-        session_id, countdown = series.electric_vehicle_session_id, series.electric_vehicle_departure_time
         required, arrival = series.electric_vehicle_required_soc_departure, series.electric_vehicle_estimated_soc_arrival
-        current = current_soc(charger, rows)
-        start = 0
-        for row in np.flatnonzero(state == CONNECTED).tolist():
-            follows = row > 0 and state[row - 1] == CONNECTED and vehicle_id[row - 1] == vehicle_id[row]
-            if not follows or _is_new_session(session_id, countdown, row):
-                start = row
-            goes_on = (
-                row + 1 < len(state)
-                and state[row + 1] == CONNECTED
-                and vehicle_id[row + 1] == vehicle_id[row]
-                and not _is_new_session(session_id, countdown, row + 1)
-            )
+        current, plugged = current_soc(charger, rows), state == CONNECTED
+        goes_on = plugged[1:] & plugged[:-1] & (vehicle_id[1:] == vehicle_id[:-1]) & ~new_sessions(series)[1:]
+        starts = np.flatnonzero(plugged & ~np.append(False, goes_on))
+        ends = np.flatnonzero(plugged & ~np.append(goes_on, False))
+        for start, row in zip(starts.tolist(), ends.tolist(), strict=True):
             # A session that the data cut off has no departure.
-            if goes_on or row + 1 == len(state):
+            if row + 1 == len(state):
                 continue
             vehicle = number.get(vehicle_id[row])
             if vehicle is None:
@@ -114,14 +106,15 @@ def _has_other_devices(building: Any) -> bool:
     )
 
 
-def _is_new_session(session_id: np.ndarray, countdown: np.ndarray, row: int) -> bool:
-    """CityLearn's rule for two sessions of one vehicle without a row between them."""
-    if row == 0:
-        return True
-    now, before = session_id[row], session_id[row - 1]
-    if isinstance(now, str) and now.strip() not in {"", "nan"}:
-        return bool(isinstance(before, str) and now != before)
-    return bool(countdown[row - 1] <= 1 and countdown[row] > countdown[row - 1])
+def new_sessions(series: Any) -> np.ndarray:
+    """Rows at which CityLearn sees a new session of the vehicle that was there before, shape (R,)."""
+    identity = np.array([i.strip() if isinstance(i, str) else "" for i in series.electric_vehicle_session_id], dtype=object)
+    has = (identity != "") & (identity != "nan")
+    countdown = series.electric_vehicle_departure_time
+    before, has_before = np.roll(countdown, 1), np.roll(has, 1)
+    changed = has & has_before & (series.electric_vehicle_session_id != np.roll(series.electric_vehicle_session_id, 1))
+    restarted = ~has & (before <= 1) & (countdown > before)
+    return np.asarray(changed | restarted, dtype=bool)
 
 
 def current_soc(charger: Any, rows: int) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 from common.errors import ScenarioError
 from envs.batch_backend import records
 from envs.batch_backend.tables import COMFORT, USES, Tables
-from envs.citylearn_backend.simulator import AWAY, COMING, CONNECTED, CityLearnSimulator, current_soc, tanks
+from envs.citylearn_backend.simulator import AWAY, COMING, CONNECTED, CityLearnSimulator, current_soc, new_sessions, tanks
 from envs.district import COMMON, Buildings
 from envs.observation import DAY_PEAK_NAME, MARGIN, PEAK_NAMES, PERIODS, ObservationLayout, charger_observations
 from envs.scenarios.tariff import DemandCharge
@@ -192,7 +192,7 @@ def read_schedule(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
     given = _by_charger(simulator, "electric_vehicle_estimated_soc_arrival", np.float32)
     for c, charger in enumerate(simulator.chargers):
         named[:, c] = [number.get(name, -1) for name in charger.charger_simulation.electric_vehicle_id]
-        new[:, c] = _new_sessions(charger.charger_simulation)
+        new[:, c] = new_sessions(charger.charger_simulation)
     vehicle = np.where(state == CONNECTED, named, -1).astype(np.int16)
     before, state_before = np.roll(vehicle, 1, axis=0), np.roll(state, 1, axis=0)
     given = np.where((given >= 0.0) & (given <= 1.0), given, np.nan).astype(np.float32)
@@ -228,17 +228,6 @@ def read_schedule(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
         # Where every arrival is known, parked vehicles have no effect.
         "arrivals_known": np.array(not np.isnan(plugged["before"][came]).any()),
     }
-
-
-def _new_sessions(series: Any) -> np.ndarray:
-    """Rows at which CityLearn sees a new session of the vehicle that was there before, shape (R,)."""
-    identity = np.array([i.strip() if isinstance(i, str) else "" for i in series.electric_vehicle_session_id], dtype=object)
-    has = (identity != "") & (identity != "nan")
-    countdown = series.electric_vehicle_departure_time
-    before, has_before = np.roll(countdown, 1), np.roll(has, 1)
-    changed = has & has_before & (series.electric_vehicle_session_id != np.roll(series.electric_vehicle_session_id, 1))
-    restarted = ~has & (before <= 1) & (countdown > before)
-    return np.asarray(changed | restarted, dtype=bool)
 
 
 def _events(state: np.ndarray, named: np.ndarray, given: np.ndarray, vehicles: int) -> np.ndarray:

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
-from pathlib import Path
-from typing import Any
+from functools import lru_cache, partial
 
 import numpy as np
 
 from envs.batch_backend.simulator import BatchSimulator
 from envs.batch_backend.tables import USES, Year
-from envs.cache import cached_file, is_cached
+from envs.cache import cached_arrays, is_cached
 from envs.current_hour import SiteState
 from envs.district import COMMON, District
 from envs.environments.year_cache import (
@@ -34,7 +32,6 @@ from envs.environments.year_forecasts import (
     has_learned_model,
     has_learned_table,
     learned_model,
-    learned_table,
     site_forecast,
     year_series,
 )
@@ -107,23 +104,6 @@ def forecasts_to_make(scenario: Scenario, years: Iterable[int]) -> list[tuple[in
     return [(year, kind) for year in years for kind in kinds if not has_learned_table(scenario, year, kind, HORIZON)]
 
 
-def make_forecasts(scenario: Scenario, year: int, kind: Kind) -> None:
-    """Make what `forecasts_to_make` names."""
-    learned_table(scenario, year, kind, HORIZON, crossed=True)
-
-
-def prepare_seen(scenario: Scenario, year: int, part: Seen, on_progress: Callable[[float], None] | None = None) -> None:
-    """Make one of `Seen.parts` for a year, where the cache lacks it; tells the part that is done, 0 to 1."""
-    assert part.plan != "none"
-    shadow(scenario, year, part.plan, part.weights, on_progress)
-
-
-def is_seen_prepared(scenario: Scenario, year: int, part: Seen) -> bool:
-    """Whether `prepare_seen` has nothing to do that takes long."""
-    assert part.plan != "none"
-    return has_shadow(scenario, year, part.plan, part.weights)
-
-
 @lru_cache(maxsize=8)
 def seen_rows(scenario: Scenario, year: int, seen: Seen) -> np.ndarray:
     """Values of a year in the order of `Seen.names`, shape (rows, observations), float32; plans are made once and cached.
@@ -134,7 +114,7 @@ def seen_rows(scenario: Scenario, year: int, seen: Seen) -> np.ndarray:
     own: list[np.ndarray] = []  # each of shape (buildings, rows, kinds)
     common: list[np.ndarray] = []  # each of shape (rows, kinds)
     if seen.plan != "none":
-        plans = shadow(scenario, year, seen.plan, seen.weights)
+        plans = shadow(scenario, year, seen)
         own += [plans.battery_kwh.T[..., np.newaxis], plans.soc.transpose(1, 0, 2)]
         for use in range(plans.tank_use.shape[-1]):
             own.append(np.stack([plans.tank_use[..., use].T, plans.tank_soc[..., use].T], axis=-1))
@@ -214,29 +194,22 @@ class Shadow:
     tank_soc: np.ndarray  # state of charge at the beginning of the hour as it is observed, before standby; shape (steps, N, U)
 
 
-def shadow(
-    scenario: Scenario, year: int, method: Method, weights: Weights, on_progress: Callable[[float], None] | None = None
-) -> Shadow:
+def shadow(scenario: Scenario, year: int, seen: Seen, on_progress: Callable[[float], None] | None = None) -> Shadow:
     """Plans of a year, made once and cached. Rows of the train split are forecast by models that did not train on them."""
-
-    def write(path: Path) -> None:
-        arrays: dict[str, Any] = asdict(run_shadow(scenario, year, method, weights, on_progress))
-        with path.open("wb") as file:
-            np.savez_compressed(file, **arrays)
-
-    with np.load(cached_file(shadow_key(scenario, year, method, weights), write)) as saved:
-        return Shadow(**{name: saved[name] for name in saved.files})
+    method = seen.plan
+    assert method != "none"
+    plans = partial(run_shadow, scenario, year, method, seen.weights, on_progress)
+    return Shadow(**cached_arrays(_shadow_key(scenario, year, seen), lambda: asdict(plans())))
 
 
-def has_shadow(scenario: Scenario, year: int, method: Method, weights: Weights) -> bool:
+def has_shadow(scenario: Scenario, year: int, seen: Seen) -> bool:
     """Whether the cache has the plans of a year."""
-    return is_cached(shadow_key(scenario, year, method, weights))
+    return is_cached(_shadow_key(scenario, year, seen))
 
 
-def shadow_key(scenario: Scenario, year: int, method: Method, weights: Weights) -> str:
-    """Key of a year's plans in the cache."""
+def _shadow_key(scenario: Scenario, year: int, seen: Seen) -> str:
     version = f"v{VERSION}-{forecasts_version(scenario, year)}"
-    return f"{scenario.key}/plan-{method}{weights.key}-{HORIZON}-{year}-{version}.npz"
+    return f"{scenario.key}/plan-{seen.plan}{seen.weights.key}-{HORIZON}-{year}-{version}.npz"
 
 
 def run_shadow(

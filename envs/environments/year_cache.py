@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from envs.batch_backend.tables import Tables, Year
-from envs.cache import cached_file, is_cached
+from envs.cache import cached_array, cached_file, cached_text, is_cached
 from envs.citylearn_backend.simulator import SIMULATORS, CityLearnSimulator, check_repeats
 from envs.citylearn_backend.tables import read_buildings, read_layout, read_tables
 from envs.district import Buildings, District
@@ -52,14 +52,11 @@ def tables_file(scenario: Scenario, year: int) -> Path:
 def scaled_template(scenario: Scenario, year: int, day_peak: bool = False, own_layout: bool = False) -> np.ndarray:
     """Observations of a year in its layout, without what depends on actions; shape (rows, observations), float32."""
 
-    def write(path: Path) -> None:
+    def scaled() -> np.ndarray:
         raw = Tables.load(tables_file(scenario, year)).rows["template"]
-        with path.open("wb") as file:
-            np.save(file, observation_layout(scenario, year, day_peak, own_layout).scale_exogenous(raw))
+        return observation_layout(scenario, year, day_peak, own_layout).scale_exogenous(raw)
 
-    path = cached_file(_template_key(scenario, year, day_peak, own_layout), write)
-    scaled: np.ndarray = np.load(path)
-    return scaled
+    return cached_array(_template_key(scenario, year, day_peak, own_layout), scaled)
 
 
 def schema_reward(schema_path: Path) -> tuple[str, str]:
@@ -111,13 +108,13 @@ def _scaled(scenario: Scenario, year: int, reference: Reference) -> Reference:
         return reference
     split = scenario.split_of(year)
 
-    def write(path: Path) -> None:
+    def scale() -> str:
         windows = scenario.windows(split)
         parts = [(reference if own.year == year else _own_reference(scenario, own.year), own) for own in windows]
-        path.write_text(json.dumps(asdict(scale_of(parts))), encoding="utf-8")
+        return json.dumps(asdict(scale_of(parts)))
 
-    path = cached_file(f"{scenario.key}/scale-{split}-v{SCALE_VERSION}.json", write)
-    return reference.scaled_by(Scale(**json.loads(path.read_text(encoding="utf-8"))))
+    text = cached_text(f"{scenario.key}/scale-{split}-v{SCALE_VERSION}.json", scale)
+    return reference.scaled_by(Scale(**json.loads(text)))
 
 
 def observation_layout(
@@ -145,16 +142,15 @@ def _split_layout(scenario: Scenario, split: Split, day_peak: bool) -> Observati
     """Layout with the bounds of a split's first year, or of all its segments."""
     years = scenario.years(split)[: None if scenario.segments else 1]
 
-    def write(path: Path) -> None:
+    def layout() -> str:
         layouts = []
         for schema_path in map(scenario.schema_path, years):
             with SIMULATORS.lend(schema_path, trusted=scenario.trusted) as simulator:
                 layouts.append(read_layout(simulator, DemandCharge.of(schema_path), day_peak))
-        path.write_text(join_layouts(layouts).to_json(), encoding="utf-8")
+        return join_layouts(layouts).to_json()
 
     name = "layout" if split == "train" else f"layout-{split}"
-    path = cached_file(f"{scenario.key}/{name}{_seen(day_peak)}-v{LAYOUT_VERSION}.json", write)
-    return ObservationLayout.from_json(path.read_text(encoding="utf-8"))
+    return ObservationLayout.from_json(cached_text(f"{scenario.key}/{name}{_seen(day_peak)}-v{LAYOUT_VERSION}.json", layout))
 
 
 def _template_key(scenario: Scenario, year: int, day_peak: bool, own_layout: bool = False) -> str:
@@ -186,14 +182,13 @@ def any_district(scenario: Scenario, day_peak: bool = False, split: Split = "tra
     # A policy does not learn from a building's size what its split will bring, where there are rows before.
     history = 0 if split == "train" else min(window.start for window in scenario.windows(split) if window.year == year)
 
-    def write(path: Path) -> None:
+    def buildings() -> str:
         with SIMULATORS.lend(scenario.schema_path(year), trusted=scenario.trusted) as simulator:
-            path.write_text(read_buildings(simulator, history).to_json(), encoding="utf-8")
+            return read_buildings(simulator, history).to_json()
 
     name = "buildings" if split == "train" else f"buildings-{split}-{history}"
-    path = cached_file(f"{scenario.key}/{name}-v{BUILDINGS_VERSION}.json", write)
-    layout = observation_layout(scenario, year, day_peak, own_layout=True)
-    return District(layout, Buildings.from_json(path.read_text(encoding="utf-8")))
+    text = cached_text(f"{scenario.key}/{name}-v{BUILDINGS_VERSION}.json", buildings)
+    return District(observation_layout(scenario, year, day_peak, own_layout=True), Buildings.from_json(text))
 
 
 def prepare_year(scenario: Scenario, year: int, on_progress: Progress | None = None, day_peak: bool = False) -> None:

@@ -6,14 +6,13 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from common.units import DAY, WEEK
 from envs.batch_backend.tables import USES, Tables
-from envs.cache import cached_file, is_cached
+from envs.cache import cached_array, cached_arrays, is_cached
 from envs.environments.year_cache import tables_file, year_reference
 from envs.forecasts import (
     DEMANDS,
@@ -75,20 +74,16 @@ def learned_table(scenario: Scenario, year: int, kind: Kind, hours: int, crossed
     crossed = crossed and _trains(scenario, year)
     folds = _folds(scenario, year) if crossed else np.full(year_series(scenario, year).rows, _NO_FOLD)
 
-    def write(path: Path) -> None:
+    def forecasts() -> np.ndarray:
         table = forecast_table(year_series(scenario, year), kind, model, hours)
         for fold in np.unique(folds[folds != _NO_FOLD]).tolist():
             others = learned_model(scenario, kind, hours, fold)
             # Where a series never changes in the other folds, there is nothing to learn, and the means of days stand in.
             own = forecast_table(year_series(scenario, year), kind, others or replace(model, forest=no_forest()), hours)
             table[:, folds == fold] = own[:, folds == fold]
-        with path.open("wb") as file:
-            np.save(file, table)
+        return table
 
-    path = cached_file(_table_key(scenario, year, kind, hours, crossed), write)
-    # Only the rows that are read come into memory.
-    table: np.ndarray = np.load(path, mmap_mode="r")
-    return table
+    return cached_array(_table_key(scenario, year, kind, hours, crossed), forecasts, by_rows=True)
 
 
 def has_learned_table(scenario: Scenario, year: int, kind: Kind, hours: int) -> bool:
@@ -124,14 +119,11 @@ def cached_model(
 ) -> LearnedModel | None:
     """Model of series of years and which of their rows train, shape (rows,); None where the series never changes in these."""
 
-    def write(path: Path) -> None:
+    def trained() -> dict[str, Any]:
         model = train_model(years(), kind, hours)
-        arrays: dict[str, Any] = {"scale": np.zeros(0)} if model is None else {"scale": model.scale, **model.forest.arrays()}
-        with path.open("wb") as file:
-            np.savez_compressed(file, **arrays)
+        return {"scale": np.zeros(0)} if model is None else {"scale": model.scale, **model.forest.arrays()}
 
-    with np.load(cached_file(key, write)) as saved:
-        arrays = {name: saved[name] for name in saved.files}
+    arrays = cached_arrays(key, trained)
     scale = arrays.pop("scale")
     return LearnedModel(Forest(**arrays), scale) if len(scale) else None
 

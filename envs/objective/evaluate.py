@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -47,14 +47,19 @@ class EvaluationEnv(Protocol):
 
 
 def evaluate(env: EvaluationEnv, policy: Policy) -> list[Evaluation]:
-    """Run a policy once through all windows, an evaluation a year; a `ValidityError` where figures are inconsistent."""
-    years: dict[int, _Tally] = {}
-    for episode in env.episodes(policy):
+    """Run a policy once through all windows; see `evaluated`."""
+    return evaluated(env.episodes(policy))
+
+
+def evaluated(episodes: Iterable[Episode]) -> list[Evaluation]:
+    """Evaluations of runs, one a year in their order; a `ValidityError` where figures are inconsistent."""
+    years: dict[int, list[Episode]] = {}
+    for episode in episodes:
         check_episode(episode)
-        years.setdefault(episode.window.year, _Tally(episode.reference)).add(episode)
-    evaluations = [tally.evaluation(year) for year, tally in years.items()]
-    for evaluation, tally in zip(evaluations, years.values(), strict=True):
-        check_kpis(evaluation.year, evaluation.kpis, tally.vehicles_give)
+        years.setdefault(episode.window.year, []).append(episode)
+    evaluations = [_evaluation(year, own) for year, own in years.items()]
+    for evaluation, (first, *_) in zip(evaluations, years.values(), strict=True):
+        check_kpis(evaluation.year, evaluation.kpis, first.reference.exogenous.vehicles_give)
     return evaluations
 
 
@@ -63,48 +68,34 @@ def score(evaluations: list[Evaluation]) -> float:
     return SCORE.value([{"hours": evaluation.hours, "score": evaluation.score} for evaluation in evaluations])
 
 
-class _Tally:
-    """Sums over the windows of one year."""
-
-    def __init__(self, reference: Reference) -> None:
-        self._reference = reference
-        self._steps = 0
-        self._reward = 0.0
-        self._changed = 0.0
-        self._terms = dict.fromkeys(TERMS, 0.0)
-        self._parts: list[Part] = []
-        self._uncontrolled: list[Part] = []
-        self._citylearn: list[dict[str, float]] = []
-        self.vehicles_give = reference.exogenous.vehicles_give
-
-    def add(self, episode: Episode) -> None:
-        window = episode.window
-        self._steps += window.hours
-        self._reward += episode.reward
+def _evaluation(year: int, episodes: Sequence[Episode]) -> Evaluation:
+    reference = episodes[0].reference
+    reward, changed, terms = 0.0, 0.0, dict.fromkeys(TERMS, 0.0)
+    uncontrolled = [cut(reference.run, own.window.start, own.window.hours) for own in episodes]
+    for episode, before in zip(episodes, uncontrolled, strict=True):
+        reward += episode.reward
+        changed += float(np.abs(episode.run.net_kwh - before.net_kwh).sum(dtype=np.float64))
         for name, value in episode.terms.items():
-            self._terms[name] += value
-        self._parts.append(Part(window.start, episode.run))
-        uncontrolled = cut(self._reference.run, window.start, window.hours)
-        self._changed += float(np.abs(episode.run.net_kwh - uncontrolled.net_kwh).sum(dtype=np.float64))
-        self._uncontrolled.append(Part(window.start, uncontrolled))
-        self._citylearn.append(episode.citylearn)
+            terms[name] += value
 
-    def evaluation(self, year: int) -> Evaluation:
-        reference = self._reference
-        of_year = (reference.exogenous, reference.sessions, reference.tariff)
-        ratios = {
-            column: float(np.mean([own.get(name, math.nan) for own in self._citylearn])) for column, name in RATIOS.items()
-        }
-        return Evaluation(
-            year=year,
-            hours=self._steps,
-            score=self._reward / self._steps,
-            terms={name: value / self._steps for name, value in self._terms.items()},
-            kpis=kpis(JoinedRun(self._parts, *of_year)),
-            uncontrolled=kpis(JoinedRun(self._uncontrolled, *of_year)),
-            changed_kwh=self._changed,
-            citylearn={**ratios, SCORE_2022: score_2022(ratios)},
-        )
+    def kpis_of(runs: Iterable[Run]) -> Kpis:
+        parts = [Part(episode.window.start, run) for episode, run in zip(episodes, runs, strict=True)]
+        return kpis(JoinedRun(parts, reference.exogenous, reference.sessions, reference.tariff))
+
+    hours = sum(episode.window.hours for episode in episodes)
+    ratios = {
+        column: float(np.mean([own.citylearn.get(name, math.nan) for own in episodes])) for column, name in RATIOS.items()
+    }
+    return Evaluation(
+        year=year,
+        hours=hours,
+        score=reward / hours,
+        terms={name: value / hours for name, value in terms.items()},
+        kpis=kpis_of(own.run for own in episodes),
+        uncontrolled=kpis_of(uncontrolled),
+        changed_kwh=changed,
+        citylearn={**ratios, SCORE_2022: score_2022(ratios)},
+    )
 
 
 # Maps observations, shape (copies, observations), to actions, shape (copies, actions).

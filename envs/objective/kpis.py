@@ -7,7 +7,7 @@ follow from the entry.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -133,15 +133,6 @@ class Kpi:
     # the same where vehicles can give energy back; None where that makes no difference
     bounds_with_giving_vehicles: Bounds | None = None
 
-    def compute(self, run: JoinedRun) -> float:
-        """Value of the KPI for a run; a `TypeError` where the formula does not return the type of the column."""
-        value = self.formula(run)
-        expected = int if self.measure.kind == "int64" else float
-        if type(value) is not expected:
-            found, name = type(value).__name__, self.measure.name
-            raise TypeError(f"KPI {name}: its formula returns {found}, and its column is {self.measure.kind}")
-        return value
-
     def bounds_where(self, vehicles_give: bool) -> Bounds:
         """Bounds on a site whose vehicles can, or cannot, give energy back."""
         return self.bounds_with_giving_vehicles or self.bounds if vehicles_give else self.bounds
@@ -149,7 +140,7 @@ class Kpi:
 
 def kpis(run: JoinedRun) -> Kpis:
     """KPIs of a policy's run; energy and money add up over the windows."""
-    return {name: kpi.compute(run) for name, kpi in KPIS.items()}
+    return {name: kpi.formula(run) for name, kpi in KPIS.items()}
 
 
 # -- formulas --------------------------------------------------------------------------------
@@ -208,23 +199,10 @@ def _ratio(part: float, whole: float) -> float:
 # -- the list --------------------------------------------------------------------------------
 
 
-def _by_name(entries: Iterable[Kpi]) -> dict[str, Kpi]:
-    """Entries by name."""
-    by_name: dict[str, Kpi] = {}
-    for kpi in entries:
-        if kpi.measure.name in by_name:
-            raise ValueError(f"two KPIs have the name {kpi.measure.name}")
-        by_name[kpi.measure.name] = kpi
-    for name, kpi in by_name.items():
-        for bounds in (kpi.bounds_where(False), kpi.bounds_where(True)):
-            if bounds.at_most and bounds.at_most not in by_name:
-                raise ValueError(f"KPI {name} is bounded by {bounds.at_most}, which is no KPI")
-    return by_name
-
-
 # By name; the order is that of the columns.
-KPIS: dict[str, Kpi] = _by_name(
-    (
+KPIS: dict[str, Kpi] = {
+    kpi.measure.name: kpi
+    for kpi in (
         # Vehicles can give more than the site consumes.
         Kpi(Measure("consumption_kwh", "kWh", "load and vehicles", "neither"), _consumption_kwh, AMOUNT, SIGNED),
         Kpi(Measure("pv_kwh", "kWh", "PV generation", "neither", needs=PV), _pv_kwh),
@@ -288,4 +266,4 @@ KPIS: dict[str, Kpi] = _by_name(
             lambda run: int((run.missing_kwh == 0.0).sum()), Bounds(at_most="departures"),
         ),
     )
-)  # fmt: skip
+}  # fmt: skip

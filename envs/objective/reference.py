@@ -6,11 +6,10 @@ import copy
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 
-from envs.cache import cached_file
+from envs.cache import cached_arrays
 from envs.objective.reward import Scale, StepFigures
 from envs.objective.series import Exogenous, Run, Sessions, day_peak_rises, import_kwh, solar_use_kwh
 from envs.scenarios.scenario import Scenario, Window
@@ -142,12 +141,7 @@ def cached_reference(
     scenario: Scenario, year: int, exogenous: Exogenous, sessions: Sessions, simulate: Callable[[], Run]
 ) -> Reference:
     """Reference of a scenario year, simulated the first time and cached."""
-
-    def write(path: Path) -> None:
-        np.savez_compressed(path, **asdict(simulate()))
-
-    with np.load(cached_file(reference_key(scenario, year), write)) as saved:
-        run = Run(**{field.name: saved[field.name] for field in fields(Run)})
+    run = Run(**cached_arrays(reference_key(scenario, year), lambda: asdict(simulate())))
     return Reference(run, exogenous, sessions, DemandCharge.of(scenario.schema_path(year)))
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
-from envs.cache import cached_file
+from envs.cache import cached_text
 from envs.citylearn_backend.simulator import SIMULATORS, read_rules
 from envs.current_hour import Present, scaled
 from envs.objective.evaluate import Evaluation, evaluate
@@ -65,13 +64,13 @@ def citylearn_rules(scenario: Scenario, split: Split = "train") -> dict[str, np.
     """CityLearn's controllers with a rule for every device of a split, by class, each (24, actions); read once and cached."""
     read: Split = "train" if scenario.same_buildings(split) else split
 
-    def write(path: Path) -> None:
+    def rules() -> str:
         with SIMULATORS.lend(scenario.schema_path(scenario.years(read)[0]), trusted=scenario.trusted) as simulator:
-            path.write_text(json.dumps(read_rules(simulator)), encoding="utf-8")
+            return json.dumps(read_rules(simulator))
 
     name = "citylearn-rules" if read == "train" else f"citylearn-rules-{read}"
-    path = cached_file(f"{scenario.key}/{name}-v{VERSION}.json", write)
-    return {name: np.array(table) for name, table in json.loads(path.read_text(encoding="utf-8")).items()}
+    text = cached_text(f"{scenario.key}/{name}-v{VERSION}.json", rules)
+    return {name: np.array(table) for name, table in json.loads(text).items()}
 
 
 UNCONTROLLED = "uncontrolled"

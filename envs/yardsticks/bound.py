@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -31,7 +30,7 @@ import numpy as np
 from common.errors import InconsistentError, ScenarioError
 from envs.batch_backend import records
 from envs.batch_backend.tables import Tables
-from envs.cache import cached_file
+from envs.cache import cached_text
 from envs.environments.fit import beyond_linear
 from envs.objective.reference import Reference
 from envs.objective.reward import StepFigures, coefficients, improvement_terms
@@ -57,13 +56,12 @@ def bound(task: Task, window: Window, objective: Objective) -> Bound:
 
     weights = task.aim.weights
 
-    def write(path: Path) -> None:
-        optimum = window_bound(open_years(task.site, [window.year], 1), window, objective, weights)
-        path.write_text(json.dumps(asdict(optimum)), encoding="utf-8")
+    def optimum() -> str:
+        return json.dumps(asdict(window_bound(open_years(task.site, [window.year], 1), window, objective, weights)))
 
     part = f"{window.year}-{window.start}-{window.hours}"
-    path = cached_file(f"{task.site.key}/bound-{objective}{weights.key}-{part}-v{VERSION}.json", write)
-    return Bound(**json.loads(path.read_text(encoding="utf-8")))
+    key = f"{task.site.key}/bound-{objective}{weights.key}-{part}-v{VERSION}.json"
+    return Bound(**json.loads(cached_text(key, optimum)))
 
 
 def window_bound(simulator: BatchSimulator, window: Window, objective: Objective, weights: Weights = DEFAULT) -> Bound:

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 
 import numpy as np
 
 from common.units import WEEK
 from envs.batch_backend.tables import Tables
-from envs.cache import cached_file, is_cached
+from envs.cache import cached_array, cached_arrays, is_cached
 from envs.current_hour import PlannedHour, SiteState
 from envs.environments.vector_env import Start, open_years
 from envs.environments.year_cache import tables_file, year_reference, year_tables
@@ -105,13 +104,11 @@ def lesson_part(task: Task, part: int, method: Method = METHOD, on_progress: Cal
     windows = lesson_windows(task.site)[part * WEEKS_OF_PART : (part + 1) * WEEKS_OF_PART]
     starts = [Start(window, charge) for window in windows for charge in _charges(window)]
 
-    def write(path: Path) -> None:
-        taught = teach(task, starts, method, on_progress)
-        with path.open("wb") as file:
-            np.savez_compressed(file, executed=taught.executed, labels=taught.labels)
+    def taught() -> dict[str, np.ndarray]:
+        found = teach(task, starts, method, on_progress)
+        return {"executed": found.executed, "labels": found.labels}
 
-    with np.load(cached_file(_key(task, part, method), write)) as saved:
-        return Lessons(tuple(starts), saved["executed"], saved["labels"])
+    return Lessons(tuple(starts), **cached_arrays(_key(task, part, method), taught))
 
 
 def has_part(task: Task, part: int, method: Method = METHOD) -> bool:
@@ -285,11 +282,5 @@ def _learned_table(scenario: Scenario, year: int, series: SiteSeries, kind: Kind
     if model is None:
         return None
 
-    def write(path: Path) -> None:
-        with path.open("wb") as file:
-            np.save(file, forecast_table(series, kind, model, hours))
-
-    table: np.ndarray = np.load(
-        cached_file(f"{scenario.key}/teacher-{kind}-{hours}-{year}-{version}.npy", write), mmap_mode="r"
-    )
-    return table
+    key = f"{scenario.key}/teacher-{kind}-{hours}-{year}-{version}.npy"
+    return cached_array(key, lambda: forecast_table(series, kind, model, hours), by_rows=True)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from envs.cache import cached_file
+from envs.cache import cached_arrays
 from envs.environments.year_cache import year_reference, year_tables
 from envs.environments.year_forecasts import forecasts_version, site_forecast
 from envs.forecasts import Method
-from envs.objective.evaluate import Episode, Evaluation, Policy, evaluate
+from envs.objective.evaluate import Episode, Evaluation, evaluated
 from envs.objective.series import Run
 from envs.objective.weights import DEFAULT, Weights
 from envs.planning.mpc import HORIZON, ModelPredictiveControl, Plant
@@ -58,7 +55,7 @@ def mpc(
             before += window.hours
             done = before
 
-    return evaluate(_Replay(episodes()), _no_policy)
+    return evaluated(episodes())
 
 
 def run_mpc(
@@ -83,40 +80,21 @@ def mpc_plant(scenario: Scenario, year: int, method: Method, hours: int = HORIZO
 def _cached_episode(task: Task, window: Window, method: Method, hours: int, on_hour: Callable[[], None]) -> Episode:
     site = task.site
 
-    def write(path: Path) -> None:
+    def planned() -> dict[str, Any]:
         episode = run_mpc(task.by("batch"), window, method, hours, on_hour)
-        arrays: dict[str, Any] = {
+        return {
             "reward": episode.reward, "names": list(episode.terms), "terms": list(episode.terms.values()),
             "ratio_names": list(episode.citylearn), "ratios": list(episode.citylearn.values()),
             **asdict(episode.run),
         }  # fmt: skip
-        with path.open("wb") as file:
-            np.savez_compressed(file, **arrays)
 
     version = f"v{VERSION}" if method == "exact" else f"v{VERSION}-{forecasts_version(site, window.year)}"
     part = f"{window.year}-{window.start}-{window.hours}"
     name = f"mpc-{method}{task.aim.weights.key}-{hours}-{part}-{version}.npz"
-    with np.load(cached_file(f"{site.key}/{name}", write)) as saved:
-        terms = dict(zip(saved["names"].tolist(), saved["terms"].tolist(), strict=True))
-        run = Run(**{field.name: saved[field.name] for field in fields(Run)})
-        reward = float(saved["reward"])
-        ratios = dict(zip(saved["ratio_names"].tolist(), saved["ratios"].tolist(), strict=True))
+    saved = cached_arrays(f"{site.key}/{name}", planned)
+    terms, ratios = (
+        dict(zip(saved[names].tolist(), saved[values].tolist(), strict=True))
+        for names, values in (("names", "terms"), ("ratio_names", "ratios"))
+    )
+    run, reward = Run(**{field.name: saved[field.name] for field in fields(Run)}), float(saved["reward"])
     return Episode(window, year_reference(site, window.year), reward, terms, run, ratios)
-
-
-class _Replay:
-    """Runs that were simulated, as an environment that a policy runs through."""
-
-    def __init__(self, episodes: Iterable[Episode]) -> None:
-        self._episodes = episodes
-
-    def episodes(self, policy: Policy) -> Iterable[Episode]:
-        """The runs, whatever the policy."""
-        return self._episodes
-
-    def close(self) -> None:
-        """Do nothing: nothing is open."""
-
-
-def _no_policy(observations: np.ndarray) -> np.ndarray:
-    raise AssertionError("runs that were simulated need no policy")

@@ -13,10 +13,10 @@ import pytest
 from envs.district import COMMON
 from envs.environments import seen_year
 from envs.environments.seen_year import (
+    _shadow_key,
     first_row,
     forecasts_to_make,
-    is_seen_prepared,
-    make_forecasts,
+    has_shadow,
     models_to_train,
     owners,
     run_shadow,
@@ -27,10 +27,9 @@ from envs.environments.seen_year import (
     seen_rows,
     seen_table,
     seen_template,
-    shadow_key,
 )
 from envs.environments.year_cache import district, observation_layout, scaled_template, year_reference, year_tables
-from envs.environments.year_forecasts import learned_model, year_series
+from envs.environments.year_forecasts import learned_model, learned_table, year_series
 from envs.objective.reward import Scale
 from envs.objective.weights import DEFAULT, Weights
 from envs.planning.mpc import HORIZON
@@ -103,14 +102,14 @@ def test_buildings_own_what_is_seen_of_them(four_buildings: Path) -> None:
 def test_what_takes_long_is_known_to_be_missing(four_buildings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path))
     site = scenario(str(four_buildings))
-    assert not any(is_seen_prepared(site, 0, part) for part in Seen(plan="learned").parts)
+    assert not any(has_shadow(site, 0, part) for part in Seen(plan="learned").parts)
     assert ("load", HORIZON, None) in models_to_train(site)
     assert ("load", HORIZON, 3) in models_to_train(site)
     # Forecasts wait for their models.
     for kind, hours, _ in {model[0]: model for model in models_to_train(site)}.values():
         learned_model(site, kind, hours)
     assert (0, "load") in forecasts_to_make(site, [0])
-    make_forecasts(site, 0, "load")
+    learned_table(site, 0, "load", HORIZON, crossed=True)
     assert (0, "load") not in forecasts_to_make(site, [0])
     assert (0, "pv") in forecasts_to_make(site, [0])
 
@@ -217,6 +216,8 @@ def test_it_does_not_know_the_future(
 def test_plans_of_other_rewards_and_forecasts_have_other_keys(four_buildings: Path) -> None:
     site = scenario(str(four_buildings))
     keys = {
-        shadow_key(site, 0, method, weights) for method in ("yesterday", "learned") for weights in (DEFAULT, Weights(co2=1))
-    }  # type: ignore[arg-type]
+        _shadow_key(site, 0, Seen(plan=method, weights=weights))  # type: ignore[arg-type]
+        for method in ("yesterday", "learned")
+        for weights in (DEFAULT, Weights(co2=1))
+    }
     assert len(keys) == 4

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from common.measure import A_YEAR, BY_HOURS, MOST, Measure
-from envs.objective.kpis import AMOUNT, KPIS, SIGNED, Bounds, JoinedRun, Kpi, Kpis, Part, _by_name
+from envs.objective.kpis import AMOUNT, KPIS, SIGNED, JoinedRun, Kpi, Kpis, Part
 from envs.objective.kpis import kpis as kpis_of
 from envs.objective.series import Exogenous, Sessions
 from envs.scenarios.tariff import DemandCharge
@@ -64,18 +64,11 @@ def mean_import(run: JoinedRun) -> float:
     return float(run.import_kwh.mean())
 
 
-def test_a_formula_that_returns_another_type_than_its_column_fails_at_the_first_call() -> None:
-    run = JoinedRun([Part(0, RUN)], SERIES, SESSIONS, None)
-    assert Kpi(Measure("mean", "kWh", "mean import"), mean_import).compute(run) == 18.0 / 8.0
-    with pytest.raises(TypeError, match="mean: its formula returns float, and its column is int64"):
-        Kpi(Measure("mean", "kWh", "mean import", kind="int64"), mean_import).compute(run)
-
-
-def test_entries_that_contradict_one_another_fail_at_import() -> None:
-    with pytest.raises(ValueError, match="two KPIs have the name co2_kg"):
-        _by_name([*KPIS.values(), Kpi(Measure("co2_kg", "kg", "again"), mean_import)])
-    with pytest.raises(ValueError, match="bounded by nothing_kwh"):
-        _by_name([*KPIS.values(), Kpi(Measure("mean", "kWh", "mean import"), mean_import, Bounds(at_most="nothing_kwh"))])
+def test_a_formula_gives_the_type_of_its_column_and_bounds_name_kpis() -> None:
+    run = JoinedRun([Part(0, RUN)], SERIES, SESSIONS, TARIFF)
+    for name, kpi in KPIS.items():
+        assert type(kpi.formula(run)) is (int if kpi.measure.kind == "int64" else float), name
+        assert {kpi.bounds_where(gives).at_most for gives in (False, True)} <= {"", *KPIS}, name
 
 
 def test_bounds_with_giving_vehicles_hold_only_there() -> None:

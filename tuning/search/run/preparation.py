@@ -14,10 +14,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from common.errors import UsageError, UserError
-from envs.environments.seen_year import forecasts_to_make, is_seen_prepared, make_forecasts, models_to_train, prepare_seen
+from envs.environments.seen_year import forecasts_to_make, has_shadow, models_to_train, shadow
 from envs.environments.year_cache import is_prepared, prepare_year
-from envs.environments.year_forecasts import learned_model
+from envs.environments.year_forecasts import learned_model, learned_table
 from envs.forecasts import Kind
+from envs.planning.mpc import HORIZON
 from envs.scenarios.splits import Split
 from envs.seen import Seen
 from envs.task import Task
@@ -66,7 +67,7 @@ def prepare(
         say(console, f"{scenario.title}: preparing {which}, this once: series, tables, the uncontrolled site")
         _run([Job(f"year {year}", _prepare_year, (task, year, day_peak)) for year in years], console)
     parts = list(dict.fromkeys(part for seen in seens for part in seen.parts))
-    lacking = [(year, part) for year in sorted(of_splits) for part in parts if not is_seen_prepared(scenario, year, part)]
+    lacking = [(year, part) for year in sorted(of_splits) for part in parts if not has_shadow(scenario, year, part)]
     if lacking:
         say(console, f"{scenario.title}: preparing what policies see, this once: {', '.join(map(_words, parts))}")
         if any(part.learns for _, part in lacking):
@@ -190,13 +191,13 @@ def _train_model(task: Task, kind: Kind, hours: int, fold: int | None, queue: Qu
 @ray.remote(num_cpus=1)
 def _make_forecasts(task: Task, year: int, kind: Kind, queue: Queue, title: str) -> None:
     end_with_parent()
-    make_forecasts(task.site, year, kind)
+    learned_table(task.site, year, kind, HORIZON, crossed=True)
 
 
 @ray.remote(num_cpus=1)
 def _prepare_seen(task: Task, year: int, part: Seen, queue: Queue, title: str) -> None:
     end_with_parent()
-    prepare_seen(task.site, year, part, partial(_tell, queue, title))
+    shadow(task.site, year, part, partial(_tell, queue, title))
 
 
 @ray.remote(num_cpus=1)

@@ -13,7 +13,6 @@ from envs.district import District
 from envs.environments.seen_year import seen_buildings, shadow
 from envs.environments.vector_env import SiteVectorEnv, open_years
 from envs.environments.year_cache import any_district, district
-from envs.objective.weights import DEFAULT
 from envs.scenarios.scenario import Scenario, Window, scenario
 from envs.seen import Seen
 from envs.task import Task
@@ -105,7 +104,7 @@ def test_without_changes_tanks_follow_the_plan_wherever_they_are(
     env.close()
     centre, inverse = (own[: len(layout.names)] for own in layout.linear)
     raw = np.array(shown)[:, : len(layout.names)] / np.where(inverse, inverse, 1.0) + centre
-    plans = shadow(name, 0, "yesterday", DEFAULT)
+    plans = shadow(name, 0, Seen(plan="yesterday"))
     for n, use in of:
         kinds = site.observations_of(n)
         charge, plan = raw[:, kinds[f"{use}_storage_soc"]], raw[:, kinds[f"planned_{use}_soc"]]
