@@ -36,10 +36,7 @@ class PlannedHour(Protocol):
 
 
 class Present(PlannedHour, Protocol):
-    """The hour that the next step of each copy of a site covers.
-
-    `envs.batch_backend.simulator.BatchSimulator` is one, and `present` of `envs.environments.site_env.SiteEnv`.
-    """
+    """The hour that the next step of each copy covers: `BatchSimulator` is one, and `present` of `SiteEnv`."""
 
     @property
     def battery_actions(self) -> np.ndarray:

@@ -25,10 +25,7 @@ EFFICIENCIES: Mapping[str, Kind] = {
 
 @dataclass(frozen=True)
 class SiteSeries:
-    """Series of one year that no action can change.
-
-    Price and calendar are not among them: a tariff is published, so the next hours are known.
-    """
+    """Series of a year that no action can change; without price and calendar, as a published tariff is known ahead."""
 
     hour: np.ndarray  # of the day, 0-23, shape (rows,)
     # Of each of its kinds, shape (buildings, rows). `load` is what buildings take without batteries and vehicles, `pv` the
@@ -86,10 +83,7 @@ def mean_profile(years: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
 
 
 class DailyForecast:
-    """Each hour ahead is as the latest known hours with the same hour of the day: their mean over `days`, 1 for yesterday.
-
-    `profile`, shape (buildings, 24), stands in for days before the year's first.
-    """
+    """An hour ahead is the mean of up to `days` at its hour of the day; before the first, of `profile` (buildings, 24)."""
 
     def __init__(self, values: np.ndarray, hour: np.ndarray, profile: np.ndarray, days: int) -> None:
         self._values, self._hour, self._profile = values, hour, profile

@@ -39,10 +39,7 @@ class ChargerGroups:
 
 @dataclass(frozen=True)
 class ObservationLayout:
-    """Names and bounds of the raw observation; the same for all years of a scenario.
-
-    With a layout for each year, a policy would see one load under two numbers.
-    """
+    """Names and bounds of the raw observation, the same for all years, in which one load is one number."""
 
     # Raw observations in CityLearn's order, then what else is seen (`envs.seen`), then the month's peaks so far where the
     # tariff has a demand charge, then the day's highest import so far where the reward has weight on it.
@@ -182,10 +179,7 @@ def join_layouts(layouts: Sequence[ObservationLayout]) -> ObservationLayout:
 
 
 def layout_gap(trained: ObservationLayout, other: ObservationLayout) -> str:
-    """Why a policy with a fixed layout cannot run on another site, in a few words; empty where it can.
-
-    Of a policy for single buildings, `tuning.algorithms.networks.building_kinds.why_unfit` decides.
-    """
+    """Why a policy with a fixed layout cannot run on another site; empty where it can. For shared ones see `why_unfit`."""
     for what, own, theirs in (("observations", trained.names, other.names), ("actions", trained.actions, other.actions)):
         if len(own) != len(theirs):
             return f"{len(theirs)} {what}, not {len(own)}"

@@ -31,14 +31,6 @@ class Task:
 
     Immutable and hashable; its site is read when it is first asked for, and kept. It is the seam at which something other than
     a CityLearn site may be joined, so what is above `envs` asks a task, and looks at no building.
-
-    | question | answer |
-    |---|---|
-    | Can it be solved as asked? | `check` |
-    | What do policies see and move? | `layout`, `district`, `buildings` |
-    | Where do they learn, and where are they run? | `training_env`, `evaluation_env` |
-    | How good is one? | `rate` |
-    | And on another backend, for another reward, elsewhere? | `by`, `judged`, `rewarding`, `seeing`, `elsewhere`: tasks again |
     """
 
     scenario: str  # name of a generated site, or path of a `schema.json`

@@ -803,8 +803,7 @@ def begin(
 ) -> None:
     """Start an episode of the copies of the indices `copies`, shape (M,); their `start`, `hours` and generator are set before.
 
-    `first_row` of the year that each one's episode lies in, shape (M,); charges `soc` of the batteries at the start, shape
-    (M, N + V), and `tanks`, shape (N, 3).
+    `first_row` of each one's year, shape (M,); charges `soc` at the start, shape (M, N + V), and `tanks`, shape (N, 3).
     """
     buildings = site.building.size
     for i in range(copies.size):

@@ -211,11 +211,7 @@ class BatchSimulator:
         return np.where(power < np.minimum(least, greatest), 0.0, np.sign(wish) * power).astype(np.float32)
 
     def uncontrolled_actions(self) -> np.ndarray:
-        """Actions of the uncontrolled site, within [-1, 1], shape (copies, actions)."""
-        return scaled(self.native_uncontrolled_actions(), *self.action_range)
-
-    def native_uncontrolled_actions(self) -> np.ndarray:
-        """The same in CityLearn's ranges, see `CityLearnSimulator.uncontrolled_actions`; shape (copies, actions)."""
+        """Actions of the uncontrolled site, within [-1, 1], shape (copies, actions); see `CityLearnSimulator`."""
         site, state = self.site, self.state
         low, high = self.action_range
         actions = np.tile(np.clip(0.0, low, high), (self.copies, 1))
@@ -228,7 +224,7 @@ class BatchSimulator:
             )
             can = charger["action"] >= 0
             actions[b, charger["action"][can]] = wish[can]
-        return actions
+        return scaled(actions, low, high)
 
     def site_state(self, copy: int) -> SiteState | None:
         """State of a copy before its next step; None at the end of its window."""

@@ -106,10 +106,7 @@ def forecasts_to_make(scenario: Scenario, years: Iterable[int]) -> list[tuple[in
 
 @lru_cache(maxsize=8)
 def seen_rows(scenario: Scenario, year: int, seen: Seen) -> np.ndarray:
-    """Values of a year in the order of `Seen.names`, shape (rows, observations), float32; plans are made once and cached.
-
-    After the year's last step nothing is decided, so its row repeats the one before.
-    """
+    """Values of a year as `Seen.names`, shape (rows, observations), float32; the last row, which decides nothing, repeats."""
     series = year_series(scenario, year)
     own: list[np.ndarray] = []  # each of shape (buildings, rows, kinds)
     common: list[np.ndarray] = []  # each of shape (rows, kinds)

@@ -95,10 +95,7 @@ class ModelPredictiveControl:
 
 
 def hour_plan(plant: Plant, state: SiteState, hours: int, month_share: np.ndarray) -> tuple[HourPlan, Need]:
-    """Numbers of an hour's programme, and what each vehicle needs, from what is known in that hour.
-
-    `month_share` is the part of its month that the window covers, for each of its hours; see `tariff.month_shares`.
-    """
+    """Numbers of an hour's programme and what each vehicle needs, from what is known; `month_share` as of `month_shares`."""
     site, forecast, row = plant.site, plant.forecast, state.row
     worth, charged = site.worth, site.with_chargers
     # After the year's last hour the tariff and the calendar go on as a day before.

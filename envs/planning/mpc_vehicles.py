@@ -74,10 +74,7 @@ class Need:
 
 
 class Vehicles:
-    """Charging sessions of a year at chargers that can be controlled, never discharged and charged to what they require.
-
-    A departure is known from the arrival on, as CityLearn's observations announce it.
-    """
+    """Sessions at chargers that act, charged to what they require; a departure is known from the arrival on."""
 
     def __init__(self, tables: Tables, reference: Reference) -> None:
         sessions, site = reference.sessions, tables.site

@@ -22,10 +22,7 @@ _REMEDY = "save it as CSV in UTF-8 with one line of names"
 
 
 def read_table(file: Path, known: Collection[str], text: Collection[str] = ()) -> pd.DataFrame | str:
-    """All rows of a CSV or Parquet file, or one line that says why they cannot be read.
-
-    `known` are the names that its columns may have; columns of `text` come as text where they are no whole numbers.
-    """
+    """All rows of a file, or why they cannot be read; columns of `text` come as text where they are no whole numbers."""
     import pandas as pd
     from pyarrow import ArrowException
 

@@ -309,10 +309,7 @@ _ORIGINS: dict[Path, Path] = {}
 
 
 def segment_schema(path: Path, segment: Segment, key: str) -> Path:
-    """Path of a segment's schema in the cache, written the first time; its series stay where they are.
-
-    Rows before and after are not in it, and buildings of other splits have `include` false. So CityLearn reads neither.
-    """
+    """A segment's schema in the cache, of its rows and buildings alone; the series stay where they are, unread beyond."""
     made = cached_folder(key, lambda folder: _write(path, segment, folder)) / "schema.json"
     _ORIGINS[made] = path
     return made

@@ -129,10 +129,7 @@ def month_shares(month: np.ndarray, start: int, hours: int) -> np.ndarray:
 def demand_costs(
     tariff: DemandCharge | None, month: np.ndarray, hour: np.ndarray, import_kw: np.ndarray, start: int = 0
 ) -> np.ndarray:
-    """Hourly demand charge [currency] of a run from step `start` on: rises of the charge times the month's share.
-
-    `month` and `hour` 0-23 are of each step of the year, `import_kw` of each hour of the run.
-    """
+    """Hourly demand charge of a run from step `start` on; month and hour of each step of the year, import of each hour."""
     costs = np.zeros(len(import_kw))
     if tariff is None:
         return costs

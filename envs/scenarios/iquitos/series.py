@@ -101,10 +101,7 @@ TEMPERATURE_SIGMA = 0.8  # K, of a day around the month's mean
 
 @dataclass(frozen=True)
 class Weather:
-    """Series of shape (ROWS,): irradiance [W/m2], temperature [C], humidity [%], and the sun's position.
-
-    `forecasts` maps a CityLearn weather column to its three predictions, 6, 12 and 24 h ahead.
-    """
+    """Irradiance [W/m2], temperature [C], humidity [%], the sun's position, shape (ROWS,); 3 `forecasts` of each column."""
 
     ghi: np.ndarray
     dni: np.ndarray

@@ -8,7 +8,6 @@ import pytest
 from envs.batch_backend import kernel, records
 from envs.batch_backend.simulator import BatchSimulator
 from envs.batch_backend.tables import Tables, Year
-from tests.envs.one_copy import OneCopy
 
 HOURS = 200
 
@@ -184,11 +183,9 @@ def test_the_state_of_a_whole_year_is_taken(tables: Tables) -> None:
 
 @pytest.mark.parametrize("beyond", [10.0, -10.0])
 def test_actions_outside_their_range_are_clipped(small_tables: Tables, beyond: float) -> None:
-    simulator = OneCopy(small_tables, small_tables.rows["template"])
-    limit = simulator.action_high if beyond > 0.0 else simulator.action_low
     nets = []
-    for actions in (limit, limit + beyond):
-        simulator.begin(0, 5, seed=0, charge=0.5)
-        simulator.step(actions)
-        nets.append(simulator.net_kwh(0))
+    for action in (np.sign(beyond), beyond):
+        simulator = opened(small_tables, 1)
+        simulator.step(np.full((1, simulator.actions), action))
+        nets.append(simulator.out.energy.copy())
     assert np.array_equal(*nets)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import pickle
 import shutil
@@ -36,8 +35,8 @@ from envs.citylearn_backend.simulator import (
     read_rules,
     read_sessions,
 )
-from envs.scenarios.schema_file import read_schema
 from tests.envs.scenarios import strangers
+from tests.envs.schema_changes import MALL, edited, put
 
 HOURS = 48
 
@@ -59,15 +58,6 @@ def drive(simulator: CityLearnSimulator, start: int, hours: int, seed: int = 0, 
 def test_a_seed_repeats_a_run(simulator: CityLearnSimulator) -> None:
     first, second = drive(simulator, 0, HOURS, seed=3), drive(simulator, 0, HOURS, seed=3)
     np.testing.assert_array_equal(first, second)
-
-
-def test_a_schema_with_a_byte_order_mark_gives_the_same_run(
-    small_schema: Path, simulator: CityLearnSimulator, tmp_path: Path
-) -> None:
-    path = shutil.copytree(small_schema.parent, tmp_path / "site") / "schema.json"
-    path.write_text(path.read_text(encoding="utf-8"), encoding="utf-8-sig")
-    marked = CityLearnSimulator(path, with_reward=True)
-    np.testing.assert_array_equal(drive(marked, 0, HOURS), drive(simulator, 0, HOURS))
 
 
 def test_the_last_observation_is_that_of_the_hour_after_and_no_repetition(simulator: CityLearnSimulator) -> None:
@@ -108,11 +98,10 @@ def test_skipped_work_changes_no_number(small_schema: Path, simulator: CityLearn
 def test_a_reward_function_for_each_building_is_summed(
     small_schema: Path, simulator: CityLearnSimulator, tmp_path: Path
 ) -> None:
-    path = Path(shutil.copytree(small_schema.parent, tmp_path / "site")) / "schema.json"
-    schema = json.loads(path.read_text(encoding="utf-8"))
-    schema["reward_function"] = {"type": {"default": schema["reward_function"]["type"]}, "attributes": {"default": {}}}
-    path.write_text(json.dumps(schema), encoding="utf-8")
-    each = CityLearnSimulator(path, with_reward=True)
+    def for_each(schema: dict[str, Any]) -> None:
+        schema["reward_function"] = {"type": {"default": schema["reward_function"]["type"]}, "attributes": {"default": {}}}
+
+    each = CityLearnSimulator(edited(small_schema, tmp_path, for_each), with_reward=True)
     rewards = []
     for own in (simulator, each):
         own.begin(240, 24, 0)
@@ -122,10 +111,8 @@ def test_a_reward_function_for_each_building_is_summed(
 
 
 def test_a_schema_makes_citylearn_write_no_files_and_fetch_none(small_schema: Path, tmp_path: Path) -> None:
-    path = Path(shutil.copytree(small_schema.parent, tmp_path / "site")) / "schema.json"
-    schema = json.loads(path.read_text(encoding="utf-8"))
-    schema |= {"render": True, "render_mode": "during", "render_session_name": "mine", "export_kpis_on_episode_end": True}
-    path.write_text(json.dumps(schema), encoding="utf-8")
+    writes = {"render": True, "render_mode": "during", "render_session_name": "mine", "export_kpis_on_episode_end": True}
+    path = edited(small_schema, tmp_path, lambda schema: schema.update(writes))
     env = CityLearnSimulator(path, with_reward=False).env
     assert (env.render_enabled, env.render_mode, env.export_kpis_on_episode_end, env.offline) == (False, "none", False, True)
 
@@ -186,15 +173,8 @@ def test_vehicles_that_are_not_charged_are_missed(simulator: CityLearnSimulator)
     assert np.all(missing[~here] == 0.0)
 
 
-def changed_schema(schema: Path, folder: Path, **values: object) -> Path:
-    """Copy of a scenario with other values in its schema."""
-    copy = shutil.copytree(schema.parent, folder / "copy") / "schema.json"
-    copy.write_text(json.dumps({**json.loads(copy.read_text(encoding="utf-8")), **values}), encoding="utf-8")
-    return copy
-
-
 def test_a_year_may_begin_in_the_middle_of_the_files(small_schema: Path, simulator: CityLearnSimulator, tmp_path: Path) -> None:
-    later = CityLearnSimulator(changed_schema(small_schema, tmp_path, simulation_start_time_step=72), with_reward=True)
+    later = CityLearnSimulator(edited(small_schema, tmp_path, put("simulation_start_time_step", value=72)), with_reward=True)
     assert later.rows == simulator.rows - 72
     rng = np.random.default_rng(0)
     actions = [rng.uniform(simulator.action_low, simulator.action_high) for _ in range(HOURS)]
@@ -212,7 +192,7 @@ def test_a_year_may_begin_in_the_middle_of_the_files(small_schema: Path, simulat
 def test_episodes_that_the_schema_asks_for_hide_nothing_of_the_year(
     small_schema: Path, simulator: CityLearnSimulator, tmp_path: Path
 ) -> None:
-    other = CityLearnSimulator(changed_schema(small_schema, tmp_path, episode_time_steps=48), with_reward=True)
+    other = CityLearnSimulator(edited(small_schema, tmp_path, put("episode_time_steps", value=48)), with_reward=True)
     np.testing.assert_array_equal(other.exogenous.load_kwh, simulator.exogenous.load_kwh)
     np.testing.assert_array_equal(other.sessions.end, simulator.sessions.end)
 
@@ -239,6 +219,18 @@ def test_citylearns_ratios_are_those_of_an_environment_that_was_left_alone(
     found = simulator.citylearn_ratios()
     for name in ("electricity_consumption_total", "carbon_emissions_total", "cost_total", "all_time_peak_average"):
         assert found[name] == pytest.approx(expected[name], rel=1e-6), name
+
+
+def test_a_run_is_what_was_stepped_since_it_began(simulator: CityLearnSimulator) -> None:
+    drive(simulator, 24, HOURS)
+    run, ends = simulator.run(), simulator.sessions.end
+    assert simulator.row == 24 + HOURS
+    assert run.net_kwh.shape == run.battery_kwh.shape == run.charging_kwh.shape == run.off_grid.shape == (1, HOURS)
+    assert np.array_equal(run.net_kwh, np.stack([simulator.net_kwh(step) for step in range(HOURS)], axis=1))
+    for row in range(24, 24 + HOURS):
+        assert simulator.missing_kwh(row) == pytest.approx(run.missing_kwh[ends == row].sum())
+    assert not run.missing_kwh[~simulator.sessions.within(24, HOURS)].any()
+    assert (simulator.battery_actions.tolist(), simulator.battery_power_kw) == ([0], 400.0)
 
 
 def test_batteries_start_as_full_as_they_are_told(simulator: CityLearnSimulator) -> None:
@@ -450,11 +442,7 @@ def test_whatever_differs_is_named(
 def test_the_small_site_repeats_and_with_noise_it_does_not(small_schema: Path, tmp_path: Path) -> None:
     with SIMULATORS.lend(small_schema) as simulator:
         check_repeats(simulator)
-    path = Path(shutil.copytree(small_schema.parent, tmp_path / "site")) / "schema.json"
-    schema = read_schema(path)
-    (building,) = schema["buildings"].values()
-    building["noise_std"] = 0.1
-    path.write_text(json.dumps(schema), encoding="utf-8")
+    path = edited(small_schema, tmp_path, put(*MALL, "noise_std", value=0.1))
     with pytest.raises(ScenarioError, match="other series"):
         check_repeats(CityLearnSimulator(path, with_reward=False))
 
@@ -467,29 +455,24 @@ def test_each_controller_has_an_action_for_each_device_and_hour(small_schema: Pa
         assert [len(row) for row in table] == [len(simulator.action_low)] * DAY
 
 
-def test_a_controller_that_lacks_a_device_is_left_out(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", ["Unknown action name: toaster", "no such column"])
+def test_a_controller_that_lacks_a_device_is_left_out_and_no_other_error_is_hidden(
+    small_schema: Path, monkeypatch: pytest.MonkeyPatch, error: str
+) -> None:
     from citylearn.agents import rbc
 
-    class Lacking:
-        def __init__(self, env: object) -> None:
-            raise ValueError("Unknown action name: toaster")
+    def fail(env: object) -> None:
+        raise ValueError(error)
 
-    monkeypatch.setattr(rbc, "BasicRBC", Lacking)
-    found = read_rules(CityLearnSimulator(small_schema, with_reward=False))
-    assert "BasicRBC" not in found
-    assert found
-
-
-def test_any_other_error_of_a_controller_is_not_hidden(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from citylearn.agents import rbc
-
-    class Broken:
-        def __init__(self, env: object) -> None:
-            raise ValueError("no such column")
-
-    monkeypatch.setattr(rbc, "BasicRBC", Broken)
-    with pytest.raises(ValueError, match="no such column"):
-        read_rules(CityLearnSimulator(small_schema, with_reward=False))
+    monkeypatch.setattr(rbc, "BasicRBC", fail)
+    simulator = CityLearnSimulator(small_schema, with_reward=False)
+    if error == "no such column":
+        with pytest.raises(ValueError, match=error):
+            read_rules(simulator)
+    else:
+        found = read_rules(simulator)
+        assert found
+        assert "BasicRBC" not in found
 
 
 @pytest.fixture(scope="module")

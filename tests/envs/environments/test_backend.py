@@ -1,7 +1,5 @@
 """Which backend steps a scenario."""
 
-import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +8,13 @@ import pytest
 from common.errors import ScenarioError
 from envs.environments.backend import beyond_batch, choose_backend, unsupported
 from envs.scenarios.scenario import scenario
+from tests.envs.schema_changes import MALL, SOCKET, edited, put
 
 
 def test_auto_falls_back_to_citylearn_and_batch_refuses(small_schema: Path, tmp_path: Path) -> None:
     sound = scenario(str(small_schema))
     assert [choose_backend(sound, choice) for choice in ("auto", "batch", "citylearn")] == ["batch", "batch", "citylearn"]
-    beyond = scenario(str(changed(small_schema, tmp_path, "random_seed", value=None)))
+    beyond = scenario(str(edited(small_schema, tmp_path, put("random_seed", value=None))))
     assert choose_backend(beyond, "auto") == "citylearn"
     with pytest.raises(ScenarioError, match=r"--backend batch cannot step .*random_seed null"):
         choose_backend(beyond, "batch")
@@ -30,18 +29,6 @@ def test_generated_scenarios_are_not_opened_to_see_that_they_are_supported(monke
     assert choose_backend(scenario("iquitos"), "batch") == "batch"
 
 
-def changed(schema: Path, tmp_path: Path, *path: str, value: Any) -> Path:
-    content = json.loads(schema.read_text(encoding="utf-8"))
-    entry = content
-    for name in path[:-1]:
-        entry = entry[name] if name != "*" else next(iter(entry.values()))
-    entry[path[-1]] = value
-    shutil.copytree(schema.parent, tmp_path, dirs_exist_ok=True)
-    target = tmp_path / "schema.json"
-    target.write_text(json.dumps(content), encoding="utf-8")
-    return target
-
-
 def test_generated_and_metered_scenarios_are_supported(small_schema: Path, real_schema: Path) -> None:
     assert unsupported(small_schema) == unsupported(real_schema) == []
 
@@ -49,16 +36,16 @@ def test_generated_and_metered_scenarios_are_supported(small_schema: Path, real_
 @pytest.mark.parametrize(
     ("path", "value", "name"),
     [
-        (("buildings", "mall", "dynamics"), {"type": "citylearn.dynamics.LSTMDynamics"}, "dynamics"),
-        (("buildings", "mall", "type"), "citylearn.citylearn.LSTMDynamicsBuilding", "LSTMDynamicsBuilding"),
-        (("buildings", "mall", "power_outage"), {"simulate_power_outage": True}, "power outages"),
-        (("buildings", "mall", "deferrable_appliances"), {"washer": {}}, "deferrable appliances"),
-        (("buildings", "mall", "charging_constraints"), {"building_limit_kw": 5.0}, "charging constraints"),
-        (("buildings", "mall", "electrical_service"), {"mode": "single_phase"}, "electrical service"),
-        (("buildings", "mall", "noise_std"), 0.1, "noise_std of a building"),
-        (("buildings", "mall", "chargers", "*", "noise_std"), 0.1, "noise_std of a charger"),
-        (("buildings", "mall", "chargers", "*", "attributes", "phase_connection"), "L1", "'phase_connection' of a charger"),
-        (("buildings", "mall", "occupant"), {"type": "citylearn.occupant.Occupant"}, "occupant"),
+        ((*MALL, "dynamics"), {"type": "citylearn.dynamics.LSTMDynamics"}, "dynamics"),
+        ((*MALL, "type"), "citylearn.citylearn.LSTMDynamicsBuilding", "LSTMDynamicsBuilding"),
+        ((*MALL, "power_outage"), {"simulate_power_outage": True}, "power outages"),
+        ((*MALL, "deferrable_appliances"), {"washer": {}}, "deferrable appliances"),
+        ((*MALL, "charging_constraints"), {"building_limit_kw": 5.0}, "charging constraints"),
+        ((*MALL, "electrical_service"), {"mode": "single_phase"}, "electrical service"),
+        ((*MALL, "noise_std"), 0.1, "noise_std of a building"),
+        ((*SOCKET, "noise_std"), 0.1, "noise_std of a charger"),
+        ((*SOCKET, "attributes", "phase_connection"), "L1", "'phase_connection' of a charger"),
+        ((*MALL, "occupant"), {"type": "citylearn.occupant.Occupant"}, "occupant"),
         (("community_market",), {"enabled": True}, "'community_market' of the schema"),
         (("topology_mode",), "dynamic", "'topology_mode' of the schema"),
         (("random_seed",), None, "random_seed null"),
@@ -68,5 +55,5 @@ def test_generated_and_metered_scenarios_are_supported(small_schema: Path, real_
     ],
 )
 def test_a_missing_feature_is_named(small_schema: Path, tmp_path: Path, path: tuple[str, ...], value: Any, name: str) -> None:
-    found = unsupported(changed(small_schema, tmp_path, *path, value=value))
+    found = unsupported(edited(small_schema, tmp_path, put(*path, value=value)))
     assert any(entry.startswith(name) for entry in found), found

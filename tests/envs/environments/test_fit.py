@@ -1,7 +1,6 @@
 """The bound and model predictive control need a site that linear programmes describe."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from envs.seen import Seen
 from envs.task import Task
 from envs.yardsticks.bound import bound
 from tests.envs.changed_rows import two_buildings
+from tests.envs.schema_changes import edited, put
 from tests.envs.tanks import with_tank
 from tests.envs.yardsticks.sites import changed
 
@@ -57,10 +57,7 @@ def test_a_plain_site_has_both(small_schema: Path) -> None:
 
 
 def test_what_only_citylearn_steps_has_neither(small_schema: Path, tmp_path: Path) -> None:
-    def other_zone(schema: dict[str, Any], folder: Path) -> None:
-        schema["timezone"] = "America/Lima"
-
-    site = scenario(str(changed(small_schema, tmp_path, other_zone)))
+    site = scenario(str(edited(small_schema, tmp_path, put("timezone", value="America/Lima"))))
     assert why_no_bound(site).startswith("the bound needs the batch backend, which does not support: 'timezone'")
     assert why_no_mpc(site).startswith("model predictive control needs the batch backend, which does not support: 'timezone'")
 
@@ -105,9 +102,7 @@ def refused(path: Path, seen: Seen) -> str:
 
 
 def test_what_is_seen_further_needs_tables_of_the_batch_backend(small_schema: Path, tmp_path: Path) -> None:
-    path = shutil.copytree(small_schema.parent, tmp_path / "site") / "schema.json"
-    schema = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps({**schema, "timezone": "America/Lima"}), encoding="utf-8")
+    path = edited(small_schema, tmp_path, put("timezone", value="America/Lima"))
     line = refused(path, Seen(plan="learned"))
     assert line.startswith("plan=learned: a plan is made of the batch backend's tables")
     assert "'timezone' of the schema" in line

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -39,6 +38,7 @@ from envs.seen import PLAN_HOURS, Seen
 from envs.task import Task
 from envs.yardsticks.mpc_runs import run_mpc
 from tests.envs.made_up_plans import made_up_plan
+from tests.envs.schema_changes import edited, put
 from tests.envs.tanks import with_tank
 
 WINDOW = Window(0, 30, 40)
@@ -150,12 +150,8 @@ def test_of_a_stated_split_it_has_the_rows_of_all_its_ranges_without_their_histo
 
 
 def test_its_first_row_is_the_first_that_the_schema_runs(four_buildings: Path, tmp_path: Path) -> None:
-    schema = json.loads(four_buildings.read_text(encoding="utf-8"))
-    assert first_row(scenario(str(four_buildings))) == schema["simulation_start_time_step"]
-    schema |= {"simulation_start_time_step": 48, "root_directory": str(four_buildings.parent)}
-    later = tmp_path / "schema.json"
-    later.write_text(json.dumps(schema), encoding="utf-8")
-    site = scenario(str(later), trusted=True)
+    assert first_row(scenario(str(four_buildings))) == 0
+    site = scenario(str(edited(four_buildings, tmp_path, put("simulation_start_time_step", value=48))))
     assert first_row(site) == 48
     assert len(seen_table(site, "train", SEEN)) == len(seen_rows(site, 0, SEEN))
 

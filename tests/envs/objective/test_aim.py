@@ -1,8 +1,6 @@
 """What is wanted of a policy: read, checked, and turned into what a search maximises."""
 
-import json
 import math
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,8 @@ from envs.objective.columns import measures
 from envs.objective.reward import TERMS
 from envs.objective.weights import DEFAULT, Weights, WeightsError
 from envs.scenarios.scenario import Splits, scenario
+from envs.scenarios.tariff import FILE_NAME
+from tests.envs.schema_changes import edited, put
 
 ROWS = [
     {
@@ -113,13 +113,8 @@ def test_what_a_site_or_its_reward_cannot_tell_is_refused(small_schema: Path, tm
     Aim.parse(("co2=1",), "citylearn_2022_score", ("ev_served>=1",)).check(site, "improvement", "batch")
     with pytest.raises(AimError, match="--reward schema has none"):
         Aim.parse(("co2=1",)).check(site, "schema", "batch")
-    schema = json.loads(small_schema.read_text(encoding="utf-8"))
-    schema["root_directory"] = str(small_schema.parent)
-    schema["actions"]["dhw_storage"] = {"active": True}
-    schema["actions"].pop("electric_vehicle_storage")
-    path = tmp_path / "schema.json"
-    path.write_text(json.dumps(schema), encoding="utf-8")
-    tanks = scenario(str(path), trusted=True)
+    actions = {name: {"active": True} for name in ("electrical_storage", "dhw_storage")}
+    tanks = scenario(str(edited(small_schema, tmp_path, put("actions", value=actions))))
     for aim in (Aim.parse(objective="citylearn_cost_total"), Aim.parse(require=("citylearn_2022_score<=1",))):
         with pytest.raises(AimError, match="add --backend citylearn"):
             aim.check(tanks, "improvement", "batch")
@@ -195,15 +190,11 @@ def test_a_gain_is_a_part_of_what_the_uncontrolled_site_has_and_better_is_above_
 DAYS = (("0-19",), ("20-24",), ("25-34",))
 
 
-def edited(schema: Path, folder: Path, change: Callable[[dict[str, Any]], None]) -> str:
-    """A schema with its series, in a folder without a tariff."""
-    content = json.loads(schema.read_text(encoding="utf-8"))
-    (building,) = content["buildings"].values()
-    change(building)
-    for file in schema.parent.glob("*.csv"):
-        shutil.copyfile(file, folder / file.name)
-    (folder / "schema.json").write_text(json.dumps(content), encoding="utf-8")
-    return str(folder / "schema.json")
+def changed(schema: Path, folder: Path, change: Callable[[dict[str, Any]], None]) -> str:
+    """The small site with a change of its building, and without a tariff."""
+    path = edited(schema, folder, lambda content: change(content["buildings"]["mall"]))
+    (folder / FILE_NAME).unlink()
+    return str(path)
 
 
 def without(device: str) -> Callable[[dict[str, Any]], None]:
@@ -237,7 +228,7 @@ def test_a_site_with_everything_lacks_nothing(small_schema: Path) -> None:
 def test_what_it_lacks_has_no_value(
     small_schema: Path, tmp_path: Path, change: Callable[[dict[str, Any]], None], measure: str, reason: str
 ) -> None:
-    site = scenario(edited(small_schema, tmp_path, change))
+    site = scenario(changed(small_schema, tmp_path, change))
     assert reason in absent(site, measures()[measure])
     assert not absent(site, measures()["bill"])
     for aim in (Aim.parse(objective=measure), Aim.parse(require=(f"{measure}>=0.5",))):

@@ -1,8 +1,6 @@
 """Episodes are tallied by year."""
 
-import json
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,20 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from common.units import WEEK
 from envs.environments.vector_env import WindowsEnv
 from envs.objective.citylearn_ratios import RATIOS, SCORE_2022
 from envs.objective.evaluate import (
-    EVALUATION_SEED,
-    TRAINING_HOURS,
     Episode,
-    Evaluation,
-    Policy,
     ValidityError,
     check_episode,
     check_kpis,
     check_score,
     evaluate,
+    evaluated,
     score,
 )
 from envs.objective.kpis import Kpis
@@ -32,6 +26,7 @@ from envs.objective.series import cut
 from envs.objective.weights import DEFAULT
 from envs.scenarios.scenario import Window, scenario
 from tests.envs.objective.by_hand import RUN, SERIES, SESSIONS
+from tests.envs.schema_changes import edited
 
 # Load makes each hour's energy add up; see `envs.objective.evaluate.check_episode`.
 BALANCED = replace(
@@ -40,30 +35,13 @@ BALANCED = replace(
 REFERENCE = Reference(RUN, BALANCED, SESSIONS, None)
 
 
-class Recorded:
-    """Gives episodes that were run before."""
-
-    def __init__(self, *episodes: Episode) -> None:
-        self._episodes = episodes
-
-    def episodes(self, policy: Policy) -> Iterator[Episode]:
-        yield from self._episodes
-
-    def close(self) -> None:
-        pass
-
-
 def episode(year: int, start: int, hours: int, reward: float, ratios: dict[str, float] | None = None) -> Episode:
     terms = {name: reward * weight for name, weight in DEFAULT.by_term().items()}
     return Episode(Window(year, start, hours), REFERENCE, reward, terms, cut(RUN, start, hours), ratios or {})
 
 
-def evaluated(*episodes: Episode) -> list[Evaluation]:
-    return evaluate(Recorded(*episodes), lambda observations: observations)
-
-
 def test_there_is_one_evaluation_a_year_in_the_order_of_the_windows() -> None:
-    found = evaluated(episode(5, 0, 2, 1.0), episode(2, 0, 4, 8.0), episode(5, 2, 2, 3.0))
+    found = evaluated([episode(5, 0, 2, 1.0), episode(2, 0, 4, 8.0), episode(5, 2, 2, 3.0)])
     assert [own.year for own in found] == [5, 2]
     assert [own.hours for own in found] == [4, 4]
     assert [own.score for own in found] == [1.0, 2.0]
@@ -71,37 +49,29 @@ def test_there_is_one_evaluation_a_year_in_the_order_of_the_windows() -> None:
 
 
 def test_years_count_by_their_hours() -> None:
-    assert score(evaluated(episode(1, 0, 4, 4.0), episode(2, 0, 2, 14.0))) == pytest.approx((4.0 + 14.0) / 6)
+    assert score(evaluated([episode(1, 0, 4, 4.0), episode(2, 0, 2, 14.0)])) == pytest.approx((4.0 + 14.0) / 6)
 
 
 def test_the_uncontrolled_site_ran_through_the_same_hours() -> None:
-    (found,) = evaluated(episode(1, 0, 2, 0.0))
+    (found,) = evaluated([episode(1, 0, 2, 0.0)])
     assert found.kpis == pytest.approx(found.uncontrolled, nan_ok=True)
     assert found.uncontrolled["import_kwh"] == RUN.net_kwh[:, :2].clip(min=0.0).sum()
 
 
 def test_what_a_policy_changes_is_summed_hour_by_hour() -> None:
     other = replace(RUN, net_kwh=RUN.net_kwh + np.array([1.0, -1.0, 0.0, 0.5]))
-    (found,) = evaluated(replace(episode(1, 0, 4, 0.0), reference=Reference(other, BALANCED, SESSIONS, None)))
+    (found,) = evaluated([replace(episode(1, 0, 4, 0.0), reference=Reference(other, BALANCED, SESSIONS, None))])
     assert found.changed_kwh == pytest.approx(2.5 * len(RUN.net_kwh))
-    assert evaluated(episode(1, 0, 4, 0.0))[0].changed_kwh == 0.0
+    assert evaluated([episode(1, 0, 4, 0.0)])[0].changed_kwh == 0.0
 
 
 def test_ratios_are_means_over_the_windows_and_nan_where_one_is_missing() -> None:
     name = RATIOS["citylearn_cost_total"]
-    (both,) = evaluated(episode(1, 0, 2, 0.0, {name: 1.0}), episode(1, 2, 2, 0.0, {name: 2.0}))
+    (both,) = evaluated([episode(1, 0, 2, 0.0, {name: 1.0}), episode(1, 2, 2, 0.0, {name: 2.0})])
     assert both.citylearn["citylearn_cost_total"] == 1.5
-    (one,) = evaluated(episode(1, 0, 2, 0.0, {name: 1.0}), episode(1, 2, 2, 0.0))
+    (one,) = evaluated([episode(1, 0, 2, 0.0, {name: 1.0}), episode(1, 2, 2, 0.0)])
     assert np.isnan(one.citylearn["citylearn_cost_total"])
     assert one.citylearn.keys() == {*RATIOS, SCORE_2022}
-
-
-def test_training_episodes_are_whole_weeks() -> None:
-    assert TRAINING_HOURS % WEEK == 0
-
-
-def test_evaluations_draw_the_same_drift_every_time() -> None:
-    assert EVALUATION_SEED == 0
 
 
 WINDOW = Window(0, 24, 48)
@@ -198,14 +168,9 @@ def test_vehicles_that_gave_back_may_lack_more_than_they_required(kpis: Kpis) ->
     check_kpis(3, found, vehicles_give=True)
 
 
-def changed(small_schema: Path, folder: Path, change: Callable[[dict[str, Any]], None]) -> WindowsEnv:
+def changed(small_schema: Path, folder: Path, change: Callable[[dict[str, Any]], object]) -> WindowsEnv:
     """The small site with a change of its building."""
-    schema = json.loads(small_schema.read_text(encoding="utf-8"))
-    shutil.copytree(small_schema.parent, folder, dirs_exist_ok=True)
-    (building,) = schema["buildings"].values()
-    change(building)
-    path = folder / "schema.json"
-    path.write_text(json.dumps(schema), encoding="utf-8")
+    path = edited(small_schema, folder, lambda schema: change(schema["buildings"]["mall"]))
     return WindowsEnv(scenario(str(path)), [Window(0, 0, 336)])
 
 

@@ -58,8 +58,11 @@ def test_hours_are_dear_by_the_demand_charge_or_else_by_their_price(reference: R
     assert reference.dear.tolist() == [False, True, True, False, False]
     by_price = Reference(RUN, SERIES, SESSIONS, None)
     assert by_price.dear.tolist() == [False, True, True, False, False]
-    flat = Reference(RUN, replace(SERIES, price=np.full((2, 5), 0.1)), SESSIONS, None)
+    flat = Reference(RUN, replace(SERIES, price=np.full((2, 5), 0.3, dtype=np.float32)), SESSIONS, None)
     assert not flat.dear.any()
+    # With a demand charge its peak hours are, at any price of energy.
+    cheap = Reference(RUN, replace(SERIES, price=SERIES.price[:, ::-1]), SESSIONS, TARIFF)
+    assert np.array_equal(cheap.dear, reference.dear)
 
 
 def test_a_year_is_simulated_once(small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

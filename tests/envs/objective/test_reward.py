@@ -1,7 +1,5 @@
 """Terms of the improvement reward, by hand."""
 
-import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +9,7 @@ from common.errors import ScenarioError
 from envs.objective.reward import TERMS, Scale, StepFigures, check_reward, coefficients, improvement_terms
 from envs.objective.weights import Weights
 from envs.scenarios.scenario import scenario
+from tests.envs.schema_changes import edited, put
 
 SCALE = Scale(emission_kg=10.0, cost=20.0, pv_kwh=5.0, ramp_kwh=4.0, required_kwh=2.0, peak_rise_kw=8.0)
 UNCONTROLLED = StepFigures(emission_kg=8.0, cost=15.0, solar_use_kwh=3.0, ramp_kwh=2.0, missing_kwh=1.0, peak_rise_kw=4.0)
@@ -60,12 +59,7 @@ def test_a_reward_that_counts_energy_alone_is_refused_for_actions_that_serve_peo
 ) -> None:
     site = scenario(str(small_schema))
     check_reward(site, "improvement")
-    schema = json.loads(small_schema.read_text(encoding="utf-8"))
-    shutil.copytree(small_schema.parent, tmp_path, dirs_exist_ok=True)
-    schema["actions"][action] = {"active": True}
-    path = tmp_path / "schema.json"
-    path.write_text(json.dumps(schema), encoding="utf-8")
-    serving = scenario(str(path))
+    serving = scenario(str(edited(small_schema, tmp_path, put("actions", action, value={"active": True}))))
     check_reward(serving, "schema")
     with pytest.raises(ScenarioError, match=action):
         check_reward(serving, "improvement")

@@ -1,6 +1,5 @@
 """Names, paths, years and splits."""
 
-import json
 import shutil
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -11,6 +10,7 @@ from common.errors import ScenarioError
 from common.paths import PathError
 from common.units import DAY, WEEK
 from envs.scenarios.scenario import DEFAULT, SPLITS, Splits, Window, _in_full, sample_weeks, scenario, training_starts
+from tests.envs.schema_changes import edited, put
 
 
 def hours(windows: tuple[Window, ...]) -> set[tuple[int, int]]:
@@ -31,18 +31,9 @@ def test_one_year_is_split_into_disjoint_hours_that_leave_nothing_but_a_rest(sma
     assert len(set.union(*parts)) == 40 * DAY
 
 
-def run_until(small_schema: Path, tmp_path: Path, last: int) -> Path:
-    """A copy of the small schema that runs until another row."""
-    schema = json.loads(small_schema.read_text(encoding="utf-8"))
-    schema |= {"root_directory": str(small_schema.parent), "simulation_end_time_step": last}
-    path = tmp_path / "schema.json"
-    path.write_text(json.dumps(schema), encoding="utf-8")
-    return path
-
-
 def test_a_long_year_is_split_by_weeks(small_schema: Path, tmp_path: Path) -> None:
-    path = run_until(small_schema, tmp_path, 8759)
-    windows = scenario(str(path), trusted=True).windows("validation")
+    path = edited(small_schema, tmp_path, put("simulation_end_time_step", value=8759))
+    windows = scenario(str(path)).windows("validation")
     assert {w.hours for w in windows} == {WEEK}
     assert len(windows) == 10
 
@@ -72,9 +63,9 @@ def test_a_generated_year_is_the_same_whatever_trains(monkeypatch: pytest.Monkey
 
 
 def test_too_short_a_year_is_refused(small_schema: Path, tmp_path: Path) -> None:
-    path = run_until(small_schema, tmp_path, 100)
+    path = edited(small_schema, tmp_path, put("simulation_end_time_step", value=100))
     with pytest.raises(ScenarioError, match="100 steps; at least 120"):
-        scenario(str(path), trusted=True).windows("train")
+        scenario(str(path)).windows("train")
 
 
 @pytest.mark.parametrize(

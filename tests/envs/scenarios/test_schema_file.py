@@ -7,6 +7,7 @@ import importlib.util
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,9 @@ from envs.environments.backend import beyond_batch
 from envs.environments.year_cache import schema_reward
 from envs.scenarios import schema_file
 from envs.scenarios.scenario import scenario
-from envs.scenarios.schema_file import TABLES, _lstm_weights, read_schema, schema_faults
+from envs.scenarios.schema_file import TABLES, _lstm_weights, schema_faults
 from envs.scenarios.tariff import FILE_NAME
-from tests.envs.scenarios.schema_changes import MALL, SOCKET, put
+from tests.envs.schema_changes import MALL, SOCKET, drop, edit, edited, put
 
 
 @pytest.fixture
@@ -69,17 +70,13 @@ def test_every_series_that_is_missing_is_named_at_once(site: Path) -> None:
 
 
 def test_a_name_that_is_too_long_for_a_file_is_missing(site: Path) -> None:
-    schema = json.loads(site.read_text(encoding="utf-8"))
-    schema["buildings"]["mall"]["weather"] = "w" * 300
-    site.write_text(json.dumps(schema), encoding="utf-8")
+    edit(site, put(*MALL, "weather", value="w" * 300))
     with pytest.raises(ScenarioError, match=r"names www.*, which is not in"):
         scenario(str(site))
 
 
 def test_faults_of_numbers_tariff_and_series_are_told_in_one_message(site: Path) -> None:
-    schema = json.loads(site.read_text(encoding="utf-8"))
-    schema["buildings"]["mall"]["pv"]["attributes"]["nominal_power"] = -1
-    site.write_text(json.dumps(schema), encoding="utf-8")
+    edit(site, put(*MALL, "pv", "attributes", "nominal_power", value=-1))
     (site.parent / FILE_NAME).write_text('{"demand_charge": {}}', encoding="utf-8")
     load = site.parent / "mall.csv"
     load.write_text(load.read_text(encoding="utf-8").replace(",743.83", ",1e30", 1), encoding="utf-8")
@@ -94,17 +91,12 @@ def test_faults_of_numbers_tariff_and_series_are_told_in_one_message(site: Path)
 
 
 def test_a_building_that_is_left_out_may_name_what_is_not_there(site: Path) -> None:
-    schema = json.loads(site.read_text(encoding="utf-8"))
-    schema["buildings"]["a"] = {"include": False, "energy_simulation": "gone.csv"}
-    site.write_text(json.dumps(schema), encoding="utf-8")
+    edit(site, put("buildings", "a", value={"include": False, "energy_simulation": "gone.csv"}))
     assert scenario(str(site)).schema == site
 
 
 def test_citylearn_gets_the_length_of_a_step_where_the_schema_names_none(site: Path) -> None:
-    schema = json.loads(site.read_text(encoding="utf-8"))
-    del schema["seconds_per_time_step"]
-    site.write_text(json.dumps(schema), encoding="utf-8")
-    scenario(str(site))
+    scenario(str(edit(site, drop("seconds_per_time_step"))))
     assert schema_file.rooted(site)["seconds_per_time_step"] == 3600
 
 
@@ -136,19 +128,11 @@ def test_series_lie_beside_the_schema_or_in_the_folder_that_it_names(
         assert schema_file.rooted(Path("schema.json")) == {**content, "root_directory": str(folder)}
 
 
-def test_outages_that_are_drawn_anew_in_each_episode_are_refused(small_schema: Path, tmp_path: Path) -> None:
-    schema = json.loads(small_schema.read_text(encoding="utf-8"))
-    shutil.copytree(small_schema.parent, tmp_path, dirs_exist_ok=True)
-    (building,) = schema["buildings"].values()
-    path = tmp_path / "schema.json"
+def test_outages_that_are_drawn_anew_in_each_episode_are_refused(site: Path) -> None:
     for simulated, drawn, refused in ((True, True, True), (True, False, False), (False, True, False)):
-        building["power_outage"] = {"simulate_power_outage": simulated, "stochastic_power_outage": drawn}
-        path.write_text(json.dumps(schema), encoding="utf-8")
-        if refused:
-            with pytest.raises(ScenarioError, match="draws its power outages"):
-                scenario(str(path))
-        else:
-            scenario(str(path))
+        edit(site, put(*MALL, "power_outage", value={"simulate_power_outage": simulated, "stochastic_power_outage": drawn}))
+        with pytest.raises(ScenarioError, match="draws its power outages") if refused else nullcontext():
+            scenario(str(site))
 
 
 def test_steps_and_active_actions_are_those_of_the_schema(small_schema: Path) -> None:
@@ -323,12 +307,7 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def sized(small_schema: Path, tmp_path: Path) -> Path:
     """The small site with a battery that CityLearn sizes."""
-    path = Path(shutil.copytree(small_schema.parent, tmp_path / "site")) / "schema.json"
-    schema = read_schema(path)
-    (building,) = schema["buildings"].values()
-    building["electrical_storage"]["autosize"] = True
-    path.write_text(json.dumps(schema), encoding="utf-8")
-    return path
+    return edited(small_schema, tmp_path / "site", put(*MALL, "electrical_storage", "autosize", value=True))
 
 
 def test_the_folders_are_citylearns(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from envs.scenarios.schema_file import schema_faults
 from envs.scenarios.schema_shape import AT_CHARGERS, CLASSES, OBSERVATIONS, REWARDS
-from tests.envs.scenarios.schema_changes import BATTERY, MALL, SOCKET, drop, put
+from tests.envs.schema_changes import BATTERY, MALL, SOCKET, drop, put
 
 # What CityLearn's loader sets itself, so that a schema may not.
 BY_LOADER = {

@@ -16,6 +16,7 @@ from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.scenarios.scenario import Splits, scenario
 from envs.scenarios.segments import HISTORY, days_of, origin, rows_between, segments_of
 from tests.envs.changed_rows import two_buildings
+from tests.envs.schema_changes import edit, put
 
 PATH = Path("site/schema.json")
 DAY = 24
@@ -210,8 +211,6 @@ def test_a_segment_may_read_what_its_scenario_may_and_no_copy_of_it_may(site: Pa
 
 
 def test_a_segment_of_a_scenario_that_needs_trust_needs_it_too(site: Path) -> None:
-    schema = json.loads(site.read_text(encoding="utf-8"))
-    schema["buildings"]["office"]["type"] = "my_models.Office"
-    site.write_text(json.dumps(schema), encoding="utf-8")
+    edit(site, put("buildings", "office", "type", value="my_models.Office"))
     with pytest.raises(ScenarioError, match="trust"):
         scenario(str(site), splits=STATED)

@@ -58,13 +58,6 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert DemandCharge.of(tmp_path / "schema.json") == TARIFF
 
 
-def test_the_file_may_have_a_byte_order_mark(tmp_path: Path) -> None:
-    path = tmp_path / FILE_NAME
-    TARIFF.write(path)
-    path.write_text(path.read_text(encoding="utf-8"), encoding="utf-8-sig")
-    assert DemandCharge.of(tmp_path / "schema.json") == TARIFF
-
-
 VALID = {"peak_hours": [18], "peak_price": 1, "off_peak_excess_price": 1, "currency": "PEN"}
 
 
@@ -72,18 +65,12 @@ VALID = {"peak_hours": [18], "peak_price": 1, "off_peak_excess_price": 1, "curre
     ("content", "fault"),
     [
         ("not json", "is not JSON"),
-        ("[]", "holds a list; it has to hold an object"),
         ("{}", "demand_charge is missing; it has to be an object"),
         ({k: v for k, v in VALID.items() if k != "currency"}, "demand_charge.currency is missing"),
-        ({**VALID, "currency": 5}, "demand_charge.currency is 5; it has to be a text in quotes"),
         ({**VALID, "peak": 1}, "demand_charge.peak is unknown here; remove it"),
-        ({**VALID, "peak_price": "high"}, "peak_price is 'high'; it has to be a number from 0"),
-        ({**VALID, "peak_price": True}, "peak_price is true"),
         ({**VALID, "peak_price": -1}, "peak_price is -1; it has to be a number from 0"),
-        ('{"demand_charge": {"peak_price": NaN}}', "NaN is no finite number"),
         ({**VALID, "peak_hours": 18}, "peak_hours is 18; it has to be a list of hours of the day"),
         ({**VALID, "peak_hours": [24]}, "peak_hours.0 is 24; it has to be a whole number from 0 to 23"),
-        ({**VALID, "peak_hours": [True]}, "peak_hours.0 is true"),
         ({**VALID, "peak_hours": []}, "peak_hours is empty"),
     ],
 )

@@ -1,12 +1,13 @@
 """The small site with a change, as a scenario of its own."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+
+from tests.envs.schema_changes import edited
 
 
 def charging_curve(schema: dict[str, Any], folder: Path) -> None:
@@ -43,13 +44,5 @@ def chargers(schema: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def changed(small_schema: Path, folder: Path, change: Callable[[dict[str, Any], Path], None]) -> Path:
-    """The small site with a change."""
-    for own in small_schema.parent.iterdir():
-        if own.suffix in (".csv", ".json"):
-            (folder / own.name).write_bytes(own.read_bytes())
-    schema = json.loads(small_schema.read_text(encoding="utf-8"))
-    schema["root_directory"] = None
-    change(schema, folder)
-    path = folder / "schema.json"
-    path.write_text(json.dumps(schema), encoding="utf-8")
-    return path
+    """The small site with a change of its schema and of its files."""
+    return edited(small_schema, folder, lambda schema: change(schema, folder))

@@ -1,7 +1,5 @@
 """Baselines that apply to a site, and none that does nothing there."""
 
-import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +12,8 @@ from envs.environments.site_env import SiteEnv
 from envs.environments.vector_env import WindowsEnv
 from envs.environments.year_cache import year_reference
 from envs.objective.evaluate import Evaluation, evaluate, score
-from envs.objective.reference import Reference
 from envs.scenarios.scenario import Window, scenario
-from envs.scenarios.tariff import FILE_NAME, DemandCharge
+from envs.scenarios.tariff import FILE_NAME
 from envs.task import Task
 from envs.yardsticks.baselines import (
     CITYLEARN,
@@ -28,6 +25,7 @@ from envs.yardsticks.baselines import (
     baselines,
     citylearn_rules,
 )
+from tests.envs.schema_changes import MALL, edit, edited, put
 
 ANY_HOUR, PEAK_HOURS = RULES
 WINDOW = Window(0, 0, 336)
@@ -35,16 +33,11 @@ WINDOW = Window(0, 0, 336)
 
 def without_demand_charge(small_schema: Path, folder: Path, price: np.ndarray) -> Path:
     """The small site without a demand charge, at other prices of the hours of the day, shape (24,)."""
-    for own in small_schema.parent.glob("*.csv"):
-        (folder / own.name).write_bytes(own.read_bytes())
+    path = edited(small_schema, folder, lambda schema: None)
+    (folder / FILE_NAME).unlink()
     series = pd.read_csv(folder / "pricing.csv")
     series["electricity_pricing"] = np.resize(price, len(series))
     series.to_csv(folder / "pricing.csv", index=False)
-    schema = json.loads(small_schema.read_text(encoding="utf-8"))
-    schema["root_directory"] = None
-    path = folder / "schema.json"
-    path.write_text(json.dumps(schema), encoding="utf-8")
-    assert not (folder / FILE_NAME).exists()
     return path
 
 
@@ -64,11 +57,8 @@ def test_citylearn_has_the_same_baselines(small_schema: Path) -> None:
 def test_nothing_is_imported_in_a_power_outage(small_schema: Path, tmp_path: Path) -> None:
     """Neither by the site nor by that without PV and battery: what these would have served is not."""
     path = without_demand_charge(small_schema, tmp_path, np.array([0.3]))
-    schema = json.loads(path.read_text(encoding="utf-8"))
-    (building,) = schema["buildings"].values()
-    building["power_outage"] = {"simulate_power_outage": True, "stochastic_power_outage": False}
-    path.write_text(json.dumps(schema), encoding="utf-8")
-    file = tmp_path / building["energy_simulation"]
+    edit(path, put(*MALL, "power_outage", value={"simulate_power_outage": True, "stochastic_power_outage": False}))
+    file = tmp_path / "mall.csv"
     series = pd.read_csv(file)
     series["power_outage"] = (np.arange(len(series)) % 50 < 4).astype(int)
     series.to_csv(file, index=False)
@@ -151,36 +141,6 @@ def test_without_a_battery_there_is_no_rule(small_schema: Path) -> None:
     env.simulator.site.building["battery_action"] = -1
     with pytest.raises(ValueError, match="no battery has an action"):
         SolarPriority(env.present)
-
-
-@pytest.fixture(scope="module")
-def reference(small_schema: Path) -> Reference:
-    return WindowsEnv(scenario(str(small_schema)), WINDOWS).reference_of(0)
-
-
-def priced(reference: Reference, price: np.ndarray, tariff: DemandCharge | None = None) -> Reference:
-    """The same year without a demand charge, or with this, at other prices of its one building."""
-    return Reference(reference.run, replace(reference.exogenous, price=price[np.newaxis]), reference.sessions, tariff)
-
-
-def test_with_a_demand_charge_its_peak_hours_are_dear_at_any_price_of_energy(reference: Reference) -> None:
-    assert reference.tariff is not None
-    hour = reference.exogenous.hour
-    found = priced(reference, np.where(hour < 6, 2.0, 1.0), reference.tariff).dear
-    np.testing.assert_array_equal(found, np.isin(hour, reference.tariff.peak_hours))
-
-
-def test_without_one_hours_above_the_mean_price_of_their_year_are_dear(reference: Reference) -> None:
-    hour = reference.exogenous.hour
-    for level in (1.0, 10.0):
-        found = priced(reference, np.where(hour >= 20, 3.0, np.where(hour >= 12, 1.0, 0.9)) * level)
-        np.testing.assert_array_equal(found.dear, hour >= 20)
-
-
-def test_at_one_price_no_hour_is_dearer(reference: Reference) -> None:
-    hour = reference.exogenous.hour
-    flat = priced(reference, np.full(len(hour), 0.3, dtype=np.float32))
-    assert not flat.dear.any()
 
 
 RULED = Window(0, 0, 72)

@@ -1,9 +1,9 @@
 """Nothing beats the bound, and it is not far above what is found by trying everything."""
 
 import itertools
-import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ from envs.yardsticks.bound import (
     window_bound,
 )
 from envs.yardsticks.mpc_runs import mpc
+from tests.envs.changed_rows import two_buildings
 from tests.envs.tanks import with_tank
 from tests.envs.yardsticks.sites import changed, charging_curve, idle_chargers, measured_arrival, to_grid
 
@@ -43,21 +44,8 @@ SLACK = 1e-6  # of the solver
 
 
 @pytest.fixture
-def two_buildings(small_schema: Path, tmp_path: Path) -> Path:
-    """The small site with its mall a second time, without chargers, as a building with a meter of its own."""
-    schema = json.loads(small_schema.read_text(encoding="utf-8"))
-    (name,) = schema["buildings"]
-    twin = json.loads(json.dumps(schema["buildings"][name]))
-    twin.pop("chargers", None)
-    schema["buildings"]["twin"] = twin
-    schema["root_directory"] = str(small_schema.parent)
-    for own in small_schema.parent.iterdir():
-        if own.suffix == ".csv":
-            (tmp_path / own.name).write_bytes(own.read_bytes())
-    schema["root_directory"] = None
-    path = tmp_path / "schema.json"
-    path.write_text(json.dumps(schema), encoding="utf-8")
-    return path
+def two(small_schema: Path, tmp_path: Path) -> Path:
+    return two_buildings(small_schema, tmp_path / "two")
 
 
 @pytest.mark.parametrize("change", [charging_curve, measured_arrival, to_grid, idle_chargers])
@@ -129,9 +117,9 @@ ALONE = [Weights.parse((f"{name}=1",)) for name in ("co2", "cost", "solar", "gri
 
 
 @pytest.mark.parametrize("weights", [*DRAWN, *ALONE], ids=lambda weights: weights.shown)
-def test_no_policy_is_better_whatever_the_weights(two_buildings: Path, weights: Weights) -> None:
+def test_no_policy_is_better_whatever_the_weights(two: Path, weights: Weights) -> None:
     """Three days, so that each programme takes a moment; a term alone must not let the programme run away."""
-    window, task = Window(0, 30 * 24 + 7, 72), Task(str(two_buildings), aim=Aim(weights))
+    window, task = Window(0, 30 * 24 + 7, 72), Task(str(two), aim=Aim(weights))
     env = WindowsEnv(task.site, [window], weights=weights)
     limit = window_bound(env.simulator, window, "score", weights)
     rng, actions = np.random.default_rng(0), env.simulator.actions
@@ -195,9 +183,9 @@ def test_each_bound_is_the_best_of_its_own(small_schema: Path) -> None:
     assert found["cost"].cost <= found["co2"].cost + SLACK
 
 
-def test_buildings_are_metered_by_themselves(two_buildings: Path) -> None:
+def test_buildings_are_metered_by_themselves(two: Path) -> None:
     window = Window(0, 0, 168)
-    task = Task(str(two_buildings))
+    task = Task(str(two))
     limit = bound(task, window, "score")
     found = [own[0].score for name, own in baselines(task, [window]).items() if name != WITHOUT]
     assert max(found) <= limit.score + SLACK
@@ -216,10 +204,6 @@ def test_a_bound_is_solved_once(small_schema: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_solver_that_fails_is_an_error(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from types import SimpleNamespace
-
-    from envs.yardsticks.bound import BoundError
-
     env, _ = judged(small_schema, Window(0, 0, 24))
     monkeypatch.setattr("scipy.optimize.linprog", lambda **arguments: SimpleNamespace(status=2, message="infeasible"))
     with pytest.raises(BoundError, match="infeasible"):
