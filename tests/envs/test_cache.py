@@ -220,7 +220,7 @@ def test_a_file_in_place_of_the_systems_cache_is_named(tmp_path: Path, monkeypat
     file = tmp_path / "file"
     file.write_bytes(b"")
     monkeypatch.delenv(cache.FOLDER_VARIABLE)
-    monkeypatch.setattr("common.paths.platformdirs.user_cache_dir", lambda *names, **options: str(file))
+    monkeypatch.setattr("platformdirs.user_cache_dir", lambda *names, **options: str(file))
     with pytest.raises(CacheError, match=rf"the cache {file} cannot be used \(.*\); make it a folder .* or set BUILDING_TUNER"):
         cache.cached_file("a/b", write)
 
