@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from envs import cache
@@ -57,13 +58,14 @@ def test_a_key_of_a_scenario_is_its_path(key: str, tmp_path: Path) -> None:
     assert cache.is_cached(key)
 
 
-def test_a_filling_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    def fill(folder: Path) -> None:
-        (folder / "half").write_text("x", encoding="utf-8")
+@pytest.mark.parametrize("call", [cache.cached_file, cache.cached_folder])
+def test_what_fails_halfway_leaves_nothing(tmp_path: Path, call: Callable[..., Path]) -> None:
+    def fail(path: Path) -> None:
+        (path / "half" if path.is_dir() else path).write_text("x", encoding="utf-8")
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        cache.cached_folder("a/b", fill)
+        call("a/b", fail)
     assert list((tmp_path / "a").iterdir()) == []
 
 
@@ -90,16 +92,6 @@ def test_an_entry_that_another_process_is_about_to_return_stays(monkeypatch: pyt
     path = cache.cached_file("a", lambda path: path.write_text("first", encoding="utf-8"))
     second.join()
     assert [*seen, path.read_text(encoding="utf-8")] == ["first", "first"]
-
-
-def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
-    def write(path: Path) -> None:
-        path.write_text("half", encoding="utf-8")
-        raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        cache.cached_file("a/b.txt", write)
-    assert list((tmp_path / "a").iterdir()) == []
 
 
 # -- damage ----------------------------------------------------------------------------------
@@ -161,19 +153,16 @@ def test_a_damaged_folder_is_named_and_filled_anew(
     cache.cached_folder("a/year", refuse)
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"0" * 64])
-def test_a_damaged_checksum_costs_its_entry(content: bytes, capsys: pytest.CaptureFixture[str]) -> None:
-    path = cache.cached_file("a/b.bin", write)
-    path.with_name("b.bin.sum").write_bytes(content)
-    cache.cached_file("a/b.bin", write)
-    assert "is damaged" in capsys.readouterr().err
-    assert cache.is_cached("a/b.bin")
-
-
-def test_a_folder_in_place_of_a_checksum_costs_its_entry(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"0" * 64, None])
+def test_a_damaged_checksum_or_a_folder_in_its_place_costs_its_entry(
+    content: bytes | None, capsys: pytest.CaptureFixture[str]
+) -> None:
     sums = cache.cached_file("a/b.bin", write).with_name("b.bin.sum")
     sums.unlink()
-    sums.mkdir()
+    if content is None:
+        sums.mkdir()
+    else:
+        sums.write_bytes(content)
     cache.cached_file("a/b.bin", write)
     assert "is damaged" in capsys.readouterr().err
     assert cache.is_cached("a/b.bin")
@@ -196,6 +185,17 @@ def test_what_was_checked_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(cache.zlib, "crc32", read_again)
     cache.cached_file("a/b.bin", refuse)
+
+
+def test_texts_and_arrays_are_made_once_and_come_back_as_they_were() -> None:
+    made: list[int] = []
+    for _ in range(2):
+        assert cache.cached_text("a/text", lambda: made.append(1) or "\u00e4") == "\u00e4"  # type: ignore[func-returns-value]
+        arrays = cache.cached_arrays("a/b.npz", lambda: made.append(1) or {"x": np.arange(3), "n": 2.5})  # type: ignore[func-returns-value]
+        assert (arrays["x"].tolist(), float(arrays["n"])) == ([0, 1, 2], 2.5)
+        array = cache.cached_array("a/c.npy", lambda: made.append(1) or np.eye(2), by_rows=True)  # type: ignore[func-returns-value]
+        assert np.array_equal(array, np.eye(2))
+    assert len(made) == 3
 
 
 # -- a cache that cannot be used -------------------------------------------------------------

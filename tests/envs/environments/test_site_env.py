@@ -31,15 +31,9 @@ def window_env(schema: Path, *windows: Window, reward: str = "improvement") -> S
     return SiteEnv(scenario(str(schema)), windows, "sequence", reward)  # type: ignore[arg-type]
 
 
-def test_gymnasium_accepts_it(env: SiteEnv) -> None:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error")
-        warnings.filterwarnings("ignore", message=".*render modes.*")
-        check_env(env)
-
-
-def test_gymnasium_accepts_metered_data(real_schema: Path) -> None:
-    env = random_env(real_schema)
+@pytest.mark.parametrize("schema", ["small_schema", "real_schema"])
+def test_gymnasium_accepts_it(request: pytest.FixtureRequest, schema: str) -> None:
+    env = random_env(request.getfixturevalue(schema))
     with warnings.catch_warnings():
         warnings.filterwarnings("error")
         warnings.filterwarnings("ignore", message=".*render modes.*")

@@ -33,6 +33,15 @@ from tests.envs.tanks import with_tank
 STARTS = [Start(Window(0, 72, 24), charge) for charge in (0.1, 0.6)]
 
 
+OTHERS = [day for day in range(41) if day % 5 not in BLOCKS["train"]]
+
+
+@pytest.fixture(scope="module")
+def changed(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small site with other values in all hours that do not train."""
+    return with_other_rows(small_schema, tmp_path_factory.mktemp("changed") / "site", OTHERS, (*SHARED, *OF_MALL))
+
+
 def test_each_second_run_is_disturbed_and_all_labels_are_the_teachers(small_schema: Path) -> None:
     told: list[float] = []
     found = teach(Task(str(small_schema)), STARTS, method="seven-days", on_progress=told.append, horizon=6)
@@ -45,21 +54,11 @@ def test_each_second_run_is_disturbed_and_all_labels_are_the_teachers(small_sche
     assert told[-1] == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("method", ["seven-days", "exact"])
-def test_hours_that_do_not_train_change_no_bit_of_them(small_schema: Path, tmp_path: Path, method: Any) -> None:
-    others = [day for day in range(41) if day % 5 not in BLOCKS["train"]]
-    changed = with_other_rows(small_schema, tmp_path / "site", others, (*SHARED, *OF_MALL))
+@pytest.mark.parametrize("method", ["seven-days", "exact", pytest.param("learned", marks=pytest.mark.slow)])
+def test_hours_that_do_not_train_change_no_bit_of_them(small_schema: Path, changed: Path, method: Any) -> None:
     own, other = (teach(Task(str(path)), STARTS, method=method) for path in (small_schema, changed))
     np.testing.assert_array_equal(own.labels, other.labels)
     np.testing.assert_array_equal(own.executed, other.executed)
-
-
-@pytest.mark.slow
-def test_nor_do_they_change_what_learned_forecasts_teach(small_schema: Path, tmp_path: Path) -> None:
-    others = [day for day in range(41) if day % 5 not in BLOCKS["train"]]
-    changed = with_other_rows(small_schema, tmp_path / "site", others, (*SHARED, *OF_MALL))
-    own, other = (teach(Task(str(path)), STARTS, method="learned") for path in (small_schema, changed))
-    np.testing.assert_array_equal(own.labels, other.labels)
 
 
 def test_parts_cover_the_train_split_and_are_made_once(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,15 +89,6 @@ def test_of_many_years_weeks_are_taken_evenly() -> None:
     assert MOST_HOURS - WEEK <= sum(window.hours for window in windows) <= MOST_HOURS
     counts = [sum(window.year == year for window in windows) for year in (1, 4, 5)]
     assert max(counts) - min(counts) <= 1
-
-
-OTHERS = [day for day in range(41) if day % 5 not in BLOCKS["train"]]
-
-
-@pytest.fixture(scope="module")
-def changed(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The small site with other values in all hours that do not train."""
-    return with_other_rows(small_schema, tmp_path_factory.mktemp("changed") / "site", OTHERS, (*SHARED, *OF_MALL))
 
 
 def test_other_hours_change_neither_forecasts_nor_prices_nor_the_rewards_scale(small_schema: Path, changed: Path) -> None:
