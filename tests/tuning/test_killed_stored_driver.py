@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 import os
 import random
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,7 @@ from tuning.experiment.settings import Settings
 from tuning.storage import lease
 from tuning.storage.journal_mirror import JournalMirror
 from tuning.storage.stored_experiment import create_stored, look_up, run_files
+from tuning.storage.trial_files import PushedFiles
 
 pytestmark = local.pytestmark
 
@@ -51,12 +54,35 @@ def search(place: Location, folder: Path, at_once: int, kill_at: float, order: r
             patched.setattr(lease, "WATCH_SECONDS", 0.0)
             patched.setattr(lease, "SETTLE_SECONDS", 0.0)
             patched.setattr(local, "OPERATIONS", (*local.OPERATIONS, *STORED))
+            patched.setattr(PushedFiles, "saved", noting(folder, PushedFiles.saved))
             experiment = look_up(place)
             local.die_at(patched, kill_at)
             with run_files(experiment, lambda line: None) as (held, files):
                 local.run_made_up(held, at_once, files)
 
     return local.forked(folder, run)
+
+
+def noting(folder: Path, saved: Callable[[PushedFiles], None]) -> Callable[[PushedFiles], None]:
+    """Note each evaluation that is made, with its run, before its checkpoint is pushed."""
+
+    def noted(own: PushedFiles) -> None:
+        newest = max(own.experiment.paths.checkpoints(own._number).glob("0*"))
+        with (folder.parent / "made").open("a") as file:
+            file.write(f"{folder.name} {own._number} {newest.name}\n")
+        saved(own)
+
+    return noted
+
+
+def made_again(folder: Path) -> int:
+    """Most evaluations of one trial that a run made although an earlier one had."""
+    again, known = Counter[tuple[str, str]](), set[tuple[str, str]]()
+    for line in (folder / "made").read_text().splitlines():
+        run, number, steps = line.split()
+        again[run, number] += (number, steps) in known
+        known.add((number, steps))
+    return max(again.values())
 
 
 def begun(above: Location, name: str, budget: int) -> Location:
@@ -97,6 +123,7 @@ def check_kills(above: Location, folder: Path, at_once: int, trials: int, most: 
         most += most // 20 if known == before else 0
     print(f"killed {kills} times, at most after {most} operations")
     assert kills >= least
+    assert made_again(folder) <= 1
     found = fetched(place, folder / "fetched")
     local.check(found, budget)
     assert len(load(found).confirmations) >= confirmations

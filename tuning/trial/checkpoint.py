@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from common.files import sync_folder
+from tuning.storage.trial_files import REPLAY
 from tuning.trial.checkpoint_files import (
     ARRAYS,
-    REPLAY,
     DamageError,
     FormatError,
     TrialState,

@@ -21,13 +21,13 @@ from typing import Any
 from common.errors import UserError
 from common.files import read_text, write_whole
 from common.json_values import checked, described
+from tuning.storage.search_files import STATE
+from tuning.storage.trial_files import REPLAY
 from tuning.trial.packed_state import pack, write_arrays
 
 VERSION = 1  # of the format
 ARRAYS = "arrays.npz"
-REPLAY = "replay"  # folder of the replay buffer's rows, beside those of the checkpoints
 
-_STATE = "state.json"
 # Fields of `envs.objective.aim.Outcome` beside the score, in their order; left out where they are empty.
 OF_AN_AIM = ("objective", "shortfall", "objective_2", "gain", "gain_2")
 _ROWS = re.compile(rf"{REPLAY}/([0-9]{{10,}})-([0-9]{{10,}})\.npz")
@@ -110,7 +110,7 @@ def write_state(folder: Path, trial: TrialState, trainer: Mapping[str, Any], row
     how_far = {name: value for name, value in asdict(trial).items() if value is not None or name not in OF_AN_AIM}
     content = json.dumps({"trial": how_far, "files": files, "trainer": packed}, allow_nan=False)
     text = f'{{"version": {VERSION}, "sha256": "{_checksum(VERSION, content)}", "content": {content}}}'
-    write_whole(folder / _STATE, lambda file: file.write(text.encode()))
+    write_whole(folder / STATE, lambda file: file.write(text.encode()))
 
 
 def check_file(path: Path, expected: dict[str, Any]) -> None:
@@ -128,7 +128,7 @@ def read_state(folder: Path) -> State:
         FormatError: if another version wrote it.
         DamageError: if it is missing, has changed, or says something impossible.
     """
-    path = folder / _STATE
+    path = folder / STATE
     try:
         outer = json.loads(read_text(path))
         version, content, checksum = outer["version"], outer["content"], outer["sha256"]
