@@ -37,7 +37,7 @@ def make(folder: Path, trials: int) -> Results:
     import pandas as pd
 
     from envs.objective.columns import evaluation_columns
-    from results.analysis.slices import value_at
+    from results.analysis.searched import value_at
     from results.schema import schema
 
     settle(folder, reports=EVALUATIONS)
@@ -114,8 +114,7 @@ def draw(trials: int) -> None:
         gc.collect()
         wall, processor = time.monotonic(), time.process_time()
         from results.report.page import page
-        from results.report.sections import sections
-        from results.report.sources import Sources
+        from results.report.sections import Sources, sections
 
         size = len(page("made", sections(Sources((results,))))) / 1e6
         wall, processor = time.monotonic() - wall, time.process_time() - processor

@@ -1,7 +1,4 @@
-"""What `experiment.json` says that analysis needs: the settings of a search, and the range of each hyperparameter.
-
-A range is read from the description of the space that the experiment was begun with.
-"""
+"""What `experiment.json` says that analysis needs: settings of a search, and ranges by the description of its space."""
 
 from __future__ import annotations
 
@@ -34,36 +31,22 @@ _POWER, _ONE_MINUS, _PART = "log2_", "one_minus_", "_per_"
 
 @dataclass(frozen=True)
 class Range:
-    """Where and how a hyperparameter was searched.
-
-    Attributes:
-        name: of the hyperparameter.
-        low: least value that is drawn; NaN for choices.
-        high: greatest value that is drawn; NaN for choices.
-        log: whether numbers are drawn evenly on a log scale.
-        from_one: whether that scale is the one of 1 - value.
-        whole: whether only whole numbers are drawn.
-        powers: whether only powers of two are drawn.
-        choices: what is drawn where that is no range, as texts.
-        only_if: another hyperparameter, and its values as texts with which this one acts; None where it always acts.
-    """
+    """Where and how a hyperparameter was searched."""
 
     name: str
-    low: float = math.nan
-    high: float = math.nan
-    log: bool = False
-    from_one: bool = False
-    whole: bool = False
-    powers: bool = False
-    choices: tuple[str, ...] = ()
+    low: float = math.nan  # least value that is drawn; NaN for choices
+    high: float = math.nan  # greatest value that is drawn; NaN for choices
+    log: bool = False  # whether numbers are drawn evenly on a log scale
+    from_one: bool = False  # whether that scale is the one of 1 - value
+    whole: bool = False  # whether only whole numbers are drawn
+    powers: bool = False  # whether only powers of two are drawn
+    choices: tuple[str, ...] = ()  # what is drawn where that is no range, as texts
+    # Another hyperparameter, and its values as texts with which this one acts; None where it always acts.
     only_if: tuple[str, tuple[str, ...]] | None = None
 
     @property
     def values(self) -> int | None:
-        """How many values can be told apart; None for numbers with a fraction.
-
-        Whole numbers on a log scale count doublings, as small ones lie far apart there.
-        """
+        """How many values can be told apart, on a log scale of whole numbers doublings; None for fractions."""
         if self.choices:
             return len(self.choices)
         if self.powers:
@@ -74,15 +57,10 @@ class Range:
         return None
 
     def positions(self, column: pd.Series) -> np.ndarray:
-        """Where values lie on the scale that is drawn from: 0 is the lower end, 1 the upper one.
+        """Where values, shape (trials,), lie on the scale that is drawn from: 0 is the lower end, 1 the upper one.
 
-        A number that is none has no limit, so it counts as the upper end. Of n choices the k-th lies at (k - 1) / (n - 1).
-
-        Args:
-            column: values, shape (trials,).
-
-        Returns:
-            Shape (trials,); beyond 0 and 1 for a start outside of the range, NaN for a choice that is not drawn.
+        A start may lie beyond both. A number that is none has no limit, so it counts as 1. Of n choices the k-th lies at
+        (k - 1) / (n - 1), and one that is not drawn at NaN.
         """
         import numpy as np
         import pandas as pd
@@ -108,14 +86,10 @@ class Range:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a search beside its tables.
+    """What is known of a search beside its tables."""
 
-    Attributes:
-        settings: by name, as JSON values; empty without the file.
-        ranges: of the hyperparameters that were searched, by name; empty without the file.
-    """
-
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)  # by name, as JSON values; empty without the file
+    # Of the hyperparameters that were searched, by name; empty without the file.
     ranges: Mapping[str, Range] = field(default_factory=dict)
 
 
@@ -131,14 +105,7 @@ def text_of(value: Any) -> str:
 
 
 def read_facts(folder: Path) -> Facts:
-    """Facts of an experiment; empty where its folder has no `experiment.json`, such as that of a judgement.
-
-    Args:
-        folder: of the experiment.
-
-    Raises:
-        ResultsError: if the file is damaged, or of another version.
-    """
+    """Facts of an experiment, empty without the file as in a judgement. Raises ResultsError if it cannot be read."""
     path = folder / FILE
     try:
         content = read_json(path)
@@ -183,16 +150,10 @@ def range_of(
 
     Args:
         name: of the hyperparameter.
-        text: its description.
+        text: its description. One that is none raises KeyError, SyntaxError, TypeError or ValueError.
         steps: most steps of a trial, which end some ranges; 0 where they are not known.
         before: ranges of the hyperparameters before it, of which it may be a part.
-        fixed: values of those that were not searched, as texts.
-
-    Returns:
-        None where it was not searched.
-
-    Raises:
-        KeyError, SyntaxError, TypeError or ValueError: if the text is no such description.
+        fixed: values of those that were not searched, as texts; of one of these the range is None.
     """
     searched = _SEARCHED.search(text)
     if searched is None or name in fixed:
@@ -234,11 +195,7 @@ def _last(rest: str, steps: int) -> float:
 
 
 def _call(text: str, start: int) -> tuple[str, dict[str, Any]]:
-    """Name and named values of a call such as `IntDistribution(high=5, low=1)` that begins at a place of a text.
-
-    Raises:
-        KeyError, SyntaxError, TypeError or ValueError: if there is none.
-    """
+    """Name and named values of a call such as `IntDistribution(high=5, low=1)` that begins at a place of a text."""
     depth, quote = 0, ""
     for place in range(start, len(text)):
         mark = text[place]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,38 +22,22 @@ Filter = tuple[str, str, Any]
 
 EXPERIMENT = "experiment"  # column that tells several experiments apart
 ORDER = {"trials": ["trial"], "reports": ["trial", "update"], "evaluations": ["trial", "steps", "year"]}  # of rows
-# Whether a text passes.
-_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
-    "=": operator.eq, "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
-    ">=": operator.ge, "in": lambda value, given: value in given, "not in": lambda value, given: value not in given,
-}  # fmt: skip
 _OF_LISTS = ("in", "not in")  # conditions with a list of values
-_NAMING = ("=", "==", "in")  # conditions that name the values that pass
 _MOST_READERS = 4  # threads
 _BATCH = 200  # files that are joined at once: memory in thousands of small pieces is slow to copy, and is not given back
 
 
 @dataclass(frozen=True)
 class Read:
-    """What was read of a table.
+    """What was read of a table."""
 
-    Attributes:
-        frame: its rows. Columns that it lacks are empty.
-        lacking: columns that were wanted, or that a condition is on, which the table does not have.
-        skipped: files that cannot be used, each with the reason.
-    """
-
-    frame: pd.DataFrame
-    lacking: list[str]
-    skipped: dict[Path, str]
+    frame: pd.DataFrame  # its rows. Columns that it lacks are empty.
+    lacking: list[str]  # columns that were wanted, or that a condition is on, which the table does not have
+    skipped: dict[Path, str]  # files that cannot be used, each with the reason
 
 
 def files_of(folder: Path, table: str) -> list[Path]:
-    """Files of a table, by name; none where it has no folder yet.
-
-    Raises:
-        ResultsError: if its folder cannot be read, or is none.
-    """
+    """Files of a table, by name; none where it has no folder yet. Raises ResultsError if that cannot be read."""
     of_table = table_folder(folder, table)
     try:
         # By their names: to compare thousands of paths takes longer than to list them.
@@ -67,18 +49,15 @@ def files_of(folder: Path, table: str) -> list[Path]:
 
 
 def read_frame(folder: Path, table: str, columns: Collection[str] | None = None, filters: Sequence[Filter] = ()) -> Read:
-    """Rows of a table in order; see `results.Results.read`.
-
-    Raises:
-        ResultsError: for a condition that cannot be.
-    """
+    """Rows of a table in order; see `results.Results.read`. Raises ResultsError for a condition that cannot be."""
     import pyarrow as pa
 
-    wanted = trials_wanted(filters)
     paths = files_of(folder, table)
-    if wanted is not None:
-        firsts = {trial if trial is None else first_of(table, trial) for trial in wanted}
-        paths = [path for path in paths if trial_of(path.stem) in {None, *firsts}]
+    for column, sign, given in filters:
+        if column == "trial" and sign in ("=", "==", "in"):
+            trials = given if sign == "in" else [given]
+            firsts = {None, *(first_of(table, trial) for trial in trials if isinstance(trial, int | float))}
+            paths = [path for path in paths if trial_of(path.stem) in firsts]
     needed = None if columns is None else {*columns, *(column for column, _, _ in filters), *ORDER[table]}
     batches = [paths[start : start + _BATCH] for start in range(0, len(paths), _BATCH)]
     with ThreadPoolExecutor(min(_MOST_READERS, pa.cpu_count())) as readers:
@@ -120,10 +99,11 @@ def _frame(
     parts.clear()
     known = set(whole.column_names)
     lacking = [name for name in dict.fromkeys([*(columns or ()), *(column for column, _, _ in filters)]) if name not in known]
-    rows = _filtered(table, whole, filters)
-    del whole
     for name in lacking:
-        rows = rows.append_column(str(name), pa.nulls(len(rows)))
+        compared = [given if sign in _OF_LISTS else [given] for column, sign, given in filters if column == name]
+        whole = whole.append_column(name, pa.nulls(len(whole), pa.array(compared[0]).type if compared else None))
+    rows = filtered(table, whole, filters)
+    del whole
     if columns is not None:
         rows = rows.select(list(dict.fromkeys([*columns, *ORDER[table]])))
     is_sorted = _is_sorted(rows, ORDER[table])
@@ -135,15 +115,13 @@ def _frame(
     return (frame if columns is None else frame[list(columns)]), lacking
 
 
-def _filtered(table: str, rows: pa.Table, filters: Sequence[Filter]) -> pa.Table:
+def filtered(table: str, rows: pa.Table, filters: Sequence[Filter]) -> pa.Table:
+    """Rows that meet conditions. A ResultsError says which condition cannot be."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    present = [condition for condition in filters if condition[0] in rows.column_names]
-    if not empty_passes(condition for condition in filters if condition not in present):
-        return rows.slice(0, 0)
     try:
-        return rows.filter(pq.filters_to_expression(present)) if present else rows
+        return rows.filter(pq.filters_to_expression(list(filters))) if filters else rows
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         raise ResultsError(f"filters of {table}: {' '.join(str(error).split())}") from error
 
@@ -163,57 +141,88 @@ def _is_sorted(rows: pa.Table, names: Sequence[str]) -> bool:
     return True
 
 
-def empty_passes(conditions: Iterable[Filter]) -> bool:
-    """Whether an empty cell meets conditions, as Arrow has it: only lists tell that it is among them, or is not."""
-    return all(sign in _OF_LISTS and any(each is None for each in given) == (sign == "in") for _, sign, given in conditions)
-
-
-def name_passes(name: str, conditions: Iterable[Filter]) -> bool:
-    """Whether the name of an experiment meets conditions."""
-    return all(_COMPARED[sign](name, given) for _, sign, given in conditions)
-
-
-def trials_wanted(filters: Sequence[Filter]) -> set[int] | None:
-    """Trials that conditions let pass, where these name some; None where any trial may pass."""
-    named = [
-        set(given) if sign in _OF_LISTS else {given} for column, sign, given in filters if column == "trial" and sign in _NAMING
-    ]
-    # What no column of 64 bits holds is refused once the table is filtered.
-    return {trial for trial in set.intersection(*named) if trial is None or abs(trial) < 2**63} if named else None
-
-
 def checked_conditions(table: str, filters: Sequence[Filter] | None) -> list[Filter]:
-    """Conditions on a table in the form that Arrow takes: lists of values are lists, numbers of trials are Python's.
+    """Conditions in the form that Arrow takes. A ResultsError says how one is written."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
-    Raises:
-        ResultsError: if one has not the form of a condition.
+    try:
+        found = [(column, sign, [*given] if sign in _OF_LISTS else given) for column, sign, given in filters or ()]
+        if found:
+            pq.filters_to_expression(found)
+    except (pa.ArrowException, AttributeError, OverflowError, TypeError, ValueError) as error:
+        text = printable(repr(filters))
+        shown = text if len(text) <= 80 else text[:77] + "..."
+        wanted = 'give a list of conditions, each such as ("trial", "in", [0, 3]) or ("steps", ">", 10_000)'
+        raise ResultsError(f"filters of {table}: {shown}: {wanted}") from error
+    return found
+
+
+_ENDED = ("complete", "frozen", "pruned")  # states in which everything of a trial has been written
+MOST_NAMED = 20  # ranges of numbers in a line
+_REMEDY = "restore its files from a copy"
+
+
+def lacking(trials: pd.DataFrame, reports: pd.DataFrame, evaluations: pd.DataFrame) -> list[str]:
+    """Lines that name what is not there; none where all is.
+
+    Trials that run, crashed or repeat another one may lack anything. Evaluations of a judgement have no row in `trials`.
     """
-    if filters is None:
-        return []
-    if isinstance(filters, str | Mapping) or not isinstance(filters, Iterable):
-        raise _malformed(table, filters, 'give a list such as [("trial", "in", [0, 3])]')
-    return [_condition(table, each) for each in filters]
+    search = evaluations[evaluations["contender"].isna()]
+    known = set(trials["trial"])
+    seen = known | set(reports["trial"]) | set(search["trial"].dropna().astype(int))
+    missing = _gaps(known, max(seen, default=-1))
+    lines = [f"trials lacks the row of trial {missing}"] if missing else []
+    ended = trials[trials["state"].isin(_ENDED) & trials["same_as"].isna()].set_index("trial")
+    lines += [f"trial {number}: {fault}" for number, fault in _of_trials(ended, reports, search).items()]
+    return [f"{line}; {_REMEDY}" for line in lines + _runs(evaluations[evaluations["contender"].notna()])]
 
 
-def _condition(table: str, given: object) -> Filter:
-    if not isinstance(given, tuple | list) or len(given) != 3 or not isinstance(given[0], str):
-        raise _malformed(table, given, 'give a list of conditions, each such as ("trial", "==", 3)')
-    column, sign, value = given
-    if not isinstance(sign, str) or sign not in _COMPARED:
-        raise _malformed(table, given, f"conditions are {', '.join(_COMPARED)}")
-    has_several = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
-    if has_several != (sign in _OF_LISTS):
-        raise _malformed(table, given, f"{sign} takes {'a list of values' if sign in _OF_LISTS else 'one value'}")
-    values: list[Any] = list(value) if has_several else [value]
-    if column == EXPERIMENT and not all(isinstance(each, str) for each in values):
-        raise _malformed(table, given, "names of experiments are texts")
-    if column == "trial":
-        if any(each is not None and (isinstance(each, bool) or not isinstance(each, Real)) for each in values):
-            raise _malformed(table, given, "trials have numbers, such as 3")
-        values = [each if each is None else int(each) if isinstance(each, Integral) else float(each) for each in values]
-    return column, sign, values if has_several else values[0]
+def _of_trials(ended: pd.DataFrame, reports: pd.DataFrame, evaluations: pd.DataFrame) -> dict[int, str]:
+    """What ended trials lack, by number: reports, else an evaluation, else the row's own score."""
+    reports = reports[reports["trial"].isin(ended.index)]
+    counts = reports.groupby("trial").size().reindex(ended.index).fillna(0)
+    updates = ended["updates"].fillna(counts)
+    scored = reports.dropna(subset=["score"])
+    pairs = scored.set_index(["trial", "steps"]).index
+    unseen = pairs[~pairs.isin(evaluations.dropna(subset=["trial"]).set_index(["trial", "steps"]).index)]
+    scores, ends = ended["score"], scored.groupby("trial")["score"].last().reindex(ended.index)
+    differ = ends.index[ends.notna() & scores.notna() & (ends != scores)]
+    faults = {number: f"its row has the score {scores[number]}, its last report {ends[number]}" for number in differ}
+    faults |= {number: f"it lacks the evaluation at {steps} steps" for number, steps in reversed(unseen)}
+    return faults | {
+        number: f"it has {counts[number]:.0f} reports, and its row counts {updates[number]:.0f}"
+        for number in counts.index[counts != updates]
+    }
 
 
-def _malformed(table: str, given: object, remedy: str) -> ResultsError:
-    text = printable(repr(given))
-    return ResultsError(f"filters of {table}: {text if len(text) <= 80 else text[:77] + '...'}: {remedy}")
+def _runs(judged: pd.DataFrame) -> list[str]:
+    """What the runs of a judgement's contenders lack: they are numbered from 0, and each is of the same years."""
+    lines = []
+    years = set(judged["year"])
+    for (name, backend), own in judged.dropna(subset=["trial"]).groupby(["contender", "backend"]):
+        numbers = set(own["trial"].astype(int).tolist())
+        if missing := _gaps(numbers, max(numbers)):
+            lines.append(f"{name} lacks the evaluation of run {missing} by {backend}")
+        short = sorted(number for number in numbers if set(own.loc[own["trial"] == number, "year"]) != years)
+        if short:
+            runs = _words([(number, number) for number in short])
+            lines.append(f"{name} lacks years in the evaluation of run {runs} by {backend}")
+    return lines
+
+
+def _gaps(known: set[int], last: int) -> str:
+    """Ranges up to `last` without a known number, in words. As files tell numbers of 64 bits, only known ones are counted."""
+    gaps, first = [], 0
+    for number in [*sorted(known), last + 1]:
+        if number > first:
+            gaps.append((first, number - 1))
+        first = number + 1
+    return _words(gaps)
+
+
+def _words(ranges: Sequence[tuple[int, int]]) -> str:
+    """Ranges of numbers in words, each with its first and its last, as `1, 3 to 5`; of many the first."""
+    texts = [str(first) if first == last else f"{first} to {last}" for first, last in ranges[:MOST_NAMED]]
+    more = len(ranges) - MOST_NAMED
+    return ", ".join([*texts, *([f"and {more} more"] if more > 0 else [])])

@@ -1,7 +1,4 @@
-"""Trainings of the best of a search and of the default again, with fresh seeds, by assignment.
-
-All that is said of them begins here: what the terminal tells, the report, and `results.analysis`.
-"""
+"""Trainings of the best of a search and of the default again, with fresh seeds: all that is said of them begins here."""
 
 from __future__ import annotations
 
@@ -18,17 +15,11 @@ _ENDED_EARLY = ("failed", "oom", "pruned")
 
 @dataclass(frozen=True)
 class FreshRuns:
-    """Trainings that were ended, by the number of the trial with their assignment; -1 is a default that was not tried.
+    """Trainings that were ended, by the number of the trial with their assignment; -1 is a default that was not tried."""
 
-    Attributes:
-        complete: rows of those that reached the end, by the numbers of their seeds.
-        ended_early: how many did not: they failed, did not fit into memory, or were stopped.
-        default: number of the default; None where it was not trained again.
-    """
-
-    complete: dict[int, pd.DataFrame]
-    ended_early: dict[int, int]
-    default: int | None
+    complete: dict[int, pd.DataFrame]  # rows of those that reached the end, by the numbers of their seeds
+    ended_early: dict[int, int]  # how many did not: they failed, did not fit into memory, or were stopped
+    default: int | None  # number of the default; None where it was not trained again
 
     @property
     def control(self) -> int | None:
@@ -80,10 +71,9 @@ class FreshRuns:
 
     @property
     def recommended(self) -> int | None:
-        """Number of the assignment to take, that of the best mean rating; the default is among them, and of equals the first.
+        """Number of the assignment with the best mean rating: the default, or one that is `sound`.
 
-        Returns:
-            None where nothing beside the default was trained again twice. A contender that is not `sound` is not taken.
+        None where nothing beside the default was trained again twice.
         """
         told = self.at_least(LEAST_RUNS)
         if not told.contenders:

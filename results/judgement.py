@@ -44,18 +44,13 @@ OBJECTIVE, GOAL, SHORTFALL = "objective", "goal", "shortfall"  # columns of a ra
 
 @dataclass(frozen=True)
 class Ranking:
-    """By what contenders are ranked, where that is not the score alone.
+    """By what contenders are ranked, where that is not the score alone."""
 
-    Attributes:
-        objective: what is judged; None where that is the score.
-        rated: of the evaluations of a run, a row a year: the objective's value, the same turned so that more is better, and by
-            how much requirements are missed.
-        requirements: in words; empty for none.
-    """
-
-    objective: Measure | None
+    objective: Measure | None  # what is judged; None where that is the score
+    # Of the evaluations of a run, a row a year: the objective's value, the same turned so that more is better, and by how much
+    # requirements are missed.
     rated: Callable[[Sequence[Mapping[str, Any]]], tuple[float, float, float]]
-    requirements: str
+    requirements: str  # in words; empty for none
 
 
 def metrics(measures: Mapping[str, Measure]) -> dict[str, Measure]:

@@ -20,91 +20,47 @@ Phase = Literal["running", "complete", "stopped"]
 
 @dataclass(frozen=True)
 class LiveTrial:
-    """A trial that runs.
-
-    Attributes:
-        number: of it.
-        state: starting, continuing (from a checkpoint) or training.
-        steps: that it has taken.
-        rating: of its last evaluation, as a person reads it; empty before the first.
-    """
+    """A trial that runs."""
 
     number: int
-    state: str
-    steps: int
-    rating: str = ""
+    state: str  # starting, continuing (from a checkpoint) or training
+    steps: int  # that it has taken
+    rating: str = ""  # of its last evaluation, as a person reads it; empty before the first
 
 
 @dataclass(frozen=True)
 class LiveSearch:
-    """A search at a moment.
-
-    Attributes:
-        experiment: its name.
-        written: when, seconds since 1970.
-        phase: running; complete, which is at its end; or stopped before it.
-        reason: why it was stopped; empty for a signal.
-        done: part of the budget, or of the trials, from 0 to 1.
-        amounts: what was done, in short texts.
-        trials: those that run, by number.
-        most_steps: that a trial may take.
-        rating: what trials are ranked by: score, or the name of the objective.
-        best: the best so far, as a person reads it; empty without one.
-        curve: best rating so far, each with the seconds after which it was reached; without those that miss a requirement.
-        steps_per_second: of all trials; None before it is known.
-        elapsed: seconds of this run.
-        left: seconds that are expected; None before they are known.
-        left_is_bound: whether they are at most as many.
-        machine: load of the machine and its cards, in short texts.
-        events: last lines.
-        events_before: number of lines before these.
-    """
+    """A search at a moment."""
 
     experiment: str
-    written: float
-    phase: Phase
-    reason: str
-    done: float
-    amounts: tuple[str, ...]
-    trials: tuple[LiveTrial, ...]
+    written: float  # when, seconds since 1970
+    phase: Phase  # running; complete, which is at its end; or stopped before it
+    reason: str  # why it was stopped; empty for a signal
+    done: float  # part of the budget, or of the trials, from 0 to 1
+    amounts: tuple[str, ...]  # what was done, in short texts
+    trials: tuple[LiveTrial, ...]  # those that run, by number
     most_steps: int
-    rating: str
-    best: str
+    rating: str  # what trials are ranked by: score, or the name of the objective
+    best: str  # the best so far, as a person reads it; empty without one
+    # Best rating so far, each with the seconds after which it was reached; without those that miss a requirement.
     curve: tuple[tuple[float, ...], ...]
-    steps_per_second: float | None
-    elapsed: float
-    left: float | None
-    left_is_bound: bool
-    machine: tuple[str, ...]
+    steps_per_second: float | None  # of all trials; None before it is known
+    elapsed: float  # seconds of this run
+    left: float | None  # seconds that are expected; None before they are known
+    left_is_bound: bool  # whether they are at most as many
+    machine: tuple[str, ...]  # load of the machine and its cards, in short texts
     events: tuple[str, ...] = ()
-    events_before: int = 0
+    events_before: int = 0  # number of lines before these
 
     def write(self, folder: Path) -> None:
-        """Write the file of an experiment; a reader sees the old one or this one.
-
-        It is not flushed to the disk: the next one follows in seconds, and nothing is computed from it.
-
-        Args:
-            folder: of the experiment.
-
-        Raises:
-            OSError: if it cannot be written.
-        """
+        """Write the file whole. It is not flushed to the disk: the next one follows in seconds."""
         new = folder / f"{PROGRESS_FILE}.new"
         new.write_text(json.dumps({"format": FORMAT, **asdict(self)}), encoding="utf-8")
         new.replace(folder / PROGRESS_FILE)
 
     @classmethod
     def read(cls, folder: Path) -> LiveSearch:
-        """Read the file of an experiment.
-
-        Args:
-            folder: of the experiment.
-
-        Raises:
-            OSError: if it cannot be read.
-            ValueError: if it is not what `write` writes.
-        """
+        """Read the file; an OSError or a ValueError says why it cannot be."""
         values = checked(read_json(folder / PROGRESS_FILE), dict[str, Any], "its content")
         if (version := values.pop("format", None)) != FORMAT:
             raise ValueError(f"its format is {version}, and this version reads {FORMAT}")
@@ -118,17 +74,11 @@ class LiveSearch:
 
 @dataclass(frozen=True)
 class Owner:
-    """The process of the run that works on an experiment.
-
-    Attributes:
-        process: its number.
-        host: where.
-        since: when it began, in ISO 8601.
-    """
+    """The process of the run that works on an experiment."""
 
     process: int
     host: str
-    since: str
+    since: str  # when it began, in ISO 8601
 
     @property
     def shown(self) -> str:
@@ -137,11 +87,7 @@ class Owner:
 
     @classmethod
     def read(cls, folder: Path) -> Owner | None:
-        """The owner of an experiment; None without one, or with a file that is damaged.
-
-        Args:
-            folder: of the experiment.
-        """
+        """The owner of an experiment; None without one, or with a file that is damaged."""
         try:
             owner = described(cls, read_json(folder / OWNER_FILE), "its content")
             # A time that this system cannot count is damage too.

@@ -59,17 +59,7 @@ def wrapped(parts: Sequence[str], width: int, between: str = BETWEEN) -> list[st
 
 
 def sparkline(curve: Sequence[Sequence[float]], until: float, cells: int, signs: str = _SPARKS) -> str:
-    """The best so far as a row of blocks, each a part of the time.
-
-    Args:
-        curve: see `LiveSearch`.
-        until: seconds at its right end.
-        cells: its length.
-        signs: from low to high.
-
-    Returns:
-        Blank before the first value.
-    """
+    """A curve as a row of signs, from low to high; each is a part of the time until `until`, blank before the first value."""
     if not curve:
         return ""
     low, high = min(value for _, value in curve), max(value for _, value in curve)
@@ -83,15 +73,10 @@ def sparkline(curve: Sequence[Sequence[float]], until: float, cells: int, signs:
 
 @dataclass(frozen=True)
 class LiveView:
-    """A search as a terminal shows it: what was done, trials that run, the best so far, time left, load of the machine.
+    """A search as a terminal shows it: what was done, trials that run, the best so far, time left, load of the machine."""
 
-    Attributes:
-        search: at a moment.
-        note: a line below it, such as how old it is; empty for none.
-    """
-
-    search: LiveSearch
-    note: str = ""
+    search: LiveSearch  # at a moment
+    note: str = ""  # a line below it, such as how old it is; empty for none
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Lines, none wider than the terminal."""
@@ -99,13 +84,7 @@ class LiveView:
         yield from self.lines(options.max_width, most, options.ascii_only)
 
     def lines(self, width: int, most_trials: int = MOST_SHOWN, ascii_only: bool = False) -> list[Text]:
-        """The view, line by line.
-
-        Args:
-            width: of the terminal.
-            most_trials: that are shown.
-            ascii_only: whether the terminal shows ASCII alone.
-        """
+        """The view, line by line."""
         search, (full, empty, sparks) = self.search, _signs(ascii_only)
         share = f" {search.done:.0%}"
         name = printable(search.experiment)
@@ -225,11 +204,7 @@ class LiveRegion(Live):
         self.update(view, refresh=True)
 
     def start(self, refresh: bool = False) -> None:
-        """Begin.
-
-        A handler of `logging` keeps the stream that it was made with, and would write into the lines. So it gets the stream
-        that rich puts in its place.
-        """
+        """Begin. Handlers of `logging` keep their stream, so they get the one that rich puts in its place."""
         before = (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
         super().start(refresh)
         for handler in _handlers():

@@ -17,16 +17,15 @@ from typing import TYPE_CHECKING, Any
 from common.measure import Measure
 from common.texts import printable
 from common.uris import is_uri, uri_of, with_uris
-from results.completeness import lacking
 from results.experiment_file import read_facts
-from results.frames import EXPERIMENT, Filter, checked_conditions, files_of, name_passes, read_frame
+from results.frames import EXPERIMENT, Filter, checked_conditions, files_of, filtered, lacking, read_frame
 from results.fresh import FreshRuns, fresh_runs
-from results.front import front_of
 from results.places import is_pattern, local_folder, matching
 from results.schema import CANDIDATE, FOLDER, TABLES, measures_of
 from results.table_files import ResultsError
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 FEW_FILES = 1000  # up to these, all tables are read at once
@@ -37,18 +36,12 @@ class Results:
     """Results of one experiment, or of several; `results.schema` describes the columns.
 
     Of an experiment with more than `FEW_FILES` files each table is read when it is first used. Warnings come with it.
-
-    Attributes:
-        folder: of the experiment; of several the folder that they share. Of one at a URI it is a copy on this machine.
-        given: tables by name that are in memory already.
-        parts: results of each experiment, where these are several.
-        names: of these, as in the column `experiment`.
     """
 
-    folder: Path
-    given: dict[str, pd.DataFrame] = field(default_factory=dict, repr=False)
-    parts: tuple[Results, ...] = ()
-    names: tuple[str, ...] = ()
+    folder: Path  # of the experiment; of several the folder that they share. Of one at a URI it is a copy on this machine.
+    given: dict[str, pd.DataFrame] = field(default_factory=dict, repr=False)  # tables by name that are in memory already
+    parts: tuple[Results, ...] = ()  # results of each experiment, where these are several
+    names: tuple[str, ...] = ()  # of these, as in the column `experiment`
     _skipped: dict[str, tuple[Path, ...]] = field(default_factory=dict, repr=False)
 
     @functools.cached_property
@@ -94,30 +87,19 @@ class Results:
 
     @property
     def single(self) -> Results:
-        """These results, where they are of one experiment.
-
-        Raises:
-            ResultsError: if they are of several.
-        """
+        """These results, where they are of one experiment. Raises ResultsError if they are of several."""
         if self.parts:
             raise ResultsError(f"these are {len(self.parts)} experiments, and this takes one: give one of results.experiments")
         return self
 
     def read(self, table: str, columns: Collection[str] | None = None, filters: Sequence[Filter] | None = None) -> pd.DataFrame:
-        """Some columns and rows of a table. Nothing else is kept in memory, and files of other trials are not opened.
+        """Some columns and rows of a table. Files of other trials are not opened. What there is not raises a ResultsError.
 
         Args:
             table: trials, reports or evaluations.
-            columns: those that are wanted, in this order; None for all. Of several experiments `experiment` comes too: where
-                it is not named, as the first.
-            filters: conditions that all have to hold, such as `[("trial", "in", [0, 3]), ("steps", ">", 10_000)]`. Of several
-                experiments, one on `experiment` chooses among them, and others are not read.
-
-        Returns:
-            The rows. A column that only some experiments have is empty in rows of the others.
-
-        Raises:
-            ResultsError: for a table, column or condition that there is not.
+            columns: those that are wanted, in this order; None for all. Of several experiments `experiment` comes too.
+            filters: conditions that all have to hold, such as `[("trial", "in", [0, 3]), ("steps", ">", 10_000)]`. One on
+                `experiment` chooses among several, and others are not read.
         """
         if table not in TABLES:
             raise ResultsError(f"there is no table {printable(table)!r}: tables are {', '.join(TABLES)}")
@@ -135,34 +117,30 @@ class Results:
         shown = None if columns is None else [name for name in dict.fromkeys(columns) if name != EXPERIMENT]
         own = [condition for condition in conditions if condition[0] != EXPERIMENT]
         of_names = [condition for condition in conditions if condition[0] == EXPERIMENT]
-        pairs = list(zip(self.names, self.parts, strict=True))
-        chosen = [(name, part) for name, part in pairs if name_passes(name, of_names)]
+        import pyarrow as pa
+
+        pairs = dict(zip(self.names, self.parts, strict=True))
+        chosen = filtered(table, pa.table({EXPERIMENT: self.names}), of_names)[EXPERIMENT].to_pylist()
         # Where none is chosen, the tables still tell what columns there are.
-        reads = [read_frame(part.folder, table, shown, own) for _, part in chosen or pairs]
+        reads = [read_frame(pairs[name].folder, table, shown, own) for name in chosen or pairs]
         for read in reads:
             _warn_of(read.skipped)
         _refuse(table, [name for name in reads[0].lacking if all(name in read.lacking for read in reads)])
-        whole = _together([name for name, _ in chosen or pairs], [read.frame for read in reads])
+        whole = _together([*(chosen or pairs)], [read.frame for read in reads])
         if columns is not None and EXPERIMENT in columns:
             whole = whole[list(dict.fromkeys(columns))]
         return whole if chosen else whole.iloc[:0]
 
     @property
     def scored(self) -> pd.DataFrame:
-        """Rows of the search's complete and frozen trials with a finite score, by number; see `confirmations`.
-
-        Those that repeat another trial's assignment were not trained, and are none of them.
-        """
+        """Rows of the search's complete and frozen trials that were trained and have a finite score, by number."""
         ended = self.trials["state"].isin(["complete", "frozen"]) & self.trials["confirms"].isna()
         ended &= self.trials["same_as"].isna()
         return self.trials[ended & (ratings(self.trials).abs() < math.inf)]
 
     @property
     def front(self) -> pd.DataFrame:
-        """Rows of the search's trials that no other one is better than in both of two objectives, the first's best at the top.
-
-        None of them misses a requirement. With one objective there are none.
-        """
+        """Of two objectives: rows of the admissible trials that no other is better than in both, by first gain."""
         return front_of(self.scored)
 
     @property
@@ -191,11 +169,7 @@ class Results:
     def recommended(self) -> pd.Series:
         """Row of a trial with the hyperparameters to take: those with the best mean of trainings with fresh seeds.
 
-        It is the first of these trainings; its `confirms` names the trial of the search. Where nothing beside the default was
-        trained again twice, it is `best`, which is lucky in part.
-
-        Raises:
-            ResultsError: if no trial is complete yet.
+        It is the first of these; its `confirms` names the trial of the search. Without them it is `best`, lucky in part.
         """
         number = self.fresh.recommended
         if number is None:
@@ -205,11 +179,7 @@ class Results:
 
     @property
     def best(self) -> pd.Series:
-        """Row of the complete or frozen trial with the highest rating that is finite; see `ratings`.
-
-        Raises:
-            ResultsError: if there is none.
-        """
+        """Row of the complete or frozen trial with the highest rating; without any a ResultsError."""
         complete = self.scored
         if complete.empty:
             raise ResultsError(f"{self.folder}: no trial is complete yet, so there is no best one")
@@ -235,28 +205,21 @@ class Results:
 
 
 def ratings(trials: pd.DataFrame) -> pd.Series:
-    """What trials are ranked by: the column `rating`, or the score where that is empty or of an older version.
-
-    Args:
-        trials: rows of the table.
-    """
+    """What trials are ranked by: the column `rating`, or the score where that is empty or of an older version."""
     return trials["rating"].fillna(trials["score"]) if "rating" in trials else trials["score"]
 
 
 def load(folder: str | Path | Sequence[str | Path]) -> Results:
     """Load an experiment, or several.
 
-    A file that cannot be read, or has columns of other types than its table, is skipped. A warning names it. So does one
-    where rows are missing, as after a file was deleted.
+    A file that cannot be read, or has columns of other types than its table, is skipped. A warning names it. So does one where
+    rows are missing, as after a file was deleted. Raises ResultsError if a folder holds no results, a pattern finds none, or
+    they cannot be read. Raises StorageError if a URI is none, or what it names cannot be read.
 
     Args:
         folder: of the experiment; its URI, such as `s3://bucket/experiments/ppo-1`; a pattern such as `experiments/ppo-*`; or a
             list of these. A pattern, or a list, gives results with a column `experiment`: the name of the folder, or where two
             have the same name its path or URI. What is new or changed at a URI is copied to this machine first.
-
-    Raises:
-        ResultsError: if a folder holds no results, a pattern finds none, or they cannot be read.
-        StorageError: if a URI is none, or what it names cannot be read.
     """
     if not isinstance(folder, str | Path):
         folders = [found for each in folder for found in _found(each)]
@@ -272,11 +235,7 @@ def _is_pattern(given: str | Path) -> bool:
 
 
 def _found(given: str | Path) -> list[Path]:
-    """Folders of experiments that a folder or a pattern names, by name.
-
-    Raises:
-        ResultsError: if a pattern finds none.
-    """
+    """Folders of experiments that a folder or a pattern names, by name."""
     if not _is_pattern(given):
         return [local_folder(given)]
     if is_uri(given):
@@ -292,11 +251,7 @@ def _found(given: str | Path) -> list[Path]:
 
 
 def names_of(folders: Sequence[Path]) -> tuple[str, ...]:
-    """A name for each folder: its own, or where two have the same its path as it was given, or its URI.
-
-    Args:
-        folders: of experiments, also such as `.`.
-    """
+    """A name for each folder: its own, or where two have the same its path as it was given, or its URI."""
     own = [folder.resolve().name for folder in folders]
     return tuple(uri_of(path) or str(path) if own.count(name) > 1 else name for path, name in zip(folders, own, strict=True))
 
@@ -365,10 +320,49 @@ def _warn(line: str) -> None:
 
 
 def _refuse(table: str, lacking: Sequence[str]) -> None:
-    """Refuse a column that no experiment has.
-
-    Raises:
-        ResultsError: if there is one.
-    """
+    """Refuse a column that no experiment has."""
     if lacking:
         raise ResultsError(f"{table} has no column {printable(lacking[0])!r}: see docs/formats.md for its columns")
+
+
+GAINS = ("gain", "gain_2")
+
+
+def not_dominated(gains: np.ndarray) -> np.ndarray:
+    """Which points (points, objectives), more is better, no other point dominates; of equal points all are, or none."""
+    import numpy as np
+
+    kept = np.ones(len(gains), bool)
+    # Point by point: all pairs at once would take memory with the square of the points.
+    for place, own in enumerate(gains):
+        better = (gains >= own).all(axis=1) & (gains > own).any(axis=1)
+        kept[place] = not better.any()
+    return kept
+
+
+def spread_out(gains: np.ndarray) -> list[int]:
+    """Places of the members (members, objectives) in an order in which the first few stand for all of the front.
+
+    The first has the greatest mean gain, each next one is farthest from those before.
+    """
+    import numpy as np
+
+    if not len(gains):
+        return []
+    width = np.ptp(gains, axis=0)
+    places = gains / np.where(width > 0.0, width, 1.0)
+    order = [int(gains.mean(axis=1).argmax())]
+    while len(order) < len(gains):
+        distances = np.linalg.norm(places[:, np.newaxis] - places[order], axis=2).min(axis=1)
+        distances[order] = -1.0
+        order.append(int(distances.argmax()))
+    return order
+
+
+def front_of(scored: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the front, the best in the first objective at the top; of trials with the same assignment the first."""
+    if any(name not in scored for name in GAINS):
+        return scored.iloc[:0]
+    rated = scored[scored[list(GAINS)].notna().all(axis=1) & scored["same_as"].isna() & ~(scored["shortfall"] > 0.0)]
+    front = rated[not_dominated(rated[list(GAINS)].to_numpy(dtype=float))]
+    return front.sort_values(["gain", "trial"], ascending=[False, True])

@@ -27,18 +27,13 @@ _MAGIC = re.compile(r"[*\[]")  # a question mark begins a query
 
 
 def local_folder(given: str | Path, wanted: Sequence[str] = TABLES, role: str = ROLE, patience: float | None = None) -> Path:
-    """A folder with what a reader wants of a place.
+    """A folder with what a reader wants of a place. What storage cannot give raises a StorageError.
 
     Args:
         given: path of a folder, which is taken as it is, or URI.
-        wanted: of a URI: names of files, and folders, which end with `/`. What is new or changed is fetched. What is gone is
-            removed from the copy.
+        wanted: of a URI: names of files, and folders, which end with `/`. What is gone there is removed from the copy.
         role: of the copy; readers of one role share it.
         patience: seconds of attempts, until storage counts as lost; by default `PATIENCE`.
-
-    Raises:
-        PathError: for what cannot be a path.
-        StorageError: if the URI is none, or the storage cannot be read.
     """
     if not is_uri(given):
         return user_path(given)
@@ -70,16 +65,7 @@ def is_pattern(given: str) -> bool:
 
 
 def matching(pattern: str, patience: float | None = None) -> list[str]:
-    """URIs of the experiments and judgements that a pattern names, by name.
-
-    Args:
-        pattern: such as `s3://bucket/experiments/ppo-*`; `*` stands for any letters between two slashes.
-        patience: see `local_folder`.
-
-    Raises:
-        ResultsError: if there are none.
-        StorageError: if the storage cannot be read.
-    """
+    """URIs of the experiments and judgements that a pattern such as `s3://bucket/ppo-*` names; none raise a ResultsError."""
     from common.storage.location import location
     from common.storage.objects import Objects
 

@@ -35,11 +35,7 @@ WHOLE = ("step", "month", "hour")
 
 
 def table(series: Mapping[str, np.ndarray], about: Mapping[str, str]) -> pa.Table:
-    """A run's hours as an Arrow table.
-
-    Raises:
-        ValueError: if columns are missing, or there are others.
-    """
+    """A run's hours as an Arrow table. Raises ValueError if columns are missing, or there are others."""
     import pyarrow as pa
 
     if series.keys() != COLUMNS.keys():

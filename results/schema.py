@@ -1,8 +1,7 @@
 """Tables and columns of the results: the vocabulary, in one place.
 
-A column has a name, an Arrow type, a unit and a meaning in one line. Unit and meaning are stored in the field's metadata, the
-table's name and the schema's version in the file's. Every table is a folder of Parquet files below an experiment's `results`
-folder, one for each trial. The columns of hyperparameters and of measures, such as KPIs, come from the writer.
+Unit and meaning of a column are in the field's metadata, the schema's version in the file's. The columns of hyperparameters
+and of measures, such as KPIs, come from the writer.
 """
 
 from __future__ import annotations
@@ -163,15 +162,8 @@ def schema(
 
     Args:
         table: one of `TABLES`.
-        hyperparameters: for `trials`: name and Python type (int, float, bool, str) of each hyperparameter
-            of the algorithm; each has two columns, what was given and what was used.
-        measures: for `evaluations`: what they measure beside the score, by column; these follow the table's own.
-
-    Returns:
-        Schema with units and meanings in the fields' metadata.
-
-    Raises:
-        ValueError: if a measure has the name of one of the table's own columns.
+        hyperparameters: of `trials`: Python type by name; each has two columns, what was given and what was used.
+        measures: of `evaluations`: what they measure beside the score. One with the name of another column is a ValueError.
     """
     import pyarrow as pa
 

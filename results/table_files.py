@@ -1,8 +1,4 @@
-"""Files of the tables: one for each trial, in `trials` for each hundred, rewritten whole whenever rows are added.
-
-A file appears under its name when it is whole, so a kill leaves the old one or the new one. One that is damaged, or is of
-another version, is named with the reason.
-"""
+"""Files of the tables: one for each trial, in `trials` for each hundred. Each is written whole under its name or not at all."""
 
 from __future__ import annotations
 
@@ -70,13 +66,7 @@ def first_of(table: str, trial: int) -> int:
 
 
 def judged_path(folder: Path, name: str, backend: str) -> Path:
-    """Path of the file with the evaluations of one run of a contender, of the baselines or of the bounds.
-
-    Args:
-        folder: of the judgement.
-        name: of the run, fit for a file name.
-        backend: that evaluated it.
-    """
+    """Path of the file with the evaluations of one run of a contender, of the baselines or of the bounds."""
     return table_folder(folder, "evaluations") / f"{name}-{backend}.parquet"
 
 
@@ -88,11 +78,7 @@ def write_rows(
     hyperparameters: Mapping[str, type] | None = None,
     measures: Measures | None = None,
 ) -> Path:
-    """Write a trial's rows in place of those that are there; the path of their file. See `write_file`.
-
-    Raises:
-        ResultsError: if rows of other trials are in the file, and it is damaged or of another version.
-    """
+    """Write a trial's rows in place of those that are there; the path of their file. It is not written if it is damaged."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -106,12 +92,7 @@ def write_rows(
 
 
 def add_rows(folder: Path, table: str, trial: int, rows: Rows, measures: Measures | None = None) -> Path:
-    """Write the file of a trial's rows with some more at its end; its path.
-
-    Raises:
-        KeyError: if a row has a column that the schema lacks.
-        ResultsError: if the file is damaged or of another version.
-    """
+    """Add rows to those of a trial; the path of their file. It is not written if it is damaged."""
     import pyarrow as pa
 
     path = rows_path(folder, table, trial)
@@ -123,11 +104,7 @@ def add_rows(folder: Path, table: str, trial: int, rows: Rows, measures: Measure
 
 
 def read_rows(folder: Path, table: str, trial: int) -> list[dict[str, Any]]:
-    """Rows of a trial; none where it has no file.
-
-    Raises:
-        ResultsError: if the file is damaged or of another version.
-    """
+    """Rows of a trial; none where it has no file. Raises ResultsError if the file is damaged or of another version."""
     import pyarrow.compute as pc
 
     path = rows_path(folder, table, trial)
@@ -138,11 +115,7 @@ def read_rows(folder: Path, table: str, trial: int) -> list[dict[str, Any]]:
 
 
 def drop_rows_after(folder: Path, table: str, trial: int, steps: int) -> bool:
-    """Remove a trial's rows beyond some steps, before that work is repeated; whether there were any.
-
-    Raises:
-        ResultsError: if the file is damaged or of another version.
-    """
+    """Remove a trial's rows beyond some steps, before that work is repeated; whether there were any."""
     import pyarrow.compute as pc
 
     path = rows_path(folder, table, trial)
@@ -161,26 +134,12 @@ def write_file(
     hyperparameters: Mapping[str, type] | None = None,
     measures: Measures | None = None,
 ) -> None:
-    """Write rows as one file, replacing one of that name.
-
-    Args:
-        path: see `rows_path` and `judged_path`.
-        rows: values by column; a missing column is empty.
-        hyperparameters: see `results.schema.schema`.
-        measures: likewise.
-
-    Raises:
-        KeyError: if a row has a column that the schema lacks.
-    """
+    """Write rows as one file, replacing one of that name. Raises KeyError if a row has a column that the schema lacks."""
     _write(path, _table_of(path.parent.name, rows, hyperparameters, measures))
 
 
 def read_file(path: Path) -> list[dict[str, Any]]:
-    """Rows of a file.
-
-    Raises:
-        ResultsError: if it is missing, damaged or of another version.
-    """
+    """Rows of a file. Raises ResultsError if it is missing, damaged or of another version."""
     rows: list[dict[str, Any]] = _usable(path).to_pylist()
     return rows
 
@@ -224,9 +183,7 @@ def _usable(path: Path) -> pa.Table:
 def read_table(path: Path, columns: Collection[str] | None = None) -> pa.Table | str:
     """Rows of a file, or the reason why it cannot be used.
 
-    Args:
-        path: of the file, in the folder of its table.
-        columns: those that are wanted; those that tell whether the file can be used come with them. None for all.
+    With `columns` come those that tell whether it can.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -260,12 +217,7 @@ def _file_fault(metadata: pq.FileMetaData) -> str:
 
 
 def size_fault(path: Path) -> str:
-    """Why a Parquet file would take more memory than any file of ours, by its metadata; empty where it would not.
-
-    Raises:
-        ArrowException: if it is damaged.
-        OSError: if it cannot be read, or is damaged.
-    """
+    """Why a Parquet file would take more memory than any of ours, or ""; a damaged one raises ArrowException or OSError."""
     import pyarrow.parquet as pq
 
     return _size_fault(pq.read_metadata(path))

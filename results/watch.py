@@ -1,7 +1,6 @@
 """Watch a search that was started elsewhere: `python -m results.watch experiments/ppo-iquitos-1`.
 
-It reads two small files of the experiment's folder, and needs neither Ray nor torch. It ends when the run ends.
-Of an experiment at a URI it fetches these files, and the marks of the run, whenever they change.
+It reads two small files, of an experiment at a URI also the marks of the run, and needs neither Ray nor torch.
 """
 
 from __future__ import annotations
@@ -61,33 +60,18 @@ class UnreadableError(WatchError):
 
 @dataclass(frozen=True)
 class Seen:
-    """What the files of an experiment say.
+    """What the files of an experiment say."""
 
-    Attributes:
-        state: of the run. Silent is one without a sign of life for `SILENT_SECONDS`, though its process is there or is on
-            another machine; dead one that was killed.
-        search: as the run wrote it last; None before it did.
-        owner: process of the run; None where it has ended.
-        age: seconds since the last sign of life.
-    """
-
+    # Of the run. Silent is one without a sign of life for `SILENT_SECONDS`, though its process is there or is on another
+    # machine; dead one that was killed.
     state: State
-    search: LiveSearch | None
-    owner: Owner | None
-    age: float
+    search: LiveSearch | None  # as the run wrote it last; None before it did
+    owner: Owner | None  # process of the run; None where it has ended
+    age: float  # seconds since the last sign of life
 
 
 def look(folder: Path, now: float) -> Seen:
-    """Look at an experiment.
-
-    Args:
-        folder: of it.
-        now: seconds since 1970.
-
-    Raises:
-        WatchError: if no run works on it and none has written its progress, or the file is damaged.
-        UnreadableError: if this process may not read the file, or not now.
-    """
+    """Look at an experiment at a time, seconds since 1970. A WatchError says that there is nothing to watch."""
     # The owner first: a run writes its last progress before it goes.
     (owner, beat), search = _run(folder), _search(folder)
     if owner is None:
@@ -140,12 +124,7 @@ def _age(now: float, *paths: Path) -> float:
 
 
 def _search(folder: Path) -> LiveSearch | None:
-    """What the run wrote last; None without it.
-
-    Raises:
-        WatchError: if the file cannot be read.
-        UnreadableError: if this process may not read it, or not now.
-    """
+    """What the run wrote last; None without it."""
     try:
         return LiveSearch.read(folder)
     except FileNotFoundError:
@@ -179,13 +158,7 @@ class Watch:
     """Shows what is seen: on a terminal a view that is updated in place, elsewhere lines."""
 
     def __init__(self, folder: Path, console: Console, fetch: Callable[[], object] | None = None) -> None:
-        """Prepare it.
-
-        Args:
-            folder: of the experiment.
-            console: to write to.
-            fetch: makes the folder what storage has; None where it is the experiment's own.
-        """
+        """Watch a folder; `fetch` makes it what storage has, None where it is the experiment's own."""
         from results.live_view import LiveRegion, replaces_lines
 
         self._folder, self._console, self._fetch = folder, console, fetch
@@ -221,11 +194,7 @@ class Watch:
                 return self._look()
 
     def _look(self) -> Seen:
-        """Look. Where the file cannot be read for a moment, what was seen last stays for some looks.
-
-        Raises:
-            WatchError: see `look`.
-        """
+        """Look. Where the file cannot be read for a moment, what was seen last stays for some looks."""
         for _ in range(REFUSED_LOOKS):
             try:
                 return look(self._folder, time.time())
@@ -303,19 +272,7 @@ def _silence(seen: Seen) -> str:
 
 
 def watch(folder: str | Path, console: Console | None = None) -> int:
-    """Watch a search until its run ends.
-
-    Args:
-        folder: of the experiment, or its URI.
-        console: to write to; by default the terminal.
-
-    Returns:
-        0 where the run has ended or was stopped, 1 where it was killed.
-
-    Raises:
-        WatchError: if there is nothing to watch.
-        StorageError: if the URI is none, or storage cannot be read.
-    """
+    """Watch the search of a folder or URI until its run ends; 1 where it was killed, else 0."""
     from rich.console import Console
 
     fetch = functools.partial(local_folder, folder, WATCHED, ROLE) if is_uri(folder) else None
@@ -327,15 +284,7 @@ def watch(folder: str | Path, console: Console | None = None) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Watch a search.
-
-    Args:
-        arguments: of the command line; those of this process by default.
-
-    Returns:
-        Exit status: 0 where the run has ended or was stopped; 1 where it was killed; 2 where there is nothing to watch; 130
-        after Ctrl-C.
-    """
+    """Watch a search, and give the exit status; see `ENDED`."""
     given = parser().parse_args(arguments)
     if threading.current_thread() is threading.main_thread():
         # So that the lines on the terminal are removed, whatever ends this process.

@@ -11,15 +11,11 @@ is too small for a question gives an empty frame with the same columns. None of 
 """
 
 from results.analysis.changes import default_to_best
-from results.analysis.comparison import compare
 from results.analysis.curves import confirmed, learning_curves, mean_curves, rung_ranks
-from results.analysis.front import pareto_front
-from results.analysis.judged import judged_runs, luck
+from results.analysis.judged import judged_runs, luck, reward_terms
 from results.analysis.ped_anova import importance
-from results.analysis.policies import reward_terms
-from results.analysis.progress import best_so_far, leaderboard, references
-from results.analysis.searched import best_trial, default_trial
-from results.analysis.slices import coverage, effects
+from results.analysis.progress import best_so_far, compare, leaderboard, pareto_front, references
+from results.analysis.searched import best_trial, coverage, default_trial, effects
 from results.analysis.times import memory, time_spent, timeline
 
 __all__ = [

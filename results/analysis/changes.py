@@ -148,24 +148,15 @@ class Process:
     Scale of the signal and mean have closed forms; length scales and noise are those of the greatest posterior. Length scales
     have the prior of Hvarfner, Hellsten and Nardi (2024), which grows with the number of dimensions, so few trials do not fit
     noise.
-
-    Attributes:
-        points: shape (points, dimensions).
-        is_choice: dimensions of which only equality counts, shape (dimensions,).
-        lengths: length scales, shape (dimensions,).
-        mean: of the values.
-        signal: variance of the function.
-        inverse: of the values' covariance in units of `signal`, shape (points, points).
-        weights: `inverse` times the values less their mean, shape (points,).
     """
 
-    points: np.ndarray
-    is_choice: np.ndarray
-    lengths: np.ndarray
-    mean: float
-    signal: float
-    inverse: np.ndarray
-    weights: np.ndarray
+    points: np.ndarray  # shape (points, dimensions)
+    is_choice: np.ndarray  # dimensions of which only equality counts, shape (dimensions,)
+    lengths: np.ndarray  # length scales, shape (dimensions,)
+    mean: float  # of the values
+    signal: float  # variance of the function
+    inverse: np.ndarray  # of the values' covariance in units of `signal`, shape (points, points)
+    weights: np.ndarray  # `inverse` times the values less their mean, shape (points,)
 
     def predict(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean and covariance of the function without noise at points (others, dimensions)."""

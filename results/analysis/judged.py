@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from common.measure import SCORE
+from common.measure import BY_HOURS, SCORE, Measure
 from results.analysis.curves import confirmed
-from results.analysis.searched import default_trial, frame, ranks_by_score, rated
+from results.analysis.searched import best_trial, default_trial, frame, ranks_by_score, rated
 from results.experiment_file import read_facts
 from results.fresh import DEFAULT
 from results.judgement import BOUNDS, PREFERRED, table_of
@@ -28,22 +28,17 @@ _TABLE = "judgement.parquet"  # in a judgement's folder, once it has its verdict
 
 @dataclass(frozen=True)
 class Verdict:
-    """The table of a judgement, and by what it ranks.
+    """The table of a judgement, and by what it ranks."""
 
-    Attributes:
-        table: of `results.judgement.judgement`, the best contender first.
-        aim: `weights`, `objective` and `requirements` in words, as far as they are not the default.
-    """
-
-    table: pd.DataFrame
+    table: pd.DataFrame  # of `results.judgement.judgement`, the best contender first
+    # `weights`, `objective` and `requirements` in words, as far as they are not the default.
     aim: Mapping[str, str] = field(default_factory=dict)
 
 
 def verdict(judgement: Results) -> Verdict:
     """The table that a judgement wrote with its verdict; as long as there is none, one by score.
 
-    Raises:
-        ResultsError: if the file cannot be read.
+    Raises ResultsError if the file cannot be read.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -154,3 +149,45 @@ def luck(results: Results, judgement: Results | None = None) -> pd.DataFrame:
     table = frame(rows, {**types, **dict.fromkeys(("search", "fresh", "low", "high"), "float64")})
     table["change"] = table["fresh"] - table["search"]
     return table
+
+
+TERM = "term_"  # prefix of the columns with the terms of the reward
+
+
+def last_evaluation(results: Results) -> pd.DataFrame:
+    """Rows of `evaluations` that are of each trial's last evaluation, a row a year; those of a judgement are left out."""
+    own = results.single.evaluations[results.evaluations["contender"].isna()]
+    return own[own["steps"] == own.groupby("trial")["steps"].transform("max")]
+
+
+def reward_terms(results: Results, judgement: Results | None = None) -> pd.DataFrame:
+    """The weighted terms of the reward: what the score of a policy consists of.
+
+    Returns:
+        A row for each policy and term: `policy`, `kind` (`best`, `default`, or see `kind_of`), `split`, `runs`, `term`, `value`
+        (mean reward an hour; 0 is the uncontrolled site) and `score`. Terms that are 0 for all policies, and policies without
+        terms, are left out.
+    """
+    import pandas as pd
+
+    last = last_evaluation(results)
+    parts = []
+    for kind, number in (("best", best_trial(results)), (DEFAULT, default_trial(results))):
+        own = last[last["trial"] == (-1 if number is None else number)]
+        parts.append(own.assign(policy=f"{kind} (trial {number})", kind=kind, run=0))
+    if judgement is not None:
+        judged = judgement.evaluations[judgement.evaluations["contender"].notna()]
+        kinds = [kind_of(*pair) for pair in zip(judged["contender"], judged["algorithm"], strict=True)]
+        judged = judged.assign(policy=judged["contender"], kind=kinds, run=judged["seed"].fillna(-1))
+        order = judged["backend"].map({name: place for place, name in enumerate(PREFERRED)}).fillna(len(PREFERRED))
+        parts.append(judged[order == order.groupby([judged["policy"], judged["run"]]).transform("min")])
+    rows = pd.concat(parts, ignore_index=True)
+    terms = [str(name) for name in rows.columns if str(name).startswith(TERM) and rows[name].abs().sum() > 0.0]
+    found = []
+    for policy, own in rows.dropna(subset=terms, how="all").groupby("policy", sort=False):
+        facts = {"policy": policy, "kind": own["kind"].iloc[0], "split": own["split"].iloc[0], "runs": own["run"].nunique()}
+        score = SCORE.value(own)
+        values = {name.removeprefix(TERM): Measure(name, over=BY_HOURS).value(own) for name in terms}
+        found += [{**facts, "term": term, "value": number, "score": score} for term, number in values.items()]
+    types = {"policy": "object", "kind": "object", "split": "object", "runs": "int64", "term": "object"}
+    return frame(found, {**types, "value": "float64", "score": "float64"})

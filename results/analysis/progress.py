@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from common.measure import A_YEAR, SCORE, SITE, Better, Measure
+from common.texts import printable
 from results.analysis.curves import confirmed, evaluated
-from results.analysis.judged import CONTENDER, judged_runs
-from results.analysis.searched import aims, best_trial, default_trial, frame, misses, ranks_by_score, rated
+from results.analysis.judged import CONTENDER, judged_runs, last_evaluation
+from results.analysis.searched import (
+    admissible,
+    aims,
+    best_trial,
+    default_trial,
+    frame,
+    misses,
+    ranks_by_score,
+    rated,
+    searched,
+)
 from results.analysis.times import elapsed, stretches
 from results.experiment_file import read_facts
 from results.fresh import DEFAULT
-from results.loader import Results, ratings
-from results.schema import GIVEN
+from results.loader import GAINS, Results, names_of, not_dominated, ratings
+from results.schema import GIVEN, STATES
+from results.table_files import ResultsError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -146,3 +161,154 @@ def leaderboard(results: Results) -> pd.DataFrame:
     default = default_trial(results)
     table.insert(place, "is_default", table["trial"] == (-1 if default is None else default))
     return table
+
+
+def pareto_front(results: Results, objectives: Sequence[str] | Mapping[str, Better]) -> pd.DataFrame:
+    """Values of some measures in each trial's last evaluation, and which trials no other one beats.
+
+    Raises ResultsError for fewer than two objectives, or one without a known direction or column.
+
+    Args:
+        results: of one experiment.
+        objectives: columns of `evaluations`; as a mapping, whether `less` or `more` of each is better, else as its measure
+            says.
+
+    Returns:
+        A row for each complete or frozen trial, the best in the first objective at the top: `trial`, `state`, `score`, `steps`,
+        `shortfall`, each objective (amounts of a year of 8,760 h), and `on_front`: no other trial is at least as good in all
+        and better in one. What misses a requirement, or lacks a value, is not on the front.
+    """
+    import numpy as np
+
+    wanted = _measures(objectives, results)
+    trials = results.scored
+    trials = trials[trials["same_as"].isna()]
+    last = last_evaluation(results)
+    table = trials[["trial", "state", "score", "steps", "shortfall"]].astype({"state": "object"})
+    for name, own in wanted.items():
+        table[name] = table["trial"].map({trial: own.value(years) for trial, years in last.groupby("trial")}).astype(float)
+    signs = np.array([1.0 if own.better == "more" else -1.0 for own in wanted.values()])
+    goals = table[[*wanted]].to_numpy(float) * signs
+    may = np.isfinite(goals).all(axis=1) & ~(table["shortfall"] > 0.0).to_numpy()
+    table["on_front"] = False
+    table.loc[may, "on_front"] = not_dominated(goals[may])
+    first, own = next(iter(wanted.items()))
+    return table.sort_values(first, ascending=own.better == "less", kind="stable", ignore_index=True)
+
+
+def _measures(objectives: Sequence[str] | Mapping[str, Better], results: Results) -> dict[str, Measure]:
+    """How each objective is read."""
+    if isinstance(objectives, str) or len(objectives) < 2:
+        raise ResultsError("a front takes at least two objectives, such as ['co2_kg', 'bill']")
+    measures: dict[str, Measure] = {}
+    for name in objectives:
+        if name not in results.evaluations:
+            known = ", ".join(own.name for own in results.measures.values() if own.better != "neither")
+            raise ResultsError(f"evaluations has no column {printable(name)!r}: KPIs are {known}")
+        measure = results.measures.get(name, Measure(name, better="neither"))
+        better = objectives[name] if isinstance(objectives, Mapping) else measure.better
+        if isinstance(objectives, Mapping) and better not in ("less", "more"):
+            raise ResultsError(f"objective {printable(name)!r}: {better!r} is no direction; give 'less' or 'more'")
+        if better == "neither":
+            raise ResultsError(f"objective {printable(name)!r} has no known direction: give {{{name!r}: 'less'}} or 'more'")
+        measures[name] = replace(measure, better=better)
+    return measures
+
+
+_OF_GAINS = ("trial", "state", "steps", SCORE.name, "objective", "objective_2", *GAINS)
+
+
+def gains(results: Results) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Trials by both objectives, and the names of these; with one objective the frame is empty.
+
+    Returns:
+        A row for each trial that was evaluated and meets the requirements, the greatest first gain at the top: `trial`,
+        `state`, `steps`, `score`, `objective`, `objective_2`, `gain`, `gain_2` and `on_front`.
+    """
+    trials = admissible(searched(results))
+    names = aims(read_facts(results.single.folder))
+    if any(name not in trials for name in _OF_GAINS) or len(names) < 2:
+        return trials.reindex(columns=[*_OF_GAINS, "on_front"]).head(0), names
+    known = trials[trials[list(GAINS)].notna().all(axis=1)][[*_OF_GAINS]]
+    known = known.assign(on_front=known["trial"].isin(results.front["trial"]))
+    return known.sort_values(["gain", "trial"], ascending=[False, True], ignore_index=True), names
+
+
+# Settings that decide what a rating says, beside site and reward.
+_AIM = (
+    "objective", "weights", "require", "train", "validation", "test", "train_buildings", "validation_buildings",
+    "test_buildings", "validation_weeks",
+)  # fmt: skip
+
+
+def aim_of(settings: Mapping[str, Any]) -> str:
+    """What a search aims at, and on which splits, as far as that is not the default."""
+    parts = []
+    for name in _AIM:
+        value = settings.get(name)
+        if value and not (name == "objective" and value == SCORE.name):
+            text = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+            parts.append(f"{name.replace('_', ' ')} {text}")
+    return "; ".join(parts)
+
+
+def compare(experiments: Sequence[Results] | Results) -> pd.DataFrame:
+    """One row an experiment, in the given order.
+
+    Returns:
+        `experiment`, `folder`, `algorithm`, `scenario`, `reward`, `aim` (see `aim_of`), `trials` (of the search), how many are
+        in each state, `total_steps`, `seconds` (of all trials), `elapsed_seconds` (in which at least one ran), `best_trial` (or
+        -1), `best_score`, `best_rating`, `best_objective`, `default_score`, `gain` (rating of the best less that of the
+        default), `confirmed_gain`, `confirmed_low`, `confirmed_high` (with fresh seeds, see `confirmed`), and `..._change` for
+        each amount that tables show, such as `co2_kg_change`: of the best against the uncontrolled site on the validation
+        split.
+    """
+    import numpy as np
+
+    from results.analysis.times import elapsed
+
+    rows = []
+    every = list(experiments.experiments if isinstance(experiments, Results) else experiments)
+    measures = [measure for one in every for measure in one.measures.values()]
+    amounts = {measure.name: measure for measure in measures if measure.label and measure.over == A_YEAR}
+    for label, results in zip(names_of([one.folder for one in every]), every, strict=True):
+        trials = results.trials
+        of_search = trials[trials["confirms"].isna()]
+        counts = of_search["state"].value_counts()
+        ran = stretches(results.reports)
+        own: dict[str, object] = {"experiment": label, "folder": results.place, "trials": len(of_search)}
+        own["aim"] = aim_of(read_facts(results.single.folder).settings)
+        for name in ("algorithm", "scenario", "reward"):
+            own[name] = trials[name].iloc[0] if len(trials) else ""
+        own |= {state: int(counts.get(state, 0)) for state in STATES}
+        own |= {"total_steps": int(trials["steps"].fillna(0).sum()), "seconds": float(trials["seconds"].sum())}
+        own["elapsed_seconds"] = float(elapsed(ran, ran["end"]).max()) if len(ran) else 0.0
+        best, default = best_trial(results), default_trial(results)
+        rating = rated(trials).set_axis(trials["trial"])
+        scores = trials.set_index("trial")["score"]
+        own |= {"best_trial": -1 if best is None else best, "default_score": scores.get(default, math.nan)}
+        if best is not None:
+            row = results.best
+            own |= {"best_score": row["score"], "best_rating": rating[best], "best_objective": row["objective"]}
+            own["gain"] = rating[best] - rating.get(default, math.nan)
+            last = last_evaluation(results)
+            last = last[last["trial"] == best]
+            for measure in amounts.values():
+                before = measure.value(last, SITE)
+                own[f"{measure.name}_change"] = measure.value(last) / before - 1.0 if before > 0.0 else math.nan
+        again = confirmed(results)
+        again = again[(again["role"] != DEFAULT) & np.isfinite(again["gain"]) & (again["confirms"] == own["best_trial"])]
+        if len(again):
+            winner = again.iloc[0]
+            own |= {
+                "confirmed_gain": winner["gain"],
+                "confirmed_low": winner["gain_low"],
+                "confirmed_high": winner["gain_high"],
+            }
+        rows.append(own)
+    types = dict.fromkeys(("experiment", "folder", "algorithm", "scenario", "reward", "aim"), "object")
+    types |= dict.fromkeys(("trials", *STATES, "total_steps"), "int64")
+    types |= {"seconds": "float64", "elapsed_seconds": "float64", "best_trial": "int64"}
+    numbers = ("best_score", "best_rating", "best_objective", "default_score", "gain")
+    types |= dict.fromkeys((*numbers, "confirmed_gain", "confirmed_low", "confirmed_high"), "float64")
+    return frame(rows, types | dict.fromkeys((f"{name}_change" for name in amounts), "float64"))

@@ -13,8 +13,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from results.report.colours import DARK, LIGHT, variables
-from results.report.figure import Figure, Section
+from results.report.charts import DARK, LIGHT, Figure, Section, variables
 from results.report.words import number
 
 if TYPE_CHECKING:

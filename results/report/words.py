@@ -1,7 +1,4 @@
-"""Numbers and lists as a report's sentences show them.
-
-Sentences choose the unit in which a value is below a thousand; tables of commands keep five digits, see `common.measure`.
-"""
+"""Numbers and lists as sentences show them: below a thousand of a unit. Tables of commands keep five digits."""
 
 from __future__ import annotations
 

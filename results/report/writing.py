@@ -10,8 +10,7 @@ from typing import Any
 from common.files import write_whole
 from common.paths import user_path
 from common.uris import is_uri
-from results.report.colours import LIGHT, themed
-from results.report.figure import Figure, Section
+from results.report.charts import LIGHT, Figure, Section, themed
 from results.table_files import ResultsError
 
 NAME = "report.html"
@@ -28,22 +27,16 @@ def write(
     figures: str | Path | None = None,
     format: str = "png",
 ) -> Path:
-    """Write one page about experiments, judgements and policies, and return its path. It opens offline.
+    """Write one page that opens offline, and return its path. What it cannot be about raises a ResultsError.
 
     Args:
-        places: folders of experiments or judgements, folders with rollouts, files of rollouts; one or several. Or their URIs.
+        places: folders of experiments or judgements, folders with rollouts, files of rollouts, or their URIs.
         to: the page's file; by default `report.html` in the folder of the one place, or in this folder for several or a URI.
         figures: folder for a picture of each figure; none by default.
         format: of the pictures, one of `FORMATS`.
-
-    Raises:
-        ResultsError: if a place holds nothing that a report can be about, or pictures are wanted and cannot be drawn.
-        StorageError: if a URI cannot be read.
-        OSError: if a file cannot be written.
     """
     from results.report.page import page
-    from results.report.sections import sections
-    from results.report.sources import read_sources
+    from results.report.sections import read_sources, sections
 
     given = [places] if isinstance(places, str | Path) else list(places)
     if figures is not None:
@@ -77,11 +70,7 @@ def destination(places: Sequence[str | Path], to: str | Path | None = None) -> P
 
 
 def check_pictures(format: str) -> None:
-    """Check that pictures can be drawn.
-
-    Raises:
-        ResultsError: if the optional package is missing, or there is no such format.
-    """
+    """Check that pictures can be drawn. Raises ResultsError if the optional package is missing, or there is no such format."""
     if format not in FORMATS:
         raise ResultsError(f'format "{format}": pictures are png or svg')
     if find_spec(_MODULE) is None:

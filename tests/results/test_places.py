@@ -17,8 +17,8 @@ from results.analysis import compare
 from results.experiment_file import read_facts
 from results.places import local_folder, matching
 from results.report.__main__ import main as report_main
-from results.report.sources import read_sources
-from tests.results.report.test_sources import roll
+from results.report.sections import read_sources
+from tests.results.report.test_sections import roll
 from tests.storage_server import ENVIRONMENT, Faults, StorageServer, dead_endpoint, environment, faulty_proxy
 from tests.uploads import upload
 

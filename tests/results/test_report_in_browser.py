@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from results.report.figure import Section
+from results.report.charts import Section
 from results.report.figures.ranking import ranking
 from results.report.page import page
-from results.report.sections import sections
-from results.report.sources import Sources, read_sources
+from results.report.sections import Sources, read_sources, sections
 from results.rollout import table, write
 from tests.results import made
 from tests.results.report.browser import CHROMIUM, browser

@@ -10,7 +10,7 @@ import pandas as pd
 from envs.objective.aim import Aim
 from results import Results
 from results.fresh import LEAST_RUNS, FreshRuns, of_length
-from results.front import GAINS
+from results.loader import GAINS
 from results.statistics import CONFIDENCE, Interval, mean, paired_mean
 from tuning.experiment.settings import LEAST_CONFIRMING_RUNS, Settings
 

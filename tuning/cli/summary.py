@@ -14,8 +14,7 @@ from common.measure import SCORE, SITE, Measure, by_the_year
 from common.texts import printable
 from envs.objective.aim import SCORE_ALONE, Aim
 from results import Results
-from results.front import GAINS, spread_out
-from results.loader import ratings
+from results.loader import GAINS, ratings, spread_out
 from results.schema import FOLDER, GIVEN
 from search_spaces.common import REWARD_SHARE
 from tuning.cli.confirmed import confirmation_lines, named

@@ -17,8 +17,7 @@ from common.paths import shortened
 from envs.objective.aim import Aim
 from envs.objective.columns import ALIASES
 from results import Results, load
-from results.front import GAINS
-from results.loader import ratings
+from results.loader import GAINS, ratings
 from results.schema import GIVEN
 from search_spaces import Assignment
 from tuning.algorithms.registry import algorithm_of

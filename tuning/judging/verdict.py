@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from results.judgement import BOUNDS, EXACT_MPC, GOAL, LEAST_SERVED, Ranking, per_run
-from results.multiple_comparisons import compared_in_pairs, compared_with_value
-from results.statistics import CONFIDENCE, Interval
+from results.statistics import CONFIDENCE, Interval, compared_in_pairs, compared_with_value
 
 FIRST = 3  # runs of each contender before the first is dropped: an interval of two runs is too wide
 GROWTH = 1.5  # factor of the number of runs from one look to the next

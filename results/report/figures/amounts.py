@@ -6,8 +6,7 @@ import pandas as pd
 
 from common.measure import BASIS
 from results.judgement import CHANGE, metrics_of
-from results.report.charts import CHANGE_AXIS, MOST_CONTROLLERS, channel, chart, coloured, hover, layer
-from results.report.figure import Figure, Panel
+from results.report.charts import CHANGE_AXIS, MOST_CONTROLLERS, Figure, Panel, channel, chart, coloured, hover, layer
 from results.report.subjects import Judged
 from results.report.words import UNCONTROLLED, percent, unit_for
 

@@ -5,8 +5,7 @@ import pandas as pd
 
 from results import analysis
 from results.analysis.searched import searched
-from results.report.charts import channel, chart, coloured, hover, layer, sampled
-from results.report.figure import Figure, Panel
+from results.report.charts import Figure, Panel, channel, chart, coloured, hover, layer, sampled
 from results.report.subjects import Search
 from results.report.words import counted, duration, percent, score
 

@@ -2,10 +2,8 @@
 
 import pandas as pd
 
-from results.report.charts import channel, chart, coloured, hover, layer
-from results.report.figure import Figure, Panel
-from results.report.hours import LEAST, ONE_METER, OWN, WITHOUT, Hours, change_of, less, month_name, renamed
-from results.report.rows import greatest
+from results.report.charts import Figure, Panel, channel, chart, coloured, greatest, hover, layer
+from results.report.subjects import LEAST, ONE_METER, OWN, WITHOUT, Hours, change_of, less, month_name, renamed
 from results.report.words import listed, number
 
 PLACES = {"policy": 5}  # in the sections of these kinds

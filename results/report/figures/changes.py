@@ -4,10 +4,7 @@ import pandas as pd
 
 from results import analysis
 from results.analysis.searched import misses, searched
-from results.report.charts import channel, chart, coloured, hover, layer
-from results.report.colours import colour
-from results.report.figure import Figure, Panel
-from results.report.rows import each, greatest
+from results.report.charts import Figure, Panel, channel, chart, colour, coloured, each, greatest, hover, layer
 from results.report.subjects import Search
 from results.report.words import counted, interval, number, plain, score
 

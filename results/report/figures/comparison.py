@@ -4,8 +4,7 @@ import pandas as pd
 
 from results import analysis
 from results.loader import Results, names_of
-from results.report.charts import CATEGORIES, channel, chart, coloured, hover, layer, sampled
-from results.report.figure import Figure, Panel
+from results.report.charts import CATEGORIES, Figure, Panel, channel, chart, coloured, hover, layer, sampled
 from results.report.words import counted, duration, listed, score
 
 PLACES = {"comparison": 1}  # in the sections of these kinds

@@ -3,10 +3,7 @@
 import pandas as pd
 
 from results import analysis
-from results.report.charts import channel, chart, hover, layer, parts
-from results.report.colours import colour
-from results.report.figure import Figure, Panel
-from results.report.rows import each
+from results.report.charts import Figure, Panel, channel, chart, colour, each, hover, layer, parts
 from results.report.subjects import Search
 from results.report.words import first_of, listed, percent, plain
 

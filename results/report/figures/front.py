@@ -5,11 +5,9 @@ from collections.abc import Collection
 import pandas as pd
 
 from common.measure import A_YEAR, BASIS
-from results.analysis.front import gains
-from results.front import GAINS
-from results.report.charts import channel, chart, coloured, hover, layer, sampled
-from results.report.colours import colour
-from results.report.figure import Figure, Panel
+from results.analysis.progress import gains
+from results.loader import GAINS
+from results.report.charts import Figure, Panel, channel, chart, colour, coloured, hover, layer, sampled
 from results.report.subjects import Search
 from results.report.words import counted, percent
 

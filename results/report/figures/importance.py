@@ -4,10 +4,7 @@ import pandas as pd
 
 from results import analysis
 from results.analysis.ped_anova import settled
-from results.report.charts import channel, chart, coloured, hover, layer, parts
-from results.report.colours import colour
-from results.report.figure import Figure, Panel
-from results.report.rows import each
+from results.report.charts import Figure, Panel, channel, chart, colour, coloured, each, hover, layer, parts
 from results.report.subjects import Search
 from results.report.words import counted, first_of, listed, percent
 

@@ -3,8 +3,7 @@
 import pandas as pd
 
 from results import analysis
-from results.report.charts import channel, chart, coloured, hover, layer
-from results.report.figure import Figure, Panel
+from results.report.charts import Figure, Panel, channel, chart, coloured, hover, layer
 from results.report.subjects import Search
 from results.report.words import capital, counted, listed, number, score
 

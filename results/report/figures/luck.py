@@ -2,10 +2,7 @@
 
 import pandas as pd
 
-from results.report.charts import channel, chart, coloured, hover, layer
-from results.report.colours import colour
-from results.report.figure import Figure, Panel
-from results.report.rows import each, greatest
+from results.report.charts import Figure, Panel, channel, chart, colour, coloured, each, greatest, hover, layer
 from results.report.subjects import Judged, Search
 from results.report.words import capital, interval, score
 

@@ -3,9 +3,7 @@
 import pandas as pd
 
 from results import analysis
-from results.report.charts import channel, chart, hover, layer, sampled
-from results.report.colours import colour
-from results.report.figure import Figure, Panel
+from results.report.charts import Figure, Panel, channel, chart, colour, hover, layer, sampled
 from results.report.subjects import Search
 from results.report.words import capital, number
 

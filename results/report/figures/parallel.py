@@ -3,10 +3,7 @@
 import pandas as pd
 
 from results import analysis
-from results.report.charts import channel, chart, hover, layer
-from results.report.colours import AMOUNTS
-from results.report.figure import Figure, Panel
-from results.report.rows import important_first
+from results.report.charts import AMOUNTS, Figure, Panel, channel, chart, hover, important_first, layer
 from results.report.subjects import Search
 from results.report.words import counted, first_of, listed, plain
 

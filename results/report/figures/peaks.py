@@ -3,9 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from results.report.charts import channel, chart, coloured, hover, layer
-from results.report.figure import Figure, Panel
-from results.report.hours import OWN, WITHOUT, Hours, change_of, renamed, unit_of
+from results.report.charts import Figure, Panel, channel, chart, coloured, hover, layer
+from results.report.subjects import OWN, WITHOUT, Hours, change_of, renamed, unit_of
 from results.report.words import percent
 
 PLACES = {"policy": 4}  # in the sections of these kinds

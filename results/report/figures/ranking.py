@@ -8,9 +8,7 @@ import pandas as pd
 from results import analysis
 from results.analysis.judged import Verdict
 from results.judgement import EXACT_MPC, GOAL, OBJECTIVE
-from results.report.charts import CONTROLLERS, MOST_CONTROLLERS, channel, chart, coloured, hover, layer
-from results.report.colours import colour
-from results.report.figure import Figure, Panel
+from results.report.charts import CONTROLLERS, MOST_CONTROLLERS, Figure, Panel, channel, chart, colour, coloured, hover, layer
 from results.report.subjects import Judged
 from results.report.words import listed, number, percent, score
 
@@ -105,8 +103,7 @@ def _leader(trained: pd.DataFrame) -> Any:
 
 def _together(runs: pd.DataFrame, trained: pd.DataFrame, top: Any, by_score: bool) -> tuple[float, float]:
     """Ends of an interval of the leader's mean, so that those of all that could lead hold together, as in the verdict."""
-    from results.multiple_comparisons import compared_with_value
-    from results.statistics import CONFIDENCE
+    from results.statistics import CONFIDENCE, compared_with_value
 
     leading = trained.loc[(trained["runs"] == top.runs) & (trained["comparable"] == top.comparable), "contender"]
     if top.low != top.low:

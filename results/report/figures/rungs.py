@@ -3,10 +3,7 @@
 import pandas as pd
 
 from results import analysis
-from results.report.charts import channel, chart, hover, layer
-from results.report.colours import colour
-from results.report.figure import Figure, Panel
-from results.report.rows import greatest
+from results.report.charts import Figure, Panel, channel, chart, colour, greatest, hover, layer
 from results.report.subjects import Search
 from results.report.words import counted, interval, number, percent
 

@@ -6,10 +6,8 @@ from typing import Any
 import pandas as pd
 
 from common.measure import A_YEAR, BASIS, SITE, Measure
-from results.analysis.policies import last_evaluation
-from results.report.charts import compared
-from results.report.figure import Figure, Panel
-from results.report.rows import each
+from results.analysis.judged import last_evaluation
+from results.report.charts import Figure, Panel, compared, each
 from results.report.subjects import Search
 from results.report.words import RULES, UNCONTROLLED, listed, percent, unit_for
 

@@ -4,9 +4,8 @@ import pandas as pd
 
 from common.measure import BASIS
 from common.units import YEAR
-from results.report.charts import compared
-from results.report.figure import Figure, Panel
-from results.report.hours import ONE_METER, OWN, WITHOUT, Hours, change_of
+from results.report.charts import Figure, Panel, compared
+from results.report.subjects import ONE_METER, OWN, WITHOUT, Hours, change_of
 from results.report.words import UNCONTROLLED, capital, counted, listed, percent, unit_for
 
 PLACES = {"policy": 1}  # in the sections of these kinds

@@ -7,10 +7,7 @@ import pandas as pd
 
 from results import analysis
 from results.experiment_file import Range
-from results.report.charts import channel, chart, hover, layer, sampled
-from results.report.colours import colour
-from results.report.figure import Figure, Panel
-from results.report.rows import each, important_first
+from results.report.charts import Figure, Panel, channel, chart, colour, each, hover, important_first, layer, sampled
 from results.report.subjects import Search
 from results.report.words import counted, first_of, listed, plain
 

@@ -2,11 +2,8 @@
 
 import pandas as pd
 
-from results.report.charts import channel, chart, coloured, hover, layer
-from results.report.colours import colour
-from results.report.figure import Figure, Panel
-from results.report.hours import Hours, flows, renamed, unit_of
-from results.report.rows import greatest, least
+from results.report.charts import Figure, Panel, channel, chart, colour, coloured, greatest, hover, layer, least
+from results.report.subjects import Hours, flows, renamed, unit_of
 from results.report.words import capital, unit_for
 
 PLACES = {"policy": 6}  # in the sections of these kinds

@@ -4,9 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from results.report.charts import CONTROLLERS, channel, chart, coloured, hover, layer
-from results.report.figure import Figure, Panel
-from results.report.rows import each
+from results.report.charts import CONTROLLERS, Figure, Panel, channel, chart, coloured, each, hover, layer
 from results.report.subjects import Judged, Search
 from results.report.words import RULES, listed, score
 

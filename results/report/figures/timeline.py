@@ -3,9 +3,7 @@
 import pandas as pd
 
 from results import analysis
-from results.report.charts import STATES, channel, chart, coloured, hover, layer
-from results.report.colours import colour
-from results.report.figure import Figure, Panel
+from results.report.charts import STATES, Figure, Panel, channel, chart, colour, coloured, hover, layer
 from results.report.subjects import Search
 from results.report.words import capital, counted, duration, percent
 

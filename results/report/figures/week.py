@@ -3,9 +3,8 @@
 import pandas as pd
 
 from common.units import WEEK
-from results.report.charts import channel, chart, coloured, hover, layer
-from results.report.figure import Figure, Panel
-from results.report.hours import ONE_METER, Hours, by_day, change_of, flows, less, renamed, unit_of
+from results.report.charts import Figure, Panel, channel, chart, coloured, hover, layer
+from results.report.subjects import ONE_METER, Hours, by_day, change_of, flows, less, renamed, unit_of
 from results.report.words import unit_for
 
 PLACES = {"policy": 2}  # in the sections of these kinds

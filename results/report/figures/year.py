@@ -2,10 +2,8 @@
 
 import pandas as pd
 
-from results.report.charts import channel, chart, coloured, hover, layer
-from results.report.figure import Figure, Panel
-from results.report.hours import LEAST, ONE_METER, OWN, WITHOUT, Hours, by_day, month_name, unit_of
-from results.report.rows import greatest, least
+from results.report.charts import Figure, Panel, channel, chart, coloured, greatest, hover, layer, least
+from results.report.subjects import LEAST, ONE_METER, OWN, WITHOUT, Hours, by_day, month_name, unit_of
 from results.report.words import counted, number, unit_for
 
 PLACES = {"policy": 3}  # in the sections of these kinds

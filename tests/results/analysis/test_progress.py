@@ -5,8 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from results.analysis import best_so_far, leaderboard, references
-from tests.results.made import reports, row, search, settle, tables
+from results import Results, ResultsError
+from results.analysis import best_so_far, compare, leaderboard, pareto_front, references
+from results.analysis.progress import aim_of, gains
+from tests.results.made import evaluation, reports, row, search, settle, tables
 
 
 def test_each_evaluation_tells_who_would_have_won_then(tmp_path: Path) -> None:
@@ -89,3 +91,90 @@ def test_the_objective_ranks_and_what_misses_a_requirement_has_no_rank(tmp_path:
     found = leaderboard(tables(tmp_path, trials))
     assert found["trial"].tolist() == [1, 0, 2]
     assert found["rank"].isna().tolist() == [False, False, True]
+
+
+def experiment(folder: Path, **columns: object) -> Results:
+    bills = {0: (10.0, 5.0), 1: (5.0, 10.0), 2: (8.0, 8.0), 3: (11.0, 6.0), 4: (1.0, 1.0)}
+    trials = [row(number, 0.1, **(columns if number == 4 else {})) for number in bills]
+    evaluated = [evaluation(number, 4000, 0.1, co2_kg=co2, bill=bill) for number, (co2, bill) in bills.items()]
+    evaluated += [evaluation(0, 2000, 0.1, co2_kg=0.0, bill=0.0)]  # not the last one
+    return tables(folder, trials, [], evaluated)
+
+
+def test_of_the_trials_none_on_the_front_is_beaten(tmp_path: Path) -> None:
+    found = pareto_front(experiment(tmp_path, shortfall=0.5), ["co2_kg", "bill"])
+    assert found.loc[found["on_front"], "trial"].tolist() == [1, 2, 0]  # the best in CO2 first
+    assert found.loc[found["trial"] == 0, "co2_kg"].item() == pytest.approx(10.0 * 8.76)  # of a year, after 1,000 h
+
+
+def test_directions_may_be_given(tmp_path: Path) -> None:
+    found = pareto_front(experiment(tmp_path), {"co2_kg": "more", "bill": "less"})
+    assert found.loc[found["on_front"], "trial"].tolist() == [3, 0, 4]
+    assert pareto_front(experiment(tmp_path), ["score", "bill"])["on_front"].sum() == 1
+
+
+@pytest.mark.parametrize(
+    ("objectives", "said"),
+    [
+        (["bill"], "at least two objectives"),
+        ("bill", "at least two objectives"),
+        (["bill", "joy"], "no column 'joy': KPIs are score, import_kwh"),
+        (["bill", "hours"], "'hours' has no known direction"),
+        ({"bill": "less", "co2_kg": "up"}, "'up' is no direction; give 'less' or 'more'"),
+    ],
+)
+def test_objectives_that_cannot_be_used_are_named(objectives: list[str], said: str, tmp_path: Path) -> None:
+    with pytest.raises(ResultsError, match=said):
+        pareto_front(experiment(tmp_path), objectives)
+
+
+def test_trials_that_meet_the_requirements_have_gains_and_some_are_on_the_front(tmp_path: Path) -> None:
+    settle(tmp_path, objective="co2 bill")
+    pairs = [(0.1, 0.3, 0.0), (0.2, 0.1, 0.0), (0.05, 0.05, 0.0), (0.9, 0.9, 0.5)]
+    trials = [
+        row(number, 0.1, gain=gain, gain_2=second, shortfall=missed, rating=-1.5e15 if missed else (gain + second) / 2)
+        for number, (gain, second, missed) in enumerate(pairs)
+    ]
+    found, names = gains(tables(tmp_path, trials))
+    assert names == ("co2", "bill")
+    assert dict(zip(found["trial"], found["on_front"], strict=True)) == {1: True, 0: True, 2: False}
+
+
+def test_a_search_with_one_objective_has_none(tmp_path: Path) -> None:
+    found, names = gains(search(tmp_path, 3))
+    assert found.empty
+    assert names == ("score",)
+
+
+def test_each_experiment_has_a_row_with_its_best_and_what_it_cost(tmp_path: Path) -> None:
+    first = search(tmp_path / "first", 6)
+    settle(tmp_path / "second")
+    again = [row(2 + side, (0.1, 0.3)[side] + 0.01 * run, confirms=side, confirm_run=run, confirm_role=("default", "best")[side]) | {"trial": 2 + 2 * run + side} for run in range(3) for side in (0, 1)]  # fmt: skip # noqa: E501
+    evaluated = [evaluation(1, 4000, 0.4, bill=8.0, uncontrolled_bill=10.0)]
+    second = tables(tmp_path / "second", [row(0, 0.15), row(1, 0.4), *again], reports(0, 0.15) + reports(1, 0.4), evaluated)
+    empty = tables(tmp_path / "third", [])
+    found = compare([first, second, empty])
+    assert found["experiment"].tolist() == ["first", "second", "third"]
+    assert found["trials"].tolist() == [6, 2, 0]
+    assert found["complete"].tolist() == [6, 2, 0]
+    assert found["best_trial"].tolist() == [first.best["trial"], 1, -1]
+    assert found["gain"].tolist()[1] == pytest.approx(0.25)
+    assert found["confirmed_gain"].tolist()[1] == pytest.approx(0.2)
+    assert found["bill_change"].tolist()[1] == pytest.approx(-0.2)
+    assert found["elapsed_seconds"].tolist() == [240.0, 80.0, 0.0]
+    assert found["total_steps"].tolist() == [24_000, 32_000, 0]
+    assert found.loc[2, ["best_score", "gain", "confirmed_gain"]].isna().all()
+
+
+def test_no_experiments_are_an_empty_frame() -> None:
+    assert compare([]).empty
+
+
+def test_an_aim_is_what_differs_from_the_default(tmp_path: Path) -> None:
+    assert aim_of({"objective": "score", "weights": [], "validation": []}) == aim_of({}) == ""
+    assert aim_of({"objective": "bill", "require": ["ev_served>=0.95"]}) == "objective bill; require ev_served>=0.95"
+    first, second = search(tmp_path / "x" / "a", 2), search(tmp_path / "y" / "a", 2)
+    settle(tmp_path / "y" / "a", objective="bill")
+    found = compare([first, second])
+    assert found["aim"].tolist() == ["", "objective bill"]
+    assert found["experiment"].tolist() == [str(tmp_path / side / "a") for side in "xy"]

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from results.report.figure import Figure
-from results.report.hours import Hours
+from results.report.charts import Figure
 from results.report.sections import drawn
+from results.report.subjects import Hours
 
 
 def hours(days: int = 62, factor: float = 0.5) -> pd.DataFrame:

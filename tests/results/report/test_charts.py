@@ -4,8 +4,30 @@ import json
 import math
 
 import pandas as pd
+import pytest
 
-from results.report.charts import channel, chart, coloured, compared, layer, rows, sampled
+from results.report.charts import (
+    DARK,
+    LIGHT,
+    MARK_CONTRAST,
+    TEXT_CONTRAST,
+    Figure,
+    Section,
+    channel,
+    chart,
+    colour,
+    coloured,
+    compared,
+    contrast,
+    each,
+    greatest,
+    layer,
+    least,
+    rows,
+    sampled,
+    themed,
+    variables,
+)
 
 
 def test_a_layer_has_the_columns_that_its_channels_read_and_no_others() -> None:
@@ -43,3 +65,41 @@ def test_a_sample_is_even_and_keeps_both_ends() -> None:
     assert len(sampled(frame, 100)) == 100
     assert (sampled(frame, 100)["x"].iloc[0], sampled(frame, 100)["x"].iloc[-1]) == (0, 999)
     assert sampled(frame, 2000) is frame
+
+
+def test_a_figure_may_be_an_answer_alone() -> None:
+    figure = Figure("luck", "Lucky?", "It cannot be said.")
+    assert (figure.panels, figure.table, figure.note) == ((), None, "")
+    assert Section("a", "experiment", {}, (figure,)).brief == ()
+
+
+def test_contrast_is_that_of_wcag() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21.0)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+@pytest.mark.parametrize("paper", ["paper", "card"])
+def test_texts_and_marks_stand_out(theme: dict[str, str], paper: str) -> None:
+    for name in ("ink", "soft", "link"):
+        assert contrast(theme[name], theme[paper]) >= TEXT_CONTRAST, name
+    for name in ("c1", "c2", "c3", "c4", "c5", "c6", "grey"):
+        assert contrast(theme[name], theme[paper]) >= MARK_CONTRAST, name
+
+
+def test_names_become_colours_at_any_depth() -> None:
+    spec = {"mark": {"color": colour("c1")}, "range": [colour("c2"), 1], "title": "costs"}
+    assert themed(spec, DARK) == {"mark": {"color": DARK["c1"]}, "range": [DARK["c2"], 1], "title": "costs"}
+
+
+def test_both_themes_name_the_same_colours_and_no_other_is_taken() -> None:
+    assert LIGHT.keys() == DARK.keys()
+    assert f"--ink:{DARK['ink']}" in variables(DARK)
+    with pytest.raises(KeyError, match="no colour blue"):
+        colour("blue")
+
+
+def test_the_first_of_the_greatest_and_of_the_least_counts_and_gaps_do_not() -> None:
+    frame = pd.DataFrame({"name": list("abcd"), "x": [float("nan"), 1.0, 3.0, 3.0]}, index=[9, 9, 9, 9])
+    assert (greatest(frame, "x")["name"], least(frame, "x")["name"]) == ("c", "b")
+    assert [row.name for row in each(frame)] == list("abcd")

@@ -10,7 +10,7 @@ from html import escape
 import pandas as pd
 import pytest
 
-from results.report.figure import Figure, Section
+from results.report.charts import Figure, Section
 from results.report.page import MOST_ROWS, SCRIPTS, WORDS, asset, page
 from tests.results.report.made import figures
 

@@ -2,9 +2,16 @@
 
 from pathlib import Path
 
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
 from results import analysis
-from results.report.subjects import Judged, Search
+from results.report.subjects import Judged, Search, by_day, read_rollout
+from results.rollout import table, write
+from results.table_files import ResultsError
 from tests.results import made
+from tests.results.report.made import hours
 
 
 def test_a_table_is_computed_once(tmp_path: Path) -> None:
@@ -16,3 +23,31 @@ def test_a_table_is_computed_once(tmp_path: Path) -> None:
 def test_where_nothing_was_judged_there_is_no_verdict(tmp_path: Path) -> None:
     judged = Judged(made.tables(tmp_path, []), ())
     assert (judged.verdict, judged.terms, judged.lucky, judged.ranked) == (None, None, None, [])
+
+
+def file_of(path: Path, frame: pd.DataFrame) -> Path:
+    write(path, table({name: frame[name].to_numpy() for name in frame}, {"trial": "3", "scenario": "made"}))
+    return path
+
+
+def test_a_rollout_is_read_with_its_facts(tmp_path: Path) -> None:
+    found = read_rollout(file_of(tmp_path / "a.parquet", hours(2)))
+    assert (found.about["trial"], len(found.table)) == ("3", 48)
+
+
+def test_other_files_are_refused_by_one_line_with_the_remedy(tmp_path: Path) -> None:
+    path = file_of(tmp_path / "a.parquet", hours(1))
+    pq.write_table(pq.read_table(path).drop_columns(["price"]), tmp_path / "b.parquet")
+    (tmp_path / "c.parquet").write_bytes(b"PAR1 no table")
+    with pytest.raises(
+        ResultsError, match=r"b\.parquet: it lacks the column price: give a file that python -m tuning\.rollout"
+    ):
+        read_rollout(tmp_path / "b.parquet")
+    with pytest.raises(ResultsError, match=r"c\.parquet: .*write it again"):
+        read_rollout(tmp_path / "c.parquet")
+
+
+def test_days_that_are_not_whole_are_left_out() -> None:
+    daily = by_day(hours(5).iloc[3:-3])
+    assert daily["day"].tolist() == [2, 3, 4]
+    assert daily["policy"].tolist() == pytest.approx([54.0] * 3)

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from results.report import NAME, write, writing
-from results.report.colours import LIGHT
-from results.report.figure import Section
+from results.report.charts import LIGHT, Section
 from results.report.writing import destination
 from results.table_files import ResultsError
 from tests.results.report.made import figures

@@ -19,7 +19,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.samplers import RandomSampler
 from optuna.trial import FrozenTrial, TrialState
 
-from results.front import not_dominated
+from results.loader import not_dominated
 
 Point = dict[str, float | int | str]
 

@@ -12,7 +12,7 @@ import numpy as np
 from optuna.trial import FrozenTrial, TrialState
 
 from envs.objective.aim import Aim
-from results.front import not_dominated, spread_out
+from results.loader import not_dominated, spread_out
 from search_spaces import Assignment, SearchSpace
 from tuning.experiment.option_values import Budget
 
