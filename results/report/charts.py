@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from results.report.words import percent
+from results.report.words import capital, percent, unit_for
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -239,8 +239,50 @@ def coloured(field: str, names: Sequence[str], colours: Sequence[str] = CATEGORI
     return channel(field, "nominal", scale={"domain": domain, "range": found}, **more)
 
 
-def compared(found: pd.DataFrame) -> dict[str, Any]:
-    """Amounts beside those of the uncontrolled site, which counts as 100 %: a bar each, with its change as a text."""
+@dataclass(frozen=True)
+class Savings:
+    """Amounts of a policy beside those of the uncontrolled site."""
+
+    lower: list[str]  # in words
+    higher: list[str]
+    table: pd.DataFrame
+    panel: Panel
+
+
+def savings_of(amounts: Sequence[Mapping[str, Any]], policy: str) -> Savings:
+    """Amounts beside those of the uncontrolled site.
+
+    Args:
+        amounts: each with `name`, `unit`, `own`, `before` (not 0) and `is_yearly`.
+        policy: what the table calls it.
+    """
+    import pandas as pd
+
+    found = pd.DataFrame(amounts)
+    found["change"] = found["own"] / found["before"] - 1.0
+    units = [unit_for(row.unit, max(row.own, row.before)) for row in each(found)]
+    table = pd.DataFrame(
+        {
+            "": [capital(name) for name in found["name"]],
+            policy: [unit(value) for unit, value in zip(units, found["own"], strict=True)],
+            "uncontrolled": [unit(value) for unit, value in zip(units, found["before"], strict=True)],
+            "change": [percent(value, sign=True) for value in found["change"]],
+        }
+    )
+    lower = [_by_how_much(row) for row in each(found) if row.change < -0.0005]
+    higher = [_by_how_much(row) for row in each(found) if row.change > 0.0005]
+    return Savings(lower, higher, table, Panel(_beside_uncontrolled(found)))
+
+
+def _by_how_much(row: Any) -> str:
+    """A change in per cent and, with its unit, of a year."""
+    size = abs(row.own - row.before)
+    of_year = "" if not row.is_yearly else " a year" if row.unit else " a year in the tariff's currency"
+    return f"{row.name} by {percent(abs(row.change))} ({unit_for(row.unit, size)(size)}{of_year})"
+
+
+def _beside_uncontrolled(found: pd.DataFrame) -> dict[str, Any]:
+    """A bar for each amount, with its change as a text; the uncontrolled site counts as 100 %."""
     drawn = found.assign(
         part=found["change"] + 1.0,
         direction=["less" if value <= 0 else "more" for value in found["change"]],
@@ -270,6 +312,12 @@ def compared(found: pd.DataFrame) -> dict[str, Any]:
         "data": {"values": [{}]}, "mark": {"type": "rule", "strokeDash": [4, 3]}, "encoding": {"x": {"datum": 1}},
     }  # fmt: skip
     return chart(whole, bars, texts, height=32 * len(drawn))
+
+
+def by_state(drawn: pd.DataFrame, column: str = "state") -> dict[str, Any]:
+    """A colour for each state that trials have."""
+    names = [state for state in STATES if (drawn[column] == state).any()]
+    return coloured(column, names, [STATES[name] for name in names])
 
 
 def hover(*columns: tuple[str, str]) -> list[dict[str, Any]]:

@@ -107,4 +107,4 @@ def capital(text: str) -> str:
 
 def first_of(shown: int, count: int, what: str) -> str:
     """What a chart leaves out."""
-    return f" Shown are {shown} of {count} {what}." if shown < count else ""
+    return f" Shown are {shown:,} of {count:,} {what}." if shown < count else ""

@@ -6,7 +6,7 @@ from results import analysis
 from results.analysis.searched import misses, searched
 from results.report.charts import Figure, Panel, channel, chart, colour, coloured, each, greatest, hover, layer
 from results.report.subjects import Search
-from results.report.words import counted, interval, number, plain, score
+from results.report.words import counted, first_of, interval, number, plain, score
 
 PLACES = {"experiment": 6}  # in the sections of these kinds
 MOST_ROWS = 15
@@ -76,11 +76,10 @@ def changes(
     table = found[["step", "hyperparameter", "before", "after", "gain", "gain_low", "gain_high", "predicted"]].rename(
         columns={"gain_low": "from", "gain_high": "to", "predicted": "rating after it"}
     )
-    omitted = f" Shown are {len(drawn)} of {len(found)} changes." if len(drawn) < len(found) else ""
     note = (
         "A model of all trials (a Gaussian process) predicts the rating after each change, at the steps of the best; lines are "
         "its 95 % intervals. Gains depend on the order in which the changes are made."
-        f"{_ranked(sure if len(sure) else found, important)}{omitted}"
+        f"{_ranked(sure if len(sure) else found, important)}{first_of(len(drawn), len(found), 'changes')}"
     )
     return Figure("changes", question, answer, (Panel(chart(bars, ends, height=50 * len(drawn))),), table, note)
 

@@ -5,7 +5,7 @@ import pandas as pd
 from results import analysis
 from results.loader import Results, names_of
 from results.report.charts import CATEGORIES, Figure, Panel, channel, chart, coloured, hover, layer, sampled
-from results.report.words import counted, duration, listed, score
+from results.report.words import counted, duration, first_of, listed, score
 
 PLACES = {"comparison": 1}  # in the sections of these kinds
 _MOST_POINTS = 200
@@ -61,7 +61,7 @@ def comparison(table: pd.DataFrame, lines: pd.DataFrame) -> Figure:
             "default_score": "score of the default",
         }
     )
-    omitted = f"Shown are {len(names)} of {len(table)} experiments." if len(names) < len(table) else ""
+    omitted = first_of(len(names), len(table), "experiments").strip()
     return Figure("comparison", question, answer, tuple(panels), shown, omitted)
 
 

@@ -3,9 +3,9 @@
 import pandas as pd
 
 from results import analysis
-from results.report.charts import STATES, Figure, Panel, channel, chart, colour, coloured, hover, layer, least, sampled
+from results.report.charts import Figure, Panel, by_state, channel, chart, colour, hover, layer, least, sampled
 from results.report.subjects import Search
-from results.report.words import counted, duration, percent, score
+from results.report.words import counted, duration, first_of, percent, score
 
 PLACES = {"experiment": 14}  # in the sections of these kinds
 MOST_POINTS = 400
@@ -38,8 +38,7 @@ def cost(board: pd.DataFrame) -> Figure:
             else f"None: all {counted(len(near), 'other trial')} within {percent(_NEAR)} of trial {best.trial} took longer."
         )
     shown = sampled(rated, MOST_POINTS)
-    names = [state for state in STATES if (shown["state"] == state).any()]
-    colours = coloured("state", names, [STATES[name] for name in names])
+    colours = by_state(shown)
     sizes = [("minutes", "minutes of training", "Time"), ("memory", "host memory at most, GiB", "Host memory")]
     if rated["vram"].max() > 0:
         sizes.append(("vram", "GPU memory at most, GiB", "GPU memory"))
@@ -59,7 +58,7 @@ def cost(board: pd.DataFrame) -> Figure:
         edge = layer(front, {"type": "line", "strokeDash": [4, 3], "color": colour("grey"), "strokeWidth": 1.5}, x=x, y=y)
         panels.append(Panel(chart(edge, points, ring, height=220), heading))
     table = rated[["trial", "state", "rating", "minutes", "memory"]].rename(columns={"memory": "host memory, GiB"})
-    omitted = f" Shown are {len(shown):,} of {len(rated):,} trials." if len(shown) < len(rated) else ""
+    omitted = first_of(len(shown), len(rated), "trials")
     note = f"Trials on the dashed line are beaten by none that needs less. The ring is the best.{omitted}"
     return Figure("cost", question, answer, tuple(panels), table, note)
 

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from results import analysis
-from results.report.charts import STATES, Figure, Panel, channel, chart, colour, coloured, hover, layer, sampled
+from results.report.charts import Figure, Panel, by_state, channel, chart, colour, coloured, hover, layer, sampled
 from results.report.subjects import Search
 from results.report.words import counted, percent
 
@@ -28,8 +28,7 @@ def curves(learning: pd.DataFrame, means: pd.DataFrame, best: int | None) -> Fig
         {best} if best is not None else set()
     )
     drawn = own[own["trial"].isin(shown) & own["rating"].notna()].assign(thousands=lambda frame: frame["steps"] / 1e3)
-    names = [state for state in STATES if (drawn["state"] == state).any()]
-    colours = coloured("state", names, [STATES[name] for name in names])
+    colours = by_state(drawn)
     x, y = channel("thousands", title="thousand steps of the trial"), channel("rating", title="rating")
     tip = hover(("trial", "trial"), ("thousands", "thousand steps"), ("rating", "rating"), ("state", "state"))
     layers = [

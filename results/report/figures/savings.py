@@ -4,11 +4,13 @@ import pandas as pd
 
 from common.measure import BASIS
 from common.units import YEAR
-from results.report.charts import Figure, Panel, compared
-from results.report.subjects import ONE_METER, OWN, WITHOUT, Hours, change_of
-from results.report.words import UNCONTROLLED, capital, counted, listed, percent, unit_for
+from results.report.charts import Figure, savings_of
+from results.report.subjects import ONE_METER, OWN, WITHOUT, Hours
+from results.report.words import UNCONTROLLED, counted, listed
 
 PLACES = {"policy": 1}  # in the sections of these kinds
+# Columns of `sums`: name and unit.
+_AMOUNTS = {"import_kwh": ("import", "kWh"), "cost": ("energy cost", ""), "co2_kg": ("CO2", "kg"), "peak_kw": ("peak", "kW")}
 
 
 def figure(policy: Hours) -> Figure:
@@ -17,39 +19,25 @@ def figure(policy: Hours) -> Figure:
 
 def savings(hours: pd.DataFrame) -> Figure:
     total = sums(hours)
-    own, without = (total.loc[name].astype(float).to_dict() for name in (OWN, WITHOUT))
-    names = {"import_kwh": "import", "cost": "energy cost", "co2_kg": "CO2", "peak_kw": "peak"}
-    units = {"import_kwh": "kWh", "cost": "", "co2_kg": "kg", "peak_kw": "kW"}
-    shown = {name: unit_for(units[name], total[name].abs().max()) for name in names}
-    change = {name: change_of(own[name], without[name]) for name in names}
-    table = pd.DataFrame(
-        {
-            "": [capital(name) for name in names.values()],
-            "policy": [shown[name](own[name]) for name in names],
-            "uncontrolled": [shown[name](without[name]) for name in names],
-            "change": [percent(change[name], sign=True) for name in names],
-        }
-    )
-    known = {name: value for name, value in change.items() if value == value}
-    size = {name: abs(own[name] - without[name]) for name in names}
-    basis = {name: "" if name == "peak_kw" else " a year" for name in names}
-    told = {
-        name: f"{names[name]} by {percent(abs(value))} ({unit_for(units[name], size[name])(size[name])}{basis[name]})"
-        for name, value in known.items()
-    }
-    lower = [told[name] for name, value in known.items() if value < -0.0005]
-    higher = [told[name] for name, value in known.items() if value > 0.0005]
-    if not lower and not higher:
-        answer = f"Nothing: over {_time(hours)} it is as without control."
-    elif not lower:
-        answer = f"Nothing: over {_time(hours)} the policy raises {listed(higher)} against {UNCONTROLLED}."
+    amounts = []
+    for column, (name, unit) in _AMOUNTS.items():
+        own, before = total.loc[[OWN, WITHOUT], column]
+        if before:
+            amounts.append({"name": name, "unit": unit, "own": own, "before": before, "is_yearly": column != "peak_kw"})
+    question = f"What does the policy save in {BASIS}?"
+    if not amounts:
+        return Figure("savings", question, f"Nothing: over {_time(hours)} the site without control takes nothing.")
+    found = savings_of(amounts, "policy")
+    raised = f" and raises {listed(found.higher)}" if found.higher else ""
+    if found.lower:
+        answer = f"Over {_time(hours)} the policy lowers {listed(found.lower)}{raised}, against {UNCONTROLLED}."
+    elif found.higher:
+        answer = f"Nothing: over {_time(hours)} the policy raises {listed(found.higher)} against {UNCONTROLLED}."
     else:
-        raised = f" and raises {listed(higher)}" if higher else ""
-        answer = f"Over {_time(hours)} the policy lowers {listed(lower)}{raised}, against {UNCONTROLLED}."
-    drawn = pd.DataFrame({"name": [names[name] for name in known], "change": list(known.values())})
+        answer = f"Nothing: over {_time(hours)} it is as without control."
     note = f"The dashed line is the uncontrolled site. {ONE_METER} Costs are of energy in the tariff's currency, without a "
     note += "demand charge."
-    return Figure("savings", f"What does the policy save in {BASIS}?", answer, (Panel(compared(drawn)),), table, note)
+    return Figure("savings", question, answer, (found.panel,), found.table, note)
 
 
 def _time(hours: pd.DataFrame) -> str:

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from results import analysis
-from results.report.charts import STATES, Figure, Panel, channel, chart, colour, coloured, hover, layer
+from results.report.charts import Figure, Panel, by_state, channel, chart, colour, hover, layer
 from results.report.subjects import Search
 from results.report.words import capital, counted, duration, percent
 
@@ -39,11 +39,10 @@ def timeline(line: pd.DataFrame, spent: pd.DataFrame) -> Figure:
     time = f"{percent(busy)} of {duration(whole * 60.0)} from first to last report"
     answer = f"{capital(counted(slots, 'slot'))} for trials worked {time}{told}."
     shown = drawn.sort_values("seconds", ascending=False).head(MOST_STRETCHES)
-    names = [state for state in STATES if (shown["ended"] == state).any()]
     bars = layer(
         shown, {"type": "bar", "height": 14, "stroke": colour("card"), "strokeWidth": 0.6},
         y=channel("place", "nominal", axis={"labelLimit": 130}), x=channel("start", title="minutes since the first began"),
-        x2={"field": "stop"}, color=coloured("ended", names, [STATES[name] for name in names]),
+        x2={"field": "stop"}, color=by_state(shown, "ended"),
         tooltip=hover(("trial", "trial"), ("start", "from minute"), ("stop", "to"), ("ended", "at the end"),
             ("state", "after it"), ("role", "role")),
     )  # fmt: skip
