@@ -17,7 +17,6 @@ from results.report.charts import (
     chart,
     colour,
     coloured,
-    compared,
     contrast,
     each,
     greatest,
@@ -25,6 +24,7 @@ from results.report.charts import (
     least,
     rows,
     sampled,
+    savings_of,
     themed,
     variables,
 )
@@ -49,10 +49,17 @@ def test_a_title_of_one_layer_holds_for_all() -> None:
 
 
 def test_savings_are_a_part_of_the_whole_with_the_change_as_a_text() -> None:
-    spec = compared(pd.DataFrame({"name": ["CO2", "bill"], "change": [-0.3, 0.1]}))
+    amounts = [("CO2", "kg", 100.0, 70.0), ("bill", "", 100.0, 110.0), ("import", "kWh", 1.0, 1.0)]
+    found = savings_of(
+        [dict(zip(("name", "unit", "before", "own", "is_yearly"), (*own, True), strict=True)) for own in amounts], "x"
+    )
+    assert found.lower == ["CO2 by 30.0 % (30.0 kg a year)"]
+    assert found.higher == ["bill by 10.0 % (10.0 a year in the tariff's currency)"]
+    assert found.table.iloc[0].tolist() == ["CO2", "70.0 kg", "100 kg", "-30.0 %"]
+    spec = found.panel.spec
     texts = spec["layer"][2]["data"]["values"]
-    assert [(row["end"], row["text"]) for row in texts] == [(1, "-30.0 %"), (1.1, "+10.0 %")]
-    assert [row["part"] for row in spec["layer"][1]["data"]["values"]] == [0.7, 1.1]
+    assert [(row["end"], row["text"]) for row in texts] == [(1, "-30.0 %"), (1.1, "+10.0 %"), (1, "+0.0 %")]
+    assert [row["part"] for row in spec["layer"][1]["data"]["values"]] == [0.7, 1.1, 1]
     x = spec["layer"][1]["encoding"]["x"]
     # From nothing on, so that 30 % less does not fill the chart.
     assert x["scale"]["domain"][0] == 0.0
