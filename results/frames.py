@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +57,8 @@ def read_frame(folder: Path, table: str, columns: Collection[str] | None = None,
     for column, sign, given in filters:
         if column == "trial" and sign in ("=", "==", "in"):
             trials = given if sign == "in" else [given]
-            firsts = {None, *(first_of(table, trial) for trial in trials if isinstance(trial, int | float))}
+            whole = [int(float(trial)) for trial in trials if isinstance(trial, Real) and float(trial).is_integer()]
+            firsts = {None, *(first_of(table, trial) for trial in whole)}
             paths = [path for path in paths if trial_of(path.stem) in firsts]
     needed = None if columns is None else {*columns, *(column for column, _, _ in filters), *ORDER[table]}
     batches = [paths[start : start + _BATCH] for start in range(0, len(paths), _BATCH)]

@@ -141,7 +141,10 @@ class Results:
     @property
     def front(self) -> pd.DataFrame:
         """Of two objectives: rows of the admissible trials that no other is better than in both, by first gain."""
-        return front_of(self.scored)
+        scored = self.scored
+        rated = scored[scored[list(GAINS)].notna().all(axis=1) & ~(scored["shortfall"] > 0.0)]
+        front = rated[not_dominated(rated[list(GAINS)].to_numpy(dtype=float))]
+        return front.sort_values(["gain", "trial"], ascending=[False, True])
 
     @property
     def confirmations(self) -> pd.DataFrame:
@@ -205,8 +208,8 @@ class Results:
 
 
 def ratings(trials: pd.DataFrame) -> pd.Series:
-    """What trials are ranked by: the column `rating`, or the score where that is empty or of an older version."""
-    return trials["rating"].fillna(trials["score"]) if "rating" in trials else trials["score"]
+    """What trials are ranked by: the column `rating`, or the score where that is empty."""
+    return trials["rating"].fillna(trials["score"])
 
 
 def load(folder: str | Path | Sequence[str | Path]) -> Results:
@@ -357,12 +360,3 @@ def spread_out(gains: np.ndarray) -> list[int]:
         distances[order] = -1.0
         order.append(int(distances.argmax()))
     return order
-
-
-def front_of(scored: pd.DataFrame) -> pd.DataFrame:
-    """Rows of the front, the best in the first objective at the top; of trials with the same assignment the first."""
-    if any(name not in scored for name in GAINS):
-        return scored.iloc[:0]
-    rated = scored[scored[list(GAINS)].notna().all(axis=1) & scored["same_as"].isna() & ~(scored["shortfall"] > 0.0)]
-    front = rated[not_dominated(rated[list(GAINS)].to_numpy(dtype=float))]
-    return front.sort_values(["gain", "trial"], ascending=[False, True])

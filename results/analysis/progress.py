@@ -227,8 +227,6 @@ def gains(results: Results) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """
     trials = admissible(searched(results))
     names = aims(read_facts(results.single.folder))
-    if any(name not in trials for name in _OF_GAINS) or len(names) < 2:
-        return trials.reindex(columns=[*_OF_GAINS, "on_front"]).head(0), names
     known = trials[trials[list(GAINS)].notna().all(axis=1)][[*_OF_GAINS]]
     known = known.assign(on_front=known["trial"].isin(results.front["trial"]))
     return known.sort_values(["gain", "trial"], ascending=[False, True], ignore_index=True), names

@@ -149,7 +149,7 @@ class Hours:
 
 
 def read_rollout(path: Path) -> Hours:
-    """Read a rollout. Raises ResultsError if it is damaged, none of ours, or of a newer version."""
+    """Read a rollout. Raises ResultsError if it is damaged, none of ours, or of another version."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

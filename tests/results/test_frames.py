@@ -5,7 +5,6 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -65,13 +64,6 @@ def test_a_malformed_condition_is_one_line(filters: Any) -> None:
     assert text.endswith('give a list of conditions, each such as ("trial", "in", [0, 3]) or ("steps", ">", 10_000)')
     assert "\n" not in text
     assert len(text) < 200
-
-
-def test_conditions_that_are_well_formed_stay() -> None:
-    given = [("trial", "in", {1}), ["trial", "==", np.int64(2)], ("steps", ">", 10), ("state", "not in", np.array(["oom"]))]
-    expected = [("trial", "in", [1]), ("trial", "==", 2), ("steps", ">", 10), ("state", "not in", ["oom"])]
-    assert checked_conditions("trials", given) == expected  # type: ignore[arg-type]
-    assert checked_conditions("trials", None) == []
 
 
 def begin(folder: Path, number: int, state: str = "complete", **columns: Any) -> None:

@@ -32,20 +32,15 @@ def test_a_file_that_is_not_of_a_search_is_refused(tmp_path: Path, name: str, va
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("process", -5), ("process", 0), ("process", True), ("since", "yesterday"), ("since", "")],
+    "changed",
+    [{"process": -5}, {"process": 0}, {"process": True}, {"process": "x"}, {"since": "yesterday"}, {"since": ""}, {"new": 1}],
 )
-def test_an_owner_that_no_run_wrote_is_none(tmp_path: Path, name: str, value: object) -> None:
-    owner = {"process": 7, "host": "a", "since": "2026-01-01T00:00:00+00:00", name: value}
-    (tmp_path / OWNER_FILE).write_text(json.dumps(owner), encoding="utf-8")
+def test_an_owner_that_no_run_wrote_is_none(tmp_path: Path, changed: dict[str, object]) -> None:
     assert Owner.read(tmp_path) is None
-
-
-def test_without_an_owner_that_can_be_read_there_is_none(tmp_path: Path) -> None:
-    assert Owner.read(tmp_path) is None
-    (tmp_path / OWNER_FILE).write_text('{"process": "x"}', encoding="utf-8")
-    assert Owner.read(tmp_path) is None
-    (tmp_path / OWNER_FILE).write_text('{"process": 7, "host": "a", "since": "2026-01-01T00:00:00+00:00"}', encoding="utf-8")
+    whole = {"process": 7, "host": "a", "since": "2026-01-01T00:00:00+00:00"}
+    (tmp_path / OWNER_FILE).write_text(json.dumps(whole), encoding="utf-8")
     owner = Owner.read(tmp_path)
     assert owner
     assert owner.shown == "process 7 on a since 2026-01-01T00:00:00+00:00"
+    (tmp_path / OWNER_FILE).write_text(json.dumps(whole | changed), encoding="utf-8")
+    assert Owner.read(tmp_path) is None

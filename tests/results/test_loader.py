@@ -16,7 +16,7 @@ import pytest
 from common.errors import UserError
 from common.measure import SCORE, Measure
 from results import Results, ResultsError, frames, load, loader
-from results.loader import front_of, not_dominated, spread_out
+from results.loader import not_dominated, spread_out
 from results.schema import schema
 from results.table_files import add_rows, judged_path, read_file, rows_path, table_folder, write_file, write_rows
 from tests.results.made import row, tables
@@ -328,15 +328,6 @@ def test_a_column_that_an_experiment_lacks_is_empty_for_conditions(
     assert len(empty) == without
 
 
-@pytest.mark.parametrize("filters", [[("trial", "==", 10**30)], [("trial", "in", 3)], [("steps", "in", [["\n" * 99]])]])
-def test_a_condition_that_cannot_be_is_one_line(filters: Any, experiment: Path, recwarn: pytest.WarningsRecorder) -> None:
-    results = load(experiment)
-    recwarn.clear()
-    with pytest.raises(ResultsError, match=r"^filters of reports: [^\n]+$"):
-        results.read("reports", filters=filters)
-    assert not recwarn.list
-
-
 def test_values_of_numpy_and_pandas_are_conditions_too(experiment: Path) -> None:
     results = load(experiment)
     for given in (np.array([1]), pd.Series([1]), {1}, range(1, 2), (np.int64(1),), [1.0, None]):
@@ -425,10 +416,7 @@ def test_no_member_misses_a_requirement_repeats_another_one_or_trained_again(tmp
 
 def test_one_objective_has_no_front(tmp_path: Path) -> None:
     write(tmp_path, 0, (None, None))
-    results = load(tmp_path)
-    assert results.front.empty
-    # Rows of an older version have no such columns.
-    assert front_of(results.trials.drop(columns=["gain", "gain_2"])).empty
+    assert load(tmp_path).front.empty
 
 
 def test_the_best_is_the_one_of_the_front_with_the_greatest_mean_gain(tmp_path: Path) -> None:

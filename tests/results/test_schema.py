@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from common.measure import SCORE, Measure
-from results.schema import SCHEMA_VERSION, STATES, TABLES, measures_of, schema
+from results.schema import SCHEMA_VERSION, TABLES, measures_of, schema
 from tests.results.trials import KINDS
 
 
@@ -15,10 +15,6 @@ def test_every_column_has_a_unit_and_a_meaning(table: str) -> None:
     for field in columns:
         assert b"unit" in field.metadata
         assert field.metadata[b"meaning"]
-
-
-def test_states_are_those_of_the_vocabulary() -> None:
-    assert STATES == ("running", "frozen", "complete", "pruned", "oom", "failed")
 
 
 def test_hyperparameters_are_columns_of_what_was_given_and_what_was_used() -> None:

@@ -51,13 +51,6 @@ def test_runs_are_drawn_within_their_task() -> None:
     assert found == Interval(5e5, 5e5, 5e5)
 
 
-def test_a_generator_repeats_a_result() -> None:
-    scores = np.random.default_rng(0).standard_normal((6, 2))
-    one, two, other = (bootstrap(scores, iqm, np.random.default_rng(seed), 100) for seed in (5, 5, 6))
-    assert one == two
-    assert one != other
-
-
 @pytest.mark.parametrize("statistic", [iqm, lambda drawn: float(drawn.mean())])
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
 def test_intervals_hold_the_truth_as_often_as_they_say(statistic: Callable[[np.ndarray], float], confidence: float) -> None:

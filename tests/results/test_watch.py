@@ -65,35 +65,23 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_run_starts_before_it_has_written_its_progress(folder: Path) -> None:
+def test_a_run_starts_until_it_has_written_its_progress(folder: Path) -> None:
     own(folder)
     assert look(folder, NOW - 95.0).state == "starting"
     show(folder, written=NOW - 500.0, phase="complete")
     seen = look(folder, NOW - 95.0)  # what an earlier run wrote
     assert (seen.state, seen.search) == ("starting", None)
-
-
-def test_a_run_that_writes_runs(folder: Path) -> None:
-    own(folder)
     show(folder)
     seen = look(folder, NOW + 1.0)
-    assert seen.state == "running"
-    assert seen.search
-    assert seen.search.best == "+0.0656 (trial 3)"
+    assert (seen.state, seen.search and seen.search.best) == ("running", "+0.0656 (trial 3)")
 
 
-@pytest.mark.parametrize(("phase", "state"), [("complete", "complete"), ("stopped", "stopped")])
-@pytest.mark.parametrize("is_owned", [False, True])
-def test_how_a_run_ended_is_what_it_wrote_last(folder: Path, phase: str, state: str, is_owned: bool) -> None:
+@pytest.mark.parametrize(("phase", "state"), [("complete", "complete"), ("stopped", "stopped"), ("running", "stopped")])
+def test_how_a_run_ended_is_what_it_wrote_last(folder: Path, phase: str, state: str) -> None:
     show(folder, phase=phase)
-    if is_owned:
-        own(folder)
     assert look(folder, NOW + 1.0).state == state
-
-
-def test_a_run_that_left_without_a_word_was_stopped(folder: Path) -> None:
-    show(folder)
-    assert look(folder, NOW + 1.0).state == "stopped"
+    own(folder)
+    assert look(folder, NOW + 1.0).state == phase
 
 
 def test_a_run_without_a_sign_of_life_is_dead_only_where_its_process_is_known_to_be_gone(folder: Path) -> None:
@@ -143,19 +131,12 @@ def test_lines_say_the_last_events_the_state_and_how_the_run_ended(folder: Path)
     assert lines[3].startswith("the run was stopped: the disk is full; continue with: ")
     show(folder, phase="complete")
     assert lines_of(folder)[1][3:] == ["the run has ended"]
-    own(folder, process=gone())
-    show(folder)
-    status, lines = lines_of_the_past(folder)
-    assert status == DEAD
-    assert lines[-1].startswith("the run was killed (process ")
-
-
-def lines_of_the_past(folder: Path) -> tuple[int, list[str]]:
-    """The files are of another time than now; so these are set to one that is past."""
     past = time.time() - 1000.0
     own(folder, process=gone(), since=past - 1.0)
     show(folder, written=past)
-    return lines_of(folder)
+    status, lines = lines_of(folder)
+    assert status == DEAD
+    assert lines[-1].startswith("the run was killed (process ")
 
 
 @pytest.mark.parametrize("is_terminal", [False, True])
