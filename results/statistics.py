@@ -1,9 +1,4 @@
-"""Statistics of few, noisy runs, with confidence intervals.
-
-The statistics are those of Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical Precipice" (NeurIPS
-2021), as functions of arrays. Scores are arrays of shape (runs, tasks). A run is one training with its own seed; a task is what
-it is evaluated on, such as a scenario year. Random numbers come from a `numpy.random.Generator` that the caller seeds, so a
-result can be repeated.
+"""Statistics of few, noisy runs, with intervals, as functions of arrays. A score that is not finite is a ValueError.
 
 Of several contenders the luckiest seems best, so those are compared simultaneously: the intervals of a family contain all true
 values with the stated confidence, and so does that of a contender which was chosen among them. Each is the narrower of two,
@@ -21,7 +16,7 @@ seeds, which all contenders share: what a seed has in common for all cancels in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
@@ -29,7 +24,6 @@ from typing import Literal
 
 import numpy as np
 
-REPETITIONS = 2000  # of a bootstrap
 CONFIDENCE = 0.95
 
 
@@ -50,7 +44,7 @@ class Interval:
 
 
 def iqm(scores: np.ndarray) -> float:
-    """Interquartile mean: the mean of the middle half of all numbers, with parts of those at its borders (section 4.3)."""
+    """Interquartile mean: the mean of the middle half, with parts of the numbers at its borders (Agarwal et al. 2021, 4.3)."""
     flat = np.sort(_checked(scores), axis=None)
     cut = flat.size / 4.0
     # Part of each number that lies within the middle half of the weight.
@@ -59,31 +53,11 @@ def iqm(scores: np.ndarray) -> float:
     return float(np.average(flat, weights=weights))
 
 
-def bootstrap(
-    scores: np.ndarray,
-    statistic: Callable[[np.ndarray], float],
-    random: np.random.Generator,
-    repetitions: int = REPETITIONS,
-    confidence: float = CONFIDENCE,
-) -> Interval:
-    """Percentile interval of a statistic of scores (runs, tasks) by a stratified bootstrap (section 4.1).
-
-    Runs are resampled within each task. Fewer than two, or a score that is not finite, are a ValueError, as in all functions.
-    """
-    scores = _runs_by_tasks(scores)
-    runs, tasks = scores.shape
-    samples = np.empty(repetitions)
-    for i in range(repetitions):
-        samples[i] = statistic(np.take_along_axis(scores, random.integers(runs, size=(runs, tasks)), axis=0))
-    low, high = np.quantile(samples, [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
-    return Interval(float(low), statistic(scores), float(high))
-
-
 def mean(values: np.ndarray, confidence: float = CONFIDENCE) -> Interval:
     """Mean of at least two runs with Student's interval (Student 1908).
 
     A bootstrap is too narrow: of its 95 % intervals of five normal numbers, 84 % contain the mean, and of three 73 % (3,000
-    simulations). Of Student's intervals 95 % do; a test simulates both.
+    simulations). Of Student's intervals 95 % do; a test simulates it.
     """
     from scipy.stats import t
 
@@ -101,13 +75,6 @@ def paired_mean(first: np.ndarray, second: np.ndarray, confidence: float = CONFI
     if np.ndim(first) != 1 or np.shape(first) != np.shape(second) or len(first) < 2:
         raise ValueError(f"values of shape {np.shape(first)} and {np.shape(second)}: it takes at least two pairs")
     return mean(_checked(first) - _checked(second), confidence)
-
-
-def _runs_by_tasks(scores: np.ndarray) -> np.ndarray:
-    checked = _checked(scores)
-    if checked.ndim != 2 or len(checked) < 2:
-        raise ValueError(f"scores of shape {checked.shape}: an interval takes (runs, tasks) with at least two runs")
-    return checked
 
 
 def _checked(scores: np.ndarray) -> np.ndarray:

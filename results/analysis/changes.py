@@ -19,7 +19,6 @@ LEAST_TRIALS = 6
 MOST_TRIALS = 200  # that the regression is fitted to
 _NORMAL = 1.959964  # quantile of the standard normal distribution for 95 %
 _LOWEST = 3.0  # ratings count as at least this many times as far below the lower quartile as the best lies above it
-TRAINED = "steps"  # how far trials were trained, as another dimension
 
 
 def default_to_best(results: Results, start: int | None = None) -> pd.DataFrame:

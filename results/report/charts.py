@@ -48,7 +48,6 @@ DARK: Mapping[str, str] = {
     "grey": "#8b939c",
 }
 AMOUNTS = "cividis"  # scheme of Vega for amounts
-TEXT_CONTRAST, MARK_CONTRAST = 4.5, 3.0  # least ratios of WCAG 2.2, level AA: of text, and of what a picture shows
 _NAME = re.compile(r"var\(--([a-z0-9]+)\)")
 
 
@@ -75,19 +74,6 @@ def themed(spec: Any, theme: Mapping[str, str] = LIGHT) -> Any:
 def variables(theme: Mapping[str, str]) -> str:
     """A theme as CSS declarations."""
     return ";".join(f"--{name}:{value}" for name, value in theme.items())
-
-
-def contrast(first: str, second: str) -> float:
-    """Contrast ratio of two colours by WCAG 2.2, from 1 to 21."""
-    light, dark = sorted((_luminance(first), _luminance(second)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def _luminance(value: str) -> float:
-    """Relative luminance of a colour, by WCAG 2.2."""
-    parts = (int(value[place : place + 2], 16) / 255 for place in (1, 3, 5))
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 Spec = Mapping[str, Any]  # a Vega-Lite specification with colours of `results.report.charts`

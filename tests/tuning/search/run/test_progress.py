@@ -56,7 +56,8 @@ def trials(*rows: tuple[str, int, float]) -> pd.DataFrame:
     """Rows of `trials` of an earlier run: state, steps and score of each."""
     states, steps, scores = zip(*rows, strict=True) if rows else ((), (), ())
     numbers = list(range(len(rows)))
-    return pd.DataFrame({"trial": numbers, "state": states, "steps": steps, "score": scores, "confirms": math.nan}, numbers)
+    told = {"trial": numbers, "state": states, "steps": steps, "score": scores, "rating": math.nan, "confirms": math.nan}
+    return pd.DataFrame(told, numbers)
 
 
 def progress(*before: tuple[str, int, float], folder: Path | None = None, **options: Any) -> tuple[Progress, io.StringIO]:
@@ -201,9 +202,7 @@ def test_the_best_so_far_is_a_trial_with_a_rating() -> None:
 
 
 def test_a_trial_that_confirms_another_is_not_the_best_so_far() -> None:
-    before = pd.DataFrame(
-        {"trial": [0, 1], "state": ["complete"] * 2, "steps": [64, 64], "score": [0.1, 0.3], "confirms": [math.nan, 0.0]}
-    )
+    before = trials(("complete", 64, 0.1), ("complete", 64, 0.3)).assign(confirms=[math.nan, 0.0])
     shown = Progress(Console(quiet=True), Settings(trials=3), before)
     assert shown._best == (0.1, 0)
     again: Any = SimpleNamespace(config=handed_out(2, confirms=True))
