@@ -46,7 +46,7 @@ class Tables(Protocol):
 
 
 class ResultTables:
-    """The tables in the results of an experiment, one file for each trial and table.
+    """The tables in the results of an experiment; see `results.table_files`.
 
     Args:
         folder: of the experiment.

@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from common.measure import BASIS
+from common.measure import BASIS, Measure
 from results.judgement import CHANGE, metrics_of
 from results.report.charts import CHANGE_AXIS, MOST_CONTROLLERS, Figure, Panel, channel, chart, coloured, hover, layer
 from results.report.subjects import Judged
@@ -19,31 +19,33 @@ def figure(judged: Judged) -> Figure | None:
 
 def amounts(table: pd.DataFrame) -> Figure:
     question = f"What does each controller save in {BASIS}?"
-    known = table[table["co2_change"].notna() & table["bill_change"].notna()]
+    measured = metrics_of(table)
+    changes = {name: own for name, own in measured.items() if own.over == CHANGE}
+    known = table[table[[*changes]].notna().all(axis=1)]
     if known.empty:
         return Figure("amounts", question, "It cannot be said: nothing was judged.")
     trained = known[known["algorithm"].astype(bool) & known["comparable"]]
     top = (trained if len(trained) else known).iloc[0]
-    verb = {"co2_change": "CO2", "bill_change": "the bill"}
+    amount_of = {own.label: own for own in measured.values() if own.over != CHANGE}
     told, before = [], ""
-    for name, what in verb.items():
+    for name, change in changes.items():
         does = "lowers" if top[name] <= 0 else "raises"
-        named = what if does == before else f"{does} {what}"
-        told.append(f"{named} by {percent(abs(float(top[name])))}{_absolute(top, name)}")
+        named = change.label if does == before else f"{does} {change.label}"
+        told.append(f"{named} by {percent(abs(float(top[name])))}{_absolute(top, name, amount_of[change.label])}")
         before = does
     answer = f"{top['contender']} {' and '.join(told)} against {UNCONTROLLED}."
     drawn = known[~known["contender"].isin(["uncontrolled", "no PV, no battery"])].head(MOST_CONTROLLERS)
-    long = drawn.melt("contender", ["co2_change", "bill_change"], "what", "change")
-    long["what"] = long["what"].map({"co2_change": "CO2", "bill_change": "bill"})
+    labels = {name: change.label for name, change in changes.items()}
+    long = drawn.melt("contender", [*labels], "what", "change").assign(what=lambda rows: rows["what"].map(labels))
     bars = layer(
         long, {"type": "bar"}, y=channel("contender", "nominal", sort=list(drawn["contender"]), axis={"labelLimit": 230}),
-        yOffset=channel("what", "nominal", sort=["CO2", "bill"]),
+        yOffset=channel("what", "nominal", sort=[*labels.values()]),
         x=channel("change", title="change against the uncontrolled site", axis=dict(CHANGE_AXIS)),
-        color=coloured("what", ["CO2", "bill"], ("c3", "c1")),
+        color=coloured("what", [*labels.values()], ("c3", "c1")),
         tooltip=[*hover(("contender", "contender"), ("what", "of")), {"field": "change", "title": "change", "format": "+.1%"}],
     )  # fmt: skip
     shown = pd.DataFrame({"controller": known["contender"]})
-    for name, measure in metrics_of(table).items():
+    for name, measure in measured.items():
         if name in ("score", "bound_share"):
             continue
         if measure.is_share:
@@ -56,12 +58,11 @@ def amounts(table: pd.DataFrame) -> Figure:
     return Figure("amounts", question, answer, (Panel(chart(bars, height=max(40, 30 * len(drawn)))),), shown, note)
 
 
-def _absolute(row: Any, name: str) -> str:
+def _absolute(row: Any, change: str, amount: Measure) -> str:
     """A change as an amount a year: the table has what is left, and its part."""
-    column, unit = {"co2_change": ("co2_kg", "kg"), "bill_change": ("bill", "")}[name]
-    left, change = float(row[column]), float(row[name])
-    if not (left == left and change > -1.0):
+    left, part = float(row[amount.name]), float(row[change])
+    if not (left == left and part > -1.0):
         return ""
-    size = abs(left / (1.0 + change) - left)
-    money = "" if unit else " in the tariff's currency"
-    return f" ({unit_for(unit, size)(size)} a year{money})"
+    size = abs(left / (1.0 + part) - left)
+    money = "" if amount.shown_unit else " in the tariff's currency"
+    return f" ({unit_for(amount.shown_unit, size)(size)} a year{money})"

@@ -19,9 +19,9 @@ def test_amounts_name_what_the_best_trained_controller_saves() -> None:
     table.attrs[METRICS] = {name: own.metadata for name, own in metrics(MEASURES).items()}
     assert (
         amounts(table).answer
-        == "ppo 1 lowers CO2 by 20.0 % (250 kg a year) and raises the bill by 10.0 % (0.455 a year in the tariff's currency) "
+        == "ppo 1 lowers CO2 by 20.0 % (250 kg a year) and raises bill by 10.0 % (0.455 a year in the tariff's currency) "
         "against the same site without control (batteries idle, vehicles charge at once)."
     )
     both = table.assign(bill_change=[-0.1, -0.1])
-    assert amounts(both).answer.startswith("ppo 1 lowers CO2 by 20.0 % (250 kg a year) and the bill by 10.0 % (")
+    assert amounts(both).answer.startswith("ppo 1 lowers CO2 by 20.0 % (250 kg a year) and bill by 10.0 % (")
     assert "import, MWh" in amounts(table).table.columns
