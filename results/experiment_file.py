@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from common.json_values import read_json
 from common.texts import printable
+from results.places import EXPERIMENT
 from results.table_files import ResultsError
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-FILE = "experiment.json"
 FORMAT = 1
 _SEARCHED = re.compile(r"searched as (\w+) in (?=\w+Distribution\()")
 _DEFAULT = re.compile(r", by default ([^,]+)")
@@ -106,7 +106,7 @@ def text_of(value: Any) -> str:
 
 def read_facts(folder: Path) -> Facts:
     """Facts of an experiment, empty without the file as in a judgement. Raises ResultsError if it cannot be read."""
-    path = folder / FILE
+    path = folder / EXPERIMENT
     try:
         content = read_json(path)
     except FileNotFoundError:

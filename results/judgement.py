@@ -30,7 +30,7 @@ BOUND = "bound of score"  # name of the rows with the bound of the score
 BOUNDS = (BOUND, "bound of co2", "bound of cost")
 EXACT_MPC = "MPC: exact future"  # on the way to the bound, and no rival: no controller knows the future
 LEAST_SERVED = 0.95  # of the vehicle energy that can be served; below it, savings come from energy that was not delivered
-PREFERRED = ("citylearn", "batch")  # the first one that evaluated a run counts: CityLearn is the reference
+_PREFERRED = ("citylearn", "batch")  # the first one that evaluated a run counts: CityLearn is the reference
 CHANGE = "change"  # how years of a change against the uncontrolled site are joined: as those of what changes
 _CHANGES = {"co2_kg": "co2_change", "bill": "bill_change"}  # what bounds tell, and the column of its change
 _SHARE = Measure("bound_share", "1", "score over that of perfect foresight", "more", over="bound", label="of bound")
@@ -92,7 +92,7 @@ def per_run(evaluations: pd.DataFrame, measures: Mapping[str, Measure], ranking:
     """
     import pandas as pd
 
-    judged = evaluations[evaluations["contender"].notna()].copy()
+    judged = preferred(evaluations).copy()
     judged["seed"] = judged["seed"].fillna(-1).astype("int64")
     judged["algorithm"] = judged["algorithm"].fillna("")
     # Rows of bounds lack the uncontrolled site, which is the same for all rows of a year.
@@ -103,15 +103,20 @@ def per_run(evaluations: pd.DataFrame, measures: Mapping[str, Measure], ranking:
     bounds = judged[judged["contender"] == BOUND].set_index("year")["score"]
     rows = []
     for (contender, seed), own in judged.groupby(["contender", "seed"], sort=False):
-        backend = next(name for name in PREFERRED if (own["backend"] == name).any())
-        own = own[own["backend"] == backend]
-        rows.append({"contender": contender, "seed": seed, "backend": backend, **_values(own, bounds, measures)})
-        rows[-1]["algorithm"] = own["algorithm"].iloc[0]
+        rows.append({"contender": contender, "seed": seed, **_values(own, bounds, measures)})
+        rows[-1] |= {name: own[name].iloc[0] for name in ("backend", "algorithm")}
         if ranking:
             years = [{str(name): value for name, value in year.items()} for year in own.to_dict("records")]
             rows[-1] |= dict(zip((OBJECTIVE, GOAL, SHORTFALL), ranking.rated(years), strict=True))
     of_ranking = [OBJECTIVE, GOAL, SHORTFALL] if ranking else []
     return pd.DataFrame(rows, columns=["contender", "algorithm", "seed", "backend", *metrics(measures), *of_ranking])
+
+
+def preferred(evaluations: pd.DataFrame) -> pd.DataFrame:
+    """Of each run of a judgement the evaluations by the backend that counts, CityLearn where it judged."""
+    judged = evaluations[evaluations["contender"].notna()]
+    order = judged["backend"].map({name: place for place, name in enumerate(_PREFERRED)}).fillna(len(_PREFERRED))
+    return judged[order == order.groupby([judged["contender"], judged["seed"].fillna(-1)]).transform("min")]
 
 
 def _values(years: pd.DataFrame, bounds: pd.Series, measures: Mapping[str, Measure]) -> dict[str, float]:
@@ -164,7 +169,7 @@ def judgement(evaluations: pd.DataFrame, measures: Mapping[str, Measure], rankin
     import numpy as np
     import pandas as pd
 
-    from results.statistics import mean
+    from results.statistics import known_mean
 
     runs = per_run(evaluations, measures, ranking)
     listed = metrics(measures)
@@ -176,11 +181,8 @@ def judgement(evaluations: pd.DataFrame, measures: Mapping[str, Measure], rankin
             "backend": ", ".join(sorted(set(own["backend"]))),
         }  # fmt: skip
         for name in measured:
-            values = own[name].to_numpy(float)
-            known = bool(np.isfinite(values).all())
-            row[name] = float(values.mean()) if known else float("nan")
-            interval = mean(values) if known and len(values) > 1 else None
-            row[f"{name}_low"], row[f"{name}_high"] = (interval.low, interval.high) if interval else (float("nan"),) * 2
+            whole = known_mean(own[name].to_numpy(float))
+            row |= {name: whole.value, f"{name}_low": whole.low, f"{name}_high": whole.high}
         row["comparable"] = serves(own["served"].to_numpy(float))
         if ranking:
             # Bounds say nothing of most KPIs, and what has no score is another site: neither is measured by what it misses.

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 ROLE: Final = "read"  # of the working copies
 EXPERIMENT, JUDGEMENT = "experiment.json", "judgement.json"  # files that tell the kinds apart
-TABLES: Final = (EXPERIMENT, JUDGEMENT, "judgement.parquet", f"{FOLDER}/")  # what `results.load` and analysis read
+JUDGED = "judgement.parquet"  # in a judgement's folder, once it has its verdict
+TABLES: Final = (EXPERIMENT, JUDGEMENT, JUDGED, f"{FOLDER}/")  # what `results.load` and analysis read
 PATIENCE: Final = 30.0  # seconds of attempts, while a person waits
 _ROWS: Final = f"{FOLDER}/trials/"
 _MAGIC = re.compile(r"[*\[]")  # a question mark begins a query

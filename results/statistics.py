@@ -25,6 +25,7 @@ from typing import Literal
 import numpy as np
 
 CONFIDENCE = 0.95
+NORMAL = 1.959964  # quantile of the standard normal distribution for 95 %
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,13 @@ def mean(values: np.ndarray, confidence: float = CONFIDENCE) -> Interval:
     half = float(t.ppf((1.0 + confidence) / 2.0, runs - 1) * checked.std(ddof=1) / np.sqrt(runs))
     middle = float(checked.mean())
     return Interval(middle - half, middle, middle + half)
+
+
+def known_mean(values: np.ndarray) -> Interval:
+    """The mean as far as it is known: one value has no interval, and where a value is not finite all is NaN."""
+    if not np.isfinite(values).all():
+        return Interval(np.nan, np.nan, np.nan)
+    return mean(values) if len(values) > 1 else Interval(np.nan, float(values.mean()), np.nan)
 
 
 def paired_mean(first: np.ndarray, second: np.ndarray, confidence: float = CONFIDENCE) -> Interval:

@@ -27,12 +27,11 @@ from common.paths import user_path
 from common.texts import duration, printable, python_command
 from common.uris import is_uri, with_uris
 from results.live import OWNER_FILE, PROGRESS_FILE, LiveSearch, Owner
-from results.places import local_folder
+from results.places import EXPERIMENT, local_folder
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-EXPERIMENT_FILE = "experiment.json"
 PROGRAM = "python -m results.watch"
 LOOK_SECONDS = 1.0  # between two looks at the files
 FETCH_SECONDS = 3.0  # between two looks at storage
@@ -42,7 +41,7 @@ SILENT_SECONDS = 15.0  # without a sign of life, after which the process is look
 LOST_SECONDS = 30.0  # without a beat in storage, after which a run is taken for killed
 FIRST_EVENTS = 5  # of a run that began earlier
 RUNS = "runs"  # folder in storage: 00000001.json is the first run's, which puts it again with a counter, and at last as ended
-WATCHED = (EXPERIMENT_FILE, OWNER_FILE, PROGRESS_FILE, f"{RUNS}/")
+WATCHED = (EXPERIMENT, OWNER_FILE, PROGRESS_FILE, f"{RUNS}/")
 ROLE = "watch"  # of the copy
 ENDED, DEAD, REFUSED, INTERRUPTED = 0, 1, 2, 130  # exit status
 
@@ -76,7 +75,7 @@ def look(folder: Path, now: float) -> Seen:
     (owner, beat), search = _run(folder), _search(folder)
     if owner is None:
         if search is None:
-            if _age(now, folder / EXPERIMENT_FILE) <= SILENT_SECONDS:
+            if _age(now, folder / EXPERIMENT) <= SILENT_SECONDS:
                 return Seen("starting", None, None, 0.0)  # it was created just now
             raise WatchError(
                 f"{folder}: no run works on it, and it has no {PROGRESS_FILE}, which runs write; continue it with: "
@@ -277,7 +276,7 @@ def watch(folder: str | Path, console: Console | None = None) -> int:
 
     fetch = functools.partial(local_folder, folder, WATCHED, ROLE) if is_uri(folder) else None
     path = fetch() if fetch else user_path(folder).resolve()
-    if not (path / EXPERIMENT_FILE).is_file():
+    if not (path / EXPERIMENT).is_file():
         raise WatchError(f"no experiment in {path}: give the folder of an experiment, such as experiments/ppo-iquitos-1")
     plain = None if os.environ.get("NO_COLOR") else "auto"
     return Watch(path, console or Console(color_system=plain), fetch).run()  # type: ignore[arg-type]

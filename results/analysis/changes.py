@@ -10,6 +10,7 @@ from results.analysis.searched import acts, admissible, best_trial, default_tria
 from results.experiment_file import Facts, Range, read_facts, text_of
 from results.loader import Results
 from results.schema import GIVEN
+from results.statistics import NORMAL
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 LEAST_TRIALS = 6
 MOST_TRIALS = 200  # that the regression is fitted to
-_NORMAL = 1.959964  # quantile of the standard normal distribution for 95 %
 _LOWEST = 3.0  # ratings count as at least this many times as far below the lower quartile as the best lies above it
 
 
@@ -73,7 +73,7 @@ def default_to_best(results: Results, start: int | None = None) -> pd.DataFrame:
         for prefix, since in (("gain", step - 1), ("total", 0)):
             value = predicted[step] - predicted[since]
             variance = covariance[step, step] + covariance[since, since] - 2.0 * covariance[step, since]
-            half = _NORMAL * float(np.sqrt(max(variance, 0.0)))
+            half = NORMAL * float(np.sqrt(max(variance, 0.0)))
             row |= {prefix: value, f"{prefix}_low": value - half, f"{prefix}_high": value + half}
         rows.append(row)
     return frame(rows, types)

@@ -9,7 +9,7 @@ from results.analysis.searched import frame, misses, rated
 from results.experiment_file import Facts, read_facts
 from results.fresh import of_length
 from results.loader import Results, ratings
-from results.statistics import mean, paired_mean
+from results.statistics import NORMAL, known_mean, paired_mean
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,10 +68,10 @@ def mean_curves(results: Results) -> pd.DataFrame:
     again = curves[curves["trial"].isin(told)]
     rows = []
     for (number, rung), own in again.groupby([again["confirms"].astype("int64"), "rung"]):
-        middle, low, high = _interval(own["rating"])
+        whole = known_mean(own["rating"].to_numpy(float))
         rows.append(
             {"confirms": number, "role": own["role"].iloc[0], "rung": rung, "steps": own["steps"].mean(), "runs": len(own)}
-            | {"mean": middle, "low": low, "high": high}
+            | {"mean": whole.value, "low": whole.low, "high": whole.high}
         )
     types = {"confirms": "int64", "role": "object", "rung": "int64", "steps": "float64", "runs": "int64"}
     return frame(rows, {**types, **dict.fromkeys(("mean", "low", "high"), "float64")})
@@ -90,9 +90,9 @@ def confirmed(results: Results) -> pd.DataFrame:
     rows = []
     for number in [*fresh.contenders, *([] if fresh.control is None else [fresh.control])]:
         runs = fresh.complete[number]
-        middle, low, high = _interval(runs["rating"].astype(float).mask(misses(runs)))
-        row = {"confirms": number, "role": runs["confirm_role"].iloc[0], "runs": len(runs), "mean": middle, "low": low}
-        row |= {"high": high, "ended_early": fresh.ended_early[number]}
+        whole = known_mean(runs["rating"].astype(float).mask(misses(runs)).to_numpy(float))
+        row = {"confirms": number, "role": runs["confirm_role"].iloc[0], "runs": len(runs), "mean": whole.value}
+        row |= {"low": whole.low, "high": whole.high, "ended_early": fresh.ended_early[number]}
         if number != fresh.control and (pairs := fresh.pairs(number)):
             own, default = (side["rating"].to_numpy(float) for side in pairs)
             gain = paired_mean(own, default, fresh.confidence())
@@ -102,16 +102,7 @@ def confirmed(results: Results) -> pd.DataFrame:
     return frame(rows, types | dict.fromkeys(("mean", "low", "high", "gain", "gain_low", "gain_high"), "float64"))
 
 
-def _interval(values: pd.Series) -> tuple[float, float, float]:
-    """Mean and the ends of its interval; these are NaN with one value, and all are where a value is."""
-    if len(values) < 2 or values.isna().any():
-        return float(values.mean(skipna=False)), math.nan, math.nan
-    found = mean(values.to_numpy(float))
-    return found.value, found.low, found.high
-
-
 LEAST_PAIRS = 4  # trials below which a rank correlation says nothing
-_NORMAL = 1.959964  # quantile of the standard normal distribution for 95 %
 
 
 def rung_ranks(results: Results) -> pd.DataFrame:
@@ -161,5 +152,5 @@ def _spearman(pairs: np.ndarray) -> tuple[float, float, float]:
         return math.nan, math.nan, math.nan
     correlation = float(np.corrcoef(ranks.T)[0, 1])
     z = math.atanh(max(-1.0 + 1e-9, min(1.0 - 1e-9, correlation)))
-    half = _NORMAL * math.sqrt((1.0 + correlation**2 / 2.0) / (len(pairs) - 3))
+    half = NORMAL * math.sqrt((1.0 + correlation**2 / 2.0) / (len(pairs) - 3))
     return correlation, math.tanh(z - half), math.tanh(z + half)

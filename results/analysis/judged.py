@@ -12,18 +12,18 @@ from results.analysis.curves import confirmed
 from results.analysis.searched import best_trial, default_trial, frame, ranks_by_score, rated
 from results.experiment_file import read_facts
 from results.fresh import DEFAULT
-from results.judgement import BOUNDS, PREFERRED, table_of
+from results.judgement import BOUNDS, preferred, table_of
 from results.judgement import judgement as judged_table
 from results.loader import Results
-from results.statistics import mean
+from results.places import JUDGED
+from results.statistics import known_mean
 from results.table_files import ResultsError
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CONTENDER, RULE, MPC, BOUND, UNCONTROLLED = "contender", "rule", "mpc", "bound", "uncontrolled"
-_NO_CONTROL = ("uncontrolled", "no PV, no battery")
-_TABLE = "judgement.parquet"  # in a judgement's folder, once it has its verdict
+NO_CONTROL = ("uncontrolled", "no PV, no battery")
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def verdict(judgement: Results) -> Verdict:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    path = judgement.folder / _TABLE
+    path = judgement.folder / JUDGED
     try:
         table = pq.read_table(path)
     except FileNotFoundError:
@@ -61,7 +61,7 @@ def kind_of(contender: str, algorithm: str | None) -> str:
         return CONTENDER
     if contender in BOUNDS:
         return BOUND
-    if contender in _NO_CONTROL:
+    if contender in NO_CONTROL:
         return UNCONTROLLED
     return MPC if contender.startswith("MPC") else RULE
 
@@ -76,22 +76,17 @@ def judged_runs(judgement: Results) -> pd.DataFrame:
     """
     import numpy as np
 
-    evaluations = judgement.evaluations[judgement.evaluations["contender"].notna()]
     rows = []
-    for contender, group in evaluations.groupby("contender", sort=False):
+    for contender, group in preferred(judgement.evaluations).groupby("contender", sort=False):
         runs = []
         for seed, own in group.groupby(group["seed"].fillna(-1), sort=False):
-            backend = next((name for name in PREFERRED if (own["backend"] == name).any()), own["backend"].iloc[0])
-            own = own[own["backend"] == backend]
-            score = SCORE.value(own)
             algorithm = own["algorithm"].iloc[0]
             algorithm = algorithm if isinstance(algorithm, str) else ""
-            facts = {"algorithm": algorithm, "split": own["split"].iloc[0], "backend": backend, "score": score}
+            facts = {"algorithm": algorithm, "split": own["split"].iloc[0], "backend": own["backend"].iloc[0]}
             runs.append({"contender": contender, "kind": kind_of(str(contender), algorithm), "seed": int(seed), **facts})
-        scores = np.array([run["score"] for run in runs])
-        interval = mean(scores) if len(scores) > 1 and np.isfinite(scores).all() else None
-        low, high = (interval.low, interval.high) if interval else (math.nan, math.nan)
-        rows += [{**run, "low": low, "high": high} for run in runs]
+            runs[-1]["score"] = SCORE.value(own)
+        whole = known_mean(np.array([run["score"] for run in runs]))
+        rows += [{**run, "low": whole.low, "high": whole.high} for run in runs]
     types = {"contender": "object", "kind": "object", "algorithm": "object", "seed": "int64", "split": "object"}
     return frame(rows, {**types, "backend": "object", **dict.fromkeys(("score", "low", "high"), "float64")})
 
@@ -176,11 +171,9 @@ def reward_terms(results: Results, judgement: Results | None = None) -> pd.DataF
         own = last[last["trial"] == (-1 if number is None else number)]
         parts.append(own.assign(policy=f"{kind} (trial {number})", kind=kind, run=0))
     if judgement is not None:
-        judged = judgement.evaluations[judgement.evaluations["contender"].notna()]
+        judged = preferred(judgement.evaluations)
         kinds = [kind_of(*pair) for pair in zip(judged["contender"], judged["algorithm"], strict=True)]
-        judged = judged.assign(policy=judged["contender"], kind=kinds, run=judged["seed"].fillna(-1))
-        order = judged["backend"].map({name: place for place, name in enumerate(PREFERRED)}).fillna(len(PREFERRED))
-        parts.append(judged[order == order.groupby([judged["policy"], judged["run"]]).transform("min")])
+        parts.append(judged.assign(policy=judged["contender"], kind=kinds, run=judged["seed"].fillna(-1)))
     rows = pd.concat(parts, ignore_index=True)
     terms = [str(name) for name in rows.columns if str(name).startswith(TERM) and rows[name].abs().sum() > 0.0]
     found = []

@@ -13,6 +13,7 @@ from results.analysis.searched import acts, admissible, frame, ranges_of, search
 from results.experiment_file import Range, read_facts, text_of
 from results.loader import Results
 from results.schema import GIVEN
+from results.statistics import NORMAL
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +26,6 @@ GRID = 50  # points of a range
 SETTLED = 0.75  # part of the trials with the same value from which on a hyperparameter hardly varied
 LEFT_OUT = 0.2  # part of the trials that a subsample leaves out
 REPETITIONS = 200
-_NORMAL = 1.959964  # quantile of the standard normal distribution for 95 %
 _SHARPEST = 0.5 / 1.64  # least bandwidth, grid points: nine of ten of a kernel lie on its own point
 _TINY = 1e-12
 
@@ -68,7 +68,7 @@ def importance(results: Results, repetitions: int = REPETITIONS) -> pd.DataFrame
     parts = _shares(actual - shuffled.mean(axis=1, keepdims=True))[:, 0]
     by_chance = divergences(random.permuted(some, axis=1)).mean(axis=1, keepdims=True)
     spread = _shares(divergences(some) - by_chance).std(axis=1, ddof=1) * np.sqrt(kept / (count - kept))
-    low, high = np.maximum(parts - _NORMAL * spread, 0.0), np.minimum(parts + _NORMAL * spread, 1.0)
+    low, high = np.maximum(parts - NORMAL * spread, 0.0), np.minimum(parts + NORMAL * spread, 1.0)
     chance = np.quantile(shuffled, 0.95, axis=1)
     rows = [
         {"hyperparameter": name, "importance": parts[index], "low": low[index], "high": high[index]}

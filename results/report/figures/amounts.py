@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 
 from common.measure import BASIS, Measure
+from results.analysis.judged import NO_CONTROL
 from results.judgement import CHANGE, metrics_of
 from results.report.charts import CHANGE_AXIS, MOST_CONTROLLERS, Figure, Panel, channel, chart, coloured, hover, layer
 from results.report.subjects import Judged
@@ -34,7 +35,7 @@ def amounts(table: pd.DataFrame) -> Figure:
         told.append(f"{named} by {percent(abs(float(top[name])))}{_absolute(top, name, amount_of[change.label])}")
         before = does
     answer = f"{top['contender']} {' and '.join(told)} against {UNCONTROLLED}."
-    drawn = known[~known["contender"].isin(["uncontrolled", "no PV, no battery"])].head(MOST_CONTROLLERS)
+    drawn = known[~known["contender"].isin(NO_CONTROL)].head(MOST_CONTROLLERS)
     labels = {name: change.label for name, change in changes.items()}
     long = drawn.melt("contender", [*labels], "what", "change").assign(what=lambda rows: rows["what"].map(labels))
     bars = layer(
