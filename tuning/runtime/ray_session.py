@@ -10,6 +10,7 @@ import logging
 import os
 import re
 import secrets
+import shlex
 import shutil
 import stat
 import sys
@@ -143,7 +144,7 @@ def ray_session(address: str = "", source: str = "--address", **options: Any) ->
             ray.shutdown()
         return
     with private_ray() as folder:
-        _start({**OPTIONS, "_temp_dir": str(folder), **options})
+        _start({**OPTIONS, **_python(sys.executable), "_temp_dir": str(folder), **options})
         try:
             yield
         except NodeLostError as error:
@@ -192,6 +193,16 @@ def _of_processes() -> dict[str, str]:
     """
     job = json.loads(os.environ.get(OF_A_JOB, "{}")).get("runtime_env") or {}
     return {name: value for name, value in ENVIRONMENT.items() if name not in job.get("env_vars", {})}
+
+
+def _python(executable: str) -> dict[str, Any]:
+    """Options of `ray.init` with which workers start by an interpreter whose path the shell would not take as one word.
+
+    But on Windows, Ray starts workers through a shell and does not quote the interpreter. Where that lies in a folder with a
+    space, trials would wait for their processes for ever.
+    """
+    quoted = executable if os.name == "nt" else shlex.quote(executable)
+    return {} if quoted == executable else {"runtime_env": {"py_executable": quoted}}
 
 
 def _start(options: dict[str, Any]) -> None:

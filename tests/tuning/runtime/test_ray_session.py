@@ -5,7 +5,10 @@ from __future__ import annotations
 import ipaddress
 import json
 import os
+import site
 import stat
+import subprocess
+import venv
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -343,3 +346,46 @@ def test_a_folder_with_a_name_too_long_for_sockets_is_not_used(tmp_path: Path, m
     monkeypatch.setenv("RAY_TMPDIR", str(long))
     with private_ray() as folder:
         assert folder.parents[1] == Path("/tmp")
+
+
+@pytest.mark.parametrize(
+    ("system", "executable", "told"),
+    [
+        ("posix", "/home/me/env/bin/python", None),
+        ("posix", "/home/me/my site's t\u00fcner/bin/python", "'/home/me/my site'\"'\"'s t\u00fcner/bin/python'"),
+        ("nt", r"C:\Users\me\my sites\Scripts\python.exe", None),
+    ],
+)
+def test_an_interpreter_is_told_quoted_where_a_shell_starts_it(
+    monkeypatch: pytest.MonkeyPatch, system: str, executable: str, told: str | None
+) -> None:
+    monkeypatch.setattr(module.os, "name", system)
+    assert module._python(executable).get("runtime_env", {}).get("py_executable") == told
+
+
+PROGRAM = """
+import ray
+from tuning.runtime.ray_session import ray_session
+
+with ray_session(num_cpus=1):
+    @ray.remote(num_cpus=1, runtime_env={"env_vars": {"TOLD": "as Tune does"}})
+    class Actor:
+        def told(self):
+            import os
+            return os.environ["TOLD"]
+
+    print(ray.get(Actor.remote().told.remote(), timeout=90))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there no shell starts workers")
+def test_processes_start_by_an_interpreter_in_a_folder_with_a_space_and_a_quote(tmp_path: Path) -> None:
+    environment = tmp_path / "it's a t\u00fcner"
+    venv.create(environment, symlinks=True)
+    (packages,) = environment.glob("lib/*/site-packages")
+    paths = [str(Path(__file__).parents[3]), *site.getsitepackages()]
+    (packages / "of_the_tests.pth").write_text("\n".join(paths), encoding="utf-8")
+    done = subprocess.run(
+        [environment / "bin" / "python", "-c", PROGRAM], capture_output=True, text=True, timeout=180, check=False, cwd=tmp_path
+    )
+    assert done.stdout.splitlines()[-1:] == ["as Tune does"], done.stderr[-1000:]
