@@ -20,9 +20,11 @@ from tuning.trial.checkpoint_files import TrialState
 from tuning.trial.device import Device
 
 SECONDS = 1.0  # between two measurements
-# Beyond these a process ends at once: in the middle of a long update a trial would not come to `check` in time.
-FAR_ABOVE = 1.5  # of what it was granted
-LEAST_LEFT = 0.03  # of the machine's memory; with less, processes above their grant end
+# A grant is a promise to the machine: a trial above it goes on, and its memory is learned, as long as the machine has enough.
+FAR_ABOVE = 1.5  # of what it was granted: it ends even so
+LITTLE_LEFT = 0.1  # of the machine's memory; with less, trials above their grant stop before their next update
+# With less than this they end at once: in the middle of a long update a trial would not come to `check` in time.
+LEAST_LEFT = 0.03
 ENDED_STATUS = 77  # exit status of a process that ended itself so
 
 
@@ -117,11 +119,21 @@ class Monitor:
         """Compare the peak of host memory with the grant.
 
         Raises:
-            MemoryLimitError: if it is larger.
+            MemoryLimitError: if it is far above it, or above it on a machine that has little memory left.
         """
         self._see_rss()
-        if self._limit and self.peak_rss_bytes > self._limit:
-            raise MemoryLimitError(f"host memory: {size(self.peak_rss_bytes)}, above the {size(self._limit)} that were granted")
+        if self._is_too_much(self.peak_rss_bytes, LITTLE_LEFT):
+            raise MemoryLimitError(
+                f"host memory: {size(self.peak_rss_bytes)}, above the {size(self._limit)} that were granted, and the machine "
+                f"has {size(psutil.virtual_memory().available)} left"
+            )
+
+    def _is_too_much(self, rss: int, least_left: float) -> bool:
+        """Whether a process has so much more than its grant that it has to end, where a part of the memory has to be left."""
+        if not self._limit or rss <= self._limit:
+            return False
+        memory = psutil.virtual_memory()
+        return rss > FAR_ABOVE * self._limit or memory.available < least_left * memory.total
 
     def take(self) -> Usage:
         """Means since the last call; they begin anew."""
@@ -140,8 +152,7 @@ class Monitor:
 
     def _look(self) -> None:
         rss, memory = self._see_rss(), psutil.virtual_memory()
-        little_left = memory.available < LEAST_LEFT * memory.total
-        if self._limit and rss > self._limit and (little_left or rss > FAR_ABOVE * self._limit):
+        if self._is_too_much(rss, LEAST_LEFT):
             # The system might kill another process instead, without a message.
             self._marker.write_text(str(rss), encoding="utf-8")
             self._end(ENDED_STATUS)
