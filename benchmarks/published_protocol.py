@@ -214,7 +214,7 @@ def exported_score(settings: Settings, phase: Phase, folder: Path) -> float:
     """
     from citylearn.citylearn import CityLearnEnv
 
-    from envs.objective.citylearn_ratios import RATIOS, score_2022
+    from envs.objective.kpis import RATIOS, score_2022
     from envs.scenarios.schema_file import rooted
     from envs.scenarios.schema_shape import FIRST, LAST
     from tuning.experiment.folder import open_experiment

@@ -11,7 +11,7 @@ from common.generators import check_twister
 from envs.batch_backend import kernel, records
 from envs.batch_backend.tables import Tables, Year, allocate, row_arrays, site_arrays
 from envs.current_hour import SiteState, scaled
-from envs.objective.citylearn_ratios import district_ratios
+from envs.objective.kpis import district_ratios
 from envs.objective.reference import Reference
 from envs.objective.series import Run
 from envs.objective.weights import DEFAULT, Weights

@@ -16,7 +16,7 @@ import numpy as np
 from common.errors import ScenarioError
 from common.units import DAY, WEEK
 from envs.batch_backend.tables import USES
-from envs.objective.citylearn_ratios import district_ratios
+from envs.objective.kpis import district_ratios
 from envs.objective.series import MET_TOLERANCE, Exogenous, Run, Sessions
 from envs.scenarios import trust
 from envs.scenarios.schema_file import count_steps, rooted

@@ -42,8 +42,7 @@ from envs.objective.weights import Weights
 from envs.observation import MARGIN, ObservationLayout
 from envs.planning.mpc import HORIZON, ModelPredictiveControl, Plant
 from envs.planning.mpc_programme import Plan
-from envs.planning.mpc_site import MpcSite, uses_of
-from envs.planning.mpc_vehicles import Vehicles
+from envs.planning.mpc_site import MpcSite, Vehicles, uses_of
 from envs.scenarios.scenario import Scenario, Split
 from envs.scenarios.schema_file import count_steps, read_schema
 from envs.scenarios.schema_shape import FIRST

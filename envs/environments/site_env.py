@@ -17,9 +17,8 @@ from envs.current_hour import Present, SiteState, scaled
 from envs.district import BUILDING_REWARDS
 from envs.environments.seen_year import seen_layout, seen_rows
 from envs.environments.year_cache import building_series, year_reference
-from envs.objective.building_rewards import Before, building_rewards
 from envs.objective.evaluate import EVALUATION_SEED, Episode, Policy
-from envs.objective.reference import Reference
+from envs.objective.reference import Before, Reference, building_rewards
 from envs.objective.reward import TERMS, RewardName, StepFigures, improvement_terms
 from envs.objective.series import DayPeak, import_kwh, solar_use_kwh
 from envs.objective.weights import DEFAULT, Weights

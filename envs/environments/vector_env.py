@@ -21,9 +21,8 @@ from envs.current_hour import Present
 from envs.district import BUILDING_REWARDS
 from envs.environments.seen_year import seen_layout, seen_template
 from envs.environments.year_cache import batch_reference, year_tables
-from envs.objective.building_rewards import Before, BuildingSeries, building_rewards
 from envs.objective.evaluate import EVALUATION_SEED, Episode, Policy
-from envs.objective.reference import Reference
+from envs.objective.reference import Before, BuildingSeries, Reference, building_rewards
 from envs.objective.reward import TERMS, RewardName
 from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Scenario, Window

@@ -16,8 +16,7 @@ from envs.citylearn_backend.simulator import SIMULATORS, CityLearnSimulator, che
 from envs.citylearn_backend.tables import read_buildings, read_layout, read_tables
 from envs.district import Buildings, District
 from envs.environments.backend import beyond_batch
-from envs.objective.building_rewards import BuildingSeries
-from envs.objective.reference import Reference, cached_reference, reference_key, scale_of
+from envs.objective.reference import BuildingSeries, Reference, cached_reference, reference_key, scale_of
 from envs.objective.reward import Scale
 from envs.objective.series import Run
 from envs.objective.weights import Weights

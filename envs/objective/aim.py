@@ -10,9 +10,8 @@ from typing import Any, Literal, Self
 from common.errors import UserError
 from common.measure import SCORE, SITE, Measure
 from common.texts import hint, number, printable
-from envs.objective.citylearn_ratios import RATIOS, SCORE_2022
 from envs.objective.columns import ALIASES, measures
-from envs.objective.kpis import BATTERY, DEMAND_CHARGE, PV, VEHICLES
+from envs.objective.kpis import BATTERY, DEMAND_CHARGE, PV, RATIOS, SCORE_2022, VEHICLES
 from envs.objective.reward import RewardName
 from envs.objective.weights import DEFAULT, MOST, Weights
 from envs.scenarios import schema_file

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from common.measure import BY_HOURS, SCORE, SITE, Measure
-from envs.objective.citylearn_ratios import RATIOS, SCORE_2022
 from envs.objective.evaluate import Evaluation
-from envs.objective.kpis import KPIS
+from envs.objective.kpis import KPIS, RATIOS, SCORE_2022
 from envs.objective.reward import TERMS
 
 _TERMS = {

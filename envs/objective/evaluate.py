@@ -11,8 +11,7 @@ import numpy as np
 
 from common.errors import InconsistentError
 from common.measure import SCORE
-from envs.objective.citylearn_ratios import RATIOS, SCORE_2022, score_2022
-from envs.objective.kpis import KPIS, JoinedRun, Kpis, Part, kpis
+from envs.objective.kpis import KPIS, RATIOS, SCORE_2022, JoinedRun, Kpis, Part, kpis, score_2022
 from envs.objective.reference import Reference
 from envs.objective.reward import TERMS
 from envs.objective.series import Exogenous, Run, cut

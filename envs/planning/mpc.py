@@ -15,8 +15,7 @@ from envs.batch_backend.tables import USES
 from envs.current_hour import PlannedHour, SiteState, scaled
 from envs.forecasts import DEMANDS, EFFICIENCIES, SiteForecast
 from envs.planning.mpc_programme import HourPlan, Plan, RecedingProgramme
-from envs.planning.mpc_site import MpcSite, Tanks
-from envs.planning.mpc_vehicles import Need, Vehicles
+from envs.planning.mpc_site import MpcSite, Need, Tanks, Vehicles
 from envs.scenarios.scenario import Window
 from envs.scenarios.tariff import month_shares
 

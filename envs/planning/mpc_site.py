@@ -1,4 +1,12 @@
-"""Numbers of a site that model predictive control plans with: its batteries and tanks as a linear programme can know them."""
+"""A site as the linear programme of model predictive control knows it: its batteries, tanks and vehicles.
+
+A device serves a building's demand of cooling, heating or hot water, and fills the tank with what it could deliver more. The
+tank gives what the device then need not. So a tank moves electricity in time like a battery, by the efficiency of its device.
+
+The programme sees the vehicles of a building as one: after each hour they must have been given some energy and can have been
+given some more. So its structure does not depend on who is plugged in. The lower limit serves everyone as late as possible, the
+upper one as early as possible. Both are exact for the present hour, which is all that is carried out.
+"""
 
 from __future__ import annotations
 
@@ -171,3 +179,155 @@ def _taper(battery: np.ndarray, curves: np.ndarray, usable: np.ndarray) -> np.nd
             lines.append((float(n), float(power[at] - slope * level[at]), slope))
             at = best
     return np.array(lines).reshape(-1, 3)
+
+
+_ACTIONS = np.linspace(0.0, 1.0, 201)  # actions at which the energy that arrives in a battery is tabled
+
+# Of these, a charger's and a battery's, the energy depends that an action delivers.
+_CHARGER = ("charge_max", "charge_min", "efficiency", "charge_points")
+_BATTERY = ("nominal_power", "power_points", "efficiency_points", "flat_power", "flat_root")
+
+
+@dataclass(frozen=True)
+class Need:
+    """Vehicles that need energy in the next hours; V vehicles."""
+
+    building: np.ndarray  # index of the building among those with chargers, shape (V,)
+    action: np.ndarray  # index of the charger's action, shape (V,)
+    power: np.ndarray  # greatest power at the meter [kW], shape (V,)
+    energy: np.ndarray  # needed at the meter [kWh], never more than full power can deliver, shape (V,)
+    first: np.ndarray  # hours until it arrives; 0 where it is plugged in, shape (V,)
+    last: np.ndarray  # hours until its last hour, shape (V,)
+    part: np.ndarray  # action that delivers its energy where one hour is enough for it, shape (V,)
+
+    def limits(self, buildings: int, hours: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Greatest power in each hour, least and most energy after it of each building's vehicles, each (buildings, hours)."""
+        after = np.arange(hours)
+        there = (self.first[:, np.newaxis] <= after) & (after <= self.last[:, np.newaxis])
+        energy, power = self.energy[:, np.newaxis], self.power[:, np.newaxis]
+        taken = np.clip(np.minimum(after, self.last[:, np.newaxis]) - self.first[:, np.newaxis] + 1, 0, None)
+        can = np.minimum(energy, power * taken)
+        left = np.clip(self.last[:, np.newaxis] - after, 0, None)
+        must = np.clip(energy - power * left, 0.0, can)
+        each = np.where(there, np.minimum(power, energy), 0.0), must, can
+        total = np.zeros((3, buildings, hours))
+        for own, values in zip(total, each, strict=True):
+            np.add.at(own, self.building, values)
+        return total[0], total[1], total[2]
+
+    def share(self, given_kwh: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Divide the present hour's energy, shape (buildings,), among the vehicles: what must be first, then the most urgent.
+
+        Indices and values of the actions, in CityLearn's ranges.
+        """
+        here = self.first == 0
+        building, power, energy = self.building[here], self.power[here], self.energy[here]
+        last, part = self.last[here], self.part[here]
+        can = np.minimum(energy, power)
+        own = np.clip(energy - power * last, 0.0, can)
+        slack = last - energy / np.maximum(power, 1e-9)
+        for n in np.unique(building):
+            order = np.flatnonzero(building == n)
+            order = order[np.argsort(slack[order], kind="stable")]
+            room = can[order] - own[order]
+            rest = np.clip(given_kwh[n] - own[order].sum(), 0.0, room.sum())
+            own[order] += np.clip(rest - (np.cumsum(room) - room), 0.0, room)
+        # A need that an hour covers is met by its own action, which knows the losses at its power.
+        whole = (energy <= power) & (own >= energy * (1.0 - 1e-9))
+        wanted = np.where(whole, part, own / np.maximum(power, 1e-9))
+        return self.action[here], np.where(own > 0.0, np.clip(wanted, 0.0, 1.0), 0.0)
+
+
+class Vehicles:
+    """Sessions at chargers that act, charged to what they require; a departure is known from the arrival on."""
+
+    def __init__(self, tables: Tables, reference: Reference) -> None:
+        sessions, site = reference.sessions, tables.site
+        charger = site["charger"]
+        buildings = len(site["building"])
+        self.with_chargers = np.unique(charger["building"][charger["action"] >= 0])
+        self._tables = tables
+        can = np.flatnonzero(charger["action"][sessions.charger] >= 0)
+        order = can[np.argsort(sessions.start[can], kind="stable")]
+        self._start, self._end = sessions.start[order], sessions.end[order]
+        self._longest = int((self._end - self._start).max(initial=0))
+        self._vehicle, self._capacity = sessions.vehicle[order], sessions.capacity_kwh[order]
+        self._required, self._arrival = sessions.required_soc[order], sessions.arrival_soc[order]
+        own = charger[sessions.charger[order]]
+        self._building, self._action = np.searchsorted(self.with_chargers, own["building"]), own["action"]
+        self._power = own["charge_max"]
+        # Pairs of charger and vehicle that charge alike share a table.
+        kinds: dict[bytes, int] = {}
+        self._kind = np.zeros(len(order), dtype=np.int64)
+        delivered: list[np.ndarray] = []
+        for i, (c, v) in enumerate(zip(sessions.charger[order], self._vehicle, strict=True)):
+            key = _key(tables, int(c), buildings + int(v))
+            if key not in kinds:
+                kinds[key] = len(delivered)
+                delivered.append(_delivered(tables, int(c), buildings + int(v)))
+            self._kind[i] = kinds[key]
+        self._delivered = np.array(delivered).reshape(-1, len(_ACTIONS))
+        least = np.minimum(own["charge_min"], own["charge_max"])
+        self._least_part = np.divide(least, self._power, out=np.zeros(len(order)), where=self._power > 0.0)
+
+    def plugged(self, row: int) -> np.ndarray:
+        """Indices of the sessions in which a vehicle is plugged in at a row."""
+        first, last = np.searchsorted(self._start, [row - self._longest, row + 1])
+        here = np.arange(first, last)
+        return here[self._end[here] >= row]
+
+    def coming(self, row: int, hours: int) -> np.ndarray:
+        """Indices of the sessions that begin within the hours that follow a row."""
+        return np.arange(*np.searchsorted(self._start, [row + 1, row + hours]))
+
+    def need(self, row: int, vehicle_soc: np.ndarray, hours: int, foresees: bool) -> Need:
+        """What vehicles need in the next hours, from their states of charge, shape (vehicles,), or the future too."""
+        own = self.plugged(row)
+        soc = vehicle_soc[self._vehicle[own]]
+        if foresees:
+            coming = self.coming(row, hours)
+            own, soc = np.concatenate([own, coming]), np.concatenate([soc, self._arrival[coming]])
+        missing = np.maximum(self._required[own] - soc, 0.0) * self._capacity[own]
+        first, last = np.maximum(self._start[own] - row, 0), self._end[own] - row
+        energy, part = self._at_meter(own, missing)
+        energy = np.minimum(energy, self._power[own] * (last - first + 1))
+        return Need(self._building[own], self._action[own], self._power[own], energy, first, last, part)
+
+    def _at_meter(self, own: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Energy that chargers take to deliver what batteries lack, and the action for its last hour, both of shape (V,)."""
+        kind, power = self._kind[own], self._power[own]
+        an_hour = self._delivered[kind, -1] if len(own) else np.zeros(0)
+        whole = np.floor(np.divide(missing, an_hour, out=np.zeros(len(own)), where=an_hour > 0.0))
+        rest, part = missing - whole * an_hour, np.zeros(len(own))
+        for each in np.unique(kind):
+            alike = kind == each
+            part[alike] = np.interp(rest[alike], self._delivered[each], _ACTIONS)
+        # What a charger cannot deliver for its least power is delivered by that.
+        part = np.where(rest > 0.0, np.maximum(part, self._least_part[own]), 0.0)
+        # A vehicle that no power reaches needs nothing of the programme.
+        return np.where(an_hour > 0.0, power * (whole + part), 0.0), np.where(whole > 0.0, 1.0, part)
+
+
+def _key(tables: Tables, c: int, k: int) -> bytes:
+    """What decides how a pair of charger and battery charges."""
+    site = tables.site
+    charger, battery = site["charger"][c], site["battery"][k]
+    values = [charger[name] for name in _CHARGER] + [battery[name] for name in _BATTERY]
+    return (
+        np.array(values, dtype=np.float64).tobytes() + site["charger_curve"][c].tobytes() + site["battery_curve"][k].tobytes()
+    )
+
+
+def _delivered(tables: Tables, c: int, k: int) -> np.ndarray:
+    """Energy that a vehicle's battery stores in an hour, for each action of `_ACTIONS`; it never falls."""
+    charger, battery = tables.site["charger"][c], tables.site["battery"][k]
+    points = int(charger["charge_points"])
+    efficiency = np.full(len(_ACTIONS), float(charger["efficiency"]))
+    if points:
+        efficiency = np.interp(_ACTIONS, *tables.site["charger_curve"][c, records.CHARGING, :, :points])
+    power = _ACTIONS * charger["charge_max"]
+    power = np.where(power < min(charger["charge_min"], charger["charge_max"]), 0.0, power)
+    greatest = battery["nominal_power"] if battery["power_points"] else battery["flat_power"]
+    request = np.minimum(power * efficiency, greatest)
+    root = curve_roots(battery, tables.site["battery_curve"][k], request / max(float(battery["nominal_power"]), 1e-9))
+    return np.maximum.accumulate(request * root)

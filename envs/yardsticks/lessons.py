@@ -36,8 +36,7 @@ from envs.objective.reference import Reference, scale_of
 from envs.objective.series import Sessions
 from envs.objective.weights import DEFAULT, Weights
 from envs.planning.mpc import HORIZON, ModelPredictiveControl, Plant
-from envs.planning.mpc_site import MpcSite
-from envs.planning.mpc_vehicles import Vehicles
+from envs.planning.mpc_site import MpcSite, Vehicles
 from envs.scenarios.scenario import Scenario, Window
 from envs.task import Task
 from envs.yardsticks.mpc_runs import mpc_plant

@@ -14,8 +14,7 @@ from envs.objective.evaluate import Episode, Evaluation, evaluated
 from envs.objective.series import Run
 from envs.objective.weights import DEFAULT, Weights
 from envs.planning.mpc import HORIZON, ModelPredictiveControl, Plant
-from envs.planning.mpc_site import MpcSite
-from envs.planning.mpc_vehicles import Vehicles
+from envs.planning.mpc_site import MpcSite, Vehicles
 from envs.scenarios.scenario import Scenario, Window
 from envs.task import Task
 

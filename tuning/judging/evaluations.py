@@ -16,9 +16,9 @@ from common.measure import SCORE
 from envs.environments.backend import Backend
 from envs.forecasts import Method
 from envs.objective.aim import Aim
-from envs.objective.citylearn_ratios import RATIOS, SCORE_2022
 from envs.objective.columns import evaluation_columns, evaluation_row
 from envs.objective.evaluate import Evaluation, ValidityError
+from envs.objective.kpis import RATIOS, SCORE_2022
 from envs.scenarios.scenario import Split, Window
 from envs.task import Task
 from envs.yardsticks.baselines import baselines

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from envs.environments.vector_env import WindowsEnv
-from envs.objective.citylearn_ratios import RATIOS, SCORE_2022
 from envs.objective.evaluate import (
     Episode,
     ValidityError,
@@ -20,7 +19,7 @@ from envs.objective.evaluate import (
     evaluated,
     score,
 )
-from envs.objective.kpis import Kpis
+from envs.objective.kpis import RATIOS, SCORE_2022, Kpis
 from envs.objective.reference import Reference
 from envs.objective.series import cut
 from envs.objective.weights import DEFAULT

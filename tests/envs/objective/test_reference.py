@@ -1,4 +1,4 @@
-"""The uncontrolled run, with which rewards are compared."""
+"""The uncontrolled run, with which rewards are compared, and what single buildings earn beside it."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,8 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from envs.objective.reference import Reference, cached_reference
+from envs.batch_backend import records
+from envs.environments.vector_env import open_years
+from envs.environments.year_cache import building_series
+from envs.objective.reference import Before, BuildingSeries, Reference, building_rewards, cached_reference
+from envs.objective.reward import TERMS
 from envs.objective.series import Run
+from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import scenario
 from tests.envs.objective.by_hand import RUN, SERIES, SESSIONS, TARIFF
 
@@ -78,3 +83,114 @@ def test_a_year_is_simulated_once(small_schema: Path, tmp_path: Path, monkeypatc
     assert len(calls) == 1
     for name in ("net_kwh", "missing_kwh", "off_grid"):
         assert np.array_equal(getattr(found[1].run, name), getattr(RUN, name))
+
+
+START, HOURS = 200, 24
+GRID = TERMS.index("grid")
+
+
+class Hours:
+    """A few hours of the four buildings, with the rewards of each."""
+
+    def __init__(self, schema: Path, actions: np.ndarray, weights: Weights = DEFAULT) -> None:
+        site = scenario(str(schema))
+        simulator, series = open_years(site, [0], 1, weights=weights), building_series(site, 0, weights)
+        simulator.begin(0, 0, START, len(actions), 0, 0.5)
+        self.series: BuildingSeries = series
+        self.rewards, self.terms, self.net = [], [], []
+        for own in actions:
+            rows, copy = simulator.row, simulator.state.copy.copy()
+            net = simulator.out.energy[:, :, records.NET_KWH]
+            before = Before(net.astype(np.float64), copy["net"], copy["step"] == 0)
+            simulator.step(own[np.newaxis])
+            now = simulator.out.energy[:, :, records.NET_KWH].astype(np.float64)
+            self.rewards.append(building_rewards(series, rows, before, now, simulator.terms)[0])
+            self.terms.append(simulator.terms[0].copy())
+            self.net.append(now[0])
+        self.uncontrolled = simulator.uncontrolled_actions()[0]
+
+
+@pytest.fixture(scope="module")
+def idle(four_buildings: Path) -> np.ndarray:
+    """Actions at which no battery moves, with chargers off; shape (HOURS, actions)."""
+    site = scenario(str(four_buildings))
+    low, span = (open_years(site, [0], 1).site.action[name] for name in ("low", "span"))
+    return np.tile(-low / span * 2.0 - 1.0, (HOURS, 1))
+
+
+@pytest.fixture(scope="module")
+def drawn(idle: np.ndarray) -> np.ndarray:
+    return np.random.default_rng(1).uniform(-1.0, 1.0, idle.shape)
+
+
+@pytest.mark.parametrize("weights", [DEFAULT, Weights(peak=0.5, grid=0.2, co2=0.3)])
+def test_own_gains_and_the_rest_add_up_to_the_sites_reward(four_buildings: Path, drawn: np.ndarray, weights: Weights) -> None:
+    found = Hours(four_buildings, drawn, weights)
+    series, rows = found.series, START + np.arange(HOURS)
+    own = series.worth(rows, np.array(found.net)) - series.uncontrolled[rows]
+    terms = np.array(found.terms)
+    by_building = [TERMS.index(name) for name in ("co2", "solar")]
+    # The demand charge is in the cost too, so this is compared without it: where nothing raises the month's peaks.
+    gained = terms.sum(axis=1) - terms[:, [GRID, TERMS.index("ev"), TERMS.index("peak")]].sum(axis=1)
+    calm = np.abs(gained - own.sum(axis=1)) < 1e-6
+    assert calm.sum() > HOURS // 3
+    assert np.abs(terms[:, by_building]).max() > 0.0
+    assert terms[:, TERMS.index("peak")].any() == weights.observes_day_peak
+
+
+def test_a_buildings_own_gain_is_not_moved_by_the_others(four_buildings: Path, idle: np.ndarray, drawn: np.ndarray) -> None:
+    alone = idle.copy()
+    alone[:, 0] = drawn[:, 0]
+    both = alone.copy()
+    both[:, 3] = drawn[:, 3]
+    first, second = Hours(four_buildings, alone), Hours(four_buildings, both)
+    rows = START + np.arange(HOURS)
+    worth = [found.series.worth(rows, np.array(found.net)) for found in (first, second)]
+    np.testing.assert_array_equal(worth[0][:, 0], worth[1][:, 0])
+    assert np.abs(worth[0][:, 1] - worth[1][:, 1]).max() > 1e-3
+
+
+def test_a_building_is_paid_what_it_changes_of_the_ramp() -> None:
+    series = BuildingSeries(
+        import_worth=np.zeros((3, 2)), pv_kwh=np.zeros((3, 2)), solar_worth=np.zeros((3, 1)), ramp_worth=np.full(3, 2.0),
+        uncontrolled=np.zeros((3, 2)), net_kwh=np.array([[1.0, 1.0], [4.0, 1.0], [4.0, 1.0]]),
+    )  # fmt: skip
+    before = Before(np.array([[1.0, 1.0]]), np.array([2.0]), np.array([False]))
+    # The first building flattens its own rise by 2, the second adds 1: the ramp is 2 instead of 3.
+    terms = np.zeros((1, len(TERMS)))
+    (found,) = building_rewards(series, np.array([1]), before, np.array([[2.0, 2.0]]), terms)
+    assert found.tolist() == [2 * 2.0 * 2.0, 2 * 2.0 * -1.0]
+    # Without a change of its own it earns nothing, whatever the others do.
+    (found,) = building_rewards(series, np.array([1]), before, np.array([[4.0, 3.0]]), terms)
+    assert found[0] == 0.0
+    # What it did in the hour before counts too: it had taken 1 less, so 1 of its 2 is no change.
+    earlier = Before(np.array([[0.0, 1.0]]), np.array([1.0]), np.array([False]))
+    (found,) = building_rewards(series, np.array([1]), earlier, np.array([[2.0, 2.0]]), terms)
+    assert found.tolist() == [4.0, -4.0]
+    # What happened before an episode is the uncontrolled run.
+    start = Before(np.array([[9.0, 9.0]]), np.array([2.0]), np.array([True]))
+    (found,) = building_rewards(series, np.array([1]), start, np.array([[2.0, 2.0]]), terms)
+    assert found.tolist() == [8.0, -4.0]
+    # A year's first hour has no ramp.
+    first = Before(np.zeros((1, 2)), np.array([np.nan]), np.array([True]))
+    assert building_rewards(series, np.array([0]), first, np.array([[0.0, 5.0]]), terms).tolist() == [[0.0, 0.0]]
+
+
+def test_what_is_left_is_paid_to_all_alike() -> None:
+    series = BuildingSeries(
+        *(np.zeros((1, 2)) for _ in range(2)), np.zeros((1, 1)), np.zeros(1), *(np.zeros((1, 2)) for _ in range(2))
+    )
+    before = Before(np.zeros((1, 2)), np.zeros(1), np.array([True]))
+    terms = np.zeros((1, len(TERMS)))
+    terms[0, [TERMS.index(name) for name in ("cost", "grid", "ev")]] = -0.3, 0.7, -0.1
+    np.testing.assert_allclose(building_rewards(series, np.array([0]), before, np.zeros((1, 2)), terms), [[-0.4, -0.4]])
+
+
+def test_the_series_of_years_lie_one_after_another(four_buildings: Path) -> None:
+    from envs.environments.year_cache import year_reference
+
+    reference = year_reference(scenario(str(four_buildings)), 0)
+    one, two = BuildingSeries.of([reference], DEFAULT), BuildingSeries.of([reference, reference], DEFAULT)
+    rows = len(reference.exogenous.hour)
+    np.testing.assert_array_equal(two.uncontrolled[rows:], one.uncontrolled)
+    np.testing.assert_array_equal(one.net_kwh[:-1], reference.run.net_kwh.T)
