@@ -284,7 +284,6 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
             check_study(experiment)
             save(experiment)
         reason = search(experiment, opened.plan, console, experiment.settings.extend, files)
-        files.refuse_if_overtaken()
         if reason:
             raise SearchStoppedError(reason, experiment.place, *_of_this_run(opened))
         return load(experiment.paths.folder)

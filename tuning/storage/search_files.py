@@ -78,9 +78,6 @@ class SearchFiles:
         """Why the search cannot go on, in a line; None as long as it can."""
         return None
 
-    def refuse_if_overtaken(self) -> None:
-        """Raise an `OvertakenError` if another run has the experiment."""
-
 
 class StoredFiles(SearchFiles):
     """The files of a search whose experiment has a storage, as the driver sees them. To enter it fetches what the storage has.
@@ -177,8 +174,8 @@ class StoredFiles(SearchFiles):
             OvertakenError: if another run has the experiment.
         """
         self.flush()
-        if self._failure:
-            raise self._failure
+        if self.failure:
+            raise self._failure or OvertakenError(self.failure)
         if self._is_whole:
             WorkingCopy(self._paths.folder, self._objects).pull([TRIALS])
 
@@ -186,15 +183,6 @@ class StoredFiles(SearchFiles):
     def failure(self) -> str | None:
         """Why the search cannot go on, in a line; None as long as it can."""
         return self._lease.overtaken or (str(self._failure) if self._failure else None)
-
-    def refuse_if_overtaken(self) -> None:
-        """See that no other run has the experiment.
-
-        Raises:
-            OvertakenError: if one has.
-        """
-        if self._lease.overtaken:
-            raise OvertakenError(self._lease.overtaken)
 
     def _mirror(self, paths: dict[str, Path]) -> None:
         """Make objects what files are now, or gone."""

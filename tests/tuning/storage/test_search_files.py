@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,6 @@ def test_local_files_are_where_they_belong(tmp_path: Path) -> None:
     own.flush()
     own.fetch(tmp_path / "x")
     own.gather()
-    own.refuse_if_overtaken()
     assert (own.hand_out(HOME, 3), own.checkpoints, own.failure) == (HOME, None, None)
 
 
@@ -161,7 +161,6 @@ def test_a_storage_that_is_lost_is_told_and_nothing_is_written_any_more(
         write(paths, own, ROW, b"later")
         own.hand_out(HOME, 1)
         own.checkpoints(1).remove()
-        own.refuse_if_overtaken()
         with pytest.raises(StorageLostError, match="gone"):
             own.gather()
         own.flush()
@@ -204,8 +203,17 @@ def test_a_run_that_was_overtaken_says_so_and_writes_nothing(
         own.flush()
         assert "process 7 on other" in (own.failure or "")
         with pytest.raises(OvertakenError, match="another run has taken over"):
-            own.refuse_if_overtaken()
+            own.gather()
     assert changes == []
+
+
+def test_so_does_one_that_only_its_beat_tells(objects: Objects, paths: ExperimentPaths) -> None:
+    with files(objects, paths) as own:
+        overtake(objects, own)
+        with suppress(OvertakenError):
+            own._lease.beat()
+        with pytest.raises(OvertakenError, match="another run has taken over"):
+            own.gather()
 
 
 def test_a_run_that_is_overtaken_while_it_fetches_changes_nothing(
