@@ -212,11 +212,7 @@ def _squares(first: np.ndarray, second: np.ndarray, is_choice: np.ndarray) -> np
 
 
 def _kernel(squares: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Correlations, and what derivatives take: that by a log length scale is `slope` times the dimension's scaled square.
-
-    Returns:
-        Correlations and slope, shape (first, second), and scaled squares, shape (dimensions, first, second).
-    """
+    """Correlations, slope and scaled squares; a derivative by a log length is slope times square."""
     import numpy as np
 
     scaled = squares / (lengths**2)[:, np.newaxis, np.newaxis]

@@ -47,11 +47,7 @@ def _dearer(worse: pd.DataFrame) -> str:
 
 
 def by_month(hours: pd.DataFrame) -> pd.DataFrame:
-    """Cost of energy of each month, in the order of the data.
-
-    Returns:
-        Columns month, hours, policy, uncontrolled (currency), and saved, the difference.
-    """
+    """Cost of energy in the order of the data: month, hours, policy, uncontrolled (currency), and saved, the difference."""
     cost = hours[["net_kwh", "uncontrolled_net_kwh"]].clip(lower=0.0).mul(hours["price"], axis=0)
     grouped = cost.groupby(hours["month"], sort=False)
     monthly = grouped.sum().rename(columns={"net_kwh": "policy", "uncontrolled_net_kwh": "uncontrolled"})

@@ -1,4 +1,4 @@
-"""Net import in descending order."""
+"""Net import in descending order: share (of the hours with at least this import), policy, uncontrolled (kW)."""
 
 import numpy as np
 import pandas as pd

@@ -93,10 +93,7 @@ def ranking(runs: pd.DataFrame, verdict: Verdict | None = None) -> Figure:
 
 
 def _leader(trained: pd.DataFrame) -> Any:
-    """The best of the contenders that can be compared and have the most runs.
-
-    Of a contender that was dropped, or failed, a few lucky runs may be left.
-    """
+    """The best of the comparable contenders with the most runs, as of one that was dropped a few lucky runs may be left."""
     comparable = trained[trained["comparable"]] if trained["comparable"].any() else trained
     return comparable[comparable["runs"] == comparable["runs"].max()].iloc[0]
 
@@ -120,11 +117,7 @@ def _together(runs: pd.DataFrame, trained: pd.DataFrame, top: Any, by_score: boo
 
 
 def _ranked(runs: pd.DataFrame, verdict: Verdict | None) -> pd.DataFrame:
-    """A row a controller with a value, in the order of the verdict: what is comparable first, the best first.
-
-    Returns:
-        Columns `contender`, `kind`, `runs`, `value` (of the objective, or the score), `low`, `high` and `comparable`.
-    """
+    """A row a controller in the order of the verdict; `value` is of the objective or the score."""
     grouped = runs.groupby("contender", sort=False)
     table = grouped.agg(
         kind=("kind", "first"), runs=("score", "size"), value=("score", "mean"), low=("low", "first"), high=("high", "first")

@@ -46,11 +46,7 @@ def _time(hours: pd.DataFrame) -> str:
 
 
 def sums(hours: pd.DataFrame) -> pd.DataFrame:
-    """Import, cost of energy and emission as those of a year of 8,760 h, and the highest import.
-
-    Returns:
-        Rows `policy` and `uncontrolled`; columns import_kwh, cost (currency), co2_kg, peak_kw.
-    """
+    """Rows `policy` and `uncontrolled`: import, cost of energy and emission of a year of 8,760 h, and the highest import."""
     rows = {}
     for name, net in (("policy", hours["net_kwh"]), ("uncontrolled", hours["uncontrolled_net_kwh"])):
         drawn = net.clip(lower=0.0)

@@ -1,4 +1,4 @@
-"""The mean day of batteries and vehicles."""
+"""The mean day: hour, battery_kwh, charging_kwh, pv_kwh, price."""
 
 import pandas as pd
 

@@ -60,10 +60,6 @@ def _hour(row: pd.Series) -> str:
 
 
 def by_month_and_hour(hours: pd.DataFrame) -> pd.DataFrame:
-    """Mean change of net import against the uncontrolled site.
-
-    Returns:
-        Columns month, hour (as the rollout has them) and change_kw.
-    """
+    """Mean change of net import against the uncontrolled site: month, hour, change_kw."""
     change = (hours["net_kwh"] - hours["uncontrolled_net_kwh"]).rename("change_kw")
     return change.groupby([hours["month"], hours["hour"]]).mean().reset_index()
