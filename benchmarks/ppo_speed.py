@@ -44,7 +44,7 @@ def ours(n_epochs: int, updates: int) -> tuple[float, float]:
     trainer: Any = algorithm("ppo").build(setup)
     ppo = trainer.algorithm
     sampling = Stopwatch()
-    ppo.env_runner.sample = sampling.timing(ppo.env_runner.sample)
+    ppo.runner.collect = sampling.timing(ppo.runner.collect)
     rates, shares = [], []
     for update in range(updates + 1):
         start = time.perf_counter()

@@ -20,6 +20,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 FEATURES, ACTIONS, STORED = 50, 5, 10_000
+ROUND = 10  # gradient steps that ours takes together
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class Ours:
         given = {parameter.name: parameter.default for parameter in SAC.parameters}
         given |= {
             "batch_size": batch_size, "buffer_size": STORED, "learning_starts": STORED, "train_freq": STORED,
-            "hidden_sizes": options.hidden_sizes, "normalize_observations": False, "clip_obs": None,
+            "gradient_steps": ROUND, "hidden_sizes": options.hidden_sizes, "normalize_observations": False, "clip_obs": None,
             "torch_compile": options.torch_compile, "bf16": options.bf16,
         }  # fmt: skip
         self.trainer = SACTrainer(Setup(given, NoiseVectorEnv, 10, steps=10**6, seed=0, gpu=options.device == "cuda"))
@@ -94,8 +95,8 @@ class Ours:
 
     def learn(self, steps: int) -> None:
         """Take gradient steps."""
-        group: Any = self.trainer.algorithm.learner_group
-        group.update(batch=self.replay, timesteps={"num_env_steps_sampled_lifetime": STORED}, gradient_steps=steps)
+        for _ in range(steps // ROUND):
+            self.trainer.learner.learn(self.replay, STORED)
 
 
 class StableBaselines3:

@@ -1,4 +1,4 @@
-"""Steps a second of RLlib's env runner and of `BatchEnvRunner`, in turns in one process, on an environment that costs nothing.
+"""Steps a second of RLlib's env runner and of `RolloutRunner`, in turns in one process, on an environment that costs nothing.
 
 Run: `python benchmarks/sampling_speed.py`. Quote the ratio; machines differ and are noisy. A step is one of one
 sub-environment. The overhead is what a step takes outside the environment and the networks.
@@ -18,13 +18,13 @@ import numpy as np
 import torch
 from gymnasium.vector import AutoresetMode, VectorEnv
 from ray.rllib.algorithms.ppo import PPOConfig
-from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.rl_module.default_model_config import DefaultModelConfig
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.tune import register_env
 
-from tuning.algorithms.sampling.env_runner import BatchEnvRunner
-from tuning.algorithms.sampling.preprocessing import Preprocessing, PreprocessingConfig
+from tuning.algorithms.on_policy.env_runner import RolloutRunner
+from tuning.algorithms.preprocessing import Preprocessing
+from tuning.algorithms.rllib_base import Recipe
 from tuning.runtime.stopwatch import Stopwatch
 
 TURNS = 7
@@ -36,13 +36,9 @@ LAYERS = [256, 256]
 PLAIN, NORMALIZED = Preprocessing(), Preprocessing(normalize_observations=True, clip_obs=10.0)
 RUNNERS = {
     "RLlib": (SingleAgentEnvRunner, PLAIN),
-    "ours": (BatchEnvRunner, PLAIN),
-    "ours, normalising": (BatchEnvRunner, NORMALIZED),
+    "ours": (RolloutRunner, PLAIN),
+    "ours, normalising": (RolloutRunner, NORMALIZED),
 }
-
-
-class Configuration(PreprocessingConfig, PPOConfig):
-    """RLlib's PPO with our preprocessing."""
 
 
 class FreeVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
@@ -69,10 +65,10 @@ class FreeVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return self.observations, self.rewards, self.never, truncated, {}
 
 
-def configuration(runner: type, features: int, actions: int, preprocessing: Preprocessing = PLAIN) -> PPOConfig:
+def configuration(runner: type, features: int, actions: int, preprocessing: Preprocessing = PLAIN) -> Any:
     register_env("free", lambda context: FreeVectorEnv(context["num_envs"], features, actions))
-    config = Configuration()
-    config.preprocessing = preprocessing
+    config: Any = PPOConfig()
+    config.recipe = Recipe({}, preprocessing, 1)
     config.environment("free", disable_env_checking=True, normalize_actions=False, clip_actions=False)
     config.env_runners(
         env_runner_cls=runner,
@@ -88,34 +84,21 @@ def configuration(runner: type, features: int, actions: int, preprocessing: Prep
     return config
 
 
+def sampled(runner: Any) -> int:
+    """Transitions of one rollout."""
+    if isinstance(runner, RolloutRunner):
+        return len(runner.collect(ENVS * FRAGMENT).rewards)
+    return sum(len(episode) for episode in runner.sample())
+
+
 def timed(runner: Any, stopwatch: Stopwatch) -> tuple[float, float]:
-    """Microseconds a step of one call of `sample`: all of it, and outside environment and forward pass."""
+    """Microseconds a step of one rollout: all of it, and outside environment and forward pass."""
     stopwatch.take()
     start = time.perf_counter()
-    episodes = runner.sample()
+    count = sampled(runner)
     seconds = time.perf_counter() - start
-    per_step = 1e6 / sum(len(episode) for episode in episodes)
     runner.get_metrics()
-    return seconds * per_step, (seconds - stopwatch.take()) * per_step
-
-
-def learner_pipeline(config: PPOConfig, runner: Any) -> tuple[float, float]:
-    """Microseconds a step in which the learner makes its batch of episodes: all of it, and outside the value network."""
-    learner, stopwatch = config.build_learner(env=runner.env), Stopwatch()
-    module = learner.module[DEFAULT_MODULE_ID]
-    module.compute_values = stopwatch.timing(module.compute_values)
-    times = []
-    for _ in range(TURNS):
-        episodes = runner.sample()
-        stopwatch.take()
-        start = time.perf_counter()
-        learner._learner_connector(
-            rl_module=learner.module, batch={}, episodes=episodes, shared_data={}, metrics=learner.metrics
-        )
-        seconds = time.perf_counter() - start
-        times.append((seconds, seconds - stopwatch.take()))
-    whole, overhead = (statistics.median(column) / (ENVS * FRAGMENT) * 1e6 for column in zip(*times, strict=True))
-    return whole, overhead
+    return 1e6 * seconds / count, 1e6 * (seconds - stopwatch.take()) / count
 
 
 def compare(features: int, actions: int) -> None:
@@ -123,9 +106,9 @@ def compare(features: int, actions: int) -> None:
     for name, (cls, preprocessing) in RUNNERS.items():
         runner, stopwatch = cls(config=configuration(cls, features, actions, preprocessing)), Stopwatch()
         runner.env.step = stopwatch.timing(runner.env.step)
-        runner.module._forward_exploration = stopwatch.timing(runner.module._forward_exploration)
+        runner.module._forward = stopwatch.timing(runner.module._forward)
         runners[name] = runner, stopwatch
-        runner.sample()
+        sampled(runner)
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in runners}
     for _ in range(TURNS):
         for name, (runner, stopwatch) in runners.items():
@@ -136,8 +119,6 @@ def compare(features: int, actions: int) -> None:
         print(f"  {name}: median {1e6 / whole:.0f} steps/s, {whole:.2f} us a step, of that overhead {overhead:.2f} us")
     ratios = [old[0] / new[0] for old, new in zip(times["RLlib"], times["ours"], strict=True)]
     print(f"  ratio: median {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
-    whole, overhead = learner_pipeline(configuration(BatchEnvRunner, features, actions), runners["ours"][0])
-    print(f"  learner's pipeline, after our runner: {whole:.2f} us a step, of that overhead {overhead:.2f} us")
 
 
 def main() -> None:

@@ -7,10 +7,9 @@ import pytest
 from search_spaces import Kind, SearchSpace
 from search_spaces.common import FALLING, PLAIN, REWARD_SHARE, SHAPES, schedule, with_reward_share
 from tests.search_spaces.draws import drawn
-from tuning.algorithms import schedule as schedules
+from tuning.algorithms import rllib_base
 from tuning.algorithms.precision import NEED_GPU
-from tuning.algorithms.registry import algorithm
-from tuning.algorithms.spec import AlgorithmSpec
+from tuning.algorithms.registry import AlgorithmSpec, algorithm
 
 BUDGET = {"steps": 1e6}
 FROM_THE_REPORTS = {"rtx4060-before", "rtx4060-after", "script-before", "script-after", "oom-before", "oom-safe"}
@@ -76,7 +75,7 @@ def test_the_activation_is_searched_by_sac_alone(spec: AlgorithmSpec) -> None:
 
 
 def test_a_schedules_end_acts_only_where_the_value_falls() -> None:
-    assert SHAPES == schedules.SHAPES
+    assert tuple(rllib_base.SHAPES) == SHAPES
     shape, final = schedule("rate")
     assert (shape.name, final.name) == ("rate_schedule", "rate_final")
     assert final.only_if is not None

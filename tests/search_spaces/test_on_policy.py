@@ -8,7 +8,7 @@ import pytest
 from search_spaces import SearchSpace, SpaceError
 from search_spaces.on_policy import A2C, PPO
 from tests.search_spaces.draws import drawn
-from tuning.algorithms.networks.planned_storages import DEAD_ZONE
+from tuning.algorithms.networks.views import DEAD_ZONE
 
 
 def test_a_minibatch_is_never_larger_than_the_rollout() -> None:

@@ -24,8 +24,7 @@ def test_a_real_update_is_made_and_measured(small_schema: Path, tmp_path: Path, 
 def test_an_update_that_fails_is_wrong_and_the_status_says_so(
     small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("tuning.diagnosis.examination.run_step", failing)
-    monkeypatch.setattr("tuning.diagnosis.examination.try_algorithm.__defaults__", (failing,))
+    monkeypatch.setattr("tuning.diagnosis.examination.run_train", failing)
     assert doctor.main(["--algo", "ppo", "--scenario", str(small_schema), "--dir", str(tmp_path)]) == 1
     said = capsys.readouterr().out
     assert "no kernel image" in said

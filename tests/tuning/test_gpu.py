@@ -19,8 +19,7 @@ from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Budget, grant
 from tuning.memory.gpus import cards
 from tuning.memory.planner import Calibration, Planner
-from tuning.memory.prediction import GIB
-from tuning.memory.scenario_sizes import sizes_of
+from tuning.memory.prediction import GIB, sizes_of
 from tuning.runtime.ray_session import ENVIRONMENT
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no card")]
@@ -39,7 +38,7 @@ def start(algo: str, h: Assignment, limit: int, site: str = "iquitos-38") -> sub
     settings = {"algo": algo, "scenario": site, "backend": "batch", "steps": STEPS}
     given = {"settings": settings, "hyperparameters": h, "vram_limit": limit}
     return subprocess.Popen(
-        [sys.executable, "-m", "tuning.diagnosis.step", json.dumps(given)],
+        [sys.executable, "-m", "tuning.diagnosis.examination", json.dumps(given)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **ENVIRONMENT},
     )  # fmt: skip
 

@@ -56,7 +56,7 @@ def test_as_many_run_at_once_as_fit_and_never_more_than_the_budget() -> None:
     card = Card.remote()
     ray.get(
         [
-            allocate.options(num_cpus=each.cores, num_gpus=each.gpu_share, memory=each.ram_bytes).remote(card, each.vram_bytes)
+            allocate.options(num_cpus=1, num_gpus=each.gpu_share, memory=each.ram_bytes).remote(card, each.vram_bytes)
             for each in wanted
         ]
     )

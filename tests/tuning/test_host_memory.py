@@ -19,8 +19,7 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Budget
 from tuning.memory.planner import CPU, Calibration, Planner
-from tuning.memory.prediction import GIB, MIB, PROCESS_BYTES
-from tuning.memory.scenario_sizes import sizes_of
+from tuning.memory.prediction import GIB, MIB, PROCESS_BYTES, sizes_of
 from tuning.runtime.ray_session import ENVIRONMENT
 
 STEPS, CONFIGURATIONS, TOLERANCE = 40_000, 21, 0.1

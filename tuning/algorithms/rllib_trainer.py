@@ -14,28 +14,31 @@ import gymnasium as gym
 import numpy as np
 import torch
 from gymnasium.vector import VectorEnv
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from ray.rllib.core.rl_module.torch import TorchRLModule
+from ray.tune import register_env
 
+from envs.district import District
 from envs.objective.weights import Weights
 from envs.seen import Seen
 from search_spaces import Assignment
-from tuning.algorithms.errors import UnfitError
-from tuning.algorithms.precision import check_device, has_tf32, set_tf32
-from tuning.algorithms.rllib_learner import MODULE
-from tuning.algorithms.sampling.preprocessing import Preprocessing
+from tuning.algorithms.env_runner import ArrayEnvRunner
+from tuning.algorithms.imitation import Demonstrated, Demonstration, demonstrations, take_into_statistics
+from tuning.algorithms.networks.building_kinds import BuildingKinds, Parts, UnfitError
+from tuning.algorithms.networks.building_view import BuildingView, BuildingViewEnv
+from tuning.algorithms.networks.layers import activation_of, layer_sizes
+from tuning.algorithms.networks.views import PlannedStorages, SiteView, ViewEnv
+from tuning.algorithms.precision import check_device
+from tuning.algorithms.preprocessing import Preprocessing
+from tuning.algorithms.registry import algorithm
+from tuning.algorithms.rllib_base import ArrayAlgorithm, ArrayConfig, ArrayLearner, Recipe
 from tuning.algorithms.trainer import WHOLE, Rows, Setup, Trainer, Update
 
 if TYPE_CHECKING:
-    from ray.rllib.algorithms.algorithm import Algorithm
-    from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
-
-    from envs.district import District
     from envs.yardsticks.lessons import Lessons
-    from tuning.algorithms.imitation.demonstration import Demonstration
-    from tuning.algorithms.networks.building_view import BuildingView
-    from tuning.algorithms.networks.planned_storages import PlannedStorages
-    from tuning.algorithms.networks.site_view import SiteView
-    from tuning.algorithms.sampling.env_runner import BatchEnvRunner
     from tuning.runtime.stopwatch import Stopwatch
+
+READ = ("log_std_init", "bf16", "torch_compile", "cuda_graphs", "pin_memory")  # by all algorithms, see `RLlibTrainer.read`
 
 
 def random_state() -> dict[str, Any]:
@@ -77,55 +80,45 @@ class RLlibTrainer(Trainer):
     columns: ClassVar[tuple[str, ...]] = (
         "policy_loss", "value_loss", "entropy", "ent_coef", "kl", "explained_variance", "gradient_norm", "learning_rate",
     )  # fmt: skip
+    name: ClassVar[str]  # in the registry
+    algorithm_class: ClassVar[type[ArrayAlgorithm]]
+    learner_class: ClassVar[type[ArrayLearner[Any]]]
+    runner_class: ClassVar[type[ArrayEnvRunner]]
+    module_class: ClassVar[type[TorchRLModule]]
+    read: ClassVar[tuple[str, ...]]  # hyperparameters that the parts look up when they need them
     setup: Setup  # what it is built from: without chargers, where their actions are not learned
-    algorithm: Algorithm  # RLlib's; its `train()` is one update, or several
+    algorithm: Any  # RLlib's; its `train()` is one update, or several
 
-    def __init__(self, setup: Setup, copies: Callable[[Assignment, int], int]) -> None:
+    def __init__(self, setup: Setup) -> None:
         """Build it. Raises `ValueError` for hyperparameters that cannot be trained together, by name."""
-        from ray.tune import register_env
-
-        h: Any = setup.hyperparameters
-        check_device(setup.hyperparameters, setup.gpu)
+        self.h: dict[str, Any] = dict(setup.hyperparameters)
+        check_device(self.h, setup.gpu)
         self.setup = setup = seen_by_the_policy(setup)
-        self.num_envs = copies(setup.hyperparameters, setup.most_envs)
-        set_tf32(h["tf32"])
+        self.num_envs = algorithm(self.name).copies(self.h, setup.most_envs)
+        torch.set_float32_matmul_precision("high" if self.h["tf32"] else "highest")
         register_env(ENVIRONMENT, lambda context: setup.make_envs(context["num_envs"]))
-        config: Any = self.configuration()
+        config: Any = ArrayConfig(self.algorithm_class)
+        config.recipe = Recipe(self.h, preprocessing(setup), setup.steps, setup.agents, setup.parts, setup.taught)
         # The environment clips actions itself; RLlib doing so once more costs as much as its sampling.
         config.environment(ENVIRONMENT, disable_env_checking=True, normalize_actions=False, clip_actions=False)
         config.env_runners(
+            env_runner_cls=self.runner_class,
             gym_env_vectorize_mode=gym.VectorizeMode.VECTOR_ENTRY_POINT,
             num_env_runners=0,
             num_envs_per_env_runner=self.num_envs * setup.agents,
-            batch_mode="truncate_episodes",
         )
         config.learners(num_learners=0, num_gpus_per_learner=1 if setup.gpu else 0)
+        config.training(learner_class=self.learner_class)
+        model = {"h": self.h, "chargers": setup.chargers}
+        config.module = RLModuleSpec(module_class=self.module_class, model_config=model)
         # A thread for each algorithm would measure the whole machine.
         config.debugging(seed=setup.seed, log_level="ERROR", log_sys_usage=False)
         self.algorithm = config.build_algo()
-
-    @abstractmethod
-    def configuration(self) -> AlgorithmConfig:
-        """RLlib's configuration for `setup`, without environment, copies, device and seed."""
-
-    @property
-    def learner(self) -> Any:
-        """The one learner."""
-        group: Any = self.algorithm.learner_group
-        return group._learner
-
-    @property
-    def runner(self) -> BatchEnvRunner:
-        """The one env runner."""
-        runner: Any = self.algorithm.env_runner
-        return runner
+        self.learner, self.runner = self.algorithm.learner, self.algorithm.runner
 
     @property
     def view(self) -> SiteView | BuildingView | None:
         """See `Trainer`."""
-        from tuning.algorithms.networks.building_view import BuildingView
-        from tuning.algorithms.networks.site_view import SiteView
-
         found: SiteView | BuildingView | None = self._of_env("view", SiteView, BuildingView)
         return found
 
@@ -147,8 +140,6 @@ class RLlibTrainer(Trainer):
     @property
     def shares(self) -> bool:
         """See `Trainer`."""
-        from tuning.algorithms.networks.building_view import BuildingView
-
         return isinstance(self.view, BuildingView)
 
     def update(self) -> Update:
@@ -157,33 +148,37 @@ class RLlibTrainer(Trainer):
         return Update(int(result["num_env_steps_sampled_lifetime"]) // self.setup.agents, self.losses(result))
 
     def losses(self, result: dict[str, Any]) -> dict[str, float | int | None]:
-        """Columns of a report from the result of one `algorithm.train()`; None where nothing was measured."""
-        learner = result.get("learners", {}).get(MODULE, {})
-        losses: dict[str, float | int | None] = {column: _finite(learner.get(column)) for column in self.columns}
-        losses["gradient_steps"] = int(learner.get("gradient_steps", 0))
+        """Columns of a report after an `algorithm.train()`, from its result; None where nothing was measured."""
+        means = self.learner.means
+        losses: dict[str, float | int | None] = {column: _finite(means.get(column)) for column in self.columns}
+        losses["gradient_steps"] = int(means.get("gradient_steps", 0))
         losses["episode_return"] = _finite(result["env_runners"].get("episode_return_mean"))
         return losses
 
     def imitate(self, lessons: Lessons) -> None:
         """See `Trainer`."""
-        from tuning.algorithms.imitation.demonstration import demonstrations
-
         self.begin_as(list(demonstrations(self.runner.env, self.num_envs, lessons)))
 
     def begin_as(self, parts: list[Demonstration]) -> None:
         """Begin as a copy of what was demonstrated."""
-        from tuning.algorithms.imitation.demonstration import take_into_statistics
-
         take_into_statistics(self.runner, parts)
-        self.learn_from(parts)
+        self.learn_from(Demonstrated(self.runner, parts, self.learner.device))
 
     @abstractmethod
-    def learn_from(self, parts: list[Demonstration]) -> None:
+    def learn_from(self, shown: Demonstrated) -> None:
         """Begin as a copy of a teacher."""
 
-    @abstractmethod
     def mode(self) -> Callable[[np.ndarray], np.ndarray]:
         """The mode of the policy as it is now, from what the algorithm's environment shows to what it takes."""
+        network, device = self.mode_network(), self.learner.device
+        network.to(device)
+
+        def act(observations: np.ndarray) -> np.ndarray:
+            with torch.inference_mode():
+                actions: np.ndarray = network(torch.as_tensor(observations, dtype=torch.float32, device=device)).cpu().numpy()
+            return actions
+
+        return act
 
     def policy(self) -> Callable[[np.ndarray], np.ndarray]:
         """See `Trainer`."""
@@ -196,72 +191,53 @@ class RLlibTrainer(Trainer):
     @property
     def planned(self) -> PlannedStorages | None:
         """See `Trainer`."""
-        from tuning.algorithms.networks.planned_storages import PlannedStorages
-
-        found: PlannedStorages | None = self._of_env("planned", PlannedStorages)
+        found: PlannedStorages | None = self._of_env("view", PlannedStorages)
         return found
 
     def planned_on(self, site: District) -> PlannedStorages | None:
         """See `Trainer`."""
-        from tuning.algorithms.networks.planned_storages import PlannedStorages
-
         return PlannedStorages(site) if self.planned else None
 
     def view_on(self, site: District) -> BuildingView:
         """See `Trainer`."""
-        from tuning.algorithms.networks.building_view import BuildingView
-
         own = self.view
         if not isinstance(own, BuildingView):
             raise UnfitError(WHOLE)
         return BuildingView(own.kinds, site)
 
-    def used_by_all(self, layers: torch.nn.Module, charging: float | None) -> Assignment:
-        """What `used` says of what all algorithms have.
+    @abstractmethod
+    def held(self) -> Assignment:
+        """Hyperparameters as optimizers, networks and buffer of the algorithm hold them, whatever they were told."""
 
-        Args:
-            layers: of the policy.
-            charging: `initial_charging` of a network that acts for chargers; None where there is none.
-        """
-        from tuning.algorithms.networks.layers import activation_of, layer_sizes
-
-        view, runner, config, shape = self.view, self.runner, self.learner.config, self.learner.network.shape
-        learns_charging = None if charging is None else True
+    def used(self) -> Assignment:
+        """See `Trainer`."""
+        view, runner, network = self.view, self.runner, self.learner.network
+        learns_charging, charging = (True, network.charging.initial_charging) if network.site else (None, None)
         if view is not None and view.learns_charging is not None:
             learns_charging, charging = view.learns_charging, view.initial_charging
-        env: Any = runner.env
-        while (seen := getattr(env, "seen", None)) is None and hasattr(env, "env"):
-            env = env.env
         return {
-            "hidden_sizes": ",".join(str(size) for size in layer_sizes(layers)),
-            "activation": activation_of(layers),
-            "log_std_init": shape.log_std_init,
+            **{name: self.h[name] for name in (*self.read, *READ)},
+            **self.held(),
+            "hidden_sizes": ",".join(str(size) for size in layer_sizes(network.policy_layers)),
+            "activation": activation_of(network.policy_layers),
             "learn_charging": learns_charging,
             "initial_charging": charging,
             "shared_policy": self.shares,
-            **(seen or Seen()).hyperparameters,
+            **(self._of_env("seen", Seen) or Seen()).hyperparameters,
             "normalize_observations": runner.normalizer is not None,
             "clip_obs": runner.preprocessing.clip_obs,
             "normalize_rewards": runner.reward_normalizer is not None,
             "reward_scale": runner.preprocessing.reward_scale,
-            "bf16": config.bf16,
-            "tf32": has_tf32(),
-            "torch_compile": shape.compiled,
-            "cuda_graphs": shape.cuda_graphs,
-            "pin_memory": config.pin_memory,
+            "tf32": torch.get_float32_matmul_precision() != "highest",
         }
 
     def get_state(self) -> dict[str, Any]:
         """See `Trainer`."""
-        from tuning.algorithms.rllib_trainer import random_state
-
         state = {"algorithm": self.algorithm.get_state(not_components=_FORGOTTEN), "random": random_state()}
         return state if self.replay is None else {**state, "replay": self.replay.get_state()}
 
     def set_state(self, state: dict[str, Any], rows: Rows) -> None:
         """See `Trainer`."""
-        from tuning.algorithms.rllib_trainer import set_random_state
-
         # The buffer first: the runner acts on its observations.
         if self.replay is not None:
             self.replay.set_state(state["replay"], rows)
@@ -287,57 +263,33 @@ def preprocessing(setup: Setup) -> Preprocessing:
     )
 
 
-def without_chargers(setup: Setup) -> Setup:
-    """The same site with vehicles that charge as on the uncontrolled one, so that only the other actions are learned."""
-    make_envs, chargers, initial_charging = setup.make_envs, setup.chargers, setup.hyperparameters["initial_charging"]
-    if not chargers:
+def seen_by_the_policy(setup: Setup) -> Setup:
+    """The site as the hyperparameters say that policies see it; a single building has nothing to share.
+
+    As many sites of one building, which share a policy, a step gives a transition of each, which schedules count.
+    """
+    h, site, chargers = setup.hyperparameters, setup.district, setup.chargers
+    charging = float(h["initial_charging"] or 0.0)
+    if planned := setup.planned:
+        setup = _viewed(setup, lambda env: ViewEnv(env, PlannedStorages(planned)))
+    if h.get("shared_policy") and site:
+        kinds = BuildingKinds.of(site, bool(h["learn_charging"]), charging)
+        agents, make_envs = len(Parts.of(site, kinds.learn_charging).acting), setup.make_envs
+        setup = replace(setup, chargers=None, agents=agents, keep=kinds.unscaled, steps=setup.steps * agents)
+        return replace(setup, make_envs=lambda count: BuildingViewEnv(make_envs(count // agents), site, kinds))
+    if h["learn_charging"] or not chargers:
         return setup
 
-    def make_site_envs(copies: int) -> VectorEnv[Any, Any, Any]:
-        from tuning.algorithms.networks.site_view import SiteViewEnv
+    def without_chargers(env: Any) -> ViewEnv:
+        observations, actions = env.single_observation_space.shape[0], env.single_action_space.shape[0]
+        return ViewEnv(env, SiteView(observations, actions, chargers, charging))
 
-        return SiteViewEnv(make_envs(copies), chargers, float(initial_charging))  # type: ignore[arg-type]
-
-    return replace(setup, make_envs=make_site_envs, chargers=None)
-
-
-def building_by_building(setup: Setup, site: District) -> Setup:
-    """The same site as many of one building, which share a policy: a step gives a transition of each, which schedules count."""
-    from tuning.algorithms.networks.building_kinds import BuildingKinds, Parts
-    from tuning.algorithms.networks.building_view import BuildingViewEnv
-
-    make_envs, h = setup.make_envs, setup.hyperparameters
-    kinds = BuildingKinds.of(site, bool(h["learn_charging"]), float(h["initial_charging"]))  # type: ignore[arg-type]
-    agents = len(Parts.of(site, kinds.learn_charging).acting)
-
-    def make_building_envs(count: int) -> VectorEnv[Any, Any, Any]:
-        return BuildingViewEnv(make_envs(count // agents), site, kinds)
-
-    return replace(
-        setup, make_envs=make_building_envs, chargers=None, agents=agents, keep=kinds.unscaled, steps=setup.steps * agents
-    )
+    return replace(_viewed(setup, without_chargers), chargers=None)
 
 
-def changing_the_plan(setup: Setup, site: District) -> Setup:
-    """The same site, which takes changes of the plan that it shows as its storages' actions."""
+def _viewed(setup: Setup, view: Callable[[VectorEnv[Any, Any, Any]], ViewEnv]) -> Setup:
     make_envs = setup.make_envs
-
-    def make_planned_envs(copies: int) -> VectorEnv[Any, Any, Any]:
-        from tuning.algorithms.networks.planned_storages import PlannedStoragesEnv
-
-        return PlannedStoragesEnv(make_envs(copies), site)
-
-    return replace(setup, make_envs=make_planned_envs)
-
-
-def seen_by_the_policy(setup: Setup) -> Setup:
-    """The site as the hyperparameters say that policies see it; a single building has nothing to share."""
-    h = setup.hyperparameters
-    if setup.planned:
-        setup = changing_the_plan(setup, setup.planned)
-    if h.get("shared_policy") and setup.district:
-        return building_by_building(setup, setup.district)
-    return setup if h["learn_charging"] else without_chargers(setup)
+    return replace(setup, make_envs=lambda copies: view(make_envs(copies)))
 
 
 def _policy(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from search_spaces import Assignment
-from tuning.algorithms.errors import UnfitError
+from tuning.algorithms.networks.building_kinds import UnfitError
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from envs.observation import ChargerGroups
     from envs.yardsticks.lessons import Lessons
     from tuning.algorithms.networks.building_view import BuildingView
-    from tuning.algorithms.networks.planned_storages import PlannedStorages
-    from tuning.algorithms.networks.site_view import SiteView
+    from tuning.algorithms.networks.views import PlannedStorages, SiteView
     from tuning.runtime.stopwatch import Stopwatch
 
 WHOLE = "it sees a site as a whole; policies of shared_policy=true act on other sites"  # why a policy fits no other site
@@ -31,16 +30,10 @@ Rows = Iterable[tuple[int, dict[str, np.ndarray]]]  # arrays by name, each with 
 
 @dataclass(frozen=True)
 class Setup:
-    """What a trainer is built from.
-
-    Attributes:
-        make_envs: makes the training environment with a number of copies, a `VectorEnv` with NEXT_STEP autoreset.
-        planned: the site's buildings, one or several, where a plan is among the observations; else None. Storages' actions are
-            changes of the plan then.
-    """
+    """What a trainer is built from."""
 
     hyperparameters: Assignment  # full assignment of the algorithm's search space
-    make_envs: Callable[[int], VectorEnv[Any, Any, Any]]
+    make_envs: Callable[[int], VectorEnv[Any, Any, Any]]  # with a number of copies, and NEXT_STEP autoreset
     most_envs: int  # upper bound of the copies
     steps: int  # budget in environment steps, where schedules end
     seed: int  # of networks, action sampling and environment
@@ -51,6 +44,7 @@ class Setup:
     agents: int = 1  # transitions that a step of a copy gives: one for each building that a shared policy acts for
     keep: tuple[int, ...] = ()  # further features that are not normalised
     taught: bool = False  # whether it begins as a copy of a teacher, see `Trainer.imitate`
+    # The site's buildings, one or several, where a plan is among the observations: then storages' actions are changes of it.
     planned: District | None = None
 
 
@@ -84,11 +78,7 @@ class ReplayRows(Protocol):
         """State without the rows, as plain values and arrays."""
 
     def set_state(self, state: dict[str, Any], rows: Rows) -> None:
-        """Go on from a state of `get_state`.
-
-        Raises:
-            ValueError: if the state is of a buffer of another size, or rows are missing.
-        """
+        """Go on from a state. Raises `ValueError` if it is of a buffer of another size, or rows are missing."""
 
 
 class Trainer(ABC):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -15,6 +14,7 @@ import psutil
 
 from common.paths import cache_folder, user_path
 from common.units import GIB
+from tuning.memory.allocation import card_budget
 from tuning.memory.gpus import Card, DriverError, cards, driver, loads
 from tuning.memory.prediction import size
 
@@ -138,18 +138,10 @@ class Finding:
 
 def check(facts: Facts, trial_bytes: int, gpu_memory_gib: float) -> list[Finding]:
     """All findings."""
-    checks: Iterable[Callable[[], Finding]] = (
-        lambda: _python(facts),
-        lambda: _packages(facts),
-        lambda: _card(facts),
-        lambda: _free_vram(facts, gpu_memory_gib),
-        lambda: _tf32(facts),
-        lambda: _memory(facts, trial_bytes),
-        lambda: _cores(facts),
-        lambda: _disk(facts),
-        lambda: _cache(facts),
-    )
-    return [one() for one in checks]
+    return [
+        _python(facts), _packages(facts), _card(facts), _free_vram(facts, gpu_memory_gib), _tf32(facts),
+        _memory(facts, trial_bytes), _cores(facts), _disk(facts), _cache(facts),
+    ]  # fmt: skip
 
 
 def _python(facts: Facts) -> Finding:
@@ -198,8 +190,6 @@ def _card(facts: Facts) -> Finding:
 
 
 def _free_vram(facts: Facts, gpu_memory_gib: float) -> Finding:
-    from tuning.memory.allocation import card_budget
-
     if not facts.cards:
         return Finding("GPU memory", "note", "none")
     budget, free = card_budget(facts.cards[0].total_bytes, gpu_memory_gib), facts.free_bytes[0]

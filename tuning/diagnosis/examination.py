@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -21,14 +22,20 @@ from tuning.algorithms.registry import algorithm, names
 from tuning.cli.console import say, terminal
 from tuning.diagnosis.checks import Finding, Status, check, gather
 from tuning.diagnosis.settings import DoctorSettings
+from tuning.experiment.folder import create
 from tuning.experiment.option_values import ALL
 from tuning.experiment.settings import Settings, check_gpu_memory, splits_in
 from tuning.memory.allocation import grant
 from tuning.memory.machine import this_machine
 from tuning.memory.planner import CPU, Calibration, Planner
-from tuning.memory.prediction import PLACES, Place, size
-from tuning.memory.scenario_sizes import sizes_of
-from tuning.runtime.ray_session import ENVIRONMENT
+from tuning.memory.prediction import PLACES, Place, size, sizes_of
+from tuning.runtime.ray_session import ENVIRONMENT, ray_session
+from tuning.trial.device import CPU as HOST
+from tuning.trial.device import Device
+from tuning.trial.monitor import Monitor
+from tuning.trial.protocol import Proposal
+from tuning.trial.records import TrialRecords
+from tuning.trial.training import Training
 
 STEPS = 4096  # of a trial: some updates of each algorithm
 FAR_OFF = 0.25  # part by which a prediction may miss before it is worth a note
@@ -43,8 +50,6 @@ SWITCHES: dict[str, dict[str, Any]] = {
 }
 NAMES: dict[Place, str] = {"vram": "GPU memory", "ram": "host memory"}
 PEAKS: dict[Place, str] = {"vram": "peak_process_vram_bytes", "ram": "peak_rss_bytes"}
-
-Step = Callable[[str, Assignment, Planner, str], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,7 @@ class Outcome:
         return Finding(self.algo, "ok", text)
 
 
-def run_step(algo: str, hyperparameters: Assignment, planner: Planner, backend: str) -> dict[str, Any]:
+def run_train(algo: str, hyperparameters: Assignment, planner: Planner, backend: str) -> dict[str, Any]:
     """Train a little in a process of its own. Raises `RuntimeError`, with the last line of what went wrong."""
     settings = {**asdict(planner.settings), "algo": algo, "backend": backend, "steps": STEPS}
     for name in ("name", "dir", "reports", "validation_weeks"):
@@ -86,7 +91,7 @@ def run_step(algo: str, hyperparameters: Assignment, planner: Planner, backend: 
     limit = grant(planner.prediction(hyperparameters), planner.budget).vram_bytes
     given = {"settings": settings, "hyperparameters": hyperparameters, "vram_limit": limit}
     done = subprocess.run(
-        [sys.executable, "-m", "tuning.diagnosis.step", json.dumps(given)],
+        [sys.executable, "-m", "tuning.diagnosis.examination", json.dumps(given)],
         capture_output=True, text=True, check=False, env={**os.environ, **ENVIRONMENT},
     )  # fmt: skip
     if done.returncode:
@@ -95,13 +100,13 @@ def run_step(algo: str, hyperparameters: Assignment, planner: Planner, backend: 
     return row
 
 
-def try_algorithm(algo: str, planner: Planner, backend: str, step: Step = run_step, **given: Any) -> Outcome:
+def try_algorithm(algo: str, planner: Planner, backend: str, **given: Any) -> Outcome:
     """One real update of an algorithm with its default hyperparameters."""
     h = algorithm(algo).space.complete(given, {"steps": float(STEPS)})
     prediction = planner.prediction(h)
     predicted = {place: prediction.nbytes(place) for place in PLACES}
     try:
-        return Outcome(algo, step(algo, h, planner, backend), predicted)
+        return Outcome(algo, run_train(algo, h, planner, backend), predicted)
     except RuntimeError as error:
         return Outcome(algo, None, predicted, str(error))
 
@@ -192,3 +197,34 @@ def _print(console: Console, finding: Finding) -> None:
     say(console, f"{finding.name}: {finding.text}")
     if finding.remedy:
         say(console, f"      -> {finding.remedy}")
+
+
+def train(given: dict[str, Any]) -> dict[str, Any]:
+    """One real update with an evaluation, and what it took.
+
+    Args:
+        given: settings, hyperparameters, and the GPU memory that it may take.
+    """
+    hyperparameters = given["hyperparameters"]
+    # JSON has no tuples, and what states splits is compared and hashed.
+    settings: dict[str, Any] = given["settings"]
+    settings |= {name: tuple(value) for name, value in settings.items() if isinstance(value, list)}
+    with tempfile.TemporaryDirectory() as folder, ray_session(num_cpus=1):
+        experiment = create(Settings(**settings, name="doctor", dir=folder, reports=1, validation_weeks=1))
+        records, running = TrialRecords(experiment), experiment.paths.running("doctor")
+        running.touch()
+        handout = records.hand_out(Proposal(0, hyperparameters))
+        device = Device.take_card(0, given["vram_limit"]) if given["vram_limit"] else HOST
+        marker = Path(folder) / "marker"
+        with (
+            Monitor(0, marker, device.card, seconds=0.1) as monitor,
+            Training.begin(experiment, handout, running, device, monitor) as trial,
+        ):
+            for report in trial.updates():
+                records.take(0, report)
+        return {name: value for name, value in records.row(0).items() if isinstance(value, int | float | str)}
+
+
+if __name__ == "__main__":
+    # In a process of its own, as what a process takes at most can be told of a fresh one alone.
+    print(json.dumps(train(json.loads(sys.argv[1]))))

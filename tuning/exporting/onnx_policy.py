@@ -12,8 +12,7 @@ from torch import nn
 
 from envs.observation import ObservationLayout
 from tuning.algorithms.networks.building_view import BuildingView
-from tuning.algorithms.networks.planned_storages import PlannedStorages
-from tuning.algorithms.networks.site_view import SiteView
+from tuning.algorithms.networks.views import PlannedStorages, SiteView
 
 OBSERVATIONS, ACTIONS = "observations", "actions"  # names of the network's input and output
 

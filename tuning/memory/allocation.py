@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -31,12 +31,6 @@ class Budget:
     ram_bytes: int  # host memory of the largest node
     cores: int
 
-    @classmethod
-    def of(cls, resources: Mapping[str, float], card_bytes: int, node_ram_bytes: int) -> Budget:
-        """Budget of a cluster."""
-        gpus = int(resources.get("GPU", 0))
-        return cls(gpus, card_bytes if gpus else 0, node_ram_bytes, max(1, int(resources.get("CPU", 1))))
-
     def excess(self, prediction: Prediction) -> int:
         """Bytes by which a trial alone on the machine exceeds the budget: above 0 it cannot run, below 0 that much is free."""
         vram = vram_need(prediction) - self.card_bytes if self.gpus else -self.ram_bytes
@@ -56,18 +50,17 @@ class Budget:
 
 @dataclass(frozen=True)
 class Grant:
-    """What Ray reserves for a trial, and the trial's limits."""
+    """What Ray reserves for a trial beside a core, and the trial's limits."""
 
     gpu_share: float  # of a card; 0 for a trial on the CPU
     vram_bytes: int  # GPU memory, CUDA's context included; 0 likewise
     ram_bytes: int
-    cores: int = 1
 
     @property
     def bundle(self) -> dict[str, float]:
         """What a placement group of Ray asks for."""
         gpu = {"GPU": self.gpu_share} if self.gpu_share else {}
-        return {"CPU": float(self.cores), "memory": float(self.ram_bytes), **gpu}
+        return {"CPU": 1.0, "memory": float(self.ram_bytes), **gpu}
 
 
 def ram_grant(prediction: Prediction) -> int:
@@ -84,16 +77,16 @@ def grant(prediction: Prediction, budget: Budget, alone: bool = False) -> Grant:
     """What a trial that fits is granted."""
     ram = budget.ram_bytes if alone else ram_grant(prediction)
     if not budget.gpus:
-        return Grant(0.0, 0, ram, prediction.cores)
+        return Grant(0.0, 0, ram)
     steps = VRAM_STEPS if alone else min(VRAM_STEPS, math.ceil(vram_need(prediction) * VRAM_STEPS / budget.card_bytes))
     # Rounded down to what Ray counts: 256 steps rounded up are more than a card.
     share = math.floor(steps * SHARES / VRAM_STEPS) / SHARES
-    return Grant(share, steps * budget.card_bytes // VRAM_STEPS, ram, prediction.cores)
+    return Grant(share, steps * budget.card_bytes // VRAM_STEPS, ram)
 
 
 def concurrency(prediction: Prediction, budget: Budget) -> int:
     """Trials like this one that run at once, at least one; more than fit would be drawn before the running ones are known."""
-    bounds = [budget.cores // prediction.cores, budget.ram_bytes // ram_grant(prediction)]
+    bounds = [budget.cores, budget.ram_bytes // ram_grant(prediction)]
     if budget.gpus:
         each = grant(prediction, budget).gpu_share
         bounds.append(budget.gpus * math.floor(1.0 / each))
@@ -124,7 +117,7 @@ class Node:
 
     def room(self, prediction: Prediction) -> int:
         """Trials like this one that fit on it at once."""
-        bounds = [self.cores // prediction.cores, self.ram_bytes // ram_grant(prediction)]
+        bounds = [self.cores, self.ram_bytes // ram_grant(prediction)]
         if self.gpus:
             budget = Budget(self.gpus, self.card_bytes, self.ram_bytes, self.cores)
             is_larger = vram_need(prediction) > self.card_bytes
@@ -133,7 +126,7 @@ class Node:
 
     def holds(self, granted: Grant) -> bool:
         """Whether a trial that is granted this fits on it while nothing else runs there."""
-        return granted.cores <= self.cores and granted.ram_bytes <= self.ram_bytes and granted.gpu_share <= self.gpus
+        return self.cores >= 1 and granted.ram_bytes <= self.ram_bytes and granted.gpu_share <= self.gpus
 
 
 class Key(NamedTuple):

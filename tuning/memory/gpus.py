@@ -28,17 +28,13 @@ class Card:
 
 @dataclass(frozen=True)
 class Load:
-    """How busy a card is; None where it does not tell.
-
-    Attributes:
-        own_bytes: of its memory, by one process; None too where the driver does not tell, as in containers and on Windows.
-    """
+    """How busy a card is; None where it does not tell."""
 
     used_bytes: int  # of its memory, by all processes together
     utilization: float | None  # part of the last second or so in which it computed, 0 to 1
     temperature_c: float | None
     power_w: float | None
-    own_bytes: int | None
+    own_bytes: int | None  # of its memory, by one process; None too in containers and on Windows
 
 
 @contextmanager

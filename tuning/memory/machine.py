@@ -75,12 +75,9 @@ class Probe:
 
 @dataclass(frozen=True)
 class Cluster:
-    """The nodes of Ray at a moment.
+    """The nodes of Ray at a moment."""
 
-    Attributes:
-        nodes: that are alive, with the cards that torch can use; those with cards that were not looked at yet are left out.
-    """
-
+    # That are alive, with the cards that torch can use; those with cards that were not looked at yet are left out.
     nodes: tuple[Node, ...]
     leaving: frozenset[str] = frozenset()  # ids of those that are drained: Ray places nothing there any more, and they go soon
     unusable: str = ""  # name of a card that torch cannot use; empty without one

@@ -128,14 +128,14 @@ class Placement:
 
     def _taken(self, kind: Kind) -> tuple[float, float, float]:
         own = [place.grant for place in self._places.values() if place.key == kind.key]
-        return sum(g.cores for g in own), sum(g.ram_bytes for g in own), sum(g.gpu_share for g in own)
+        return len(own), sum(g.ram_bytes for g in own), sum(g.gpu_share for g in own)
 
     def _has_room(self, kind: Kind, granted: Grant) -> bool:
         """Whether a trial fits beside those of this search, as far as sums tell; how they lie on its nodes, Ray knows."""
         cores, ram, share = self._taken(kind)
         all_ram = sum(node.ram_bytes for node in kind.nodes)
         return (
-            cores + granted.cores <= kind.budget.cores
+            cores + 1 <= kind.budget.cores
             and ram + granted.ram_bytes <= all_ram
             # Sums of shares are rounded.
             and share + granted.gpu_share <= kind.budget.gpus + 1e-9

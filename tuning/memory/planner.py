@@ -18,12 +18,10 @@ from envs.objective.weights import DEFAULT
 from envs.seen import Seen
 from search_spaces import Assignment
 from tuning.algorithms.memory import Workload
-from tuning.algorithms.registry import algorithm
-from tuning.algorithms.spec import AlgorithmSpec
+from tuning.algorithms.registry import AlgorithmSpec, algorithm
 from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Budget, Grant, Kind, grant
-from tuning.memory.prediction import PLACES, Place, Prediction, predict, problem_of
-from tuning.memory.scenario_sizes import Sizes
+from tuning.memory.prediction import PLACES, Place, Prediction, Sizes, predict, problem_of
 
 FILE = "memory-calibration.json"
 # Of the ratios. One trial in ten may take more than its corrected prediction; its limit stays what it was granted.
@@ -123,18 +121,14 @@ CPU = "cpu"
 
 @dataclass(frozen=True)
 class Planner:
-    """Predicts the memory of trials and what they are granted.
-
-    Attributes:
-        kinds: of the cluster's nodes, for `tuning.memory.placement`; budget and device are those of the one with the largest
-            card. Empty for one machine of this budget.
-    """
+    """Predicts the memory of trials and what they are granted."""
 
     settings: Settings  # of the experiment, of one algorithm
     sizes: Sizes
     budget: Budget
     device: str  # the card's name, or `cpu`
     calibration: Calibration  # from earlier trials of this user
+    # Of the nodes; budget and device are those of the one with the largest card. Empty for one machine of this budget.
     kinds: tuple[Kind, ...] = ()
 
     @classmethod

@@ -16,7 +16,7 @@ from envs.task import Task
 from envs.yardsticks.lessons import Lessons, lessons
 from search_spaces import Assignment
 from search_spaces.common import REWARD_SHARE
-from tuning.algorithms.errors import UnfitError
+from tuning.algorithms.networks.building_kinds import UnfitError
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Setup
 from tuning.experiment.folder import Experiment
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     from results import Results
     from tuning.algorithms.networks.building_view import BuildingView
-    from tuning.algorithms.networks.planned_storages import PlannedStorages
-    from tuning.algorithms.networks.site_view import SiteView
+    from tuning.algorithms.networks.views import PlannedStorages, SiteView
     from tuning.algorithms.trainer import Trainer
 
 BEST = "best"

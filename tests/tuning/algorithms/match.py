@@ -1,5 +1,8 @@
 """A task that takes seconds to learn: answer with what is observed."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import gymnasium as gym
@@ -51,11 +54,24 @@ class MatchVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         none = np.zeros(self.num_envs, bool)
         return self._observe(), np.where(new, 0.0, rewards), none, self.steps == 10, {}
 
+    def get_state(self) -> dict[str, Any]:
+        return {"random": self.np_random.bit_generator.state, "steps": self.steps.copy(), "seen": self.seen.copy()}
 
+    def set_state(self, state: dict[str, Any]) -> None:
+        self.np_random.bit_generator.state = state["random"]
+        self.steps, self.seen = state["steps"].copy(), state["seen"].copy()
+
+
+STEPS = {"ppo": 1024, "a2c": 1024, "sac": 800}
 SMALL: dict[str, dict[str, Any]] = {
     "ppo": {"n_steps": 128, "batch_size": 32, "n_epochs": 2, "hidden_sizes": "16,16"},
     "a2c": {"n_steps": 128, "batch_size": 128, "hidden_sizes": "16,16"},
-}
+    # One `train()` is 40 steps.
+    "sac": {
+        "learning_rate": 3e-3, "buffer_size": 4000, "batch_size": 32, "learning_starts": 40, "train_freq": 8,
+        "gradient_steps": 2, "hidden_sizes": "16,16", "gamma": 0.98, "ent_coef_initial": 1.0, "log_std_init": 0.0,
+    },
+}  # fmt: skip
 
 
 def groups(chargers: int) -> ChargerGroups | None:
@@ -65,17 +81,39 @@ def groups(chargers: int) -> ChargerGroups | None:
     return ChargerGroups(tuple((FEATURES + i,) for i in range(chargers)), tuple(range(1, 1 + chargers)))
 
 
-def trainer(
-    algo: str, steps: int = 1024, discrete: bool = False, chargers: int = 0, seed: int = 3, **hyperparameters: Any
-) -> Trainer:
-    """A small trainer on the task, with default hyperparameters but for these."""
+def setup(
+    algo: str,
+    steps: int = 0,
+    seed: int = 3,
+    make_envs: Any = MatchVectorEnv,
+    chargers: int = 0,
+    discrete: bool = False,
+    taught: bool = False,
+    **given: Any,
+) -> Setup:
+    """Set-up of a small trainer on the task, with default hyperparameters but for these."""
     default = {parameter.name: parameter.default for parameter in algorithm(algo).space.parameters}
-    given = {**default, **SMALL[algo], "learn_charging": chargers > 0, **hyperparameters}
-    setup = Setup(
-        given, lambda number: MatchVectorEnv(number, discrete, chargers), most_envs=4, steps=steps, seed=seed, gpu=False,
-        chargers=groups(chargers),
+    h = {**default, **SMALL[algo], "learn_charging": chargers > 0, **given}
+    if chargers or discrete:
+        make_envs = partial(make_envs, chargers=chargers, discrete=discrete)
+    return Setup(
+        h, make_envs, 4, steps or STEPS[algo], seed, gpu=False, chargers=groups(chargers), taught=taught
     )  # fmt: skip
-    return algorithm(algo).build(setup)
+
+
+def trainer(algo: str, **given: Any) -> Any:
+    """A small trainer on the task, see `setup`."""
+    return algorithm(algo).build(setup(algo, **given))
+
+
+@contextmanager
+def built(algo: str, **given: Any) -> Iterator[Any]:
+    """A small trainer on the task, stopped at the end, see `setup`."""
+    found = trainer(algo, **given)
+    try:
+        yield found
+    finally:
+        found.stop()
 
 
 def mean_return(trained: Trainer, discrete: bool = False, chargers: int = 0) -> float:

@@ -11,9 +11,8 @@ from envs.observation import ChargerGroups
 from tests.tuning.algorithms.match import FEATURES, MatchVectorEnv, groups
 from tuning.algorithms.memory import Workload
 from tuning.algorithms.registry import algorithm
-from tuning.algorithms.trainer import Setup, Trainer
-from tuning.memory.prediction import Prediction, predict
-from tuning.memory.scenario_sizes import Sizes
+from tuning.algorithms.trainer import Setup
+from tuning.memory.prediction import Prediction, Sizes, predict
 
 CHARGERS, COPIES, STEPS = 24, 8, 4096
 
@@ -28,7 +27,7 @@ def site(groups_: ChargerGroups | None) -> Sizes:
     return Sizes(FEATURES + chargers, 1 + chargers, chargers, 1 if groups_ else 0, 1, 0, 0, 0, 0, 0)
 
 
-def trainer(algo: str, h: dict[str, Any], parts: int = 1) -> Trainer:
+def trainer(algo: str, h: dict[str, Any], parts: int = 1) -> Any:
     chargers = groups(CHARGERS) if h["learn_charging"] else None
     return algorithm(algo).build(
         Setup(

@@ -22,7 +22,9 @@ def test_what_only_a_card_can_do_is_refused_without_one(name: str) -> None:
 def test_cuda_graphs_are_a_mode_of_the_compiler(graphs: bool, mode: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
     monkeypatch.setattr(torch, "compile", lambda function, mode: asked.append(mode) or function)
-    compiled(torch.sin, graphs)
+    compiled(torch.sin, {"torch_compile": True, "cuda_graphs": graphs})
+    assert asked == [mode]
+    assert compiled(torch.sin, {"torch_compile": False, "cuda_graphs": None}) is torch.sin
     assert asked == [mode]
 
 

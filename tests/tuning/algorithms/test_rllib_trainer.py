@@ -10,16 +10,14 @@ import torch
 
 from search_spaces import Assignment
 from tests.tuning.algorithms.match import FEATURES, MatchVectorEnv, groups, trainer
-from tuning.algorithms.networks.site_view import SiteViewEnv
-from tuning.algorithms.rllib_learner import MODULE
+from tuning.algorithms.networks.views import SiteView, ViewEnv
+from tuning.algorithms.preprocessing import Preprocessing
 from tuning.algorithms.rllib_trainer import (
     preprocessing,
-    python_state,
     random_state,
+    seen_by_the_policy,
     set_random_state,
-    without_chargers,
 )
-from tuning.algorithms.sampling.preprocessing import Preprocessing
 from tuning.algorithms.trainer import Setup
 from tuning.runtime.stopwatch import Stopwatch
 
@@ -36,18 +34,9 @@ def test_all_three_sources_go_on_from_a_state() -> None:
     assert drawn() == first
 
 
-def test_the_words_of_pythons_generator_are_an_array() -> None:
-    random.seed(7)
-    random.gauss(0.0, 1.0)  # keeps a second number
-    state = random.getstate()
-    plain = python_state(state)
-    assert plain["words"].dtype == np.uint32
-    assert (plain["version"], tuple(plain["words"].tolist()), plain["spare"]) == state
-
-
 GIVEN: Assignment = {
     "normalize_observations": True, "clip_obs": 5.0, "normalize_rewards": False, "reward_scale": 2.0, "gamma": 0.9,
-    "initial_charging": 0.5,
+    "initial_charging": 0.5, "learn_charging": False,
 }  # fmt: skip
 
 
@@ -63,14 +52,15 @@ def test_chargers_features_are_not_normalised() -> None:
 
 
 def test_without_chargers_only_the_other_actions_are_learned() -> None:
-    own = without_chargers(setup(2))
+    own = seen_by_the_policy(setup(2))
     env = own.make_envs(3)
     assert own.chargers is None
-    assert isinstance(env, SiteViewEnv)
+    assert isinstance(env, ViewEnv)
+    assert isinstance(env.view, SiteView)
     assert env.single_action_space.shape == (1,)
     assert env.view.initial_charging == 0.5
     without = setup(0)
-    assert without_chargers(without) is without
+    assert seen_by_the_policy(without) is without
 
 
 @pytest.mark.usefixtures("small_ray")
@@ -81,7 +71,8 @@ def test_an_update_reports_its_steps_and_what_was_measured() -> None:
         assert 0 < first.steps < second.steps
         assert second.losses["gradient_steps"] == 8
         assert all(value is None or math.isfinite(value) for value in second.losses.values())
-        nothing = trained.losses({"learners": {MODULE: {"kl": float("nan")}}, "env_runners": {}})
+        trained.learner.means = {"kl": float("nan")}
+        nothing = trained.losses({"env_runners": {}})
         assert nothing["kl"] is None
         assert nothing["policy_loss"] is None
         assert nothing["gradient_steps"] == 0
@@ -95,10 +86,9 @@ def test_stopwatches_time_the_environment_and_the_learner_from_when_they_watch()
     try:
         trained.update()
         environment, learner = Stopwatch(), Stopwatch()
-        group, step = trained.algorithm.learner_group.update, trained.runner.env.step
+        step = trained.runner.env.step
         trained.watch(environment, learner)
-        # Nothing of RLlib or of the environment is replaced.
-        assert trained.algorithm.learner_group.update == group
+        # Nothing of the environment is replaced.
         assert trained.runner.env.step == step
         assert (environment.seconds, learner.seconds) == (0.0, 0.0)
         trained.update()

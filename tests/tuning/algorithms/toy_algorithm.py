@@ -8,7 +8,7 @@ from optuna.distributions import FloatDistribution
 
 from search_spaces import Assignment, Kind, Parameter, SearchSpace
 from tuning.algorithms.memory import Problem, Term, Workload
-from tuning.algorithms.spec import AlgorithmSpec
+from tuning.algorithms.registry import AlgorithmSpec
 from tuning.algorithms.trainer import Rows, Setup, Trainer, Update
 from tuning.runtime.stopwatch import Stopwatch
 

@@ -1,5 +1,8 @@
-"""An examination, with updates that are not real."""
+"""An examination, with updates that are not real but for one."""
 
+import json
+import subprocess
+import sys
 from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
@@ -12,12 +15,12 @@ from envs.scenarios.splits import Splits
 from envs.task import Task
 from search_spaces import Assignment
 from tests.tuning.roomy import planner
+from tuning.algorithms.registry import algorithm
 from tuning.diagnosis import examination
 from tuning.diagnosis.examination import Outcome, compare_devices, examine, try_algorithm, try_switches
 from tuning.diagnosis.settings import DoctorSettings
 from tuning.experiment.settings import Settings
-from tuning.memory.planner import Planner
-from tuning.memory.scenario_sizes import sizes_of
+from tuning.memory.prediction import sizes_of
 
 SETTINGS = Settings(backend="batch", steps=4096)
 
@@ -38,15 +41,13 @@ def test_a_prediction_that_is_far_off_is_a_note() -> None:
     assert outcome(peak_rss_bytes=14 * 10**8).finding().status == "note"
 
 
-def test_the_hyperparameters_of_a_step_are_the_default_ones_but_for_what_is_tried(tmp_path: Path) -> None:
+def test_the_hyperparameters_of_a_step_are_the_default_ones_but_for_what_is_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[Assignment] = []
-
-    def step(algo: str, h: Assignment, plan: Planner, backend: str) -> dict[str, Any]:
-        asked.append(h)
-        return row()
-
+    monkeypatch.setattr(examination, "run_train", lambda algo, h, plan, backend: asked.append(h) or row())
     for given in ({}, {"bf16": True}):
-        try_algorithm("ppo", planner(SETTINGS, tmp_path), "batch", step, **given)
+        try_algorithm("ppo", planner(SETTINGS, tmp_path), "batch", **given)
     assert {name for name in asked[0] if asked[0][name] != asked[1][name]} == {"bf16"}
 
 
@@ -70,12 +71,6 @@ def test_where_the_cpu_wins_it_is_said() -> None:
     assert "the CPU wins" not in compare_devices("ppo", outcome(seconds=5.0), outcome()).text
 
 
-ROW = {
-    "steps": 4096, "seconds": 10.0, "environment_seconds": 2.0, "learner_seconds": 5.0, "evaluation_seconds": 1.0,
-    "peak_rss_bytes": 10**9, "peak_process_vram_bytes": 0, "device": "cpu",
-}  # fmt: skip
-
-
 @pytest.fixture
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
     """What was tried, with the hyperparameters that differ from the default; nothing is trained."""
@@ -83,7 +78,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
 
     def attempt(algo: str, planner: Any, backend: str, **given: Any) -> Outcome:
         own.append((algo, given))
-        return Outcome(algo, ROW, {"vram": 0, "ram": 10**9})
+        return Outcome(algo, row(), {"vram": 0, "ram": 10**9})
 
     monkeypatch.setattr(examination, "try_algorithm", attempt)
     return own
@@ -108,7 +103,7 @@ def test_stated_splits_are_those_that_are_trained_on(
 
     def attempt(algo: str, planner: Any, backend: str, **given: Any) -> Outcome:
         planners.append(planner)
-        return Outcome(algo, ROW, {"vram": 0, "ram": 10**9})
+        return Outcome(algo, row(), {"vram": 0, "ram": 10**9})
 
     monkeypatch.setattr(examination, "try_algorithm", attempt)
     splits = Splits(("0-9", "20-29"), ("10-14",), ("30-34",), ("one", "two"))
@@ -128,3 +123,20 @@ def test_switches_are_measured_only_where_asked_for_without_a_card(
     tried.clear()
     examine(DoctorSettings(algo="ppo", scenario=str(small_schema), dir=str(tmp_path), switches=True), quiet)
     assert ("ppo", {"bf16": True}) in tried
+
+
+def test_it_trains_and_prints_the_measured_row(small_schema: Path) -> None:
+    settings = {
+        "algo": "a2c", "scenario": str(small_schema), "backend": "batch", "steps": 256, "num_envs": 4, "train": ["0-14"],
+        "validation": ["15-19"], "test": ["20-24"],
+    }  # fmt: skip
+    h = algorithm("a2c").space.complete({"n_steps": 64, "hidden_sizes": "8"}, {"steps": 256.0})
+    given = json.dumps({"settings": settings, "hyperparameters": h, "vram_limit": 0})
+    done = subprocess.run(
+        [sys.executable, "-m", "tuning.diagnosis.examination", given], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    row = json.loads(done.stdout.strip().splitlines()[-1])
+    assert row["steps"] >= 256
+    assert row["peak_rss_bytes"] > 0
+    assert row["device"] == "cpu"

@@ -10,7 +10,7 @@ from torch import nn
 
 from envs.observation import ObservationLayout
 from tuning.algorithms.networks.layers import ModeNetwork
-from tuning.algorithms.sampling.preprocessing import Clip, FrozenNormalizer
+from tuning.algorithms.preprocessing import FrozenNormalizer, unscaled
 from tuning.exporting import onnx_policy
 from tuning.exporting.onnx_policy import OBSERVATIONS, SitePolicy, write_onnx
 
@@ -50,8 +50,8 @@ def test_observations_are_scaled_and_actions_cut_to_their_range_as_the_environme
     ("preprocess", "greatest"),
     [
         (FrozenNormalizer(np.linspace(-2, 1, FEATURES, dtype=np.float32), np.full(FEATURES, 8, dtype=np.float32), 10.0), 10.0),
-        (Clip(0.5), 0.5),
-        (Clip(None), 1.0),
+        (unscaled(0.5), 0.5),
+        (unscaled(), 1.0),
     ],
     ids=["normalised", "clipped", "as it is"],
 )
@@ -62,11 +62,6 @@ def test_a_network_normalises_and_clips_what_it_sees_as_in_training(
     found = ModeNetwork(preprocess, nn.Identity(), as_is)(torch.tensor(scaled)).numpy()
     np.testing.assert_allclose(found, preprocess(scaled), rtol=1e-6)
     assert np.abs(found).max() == greatest
-
-
-def test_an_unknown_preprocessing_is_not_exported_without_it() -> None:
-    with pytest.raises(TypeError, match="cannot be exported as one network"):
-        ModeNetwork(np.tanh, nn.Identity(), as_is)
 
 
 def test_the_file_holds_no_path_of_the_machine_that_wrote_it(tmp_path: Path) -> None:

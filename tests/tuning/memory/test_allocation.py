@@ -147,8 +147,8 @@ def node(name: str, gib: int = 0, cores: int = 4, ram: int = 16, gpus: int = 1, 
     return Node(name, cores, ram * GIB, gpus, device or f"card of {gib}", gib * GIB, frozenset(marks.split()))
 
 
-def trial(vram: float = 0.0, ram: float = 1.0, cores: int = 1) -> Prediction:
-    return Prediction((Term("all", "vram", round(vram * GIB), ""), Term("process", "ram", round(ram * GIB), "")), cores)
+def trial(vram: float = 0.0, ram: float = 1.0) -> Prediction:
+    return Prediction((Term("all", "vram", round(vram * GIB), ""), Term("process", "ram", round(ram * GIB), "")))
 
 
 def names(kind: Kind) -> list[str]:
@@ -215,7 +215,8 @@ def test_a_request_allows_the_nodes_that_it_names() -> None:
 
 
 def test_a_node_holds_what_it_has_alone() -> None:
-    own = node("a", 8, cores=2, ram=4)
-    assert own.holds(Grant(1.0, 8 * GIB, 4 * GIB, 2))
-    for more in (Grant(1.0, 0, 5 * GIB, 1), Grant(0.5, 0, GIB, 3), Grant(1.5, 0, GIB, 1)):
-        assert not own.holds(more)
+    own = node("a", 8, cores=1, ram=4)
+    assert own.holds(Grant(1.0, 8 * GIB, 4 * GIB))
+    assert not own.holds(Grant(1.0, 0, 5 * GIB))
+    assert not own.holds(Grant(1.5, 0, GIB))
+    assert not node("head", cores=0).holds(Grant(0.0, 0, GIB))

@@ -23,11 +23,7 @@ class Stated(Planner):
     """A planner by which trials take what their hyperparameters say, GiB."""
 
     def prediction(self, hyperparameters: Any, fallback: Any = None) -> Prediction:
-        return trial(
-            hyperparameters["vram"] if self.budget.gpus else 0.0,
-            hyperparameters.get("ram", 1.0),
-            hyperparameters.get("cores", 1),
-        )
+        return trial(hyperparameters["vram"] if self.budget.gpus else 0.0, hyperparameters.get("ram", 1.0))
 
 
 @pytest.fixture
@@ -186,15 +182,6 @@ def test_a_trial_stays_in_its_queue_where_the_head_alone_is_left(folder: Path, n
     assert not own.may_move(number, USUAL)
     own.follow([head, node("b")])
     assert not own.waits_in_vain(number)
-
-
-def test_a_trial_does_not_move_to_a_node_that_lacks_its_cores(folder: Path) -> None:
-    wanted = {"vram": 0.0, "cores": 4}
-    own = placement(folder, node("a"))
-    own.place(0, wanted)
-    own.follow([node("b", cores=2)])
-    assert own.waits_in_vain(0)
-    assert not own.may_move(0, wanted)
 
 
 def test_a_trial_alone_moves_to_a_node_with_less_memory(folder: Path) -> None:

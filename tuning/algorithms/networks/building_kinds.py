@@ -15,20 +15,22 @@ HOURS, HAS = "battery_hours", "has "  # kinds of what never changes of a buildin
 CHARGER = "charger "  # kind of a charger's action, with its number in the building
 
 
+class UnfitError(ValueError):
+    """A policy cannot act on a site; says why."""
+
+
 @dataclass(frozen=True)
 class BuildingKinds:
     """What a policy for single buildings sees and moves, whichever site it acts on.
 
     Energies of a building are in parts of its size (`Buildings.power_kw`), peaks of the site in parts of the sum of these.
     Bounds are common to a kind: so equal numbers mean the same for all buildings.
-
-    Attributes:
-        own: kinds of a building's observations. Of chargers that follow the rule these are means, else each has its number.
-        fixed: kinds of what never changes of a building: hours of its battery, and whether it has what some buildings lack.
     """
 
+    # Kinds of a building's observations. Of chargers that follow the rule these are means, else each has its number.
     own: tuple[str, ...]
     own_bounds: tuple[tuple[float, float], ...]  # of each, least and greatest value
+    # Kinds of what never changes of a building: hours of its battery, and whether it has what some buildings lack.
     fixed: tuple[str, ...]
     common: tuple[str, ...]  # kinds of what belongs to no building
     common_bounds: tuple[tuple[float, float], ...]
@@ -76,12 +78,9 @@ class BuildingKinds:
 
 @dataclass(frozen=True)
 class Parts:
-    """Features and actions of a site, building by building.
+    """Features and actions of a site, building by building."""
 
-    Attributes:
-        observed: of each building, indices of the raw observations of a kind; of several their mean is meant.
-    """
-
+    # Of each building, indices of the raw observations of a kind; of several their mean is meant.
     observed: tuple[dict[str, tuple[int, ...]], ...]
     actions: tuple[dict[str, int], ...]  # of each building, index of the action of a kind
 

@@ -8,24 +8,23 @@ import gymnasium as gym
 import numpy as np
 import torch
 from gymnasium.vector import VectorEnv
-from gymnasium.vector.utils import batch_space
 from torch import nn
 
 from envs.district import BUILDING_REWARDS, COMMON, District, is_energy
-from tuning.algorithms.errors import UnfitError
 from tuning.algorithms.networks.building_kinds import (
     CHARGER,
     HAS,
     HOURS,
     BuildingKinds,
     Parts,
+    UnfitError,
     common_features,
     is_cyclic,
     unit,
     why_unfit,
 )
 from tuning.algorithms.networks.layers import UncontrolledCharging
-from tuning.algorithms.networks.site_view import ViewState, own_actions
+from tuning.algorithms.networks.views import ViewEnv, applied
 
 # A change of the uncontrolled site's action within [-1, 1], times this, reaches every action from every other.
 _CHANGE = 2.0
@@ -79,11 +78,7 @@ class BuildingInputs(nn.Module):
         self.register_buffer(name, torch.tensor(values, dtype=torch.float32), persistent=False)
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
-        """What is seen, shape (rows * A, size), the buildings of a row one after another.
-
-        Args:
-            observations: of the site, as its layout scales them, shape (rows, features).
-        """
+        """What is seen, shape (rows * A, size), of the site as its layout scales it, shape (rows, features)."""
         found = nn.functional.linear(observations, self.matrix, self.offset)
         agents, kinds = self._own
         own = found[:, : agents * kinds].unflatten(1, (agents, kinds))
@@ -142,12 +137,10 @@ class BuildingActions(nn.Module):
 
 
 class BuildingView:
-    """What a policy sees and moves of each building.
+    """What a policy sees and moves of each building."""
 
-    Attributes:
-        learns_charging: whether it learns chargers' actions; None where the site has fewer than two.
-        initial_charging: see `UncontrolledCharging`; None likewise.
-    """
+    learns_charging: bool | None  # whether it learns chargers' actions; None where the site has fewer than two
+    initial_charging: float | None  # see `UncontrolledCharging`; likewise
 
     def __init__(self, kinds: BuildingKinds, site: District) -> None:
         """Look at a site. Raises `UnfitError` if the policy does not fit the site."""
@@ -163,68 +156,41 @@ class BuildingView:
         """Buildings that act."""
         return self.inputs.agents
 
+    def spaces(self, env: Any) -> tuple[gym.spaces.Box, gym.spaces.Box]:
+        """See `ViewEnv`."""
+        seen = gym.spaces.Box(-np.inf, np.inf, (self.kinds.size,), np.float32)
+        return seen, gym.spaces.Box(-1.0, 1.0, (len(self.kinds.actions),), np.float32)
+
     def observe(self, observations: np.ndarray) -> np.ndarray:
         """What is seen of observations, shape (copies, features): shape (copies * agents, size)."""
-        with torch.inference_mode():
-            seen: np.ndarray = self.inputs(torch.from_numpy(observations)).numpy()
-        return seen
+        return applied(self.inputs, observations)
 
     def complete(self, actions: np.ndarray, observations: np.ndarray) -> np.ndarray:
         """All actions of the site, shape (copies, actions), of those of the buildings, (copies * agents, kinds)."""
-        with torch.inference_mode():
-            given = torch.from_numpy(np.ascontiguousarray(actions))
-            found: np.ndarray = self.actions(given, torch.from_numpy(observations)).numpy()
-        return found
+        return applied(self.actions, actions, observations)
 
     def own_actions(self, actions: np.ndarray, observations: np.ndarray) -> np.ndarray:
         """What `complete` makes actions of the site of; see `BuildingActions.inverse`."""
-        with torch.inference_mode():
-            given = torch.from_numpy(np.ascontiguousarray(actions, dtype=np.float32))
-            found: np.ndarray = self.actions.inverse(given, torch.from_numpy(observations)).numpy()
-        return found
+        return applied(self.actions.inverse, actions, observations)
 
 
-class BuildingViewEnv(ViewState, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
-    """Copies of a site with A acting buildings as A times as many copies of a building, which earn rewards of their own.
-
-    The buildings of a copy are neighbours. Their episodes begin and end together.
-    """
+class BuildingViewEnv(ViewEnv):
+    """Copies of a site with A acting buildings as A times as many copies of a building, which earn rewards of their own."""
 
     def __init__(self, env: VectorEnv[Any, Any, Any], site: District, kinds: BuildingKinds) -> None:
-        self.env, self.metadata = env, env.metadata
-        self.view = BuildingView(kinds, site)
-        self._acting, self._agents = np.array(Parts.of(site, kinds.learn_charging).acting), self.view.agents
-        self.num_envs = env.num_envs * self._agents
-        self.single_observation_space = gym.spaces.Box(-np.inf, np.inf, (kinds.size,), np.float32)
-        self.single_action_space = gym.spaces.Box(-1.0, 1.0, (len(kinds.actions),), np.float32)
-        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
-        self.action_space = batch_space(self.single_action_space, self.num_envs)
-        inner: Any = env.unwrapped
-        inner.split_rewards()
-
-    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
-        """See `VectorEnv`."""
-        self._observations, _ = self.env.reset(seed=seed, options=options)
-        return self.view.observe(self._observations), {}
+        view = BuildingView(kinds, site)
+        super().__init__(env, view, view.agents)
+        self._acting = np.array(Parts.of(site, kinds.learn_charging).acting)
+        self.unwrapped.split_rewards()
 
     def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """See `VectorEnv`."""
-        # The environment may write the next observations over these.
-        complete = self.view.complete(np.asarray(actions), self._observations)
-        self._observations, _, terminated, truncated, infos = self.env.step(complete)
+        seen, _, terminated, truncated, infos = super().step(actions)
         # In a step in which all copies begin another episode, CityLearn's environments say nothing.
         earned = infos.get(BUILDING_REWARDS)
         own = np.zeros(self.num_envs) if earned is None else np.asarray(earned, np.float64)[:, self._acting].reshape(-1)
-        over, cut = (np.repeat(each, self._agents) for each in (terminated, truncated))
-        return self.view.observe(self._observations), own, over, cut, {}
-
-    def own_actions(self, actions: np.ndarray) -> np.ndarray:
-        """The actions that `step` takes, of the site's, shape (copies, actions); NaN for a device that a building lacks."""
-        return self.view.own_actions(own_actions(self.env, actions), self._observations)
-
-    def close(self, **kwargs: Any) -> None:
-        """Close the environment."""
-        self.env.close(**kwargs)
+        over, cut = (np.repeat(each, self.view.agents) for each in (terminated, truncated))
+        return seen, own, over, cut, {}
 
 
 def _rescaling(site: District, place: int, unit: float, bounds: tuple[float, float]) -> tuple[float, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
 from torch import nn
@@ -11,7 +10,7 @@ from torch import nn
 from envs.observation import ChargerGroups, Charging
 from tuning.algorithms.memory import CHARGER_UNITS
 from tuning.algorithms.networks.shared_network import shared_network
-from tuning.algorithms.sampling.preprocessing import Clip, FrozenNormalizer
+from tuning.algorithms.preprocessing import FrozenNormalizer
 
 # Factor of the means of chargers' actions. Adam moves all weights alike, however little they matter. Without the factor, noise
 # would lead a hundred chargers astray long before a battery has learned.
@@ -138,12 +137,24 @@ class _ActionOrder(nn.Module):
         return both if self.sorted else both.index_select(1, self.order)
 
 
+def policy_head(site: int, units: int, actions: int, outputs: int, groups: ChargerGroups | None) -> nn.Module:
+    """Output layer of a policy, see `ChargerHead` for `groups` of chargers."""
+    return ChargerHead(site, units, actions, outputs, groups) if groups else nn.Linear(units, outputs * actions)
+
+
 def output_layers(head: nn.Module) -> tuple[nn.Linear, ...]:
     """The layers that give a policy's outputs: means, then logarithms of deviations."""
     if isinstance(head, ChargerHead):
         return head.last_layers
     assert isinstance(head, nn.Linear)
     return (head,)
+
+
+def add_deviations(head: nn.Module, log_std: float) -> None:
+    """Move the logarithms of the actions' deviations, which are the second half of a layer's outputs."""
+    with torch.no_grad():
+        for output in output_layers(head):
+            output.bias[output.out_features // 2 :] += log_std
 
 
 def fix_deviations(head: nn.Module, log_std: float) -> None:
@@ -178,33 +189,18 @@ def initialize_orthogonally(layers: nn.Module, gain: float) -> None:
                 nn.init.zeros_(layer.bias)
 
 
-def gradient_norm(parameters: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Euclidean norm of all gradients together, shape ()."""
-    return nn.utils.get_total_norm([parameter.grad for parameter in parameters if parameter.grad is not None])
-
-
 class ModeNetwork(nn.Module):
-    """From what an environment shows to what it takes, on the CPU, with the statistics as they were when it was made."""
+    """From what an environment shows to what it takes, with the statistics as they were when it was made."""
 
     mean: torch.Tensor
     scale: torch.Tensor
-    limit: float | None
 
-    def __init__(self, preprocess: Any, network: nn.Module, act: Callable[[torch.Tensor], torch.Tensor]) -> None:
-        """Take over a policy. Raises `TypeError` for a preprocessing that it does not know."""
+    def __init__(self, preprocess: FrozenNormalizer, network: nn.Module, act: Callable[[torch.Tensor], torch.Tensor]) -> None:
         super().__init__()
-        mean, scale = torch.zeros(()), torch.ones(())
-        if isinstance(preprocess, FrozenNormalizer):
-            mean, scale, self.limit = torch.tensor(preprocess.mean), torch.tensor(preprocess.scale), preprocess.clip
-        elif isinstance(preprocess, Clip):
-            self.limit = preprocess.limit
-        else:
-            raise TypeError(f"a policy cannot be exported as one network if {preprocess} prepares its observations")
-        self.register_buffer("mean", mean)
-        self.register_buffer("scale", scale)
-        self.network, self._act = network, act
+        self.register_buffer("mean", torch.tensor(preprocess.mean))
+        self.register_buffer("scale", torch.tensor(preprocess.scale))
+        self.limit, self.network, self._act = preprocess.clip, network, act
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         """Actions, shape (rows, actions). `observations` has shape (rows, features), float32."""
-        seen = (observations - self.mean) * self.scale
-        return self._act(seen if self.limit is None else seen.clamp(-self.limit, self.limit))
+        return self._act(((observations - self.mean) * self.scale).clamp(-self.limit, self.limit))

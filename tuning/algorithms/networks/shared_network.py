@@ -17,41 +17,23 @@ from numba import njit
 _SUMS = {"reassoc", "contract"}  # sums in any order, so that they are vectorised; what is not finite stays so
 
 
-def shared_network(
-    x: torch.Tensor,
-    weight: torch.Tensor,
-    own: torch.Tensor,
-    common: torch.Tensor,
-    output: torch.Tensor,
-    bias: torch.Tensor,
-) -> torch.Tensor:
-    """The network's outputs for N things in each row.
+def shared_network(*arrays: torch.Tensor) -> torch.Tensor:
+    """The network's outputs for N things in each row, shape (rows, outputs, N).
 
-    Args:
-        x: features of each thing, shape (rows, F, N).
-        weight: of the features, shape (units, F).
-        own: of each thing, shape (units, N).
-        common: to all things of a row, shape (rows, units).
-        output: weights of the output layer, shape (outputs, units).
-        bias: of the output layer, shape (outputs,).
+    The arrays are `x`, features of each thing, shape (rows, F, N); `weight` of the features, (units, F); `own` of each thing,
+    (units, N); `common` to all things of a row, (rows, units); `output` and `bias`, the output layer, (outputs, units) and
+    (outputs,).
     """
-    arrays = (x, weight, own, common, output, bias)
-    compiled = x.device.type == "cpu" and not torch.is_autocast_enabled("cpu") and not torch.compiler.is_compiling()
-    if compiled and all(array.dtype == torch.float32 for array in arrays):
+    on_cpu = arrays[0].device.type == "cpu" and not torch.is_autocast_enabled("cpu") and not torch.compiler.is_compiling()
+    if on_cpu and all(array.dtype == torch.float32 for array in arrays):
         found: torch.Tensor = _Compiled.apply(*arrays)
         return found
     return as_layers(*arrays)
 
 
-def as_layers(
-    x: torch.Tensor,
-    weight: torch.Tensor,
-    own: torch.Tensor,
-    common: torch.Tensor,
-    output: torch.Tensor,
-    bias: torch.Tensor,
-) -> torch.Tensor:
+def as_layers(*arrays: torch.Tensor) -> torch.Tensor:
     """`shared_network` by torch's operations."""
+    x, weight, own, common, output, bias = arrays
     return output @ torch.relu(weight @ x + own + common[:, :, None]) + bias[:, None]
 
 
@@ -61,14 +43,12 @@ class _Compiled(torch.autograd.Function):
     @staticmethod
     def forward(context: Any, *arrays: torch.Tensor) -> torch.Tensor:
         context.save_for_backward(*arrays)
-        x, weight, own, common, output, bias = (_numpy(array) for array in arrays)
-        return torch.from_numpy(_outputs(x, weight, own, common, output, bias))
+        return torch.from_numpy(_outputs(tuple(_numpy(array) for array in arrays)))
 
     @staticmethod
     def backward(context: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        x, weight, own, common, output, bias = (_numpy(array) for array in context.saved_tensors)
-        needed = context.needs_input_grad
-        found = _gradients(x, weight, own, common, output, bias, _numpy(gradients[0]), needed[0], any(needed[1:]))
+        arrays, needed = tuple(_numpy(array) for array in context.saved_tensors), context.needs_input_grad
+        found = _gradients(arrays, _numpy(gradients[0]), needed[0], any(needed[1:]))
         return tuple(torch.from_numpy(each) if wanted else None for each, wanted in zip(found, needed, strict=True))
 
 
@@ -87,9 +67,8 @@ def _unit(sums: np.ndarray, x: np.ndarray, weight: np.ndarray, own: np.ndarray, 
 
 
 @njit(cache=True, fastmath=_SUMS)
-def _outputs(
-    x: np.ndarray, weight: np.ndarray, own: np.ndarray, common: np.ndarray, output: np.ndarray, bias: np.ndarray
-) -> np.ndarray:
+def _outputs(arrays: tuple[np.ndarray, ...]) -> np.ndarray:
+    x, weight, own, common, output, bias = arrays
     rows, _, things = x.shape
     found = np.empty((rows, bias.size, things), dtype=np.float32)
     sums = np.empty(things, dtype=np.float32)
@@ -106,21 +85,12 @@ def _outputs(
 
 
 @njit(cache=True, fastmath=_SUMS)
-def _gradients(
-    x: np.ndarray,
-    weight: np.ndarray,
-    own: np.ndarray,
-    common: np.ndarray,
-    output: np.ndarray,
-    bias: np.ndarray,
-    given: np.ndarray,
-    of_x: bool,
-    of_others: bool,
-) -> tuple[np.ndarray, ...]:
-    """Gradients of all arguments of `_outputs`, in their order, from that of what it returns.
+def _gradients(arrays: tuple[np.ndarray, ...], given: np.ndarray, of_x: bool, of_others: bool) -> tuple[np.ndarray, ...]:
+    """Gradients of all arrays, in their order, from that of what `_outputs` returns.
 
     Those of x are 0 without `of_x`, those of the others without `of_others`.
     """
+    x, weight, own, common, output, bias = arrays
     rows, features, things = x.shape
     to_x = np.zeros(x.shape if of_x else (0, 0, 0), dtype=np.float32)
     to_weight, to_own, to_common = np.zeros_like(weight), np.zeros_like(own), np.zeros_like(common)

@@ -1,56 +1,50 @@
-"""What PPO and A2C have in common: learning from whole rollouts, as arrays."""
+"""PPO and A2C, which learn from each rollout once."""
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
-from ray.rllib.algorithms.ppo import PPO, PPOConfig
+from numba import njit
 from ray.rllib.core.columns import Columns
-from ray.rllib.utils.metrics import (
-    MODULE_TRAIN_BATCH_SIZE_MEAN,
-    NUM_MODULE_STEPS_TRAINED,
-    WEIGHTS_SEQ_NO,
-)
 
-from tuning.algorithms.errors import check_finite
-from tuning.algorithms.networks.layers import gradient_norm
-from tuning.algorithms.on_policy.batch import Batch, advantages, explained_variance, transitions
+from tuning.algorithms.on_policy.env_runner import Rollout
 from tuning.algorithms.on_policy.module import ActorCriticModule
 from tuning.algorithms.precision import autocast, begin_step, to_device
-from tuning.algorithms.rllib_learner import MODULE, ArrayLearner, NoLogFolder, Sums
-from tuning.algorithms.sampling.preprocessing import PreprocessingConfig
-from tuning.algorithms.schedule import Schedule
+from tuning.algorithms.rllib_base import ArrayAlgorithm, ArrayLearner, Sums, Tensors, check_finite, pieces
 
-if TYPE_CHECKING:
-    from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
-    from ray.rllib.env.single_agent_episode import SingleAgentEpisode
-
-
-class OnPolicyConfig(PreprocessingConfig, PPOConfig):
-    """RLlib's PPO configuration, with what it has no setting for.
-
-    Attributes:
-        learning_rate: over the budget; instead of RLlib's `lr`, which has only piecewise linear schedules.
-        normalize_advantage: whether advantages are brought to mean 0 and deviation 1 before they weigh the policy's gradient.
-        bf16: whether networks compute in bfloat16 while they learn.
-        parts: pieces that a minibatch's gradient is summed up from.
-    """
-
-    learning_rate = Schedule(3e-4, "constant", 1.0, 1)
-    ent_coef = Schedule(0.0, "constant", 1.0, 1)
-    normalize_advantage = True
-    bf16 = False
-    parts = 1
-    pin_memory = False
+VALUE_ROWS = 2048  # observations of which values are computed at once: activations of a whole rollout may not fit on a card
+MOST_DIVERGENCE = 1.5  # of an update of PPO, in parts of `target_kl`
+KL_COEFFICIENT = 0.2  # weight of the divergence at the start, where it has a target
+OPTIMIZERS = {"rmsprop": torch.optim.RMSprop, "adam": torch.optim.Adam}
 
 
-# Observations of which values are computed at once: the activations of a whole rollout may not fit on a card.
-VALUE_ROWS = 2048
+class OnPolicy(ArrayAlgorithm):
+    """Collects a rollout, learns from it, hands the weights to the env runner."""
+
+    def training_step(self) -> None:
+        """See `Algorithm`."""
+        recipe, learner, runner = self.config.recipe, self.learner, self.runner
+        rollout = runner.collect(recipe.h["n_steps"] * recipe.agents)
+        self.report()
+        learner.learn(rollout, self.sampled)
+        runner.module.load_state_dict(learner.network.state_dict())
+
+
+@dataclass
+class Batch(Tensors):
+    """Transitions as tensors on the learner's device; actions have shape (T,) if they are discrete."""
+
+    logp: torch.Tensor  # of the actions when they were drawn, shape (T,)
+    inputs: torch.Tensor  # parameters of the distribution that they were drawn from, shape (T, parameters)
+    values: torch.Tensor  # of the observations before the update, shape (T,)
+    targets: torch.Tensor  # of the value function, shape (T,)
+    advantages: torch.Tensor  # shape (T,)
 
 
 @dataclass
@@ -58,29 +52,19 @@ class Loss:
     """A loss and its terms."""
 
     total: torch.Tensor  # what is differentiated, shape ()
-    terms: dict[str, torch.Tensor]  # its parts and further measures, each a detached mean over the batch, shape ()
+    terms: dict[str, torch.Tensor]  # its parts and further measures, each a mean over the batch, shape ()
 
 
 class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
-    """Learns from the transitions of one rollout, and forgets them.
+    """Learns from the transitions of one rollout, and forgets them."""
 
-    What it replaces of RLlib:
-
-    - `update`: RLlib lengthens each chunk of an episode by a made-up step, masks it, and cuts minibatches that wrap around.
-      Here arrays are joined, and each epoch sees each transition once.
-    - `configure_optimizers_for_module`: one fused optimizer; learning rates follow a `Schedule` of the steps taken.
-    - Numbers that are not finite: an update's means are checked once, and such a number is an error.
-    - `get_state`, `set_state`: with what RLlib forgets, the adaptive coefficient of the divergence.
-    """
-
-    config: OnPolicyConfig
     kl_coefficient: float = 0.0
 
     def build(self) -> None:
         """See `Learner`."""
         super().build()
-        self.kl_coefficient = float(self.config.kl_coeff) if self.config.use_kl_loss else 0.0
-        self.entropy_coefficient = self.config.ent_coef.initial
+        self.kl_coefficient = KL_COEFFICIENT if self.h.get("kl_target") is not None else 0.0
+        self.entropy_coefficient = self.recipe.value("ent_coef")
 
     @property
     def optimizer(self) -> torch.optim.Optimizer:
@@ -88,139 +72,231 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
         (optimizer,) = self._named_optimizers.values()
         return optimizer
 
-    def configure_optimizers_for_module(self, module_id: str, config: AlgorithmConfig | None = None) -> None:
-        """Register the module's optimizer."""
+    def configure_optimizers_for_module(self, module_id: str, config: Any = None) -> None:
+        """See `Learner`."""
         parameters = list(self.module[module_id].parameters())
         self.register_optimizer(module_id=module_id, optimizer=self.make_optimizer(parameters), params=parameters)
 
     @abstractmethod
     def make_optimizer(self, parameters: list[torch.nn.Parameter]) -> torch.optim.Optimizer:
-        """Optimizer of all parameters, at the schedule's initial learning rate."""
+        """Optimizer of all parameters, at the initial learning rate."""
 
     @abstractmethod
-    def loss(self, batch: Batch, inputs: torch.Tensor, values: torch.Tensor) -> Loss:
-        """Loss of T transitions, with advantages as they weigh the gradient, and what the networks give for them now."""
-
-    @abstractmethod
-    def learn(self, batch: Batch) -> Sums:
+    def learn_batch(self, batch: Batch) -> Sums:
         """Take the gradient steps of one update."""
 
-    def learn_from(self, data: Any, steps: int, **kwargs: Any) -> Any:
-        """Learn from chunks of episodes, as the env runner cuts them, and return means; see `ArrayLearner`."""
+    @abstractmethod
+    def policy_loss(self, batch: Batch, now: Any) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """Loss of the policy by its distribution now, with advantages as they weigh the gradient; and further measures."""
+
+    def learn_from(self, data: Rollout, steps: int) -> None:
+        """See `ArrayLearner`."""
+        rate = self.recipe.value("learning_rate", steps)
         for group in self.optimizer.param_groups:
-            group["lr"] = self.config.learning_rate.value(steps)
-        self.entropy_coefficient = self.config.ent_coef.value(steps)
-        rollout = self.make_batch(data.episodes)
-        sums = self.learn(rollout)
-        means = sums.means()
-        means["explained_variance"] = explained_variance(rollout)
+            group["lr"] = rate
+        self.entropy_coefficient = self.recipe.value("ent_coef", steps)
+        batch = self.make_batch(data)
+        sums = self.learn_batch(batch)
+        means = {**sums.means(), "explained_variance": explained_variance(batch)}
         check_finite(means, steps)
         self.after_learning(means)
-        self._report(means, sums.steps, len(rollout))
-        return self.metrics.reduce()
+        others = {"learning_rate": rate, "ent_coef": self.entropy_coefficient, "gradient_steps": sums.steps}
+        self.means = {**means, **others}
 
     def after_learning(self, means: dict[str, float]) -> None:
         """Do what follows from an update's means; nothing by default."""
 
-    def make_batch(self, episodes: Sequence[SingleAgentEpisode]) -> Batch:
-        """Transitions of episodes, one after another, with advantages and targets."""
-        lengths = np.array([len(episode) for episode in episodes])
-        parts = [transitions(episode) for episode in episodes]
-        observations, actions, rewards, logp, inputs = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        pinned = self.config.pin_memory
-        on_device = [to_device(array, self.device, pinned) for array in (observations, actions, logp, inputs)]
-        following = np.stack([np.asarray(episode.observations.data[-1]) for episode in episodes])
-        values = self._values(on_device[0])
-        last_values = self._values(to_device(following, self.device, pinned)).cpu().double().numpy()
-        last_values[[episode.is_terminated for episode in episodes]] = 0.0
+    def make_batch(self, rollout: Rollout) -> Batch:
+        """A rollout with advantages and targets."""
+        observations, actions, following, inputs = (
+            to_device(array, self.device, self.h["pin_memory"])
+            for array in (rollout.observations, rollout.actions, rollout.following, rollout.inputs)
+        )
+        values, last_values = self._values(observations), self._values(following).cpu().double().numpy()
+        last_values[rollout.terminated] = 0.0
         known = values.cpu().double().numpy()
-        found = advantages(rewards, known, last_values, lengths.cumsum(), self.config.gamma, self.config.lambda_)
-        targets, weights = (to_device(each.astype(np.float32), self.device, pinned) for each in (found + known, found))
-        if self.config.bf16:
+        found = advantages(rollout.rewards, known, last_values, rollout.ends, self.h["gamma"], self.h["gae_lambda"])
+        targets, weights = (
+            to_device(each.astype(np.float32), self.device, self.h["pin_memory"]) for each in (found + known, found)
+        )
+        if self.h["bf16"]:
             # In another precision the policy's outputs differ, and over many actions the ratio would not begin at 1.
-            on_device[2], on_device[3] = self._behaviour(on_device[0], on_device[1])
-        observed, acted, behaviour, parameters = on_device
-        return Batch(observed, acted, behaviour, parameters, values, targets, weights)
+            inputs = self._inputs(observations)
+        logp = [self.distribution(inputs[rows]).logp(actions[rows]) for rows in pieces(len(actions), VALUE_ROWS)]
+        return Batch(observations, actions, torch.cat(logp), inputs, values, targets, weights)
 
     def _values(self, observations: torch.Tensor) -> torch.Tensor:
-        with torch.no_grad(), autocast(self.device, self.config.bf16):
+        with torch.no_grad(), autocast(self.device, self.h["bf16"]):
             return torch.cat([self.network.compute_values({Columns.OBS: block}) for block in observations.split(VALUE_ROWS)])
 
-    def _behaviour(self, observations: torch.Tensor, actions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        with torch.no_grad(), autocast(self.device, self.config.bf16):
+    def _inputs(self, observations: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad(), autocast(self.device, self.h["bf16"]):
             blocks = [self.network._forward({Columns.OBS: block}) for block in observations.split(VALUE_ROWS)]
-        inputs = torch.cat([block[Columns.ACTION_DIST_INPUTS] for block in blocks])
-        return self.distribution(inputs).logp(actions), inputs
+        return torch.cat([block[Columns.ACTION_DIST_INPUTS] for block in blocks])
 
     def distribution(self, inputs: torch.Tensor) -> Any:
         """Distribution of actions, of its parameters, shape (T, parameters)."""
         return self.network.get_train_action_dist_cls().from_logits(inputs)
 
+    def loss(self, batch: Batch, inputs: torch.Tensor, values: torch.Tensor) -> Loss:
+        """Loss of T transitions, with advantages as they weigh the gradient, and what the networks give for them now."""
+        now = self.distribution(inputs)
+        policy, measures = self.policy_loss(batch, now)
+        value = (self.bounded(values, batch) - batch.targets).square().mean()
+        entropy = now.entropy().mean()
+        total = policy + self.h["vf_coef"] * value - self.entropy_coefficient * entropy
+        if self.kl_coefficient:
+            total = total + self.kl_coefficient * measures["kl"]
+        return Loss(total, {"policy_loss": policy, "value_loss": value, "entropy": entropy, **measures})
+
+    def bounded(self, values: torch.Tensor, batch: Batch) -> torch.Tensor:
+        """Values as they are trained."""
+        return values
+
     def gradient(self, batch: Batch, rows: int | None = None) -> dict[str, torch.Tensor]:
         """Add the gradient of a minibatch's loss to the parameters', summed up from pieces of it."""
         # Over the whole minibatch: the gradient must not depend on how it is cut.
         batch = replace(batch, advantages=self.weights(batch))
-        size = -(-min(rows or len(batch), len(batch)) // self.config.parts)
+        size = -(-min(rows or len(batch), len(batch)) // self.recipe.parts)
         sums: dict[str, torch.Tensor] = {}
-        for start in range(0, len(batch), size):
-            piece = batch.part(slice(start, start + size))
-            part = len(piece) / len(batch)
-            for name, term in self._gradient(piece, part).items():
+        for piece in pieces(len(batch), size):
+            part = (piece.stop - piece.start) / len(batch)
+            for name, term in self._gradient(batch.at(piece), part).items():
                 sums[name] = sums[name] + part * term if name in sums else part * term
         return sums
 
     def _gradient(self, batch: Batch, part: float) -> dict[str, torch.Tensor]:
-        """Add the gradient of a piece's loss to the parameters'."""
-        begin_step(self.network.shape.cuda_graphs)
-        with autocast(self.device, self.config.bf16):
+        """Add the gradient of a piece's loss to the parameters'. Returns the terms."""
+        begin_step(self.h["cuda_graphs"])
+        with autocast(self.device, self.h["bf16"]):
             columns = {Columns.OBS: batch.observations}
             inputs = self.network._forward(columns)[Columns.ACTION_DIST_INPUTS]
             values = self.network.compute_values(columns)
         loss = self.loss(batch, inputs, values)
         (loss.total * part).backward()
-        return loss.terms
+        return {name: term.detach() for name, term in loss.terms.items()}
 
     def step(self) -> torch.Tensor:
         """Let the optimizer step, with the gradients' norm cut if it is too great. Returns norm before it was cut, shape ()."""
         parameters = self.optimizer.param_groups[0]["params"]
-        norm = gradient_norm(parameters)
-        if self.config.grad_clip is not None:
-            torch.nn.utils.clip_grads_with_norm_(parameters, self.config.grad_clip, norm)
+        norm = torch.nn.utils.get_total_norm([parameter.grad for parameter in parameters if parameter.grad is not None])
+        if self.h["max_grad_norm"] is not None:
+            torch.nn.utils.clip_grads_with_norm_(parameters, self.h["max_grad_norm"], norm)
         self.optimizer.step()
         return norm
 
     def weights(self, batch: Batch) -> torch.Tensor:
         """Advantages as they weigh the gradient: normalised, if so configured, over this batch."""
-        if not self.config.normalize_advantage or len(batch) < 2:
+        if not self.h["normalize_advantage"] or len(batch) < 2:
             return batch.advantages
         return (batch.advantages - batch.advantages.mean()) / (batch.advantages.std() + 1e-8)
 
     def get_state(self, components: Any = None, *, not_components: Any = None, **kwargs: Any) -> dict[str, Any]:
-        """See `Learner`; with the coefficient of the divergence."""
+        """See `Learner`; with the adaptive coefficient of the divergence, which RLlib forgets."""
         state: dict[str, Any] = super().get_state(components, not_components=not_components, **kwargs)
-        state["kl_coefficient"] = self.kl_coefficient
-        return state
+        return state if components else {**state, "kl_coefficient": self.kl_coefficient}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """See `Learner`."""
         super().set_state(state)
-        if "kl_coefficient" in state:
-            self.kl_coefficient = state["kl_coefficient"]
-
-    def _report(self, means: dict[str, float], gradient_steps: int, transitions: int) -> None:
-        """Log an update's means, and what RLlib's algorithm looks for in a learner's metrics."""
-        values = {
-            **means,
-            "learning_rate": self.optimizer.param_groups[0]["lr"],
-            "ent_coef": self.entropy_coefficient,
-            "gradient_steps": gradient_steps,
-            WEIGHTS_SEQ_NO: self._weights_seq_no,
-            MODULE_TRAIN_BATCH_SIZE_MEAN: transitions / max(gradient_steps, 1),
-        }
-        for name, value in values.items():
-            self.metrics.log_value((MODULE, name), value, window=1)
-        self.metrics.log_value((MODULE, NUM_MODULE_STEPS_TRAINED), transitions, reduce="sum")
+        self.kl_coefficient = state.get("kl_coefficient", self.kl_coefficient)
 
 
-class OnPolicy(NoLogFolder, PPO):
-    """RLlib's PPO: sample a rollout, update, hand the weights to the env runner."""
+class PPOLearner(OnPolicyLearner):
+    """Proximal policy optimisation (Schulman et al. 2017): epochs of minibatches over a rollout, with the clipped objective."""
+
+    def make_optimizer(self, parameters: list[torch.nn.Parameter]) -> torch.optim.Optimizer:
+        """See `OnPolicyLearner`."""
+        # Adam's epsilon as in the runs that PPO's defaults were tuned with.
+        return torch.optim.Adam(parameters, lr=self.recipe.value("learning_rate"), eps=1e-5, fused=True)
+
+    def learn_batch(self, batch: Batch) -> Sums:
+        """See `OnPolicyLearner`."""
+        sums, target = Sums(), self.h["target_kl"]
+        for _ in range(self.h["n_epochs"]):
+            for index in minibatches(len(batch), self.h["batch_size"]):
+                self.optimizer.zero_grad(set_to_none=True)
+                found = self.gradient(batch.at(index.to(self.device)))
+                # As in Stable-Baselines3: the minibatch that is beyond it takes no step, and no other follows.
+                if target is not None and sums.steps and found["kl"].item() > MOST_DIVERGENCE * target:
+                    return sums
+                sums.add({**found, "gradient_norm": self.step()})
+        return sums
+
+    def policy_loss(self, batch: Batch, now: Any) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """Equation 7 of the paper; with the divergence of its adaptive penalty (equation 8)."""
+        ratio, weights = (now.logp(batch.actions) - batch.logp).exp(), batch.advantages
+        clipped = ratio.clamp(1.0 - self.h["clip_range"], 1.0 + self.h["clip_range"])
+        policy = -torch.min(weights * ratio, weights * clipped).mean()
+        return policy, {"kl": self.distribution(batch.inputs).kl(now).mean(), "ratio": ratio.mean()}
+
+    def bounded(self, values: torch.Tensor, batch: Batch) -> torch.Tensor:
+        """Values that have moved no further than `clip_range_vf`."""
+        limit = self.h["clip_range_vf"]
+        return values if limit is None else batch.values + (values - batch.values).clamp(-limit, limit)
+
+    def after_learning(self, means: dict[str, float]) -> None:
+        """Raise or lower the coefficient of the divergence, so that it goes towards its target."""
+        target = self.h["kl_target"]
+        if target is None:
+            return
+        if means["kl"] > 1.5 * target:
+            self.kl_coefficient *= 2.0
+        elif means["kl"] < target / 1.5:
+            self.kl_coefficient /= 2.0
+
+
+class A2CLearner(OnPolicyLearner):
+    """Advantage actor-critic (Mnih et al. 2016), the synchronous one: one gradient step over each rollout."""
+
+    def make_optimizer(self, parameters: list[torch.nn.Parameter]) -> torch.optim.Optimizer:
+        """See `OnPolicyLearner`."""
+        rate = self.recipe.value("learning_rate")
+        if self.h["optimizer"] == "adam":
+            return torch.optim.Adam(parameters, lr=rate, eps=1e-5, fused=True)
+        return torch.optim.RMSprop(parameters, lr=rate, alpha=0.99, eps=1e-5)
+
+    def learn_batch(self, batch: Batch) -> Sums:
+        """See `OnPolicyLearner`."""
+        sums = Sums()
+        self.optimizer.zero_grad(set_to_none=True)
+        found = self.gradient(batch, self.h["batch_size"])
+        sums.add({**found, "gradient_norm": self.step()})
+        return sums
+
+    def policy_loss(self, batch: Batch, now: Any) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """See `OnPolicyLearner`."""
+        return -(batch.advantages * now.logp(batch.actions)).mean(), {}
+
+
+def minibatches(count: int, size: int) -> Iterable[torch.Tensor]:
+    """Indices of all transitions in random order, in pieces of nearly equal size: a small last one would be mostly noise."""
+    return torch.randperm(count).tensor_split(max(1, round(count / size)))
+
+
+def explained_variance(batch: Batch) -> float:
+    """Part of the targets' variance that the values before the update explain."""
+    variance = batch.targets.var().item()
+    return math.nan if variance == 0.0 else 1.0 - (batch.targets - batch.values).var().item() / variance
+
+
+@njit(cache=True)
+def advantages(
+    rewards: np.ndarray, values: np.ndarray, last_values: np.ndarray, ends: np.ndarray, gamma: float, gae_lambda: float
+) -> np.ndarray:
+    """Advantages of the actions: sum over t of (gamma lambda)^t delta_t, delta = r + gamma V' - V.
+
+    `values` are of the observations that were acted on, `last_values` of those after each chunk, 0 after a termination; see
+    `Rollout`. Plus `values` the advantages, shape (T,), float64, are the targets of the value function.
+    """
+    found = np.empty(rewards.size)
+    start = 0
+    for chunk in range(ends.size):
+        following, advantage = last_values[chunk], 0.0
+        for t in range(ends[chunk] - 1, start - 1, -1):
+            delta = rewards[t] + gamma * following - values[t]
+            advantage = delta + gamma * gae_lambda * advantage
+            found[t] = advantage
+            following = values[t]
+        start = ends[chunk]
+    return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
@@ -14,44 +13,25 @@ from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
 from ray.rllib.core.rl_module.torch import TorchRLModule
 from torch import nn
 
-from envs.observation import ChargerGroups
+from tuning.algorithms.memory import hidden_sizes
 from tuning.algorithms.networks.layers import (
-    ChargerHead,
     SiteInputs,
     UncontrolledCharging,
+    add_deviations,
     fix_deviations,
     initialize_orthogonally,
     output_layers,
     perceptron,
+    policy_head,
 )
 from tuning.algorithms.precision import compiled
-
-
-@dataclass(frozen=True)
-class ActorCriticShape:
-    """What an `ActorCriticModule` looks like.
-
-    Attributes:
-        chargers: of the site, for which a network acts that they share; None where there are fewer than two.
-    """
-
-    hidden_sizes: tuple[int, ...]  # units of the hidden layers
-    activation: str
-    shared: bool = False  # whether policy and value function have their hidden layers in common
-    state_dependent_std: bool = False  # whether the actions' deviations follow from the observation; else they are parameters
-    log_std_init: float = 0.0  # logarithm of the deviations at the start
-    orthogonal: bool = True  # whether layers start orthogonal, those of the policy's output small; else as torch has them
-    compiled: bool = False  # whether the forward passes go through `torch.compile`
-    cuda_graphs: bool = False  # whether these are replayed as CUDA graphs
-    chargers: ChargerGroups | None = None
-    initial_charging: float = 0.0  # see `UncontrolledCharging`
 
 
 class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
     """Policy and value function as perceptrons, for boxes of one dimension or discrete actions.
 
     RLlib's own module has neither another initial deviation than 1 nor an orthogonal start, and takes more time in Python than
-    for its arithmetic. `model_config` is `{"shape": ActorCriticShape}`.
+    for its arithmetic. `model_config` has hyperparameters as `h`, and `chargers` that share a network or None.
     """
 
     model_config: Any
@@ -60,51 +40,37 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
 
     def setup(self) -> None:
         """Build the networks; called by RLlib."""
-        shape: ActorCriticShape = self.model_config["shape"]
-        self.shape = shape
-        features = self.observation_space.shape[0]
-        self.site = SiteInputs(features, shape.chargers) if shape.chargers else None
-        self._inputs = self.site.size if self.site else features
-        self.policy_layers = perceptron(self._inputs, shape.hidden_sizes, shape.activation)
-        self.value_layers = (
-            self.policy_layers if shape.shared else perceptron(self._inputs, shape.hidden_sizes, shape.activation)
-        )
-        last = shape.hidden_sizes[-1]
-        self.value_head = nn.Linear(last, 1)
+        h, chargers = self.model_config["h"], self.model_config["chargers"]
+        sizes, features = hidden_sizes(h), self.observation_space.shape[0]
+        self.site = SiteInputs(features, chargers) if chargers else None
+        inputs = self.site.size if self.site else features
+        self.policy_layers = perceptron(inputs, sizes, h["activation"])
+        self.value_layers = self.policy_layers if h["shared_layers"] else perceptron(inputs, sizes, h["activation"])
+        self.value_head = nn.Linear(sizes[-1], 1)
         self.log_std: nn.Parameter | None = None
         if isinstance(self.action_space, gym.spaces.Discrete):
             self.action_dist_cls = TorchCategorical
-            self.policy_head: nn.Module = nn.Linear(last, int(self.action_space.n))
+            self.policy_head: nn.Module = nn.Linear(sizes[-1], int(self.action_space.n))
         else:
             self.action_dist_cls = TorchDiagGaussian
-            self.policy_head = self._gaussian_head(last)
-        if shape.orthogonal:
-            for layers in (self.policy_layers,) if shape.shared else (self.policy_layers, self.value_layers):
+            actions, outputs = self.action_space.shape[0], 2 if h["state_dependent_std"] else 1
+            if outputs == 1:
+                self.log_std = nn.Parameter(torch.full((actions,), h["log_std_init"]))
+            self.policy_head = policy_head(inputs, sizes[-1], actions, outputs, chargers)
+        if h["orthogonal_init"]:
+            for layers in (self.policy_layers,) if h["shared_layers"] else (self.policy_layers, self.value_layers):
                 initialize_orthogonally(layers, math.sqrt(2.0))
             initialize_orthogonally(self.policy_head, math.sqrt(2.0))
             # Actions begin near the middle of their range, whatever is observed.
             for output in output_layers(self.policy_head):
                 initialize_orthogonally(output, 0.01)
             initialize_orthogonally(self.value_head, 1.0)
-        if self.action_dist_cls is TorchDiagGaussian and shape.state_dependent_std:
-            with torch.no_grad():
-                for output in output_layers(self.policy_head):
-                    # The deviations are the second half of a layer's outputs.
-                    output.bias[output.out_features // 2 :] += shape.log_std_init
-        if shape.chargers:
-            self.charging = UncontrolledCharging(self.action_space.shape[0], shape.initial_charging, shape.chargers)
+        if self.action_dist_cls is TorchDiagGaussian and h["state_dependent_std"]:
+            add_deviations(self.policy_head, h["log_std_init"])
+        if chargers:
+            self.charging = UncontrolledCharging(self.action_space.shape[0], h["initial_charging"], chargers)
         # Not by `Module.compile`, which would put other names into the state.
-        self._policy = compiled(self._policy_inputs, shape.cuda_graphs) if shape.compiled else self._policy_inputs
-        self._values = compiled(self._value, shape.cuda_graphs) if shape.compiled else self._value
-
-    def _gaussian_head(self, units: int) -> nn.Module:
-        shape, actions = self.shape, self.action_space.shape[0]
-        outputs = 2 if shape.state_dependent_std else 1
-        if not shape.state_dependent_std:
-            self.log_std = nn.Parameter(torch.full((actions,), shape.log_std_init))
-        if shape.chargers:
-            return ChargerHead(self._inputs, units, actions, outputs, shape.chargers)
-        return nn.Linear(units, outputs * actions)
+        self._policy, self._values = (compiled(function, h) for function in (self._policy_inputs, self._value))
 
     def _policy_inputs(self, observations: torch.Tensor) -> torch.Tensor:
         if self.site is None:
@@ -114,9 +80,10 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
         means, log_stds = outputs.chunk(2, dim=-1)
         return torch.cat((means + self.charging(each), log_stds), dim=-1)
 
-    def means(self, observations: torch.Tensor) -> torch.Tensor:
-        """Means of the actions' distribution, its mode, shape (rows, actions), float32; not compiled."""
-        return self._policy_inputs(observations).float().chunk(2, dim=-1)[0]
+    def mode(self, observations: torch.Tensor) -> torch.Tensor:
+        """The most likely actions; not compiled."""
+        inputs = self._policy_inputs(observations).float()
+        return inputs.argmax(dim=-1) if self.action_dist_cls is TorchCategorical else inputs.chunk(2, dim=-1)[0]
 
     def set_deviations(self, log_std: float) -> None:
         """Give all actions one deviation, whatever is observed; it is trained from there."""
@@ -125,13 +92,13 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
         else:
             nn.init.constant_(self.log_std, log_std)
 
-    def mean_parameters(self) -> list[nn.Parameter]:
+    def policy_parameters(self) -> list[nn.Parameter]:
         """What the policy's means depend on."""
         return [*self.policy_layers.parameters(), *self.policy_head.parameters()]
 
     def value_parameters(self) -> list[nn.Parameter]:
         """What the values depend on and the policy does not."""
-        layers = [] if self.shape.shared else [*self.value_layers.parameters()]
+        layers = [] if self.value_layers is self.policy_layers else [*self.value_layers.parameters()]
         return [*layers, *self.value_head.parameters()]
 
     def plain_values(self, observations: torch.Tensor) -> torch.Tensor:

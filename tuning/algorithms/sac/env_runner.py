@@ -1,24 +1,18 @@
-"""Collects transitions from one vectorised environment straight into a replay buffer."""
+"""Collects transitions straight into SAC's replay buffer."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-import gymnasium as gym
 import numpy as np
 import torch
-from ray.rllib.core.distribution.torch.torch_distribution import TorchSquashedGaussian
 
-from tuning.algorithms.sac.replay_buffer import NO_TRANSITION, TERMINATED, TRUNCATED, ReplayBuffer
-from tuning.algorithms.sampling.env_runner import BatchEnvRunner
+from tuning.algorithms.env_runner import ArrayEnvRunner
+from tuning.algorithms.sac.replay_buffer import GOING, NO_TRANSITION, TERMINATED, TRUNCATED, ReplayBuffer
 
 if TYPE_CHECKING:
-    from ray.rllib.env.single_agent_episode import SingleAgentEpisode
-
-    from tuning.algorithms.sac.config import SACSettings
     from tuning.algorithms.sac.module import SACModule
 
 
@@ -26,17 +20,8 @@ if TYPE_CHECKING:
 class ActionRange:
     """Between actions within [-1, 1], which the policy gives and the buffer holds, and the environment's."""
 
-    low: np.ndarray  # least value of each action, shape (actions,), float32
+    low: np.ndarray  # least value of each action, finite, shape (actions,), float32
     high: np.ndarray
-
-    @classmethod
-    def of(cls, space: Any) -> ActionRange:
-        """Range of an action space. Raises `ValueError` if it is no box of one dimension with finite bounds."""
-        if not isinstance(space, gym.spaces.Box) or len(space.shape) != 1 or not space.is_bounded():
-            raise ValueError(
-                f"SAC squashes actions into a box of one dimension with finite bounds; the action space is {space}"
-            )
-        return cls(space.low.astype(np.float32), space.high.astype(np.float32))
 
     def to_environment(self, actions: np.ndarray) -> np.ndarray:
         """Actions of the environment for actions within [-1, 1], shape (copies, actions)."""
@@ -54,122 +39,61 @@ class ActionRange:
 GENERATOR = "generator"  # name of the random numbers' state in a runner's state
 
 
-class ReplayEnvRunner(BatchEnvRunner):
+class ReplayEnvRunner(ArrayEnvRunner):
     """Writes what it collects into a replay buffer, a row for each step of the vectorised environment.
 
-    What it replaces of RLlib beside what `BatchEnvRunner` does:
-
-    - Episodes: `sample` returns none. `collect` takes steps without the metrics that `sample` logs, which would take longer.
-    - Weights: `module` is the learner's own from `share` on. RLlib would copy them through NumPy after each update.
-    - Random numbers: a generator of its own, whose state is in the checkpoint.
+    From `share` on it acts by the learner's own networks: RLlib would copy the weights after each update. It has a generator of
+    random numbers of its own.
     """
 
-    distributions: ClassVar[tuple[type, ...]] = (TorchSquashedGaussian,)
-    config: SACSettings
     module: SACModule
     buffer: ReplayBuffer
     actions: ActionRange  # range of the environment's actions
 
     def make_env(self) -> None:
-        """Make the environment and its buffer. Raises `ValueError` if the environment or its spaces cannot be used."""
+        """Make the environment and its buffer. Raises `ValueError` for a buffer that is too small, by name."""
         super().make_env()
-        config = self.config
-        self.actions = ActionRange.of(self.env.single_action_space)
-        self.buffer = ReplayBuffer(
-            config.buffer_size,
-            self.env.num_envs,
-            self.env.single_observation_space.shape[0],
-            len(self.actions.low),
-            config.gamma,
-            config.n_step,
-            config.seed,
-        )
-        self._generator = torch.Generator()
-        if config.seed is not None:
-            # Not the learner's numbers once more.
-            self._generator.manual_seed(config.seed + 1)
-        self._since_log = {"steps": 0, "transitions": 0, "ended": 0}
-        self._over: list[tuple[int, float, float]] = []  # length, return and seconds of episodes since the last metrics
+        h, seed, space = self.config.recipe.h, self.config.seed, self.env.single_action_space
+        self.actions = ActionRange(space.low.astype(np.float32), space.high.astype(np.float32))
+        copies, size = self.env.num_envs, h["buffer_size"]
+        if size < copies:
+            raise ValueError(f"buffer_size={size}: {copies} copies need a place each")
+        if h["n_step"] > size // copies:
+            raise ValueError(f"n_step={h['n_step']}: a copy has {size // copies} transitions of buffer_size={size}")
+        features = self.env.single_observation_space.shape[0]
+        self.buffer = ReplayBuffer(size, copies, features, len(space.low), h["gamma"], h["n_step"], seed)
+        # Not the learner's numbers once more.
+        self._generator = torch.Generator().manual_seed(seed + 1)
 
     def share(self, module: SACModule, device: torch.device) -> None:
         """Act by a module, as it is at each step."""
-        self.module = module
-        self._device = device
+        self.module, self._device = module, device
+
+    def begin(self, observations: np.ndarray) -> None:
+        """See `ArrayEnvRunner`; unfinished episodes of the buffer count as truncated."""
+        if self.reward_normalizer is not None:
+            # Statistics of an earlier run may hold its unfinished returns.
+            none = np.zeros(self.num_envs, bool)
+            self.reward_normalizer.update(np.zeros(self.num_envs), none, ~none)
+        self.buffer.begin(observations)
 
     def collect(self, transitions: int, random_actions: bool = False) -> int:
         """Take steps until there are so many transitions more, and less than one of each sub-environment above that."""
-        if not self._since_log["steps"]:
-            self._times = self.stopwatch.seconds, self._forward_stopwatch.seconds
-        if self._needs_initial_reset:
-            self._reset()
-        collected = 0
-        while collected < transitions:
-            collected += self._collect_step(random_actions)
-        return collected
+        self.reset()
+        before = self._transitions
+        while self._transitions - before < transitions:
+            self._collect_step(random_actions)
+        return self._transitions - before
 
-    def log(self) -> None:
-        """Log what was collected since the last call."""
-        since, self._since_log = self._since_log, dict.fromkeys(self._since_log, 0)
-        self._log(since["steps"], since["transitions"], since["ended"], self._times)
-
-    def get_metrics(self) -> Any:
-        """Metrics since the last call, with those of the episodes that ended; see `SingleAgentEnvRunner`."""
-        for length, total, seconds in self._over:
-            self._log_episode_metrics(length, total, seconds)
-        self._over.clear()
-        return self.metrics.reduce()
-
-    def _sample(
-        self,
-        *,
-        num_timesteps: int | None = None,
-        num_episodes: int | None = None,
-        explore: bool,
-        random_actions: bool = False,
-        force_reset: bool = False,
-    ) -> list[SingleAgentEpisode]:
-        """Collect into the buffer; see `collect`. Raises `ValueError` if asked for episodes or no exploration."""
-        if num_timesteps is None or num_episodes is not None or not explore:
-            raise ValueError("only time steps (batch_mode='truncate_episodes') with exploration can be sampled")
-        if force_reset:
-            self._reset()
-        self.collect(num_timesteps, random_actions)
-        self.log()
-        return []
-
-    def _reset(self) -> None:
-        """Reset all sub-environments; their unfinished episodes count as truncated. Seeded only the first time."""
-        with self.stopwatch.running():
-            observations, _ = self.env.reset(seed=self._seed if self._needs_initial_reset else None)
-        self._needs_initial_reset = False
-        everyone = np.ones(self.num_envs, bool)
-        if self.reward_normalizer is not None:
-            # Statistics of an earlier run may hold its unfinished returns.
-            self.reward_normalizer.update(np.zeros(self.num_envs), ~everyone, everyone)
-        if self.normalizer is not None:
-            self.normalizer.update(observations)
-        self.buffer.begin(observations)
-        self._ended = ~everyone
-        self._lengths, self._returns = np.zeros(self.num_envs, int), np.zeros(self.num_envs)
-        self._began = np.full(self.num_envs, time.perf_counter())
-
-    def _collect_step(self, random_actions: bool) -> int:
-        """Take a step of all sub-environments."""
+    def _collect_step(self, random_actions: bool) -> None:
         actions = self._random_actions() if random_actions else self._policy_actions()
-        with self.stopwatch.running():
-            observations, rewards, terminated, truncated, _ = self.env.step(self.actions.to_environment(actions))
-        acted = ~self._ended
-        kinds = np.where(terminated, TERMINATED, np.where(truncated, TRUNCATED, 0)).astype(np.uint8)
-        kinds[self._ended] = NO_TRANSITION
+        observations, rewards, acted, terminated, truncated = self.step(self.actions.to_environment(actions))
+        kinds = np.where(terminated, TERMINATED, np.where(truncated, TRUNCATED, GOING)).astype(np.uint8)
+        kinds[~acted] = NO_TRANSITION
         self.buffer.add(actions, rewards, kinds, observations)
-        ended = acted & (terminated | truncated)
-        if self.normalizer is not None:
-            self.normalizer.update(observations)
-        if self.reward_normalizer is not None:
-            self.reward_normalizer.update(rewards, acted, ended)
-        self._account(rewards, acted, ended)
-        self._ended = ended
-        return int(np.count_nonzero(acted))
+        self._returns += np.where(acted, rewards, 0.0)
+        for index in np.flatnonzero(self._ended).tolist():
+            self.end(index)
 
     def _random_actions(self) -> np.ndarray:
         drawn: np.ndarray = torch.rand((self.num_envs, len(self.actions.low)), generator=self._generator).numpy()
@@ -178,25 +102,10 @@ class ReplayEnvRunner(BatchEnvRunner):
     def _policy_actions(self) -> np.ndarray:
         # On the CPU, whatever the device: a seed gives the same numbers.
         noise = torch.randn((self.num_envs, len(self.actions.low)), generator=self._generator)
-        with torch.inference_mode(), self._forward_stopwatch.running():
+        with torch.inference_mode():
             observations = torch.from_numpy(self.preprocess()(self.buffer.observations)).to(self._device)
             actions: np.ndarray = self.module.act(observations, noise.to(self._device)).cpu().numpy()
         return actions
-
-    def _account(self, rewards: np.ndarray, acted: np.ndarray, ended: np.ndarray) -> None:
-        """Keep count of steps and returns."""
-        # Episodes begin with the observation after the last one's end.
-        self._began[~acted] = time.perf_counter()
-        self._lengths += acted
-        self._returns += np.where(acted, rewards, 0.0)
-        for index in np.flatnonzero(ended).tolist():
-            length, total = int(self._lengths[index]), float(self._returns[index])
-            self._over.append((length, total, time.perf_counter() - float(self._began[index])))
-        self._lengths[ended], self._returns[ended] = 0, 0.0
-        since = self._since_log
-        since["steps"] += 1
-        since["transitions"] += int(np.count_nonzero(acted))
-        since["ended"] += int(np.count_nonzero(ended))
 
     def get_checkpointable_components(self) -> list[tuple[str, Any]]:
         """See `SingleAgentEnvRunner`; without the module, which is the learner's."""
@@ -209,26 +118,13 @@ class ReplayEnvRunner(BatchEnvRunner):
         not_components: str | Collection[str] | None = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """See `BatchEnvRunner`; with the state of the random numbers, without the module."""
+        """See `ArrayEnvRunner`; with the state of the random numbers, without the module."""
         state = super().get_state(components, not_components=not_components, **kwargs)
         state.pop("rl_module", None)
-        if self._check_component(GENERATOR, components, not_components):
-            state[GENERATOR] = self._generator.get_state().numpy()
-        return state
+        return state if components else {**state, GENERATOR: self._generator.get_state().numpy()}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """See `BatchEnvRunner`."""
+        """See `ArrayEnvRunner`."""
+        super().set_state(state)
         if GENERATOR in state:
             self._generator.set_state(torch.from_numpy(state[GENERATOR].copy()))
-            # Unless the state says where sampling is.
-            self._needs_initial_reset = True
-        super().set_state({name: value for name, value in state.items() if name != "rl_module"})
-
-    def _get_sampling(self) -> dict[str, Any]:
-        """See `BatchEnvRunner`; the observations that no action has followed yet are the buffer's."""
-        return {"ended": self._ended.copy(), "lengths": self._lengths.copy(), "returns": self._returns.copy()}
-
-    def _set_sampling(self, state: dict[str, Any]) -> None:
-        """See `BatchEnvRunner`."""
-        self._ended, self._lengths, self._returns = (state[name].copy() for name in ("ended", "lengths", "returns"))
-        self._began = np.full(self.num_envs, time.perf_counter())

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import torch
-from ray.rllib.utils.metrics import NUM_MODULE_STEPS_TRAINED, WEIGHTS_SEQ_NO
 from torch import nn
 
-from tuning.algorithms.errors import check_finite
-from tuning.algorithms.precision import autocast, begin_step
-from tuning.algorithms.rllib_learner import MODULE, ArrayLearner, Sums
-from tuning.algorithms.sac.batch import Batch, Replay, draw_batches
+from tuning.algorithms.precision import autocast, begin_step, to_device
+from tuning.algorithms.preprocessing import FrozenNormalizer
+from tuning.algorithms.rllib_base import MODULE, ArrayAlgorithm, ArrayLearner, Sums, Tensors, check_finite, pieces
 from tuning.algorithms.sac.module import SACModule
+from tuning.algorithms.sac.replay_buffer import SAMPLE_BYTES, ReplayBuffer, Transitions
 
-if TYPE_CHECKING:
-    from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
-
-    from tuning.algorithms.sac.config import SACSettings
-    from tuning.algorithms.schedule import Schedule
-
-
+MOST_PER_ITERATION = 1000  # steps of the site of one `train()`, unless a round is longer
+LEAST_ITERATIONS = 20  # of a budget, however small: between two of them the policy can be evaluated
+# Steps of the site that critics of a copy learn from before its policy does, a quarter of the budget at most: until they have
+# seen what the copy itself does, they lead it astray.
+VALUES_FIRST = 25_000
 _ALIGNED = 16  # numbers: a cache line, which products of matrices want to begin at
 
 
@@ -56,6 +56,63 @@ class FlatParameters:
         return gradient
 
 
+@dataclass(frozen=True)
+class Replay:
+    """What gradient steps learn from."""
+
+    buffer: ReplayBuffer  # of transitions as the environment gave them
+    preprocess: FrozenNormalizer  # of their observations, as it is today
+    reward_scale: float
+
+
+@dataclass
+class Batch(Tensors):
+    """Transitions as the learner sees them, on its device; see `Transitions`."""
+
+    rewards: torch.Tensor
+    next_observations: torch.Tensor
+    discounts: torch.Tensor
+
+
+class SAC(ArrayAlgorithm):
+    """Rounds of collecting transitions into a buffer and of gradient steps on samples of it.
+
+    `training_step` takes several rounds, because RLlib's bookkeeping around it takes milliseconds. The env runner acts by the
+    learner's module, so weights are not copied. The buffer is not in its state, see `tuning.trial.checkpoint`.
+    """
+
+    def setup(self, config: Any) -> None:
+        """See `Algorithm`."""
+        super().setup(config)
+        self.runner.share(self.learner.network, self.learner.device)
+
+    @property
+    def learning_starts(self) -> int:
+        """Steps of the site before the first gradient step; a copy has lessons at once, random actions would be a step back."""
+        recipe = self.config.recipe
+        return 0 if recipe.taught else int(recipe.h["learning_starts"])
+
+    def training_step(self) -> None:
+        """See `Algorithm`. Where resets make a round collect more than it should, the next one collects less."""
+        recipe, runner, learner = self.config.recipe, self.runner, self.learner
+        train_freq = recipe.h["train_freq"] * recipe.agents
+        learning_starts = self.learning_starts * recipe.agents
+        most = max(1, min(MOST_PER_ITERATION * recipe.agents, recipe.steps // LEAST_ITERATIONS))
+        before = steps = self.sampled
+        while steps - before < most:
+            steps += runner.collect(train_freq - steps % train_freq, steps < learning_starts)
+            if steps >= learning_starts:
+                learner.learn(self.replay(), steps)
+        self.report()
+        learner.report()
+
+    def replay(self) -> Replay:
+        """The buffer with today's statistics."""
+        runner = self.runner
+        deviation = 1.0 if runner.reward_normalizer is None else runner.reward_normalizer.std
+        return Replay(runner.buffer, runner.preprocess(), runner.preprocessing.reward_scale / deviation)
+
+
 ACTOR, CRITIC, ENT_COEF = "actor", "critic", "ent_coef"  # the optimizers' names
 GENERATOR, COUNT = "generator", "gradient_steps"  # names in a learner's state
 
@@ -63,31 +120,27 @@ TERMS = ("value_loss", "policy_loss", "entropy", "ent_coef", "ent_coef_loss", "g
 
 
 class SACLearner(ArrayLearner[SACModule]):
-    """Takes gradient steps on critics, policy and entropy coefficient.
-
-    What it replaces of RLlib:
-
-    - `update`: several gradient steps on batches of arrays. RLlib makes an object of slices for each, and four backward passes.
-    - `configure_optimizers_for_module`: fused optimizers; their learning rates follow a `Schedule` of the steps taken.
-    - `apply_gradients`: a round's means are checked once for numbers that are not finite, and such a number is an error.
-    - `get_state`, `set_state`: with the random numbers; networks are restored even if the state is of an earlier update.
-    """
-
-    config: SACSettings
+    """Takes gradient steps on critics, policy and entropy coefficient."""
 
     def build(self) -> None:
         """See `Learner`."""
         super().build()
-        network, config = self.network, self.config
+        network, h, recipe = self.network, self.h, self.recipe
         self.gradient_steps = 0
-        self.target_entropy = -float(network.action_space.shape[0]) if config.target_entropy is None else config.target_entropy
-        self._generator = torch.Generator(self.device)
-        if config.seed is not None:
-            self._generator.manual_seed(config.seed + 2)
+        actions = float(network.action_space.shape[0])
+        self.target_entropy = -actions if h["target_entropy"] is None else h["target_entropy"]
+        self._generator = torch.Generator(self.device).manual_seed(self.config.seed + 2)
         self._targets = FlatParameters(list(network.targets.parameters()))
-        fixed = 0.0 if config.ent_coef is None else config.ent_coef
-        self._fixed_ent_coef = torch.tensor(fixed, device=self.device)
+        self._fixed_ent_coef = torch.tensor(h["ent_coef"] or 0.0, device=self.device)
+        # Transitions before policy and entropy coefficient learn too.
+        self._actor_starts = min(VALUES_FIRST * recipe.agents, recipe.steps // 4) if recipe.taught else 0
         self._sums, self._summed = dict.fromkeys(TERMS, 0.0), 0
+
+    @property
+    def optimizers(self) -> dict[str, torch.optim.Optimizer]:
+        """Optimizers by their names; none of an entropy coefficient that is fixed."""
+        names = [name for name in (CRITIC, ACTOR, ENT_COEF) if name != ENT_COEF or self.network.log_ent_coef is not None]
+        return {name: self.get_optimizer(MODULE, name) for name in names}
 
     @property
     def ent_coef(self) -> torch.Tensor:
@@ -95,13 +148,8 @@ class SACLearner(ArrayLearner[SACModule]):
         log = self.network.log_ent_coef
         return self._fixed_ent_coef if log is None else log.detach().exp()
 
-    def optimizer(self, name: str) -> torch.optim.Optimizer:
-        """Optimizer of a name."""
-        optimizer: torch.optim.Optimizer = self.get_optimizer(MODULE, name)
-        return optimizer
-
-    def configure_optimizers_for_module(self, module_id: str, config: AlgorithmConfig | None = None) -> None:
-        """Register an optimizer for each of critics, policy and, where it is learned, entropy coefficient."""
+    def configure_optimizers_for_module(self, module_id: str, config: Any = None) -> None:
+        """See `Learner`."""
         network: SACModule = self.module[module_id]
         self._flat = {
             CRITIC: FlatParameters(list(network.critics.parameters())),
@@ -111,70 +159,74 @@ class SACLearner(ArrayLearner[SACModule]):
         if network.log_ent_coef is not None:
             trained[ENT_COEF] = network.log_ent_coef
         for name, parameter in trained.items():
-            optimizer = torch.optim.Adam([parameter], lr=self._schedules()[name].initial, fused=True)
+            optimizer = torch.optim.Adam([parameter], lr=self._rate(name), fused=True)
             self.register_optimizer(module_id=module_id, optimizer_name=name, optimizer=optimizer, params=[parameter])
 
-    def _schedules(self) -> dict[str, Schedule]:
-        config = self.config
-        return {
-            CRITIC: config.learning_rate,
-            ACTOR: config.actor_learning_rate or config.learning_rate,
-            ENT_COEF: config.alpha_learning_rate or config.learning_rate,
-        }
+    def _rate(self, name: str, steps: int = 0) -> float:
+        own = {ACTOR: self.h["actor_learning_rate"], ENT_COEF: self.h["alpha_learning_rate"]}
+        return self.recipe.value("learning_rate", steps, own.get(name))
 
-    def learn_from(self, data: Any, steps: int, gradient_steps: int = 1, **kwargs: Any) -> Any:
-        """Take a round of gradient steps from a `Replay`; `report` has the metrics. See `ArrayLearner`."""
-        for name, schedule in self._schedules().items():
-            if name != ENT_COEF or self.network.log_ent_coef is not None:
-                for group in self.optimizer(name).param_groups:
-                    group["lr"] = schedule.value(steps)
-        config = self.config
-        batches = draw_batches(data.batch, gradient_steps, config.batch_size, self.device, config.pin_memory)
-        acts = steps >= config.actor_starts
-        found = Sums()
-        for batch in batches:
-            found.add(self._gradient_step(batch, acts))
+    def learn_from(self, data: Replay, steps: int) -> None:
+        """Take a round of gradient steps; see `ArrayLearner`."""
+        for name, optimizer in self.optimizers.items():
+            optimizer.param_groups[0]["lr"] = self._rate(name, steps)
+        count, found = self.h["gradient_steps"], Sums()
+        for batch in self.batches(data, count):
+            found.add(self._gradient_step(batch, steps >= self._actor_starts))
         sums = found.totals()  # the one time that the device is waited for
-        self.gradient_steps += gradient_steps
+        self.gradient_steps += count
         self._sums = {name: total + sums[name] for name, total in self._sums.items()}
-        self._summed += gradient_steps
+        self._summed += count
         check_finite(sums, steps)
-        return {}
 
-    def report(self) -> Any:
-        """Means over the gradient steps since the last call, as `Learner.update` returns them."""
-        count = max(self._summed, 1)
-        values = {
-            **{name: total / count for name, total in self._sums.items()},
-            "learning_rate": self.optimizer(CRITIC).param_groups[0]["lr"],
-            "gradient_steps": self._summed,
-            WEIGHTS_SEQ_NO: self._weights_seq_no,
-        }
-        for name, value in values.items():
-            self.metrics.log_value((MODULE, name), value, window=1)
-        self.metrics.log_value((MODULE, NUM_MODULE_STEPS_TRAINED), self._summed * self.config.batch_size, reduce="sum")
+    def report(self) -> None:
+        """Make `means` those over the gradient steps since the last call; empty without any."""
+        count, rate = self._summed, self.optimizers[CRITIC].param_groups[0]["lr"]
+        means = {name: total / max(count, 1) for name, total in self._sums.items()}
+        self.means = {**means, "learning_rate": rate, "gradient_steps": count} if count else {}
         self._sums, self._summed = dict.fromkeys(TERMS, 0.0), 0
-        return self.metrics.reduce()
+
+    def batches(self, replay: Replay, count: int) -> Iterator[Batch]:
+        """Draw batches, several at once."""
+        size = self.h["batch_size"]
+        at_once = max(1, SAMPLE_BYTES // (8 * size * replay.buffer.observations.shape[1]))
+        for first in range(0, count, at_once):
+            number = min(at_once, count - first)
+            sample = self._on_device(replay.buffer.sample(number * size), replay)
+            for rows in pieces(number * size, size):
+                yield sample.at(rows)
+
+    def _on_device(self, sample: Transitions, replay: Replay) -> Batch:
+        """Move a sample to the device, and scale it by the statistics as they are now."""
+        rewards, preprocess = sample.rewards * np.float32(replay.reward_scale), replay.preprocess
+        arrays = (sample.observations, sample.actions, rewards, sample.next_observations, sample.discounts)
+        batch = Batch(*(to_device(array, self.device, self.h["pin_memory"]) for array in arrays))
+        for observations in (batch.observations, batch.next_observations):
+            if preprocess.mean.ndim:  # else there are no statistics
+                observations -= torch.from_numpy(preprocess.mean).to(self.device)
+                observations *= torch.from_numpy(preprocess.scale).to(self.device)
+            if math.isfinite(preprocess.clip):
+                observations.clamp_(-preprocess.clip, preprocess.clip)
+        return batch
 
     def _gradient_step(self, batch: Batch, acts: bool = True) -> dict[str, torch.Tensor]:
         """One gradient step of critics, policy and entropy coefficient, one of the targets; `TERMS`, each of shape ()."""
         ent_coef = self.ent_coef
-        begin_step(self.network.shape.cuda_graphs)
+        begin_step(self.h["cuda_graphs"])
         value_loss, value, norm = self._critic_step(batch, ent_coef)
-        begin_step(self.network.shape.cuda_graphs)
+        begin_step(self.h["cuda_graphs"])
         policy_loss, logp, actor_norm = self._actor_step(batch, ent_coef, acts)
         ent_coef_loss = self._ent_coef_step(logp) if acts else torch.zeros((), device=self.device)
-        self._targets.vector.data.lerp_(self._flat[CRITIC].vector.data, self.config.tau)
+        self._targets.vector.data.lerp_(self._flat[CRITIC].vector.data, self.h["tau"])
         terms = (value_loss, policy_loss, -logp.mean(), ent_coef, ent_coef_loss, norm, actor_norm, value)
         return dict(zip(TERMS, terms, strict=True))
 
     def learn_values(self, replay: Replay, gradient_steps: int) -> None:
         """Take gradient steps on the critics alone, with the policy as it is."""
-        config = self.config
-        for batch in draw_batches(replay, gradient_steps, config.batch_size, self.device, config.pin_memory):
-            begin_step(self.network.shape.cuda_graphs)
+        for batch in self.batches(replay, gradient_steps):
+            begin_step(self.h["cuda_graphs"])
             self._critic_step(batch, self.ent_coef)
-            self._targets.vector.data.lerp_(self._flat[CRITIC].vector.data, config.tau)
+            self._targets.vector.data.lerp_(self._flat[CRITIC].vector.data, self.h["tau"])
 
     def follow_at_once(self) -> None:
         """Make the targets what the critics are."""
@@ -182,11 +234,8 @@ class SACLearner(ArrayLearner[SACModule]):
 
     def _pieces(self, batch: Batch) -> Iterator[tuple[Batch, slice, float]]:
         """Pieces of a batch that gradients are summed up from."""
-        count = len(batch.actions)
-        size = -(-count // self.config.parts)
-        for start in range(0, count, size):
-            rows = slice(start, min(start + size, count))
-            yield batch.part(rows), rows, (rows.stop - start) / count
+        for rows in pieces(len(batch), -(-len(batch) // self.recipe.parts)):
+            yield batch.at(rows), rows, (rows.stop - rows.start) / len(batch)
 
     def _critic_step(self, batch: Batch, ent_coef: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Half the mean squared errors of both critics, each against the smaller of the targets' values (equations 5 and 6)."""
@@ -194,7 +243,7 @@ class SACLearner(ArrayLearner[SACModule]):
         losses, means = [], []
         self._flat[CRITIC].gradient.zero_()
         for piece, rows, part in self._pieces(batch):
-            with autocast(self.device, self.config.bf16):
+            with autocast(self.device, self.h["bf16"]):
                 with torch.no_grad():
                     next_actions, next_logp = network.draw(piece.next_observations, noise[rows])
                     next_values = network.target_values(piece.next_observations, next_actions, least=True)
@@ -214,7 +263,7 @@ class SACLearner(ArrayLearner[SACModule]):
         network.critics.requires_grad_(False)
         self._flat[ACTOR].gradient.zero_()
         for piece, rows, part in self._pieces(batch):
-            with autocast(self.device, self.config.bf16):
+            with autocast(self.device, self.h["bf16"]):
                 actions, logp = network.draw(piece.observations, noise[rows])
                 values = network.values(piece.observations, actions, least=True)
             loss = (ent_coef * logp - values).mean()
@@ -230,20 +279,19 @@ class SACLearner(ArrayLearner[SACModule]):
         log = self.network.log_ent_coef
         if log is None:
             return torch.zeros((), device=self.device)
-        optimizer = self.optimizer(ENT_COEF)
         # The loss is linear in the logarithm, so this is its gradient.
         log.grad = -(logp + self.target_entropy).mean()
         loss = log.detach() * log.grad
-        optimizer.step()
+        self.get_optimizer(MODULE, ENT_COEF).step()
         return loss
 
     def _step(self, name: str) -> torch.Tensor:
         """Let an optimizer step, with the gradients' norm cut if it is too great. Returns the norm before that."""
         gradient = self._flat[name].gradient
         norm = gradient.norm()
-        if self.config.max_grad_norm is not None:
-            gradient *= (self.config.max_grad_norm / (norm + 1e-6)).clamp(max=1.0)
-        self.optimizer(name).step()
+        if self.h["max_grad_norm"] is not None:
+            gradient *= (self.h["max_grad_norm"] / (norm + 1e-6)).clamp(max=1.0)
+        self.get_optimizer(MODULE, name).step()
         return norm
 
     def _noise(self, batch: Batch) -> torch.Tensor:
@@ -252,14 +300,12 @@ class SACLearner(ArrayLearner[SACModule]):
     def get_state(self, components: Any = None, *, not_components: Any = None, **kwargs: Any) -> dict[str, Any]:
         """See `Learner`; with the state of the random numbers."""
         state: dict[str, Any] = super().get_state(components, not_components=not_components, **kwargs)
-        if self._check_component(GENERATOR, components, not_components):
-            state[GENERATOR] = self._generator.get_state().numpy()
-            state[COUNT] = self.gradient_steps
-        return state
+        # RLlib asks for the weights alone, and hands what it gets to the env runner.
+        own = {GENERATOR: self._generator.get_state().numpy(), COUNT: self.gradient_steps}
+        return state if components else {**state, **own}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """See `Learner`."""
-        self._weights_seq_no = 0
         super().set_state(state)
         if GENERATOR in state:
             generator = torch.from_numpy(state[GENERATOR].copy())

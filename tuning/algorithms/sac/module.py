@@ -5,47 +5,32 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
 import torch
-from ray.rllib.core.columns import Columns
-from ray.rllib.core.distribution.torch.torch_distribution import TorchSquashedGaussian
 from ray.rllib.core.rl_module.torch import TorchRLModule
 from torch import nn
 
 from envs.observation import ChargerGroups
+from search_spaces import Assignment
+from tuning.algorithms.memory import hidden_sizes
 from tuning.algorithms.networks.layers import (
     ACTIVATIONS,
-    ChargerHead,
     ChargerNetwork,
     SiteInputs,
     UncontrolledCharging,
+    add_deviations,
     fix_deviations,
     other_actions,
-    output_layers,
     perceptron,
+    policy_head,
 )
 from tuning.algorithms.precision import compiled
 
 # The squashing never reaches the ends of the range, and its slope is all but gone where it comes near.
 MOST_CHARGING = 0.99
 LOG_STD_MIN, LOG_STD_MAX = -20.0, 2.0  # as in the authors' code
-
-
-@dataclass(frozen=True)
-class SACShape:
-    """What a `SACModule` looks like."""
-
-    hidden_sizes: tuple[int, ...]  # units of the hidden layers of each network
-    activation: str
-    ent_coef_initial: float | None = 1.0  # entropy coefficient at the start, where it is learned; None where it is fixed
-    compiled: bool = False  # whether what the learner computes goes through `torch.compile`
-    cuda_graphs: bool = False  # whether that is replayed as CUDA graphs
-    chargers: ChargerGroups | None = None  # of the site, which share networks; None where there are fewer than two
-    initial_charging: float = 0.0  # see `UncontrolledCharging`
-    log_std_init: float = 0.0  # logarithm of the deviations at the start, before the squashing
 
 
 class TwinCritics(nn.Module):
@@ -86,13 +71,13 @@ class SiteCritics(nn.Module):
     others: torch.Tensor
     actions: torch.Tensor
 
-    def __init__(self, inputs: int, actions: int, shape: SACShape, chargers: ChargerGroups) -> None:
+    def __init__(self, inputs: int, actions: int, h: Assignment, chargers: ChargerGroups) -> None:
         super().__init__()
         others = other_actions(actions, chargers)
         self.register_buffer("others", torch.tensor(others, dtype=torch.int64), persistent=False)
         self.register_buffer("actions", torch.tensor(chargers.actions), persistent=False)
         self.inputs = SiteInputs(inputs, chargers)
-        self.site = TwinCritics(self.inputs.size + len(others) + 1, shape.hidden_sizes, shape.activation)
+        self.site = TwinCritics(self.inputs.size + len(others) + 1, hidden_sizes(h), str(h["activation"]))
         self.charging = UncontrolledCharging(actions, 1.0, chargers)
         features = len(chargers.observations[0]) + 2
         self.chargers = nn.ModuleList(
@@ -118,7 +103,8 @@ class SACModule(TorchRLModule):
     """Squashed Gaussian policy, twin critics and their targets, and the logarithm of the entropy coefficient.
 
     RLlib's own module encodes observation and action by networks of their own, and computes each critic by itself.
-    `model_config` is `{"shape": SACShape}`. `log_ent_coef` is None where the coefficient is fixed.
+    `model_config` has hyperparameters as `h`, and `chargers` that share networks or None. `log_ent_coef` is None where the
+    coefficient is fixed.
     """
 
     model_config: Any
@@ -127,33 +113,26 @@ class SACModule(TorchRLModule):
 
     def setup(self) -> None:
         """Build the networks; called by RLlib."""
-        shape: SACShape = self.model_config["shape"]
-        self.shape = shape
-        features, actions = self.observation_space.shape[0], self.action_space.shape[0]
-        chargers, units = shape.chargers, shape.hidden_sizes[-1]
+        h, chargers = self.model_config["h"], self.model_config["chargers"]
+        sizes, features, actions = hidden_sizes(h), self.observation_space.shape[0], self.action_space.shape[0]
         self.site = SiteInputs(features, chargers) if chargers else None
-        self.policy_layers = perceptron(self.site.size if self.site else features, shape.hidden_sizes, shape.activation)
-        if self.site and chargers:
-            self.policy_head: nn.Module = ChargerHead(self.site.size, units, actions, 2, chargers)
-            self.charging = UncontrolledCharging(actions, shape.initial_charging, chargers, MOST_CHARGING)
-            self.critics: nn.Module = SiteCritics(features, actions, shape, chargers)
+        inputs = self.site.size if self.site else features
+        self.policy_layers = perceptron(inputs, sizes, h["activation"])
+        self.policy_head = policy_head(inputs, sizes[-1], actions, 2, chargers)
+        if chargers:
+            self.charging = UncontrolledCharging(actions, h["initial_charging"], chargers, MOST_CHARGING)
+            self.critics: nn.Module = SiteCritics(features, actions, h, chargers)
         else:
-            self.policy_head = nn.Linear(units, 2 * actions)
-            self.critics = TwinCritics(features + actions, shape.hidden_sizes, shape.activation)
-        with torch.no_grad():
-            for output in output_layers(self.policy_head):
-                output.bias[output.out_features // 2 :] += shape.log_std_init
+            self.critics = TwinCritics(features + actions, sizes, h["activation"])
+        add_deviations(self.policy_head, h["log_std_init"])
         overwrite_inputs(self.policy_layers)
         self.targets = copy.deepcopy(self.critics).requires_grad_(False)
         self.log_ent_coef: nn.Parameter | None = None
-        if shape.ent_coef_initial is not None:
-            self.log_ent_coef = nn.Parameter(torch.tensor(math.log(shape.ent_coef_initial)))
-        self.action_dist_cls = TorchSquashedGaussian
+        if h["ent_coef"] is None:
+            self.log_ent_coef = nn.Parameter(torch.tensor(math.log(h["ent_coef_initial"])))
         # Not by `Module.compile`, which would also compile what acts, with as many rows as there are environments.
-        functions = (self.draw_actions, self.critics.__call__, self.targets.__call__)
-        if shape.compiled:
-            functions = tuple(compiled(function, shape.cuda_graphs) for function in functions)  # type: ignore[assignment]
-        self.draw, self.values, self.target_values = functions
+        self.draw = compiled(self.draw_actions, h)
+        self.values, self.target_values = (compiled(network.__call__, h) for network in (self.critics, self.targets))
 
     def policy_parameters(self) -> list[nn.Parameter]:
         """What the policy's gradient moves."""
@@ -186,15 +165,6 @@ class SACModule(TorchRLModule):
         """Actions within [-1, 1], shape (rows, actions), by standard normal noise of that shape; without noise the mode."""
         mean, log_std = self.parameters_of_distribution(observations)
         return (mean if noise is None else mean + log_std.exp() * noise).tanh()
-
-    def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        """Parameters of RLlib's squashed Gaussian."""
-        return {Columns.ACTION_DIST_INPUTS: torch.cat(self.parameters_of_distribution(batch[Columns.OBS]), dim=-1)}
-
-    def _forward_inference(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        """The mode's actions, within [-1, 1]. RLlib's own mode of a squashed Gaussian is the mean before the squashing."""
-        with torch.no_grad():
-            return {Columns.ACTIONS: self.act(batch[Columns.OBS])}
 
 
 def overwrite_inputs(layers: nn.Module) -> None:

@@ -21,18 +21,13 @@ NO_TRANSITION = 3  # the step in which a copy was reset, or one that is still to
 
 @dataclass(frozen=True)
 class Transitions:
-    """A sample, not normalised.
-
-    Attributes:
-        discounts: of the value of `next_observations`: gamma to the power of the steps, 0 after a termination, shape (T,),
-            float32.
-    """
+    """A sample, not normalised."""
 
     observations: np.ndarray  # shape (T, features), float32
     actions: np.ndarray  # within [-1, 1], shape (T, actions), float32
     rewards: np.ndarray  # discounted sums over up to `n_step` steps, shape (T,), float32
     next_observations: np.ndarray  # after these steps, shape (T, features), float32
-    discounts: np.ndarray
+    discounts: np.ndarray  # of the value there: gamma to the power of the steps, 0 after a termination, shape (T,), float32
 
 
 class ReplayBuffer:
@@ -42,11 +37,9 @@ class ReplayBuffer:
     row after, also at the end of an episode: with NEXT_STEP autoreset its last observation comes before the first of the next
     one. The row in which a copy is reset is no transition and is never drawn. One row more holds observations that no action
     followed yet.
-
-    Attributes:
-        size: transitions that have a place, resets included: as many as were asked for, rounded up to whole rows.
-        rows: ever filled, those that were overwritten since included.
     """
+
+    size: int  # transitions that have a place, resets included: as many as were asked for, rounded up to whole rows
 
     def __init__(
         self,
@@ -74,7 +67,7 @@ class ReplayBuffer:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the arrays, bytes; see `tuning.algorithms.sac.costs`."""
+        """Memory of the arrays, bytes; see `tuning.algorithms.sac.spec`."""
         arrays: list[np.ndarray] = [self._observations, self._actions, self._rewards, self._kinds]
         return sum(array.nbytes for array in arrays)
 
@@ -113,11 +106,7 @@ class ReplayBuffer:
     def add_run(self, observations: np.ndarray, actions: np.ndarray, rewards: np.ndarray, hours: np.ndarray) -> None:
         """Take whole runs, side by side: T steps of N copies or fewer; the other copies make no transition.
 
-        Args:
-            observations: before each step, and after the last, shape (T + 1, N, features).
-            actions: within [-1, 1], shape (T, N, actions).
-            rewards: shape (T, N).
-            hours: steps of each, at least 1; what follows is no transition, shape (N,).
+        Arrays are as in `Demonstration`, actions within [-1, 1]; what follows the `hours` of a run is no transition.
         """
         own = np.minimum(np.arange(self.copies), len(hours) - 1)
         lasts = np.where(np.arange(self.copies) < len(hours), hours[own] - 1, -1)
@@ -166,11 +155,7 @@ class ReplayBuffer:
         return {name: array[places] for name, array in self._arrays()}
 
     def set_state(self, state: dict[str, Any], rows: Iterable[tuple[int, dict[str, np.ndarray]]]) -> None:
-        """Go on from a state of `get_state`, bit by bit.
-
-        Raises:
-            ValueError: if the state is of a buffer of another size, or rows are missing.
-        """
+        """Go on from a state, bit by bit. Raises `ValueError` if it is of a buffer of another size, or rows are missing."""
         if state["layout"] != self._layout():
             raise ValueError(f"a buffer of {state['layout']} does not fit one of {self._layout()}")
         self._kinds[:] = NO_TRANSITION

@@ -16,8 +16,7 @@ from search_spaces import Assignment, SearchSpace, SpaceError
 from search_spaces.common import REWARD_SHARE, SHARES
 from search_spaces.overrides import override
 from search_spaces.parameter import Parameter, Value
-from tuning.algorithms.registry import algorithm_of
-from tuning.algorithms.spec import DEFAULT, AlgorithmSpec
+from tuning.algorithms.registry import DEFAULT, AlgorithmSpec, algorithm_of
 from tuning.experiment.settings import Settings
 
 CHARGING = ("learn_charging", "initial_charging")

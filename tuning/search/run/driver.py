@@ -15,8 +15,7 @@ from rich.console import Console
 from common.errors import UsageError
 from results import load
 from results.loader import ratings
-from tuning.algorithms.registry import algorithm_of
-from tuning.algorithms.spec import DEFAULT
+from tuning.algorithms.registry import DEFAULT, algorithm_of
 from tuning.cli.console import say
 from tuning.experiment.folder import Experiment
 from tuning.experiment.option_values import SCHEDULERS

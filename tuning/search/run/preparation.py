@@ -225,7 +225,7 @@ def plan_resources(settings: Settings, console: Console, look: Look) -> Planner:
     """Predictions and limits of memory for trials on the running Ray; prints a line if they learn without a card."""
     from tuning.memory.machine import machine
     from tuning.memory.planner import Calibration
-    from tuning.memory.scenario_sizes import sizes_of
+    from tuning.memory.prediction import sizes_of
 
     kinds, line = machine(settings.gpu_memory, look, tell=partial(say, console))
     if line:

@@ -18,14 +18,12 @@ from envs.objective.weights import DEFAULT
 from envs.scenarios.scenario import Window, scenario
 from envs.seen import Seen
 from envs.task import Task
-from tuning.algorithms.errors import UnfitError
 from tuning.algorithms.memory import Workload
-from tuning.algorithms.networks.building_kinds import BuildingKinds
+from tuning.algorithms.networks.building_kinds import BuildingKinds, UnfitError
 from tuning.algorithms.networks.building_view import BuildingView, BuildingViewEnv
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Setup
-from tuning.memory.prediction import predict
-from tuning.memory.scenario_sizes import sizes_of
+from tuning.memory.prediction import predict, sizes_of
 
 WINDOWS = (Window(0, 0, 100), Window(0, 300, 100))
 

@@ -1,27 +1,14 @@
-"""A small PPO or A2C on the task of `match`, and what to look at it with."""
+"""What to look at a small PPO or A2C on the task of `match` with."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import torch
 
-from tests.tuning.algorithms.match import FEATURES, trainer
-from tuning.algorithms.on_policy.batch import Batch
-from tuning.algorithms.on_policy.trainer import OnPolicyTrainer
+from tests.tuning.algorithms.match import FEATURES
+from tuning.algorithms.on_policy.learner import Batch
 
 ALGOS = ("ppo", "a2c")
-
-
-@contextmanager
-def built(algo: str, **arguments: Any) -> Iterator[Any]:
-    found = trainer(algo, **arguments)
-    assert isinstance(found, OnPolicyTrainer)
-    try:
-        yield found
-    finally:
-        found.stop()
 
 
 def watched(trained: Any) -> list[dict[str, Any]]:
@@ -39,7 +26,7 @@ def watched(trained: Any) -> list[dict[str, Any]]:
     return seen
 
 
-def made_up(rows: int = 64, ratio: float = 1.0, moved: float = 0.0, discrete: bool = False) -> Any:
+def made_up(rows: int = 64, ratio: float = 1.0, moved: float = 0.0) -> Any:
     """A batch of actions that were drawn with the policy's probabilities over `ratio`; since then its values have moved."""
 
     def make(trained: Any) -> Batch:

@@ -1,45 +1,18 @@
-"""What PPO and A2C share in learning: schedules, losses, gradients, numbers that are not finite."""
+"""Learning of PPO and A2C: schedules, advantages, losses, gradients, numbers that are not finite."""
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from ray.rllib.algorithms.ppo import PPOConfig as RLlibConfig
-from ray.rllib.core import DEFAULT_MODULE_ID
-from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
-from tests.tuning.algorithms.memory_checks import assignment, living, trainer
-from tests.tuning.algorithms.on_policy.small import ALGOS, built, gradient, made_up, watched
-from tuning.algorithms.errors import DivergedError
-from tuning.algorithms.on_policy.a2c import A2CConfig, A2CLearner
-from tuning.algorithms.on_policy.learner import VALUE_ROWS, OnPolicyConfig
-from tuning.algorithms.on_policy.module import ActorCriticModule
-from tuning.algorithms.on_policy.ppo import PPOConfig, PPOLearner
-from tuning.algorithms.sampling.preprocessing import Preprocessing
-from tuning.algorithms.schedule import Schedule
-
-
-def test_a_copy_has_the_same_settings_and_the_class_keeps_its_own() -> None:
-    config = PPOConfig()
-    config.learning_rate = Schedule(0.1, "linear", 0.5, 100)
-    config.preprocessing, config.parts, config.clip_range_vf = Preprocessing(clip_obs=2.0), 3, 0.2
-    copied = config.copy()
-    assert isinstance(copied, PPOConfig)
-    assert (copied.learning_rate, copied.preprocessing) == (config.learning_rate, config.preprocessing)
-    assert (copied.parts, copied.clip_range_vf) == (3, 0.2)
-    assert (OnPolicyConfig.parts, PPOConfig.clip_range_vf) == (1, None)
-
-
-def test_each_algorithm_has_its_learner() -> None:
-    assert PPOConfig().get_default_learner_class() is PPOLearner
-    assert A2CConfig().get_default_learner_class() is A2CLearner
-
-
-def test_a2c_takes_one_epoch_without_minibatches_or_penalty() -> None:
-    config = A2CConfig()
-    assert (config.num_epochs, config.minibatch_size, config.use_kl_loss) == (1, None, False)
-
+from tests.tuning.algorithms.match import FEATURES, built
+from tests.tuning.algorithms.memory_checks import living
+from tests.tuning.algorithms.on_policy.small import ALGOS, gradient, made_up, watched
+from tuning.algorithms.on_policy.learner import VALUE_ROWS, Batch, advantages, explained_variance, minibatches
+from tuning.algorithms.rllib_base import DivergedError
 
 pytestmark = pytest.mark.usefixtures("small_ray")
 
@@ -52,7 +25,7 @@ def test_the_optimizer_has_the_scheduled_learning_rate_at_each_step(algo: str, s
         for _ in range(5):
             before = len(seen)
             result = trained.algorithm.train()
-            expected = trained.learner.config.learning_rate.value(result["num_env_steps_sampled_lifetime"])
+            expected = trained.learner.recipe.value("learning_rate", result["num_env_steps_sampled_lifetime"])
             assert {step["lr"] for step in seen[before:]} == {expected}
             assert trained.losses(result)["learning_rate"] == pytest.approx(expected)
         assert seen[-1]["lr"] == pytest.approx(0.01 if shape == "constant" else 0.001)
@@ -116,27 +89,27 @@ def test_advantages_are_normalised_or_not(algo: str) -> None:
             assert torch.equal(weights, batch.advantages)
 
 
-@pytest.mark.parametrize(("gamma", "gae_lambda"), [(0.99, 0.95), (0.8, 1.0), (0.9, 0.0)])
-def test_a_rollout_is_what_rllibs_pipeline_makes_of_it(gamma: float, gae_lambda: float) -> None:
-    with built("ppo", gamma=gamma, gae_lambda=gae_lambda, n_steps=96) as trained:
-        theirs = RLlibConfig().training(gamma=gamma, lambda_=gae_lambda).learners(num_learners=0)
-        model = trained.learner.network.model_config
-        theirs.rl_module(rl_module_spec=RLModuleSpec(module_class=ActorCriticModule, model_config=model))
-        env = trained.runner.env
-        learner = theirs.build_learner(spaces={DEFAULT_MODULE_ID: (env.single_observation_space, env.single_action_space)})
-        learner.module[DEFAULT_MODULE_ID].set_state(trained.learner.network.get_state())
-        for _ in range(3):
-            episodes = trained.runner.sample()
-            ours = trained.learner.make_batch(episodes)
-            pipeline = learner._learner_connector(
-                rl_module=learner.module, batch={}, episodes=episodes, shared_data={}, metrics=learner.metrics
-            )[DEFAULT_MODULE_ID]
-            # RLlib adds a step to each chunk, which it masks afterwards.
-            real = pipeline["loss_mask"]
-            names = {"observations": "obs", "actions": "actions", "logp": "action_logp", "inputs": "action_dist_inputs"}
-            for mine, other in names.items():
-                assert torch.equal(getattr(ours, mine), pipeline[other][real]), mine
-            np.testing.assert_allclose(ours.targets, pipeline["value_targets"][real], rtol=1e-4, atol=1e-5)
+def test_values_targets_and_probabilities_of_a_rollout() -> None:
+    with built("ppo", gamma=0.9, gae_lambda=1.0, n_steps=96) as trained:
+        rollout = trained.runner.collect(96)
+        rollout.terminated[::2] = True
+        network, batch = trained.learner.network, trained.learner.make_batch(rollout)
+        with torch.no_grad():
+            values = network.compute_values({"obs": torch.from_numpy(rollout.observations)})
+            following = network.compute_values({"obs": torch.from_numpy(rollout.following)}).numpy()
+        torch.testing.assert_close(batch.values, values)
+        mean, log_std = torch.from_numpy(rollout.inputs).chunk(2, dim=1)
+        expected = torch.distributions.Normal(mean, log_std.exp()).log_prob(torch.from_numpy(rollout.actions)).sum(dim=1)
+        torch.testing.assert_close(batch.logp, expected)
+        # With lambda 1 a target is the discounted return to the end of its chunk, and the value there unless it was terminated.
+        start = 0
+        for end, is_terminated, beyond in zip(rollout.ends, rollout.terminated, following, strict=True):
+            target = 0.0 if is_terminated else float(beyond)
+            for reward in rollout.rewards[start:end][::-1]:
+                target = reward + 0.9 * target
+            assert float(batch.targets[start]) == pytest.approx(target, rel=1e-4)
+            start = end
+        torch.testing.assert_close(batch.advantages, batch.targets - batch.values, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("algo", ALGOS)
@@ -145,17 +118,17 @@ def test_bf16_is_the_precision_of_learning_and_starts_from_a_ratio_of_one(algo: 
         with built(algo, bf16=bf16, **({"n_epochs": 1, "batch_size": 128} if algo == "ppo" else {})) as trained:
             kinds: list[Any] = []
             trained.learner.network.policy_layers[0].register_forward_hook(lambda *_, k=kinds: k.append(_[2].dtype))
-            trained.runner.sample()
+            trained.runner.collect(16)
             acted = set(kinds)
             kinds.clear()
-            result = trained.algorithm.train()
+            trained.algorithm.train()
             # The env runner's own networks are another matter: they act in float32.
             assert (torch.bfloat16 in kinds) is bf16
             assert torch.bfloat16 not in acted
             weights = trained.learner.network.policy_layers[0].weight
             assert weights.dtype == weights.grad.dtype == torch.float32
             if algo == "ppo":
-                assert result["learners"]["default_policy"]["ratio"] == pytest.approx(1.0, abs=1e-5)
+                assert trained.learner.means["ratio"] == pytest.approx(1.0, abs=1e-5)
 
 
 @pytest.mark.parametrize("algo", ALGOS)
@@ -168,15 +141,12 @@ def test_numbers_that_are_not_finite_end_the_trial_with_a_remedy(algo: str) -> N
 
 
 def test_values_are_computed_over_no_more_rows_than_the_prediction_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    trained: Any = trainer("ppo", assignment("ppo", n_steps=1024))
-    try:
+    with built("ppo") as trained:
         learner, rows = trained.learner, []
         inner = learner.network.compute_values
         monkeypatch.setattr(learner.network, "compute_values", lambda batch: rows.append(len(batch["obs"])) or inner(batch))
-        learner._values(torch.zeros((2 * VALUE_ROWS + 1, trained.runner.env.single_observation_space.shape[0])))
+        learner._values(torch.zeros((2 * VALUE_ROWS + 1, FEATURES)))
         assert rows == [VALUE_ROWS, VALUE_ROWS, 1]
-    finally:
-        trained.stop()
 
 
 def test_an_update_keeps_nothing_of_its_single_steps() -> None:
@@ -192,3 +162,136 @@ def test_an_update_keeps_nothing_of_its_single_steps() -> None:
         trained.algorithm.train()
         assert len(counts) == 20
         assert len(set(counts[2:])) == 1  # the first two begin the sums
+
+
+@pytest.mark.parametrize(("batch_size", "n_epochs", "steps"), [(32, 2, 8), (64, 2, 4), (32, 5, 20), (128, 1, 1)])
+def test_ppo_takes_a_gradient_step_for_each_minibatch_of_each_epoch(batch_size: int, n_epochs: int, steps: int) -> None:
+    with built("ppo", batch_size=batch_size, n_epochs=n_epochs) as trained:
+        seen = watched(trained)
+        result = trained.algorithm.train()
+        assert len(seen) == steps
+        assert trained.losses(result)["gradient_steps"] == steps
+
+
+def test_beyond_clip_range_a_ratio_is_not_rewarded() -> None:
+    for clip_range, moves in ((0.2, False), (0.9, True)):
+        with built("ppo", clip_range=clip_range, normalize_advantage=False) as trained:
+            assert (gradient(trained, made_up(ratio=1.5)(trained))["policy"] > 0.0) is moves
+
+
+def test_beyond_clip_range_vf_a_value_does_not_move() -> None:
+    for limit, moves in ((None, True), (0.1, False), (1.0, True)):
+        with built("ppo", clip_range_vf=limit) as trained:
+            assert (gradient(trained, made_up(moved=0.5)(trained))["value"] > 0.0) is moves
+
+
+def test_target_kl_ends_an_update_that_moved_too_far_and_none_does_not() -> None:
+    taken = {}
+    for target in (None, 1e9, 1e-5):
+        with built("ppo", target_kl=target, n_epochs=4, learning_rate=1e-2) as trained:
+            assert trained.used()["target_kl"] == target
+            taken[target] = trained.losses(trained.algorithm.train())["gradient_steps"]
+    assert taken[None] == taken[1e9] > taken[1e-5] >= 1
+
+
+def test_kl_target_adapts_the_penalty_and_none_leaves_it_out() -> None:
+    with built("ppo", kl_target=1e-9) as trained:
+        before = trained.learner.kl_coefficient
+        trained.algorithm.train()
+        assert trained.learner.kl_coefficient == 2.0 * before > 0.0
+        state = trained.learner.get_state()
+        trained.learner.kl_coefficient = 77.0
+        trained.learner.set_state(state)
+        assert trained.learner.kl_coefficient == 2.0 * before
+        batch = made_up()(trained)
+        inputs = torch.cat((batch.inputs[:, :1] + 1.0, batch.inputs[:, 1:]), dim=1)
+        with_penalty = trained.learner.loss(batch, inputs, batch.values)
+        trained.learner.kl_coefficient = 0.0
+        without = trained.learner.loss(batch, inputs, batch.values)
+        assert float(with_penalty.total - without.total) == pytest.approx(2.0 * before * float(without.terms["kl"]), rel=1e-4)
+    with built("ppo", kl_target=1e9) as trained:
+        before = trained.learner.kl_coefficient
+        trained.algorithm.train()
+        assert trained.learner.kl_coefficient == before / 2.0
+    with built("ppo") as trained:
+        trained.algorithm.train()
+        assert trained.learner.kl_coefficient == 0.0
+
+
+@pytest.mark.parametrize("chunk", [1, 30, 128, 1000])
+def test_a2cs_batch_size_does_not_change_the_gradient(chunk: int) -> None:
+    gradients = []
+    for batch_size in (chunk, 10_000):
+        with built("a2c", batch_size=batch_size) as trained:
+            sizes: list[int] = []
+            loss = trained.learner.loss
+
+            def noted(batch: Batch, *args: Any, loss: Any = loss, sizes: list[int] = sizes) -> Any:
+                sizes.append(len(batch))
+                return loss(batch, *args)
+
+            trained.learner.loss = noted
+            seen = watched(trained)
+            trained.algorithm.train()
+            assert len(seen) == 1
+            assert max(sizes) <= batch_size
+            gradients.append(seen[0]["gradients"])
+    for one, other in zip(*gradients, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-6)
+
+
+def test_a2c_has_the_optimizer_of_its_name() -> None:
+    for name, kind in (("rmsprop", torch.optim.RMSprop), ("adam", torch.optim.Adam)):
+        with built("a2c", optimizer=name) as trained:
+            assert type(trained.learner.optimizer) is kind
+
+
+def batch(rows: int) -> Batch:
+    ones = torch.ones(rows)
+    return Batch(torch.arange(rows)[:, None].float(), torch.zeros(rows, 2), ones, torch.zeros(rows, 4), ones, ones, ones)
+
+
+@pytest.mark.parametrize(("count", "size", "sizes"), [(100, 30, {33, 34}), (100, 25, {25}), (10, 64, {10}), (7, 2, {1, 2})])
+def test_minibatches_hold_each_transition_once_and_are_nearly_equal(count: int, size: int, sizes: set[int]) -> None:
+    pieces = list(minibatches(count, size))
+    assert sorted(torch.cat(list(pieces)).tolist()) == list(range(count))
+    assert {len(piece) for piece in pieces} == sizes
+
+
+def test_minibatches_are_drawn_anew() -> None:
+    torch.manual_seed(0)
+    first, second = (torch.cat(list(minibatches(50, 10))).tolist() for _ in range(2))
+    assert first != second
+
+
+def test_an_index_takes_rows_of_everything() -> None:
+    taken = batch(10).at(torch.tensor([7, 2]))
+    assert len(taken) == 2
+    assert taken.observations.flatten().tolist() == [7.0, 2.0]
+    assert taken.inputs.shape == (2, 4)
+
+
+def test_a_part_is_a_view() -> None:
+    whole = batch(10)
+    whole.at(slice(2, 4)).observations.fill_(-1.0)
+    assert whole.observations.flatten().tolist()[:5] == [0.0, 1.0, -1.0, -1.0, 4.0]
+
+
+def test_the_explained_variance_is_1_for_the_targets_and_0_for_their_mean() -> None:
+    targets = torch.tensor([1.0, 2.0, 4.0])
+    rollout = replace(batch(3), targets=targets)
+    assert explained_variance(replace(rollout, values=targets.clone())) == pytest.approx(1.0)
+    assert explained_variance(replace(rollout, values=targets.mean().expand(3))) == pytest.approx(0.0)
+    assert math.isnan(explained_variance(replace(rollout, targets=torch.ones(3))))
+
+
+def test_gamma_and_lambda_are_those_of_the_advantages() -> None:
+    rng = np.random.default_rng(0)
+    rewards, values, last = rng.standard_normal(7), rng.standard_normal(7), np.array([0.7, 0.0])
+    found = advantages(rewards, values, last, np.array([4, 7]), 0.9, 0.6)
+    for start, end, beyond in ((0, 4, 0.7), (4, 7, 0.0)):
+        following = np.append(values[start + 1 : end], beyond)
+        deltas = rewards[start:end] + 0.9 * following - values[start:end]
+        for t in range(end - start):
+            expected = sum((0.9 * 0.6) ** i * delta for i, delta in enumerate(deltas[t:]))
+            assert found[start + t] == pytest.approx(expected)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from tests.tuning.algorithms.match import FEATURES
-from tests.tuning.algorithms.on_policy.small import ALGOS, built, gradient, made_up
+from tests.tuning.algorithms.match import FEATURES, built
+from tests.tuning.algorithms.on_policy.small import ALGOS, gradient, made_up
 
 pytestmark = pytest.mark.usefixtures("small_ray")
 

@@ -1,17 +1,27 @@
-"""From hyperparameters to PPO and A2C and back: each is read back, acts, and learns."""
+"""From hyperparameters to PPO and A2C and back: each is read back, acts, learns, and begins as what a teacher shows."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from envs.environments.year_cache import district, observation_layout
+from envs.objective.evaluate import evaluate, score
+from envs.scenarios.scenario import scenario
 from envs.seen import HYPERPARAMETERS
+from envs.task import Task
+from envs.yardsticks.lessons import lessons
+from envs.yardsticks.mpc_runs import mpc
 from search_spaces import Kind
-from tests.tuning.algorithms.match import FEATURES, mean_return
-from tests.tuning.algorithms.on_policy.small import ALGOS, built, watched
+from tests.tuning.algorithms.match import built, mean_return
+from tests.tuning.algorithms.on_policy.small import ALGOS, watched
+from tests.tuning.algorithms.shown import answers
+from tuning.algorithms.on_policy.trainer import LOG_STD
 from tuning.algorithms.precision import NEED_GPU
 from tuning.algorithms.registry import algorithm
+from tuning.algorithms.trainer import Setup
 
 pytestmark = pytest.mark.usefixtures("small_ray")
 OTHERS: dict[Kind, Any] = {Kind.NUMBER: 0.37, Kind.INTEGER: 64, Kind.SIZES: "8,24", Kind.FLAG: None}
@@ -60,39 +70,6 @@ def test_a_site_with_chargers_is_learned(algo: str) -> None:
 
 
 @pytest.mark.parametrize("algo", ALGOS)
-def test_features_of_chargers_keep_their_common_scale(algo: str) -> None:
-    with built(algo, chargers=2) as trained:
-        trained.algorithm.train()
-        normalizer = trained.runner.normalizer
-        observations = np.random.default_rng(0).uniform(-1.0, 1.0, (20, FEATURES + 2)).astype(np.float32)
-        seen = normalizer.normalize(observations)
-        np.testing.assert_array_equal(seen[:, FEATURES:], observations[:, FEATURES:])
-        assert (seen[:, :FEATURES] != observations[:, :FEATURES]).all()
-
-
-@pytest.mark.parametrize("algo", ALGOS)
-def test_rewards_and_observations_reach_the_learner_preprocessed(algo: str) -> None:
-    batches = {}
-    for name, changes in {
-        "plain": {"normalize_observations": False, "clip_obs": None},
-        "clipped": {"normalize_observations": False, "clip_obs": 0.5},
-        "normalised": {"normalize_observations": True},
-        "scaled": {"reward_scale": 10.0, "gae_lambda": 1.0, "gamma": 0.0},
-        "unscaled": {"gae_lambda": 1.0, "gamma": 0.0},
-        "deviations": {"normalize_rewards": True, "gae_lambda": 1.0, "gamma": 0.0},
-    }.items():
-        with built(algo, **changes) as trained:
-            batches[name] = trained.learner.make_batch(trained.runner.sample())
-    assert float(batches["plain"].observations.max()) == 50.0
-    assert float(batches["clipped"].observations.abs().max()) == 0.5
-    assert float(batches["normalised"].observations.abs().max()) < 5.0
-    # Without a look ahead the targets are the rewards.
-    np.testing.assert_allclose(batches["scaled"].targets, 10.0 * batches["unscaled"].targets, rtol=1e-3, atol=1e-5)
-    assert float(batches["deviations"].targets.std()) == pytest.approx(1.0, abs=0.1)
-    assert float(batches["unscaled"].targets.std()) != pytest.approx(1.0, abs=0.1)
-
-
-@pytest.mark.parametrize("algo", ALGOS)
 def test_tf32_and_compiling_are_switched_on(algo: str, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[Any] = []
 
@@ -134,3 +111,65 @@ def test_it_learns(algo: str, discrete: bool) -> None:
             steps = trained.algorithm.train()["num_env_steps_sampled_lifetime"]
         assert before < 0.75
         assert mean_return(trained, discrete) > 0.93
+
+
+@pytest.mark.parametrize("algo", ALGOS)
+def test_a_copy_does_what_was_shown_and_knows_what_it_is_worth(algo: str) -> None:
+    with built(algo, gamma=0.0, log_std_init=0.0) as trained:
+        assert mean_return(trained) < 0.9
+        trained.begin_as([answers()])
+        assert mean_return(trained) > 0.97
+        network = trained.learner.network
+        inputs = network._forward({"obs": torch.zeros(2, 3)})["action_dist_inputs"]
+        assert inputs[:, 1].tolist() == [LOG_STD] * 2
+        # With a discount of nothing, the value of an hour is its reward.
+        shown = answers()
+        seen = torch.from_numpy(trained.runner.preprocess()(shown.observations[:-1][shown.taken]))
+        values = network.compute_values({"obs": seen}).detach().numpy()
+        assert np.abs(values - shown.rewards[shown.taken]).mean() < 0.15
+        # What acts is what was copied.
+        for own, acting in zip(network.parameters(), trained.runner.module.parameters(), strict=True):
+            assert torch.equal(own, acting)
+        trained.update()
+        assert mean_return(trained) > 0.95
+
+
+@pytest.mark.parametrize("others", [{"state_dependent_std": True}, {"shared_layers": True}, {"log_std_init": -4.0}])
+def test_its_deviations_are_small_however_they_are_made(others: dict[str, Any]) -> None:
+    with built("ppo", **others) as trained:
+        trained.begin_as([answers()])
+        assert mean_return(trained) > 0.97
+        inputs = trained.learner.network._forward({"obs": torch.randn(5, 3)})["action_dist_inputs"]
+        assert (inputs[:, 1] == min(LOG_STD, others.get("log_std_init", 0.0))).all()
+
+
+def test_a_seed_gives_the_same_copy() -> None:
+    states = []
+    for seed in (3, 3, 4):
+        with built("ppo", seed=seed) as trained:
+            trained.begin_as([answers()])
+            states.append(torch.cat([p.detach().flatten() for p in trained.learner.network.parameters()]))
+    assert torch.equal(states[0], states[1])
+    assert not torch.equal(states[0], states[2])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("algo", "buildings"), [("ppo", False), ("ppo", True), ("a2c", False), ("sac", True)])
+def test_a_copy_scores_near_its_teacher(small_schema: Path, four_buildings: Path, algo: str, buildings: bool) -> None:
+    name = str(four_buildings if buildings else small_schema)
+    site = scenario(name)
+    validation = site.windows("validation")
+    spec = algorithm(algo)
+    given = spec.space.complete({"shared_policy": buildings, "gamma": 0.95}, {"steps": 100_000.0})
+    chargers = observation_layout(site).chargers
+    trained = spec.build(
+        Setup(
+            given, Task(name).training_env, 8, 100_000, 3, False, chargers, 1, district(site),
+            taught=True,
+        )
+    )  # fmt: skip
+    trained.imitate(lessons(Task(name), method="seven-days"))
+    copy = score(evaluate(Task(name).evaluation_env(validation), trained.policy()))
+    trained.stop()
+    teacher = score(mpc(site, validation, "seven-days"))
+    assert copy > 0.6 * teacher > 0.0

@@ -1,4 +1,4 @@
-"""SAC's gradient steps: schedules, losses, targets, numbers that are not finite."""
+"""SAC's rounds, batches and gradient steps: schedules, losses, targets, numbers that are not finite."""
 
 import math
 from typing import Any
@@ -11,30 +11,14 @@ from torch import nn
 from tests.tuning.algorithms.match import FEATURES
 from tests.tuning.algorithms.memory_checks import living
 from tests.tuning.algorithms.sac.sac_small import assert_equal, batches, built, learn, state, watched
-from tuning.algorithms.errors import DivergedError
-from tuning.algorithms.sac.batch import Batch
-from tuning.algorithms.sac.learner import ACTOR, CRITIC, ENT_COEF, FlatParameters
+from tuning.algorithms.rllib_base import DivergedError
+from tuning.algorithms.sac.learner import ACTOR, CRITIC, ENT_COEF, Batch, FlatParameters
 from tuning.algorithms.sac.trainer import SACTrainer
 
 
 def network() -> nn.Sequential:
     torch.manual_seed(0)
     return nn.Sequential(nn.Linear(3, 5), nn.Linear(5, 2))
-
-
-def test_values_and_results_stay_the_same() -> None:
-    own, flat = network(), network()
-    FlatParameters(list(flat.parameters()))
-    inputs = torch.randn(4, 3)
-    torch.testing.assert_close(flat(inputs), own(inputs), rtol=0.0, atol=0.0)
-
-
-def test_a_change_of_the_vector_is_a_change_of_the_network() -> None:
-    module = network()
-    flat = FlatParameters(list(module.parameters()))
-    with torch.no_grad():
-        flat.vector.fill_(0.5)
-    assert all((parameter == 0.5).all() for parameter in module.parameters())
 
 
 def test_gradients_are_added_into_one_vector_in_place() -> None:
@@ -73,7 +57,7 @@ def test_all_optimizers_have_the_scheduled_learning_rate(shape: str) -> None:
         seen = {name: watched(trainer, name) for name in factors}
         for _ in range(5):
             result = trainer.algorithm.train()
-            expected = trainer.algorithm.config.learning_rate.value(int(result["num_env_steps_sampled_lifetime"]))
+            expected = trainer.learner.recipe.value("learning_rate", int(result["num_env_steps_sampled_lifetime"]))
             for name, factor in factors.items():
                 assert seen[name][-1]["lr"] == pytest.approx(factor * expected)
             assert trainer.losses(result)["learning_rate"] == pytest.approx(expected)
@@ -83,7 +67,7 @@ def test_all_optimizers_have_the_scheduled_learning_rate(shape: str) -> None:
 def test_one_learning_rate_is_for_all_by_default() -> None:
     with built(learning_rate=0.02) as trainer:
         for name in (CRITIC, ACTOR, ENT_COEF):
-            assert trainer.algorithm.learner.optimizer(name).param_groups[0]["lr"] == 0.02
+            assert trainer.learner.optimizers[name].param_groups[0]["lr"] == 0.02
 
 
 @pytest.mark.parametrize("batch_size", [16, 48])
@@ -105,7 +89,7 @@ def made_up(trainer: SACTrainer, rows: int = 64) -> Batch:
 @pytest.mark.parametrize("ent_coef", [0.0, 0.3])
 def test_losses_are_those_of_the_paper(ent_coef: float) -> None:
     with built(ent_coef=ent_coef) as trainer:
-        learner = trainer.algorithm.learner
+        learner = trainer.learner
         network, batch = learner.network, made_up(trainer)
         noise = torch.randn(64, 1, generator=learner._generator.clone_state()), torch.zeros(0)
         with torch.no_grad():
@@ -136,7 +120,7 @@ def test_a_fixed_entropy_coefficient_stays_and_a_learned_one_goes_towards_its_ta
         assert trainer.losses(result)["ent_coef"] == pytest.approx(0.2)
     for target, rises in ((5.0, True), (-50.0, False)):
         with built(ent_coef_initial=0.5, target_entropy=target) as trainer:
-            learner = trainer.algorithm.learner
+            learner = trainer.learner
             assert float(learner.ent_coef) == pytest.approx(0.5)
             trainer.algorithm.train()
             assert (float(learner.ent_coef) > 0.5) == rises
@@ -151,9 +135,9 @@ def test_the_target_entropy_is_minus_the_number_of_actions_by_default() -> None:
 def test_targets_go_the_part_tau_towards_the_critics(tau: float) -> None:
     with built(tau=tau) as trainer:
         trainer.algorithm.train()
-        network = trainer.algorithm.learner.network
+        network = trainer.learner.network
         before = [parameter.clone() for parameter in network.targets.parameters()]
-        learn(trainer)
+        trainer.learner._gradient_step(made_up(trainer))
         for old, new, critic in zip(before, network.targets.parameters(), network.critics.parameters(), strict=True):
             torch.testing.assert_close(new.data, (1.0 - tau) * old + tau * critic.data)
 
@@ -176,14 +160,14 @@ def test_gradients_are_cut_to_a_norm(limit: float | None) -> None:
 def test_bf16_is_the_precision_of_networks_while_they_learn(on: bool, expected: torch.dtype) -> None:
     with built(bf16=on) as trainer:
         trainer.algorithm.train()
-        network, types = trainer.algorithm.learner.network, []
+        network, types = trainer.learner.network, []
         for layer in (network.policy_layers[0], network.critics.activation):
             layer.register_forward_hook(lambda module, inputs, output: types.append(output.dtype))
         learn(trainer)
         assert set(types) == {expected}
         assert {parameter.dtype for parameter in network.parameters()} == {torch.float32}
         types.clear()
-        trainer.algorithm.runner.collect(1)
+        trainer.runner.collect(1)
         assert set(types) == {torch.float32}
 
 
@@ -201,9 +185,9 @@ def test_torch_compile_compiles_what_the_learner_computes(monkeypatch: pytest.Mo
     for on in (True, False):
         called.clear()
         with built(torch_compile=on) as trainer:
-            trainer.algorithm.runner.collect(40)
+            trainer.runner.collect(40)
             assert not called
-            learn(trainer)
+            trainer.learner._gradient_step(made_up(trainer))
         # Next actions, targets' values, values; actions, values.
         assert len(called) == (5 if on else 0)
 
@@ -212,7 +196,7 @@ def test_numbers_that_are_not_finite_are_an_error_that_says_what_to_do() -> None
     with built() as trainer:
         trainer.algorithm.train()
         with torch.no_grad():
-            trainer.algorithm.learner.network.policy_layers[0].weight.fill_(math.nan)
+            trainer.learner.network.policy_layers[0].weight.fill_(math.nan)
         with pytest.raises(DivergedError, match=r"policy_loss.*after 100 steps: lower learning_rate"):
             learn(trainer, steps=100)
 
@@ -222,7 +206,7 @@ def test_an_earlier_state_replaces_a_later_one() -> None:
         for _ in range(2):
             trainer.algorithm.train()
         saved, held = state(trainer), trainer.algorithm.learner_group.get_state()
-        learn(trainer, gradient_steps=3)
+        learn(trainer, gradient_steps=4)
         trainer.algorithm.learner_group.set_state(held)
         assert_equal(state(trainer), saved)
 
@@ -230,7 +214,7 @@ def test_an_earlier_state_replaces_a_later_one() -> None:
 def test_a_round_keeps_nothing_of_its_single_steps() -> None:
     with built() as trainer:
         trainer.algorithm.train()
-        learner, counts = trainer.algorithm.learner, list[int]()
+        learner, counts = trainer.learner, list[int]()
         step = learner._gradient_step
 
         def watch(*args: Any) -> Any:
@@ -241,3 +225,45 @@ def test_a_round_keeps_nothing_of_its_single_steps() -> None:
         learn(trainer, gradient_steps=12)
         assert len(counts) == 12
         assert len(set(counts[2:])) == 1  # the first two begin the sums
+
+
+@pytest.mark.parametrize(
+    ("train_freq", "gradient_steps", "learning_starts"), [(8, 2, 40), (4, 2, 40), (8, 5, 40), (8, 2, 200), (1, 1, 0)]
+)
+def test_rounds_of_gradient_steps_follow_the_transitions(train_freq: int, gradient_steps: int, learning_starts: int) -> None:
+    with built(train_freq=train_freq, gradient_steps=gradient_steps, learning_starts=learning_starts) as trainer:
+        seen, taken = watched(trainer, CRITIC), 0
+        for _ in range(8):
+            result = trainer.algorithm.train()
+            steps = int(result["num_env_steps_sampled_lifetime"])
+            assert steps == trainer.runner.buffer.transitions
+            # Copies that are reset shift single rounds, never their number.
+            rounds = steps // train_freq - max(0, math.ceil(learning_starts / train_freq) - 1)
+            assert len(seen) == max(0, rounds) * gradient_steps
+            assert trainer.losses(result)["gradient_steps"] == len(seen) - taken
+            taken = len(seen)
+        assert 8 * 40 <= steps < 8 * (40 + train_freq)
+
+
+def test_batches_are_scaled_by_todays_statistics() -> None:
+    with built(clip_obs=1.5, normalize_rewards=True, reward_scale=3.0) as trainer:
+        for _ in range(3):
+            trainer.algorithm.train()
+        runner, seen = trainer.runner, batches(trainer)
+        assert runner.normalizer is not None
+        assert runner.reward_normalizer is not None
+        drawn = runner.buffer._random.bit_generator.state
+        trainer.learner.learn(trainer.algorithm.replay(), 100)
+        runner.buffer._random.bit_generator.state = drawn
+        raw = runner.buffer.sample(64)
+        for observations, batch in (
+            (raw.observations[:32], seen[0].observations),
+            (raw.next_observations[:32], seen[0].next_observations),
+        ):
+            scaled = (observations - runner.normalizer.mean) / np.sqrt(runner.normalizer.variance + 1e-8)
+            np.testing.assert_allclose(batch, np.clip(scaled, -1.5, 1.5), rtol=1e-4, atol=1e-5)
+            assert np.abs(scaled).max() > 1.5
+        np.testing.assert_allclose(seen[0].rewards, raw.rewards[:32] * 3.0 / runner.reward_normalizer.std, rtol=1e-5)
+        # What acts sees the same.
+        acted = runner.preprocess()(raw.observations[:32])
+        np.testing.assert_array_equal(acted, seen[0].observations)

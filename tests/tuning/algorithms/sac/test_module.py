@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("activation", ["tanh", "relu", "silu"])
 def test_networks_have_the_configured_layers(activation: str) -> None:
     with built(hidden_sizes="8,24,12", activation=activation) as trainer:
-        network = trainer.algorithm.learner.network
+        network = trainer.learner.network
         assert [tuple(weight.shape) for weight in network.critics.weights] == [(2, 4, 8), (2, 8, 24), (2, 24, 12), (2, 12, 1)]
         linear = [tuple(layer.weight.shape) for layer in network.policy_layers if hasattr(layer, "weight")]
         assert [*linear, tuple(network.policy_head.weight.shape)] == [(8, 3), (24, 8), (12, 24), (2, 12)]
@@ -34,7 +34,7 @@ def test_chargers_begin_with_initial_charging_and_storage_in_the_middle() -> Non
 
 def test_chargers_share_networks_that_do_not_mind_their_order() -> None:
     with built(chargers=3) as trainer:
-        network = trainer.algorithm.learner.network
+        network = trainer.learner.network
         observations, actions, order = torch.randn(5, FEATURES + 3), torch.rand(5, 4), [2, 0, 1]
         swapped, moved = observations.clone(), actions.clone()
         swapped[:, FEATURES:] = observations[:, [FEATURES + i for i in order]]
@@ -50,7 +50,7 @@ def test_chargers_share_networks_that_do_not_mind_their_order() -> None:
 def test_log_std_init_is_the_deviation_that_actions_begin_with(chargers: int) -> None:
     for log_std in (0.0, -3.0):
         with built(chargers=chargers, log_std_init=log_std) as trainer:
-            network = trainer.algorithm.learner.network
+            network = trainer.learner.network
             with torch.no_grad():
                 _, found = network.parameters_of_distribution(torch.rand(50, FEATURES + chargers) - 0.5)
         np.testing.assert_allclose(found.mean(dim=0), log_std, atol=0.8)
@@ -58,7 +58,7 @@ def test_log_std_init_is_the_deviation_that_actions_begin_with(chargers: int) ->
 
 def test_log_probabilities_are_those_of_the_squashed_distribution() -> None:
     with built() as trainer:
-        network = trainer.algorithm.learner.network
+        network = trainer.learner.network
         observations, noise = torch.randn(200, 3), torch.randn(200, 1)
         with torch.no_grad():
             actions, logp = network.draw_actions(observations, noise)
@@ -80,13 +80,3 @@ def test_log_probabilities_are_those_of_the_squashed_distribution() -> None:
             _, highest = network.parameters_of_distribution(observations)
     assert (lowest == LOG_STD_MIN).all()
     assert (highest == LOG_STD_MAX).all()
-
-
-def test_rllibs_forward_passes_give_the_same_policy() -> None:
-    with built() as trainer:
-        network, observations = trainer.algorithm.learner.network, torch.randn(20, 3)
-        with torch.no_grad():
-            mean, log_std = network.parameters_of_distribution(observations)
-        torch.testing.assert_close(network.forward_inference({"obs": observations})["actions"], mean.tanh())
-        inputs = network.forward_exploration({"obs": observations})["action_dist_inputs"]
-        torch.testing.assert_close(inputs, torch.cat((mean, log_std), dim=1))

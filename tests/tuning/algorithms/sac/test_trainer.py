@@ -12,10 +12,11 @@ from envs.seen import HYPERPARAMETERS
 from search_spaces import Kind
 from search_spaces.sac import SAC
 from tests.tuning.algorithms.match import mean_return
-from tests.tuning.algorithms.sac.sac_small import SeenVectorEnv, assert_equal, built, learn, state, vector_env
+from tests.tuning.algorithms.sac.sac_small import SeenVectorEnv, assert_equal, built, learn, state
+from tests.tuning.algorithms.shown import answers
 from tuning.algorithms.precision import NEED_GPU
 from tuning.algorithms.sac.learner import CRITIC
-from tuning.runtime.stopwatch import Stopwatch
+from tuning.algorithms.sac.trainer import LOG_STD, WITHIN
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import TrialState
 
@@ -55,18 +56,12 @@ def test_what_is_read_back_is_what_was_given(parameter: Any, monkeypatch: pytest
     torch.set_float32_matmul_precision("highest")
 
 
-def test_tf32_is_set_for_products_of_matrices() -> None:
-    for on in (True, False):
-        with built(tf32=on):
-            assert (torch.get_float32_matmul_precision() == "high") == on
-
-
 def test_a_seed_repeats_a_run_and_another_does_not() -> None:
     found = []
     for seed in (3, 3, 4):
         with built(seed=seed) as trainer:
             trainer.algorithm.train()
-            found.append(trainer.algorithm.learner._flat[CRITIC].vector.detach().clone())
+            found.append(trainer.learner._flat[CRITIC].vector.detach().clone())
     assert torch.equal(found[0], found[1])
     assert not torch.equal(found[0], found[2])
 
@@ -75,11 +70,11 @@ def test_a_seed_repeats_a_run_and_another_does_not() -> None:
 def test_a_site_with_chargers_is_learned_and_all_its_parameters_move() -> None:
     # Actions of 0 would have 0.67.
     with built(chargers=3, steps=3000, gradient_steps=8, gamma=0.5, initial_charging=0.0, ent_coef_initial=0.01) as trainer:
-        before = {name: value.detach().clone() for name, value in trainer.algorithm.learner.network.named_parameters()}
+        before = {name: value.detach().clone() for name, value in trainer.learner.network.named_parameters()}
         steps = 0
         while steps < 3000:
             steps = trainer.algorithm.train()["num_env_steps_sampled_lifetime"]
-        after = dict(trainer.algorithm.learner.network.named_parameters())
+        after = dict(trainer.learner.network.named_parameters())
         assert all((after[name] != value).any() for name, value in before.items())
         assert mean_return(trainer, chargers=3) > 0.87
 
@@ -108,12 +103,12 @@ def test_the_policys_mode_lies_in_the_environments_range() -> None:
     with built(make_envs=SeenVectorEnv) as trainer:
         trainer.algorithm.train()
         observations = np.random.default_rng(0).normal(0.0, 100.0, (500, 3)).astype(np.float32)
-        actions, space = trainer.policy()(observations), vector_env(trainer).single_action_space
+        actions, space = trainer.policy()(observations), trainer.runner.env.single_action_space
         assert actions.shape == (500, 1)
         assert all(space.contains(action) for action in actions)
         with torch.no_grad():
-            seen = torch.from_numpy(trainer.algorithm.runner.preprocess()(observations))
-            mean, _ = trainer.algorithm.learner.network.parameters_of_distribution(seen)
+            seen = torch.from_numpy(trainer.runner.preprocess()(observations))
+            mean, _ = trainer.learner.network.parameters_of_distribution(seen)
         np.testing.assert_allclose(actions, -3.0 + 2.0 * (mean.tanh().numpy() + 1.0), rtol=1e-5, atol=1e-5)
 
 
@@ -124,25 +119,25 @@ def test_a_restored_trial_learns_on_bit_by_bit(extra: dict[str, Any], tmp_path: 
             first.algorithm.train()
         Checkpoints(tmp_path).save(first, TrialState(steps=1))
         saved = state(first)
-        learn(first, gradient_steps=5, steps=200)
-        after, counted = state(first), first.algorithm.learner.gradient_steps
-        statistics = first.algorithm.runner.get_state()
+        learn(first, gradient_steps=6, steps=200)
+        after, counted = state(first), first.learner.gradient_steps
+        statistics = first.runner.get_state()
         lifetime = int(first.algorithm.train()["num_env_steps_sampled_lifetime"])
     with built(seed=99, **EVERYTHING, **extra) as second:
         checkpoint, _ = Checkpoints(tmp_path).newest()
         assert checkpoint
         checkpoint.restore(second)
         assert_equal(state(second), saved)
-        learn(second, gradient_steps=5, steps=200)
+        learn(second, gradient_steps=6, steps=200)
         assert_equal(state(second), after)
-        assert second.algorithm.learner.gradient_steps == counted
-        for name in ("observation_normalizer", "reward_normalizer"):
+        assert second.learner.gradient_steps == counted
+        for name in ("normalizer", "reward_normalizer"):
             for entry, value in statistics[name].items():
-                np.testing.assert_array_equal(second.algorithm.runner.get_state()[name][entry], value)
-        np.testing.assert_array_equal(second.algorithm.runner.get_state()["generator"], statistics["generator"])
-        # It goes on counting from where it was, in new episodes, as this environment's state cannot be saved.
+                np.testing.assert_array_equal(second.runner.get_state()[name][entry], value)
+        np.testing.assert_array_equal(second.runner.get_state()["generator"], statistics["generator"])
+        # It goes on counting from where it was.
         assert second.algorithm.train()["num_env_steps_sampled_lifetime"] == lifetime
-        assert second.algorithm.runner.buffer.transitions == lifetime
+        assert second.runner.buffer.transitions == lifetime
     assert any((saved[name] != after[name]).any() for name in saved)
 
 
@@ -157,12 +152,40 @@ def test_losses_are_missing_until_learning_starts() -> None:
         assert all(math.isfinite(value) for value in losses.values() if value is not None)
 
 
-def test_stopwatches_see_environment_and_learner() -> None:
-    with built() as trainer:
-        environment, learner = Stopwatch(), Stopwatch()
-        trainer.watch(environment, learner)
-        for _ in range(3):
-            result = trainer.algorithm.train()
-            assert environment.take() > 0.0
-            assert learner.take() > 0.0
-            assert all(value >= 0.0 for name, value in result["env_runners"].items() if name.endswith("timer"))
+def test_a_copy_does_what_was_shown_and_tells_right_from_wrong() -> None:
+    parts = [answers(runs=4, seed=seed) for seed in range(10)]
+    shown = parts[0]
+    with built(gamma=0.0, buffer_size=8000, taught=True) as trained:
+        assert trained.used()["learning_starts"] == 0  # it has lessons to learn from
+        assert mean_return(trained) < 0.8
+        trained.begin_as(parts)
+        assert mean_return(trained) > 0.9
+        network = trained.learner.network
+        seen = torch.from_numpy(trained.runner.preprocess()(shown.observations[:-1][shown.taken]))
+        _, log_std = network.parameters_of_distribution(seen)
+        assert (log_std == min(LOG_STD, 0.0)).all()
+        right = torch.from_numpy(shown.labels[shown.taken])
+        wrong = torch.where(right > 0.0, right - 0.8, right + 0.8)
+        values = [network.values(seen, actions, least=True).mean() for actions in (right, wrong)]
+        assert values[0] > values[1] + 0.2
+        assert np.abs(right.numpy()).max() > WITHIN  # labels at the ends of the range are among them
+
+
+def test_the_buffer_begins_with_the_runs() -> None:
+    shown = answers(steps=12, runs=3)
+    with built() as trained:
+        trained.begin_as([shown])
+        buffer = trained.runner.buffer
+        assert buffer.transitions == int(shown.taken.sum())
+        sample = buffer.sample(400)
+        wanted = {tuple(row) for row in shown.observations[:-1][shown.taken].tolist()}
+        assert {tuple(row) for row in sample.observations.tolist()} == wanted
+        index = np.argmax((shown.observations[:-1][shown.taken][:, None] == sample.observations).all(axis=2), axis=0)
+        np.testing.assert_allclose(sample.actions, shown.executed[shown.taken][index], atol=1e-6)
+        np.testing.assert_allclose(sample.rewards, shown.rewards[shown.taken][index], atol=1e-6)
+        following = shown.observations[1:][shown.taken][index]
+        np.testing.assert_array_equal(sample.next_observations, following)
+        # It goes on with its own transitions.
+        before = buffer.transitions
+        trained.update()
+        assert buffer.transitions > before

@@ -1,9 +1,9 @@
-"""A policy that changes nothing of the plan does what the plan does."""
+"""A site without its chargers' actions, and as changes of a plan."""
 
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -11,13 +11,16 @@ import torch
 
 from envs.district import District
 from envs.environments.seen_year import seen_buildings, shadow
-from envs.environments.vector_env import SiteVectorEnv, open_years
-from envs.environments.year_cache import any_district, district
+from envs.environments.vector_env import SiteVectorEnv, WindowsEnv, open_years
+from envs.environments.year_cache import any_district, district, observation_layout
+from envs.objective.evaluate import evaluate
+from envs.observation import ChargerGroups
 from envs.scenarios.scenario import Scenario, Window, scenario
 from envs.seen import Seen
 from envs.task import Task
 from tests.envs.tanks import with_tank
-from tuning.algorithms.networks.planned_storages import DEAD_ZONE, TANK_GAP, PlannedStorages, PlannedStoragesEnv
+from tests.tuning.algorithms.match import FEATURES, MatchVectorEnv, built, groups
+from tuning.algorithms.networks.views import DEAD_ZONE, TANK_GAP, PlannedStorages, SiteView, ViewEnv
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Setup
 from tuning.exporting.onnx_policy import SitePolicy
@@ -148,10 +151,10 @@ def with_plan(schema: Path) -> tuple[Scenario, District]:
 
 def test_an_environment_takes_changes_of_the_plan_and_goes_on_from_its_state(four_buildings: Path) -> None:
     name, site = with_plan(four_buildings)
-    first, second = (PlannedStoragesEnv(SiteVectorEnv(name, WINDOWS, 2, seen=SEEN), site) for _ in range(2))
+    first, second = (ViewEnv(SiteVectorEnv(name, WINDOWS, 2, seen=SEEN), PlannedStorages(site)) for _ in range(2))
     first.reset(seed=0)
     wanted = np.random.default_rng(0).uniform(-1.0, 1.0, (2, 7)).astype(np.float32)
-    np.testing.assert_allclose(first.planned.complete(first.own_actions(wanted), first._observations), wanted, atol=1e-5)
+    np.testing.assert_allclose(first.view.complete(first.own_actions(wanted), first._observations), wanted, atol=1e-5)
     state = first.get_state()
     second.reset(seed=1)
     second.set_state(state)
@@ -198,3 +201,79 @@ def test_a_policy_begins_with_the_plan_whatever_it_acts_for_and_its_export_does_
         np.testing.assert_allclose(found, np.clip(policy(site.layout.scale(raw)), -1.0, 1.0), atol=1e-5)
     finally:
         trained.stop()
+
+
+WEEKS = (Window(0, 0, 168), Window(0, 500, 168))
+
+
+def test_an_algorithm_sees_and_moves_what_is_no_chargers() -> None:
+    chargers = groups(3)
+    assert chargers
+    env = ViewEnv(MatchVectorEnv(4, chargers=3), SiteView(FEATURES + 3, 4, chargers, 0.25))
+    assert env.single_action_space.shape == (1,)
+    assert env.single_observation_space.shape == (FEATURES + 1,)
+    observations, _ = env.reset(seed=0)
+    inner: Any = env.env
+    for _ in range(30):
+        whole = inner.seen.copy()
+        np.testing.assert_allclose(observations[:, :FEATURES], whole[:, :FEATURES])
+        np.testing.assert_allclose(observations[:, FEATURES], whole[:, FEATURES:].mean(axis=1), rtol=1e-5)
+        taken: list[np.ndarray] = []
+        step = inner.step
+        inner.step = lambda actions, step=step, taken=taken: taken.append(actions.copy()) or step(actions)
+        own = np.random.default_rng(0).uniform(-1.0, 1.0, (4, 1)).astype(np.float32)
+        observations, rewards, _, truncated, _ = env.step(own)
+        inner.step = step
+        np.testing.assert_allclose(taken[0], np.concatenate([own, np.full((4, 3), 0.25)], axis=1))
+        assert rewards.shape == truncated.shape == (4,)
+
+
+def test_vehicles_charge_as_on_the_uncontrolled_site_in_training_and_evaluation(small_schema: Path) -> None:
+    site = scenario(str(small_schema))
+    layout = observation_layout(site)
+    assert layout.chargers is not None
+    env = SiteVectorEnv(site, WEEKS, 3, copy=False)
+    seen = ViewEnv(env, SiteView(layout.size, len(layout.actions), layout.chargers, 1.0))
+    seen.reset(seed=0)
+    step, differences = env.step, []
+
+    def watched(actions: np.ndarray) -> Any:
+        differences.append(np.abs(actions - env.simulator.uncontrolled_actions()))
+        return step(actions)
+
+    env.step = watched  # type: ignore[method-assign]
+    for _ in range(100):
+        seen.step(np.zeros((3, 1), dtype=np.float32))
+    # Losses within batteries differ from vehicle to vehicle, and are in no observation.
+    assert np.max(differences) < 0.2
+    assert np.mean(differences) < 0.01
+    idle = WindowsEnv(site, WEEKS)
+    (found,) = evaluate(idle, lambda observations: seen.view.complete(np.zeros((2, 1), np.float32), observations))
+    assert abs(found.kpis["ev_served"] - found.uncontrolled["ev_served"]) < 0.01
+    assert abs(found.kpis["co2_kg"] / found.uncontrolled["co2_kg"] - 1.0) < 0.002
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize("algo", ["ppo", "a2c"])
+def test_learn_charging_says_what_is_learned(algo: str) -> None:
+    for learn, actions in ((True, 4), (False, 1)):
+        with built(algo, chargers=3, learn_charging=learn, initial_charging=0.5) as trained:
+            used = trained.used()
+            assert (used["learn_charging"], used["initial_charging"]) == (learn, 0.5)
+            assert trained.learner.network.action_space.shape == (actions,)
+            trained.algorithm.train()
+            given = trained.policy()(np.random.default_rng(0).uniform(-1.0, 1.0, (5, FEATURES + 3)).astype(np.float32))
+            assert given.shape == (5, 4)
+            assert (given[:, 1:] == 0.5).all() == (not learn)
+
+
+@pytest.mark.usefixtures("small_ray")
+def test_without_chargers_there_is_nothing_to_say() -> None:
+    with built("ppo") as trained:
+        assert trained.view is None
+        assert (trained.used()["learn_charging"], trained.used()["initial_charging"]) == (None, None)
+
+
+def test_a_site_of_chargers_alone_has_to_learn_them() -> None:
+    with pytest.raises(ValueError, match="set learn_charging=true"):
+        SiteView(3, 2, ChargerGroups(((0,), (1,)), (0, 1)), 1.0)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tests.tuning.algorithms.match import FEATURES
-from tuning.algorithms.imitation.demonstration import Demonstration
+from tuning.algorithms.imitation import Demonstration
 
 
 def answers(steps: int = 60, runs: int = 20, seed: int = 0) -> Demonstration:

@@ -1,4 +1,4 @@
-"""Lessons as a policy sees them."""
+"""Lessons as a policy sees them, and regressions on them."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -6,23 +6,27 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from envs.environments.vector_env import SiteVectorEnv, Start
 from envs.environments.year_cache import district, observation_layout
 from envs.scenarios.scenario import Window, scenario
 from envs.yardsticks.lessons import Lessons
-from tuning.algorithms.imitation.demonstration import (
+from tuning.algorithms.imitation import (
+    PATIENCE,
+    Demonstrated,
     Demonstration,
     demonstrations,
+    fit,
+    mean_loss,
+    off_range,
     returns,
-    reward_factor,
-    rows_of,
     take_into_statistics,
 )
 from tuning.algorithms.networks.building_kinds import BuildingKinds
 from tuning.algorithms.networks.building_view import BuildingViewEnv
-from tuning.algorithms.networks.site_view import SiteViewEnv
-from tuning.algorithms.sampling.preprocessing import ObservationNormalizer, Preprocessing, RewardNormalizer
+from tuning.algorithms.networks.views import SiteView, ViewEnv
+from tuning.algorithms.preprocessing import ObservationNormalizer, Preprocessing, RewardNormalizer
 
 WINDOWS = (Window(0, 0, 30), Window(0, 72, 24), Window(0, 120, 24))
 
@@ -59,10 +63,10 @@ def test_a_site_as_a_whole_runs_through_the_lessons(small_schema: Path) -> None:
 
 
 def test_where_vehicles_follow_the_rule_only_other_actions_are_copied(small_schema: Path) -> None:
-    inner = site_env(small_schema, 3)
-    chargers = observation_layout(scenario(str(small_schema))).chargers
-    assert chargers
-    env, lessons = SiteViewEnv(inner, chargers, 1.0), made_up(inner.simulator.actions)
+    inner, layout = site_env(small_schema, 3), observation_layout(scenario(str(small_schema)))
+    assert layout.chargers
+    view = SiteView(layout.size, len(layout.actions), layout.chargers, 1.0)
+    env, lessons = ViewEnv(inner, view), made_up(inner.simulator.actions)
     (part,) = demonstrations(env, 3, lessons)
     np.testing.assert_array_equal(part.labels[:24, :, 0], lessons.labels[:, :24, env.view.others[0]].T)
     assert part.labels.shape[2] == len(env.view.others) == 1
@@ -92,6 +96,15 @@ def test_buildings_get_their_own_actions_rewards_and_labels(four_buildings: Path
     assert (part.labels[known] <= part.high[known] + 1e-5).all()
 
 
+def runner(**parts: Any) -> Any:
+    given = {"normalizer": None, "reward_normalizer": None, "num_envs": 4, "preprocessing": Preprocessing(gamma=0.0), **parts}
+    return SimpleNamespace(**given, preprocess=lambda: lambda observations: observations)
+
+
+def shown(own: Any, *parts: Demonstration) -> Demonstrated:
+    return Demonstrated(own, parts, torch.device("cpu"))
+
+
 def test_rows_are_of_runs_alone_and_windows_are_held_out_whole() -> None:
     shape = (3, 20, 1)
     part = Demonstration(
@@ -100,9 +113,10 @@ def test_rows_are_of_runs_alone_and_windows_are_held_out_whole() -> None:
         np.full(shape, -1.0, np.float32), np.ones(shape, np.float32), np.zeros((3, 20)),
         np.full(20, 2), np.arange(20),
     )  # fmt: skip
-    rows = rows_of([part], [part.observations[:-1]])
+    rows = shown(runner(), part)
     assert len(rows.labels) == 40
     np.testing.assert_array_equal(rows.observations, part.observations[:2].reshape(40, 2))
+    np.testing.assert_array_equal(rows.ends[0], part.observations[2])
     assert rows.weights[:4, 0].tolist() == [1.0, 1.0, 0.0, 1.0]
     assert (rows.high[:4, 0].tolist(), rows.low[:4, 0].tolist()) == ([True, False, False, False], [False, True, False, False])
     held = rows.held_out.reshape(2, 20)
@@ -127,15 +141,9 @@ def part(steps: int, runs: int, seed: int) -> Demonstration:
     )
 
 
-def runner(**parts: Any) -> Any:
-    return SimpleNamespace(
-        **{"normalizer": None, "reward_normalizer": None, "num_envs": 4, "preprocessing": Preprocessing(gamma=0.0), **parts}
-    )
-
-
 def test_they_are_those_of_all_hours_of_runs() -> None:
     parts = [part(6, 4, 0), part(5, 2, 1)]
-    own = runner(normalizer=ObservationNormalizer(2), reward_normalizer=RewardNormalizer(4, 0.0))
+    own = runner(normalizer=ObservationNormalizer(2, 10.0), reward_normalizer=RewardNormalizer(4, 0.0))
     take_into_statistics(own, parts)
     seen = np.concatenate([each.observations[:-1][each.taken] for each in parts])
     np.testing.assert_allclose(own.normalizer.mean, seen.mean(axis=0), atol=1e-6)
@@ -144,10 +152,58 @@ def test_they_are_those_of_all_hours_of_runs() -> None:
     rewards = np.concatenate([each.rewards[each.taken] for each in parts])
     assert own.reward_normalizer.std == pytest.approx(rewards.std(), rel=0.2)
     assert own.reward_normalizer.get_state()["returns"].tolist() == [0.0] * 4
-    assert reward_factor(own) == pytest.approx(1.0 / own.reward_normalizer.std)
+    # What returns are made of has the learner's scale.
+    np.testing.assert_allclose(shown(own, *parts).returns(0.0), rewards / own.reward_normalizer.std, rtol=1e-5)
 
 
 def test_without_statistics_rewards_have_their_own_scale() -> None:
     own = runner(preprocessing=Preprocessing(reward_scale=3.0))
-    take_into_statistics(own, [part(6, 4, 0)])
-    assert reward_factor(own) == 3.0
+    one = part(6, 4, 0)
+    take_into_statistics(own, [one])
+    np.testing.assert_allclose(shown(own, one).returns(0.0), 3.0 * one.rewards[one.taken], rtol=1e-5)
+
+
+def problem() -> tuple[torch.nn.Linear, torch.Tensor, torch.Tensor]:
+    x = torch.randn(2000, 3, generator=torch.Generator().manual_seed(0))
+    torch.manual_seed(1)
+    return torch.nn.Linear(3, 1), x, x @ torch.tensor([0.5, -0.25, 0.1])
+
+
+def test_a_regression_repeats_and_draws_no_other_random_numbers() -> None:
+    weights, held_out = [], torch.arange(2000) >= 1500
+    for seed in (0, 0, 1):
+        network, x, y = problem()
+
+        def loss(index: torch.Tensor, network: Any = network, x: Any = x, y: Any = y) -> torch.Tensor:
+            return (network(x[index])[:, 0] - y[index]).square()
+
+        before, state = mean_loss(loss, held_out.nonzero()[:, 0]), torch.get_rng_state()
+        fit(list(network.parameters()), loss, held_out, seed)
+        assert torch.equal(torch.get_rng_state(), state)
+        assert mean_loss(loss, held_out.nonzero()[:, 0]) < 0.1 * before
+        weights.append(network.weight.detach().clone())
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+
+
+def test_the_best_parameters_are_kept() -> None:
+    network, _, _ = problem()
+    held: list[torch.Tensor] = []
+
+    def loss(index: torch.Tensor) -> torch.Tensor:
+        # The held-out rows like the parameters of the first epoch, and worse ones afterwards.
+        if len(index) == 7:
+            held.append(network.weight.detach().clone())
+            return torch.full((7,), float(len(held))) + 0.0 * network.weight.sum()
+        return network(torch.ones(len(index), 3))[:, 0]
+
+    fit(list(network.parameters()), loss, torch.arange(107) >= 100, 0)
+    assert len(held) == 1 + PATIENCE
+    assert torch.equal(network.weight, held[0])
+
+
+def test_beyond_the_range_an_action_cannot_err() -> None:
+    off, yes, no = torch.tensor([-0.5, 0.5]), torch.tensor([True, True]), torch.tensor([False, False])
+    assert off_range(off, yes, no).tolist() == [0.0, 0.5]
+    assert off_range(off, no, yes).tolist() == [-0.5, 0.0]
+    assert off_range(off, no, no).tolist() == [-0.5, 0.5]

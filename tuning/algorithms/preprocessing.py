@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,36 +14,37 @@ EPSILON = 1e-8  # added to a variance: what never changes becomes 0, not NaN
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """How observations and rewards are scaled.
-
-    Attributes:
-        keep: indices of features that are not normalised: those of chargers, which have a common scale already. By their own
-            means and deviations, two chargers' equal states of charge would be different numbers.
-    """
+    """How observations and rewards are scaled."""
 
     normalize_observations: bool = False  # whether observations are normalised by their running mean and variance
     clip_obs: float | None = None  # largest magnitude of a (normalised) feature; None for no limit
     normalize_rewards: bool = False  # whether rewards are divided by the running standard deviation of the discounted return
     reward_scale: float = 1.0  # factor of the rewards, after that
     gamma: float = 0.99
+    # Features that are not normalised: those of chargers, which have a common scale already. By their own means and deviations,
+    # two chargers' equal states of charge would be different numbers.
     keep: tuple[int, ...] = ()
 
 
-class PreprocessingConfig:
-    """Mixin of an `AlgorithmConfig` that says how its env runners preprocess. RLlib knows no such settings."""
+@dataclass(frozen=True, eq=False)
+class FrozenNormalizer:
+    """Statistics at one moment, as a function from observations to normalised observations, which can be pickled."""
 
-    preprocessing: Preprocessing = Preprocessing()
+    mean: np.ndarray  # of each feature, shape `(features,)` or `()`, float32
+    scale: np.ndarray  # one over the standard deviation of each feature, likewise
+    clip: float  # largest magnitude of a normalised feature; infinite for no limit
+
+    def __call__(self, observations: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """`(observations - mean) * scale`, clipped, shape `(..., features)`, float32; into `out`, or a new array."""
+        # A fixed type, or an observation of float64 would not be rounded as in training.
+        result = np.subtract(observations, self.mean, out=out, dtype=np.float32, casting="same_kind")
+        result *= self.scale
+        return np.clip(result, -self.clip, self.clip, out=result)
 
 
-@dataclass(frozen=True)
-class Clip:
-    """Cuts features to a magnitude, or leaves them as they are."""
-
-    limit: float | None  # largest magnitude; None for no limit
-
-    def __call__(self, observations: np.ndarray) -> np.ndarray:
-        """Clipped observations, of the same shape."""
-        return observations if self.limit is None else np.clip(observations, -self.limit, self.limit)
+def unscaled(clip: float = math.inf) -> FrozenNormalizer:
+    """Observations as they are, cut to a magnitude."""
+    return FrozenNormalizer(np.zeros((), np.float32), np.ones((), np.float32), clip)
 
 
 class RewardNormalizer:
@@ -85,91 +87,50 @@ class RewardNormalizer:
         self._returns = state["returns"].copy()
 
 
-CLIP = 10.0  # standard deviations
-
-
-@dataclass(frozen=True, eq=False)
-class FrozenNormalizer:
-    """Statistics at one moment, as a function from observations to normalised observations."""
-
-    mean: np.ndarray  # of each feature, shape `(features,)`, float32
-    scale: np.ndarray  # one over the standard deviation of each feature, shape `(features,)`, float32
-    clip: float  # largest magnitude of a normalised feature
-
-    def __call__(self, observations: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """`(observations - mean) * scale`, clipped, shape `(..., features)`, float32; into `out`, or a new array."""
-        # A fixed type, or an observation of float64 would not be rounded as in training.
-        result = np.subtract(observations, self.mean, out=out, dtype=np.float32, casting="same_kind")
-        result *= self.scale
-        return np.clip(result, -self.clip, self.clip, out=result)
-
-
 class ObservationNormalizer:
-    """Running mean and variance of each feature, in float64, however the data were cut into batches.
+    """Running mean and variance of each feature, however data were cut into batches (Chan, Golub and LeVeque 1979)."""
 
-    Source: Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances" (1979).
-    """
-
-    def __init__(self, features: int, clip: float = CLIP, epsilon: float = EPSILON, keep: Sequence[int] = ()) -> None:
-        self._keep = list(keep)
-        self._clip, self._epsilon = clip, epsilon
-        self._count = 0
-        self._mean = np.zeros(features)
+    def __init__(self, features: int, clip: float, keep: Sequence[int] = ()) -> None:
+        self._clip, self._keep = clip, list(keep)
+        self.count = 0  # observations seen
+        self.mean = np.zeros(features)
         self._squares = np.zeros(features)  # sum of squared distances from the mean
-        self._apply = self._freeze()
-
-    @property
-    def count(self) -> int:
-        """Observations seen."""
-        return self._count
-
-    @property
-    def mean(self) -> np.ndarray:
-        """Mean of each feature; 0 before the first observation."""
-        return self._mean.copy()
+        self.frozen = self._freeze()
 
     @property
     def variance(self) -> np.ndarray:
         """Population variance of each feature; 1 before the first observation."""
-        return self._squares / self._count if self._count else np.ones_like(self._mean)
+        return self._squares / self.count if self.count else np.ones_like(self.mean)
 
     def update(self, observations: np.ndarray) -> None:
         """Take a batch into the statistics. `observations` has shape `(batch, features)`, float32."""
         batch = len(observations)
         # Distances from a value close to the data keep the digits of a small variance around a large mean. This holds in
         # float32 too, which is twice as fast. The first batch knows no mean yet.
-        near = self._mean.astype(np.float32) if self._count else observations[0].astype(np.float32)
+        near = self.mean.astype(np.float32) if self.count else observations[0].astype(np.float32)
         distances = np.subtract(observations, near, dtype=np.float32, casting="same_kind")
         shift = distances.sum(axis=0).astype(np.float64) / batch
         squares = np.einsum("ij,ij->j", distances, distances).astype(np.float64) - batch * shift**2
-        difference = near + shift - self._mean
-        total = self._count + batch
-        self._squares += np.maximum(squares, 0.0) + difference**2 * (self._count * batch / total)
-        self._mean += difference * (batch / total)
-        self._count = total
-        self._apply = self._freeze()
-
-    def normalize(self, observations: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """Normalise observations by the statistics as they are; see `FrozenNormalizer`."""
-        return self._apply(observations, out)
-
-    def frozen(self) -> FrozenNormalizer:
-        """What `normalize` does now, as a small object that can be pickled and that no further data change."""
-        return self._apply
+        difference = near + shift - self.mean
+        total = self.count + batch
+        self._squares += np.maximum(squares, 0.0) + difference**2 * (self.count * batch / total)
+        self.mean += difference * (batch / total)
+        self.count = total
+        self.frozen = self._freeze()
 
     def get_state(self) -> dict[str, Any]:
         """State for a checkpoint."""
-        return {"count": self._count, "mean": self._mean.copy(), "squares": self._squares.copy()}
+        return {"count": self.count, "mean": self.mean.copy(), "squares": self._squares.copy()}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Go on from a state of `get_state`. Raises `ValueError` if it is of another number of features."""
-        if state["mean"].shape != self._mean.shape:
-            raise ValueError(f"statistics of {len(state['mean'])} features do not fit observations of {len(self._mean)}")
-        self._count = state["count"]
-        self._mean, self._squares = state["mean"].copy(), state["squares"].copy()
-        self._apply = self._freeze()
+        if state["mean"].shape != self.mean.shape:
+            raise ValueError(f"statistics of {len(state['mean'])} features do not fit observations of {len(self.mean)}")
+        self.count = state["count"]
+        self.mean, self._squares = state["mean"].copy(), state["squares"].copy()
+        self.frozen = self._freeze()
 
     def _freeze(self) -> FrozenNormalizer:
-        mean, scale = self._mean.astype(np.float32), (1.0 / np.sqrt(self.variance + self._epsilon)).astype(np.float32)
+        mean, scale = self.mean.astype(np.float32), (1.0 / np.sqrt(self.variance + EPSILON)).astype(np.float32)
         mean[self._keep], scale[self._keep] = 0.0, 1.0
         return FrozenNormalizer(mean, scale, self._clip)

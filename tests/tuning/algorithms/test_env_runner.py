@@ -1,0 +1,69 @@
+"""What all env runners do at a step: statistics, time, state."""
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.tuning.algorithms.match import MatchVectorEnv, built
+from tuning.runtime.stopwatch import Stopwatch
+
+pytestmark = pytest.mark.usefixtures("small_ray")
+ALGOS = ("ppo", "sac")
+
+
+class RawVectorEnv(MatchVectorEnv):
+    """The task with all observations that it showed, in 3 ms a step."""
+
+    def __init__(self, num_envs: int) -> None:
+        super().__init__(num_envs)
+        self.raw: list[np.ndarray] = []
+
+    def _observe(self) -> np.ndarray:
+        time.sleep(0.003)
+        self.raw.append(super()._observe())
+        return self.raw[-1]
+
+
+def runner_of(trained: Any) -> Any:
+    trained.runner.collect(80)
+    return trained.runner
+
+
+@pytest.mark.parametrize("algo", ALGOS)
+def test_statistics_are_those_of_all_observations_each_once(algo: str) -> None:
+    with built(algo, make_envs=RawVectorEnv) as trained:
+        runner = runner_of(trained)
+        raw = np.concatenate(runner.env.raw).astype(float)
+        assert runner.normalizer.count == len(raw)
+        np.testing.assert_allclose(runner.normalizer.mean, raw.mean(axis=0), rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(runner.normalizer.variance, raw.var(axis=0), rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("algo", ALGOS)
+def test_observations_are_clipped_without_being_normalised_too(algo: str) -> None:
+    with built(algo, normalize_observations=False, clip_obs=2.0) as trained:
+        seen = trained.runner.preprocess()(np.float32([[0.5, -3.0, 50.0]]))
+        assert seen.tolist() == [[0.5, -2.0, 2.0]]
+
+
+@pytest.mark.parametrize("algo", ALGOS)
+def test_the_stopwatch_times_the_environment_alone(algo: str) -> None:
+    with built(algo, make_envs=RawVectorEnv) as trained:
+        stopwatch, start = Stopwatch(), time.perf_counter()
+        trained.runner.watch(stopwatch)
+        runner = runner_of(trained)
+        assert 0.003 * len(runner.env.raw) <= stopwatch.seconds < time.perf_counter() - start
+
+
+@pytest.mark.parametrize("algo", ALGOS)
+def test_another_runner_goes_on_from_its_state(algo: str) -> None:
+    with built(algo, normalize_rewards=True) as first, built(algo, normalize_rewards=True, seed=9) as second:
+        first.update()
+        state = first.get_state()
+        rows = [(0, first.replay.get_rows(0, first.replay.rows))] if first.replay else []
+        found = [(first.update(), first.runner.get_state()["reward_normalizer"]["squares"])]
+        second.set_state(state, rows)
+        found.append((second.update(), second.runner.get_state()["reward_normalizer"]["squares"]))
+        assert found[0] == found[1]

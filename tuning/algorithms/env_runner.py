@@ -1,0 +1,132 @@
+"""What the env runners of all algorithms share: one vectorised environment, of which all copies take a step at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
+from ray.rllib.utils.metrics import EPISODE_RETURN_MEAN
+
+from tuning.algorithms.preprocessing import FrozenNormalizer, ObservationNormalizer, RewardNormalizer, unscaled
+from tuning.runtime.stopwatch import Stopwatch
+
+NORMALIZERS = ("normalizer", "reward_normalizer")  # attributes of a runner, and names in its state
+SAMPLING = "sampling"  # name of the environment's and the episodes' state in a runner's state
+
+
+class ArrayEnvRunner(SingleAgentEnvRunner):
+    """Handles a time step as arrays over all sub-environments, without RLlib's connectors, episodes and callbacks.
+
+    The environment resets in the step after an end, which is no transition. Metrics are of the environment's own rewards.
+    """
+
+    env: Any
+    module: Any
+    config: Any
+    _ended: np.ndarray  # sub-environments whose next step is a reset
+    _returns: np.ndarray  # of the unfinished episodes
+
+    def make_env(self) -> None:
+        """See `SingleAgentEnvRunner`; without the wrapper that makes a list of dictionaries of the infos."""
+        super().make_env()
+        self.env = self.env.env
+        self.preprocessing = own = self.config.recipe.preprocessing
+        self.stopwatch = Stopwatch()
+        self.normalizer: ObservationNormalizer | None = None
+        self.reward_normalizer: RewardNormalizer | None = None
+        clip = math.inf if own.clip_obs is None else own.clip_obs
+        self._as_they_are = unscaled(clip)
+        if own.normalize_observations:
+            self.normalizer = ObservationNormalizer(self.env.single_observation_space.shape[0], clip, own.keep)
+        if own.normalize_rewards:
+            self.reward_normalizer = RewardNormalizer(self.env.num_envs, own.gamma)
+        self._transitions = 0  # since the last metrics
+        self._over: list[float] = []  # returns of episodes that ended since
+
+    def watch(self, stopwatch: Stopwatch) -> None:
+        """Add the seconds of stepping the environment to a stopwatch from now on."""
+        self.stopwatch = stopwatch
+
+    def preprocess(self) -> FrozenNormalizer:
+        """What is done to observations now."""
+        return self._as_they_are if self.normalizer is None else self.normalizer.frozen
+
+    def begin(self, observations: np.ndarray) -> None:
+        """Take the first observations."""
+        raise NotImplementedError
+
+    def reset(self) -> None:
+        """Begin episodes in all sub-environments, if that did not happen yet."""
+        if self._needs_initial_reset:
+            with self.stopwatch.running():
+                observations, _ = self.env.reset(seed=self._seed)
+            self._needs_initial_reset = False
+            self._ended, self._returns = np.zeros(self.num_envs, bool), np.zeros(self.num_envs)
+            if self.normalizer is not None:
+                self.normalizer.update(observations)
+            self.begin(observations)
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Take a step, into the statistics too: observations, rewards, and who acted, was terminated, was truncated."""
+        with self.stopwatch.running():
+            observations, rewards, terminated, truncated, _ = self.env.step(actions)
+        acted = ~self._ended
+        terminated, truncated = terminated & acted, truncated & acted
+        self._ended = terminated | truncated
+        if self.normalizer is not None:
+            self.normalizer.update(observations)
+        if self.reward_normalizer is not None:
+            self.reward_normalizer.update(rewards, acted, self._ended)
+        self._transitions += int(np.count_nonzero(acted))
+        return observations, rewards, acted, terminated, truncated
+
+    def end(self, index: int) -> None:
+        """Note the return of an episode that ended."""
+        self._over.append(float(self._returns[index]))
+        self._returns[index] = 0.0
+
+    def get_metrics(self) -> Any:
+        """Transitions since the last call, and returns of the episodes that ended."""
+        self._increase_sampled_metrics(self._transitions, len(self._over))
+        for total in self._over:
+            self.metrics.log_value(EPISODE_RETURN_MEAN, total, window=self.config.metrics_num_episodes_for_smoothing)
+        self._transitions, self._over = 0, []
+        return self.metrics.reduce()
+
+    def get_state(
+        self,
+        components: str | Collection[str] | None = None,
+        *,
+        not_components: str | Collection[str] | None = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """See `SingleAgentEnvRunner`; with the statistics, and the environment's state where it has begun."""
+        state: dict[str, Any] = super().get_state(components, not_components=not_components, **kwargs)
+        state |= {name: own.get_state() for name in NORMALIZERS if (own := getattr(self, name)) is not None}
+        if not self._needs_initial_reset:
+            sampling = {"ended": self._ended.copy(), "returns": self._returns.copy(), **self.get_sampling()}
+            state[SAMPLING] = {"environment": self.env.get_state(), **sampling}
+        return state
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """See `SingleAgentEnvRunner`."""
+        super().set_state(state)
+        for name in NORMALIZERS:
+            if name in state:
+                getattr(self, name).set_state(state[name])
+        if SAMPLING in state:
+            sampling = state[SAMPLING]
+            self.env.set_state(sampling["environment"])
+            self._ended, self._returns = sampling["ended"].copy(), sampling["returns"].copy()
+            self.set_sampling(sampling)
+            self._needs_initial_reset = False
+
+    def get_sampling(self) -> dict[str, Any]:
+        """What lies between two steps beside the environment and what all runners have."""
+        return {}
+
+    def set_sampling(self, state: dict[str, Any]) -> None:
+        """Go on from what `get_sampling` gave."""

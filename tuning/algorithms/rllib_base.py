@@ -1,0 +1,196 @@
+"""What algorithms on RLlib, their learners and their env runners share."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import torch
+from ray.rllib.algorithms.algorithm import Algorithm
+from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.core.learner.torch.torch_learner import TorchLearner
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from ray.rllib.utils.metrics import ENV_RUNNER_RESULTS, NUM_ENV_STEPS_SAMPLED_LIFETIME
+
+from tuning.algorithms.preprocessing import Preprocessing
+from tuning.runtime.stopwatch import Stopwatch
+
+MODULE = "default_policy"  # RLlib's name for the one module that there is
+# Part of a value's beginning, from the part of the budget that is done and the part that is left at the end. RLlib's schedules
+# know pieces of lines only, and begin anew after a restore.
+SHAPES: dict[str, Callable[[float, float], float]] = {
+    "constant": lambda done, final: 1.0,
+    "linear": lambda done, final: final + (1.0 - final) * (1.0 - done),
+    "exponential": lambda done, final: final**done,
+    "cosine": lambda done, final: final + (1.0 - final) * (0.5 * (1.0 + math.cos(math.pi * done))),
+}
+M = TypeVar("M")
+
+
+class DivergedError(ArithmeticError):
+    """Learning ended in numbers that are not finite; says which, when, and what to change."""
+
+
+def check_finite(means: Mapping[str, float], steps: int) -> None:
+    """Check the means of an update. Raises `DivergedError` if one is not finite."""
+    broken = [name for name, value in means.items() if not math.isfinite(value) and name != "explained_variance"]
+    if broken:
+        raise DivergedError(
+            f"{', '.join(broken)} not finite after {steps} steps: "
+            "lower learning_rate or max_grad_norm, or set normalize_rewards"
+        )
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What algorithm, learner and env runner work by; RLlib's configuration hands it to them."""
+
+    h: Mapping[str, Any]  # full assignment
+    preprocessing: Preprocessing
+    steps: int  # budget in transitions, where schedules end
+    agents: int = 1  # transitions of a step of a copy of the site
+    parts: int = 1  # pieces that gradients are summed up from
+    taught: bool = False
+
+    def value(self, name: str, steps: int = 0, initial: float | None = None) -> float:
+        """A value with a schedule after so many transitions; `initial` replaces the one that it begins with."""
+        shape, final = SHAPES[self.h[f"{name}_schedule"]], self.h[f"{name}_final"]
+        begins: float = self.h[name] if initial is None else initial
+        return begins * shape(min(steps / self.steps, 1.0), final)
+
+
+class ArrayConfig(AlgorithmConfig):
+    """RLlib's general configuration, with what RLlib has no setting for."""
+
+    recipe: Recipe
+    module: RLModuleSpec
+
+    def get_default_rl_module_spec(self) -> RLModuleSpec:
+        """See `AlgorithmConfig`."""
+        return self.module
+
+
+class ArrayAlgorithm(Algorithm):
+    """Hands arrays from its one env runner to its one learner."""
+
+    config: Any
+    metrics: Any
+    learner_group: Any
+    _logdir: Any
+
+    def _setup_logdir(self) -> None:
+        """Replaces a method of Ray Tune, which makes an empty folder in `~/ray_results` for each that is built."""
+        self._logdir = None
+
+    @property
+    def learner(self) -> Any:
+        """The one learner."""
+        return self.learner_group._learner
+
+    @property
+    def runner(self) -> Any:
+        """The one env runner."""
+        return self.env_runner
+
+    @property
+    def sampled(self) -> int:
+        """Transitions of all updates so far."""
+        return int(self.metrics.peek((ENV_RUNNER_RESULTS, NUM_ENV_STEPS_SAMPLED_LIFETIME), default=0))
+
+    def report(self) -> None:
+        """Take over what the env runner measured."""
+        self.metrics.aggregate([self.runner.get_metrics()], key=ENV_RUNNER_RESULTS)
+
+
+class Sums:
+    """Running sums of what gradient steps report, on their device.
+
+    A list of small tensors would keep places of the heap between the arrays that each step frees. The allocator could not use
+    these again, and the process grew by up to a gibibyte.
+    """
+
+    def __init__(self) -> None:
+        self.steps = 0
+        self._names: tuple[str, ...] = ()
+        self._sums = torch.empty(0)
+
+    def add(self, terms: Mapping[str, torch.Tensor]) -> None:
+        """Add one step's, each of shape (); of all steps by the same names, in the same order."""
+        row = torch.stack(tuple(terms.values())).double()
+        if self.steps:
+            self._sums += row
+        else:
+            self._names, self._sums = tuple(terms), row
+        self.steps += 1
+
+    def totals(self) -> dict[str, float]:
+        """Sums by name; empty before the first step. This waits for the device."""
+        return dict(zip(self._names, self._sums.tolist(), strict=True))
+
+    def means(self) -> dict[str, float]:
+        """Means over the steps by name; likewise."""
+        return {name: total / self.steps for name, total in self.totals().items()}
+
+
+class ArrayLearner(TorchLearner, Generic[M]):
+    """Takes all gradient steps of an update itself, from whole arrays; RLlib makes minibatches and calls a loss for each.
+
+    Numbers that are not finite are looked for once in an update, and are an error.
+    """
+
+    module: Any
+    config: Any
+    means: dict[str, float]  # of the last update, by columns of a report
+
+    def build(self) -> None:
+        """See `Learner`."""
+        self.recipe: Recipe = self.config.recipe
+        self.h, self.means = self.recipe.h, {}
+        super().build()
+        self._stopwatch = Stopwatch()
+
+    @property
+    def network(self) -> M:
+        """The one module."""
+        network: M = self.module[MODULE]
+        return network
+
+    def compute_loss_for_module(self, **kwargs: Any) -> Any:
+        """Not used."""
+        raise NotImplementedError
+
+    def learn(self, data: Any, steps: int) -> None:
+        """Learn from what was collected, after so many transitions. Raises `DivergedError` for numbers that are not finite."""
+        with self._stopwatch.running():
+            self.learn_from(data, steps)
+
+    @abstractmethod
+    def learn_from(self, data: Any, steps: int) -> None:
+        """See `learn`."""
+
+    def watch(self, stopwatch: Stopwatch) -> None:
+        """Add the seconds of updates to a stopwatch from now on."""
+        self._stopwatch = stopwatch
+
+
+def pieces(count: int, size: int) -> list[slice]:
+    """Slices of at most so many rows."""
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+@dataclass
+class Tensors:
+    """Transitions as tensors with the same first axis."""
+
+    observations: torch.Tensor  # shape (T, features)
+    actions: torch.Tensor  # shape (T, actions)
+
+    def __len__(self) -> int:
+        return len(self.observations)
+
+    def at(self, index: Any) -> Any:
+        """Those of an index, copied, or of a slice, not copied."""
+        return type(self)(*(tensor[index] for tensor in vars(self).values()))
