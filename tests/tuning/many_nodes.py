@@ -14,15 +14,17 @@ from typing import Any
 
 from rich.console import Console
 
+from common.units import GIB
 from tests.tuning.made_up import evaluated
 from tests.tuning.roomy import SMALL
+from tuning.algorithms.memory import Term
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.memory.allocation import ACCELERATOR
 from tuning.memory.machine import VisibleCard, machine
 from tuning.memory.planner import Calibration, Planner
-from tuning.memory.prediction import GIB, Prediction, Term
+from tuning.memory.prediction import Prediction
 from tuning.runtime.ray_session import set_environment
 from tuning.search.proposals.plan import Plan
 from tuning.search.run.driver import run_trials

@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+from common.units import GIB
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Budget
 from tuning.memory.planner import Calibration, Planner
-from tuning.memory.prediction import GIB, Sizes
+from tuning.memory.prediction import Sizes
 
 SMALL = Sizes(
     observations=40, actions=5, chargers=4, charger_features=4, training_years=1, sessions=100,

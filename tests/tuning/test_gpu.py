@@ -11,6 +11,7 @@ import optuna
 import pytest
 import torch
 
+from common.units import GIB
 from envs.task import Task
 from search_spaces import Assignment
 from tests.search_spaces.draws import suggested
@@ -19,7 +20,7 @@ from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Budget, grant
 from tuning.memory.gpus import cards
 from tuning.memory.planner import Calibration, Planner
-from tuning.memory.prediction import GIB, sizes_of
+from tuning.memory.prediction import sizes_of
 from tuning.runtime.ray_session import ENVIRONMENT
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no card")]

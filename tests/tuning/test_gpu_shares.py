@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from common.units import GIB
+from tuning.algorithms.memory import Term
 from tuning.memory.allocation import Budget, Grant, grant
-from tuning.memory.prediction import GIB, Prediction, Term
+from tuning.memory.prediction import Prediction
 from tuning.runtime.ray_session import ray_session
 
 BUDGET = Budget(gpus=1, card_bytes=8 * GIB, ram_bytes=4 * GIB, cores=8)

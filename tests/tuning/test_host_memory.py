@@ -10,6 +10,7 @@ from typing import Any
 import optuna
 import pytest
 
+from common.units import GIB, MIB
 from envs.environments.year_cache import prepare_year
 from envs.scenarios.scenario import scenario
 from envs.task import Task
@@ -19,7 +20,7 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Budget
 from tuning.memory.planner import CPU, Calibration, Planner
-from tuning.memory.prediction import GIB, MIB, PROCESS_BYTES, sizes_of
+from tuning.memory.prediction import PROCESS_BYTES, sizes_of
 from tuning.runtime.ray_session import ENVIRONMENT
 
 STEPS, CONFIGURATIONS, TOLERANCE = 40_000, 21, 0.1

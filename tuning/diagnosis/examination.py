@@ -18,6 +18,7 @@ from rich.text import Text
 
 from common.texts import printable
 from search_spaces import Assignment
+from tuning.algorithms.memory import PLACES, Place
 from tuning.algorithms.registry import algorithm, names
 from tuning.cli.console import say, terminal
 from tuning.diagnosis.checks import Finding, Status, check, gather
@@ -28,7 +29,7 @@ from tuning.experiment.settings import Settings, check_gpu_memory, splits_in
 from tuning.memory.allocation import grant
 from tuning.memory.machine import this_machine
 from tuning.memory.planner import CPU, Calibration, Planner
-from tuning.memory.prediction import PLACES, Place, size, sizes_of
+from tuning.memory.prediction import size, sizes_of
 from tuning.runtime.ray_session import ENVIRONMENT, ray_session
 from tuning.trial.device import CPU as HOST
 from tuning.trial.device import Device

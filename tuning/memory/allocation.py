@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from common.units import GIB, MIB
-from tuning.memory.prediction import Place, Prediction, size
+from tuning.algorithms.memory import Place
+from tuning.memory.prediction import Prediction, size
 
 DEFAULT_CARD_BYTES = 8 * GIB  # budget of a card that has at least that
 SHARES = 10_000  # Ray counts shares of a GPU in ten-thousandths

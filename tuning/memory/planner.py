@@ -17,11 +17,11 @@ from envs.cache import usable_cache
 from envs.objective.weights import DEFAULT
 from envs.seen import Seen
 from search_spaces import Assignment
-from tuning.algorithms.memory import Workload
+from tuning.algorithms.memory import PLACES, Place, Workload
 from tuning.algorithms.registry import AlgorithmSpec, algorithm
 from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Budget, Grant, Kind, grant
-from tuning.memory.prediction import PLACES, Place, Prediction, Sizes, predict, problem_of
+from tuning.memory.prediction import Prediction, Sizes, predict, problem_of
 
 FILE = "memory-calibration.json"
 # Of the ratios. One trial in ten may take more than its corrected prediction; its limit stays what it was granted.

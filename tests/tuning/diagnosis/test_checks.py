@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from common.units import GIB
 from tuning.diagnosis.checks import PACKAGES, WHEEL_INDEX, Facts, Finding, Torch, check, gather
 from tuning.memory.gpus import Card, DriverError
-from tuning.memory.prediction import GIB
 
 
 def test_this_machine_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

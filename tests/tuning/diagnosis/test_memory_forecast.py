@@ -7,11 +7,11 @@ import pytest
 
 from common.errors import UsageError
 from common.units import GIB
+from tuning.algorithms.memory import Term
 from tuning.diagnosis import memory_forecast
 from tuning.diagnosis.memory_forecast import predict_memory
 from tuning.diagnosis.settings import MemorySettings
 from tuning.memory.allocation import Budget, concurrency, grant
-from tuning.memory.prediction import Term
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import random
 import pytest
 
 from common.units import GIB
+from tuning.algorithms.memory import Term
 from tuning.memory.allocation import (
     MARK_SHARE,
     NODE_LABEL,
@@ -22,7 +23,7 @@ from tuning.memory.allocation import (
     ram_grant,
     vram_need,
 )
-from tuning.memory.prediction import Prediction, Term
+from tuning.memory.prediction import Prediction
 
 
 def prediction(vram: float = 0.0, ram: float = 1.0) -> Prediction:

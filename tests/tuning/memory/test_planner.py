@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from common.units import GIB
 from envs.cache import CacheError
 from tests.tuning.roomy import planner
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
 from tuning.memory.planner import FALLBACKS, HIGHEST, KEPT, LEAST, LOWEST, Calibration
-from tuning.memory.prediction import GIB
 
 
 @pytest.fixture

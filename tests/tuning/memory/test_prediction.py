@@ -14,7 +14,7 @@ from envs.seen import Seen
 from envs.task import Task
 from tests.envs.tanks import with_tank
 from tests.tuning.algorithms.memory_checks import assignment, predicted
-from tuning.algorithms.memory import Workload
+from tuning.algorithms.memory import Term, Workload
 from tuning.algorithms.networks.building_kinds import BuildingKinds
 from tuning.algorithms.networks.building_view import BuildingViewEnv
 from tuning.algorithms.registry import algorithm
@@ -23,7 +23,6 @@ from tuning.memory.prediction import (
     TEMPLATE,
     Prediction,
     Sizes,
-    Term,
     _arrays,
     predict,
     problem_of,

@@ -7,11 +7,11 @@ from collections.abc import Callable, Set
 
 from optuna.trial import FrozenTrial
 
+from tuning.algorithms.memory import PLACES
 from tuning.experiment.folder import ExperimentPaths
 from tuning.experiment.settings import Settings
 from tuning.memory.placement import Placement
 from tuning.memory.planner import FALLBACKS
-from tuning.memory.prediction import PLACES
 from tuning.search.promotion.choosing import MOST_IN_VAIN, Choosing
 from tuning.search.record.record import Record
 from tuning.search.record.trials import state_of

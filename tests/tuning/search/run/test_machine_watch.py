@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from common.units import GIB
 from tuning.memory.gpus import Card, Load
-from tuning.memory.prediction import GIB
 from tuning.search.run.machine_watch import MOST_TEMPERATURE_C, SECONDS, STEADY_SECONDS, Granted, MachineWatch, remarks
 
 CARD = Card(0, "RTX 4060", 8 * GIB)
