@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from tests.tuning.algorithms.sac.sac_small import SeenVectorEnv, built
 from tuning.algorithms.sac.env_runner import ActionRange
@@ -90,3 +91,8 @@ def test_the_environments_own_episodes_are_reported() -> None:
 def test_the_runner_acts_by_the_learners_networks() -> None:
     with built() as trainer:
         assert trainer.runner.module is trainer.learner.network
+
+
+def test_the_runner_draws_other_random_numbers_than_the_learner() -> None:
+    with built() as trainer:
+        assert not torch.equal(trainer.runner._generator.get_state(), trainer.learner._generator.get_state())
