@@ -8,7 +8,6 @@ from rich.console import Console
 from rich.table import Table
 
 from envs.environments.backend import choose_backend
-from tuning.algorithms.memory import PLACES, Place
 from tuning.cli.console import say
 from tuning.cli.tables import plain_table
 from tuning.diagnosis.settings import MemorySettings
@@ -16,7 +15,7 @@ from tuning.experiment.settings import Settings, check_gpu_memory, splits_in
 from tuning.memory.allocation import Budget, Grant, concurrency, grant
 from tuning.memory.machine import this_machine
 from tuning.memory.planner import Calibration, Correction, Planner
-from tuning.memory.prediction import Prediction, size, sizes_of
+from tuning.memory.prediction import PLACES, Place, Prediction, size, sizes_of
 from tuning.search.proposals.plan import limits, plan
 from tuning.search.run.opening import check_teacher
 

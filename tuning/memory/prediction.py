@@ -26,6 +26,8 @@ from tuning.algorithms.memory import PLACES, Place, Problem, Term, Workload, flo
 from tuning.algorithms.networks.building_kinds import BuildingKinds, Parts
 from tuning.algorithms.registry import AlgorithmSpec
 
+__all__ = ["PLACES", "Place", "Prediction", "Sizes", "predict", "problem_of", "size", "sizes_of"]
+
 # CUDA's context and the kernels that are loaded into it lie outside of torch's allocator. Some hundred MiB a process, by card
 # and driver; calibration corrects it.
 CONTEXT_BYTES: Final = 450 * MIB
