@@ -19,7 +19,6 @@ from tuning.algorithms.memory import (
     hidden_sizes,
     networks,
     perceptron,
-    total,
 )
 from tuning.algorithms.networks import layers
 from tuning.algorithms.networks.layers import ChargerHead
@@ -61,12 +60,6 @@ def test_a_product_is_in_its_words() -> None:
     found = floats("rollout", "ram", "n_steps", (1024, "transitions"), (31, "numbers"))
     assert found == Term("rollout", "ram", 1024 * 31 * 4, "1,024 transitions x 31 numbers x 4 B", "n_steps")
     assert networks("vram", 100, 2, 40).nbytes == 4 * (4 * 100 + 40)
-
-
-def test_a_total_is_of_one_place_and_a_learner_lies_where_it_learns() -> None:
-    terms = [Term("a", "ram", 1, ""), Term("b", "vram", 10, ""), Term("c", "ram", 100, "")]
-    assert (total(terms, "ram"), total(terms, "vram")) == (101, 10)
-    assert [Workload(8, 1000, 2, 4, gpu).learner for gpu in (True, False)] == ["vram", "ram"]
 
 
 def test_pieces_of_a_minibatch_keep_a_piece() -> None:

@@ -82,11 +82,6 @@ def test_what_is_more_than_the_budget_does_not_fit(wanted: Prediction, has: Budg
         assert "does not fit" in has.why_not(wanted)
 
 
-def test_the_excess_is_in_bytes() -> None:
-    wanted = prediction(ram=40.0)
-    assert budget(gpus=0).excess(wanted) == ram_grant(wanted) - 32 * GIB
-
-
 def test_what_does_not_fit_is_named_with_what_makes_it_smaller() -> None:
     line = budget().why_not(prediction(0.1, ram=40.0))
     assert "40.00 GiB of 32.00 GiB of memory" in line
@@ -202,11 +197,6 @@ def test_the_room_of_a_node_is_what_runs_at_once_on_a_machine_of_its_size(vram: 
         wanted = trial(vram if own.gpus else 0.0)
         budget = Budget(own.gpus, own.card_bytes, own.ram_bytes, own.cores)
         assert max(1, own.room(wanted)) == concurrency(wanted, budget)
-
-
-def test_a_node_has_no_room_for_what_exceeds_its_card() -> None:
-    assert node("a", 8).room(trial(9.0)) == 0
-    assert node("b", 24).room(trial(9.0)) == 2
 
 
 def test_a_request_allows_the_nodes_that_it_names() -> None:

@@ -39,10 +39,6 @@ def test_each_place_has_its_own_sum_and_correction() -> None:
     assert (found.vram, found.ram) == (200, 2000)
 
 
-def test_without_a_gpu_there_is_no_gpu_memory() -> None:
-    assert Prediction(TERMS[1:]).vram == 0
-
-
 def test_the_largest_term_is_that_of_its_place() -> None:
     assert Prediction(TERMS).largest("ram").lever == "buffer_size"
     assert Prediction(TERMS).largest("vram").name == "weights"
@@ -80,13 +76,6 @@ def test_an_algorithm_without_learn_charging_learns_all_actions() -> None:
     sizes = Sizes(40, 5, 4, 4, 1, 100, 0, 0, 0, 0)
     assert problem_of({}, sizes) == problem_of({"learn_charging": True}, sizes)
     assert problem_of({}, sizes).actions == 5
-
-
-@pytest.mark.parametrize("algo", ["ppo", "a2c", "sac"])
-def test_on_the_cpu_everything_is_on_the_host(algo: str) -> None:
-    found = predicted(algo, assignment(algo), gpu=False)
-    assert {"process", "scenario years", "copies of the site", "evaluation", "activations"} <= {t.name for t in found.terms}
-    assert all(t.place == "ram" for t in found.terms)
 
 
 def test_lessons_are_counted_where_a_teacher_gives_some() -> None:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from search_spaces.sac import SAC as SPACE
-from tests.tuning.algorithms.match import FEATURES
 from tests.tuning.algorithms.memory_checks import assignment, predicted, term
 from tests.tuning.algorithms.sac.sac_small import built
 from tuning.algorithms.memory import Problem, Workload
@@ -73,19 +72,6 @@ def test_a_teacher_fills_a_buffer_beyond_the_budget() -> None:
     # A buffer that is full anyway takes no more.
     h = assignment("sac", buffer_size=1000)
     assert of()["replay buffer"] == of(*(168,) * 40)["replay buffer"]
-
-
-def test_a_replay_buffer_is_never_on_the_card() -> None:
-    found = predicted("sac", assignment("sac"))
-    assert term(found, "replay buffer") > 0
-    assert all(t.place == "ram" for t in found.terms if t.name == "replay buffer")
-
-
-@pytest.mark.usefixtures("small_ray")
-@pytest.mark.parametrize("buffer_size", [400, 4000])
-def test_the_buffer_has_the_predicted_bytes(buffer_size: int) -> None:
-    with built(buffer_size=buffer_size) as trainer:
-        assert trainer.runner.buffer.nbytes == replay_places(buffer_size, 4) * row_bytes(FEATURES, 1)
 
 
 @pytest.mark.parametrize(("size", "copies"), [(1000, 1), (1001, 8), (1000, 64), (4096, 64), (1, 1)])
