@@ -91,6 +91,14 @@ def check_nodes() -> None:
         raise NodeLostError
 
 
+def ray_logs() -> Path | None:
+    """Folder of the logs of the Ray that runs; None where it runs on other machines alone, or not at all."""
+    from ray._private import worker
+
+    node = worker._global_node
+    return None if node is None else Path(node.get_logs_dir_path())
+
+
 @contextmanager
 def as_lost_node() -> Iterator[None]:
     """Raise errors of Ray as NodeLostError: its own processes died. Those of tasks come from the task's code, and stay."""

@@ -365,8 +365,9 @@ def test_an_interpreter_is_told_quoted_where_a_shell_starts_it(
 
 PROGRAM = """
 import ray
-from tuning.runtime.ray_session import ray_session
+from tuning.runtime.ray_session import ray_logs, ray_session
 
+assert ray_logs() is None
 with ray_session(num_cpus=1):
     @ray.remote(num_cpus=1, runtime_env={"env_vars": {"TOLD": "as Tune does"}})
     class Actor:
@@ -375,6 +376,7 @@ with ray_session(num_cpus=1):
             return os.environ["TOLD"]
 
     print(ray.get(Actor.remote().told.remote(), timeout=90))
+    assert (ray_logs() / "raylet.out").is_file()
 """
 
 

@@ -24,7 +24,7 @@ from tuning.memory.machine import Look, Probe, cluster
 from tuning.memory.placement import Placement
 from tuning.memory.planner import Planner
 from tuning.runtime.cluster import address_source, check_folder, cluster_address, is_ray_running
-from tuning.runtime.ray_session import NodeLostError, as_lost_node, ray_session
+from tuning.runtime.ray_session import NodeLostError, as_lost_node, ray_logs, ray_session
 from tuning.search.promotion.choosing import Choosing, LastPart
 from tuning.search.promotion.confirmation import Confirmation
 from tuning.search.promotion.thawing import Thawing
@@ -47,7 +47,7 @@ from tuning.search.run.progress import Progress
 from tuning.search.run.run_control import Retention, RunControl
 from tuning.search.run.search import Search
 from tuning.search.run.time_left import Work
-from tuning.search.run.watches import BudgetWatch, ClusterWatch, StorageWatch, callbacks_named
+from tuning.search.run.watches import BudgetWatch, ClusterWatch, StartWatch, StorageWatch, callbacks_named
 from tuning.storage.search_files import SearchFiles
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.evaluations import due_steps
@@ -314,6 +314,7 @@ class Parts:
     def watches(self) -> Iterator[Callback]:
         """What Tune calls beside the search."""
         yield self.progress
+        yield StartWatch(self.control, ray_logs)
         yield BudgetWatch(self.ledger, self.control)
         yield StorageWatch(self.files, self.control)
         yield from callbacks_named(self.experiment.settings.callback)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import re
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from ray.tune import Callback
@@ -21,6 +23,8 @@ from tuning.storage.search_files import SearchFiles
 from tuning.trial.protocol import DriverOnly, handout_in
 
 LEFT_SECONDS = 300.0  # that trials have to write a checkpoint and end
+START_SECONDS = 120.0  # without a trial that begins
+FAULT = re.compile(r"\[[-\d]+ [:,\d]+ [EF] ")
 LOOK_SECONDS = 5.0  # between two looks
 PATIENCE_SECONDS = 60.0  # that a trial waits before another kind with room is chosen for it
 VAIN_SECONDS = 900.0  # without a node for any trial, while none runs: an autoscaler has brought one by then
@@ -64,6 +68,46 @@ class StorageWatch(DriverOnly, Callback):
                 self._control.stop(failure)
         elif self._clock() - self._since > LEFT_SECONDS:
             raise StorageLostError(failure)
+
+
+class StartWatch(DriverOnly, Callback):
+    """Says so where no trial begins for `START_SECONDS`, with the last fault in Ray's logs: Ray itself waits in silence.
+
+    Args:
+        control: of this run.
+        logs: folder of Ray's logs; None where they lie on another machine.
+        clock: seconds.
+    """
+
+    def __init__(
+        self, control: RunControl, logs: Callable[[], Path | None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._control, self._logs, self._clock = control, logs, clock
+        self._since: float | None = clock()
+
+    def on_trial_start(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
+        """A trial was started."""
+        self._since = None
+
+    def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
+        """One pass of Tune's loop has ended."""
+        if self._since is None or self._clock() - self._since < START_SECONDS:
+            return
+        self._since = None
+        line = f"no trial has begun in {START_SECONDS / 60.0:.0f} min: Ray has started no process for one"
+        if folder := self._logs():
+            line += f"; its logs are in {folder}"
+            if fault := last_fault(folder):
+                line += f", the last fault there: {fault}"
+        self._control.say(line)
+
+
+def last_fault(folder: Path) -> str:
+    """The last error in the log of Ray's raylet, which starts processes; empty for none."""
+    log = folder / "raylet.out"
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.is_file() else []
+    # As in "[2026-01-31 23:59:59,123 E 804 3420] (raylet) worker_pool.cc:586: Some workers ... have not registered".
+    return next((line.partition("] ")[2] for line in reversed(lines) if FAULT.match(line)), "")
 
 
 class BudgetWatch(DriverOnly, Callback):

@@ -25,9 +25,11 @@ from tuning.search.run.watches import (
     LEFT_SECONDS,
     LOOK_SECONDS,
     PATIENCE_SECONDS,
+    START_SECONDS,
     VAIN_SECONDS,
     BudgetWatch,
     ClusterWatch,
+    StartWatch,
     StorageWatch,
     callbacks_named,
 )
@@ -367,3 +369,33 @@ def test_one_that_cannot_be_imported_is_a_line_before_anything_is_made(
     assert printed.count("\n") == 1
     assert "error: --callback 'no.such.module:Name': it cannot be made (ModuleNotFoundError" in printed
     assert not folder.exists()
+
+
+RAYLET = """[2026-01-31 23:59:58,001 I 804 3420] (raylet) main.cc:1: it begins
+[2026-01-31 23:59:59,123 E 804 3420] (raylet) worker_pool.cc:586: Some workers have not registered
+[2026-01-31 23:59:59,200 W 804 3420] (raylet) main.cc:2: and so on
+"""
+
+
+@pytest.mark.parametrize(
+    ("log", "told"),
+    [(RAYLET, ", the last fault there: (raylet) worker_pool.cc:586: Some workers have not registered"), ("", "")],
+)
+def test_where_no_trial_begins_a_line_says_so_once_with_what_rays_logs_say(tmp_path: Path, log: str, told: str) -> None:
+    now, control = [0.0], Control()
+    (tmp_path / "raylet.out").write_text(log, encoding="utf-8")
+    watch = StartWatch(control, lambda: tmp_path, lambda: now[0])  # type: ignore[arg-type]
+    for now[0] in (0.0, START_SECONDS - 1.0, START_SECONDS, 2 * START_SECONDS):
+        watch.on_step_end(0, [])
+    assert control.lines == [
+        f"no trial has begun in 2 min: Ray has started no process for one; its logs are in {tmp_path}{told}"
+    ]
+
+
+def test_where_a_trial_began_nothing_is_said() -> None:
+    now, control = [0.0], Control()
+    watch = StartWatch(control, lambda: None, lambda: now[0])  # type: ignore[arg-type]
+    watch.on_trial_start(0, [], SimpleNamespace())  # type: ignore[arg-type]
+    now[0] = 2 * START_SECONDS
+    watch.on_step_end(0, [])
+    assert control.lines == []
