@@ -18,6 +18,7 @@ from envs.environments.seen_year import Shadow, seen_rows
 from envs.environments.vector_env import Start
 from envs.objective.aim import Outcome
 from envs.scenarios.scenario import Window
+from envs.seen import Seen
 from envs.task import Task
 from envs.yardsticks.lessons import teach
 from results import load
@@ -136,7 +137,7 @@ def test_so_does_one_with_a_policy_for_single_buildings(
 def test_so_does_one_that_sees_a_plan(
     four_buildings: Path, tmp_path: Path, running: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
 ) -> None:
-    asked: list[object] = []
+    asked: list[Seen] = []
 
     def plan(*given: Any) -> Shadow:
         asked.append(given[2])
@@ -145,7 +146,7 @@ def test_so_does_one_that_sees_a_plan(
     monkeypatch.setattr("envs.environments.seen_year.shadow", plan)
     seen_rows.cache_clear()
     check_interrupted(four_buildings, tmp_path, running, "ppo", "batch", {"shared_policy": shared, "plan": "yesterday"})
-    assert set(asked) == {"yesterday"}
+    assert {seen.plan for seen in asked} == {"yesterday"}
     seen_rows.cache_clear()
 
 
