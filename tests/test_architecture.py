@@ -97,6 +97,23 @@ def test_a_folder_of_the_search_imports_only_those_below_it() -> None:
             assert known <= {folder, *SEARCH[SEARCH.index(folder) + 1 :]}, name
 
 
+def test_the_search_can_be_held_in_one_head() -> None:
+    """At most 30 modules on 8 floors, of which each imports lower ones alone; no class of over 20 methods or 8 parameters."""
+    inside = {name: path for name, path in modules().items() if name.startswith("tuning.search.") and path.stem != "__init__"}
+
+    @cache
+    def floor(name: str) -> int:
+        return 1 + max((floor(other) for other in imports(name) if other in inside), default=0)
+
+    assert len(inside) <= 30
+    assert max(map(floor, inside)) <= 8
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in inside.values()]
+    for one in (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
+        methods = {node.name: node for node in one.body if isinstance(node, ast.FunctionDef)}
+        assert len(methods) <= 20, one.name
+        assert "__init__" not in methods or len(methods["__init__"].args.args) <= 1 + 8, one.name
+
+
 def test_no_module_imports_itself_by_way_of_others() -> None:
     try:
         list(TopologicalSorter({name: imports(name) for name in modules()}).static_order())

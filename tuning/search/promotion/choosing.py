@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from optuna.trial import FrozenTrial, TrialState
@@ -51,6 +51,10 @@ class Choosing:
         if self.draws.searched >= self.most or self.is_in_vain:
             return None
         return self.thawing.draw(self.draws.draw) if self.thawing else self.draws.draw()
+
+    def repeats(self) -> Mapping[int, int]:
+        """Trials that do the same as an earlier one and do not go on, each with the number of that one."""
+        return self.thawing.repeats() if self.thawing else {}
 
     def is_searching(self, running: Set[int]) -> bool:
         """Whether the search itself may have the slot, and not its confirmation."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 
 from tuning.experiment.folder import ExperimentPaths
 from tuning.experiment.settings import Settings
 from tuning.memory.placement import Placement
 from tuning.memory.prediction import size
-from tuning.search.promotion.choosing import Choosing
 from tuning.search.record.record import Record, last_line, take_memory_marker
 from tuning.search.record.trials import state_of
 from tuning.search.run.phases import Event, Phase, RunningTrials, Write, next_attempt
@@ -26,21 +26,24 @@ class Ends:
     - Its process was lost: any number of times, as long as it gets new checkpoints (`tuning.search.run.phases`).
     - It ran out of memory: once, with nothing else running, as other trials may have been the cause. After that it may save
       memory.
+
+    `repeats` gives the trials that do the same as an earlier one and do not go on, each with the number of that one.
     """
 
     def __init__(
         self,
         record: Record,
         trials: RunningTrials,
-        choosing: Choosing,
         control: RunControl,
         placement: Placement,
         settings: Settings,
         paths: ExperimentPaths,
         files: SearchFiles,
+        repeats: Callable[[], Mapping[int, int]],
     ) -> None:
-        self._record, self._trials, self._choosing, self._control = record, trials, choosing, control
+        self._record, self._trials, self._control = record, trials, control
         self._placement, self._settings, self._paths, self._files = placement, settings, paths, files
+        self._repeats = repeats
 
     def settle(self, number: int, last: Report, has_failed: bool) -> None:
         """The process of a trial has ended: write what becomes of it.
@@ -143,7 +146,7 @@ class Ends:
     def _freeze(self, number: int) -> None:
         self._record.freeze(number)
         self._control.on_frozen(number)
-        first = self._choosing.thawing.repeats().get(number) if self._choosing.thawing else None
+        first = self._repeats().get(number)
         if first is not None:
             noticed = f"policy does the same as trial {first} in every hour of all of its evaluations"
             self._record.rows.update(number, noticed=noticed)

@@ -59,7 +59,7 @@ class Search:
         self._settings, self._files, self._at_once = settings, files, at_once
         self._home = Home(str(paths.folder), control.run, settings.trust_scenario)
         self._trials = RunningTrials()
-        self._ends = Ends(record, self._trials, choosing, control, placement, settings, paths, files)
+        self._ends = Ends(record, self._trials, control, placement, settings, paths, files, choosing.repeats)
         self._told_in_vain = False
         for proposal in record.study.adopt_unfinished():
             self._wait(proposal)
@@ -73,12 +73,6 @@ class Search:
     def withdrawn(self) -> Set[int]:
         """Numbers of the trials that are to be taken back from Tune."""
         return self._trials.numbers(Phase.WITHDRAWN)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether as many trials run as may run at once."""
-        running = len(self.running)
-        return bool(running and self._at_once and running >= self._at_once())
 
     def proposal(self, number: int) -> Proposal:
         """A trial that was handed out in this run."""
@@ -101,7 +95,8 @@ class Search:
 
     def hand_out(self) -> Handout | None:
         """The next trial, as its process gets it; None where there is none, or none yet."""
-        if self._control.is_stopping or self.is_full:
+        running = len(self.running)
+        if self._control.is_stopping or (running and self._at_once and running >= self._at_once()):
             return None
         number = self._next()
         return None if number is None else self._handed_out(number)
