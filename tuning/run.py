@@ -72,9 +72,8 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
         tell(*outcome.reason.splitlines(), f"then continue with: {continuing}")
         draw_report_so_far(outcome.folder, console)
         return STOPPED
-    from tuning.cli.confirmed import unpaid_lines
     from tuning.cli.console import draw_report, say
-    from tuning.cli.summary import print_summary
+    from tuning.cli.summary import print_summary, unpaid_lines
     from tuning.storage.stored_experiment import checkpoint_sizes, publish, run_in
     from tuning.trial.checkpoint import Checkpoints
 

@@ -8,8 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from envs.environments.backend import choose_backend
-from tuning.cli.console import say
-from tuning.cli.tables import plain_table
+from tuning.cli.console import plain_table, say
 from tuning.diagnosis.settings import MemorySettings
 from tuning.experiment.settings import Settings, check_gpu_memory, splits_in
 from tuning.memory.allocation import Budget, Grant, concurrency, grant

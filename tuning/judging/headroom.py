@@ -26,8 +26,7 @@ from envs.yardsticks import baselines as yardsticks
 from envs.yardsticks import bound as bounding
 from envs.yardsticks import mpc_runs
 from results.judgement import BOUNDS, EXACT_MPC, LEAST_SERVED
-from tuning.cli.console import say, terminal
-from tuning.cli.tables import Fitted, plain_table
+from tuning.cli.console import Fitted, plain_table, say, terminal
 from tuning.experiment.settings import splits_in
 from tuning.judging.settings import HeadroomSettings, Mpc, methods
 

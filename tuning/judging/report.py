@@ -32,8 +32,7 @@ from results.judgement import (
     value_text,
     write_table,
 )
-from tuning.cli.console import say
-from tuning.cli.tables import Fitted, plain_table
+from tuning.cli.console import Fitted, plain_table, say
 from tuning.judging.race import Race
 from tuning.judging.verdict import verdict
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,9 +16,9 @@ from envs.objective.columns import evaluation_columns
 from envs.objective.evaluate import ValidityError
 from envs.task import Task
 from envs.yardsticks.bound import BoundError
-from results.table_files import judged_path, write_file
+from results.table_files import judged_path, read_file, write_file
 from tuning.judging import evaluations
-from tuning.judging.evaluations import _result, check_agreement, score_of, served_of
+from tuning.judging.evaluations import Job, _result, check_agreement, run_all, score_of, served_of
 
 
 @ray.remote(num_cpus=1)
@@ -36,6 +37,17 @@ def test_errors_that_are_told_in_a_line_come_as_they_were_raised(small_ray: None
 def test_a_fault_of_the_package_keeps_its_trace(small_ray: None) -> None:
     with pytest.raises(ray.exceptions.RayTaskError):
         _result(failing.remote(KeyError("column")))
+
+
+def rows_of(number: int) -> list[dict[str, Any]]:
+    return [{**year(10, 0.1, 2.0), "year": number}]
+
+
+def test_the_years_of_a_run_are_one_file_once_all_are_there(small_ray: None, tmp_path: Path) -> None:
+    part, told = judged_path(tmp_path, "a-002", "citylearn"), list[list[dict[str, Any]]]()
+    run_all([Job(part, partial(rows_of, number)) for number in (6, 3)], told.append)
+    assert [row["year"] for row in read_file(part)] == [3, 6]
+    assert [sorted(row["year"] for row in rows) for rows in told] == [[3, 6]]
 
 
 def year(hours: int, score: float, missing: float) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from envs.task import Task
 from envs.yardsticks.baselines import UNCONTROLLED, baselines
 from envs.yardsticks.bound import bound
 from results.judgement import EXACT_MPC
-from tuning.cli.tables import Fitted
+from tuning.cli.console import Fitted
 from tuning.judging.headroom import Row, best_of, check_baselines, find_headroom, remaining, tables
 from tuning.judging.settings import HeadroomSettings
 

@@ -11,7 +11,7 @@ from envs.objective.columns import measures
 from envs.objective.evaluate import ValidityError
 from envs.yardsticks.baselines import WITHOUT
 from results.judgement import BOUND, judgement
-from tuning.cli.tables import Fitted
+from tuning.cli.console import Fitted
 from tuning.judging.report import _extent, check_amounts, check_scores, tables
 
 
