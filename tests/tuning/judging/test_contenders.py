@@ -86,12 +86,6 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
         contenders([experiment(tmp_path, "none", {})], top=1)
 
 
-def test_a_run_has_the_splits_of_its_experiment(tmp_path: Path) -> None:
-    stated = experiment(tmp_path, "stated", {0.05: {}}, train=("8", "9"), test=("20-22",))
-    own = run_settings(contenders([stated], top=1)[0], stated.settings, tmp_path / "runs", 1, 0.0, "")
-    assert own.splits == stated.settings.splits
-
-
 @pytest.mark.parametrize(
     ("aim", "option"), [({"weights": ("co2=1.0",)}, "weights"), ({"objective": "bill"}, "objective"),
                         ({"require": ("peak_kw<=2.0",)}, "require")],
@@ -102,10 +96,20 @@ def test_experiments_of_different_aims_are_not_judged_together(tmp_path: Path, a
         contenders([first, second], top=1)
 
 
-def test_a_contender_is_trained_for_the_aim_of_its_experiment(tmp_path: Path) -> None:
-    of = experiment(tmp_path, "one", {0.05: {}}, weights=("co2=0.5", "peak=0.5"), objective="bill", require=("peak_kw<=2.0",))
-    own = contenders([of], top=1)[0]
-    assert run_settings(own, of.settings, tmp_path, 1, 0.0, "").aim == of.settings.aim
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"train": ("8", "9"), "test": ("20-22",)},
+        {"weights": ("co2=0.5", "peak=0.5"), "objective": "bill", "require": ("peak_kw<=2.0",)},
+        {"teacher": "mpc"},
+    ],
+    ids=" ".join,
+)
+def test_a_contender_is_trained_as_its_experiment_was(tmp_path: Path, given: dict[str, Any]) -> None:
+    of = experiment(tmp_path, "one", {0.05: {"gamma": 0.9}}, **given)
+    for contender in contenders([of], top=1):
+        run = run_settings(contender, of.settings, tmp_path / "runs", 1, 0.0, "")
+        assert (run.splits, run.aim, run.teacher) == (of.settings.splits, of.settings.aim, of.settings.teacher)
 
 
 @pytest.mark.parametrize("names", [("a_b", "a-b"), ("mall", "Mall")])
@@ -128,15 +132,12 @@ def test_a_run_trains_the_very_assignment_with_a_seed_that_no_search_had(tmp_pat
     assert control.hyperparameters == algorithm(algo).preset("default", limits=limits(STEPS))
 
 
-def test_a_contender_begins_with_the_teacher_of_its_experiment_and_so_does_its_control(tmp_path: Path) -> None:
+def test_a_control_says_how_it_began_so_both_controls_take_part(tmp_path: Path) -> None:
     plain = experiment(tmp_path, "one", {0.05: {"gamma": 0.9}})
     taught = experiment(tmp_path, "two", {0.05: {"gamma": 0.9}}, teacher="mpc")
-    found = contenders([plain, taught], top=1)
-    assert [own.name for own in found] == [
+    assert [own.name for own in contenders([plain, taught], top=1)] == [
         "one 0", "ppo default, 100,000 steps", "two 0", "ppo default taught by mpc, 100,000 steps",
     ]  # fmt: skip
-    for own, of in zip(found, (plain, plain, taught, taught), strict=True):
-        assert run_settings(own, of.settings, tmp_path, 1, 0.0, "").teacher == of.settings.teacher
 
 
 def of_two(folder: Path, **given: Any) -> Experiment:

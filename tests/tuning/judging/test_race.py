@@ -163,14 +163,11 @@ def test_a_contender_without_its_runs_leaves_the_race(made: Made, console: Conso
     assert ("good", 5) not in made.trained
     assert ("close", 5) in made.trained
     assert "good is out of the race: run 2 failed: it diverged" in console.export_text()
-
-
-def test_where_all_failed_nothing_is_judged(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     made.failing = tuple(SCORES)
-    monkeypatch.setattr(Race, "_failure", lambda self, contender: "run 2 failed: it diverged")
-    found = made.run(made.judgement())
-    assert set(found.failed) == set(SCORES)
-    assert not found.finalists
+    made.judged.clear()
+    none_left = made.run(made.judgement())
+    assert set(none_left.failed) == set(SCORES)
+    assert not none_left.finalists
     assert not made.judged
 
 
@@ -184,8 +181,7 @@ def test_who_does_not_serve_its_vehicles_drops_nobody_and_is_dropped(made: Made,
 
 
 def test_who_serves_just_enough_stays(made: Made) -> None:
-    made.scores["bad"] = 0.09
-    made.missing["bad"] = 2.39
+    made.scores["bad"], made.missing["bad"] = 0.09, 2.39
     assert made.run(made.judgement()).finalists == ["bad"]
 
 
