@@ -36,6 +36,8 @@ class FrozenNormalizer:
 
     def __call__(self, observations: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """`(observations - mean) * scale`, clipped, shape `(..., features)`, float32; into `out`, or a new array."""
+        if not self.mean.ndim:
+            return np.clip(observations, -self.clip, self.clip, out=out, dtype=np.float32, casting="same_kind")
         # A fixed type, or an observation of float64 would not be rounded as in training.
         result = np.subtract(observations, self.mean, out=out, dtype=np.float32, casting="same_kind")
         result *= self.scale
