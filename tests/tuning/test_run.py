@@ -1,7 +1,6 @@
 """The command line of the search: bad input is refused in one line, and nothing is created."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -18,7 +17,6 @@ from results.table_files import write_rows
 from tests.results.trials import KINDS, trial
 from tuning import run
 from tuning.experiment.folder import Experiment, create, open_experiment, save
-from tuning.experiment.lock import experiment_lock
 from tuning.experiment.settings import Settings
 from tuning.run import main
 from tuning.search.proposals.plan import plan
@@ -53,42 +51,21 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     ("arguments", "message"),
     [
         (["--set", "batchsize=64"], "did you mean batch_size"),
-        (["--set", "gamma=1.5"], "gamma=1.5: it lies between 0 and 1"),
         (["--set", "gamma"], "--set gamma: it takes KEY=VALUE"),
         (["--set", "gamma=0.9", "--set", "gamma=0.8"], "gamma is set twice"),
-        (["--set", "batch_size=512", "n_steps=256"], "batch_size=512: it is at most n_steps=256"),
         (["--set", "n_steps=2048", "--steps", "4096"], "n_steps=2048: it is at most 0.25 of steps=4096"),
-        (["--scenario", "nowhere/schema.json"], "no file"),
-        (["--scenario", "iquito"], "did you mean iquitos"),
         (["--set", "batch_size=2048", "--steps", "4096"], "n_steps: it would have to be at least 2048"),
-        (["--set"], "--set: it takes KEY=VALUE"),
-        (["--preset", "oom-saf"], "did you mean oom-safe"),
         (["--preset", "oom-safe", "--start-from", "rllib"], "nothing for --start-from"),
-        (["--start-from", "rllib", "no-such"], "no preset no-such of ppo"),
-        (["--start-from", "rllib gamma"], "--start-from gamma: it takes KEY=VALUE"),
-        (["--preset", "rtx4060-after", "--steps", "4096"], "n_steps=8192: it is at most 0.25 of steps=4096"),
         (["--space", "nowhere.toml"], "nowhere.toml: No such file"),
-        (["--set", "learning_rate_final=0.5", "learning_rate_schedule=constant"], "it acts only with learning_rate_schedule"),
         (["--steps", "1", "--reports", "1"], "n_steps: it would have to be at least 2"),
         (["--trialz", "5"], "Unrecognized options: --trialz"),
         (["--trials", "x"], "Error parsing --trials"),
-        (["--steps", "1.5"], "Error parsing --steps"),
         (["--steps", "\uff11000"], "Error parsing --steps"),
-        (["--set", "n_epochs=\uff11"], "n_epochs=\uff11: it takes a whole number"),
-        (["--set", "gamma=0.\uff19"], "gamma=0.\uff19: it takes a number"),
-        (["--keep-checkpoints", "best:\uff11"], "it takes best:K"),
         (["--sampler", "foo"], "'random', 'gp', 'cmaes'"),
-        (["--trials", "-1"], "--trials -1: it is at least 0"),
-        (["--steps", "-5"], "--steps -5: it is at least 1"),
-        (["--steps", "8", "--reports", "9"], "--reports 9"),
-        (["--name", "a/b"], "--name a/b"),
         (["--resume", "nowhere"], "no experiment in"),
-        (["--keep-checkpoints", "10"], "--keep-checkpoints 10: it takes best:K"),
         (["--gpu-memory", "nan"], "--gpu-memory nan: it is a number of GiB from 0 on"),
-        (["--gpu-memory", "inf"], "--gpu-memory inf: it is a number of GiB from 0 on"),
-        (["--gpu-memory", "-1"], "--gpu-memory -1: it is a number of GiB from 0 on"),
-        (["--retries", "-1"], "--retries -1: it is at least 0"),
         (["--learn-from", "nowhere"], "nowhere: no experiment in"),
+        (["--callback", "no.such.module:Name"], "it cannot be made (ModuleNotFoundError"),
     ],
 )
 def test_bad_input_is_refused_in_one_line_and_nothing_is_created(
@@ -163,18 +140,6 @@ def test_changed_code_is_reported_once(
     assert "2.59.0" not in capsys.readouterr().out
 
 
-def test_another_space_is_refused_with_what_differs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    space = tmp_path / "space.toml"
-    space.write_text("[gamma]\nlow = 0.9\nhigh = 0.99\n", encoding="utf-8")
-    begun(tmp_path, space)
-    space.write_text("[gamma]\nlow = 0.95\nhigh = 0.99\n", encoding="utf-8")
-    # Without the file, the experiment's copy would hold.
-    message = refused(capsys, "--resume", str(tmp_path / "mine"), "--space", str(space))
-    assert "the space of gamma" in message
-    assert "0.0999" in message
-    assert "0.05" in message
-
-
 def test_the_same_data_may_lie_elsewhere(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], small_schema: Path, tmp_path: Path
 ) -> None:
@@ -191,37 +156,6 @@ def test_the_same_data_may_lie_elsewhere(
     assert open_experiment(tmp_path / "mine").settings.scenario == str(there)
 
 
-def test_other_data_under_the_same_name_are_refused(
-    capsys: pytest.CaptureFixture[str], small_schema: Path, tmp_path: Path
-) -> None:
-    folder = shutil.copytree(small_schema.parent, tmp_path / "site")
-    experiment = begun(tmp_path)
-    settings = replace(experiment.settings, scenario=str(folder / "schema.json"))
-    save(
-        replace(
-            experiment,
-            settings=settings,
-            compatibility={**experiment.compatibility, "scenario": scenario(settings.scenario).key},
-        )
-    )
-    schema = json.loads((folder / "schema.json").read_text(encoding="utf-8"))
-    schema["simulation_end_time_step"] -= 24
-    (folder / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
-    assert "the scenario's data have changed" in refused(capsys, "--resume", str(tmp_path / "mine"))
-
-
-def test_an_experiment_that_another_run_works_on_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    experiment = begun(tmp_path, set=(("plan=none",),))
-    with experiment_lock(experiment.paths):
-        message = refused(capsys, "--resume", str(tmp_path / "mine"))
-    assert f"in use by process {os.getpid()} on " in message
-
-
-def test_only_an_experiment_can_be_extended(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert "--resume" in refused(capsys, "--extend", "--dir", str(tmp_path), "--name", "new")
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("fault", ["pricing.csv", "tariff.json"])
 def test_a_faulty_scenario_is_refused_before_anything_is_created(
     capsys: pytest.CaptureFixture[str], small_schema: Path, tmp_path: Path, fault: str
@@ -233,24 +167,6 @@ def test_a_faulty_scenario_is_refused_before_anything_is_created(
         (folder / fault).write_text("{}", encoding="utf-8")
     assert fault in refused(capsys, "--scenario", str(folder), "--dir", str(tmp_path / "experiments"))
     assert not (tmp_path / "experiments").exists()
-
-
-def test_a_continued_experiment_keeps_what_it_searches(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    begun(tmp_path)
-    for how in (("--resume", str(tmp_path / "mine")), ("--dir", str(tmp_path), "--name", "mine")):
-        message = refused(capsys, *how, "--scenario", "iquitos", "--seed", "3", "--algo", "a2c")
-        assert "--algo is ppo, not a2c" in message
-        assert "--scenario is iquitos-38, not iquitos" in message
-        assert "--seed is 0, not 3" in message
-    assert open_experiment(tmp_path / "mine").settings.seed == 0
-
-
-@pytest.mark.parametrize(
-    "content", [b"{", b"{}", b'{"settings": {"colour": "red"}}', b'{"settings": []}', b'{"settings": 3}', b"[]", b"\xff\xfe"]
-)
-def test_a_damaged_experiment_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "experiment.json").write_bytes(content)
-    assert refused(capsys, "--resume", str(tmp_path)).startswith("error: ")
 
 
 def test_help_names_every_setting_and_needs_nothing_heavy() -> None:

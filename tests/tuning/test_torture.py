@@ -23,7 +23,6 @@ from tests.tuning.killed_search import (
     compare,
     compare_trials,
     covered,
-    is_a_trial,
     known_checkpoints,
     say,
     torture,
@@ -89,11 +88,6 @@ class InAFolder(Torturer):
             for table in ("reports", "evaluations"):
                 if (path := paths.part(table, number)).exists():
                     covered(self.frozen, path, path, steps)
-
-
-def test_ray_s_own_processes_are_no_trials() -> None:
-    names = ("ray::DashboardAgent", "ray::RuntimeEnvAgent", "ray::IDLE", "ray::ImplicitFunc.train", "ray::ImplicitFunc")
-    assert [is_a_trial(name) for name in names] == [False, False, False, True, True]
 
 
 @pytest.mark.slow

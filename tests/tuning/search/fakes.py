@@ -33,6 +33,15 @@ STEPS = 4096
 RUNG = STEPS // REPORTS
 
 
+class Clock:
+    """A clock that a test sets, seconds."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 class StopsAll(BasePruner):
     """A pruner that stops every trial."""
 
@@ -86,10 +95,6 @@ class AskedStudy(StudyMemory):
     def ask(self) -> Proposal:
         """Draw a trial, and add it."""
         return self.add(self.draw())
-
-    def proposals(self) -> list[Proposal]:
-        """All trials, by number."""
-        return [self.proposal(number) for number in range(len(self.trials()))]
 
 
 def asked_study(

@@ -22,7 +22,7 @@ from tuning.experiment.option_values import names
 from tuning.experiment.settings import RESUMABLE, Settings
 from tuning.runtime.ray_session import NodeLostError, RayRunningError
 from tuning.search.record.study import StudyMemory
-from tuning.search.tune import Changes, SearchStoppedError, continue_command, each_algorithm, resume, searched, tune, tune_all
+from tuning.search.tune import Changes, SearchStoppedError, each_algorithm, resume, tune, tune_all
 from tuning.trial.records import TrialRecords
 
 
@@ -34,9 +34,7 @@ class Search:
         self.extended: list[bool] = []
         self.then: Callable[[Experiment], str | None] = lambda experiment: None
 
-    def __call__(
-        self, experiment: Experiment, scenario: Any, plan: Any, console: Console, extended: bool, files: Any
-    ) -> str | None:
+    def __call__(self, experiment: Experiment, plan: Any, console: Console, extended: bool, files: Any) -> str | None:
         assert experiment.paths.owner.exists(), "the experiment is not locked"
         self.searched.append(experiment)
         self.extended.append(extended)
@@ -96,16 +94,6 @@ def test_it_returns_what_was_measured(search: Search, tmp_path: Path) -> None:
     assert note.startswith("searched too, ")
     assert rest == [f"experiment {folder}", f"Report:  {folder / 'report.html'}"]
     assert not search.searched[0].paths.owner.exists()
-
-
-def test_the_same_call_again_continues(search: Search, tmp_path: Path) -> None:
-    tune(settings(tmp_path), console=quiet())
-    console = quiet()
-    tune(settings(tmp_path, trials=9), console=console)
-    assert "exists and is continued" in said(console)
-    assert open_experiment(tmp_path / "one").settings.trials == 9
-    with pytest.raises(UsageError, match="--seed is 0, not 1"):
-        tune(settings(tmp_path, seed=1), console=quiet())
 
 
 def test_a_folder_is_continued_with_what_changes(search: Search, tmp_path: Path) -> None:
@@ -204,7 +192,10 @@ def test_an_experiment_that_another_run_works_on_is_refused(search: Search, tmp_
 
 
 def test_all_algorithms_have_an_experiment_each(search: Search, tmp_path: Path) -> None:
-    results = tune_all(settings(tmp_path), console=quiet())
+    console = quiet()
+    search.then = after_one_row(lambda experiment: None)
+    results = tune_all(settings(tmp_path), console=console)
+    assert said(console).count("searched too, ") == 1  # what they have in common
     assert [found.folder.name for found in results] == [f"one-{algo}" for algo in names()]
     assert [of.settings.algo for of in search.searched] == list(names())
     assert {part.name for part in each_algorithm(Settings())} == {""}
@@ -248,13 +239,6 @@ def test_what_ends_before_the_first_trial_leaves_none_of_them(search: Search, tm
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_several_experiments_have_in_common_is_said_once(search: Search, tmp_path: Path) -> None:
-    search.then = after_one_row(lambda experiment: None)
-    console = quiet()
-    tune_all(settings(tmp_path), console=console)
-    assert said(console).count("searched too, ") == 1
-
-
 def test_one_folder_that_cannot_be_made_leaves_none_of_them(search: Search, tmp_path: Path) -> None:
     (tmp_path / f"one-{names()[-1]}").mkdir()
     console = quiet()
@@ -276,10 +260,6 @@ def test_an_error_while_the_last_is_created_removes_the_folder_of_all(
     with pytest.raises(UsageError, match="the disk is full"):
         tune_all(settings(tmp_path / "new"), console=quiet())
     assert list(tmp_path.iterdir()) == []
-
-
-def test_nothing_to_search_yields_nothing() -> None:
-    assert list(searched([], quiet())) == []
 
 
 @pytest.mark.slow
@@ -307,41 +287,20 @@ def test_in_a_notebook_a_ray_that_runs_already_is_used_and_left_running(small_sc
         ray.shutdown()
 
 
-@pytest.fixture(autouse=True)
-def _without_uv(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a user who calls Python itself."""
-    monkeypatch.delenv("UV_RUN_RECURSION_DEPTH", raising=False)
-
-
-def test_a_storage_beside_a_folder_is_in_the_command() -> None:
-    error = SearchStoppedError("the disk is full", Path("experiments/one"), storage="s3://bucket/x")
-    command, python = "--resume experiments/one --storage s3://bucket/x", "resume('experiments/one', storage='s3://bucket/x')"
-    assert command in str(error)
-    assert python in str(error)
-
-
-def test_it_names_reason_and_continuation() -> None:
-    error = SearchStoppedError("the disk is full", Path("/x/one"))
+@pytest.mark.parametrize(
+    ("given", "options", "arguments"),
+    [
+        ({}, "", ""),
+        ({"storage": "s3://bucket/x"}, " --storage s3://bucket/x", ", storage='s3://bucket/x'"),
+        ({"trust_scenario": True}, " --trust-scenario", ", trust_scenario=True"),
+        ({"address": "10.0.0.1:6379"}, " --address 10.0.0.1:6379", ", address='10.0.0.1:6379'"),
+        ({"callback": ("a.b:C",)}, " --callback a.b:C", ", callback=('a.b:C',)"),
+    ],
+)
+def test_the_way_to_continue_says_again_what_nothing_stores(given: dict[str, Any], options: str, arguments: str) -> None:
+    error = SearchStoppedError("the disk is full", Path("/x/one"), **given)
     assert isinstance(error, UserError)
-    assert (error.reason, error.folder) == ("the disk is full", Path("/x/one"))
     assert str(error).splitlines() == [
         "the disk is full",
-        "then continue with: python -m tuning.run --resume /x/one, or in Python: resume('/x/one')",
+        f"then continue with: python -m tuning.run --resume /x/one{options}, or in Python: resume('/x/one'{arguments})",
     ]
-
-
-def test_trust_is_said_again_as_nothing_stores_it() -> None:
-    line = str(SearchStoppedError("the disk is full", Path("/x/one"), trust_scenario=True)).splitlines()[1]
-    assert "--resume /x/one --trust-scenario, or" in line
-    assert line.endswith("resume('/x/one', trust_scenario=True)")
-    assert "trust" not in continue_command(Path("/x/one"))
-
-
-def test_the_cluster_is_said_again_as_nothing_stores_it() -> None:
-    line = str(SearchStoppedError("the disk is full", Path("/x/one"), address="10.0.0.1:6379")).splitlines()[1]
-    assert "--resume /x/one --address 10.0.0.1:6379, or" in line
-    assert line.endswith("resume('/x/one', address='10.0.0.1:6379')")
-    line = str(SearchStoppedError("the disk is full", Path("/x/one"), callback=("a.b:C",))).splitlines()[1]
-    assert "--resume /x/one --callback a.b:C, or" in line
-    assert line.endswith("resume('/x/one', callback=('a.b:C',))")
-    assert "address" not in continue_command(Path("/x/one"))

@@ -2,11 +2,8 @@
 
 import pickle
 import threading
-from dataclasses import FrozenInstanceError
 
-import pytest
-
-from tuning.trial.protocol import DriverOnly, Proposal
+from tuning.trial.protocol import DriverOnly
 
 
 class WithALock(DriverOnly):
@@ -18,11 +15,3 @@ class WithALock(DriverOnly):
 
 def test_a_snapshot_of_it_is_empty() -> None:
     assert vars(pickle.loads(pickle.dumps(WithALock()))) == {}
-
-
-def test_a_proposal_is_compared_by_its_content_and_never_changes() -> None:
-    proposal = Proposal(3, {"gamma": 0.9})
-    assert proposal == Proposal(3, {"gamma": 0.9}, same_as=None, refused=None)
-    assert proposal != Proposal(3, {"gamma": 0.9}, same_as=1)
-    with pytest.raises(FrozenInstanceError):
-        proposal.number = 4  # type: ignore[misc]

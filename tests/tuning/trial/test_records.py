@@ -94,12 +94,9 @@ def test_a_refused_trial_has_its_reason_and_prediction(records: TrialRecords) ->
 @pytest.mark.parametrize(
     ("name", "value", "why"),
     [
-        ("hidden_sizes", "1000000,1000000", "each from 1 to 8192"),
         ("hidden_sizes", "8," * 100_000 + "8", "at most 16 layers, not 100001"),
-        ("hidden_sizes", "abc", "sizes of layers"),
         ("learning_rate", None, "learning_rate=None: it takes a number"),
         ("gamma", float("nan"), "gamma=nan: it lies between"),
-        ("activation", "none such", "activation=none such: it is one of"),
     ],
     ids=lambda value: str(value)[:20],
 )
@@ -107,17 +104,13 @@ def test_values_that_no_search_assigns_are_refused_with_their_file(
     records: TrialRecords, tmp_path: Path, name: str, value: Any, why: str
 ) -> None:
     records.begin(proposal(0))
+    assert records.assignment(0) == proposal(0).hyperparameters
     records.update(0, **{f"hp_{name}": value})
     with pytest.raises(ResultsError, match=why) as refused:
         records.assignment(0)
     assert str(refused.value).startswith(str(ExperimentPaths(tmp_path / "e").part("trials", 0)))
     assert str(refused.value).endswith("restore it from a copy")
     assert len(str(refused.value)) < 1000
-
-
-def test_an_assignment_is_read_back_as_it_was_given(records: TrialRecords) -> None:
-    records.begin(proposal(0))
-    assert records.assignment(0) == algorithm("ppo").space.complete({})
 
 
 def test_trials_have_seeds_of_their_own() -> None:

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
@@ -37,11 +39,6 @@ def test_the_scale_keeps_order_and_gives_back_what_it_was_given() -> None:
     assert scaled.max() == pytest.approx(1.0)
     assert scaled.min() > -10.0  # -30 would be at -301 without the logarithm
     assert scale.ratings(scaled) == pytest.approx(ratings)
-
-
-def test_equal_ratings_have_a_scale_too() -> None:
-    scale = Scale.of(np.zeros(3))
-    assert scale.scaled(np.zeros(3)) == pytest.approx([0.0, 0.0, 0.0])
 
 
 def test_the_gradient_is_that_of_the_value() -> None:
@@ -139,9 +136,7 @@ def test_expected_improvement_is_the_mean_of_what_draws_exceed_the_best_by() -> 
     draws = np.random.default_rng(0).normal(mean, deviation, size=(400_000, 3))
     expected = np.maximum(draws - 0.5, 0.0).mean(axis=0)
     assert expected_improvement(mean, deviation, 0.5) == pytest.approx(expected, abs=0.004)
-
-
-def test_what_is_certain_improves_by_its_distance_and_never_below_0() -> None:
+    # What is certain improves by its distance, and never below 0.
     assert expected_improvement(np.array([1.0, -9.0]), np.full(2, 1e-6), 0.25) == pytest.approx([0.75, 0.0])
 
 
@@ -151,20 +146,17 @@ def test_a_range_goes_from_0_to_1_on_the_scale_on_which_it_is_drawn() -> None:
     assert found == pytest.approx(np.array([[0, 0], [0.5, 0.5], [1, 1]]))
 
 
-def test_two_choices_are_as_far_apart_as_both_ends_of_a_range() -> None:
-    small, large = encode([{"net": "small"}, {"net": "large"}], {"net": SPACE["net"]})
-    assert np.linalg.norm(small - large) == pytest.approx(1.0)
-
-
-def test_a_value_outside_its_range_counts_as_the_nearest_end() -> None:
-    inside, outside = encode([{"rate": 1e-5}, {"rate": 0.0}], {"rate": SPACE["rate"]})
-    assert inside == pytest.approx(outside)
-
-
-def test_a_point_without_a_hyperparameter_differs_from_all_that_have_it() -> None:
-    found = encode([{"size": 8}, {}], {"size": SPACE["size"]})
-    assert found.shape == (2, 2)
-    assert np.linalg.norm(found[0] - found[1]) == pytest.approx(1.0)
+@pytest.mark.parametrize(
+    ("name", "one", "other", "distance"),
+    [
+        ("net", {"net": "small"}, {"net": "large"}, 1.0),  # as both ends of a range
+        ("rate", {"rate": 1e-5}, {"rate": 0.0}, 0.0),  # outside counts as the nearest end
+        ("size", {"size": 8}, {}, 1.0),  # without it, a point differs from all that have it
+    ],
+)
+def test_points_are_as_far_apart_as_their_values(name: str, one: Any, other: Any, distance: float) -> None:
+    found = encode([one, other], {name: SPACE[name]})
+    assert np.linalg.norm(found[0] - found[1]) == pytest.approx(distance)
 
 
 def test_what_cannot_differ_has_no_column() -> None:

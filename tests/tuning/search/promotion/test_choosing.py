@@ -50,12 +50,6 @@ def test_without_freeze_thaw_a_frozen_trial_goes_on_before_a_new_one_begins(memo
     assert (chosen.number, chosen.state) == (number, TrialState.WAITING)
 
 
-def test_no_more_are_drawn_than_there_may_be(memory: AskedStudy) -> None:
-    memory.ask()
-    assert choosing(memory, most=2).drawn()
-    assert choosing(memory, most=1).drawn() is None
-
-
 def test_a_trial_that_confirms_is_none_of_the_search(memory: AskedStudy) -> None:
     drawn = memory.draw()
     drawn.set_user_attr(CONFIRMS, 0)
@@ -64,10 +58,3 @@ def test_a_trial_that_confirms_is_none_of_the_search(memory: AskedStudy) -> None
     of = choosing(memory)
     assert of.confirms(number)
     assert of.of_search(None, set()) is None
-
-
-def test_a_trial_is_paid_for_as_long_as_one_evaluation_more_is(memory: AskedStudy) -> None:
-    number = memory.ask().number
-    memory.report(number, RUNG, 0.1)
-    assert choosing(memory, budget=2.0 * RUNG).is_paid(number, set())
-    assert not choosing(memory, budget=1.0 * RUNG).is_paid(number, set())

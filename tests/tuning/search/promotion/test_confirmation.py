@@ -3,6 +3,8 @@
 Where it pays for more, candidates are trained once more before, and their ratings choose who is in the rounds.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,8 @@ import pytest
 from optuna.trial import FrozenTrial, TrialState
 
 from results.statistics import mean, paired_mean
-from tests.tuning.search.fakes import AskedStudy, asked_study
+from search_spaces import Assignment
+from tests.tuning.search.fakes import AskedStudy, Clock, asked_study
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
 from tuning.experiment.option_values import Budget
@@ -44,11 +47,16 @@ SIMULATED = 300
 LEAST = 4.0 * STEPS  # two rounds of the best and of the default
 
 
+def opened(folder: Path, starts: Sequence[Assignment] = (DEFAULT,), objective: str = "") -> AskedStudy:
+    """A study without trials."""
+    settings = Settings(name="one", dir=str(folder), steps=STEPS, reports=10, sampler="random")
+    return asked_study(create(replace(settings, objective=objective or settings.objective)), {}, STEPS, starts, SPACE)
+
+
 @pytest.fixture
 def memory(tmp_path: Path) -> AskedStudy:
     """A study with the default, 0.1, and frozen trials with 0.2, 0.3 and 0.4 after half of their steps."""
-    experiment = create(Settings(name="one", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random"))
-    memory = asked_study(experiment, {}, STEPS, [DEFAULT], SPACE)
+    memory = opened(tmp_path)
     for number in range(4):
         assert memory.ask().number == number
         memory.report(number, RUNG, 0.5)  # what counts is the last
@@ -57,51 +65,107 @@ def memory(tmp_path: Path) -> AskedStudy:
     return memory
 
 
-def begin(memory: AskedStudy, steps_left: float) -> Proposal | None:
-    drawn = CONFIRMATION.next(memory.trials(), steps_left)
-    return None if drawn is None else memory.add(drawn)
+@pytest.fixture
+def many(tmp_path: Path) -> AskedStudy:
+    """A study with the default and twelve others, all complete, each better than the one before."""
+    memory = opened(tmp_path)
+    for number in range(13):
+        complete(memory, 0.1 + 0.001 * number)
+    return memory
 
 
-def end(memory: AskedStudy, proposal: Proposal) -> None:
-    memory.report(proposal.number, STEPS, 0.3)
-    memory.complete(proposal.number, 0.3)
+def of_two(folder: Path, *gains: tuple[float, float]) -> AskedStudy:
+    """A study of two objectives, with frozen trials that gain so much after a rung."""
+    memory = opened(folder, objective="co2 bill")
+    for number, pair in enumerate(gains):
+        memory.ask()
+        memory.report(number, RUNG, sum(pair) / 2, pair)
+        memory.freeze(number)
+    return memory
 
 
-def test_each_round_has_the_default_and_the_best_with_one_seed(memory: AskedStudy) -> None:
-    left, found = 6.0 * STEPS, []
-    while proposal := begin(memory, left):
-        found.append((proposal.confirms, proposal.confirm_run, proposal.confirm_role))
-        end(memory, proposal)
-        left -= STEPS
-    round_of_three = [(0, "default"), (3, "best"), (2, "best")]
-    assert found == [(number, run, role) for run in range(2) for number, role in round_of_three]
-    assert left == 0.0
+def complete(memory: AskedStudy, rating: float) -> int:
+    """The search begins a trial and completes it."""
+    number = memory.ask().number
+    memory.report(number, STEPS, rating)
+    memory.complete(number, rating)
+    return number
+
+
+def go_on(memory: AskedStudy, number: int, rating: float) -> None:
+    """The search goes on with a frozen trial of its own, by a rung."""
+    memory.thaw(number)
+    memory.report(number, 6 * RUNG, rating)
+    memory.freeze(number)
+
+
+def drawn(memory: AskedStudy, trainings: float, confirmation: Confirmation = CONFIRMATION) -> FrozenTrial | None:
+    """What is trained next, if what is left pays for so many trainings of the default."""
+    return confirmation.next(memory.trials(), round(trainings * STEPS, 3))
+
+
+def begun(memory: AskedStudy, trainings: float, confirmation: Confirmation = CONFIRMATION) -> Proposal:
+    """The same, and it begins."""
+    found = drawn(memory, trainings, confirmation)
+    assert found
+    return memory.add(found)
+
+
+def end(memory: AskedStudy, proposal: Proposal, rating: float = 0.3) -> None:
+    memory.report(proposal.number, STEPS, rating)
+    memory.complete(proposal.number, rating)
+
+
+def half_trained(memory: AskedStudy, proposal: Proposal) -> None:
+    memory.report(proposal.number, 5 * RUNG, 0.3)
+    memory.freeze(proposal.number)
+
+
+Role = tuple[int | None, int | None, str | None]
+
+
+def role(proposal: Proposal) -> Role:
+    return proposal.confirms, proposal.confirm_run, proposal.confirm_role
+
+
+def spend(memory: AskedStudy, trainings: float, **ratings: float) -> list[Role]:
+    """Confirm one trial at a time, each with the rating of its role and assignment, as `candidate_3`, by default 0.3."""
+    found: list[Role] = []
+    while len(found) < trainings and drawn(memory, trainings - len(found)):
+        proposal = begun(memory, trainings - len(found))
+        found.append(role(proposal))
+        end(memory, proposal, ratings.get(f"{proposal.confirm_role}_{proposal.confirms}", 0.3))
+    return found
+
+
+def rounds(*numbers: int, count: int = 2) -> list[Role]:
+    """Rounds of the default, which is 0, and the best."""
+    return [(number, run, "best" if number else "default") for run in range(count) for number in numbers]
+
+
+def best_of(roles: list[Role]) -> set[int | None]:
+    return {number for number, _, name in roles if name == "best"}
+
+
+def contenders(memory: AskedStudy, *trainings: float, confirmation: Confirmation = CONFIRMATION) -> list[list[int]]:
+    """Who is confirmed, if what is left pays for so many trainings of the default."""
+    return [confirmation.contenders(memory.trials(), round(left * STEPS, 3)) for left in trainings]
+
+
+@pytest.mark.parametrize(("trainings", "of_a_round"), [(6.0, [0, 3, 2]), (5.0, [0, 3]), (3.9, [])])
+def test_each_round_has_the_default_and_the_best_and_begins_where_all_of_it_is_paid_for(
+    memory: AskedStudy, trainings: float, of_a_round: list[int]
+) -> None:
+    assert spend(memory, trainings) == rounds(*of_a_round)
 
 
 def test_with_less_budget_one_is_confirmed_and_with_too_little_none(memory: AskedStudy) -> None:
-    assert CONFIRMATION.contenders(memory.trials(), 6.0 * STEPS) == [0, 3, 2]
-    assert len(CONFIRMATION.contenders(memory.trials(), 60.0 * STEPS)) == 1 + MOST_CONTENDERS == 3
-    assert CONFIRMATION.contenders(memory.trials(), 5.9 * STEPS) == [0, 3]
-    assert CONFIRMATION.contenders(memory.trials(), 3.9 * STEPS) == []
-    assert begin(memory, 3.9 * STEPS) is None
+    assert contenders(memory, 60.0, 6.0, 5.9, 3.9) == [[0, 3, 2], [0, 3, 2], [0, 3], []]
 
 
 def test_what_confirms_is_not_confirmed_itself(memory: AskedStudy) -> None:
-    first = begin(memory, 6.0 * STEPS)
-    assert first
-    memory.report(first.number, STEPS, 9.0)
-    memory.complete(first.number, 9.0)
-    assert CONFIRMATION.contenders(memory.trials(), 5.0 * STEPS) == [0, 3, 2]
-
-
-def test_a_round_is_begun_only_where_all_of_it_is_paid_for(memory: AskedStudy) -> None:
-    left = 5.0 * STEPS  # two rounds of two, and half of a third
-    for _ in range(4):
-        proposal = begin(memory, left)
-        assert proposal
-        end(memory, proposal)
-        left -= STEPS
-    assert begin(memory, left) is None
+    end(memory, begun(memory, 6.0), 9.0)
+    assert contenders(memory, 5.0) == [[0, 3, 2]]
 
 
 def test_the_longest_of_a_round_begins_first(memory: AskedStudy) -> None:
@@ -111,9 +175,7 @@ def test_the_longest_of_a_round_begins_first(memory: AskedStudy) -> None:
     costly = Confirmation(Costs(SPACE, lambda given: cost[assignments.index(given)]), DEFAULT, STEPS, RUNG)
     found = []
     for _ in range(3):
-        drawn = costly.next(memory.trials(), 12.0 * STEPS)
-        assert drawn is not None
-        proposal = memory.add(drawn)
+        proposal = begun(memory, 12.0, costly)
         found.append(proposal.confirms)
         end(memory, proposal)
     assert found == [2, 0, 3]
@@ -127,31 +189,24 @@ def test_the_least_is_two_rounds_of_the_best_and_the_default(memory: AskedStudy)
 
 def test_it_is_under_way_until_the_search_goes_on(memory: AskedStudy) -> None:
     assert not CONFIRMATION.is_under_way(memory.trials())
-    first = begin(memory, 6.0 * STEPS)
-    assert first
+    first = begun(memory, 6.0)
     assert CONFIRMATION.is_under_way(memory.trials())
     end(memory, first)
+    for reason in (REFUSED, SAME_AS):  # what is drawn in vain is no search that goes on
+        in_vain = memory.draw()
+        in_vain.set_user_attr(reason, 0)
+        memory.add(in_vain)
     assert CONFIRMATION.is_under_way(memory.trials())
     memory.ask()
     assert not CONFIRMATION.is_under_way(memory.trials())
 
 
-def go_on(memory: AskedStudy, number: int, rating: float) -> None:
-    """Let the search go on with a frozen trial of its own, by a rung."""
-    memory.thaw(number)
-    memory.report(number, 6 * RUNG, rating)
-    memory.freeze(number)
-
-
 def test_a_search_goes_on_by_thawing_too_and_what_is_best_then_is_confirmed(memory: AskedStudy) -> None:
-    spend(memory, 9)  # candidates, and rounds of 3 and 2
-    assert {number for number, _, role in roles(memory) if role == "best"} == {3, 2}
+    assert best_of(spend(memory, 9)) == {3, 2}  # after candidates
     go_on(memory, 1, 0.9)
     assert not CONFIRMATION.is_under_way(memory.trials())
     assert CONFIRMATION.least(memory.trials()) == 2.0 * STEPS  # the default has its rounds
-    before = len(roles(memory))
-    spend(memory, 2)
-    assert roles(memory)[before:] == [(1, 0, "best"), (1, 1, "best")]
+    assert spend(memory, 2) == [(1, 0, "best"), (1, 1, "best")]
 
 
 def test_what_former_contenders_took_pays_for_no_other_one(memory: AskedStudy) -> None:
@@ -159,173 +214,100 @@ def test_what_former_contenders_took_pays_for_no_other_one(memory: AskedStudy) -
     go_on(memory, 1, 0.9)
     go_on(memory, 2, 0.8)
     # Two trainings of each are four; three pay for one of them.
-    assert CONFIRMATION.contenders(memory.trials(), 4.0 * STEPS) == [0, 1, 2]
-    assert CONFIRMATION.contenders(memory.trials(), 3.0 * STEPS) == [0, 1]
-    assert CONFIRMATION.contenders(memory.trials(), 1.0 * STEPS) == []
-    before = len(roles(memory))
-    spend(memory, 3)
-    assert roles(memory)[before:] == [(1, 0, "best"), (1, 1, "best")]
+    assert contenders(memory, 4.0, 3.0, 1.0) == [[0, 1, 2], [0, 1], []]
+    assert spend(memory, 3) == [(1, 0, "best"), (1, 1, "best")]
 
 
 def test_a_frozen_training_goes_on_only_for_what_is_to_be_trained(memory: AskedStudy) -> None:
     for left in (4.0, 3.0, 2.0):
-        proposal = begin(memory, left * STEPS)
-        assert proposal
-        end(memory, proposal)
-    frozen = begin(memory, 1.0 * STEPS)  # the second training of 3
-    assert frozen
-    assert (frozen.confirms, frozen.confirm_run) == (3, 1)
-    memory.report(frozen.number, 5 * RUNG, 0.3)
-    memory.freeze(frozen.number)
-    left = 0.5 * STEPS
-    again = CONFIRMATION.next(memory.trials(), left)
+        end(memory, begun(memory, left))
+    frozen = begun(memory, 1.0)
+    assert role(frozen) == (3, 1, "best")
+    half_trained(memory, frozen)
+    again = drawn(memory, 0.5)
     assert again
     assert (again.number, again.state) == (frozen.number, TrialState.WAITING)
     go_on(memory, 1, 0.9)
     # 1 is in the place of 3: it is trained twice, and what 3 would still take is not counted.
-    assert CONFIRMATION.contenders(memory.trials(), 2.0 * STEPS) == [0, 1]
-    found = begin(memory, 2.0 * STEPS)
-    assert found
-    assert (found.confirms, found.confirm_run) == (1, 0)
+    assert contenders(memory, 2.0) == [[0, 1]]
+    assert role(begun(memory, 2.0)) == (1, 0, "best")
     # Where both are trained, 3 goes on first. It takes half of a training.
-    assert CONFIRMATION.contenders(memory.trials(), 2.5 * STEPS - RUNG) == [0, 1, 3]
-    assert CONFIRMATION.contenders(memory.trials(), 2.4 * STEPS - RUNG) == [0, 1]
+    assert contenders(memory, 2.4, 2.3) == [[0, 1, 3], [0, 1]]
 
 
 def test_a_frozen_third_seed_waits_for_the_two_seeds_of_a_new_best(memory: AskedStudy) -> None:
     spend(memory, 6)
-    third = begin(memory, 3.0 * STEPS)  # of the default
-    assert third
-    assert (third.confirms, third.confirm_run) == (0, 2)
+    third = begun(memory, 3.0)
+    assert role(third) == (0, 2, "default")
     memory.freeze(third.number)
     go_on(memory, 1, 0.9)
-    left, found = 2.5 * STEPS, []
-    while proposal := begin(memory, left):
-        found.append((proposal.confirms, proposal.confirm_run))
-        end(memory, proposal)
-        left -= STEPS
-    assert found == [(1, 0), (1, 1)]
-    again = CONFIRMATION.next(memory.trials(), STEPS)
+    assert spend(memory, 2.5) == [(1, 0, "best"), (1, 1, "best")]
+    again = drawn(memory, 1.0)
     assert again
     assert again.number == third.number
 
 
 def test_a_third_seed_of_the_default_from_before_pays_for_none_of_a_new_best(memory: AskedStudy) -> None:
     spend(memory, 6)
-    third = begin(memory, 3.0 * STEPS)
-    assert third
-    end(memory, third)
+    end(memory, begun(memory, 3.0))
     go_on(memory, 1, 0.9)
-    for left in (2.5, 1.5):
-        proposal = begin(memory, left * STEPS)
-        assert proposal
-        assert proposal.confirms == 1
-        end(memory, proposal)
-    assert begin(memory, 0.5 * STEPS) is None
-    another = begin(memory, 2.0 * STEPS)
-    assert another
-    assert another.confirm_run == 2
+    assert spend(memory, 2.5) == [(1, 0, "best"), (1, 1, "best")]
+    assert begun(memory, 2.0).confirm_run == 2
 
 
-def without_the_default(folder: Path) -> AskedStudy:
-    """A study with one complete trial. It is not the default's."""
-    experiment = create(Settings(name="two", dir=str(folder), steps=STEPS, reports=10, sampler="random"))
-    memory = asked_study(experiment, {}, STEPS, space=SPACE)
-    memory.ask()
-    memory.report(0, STEPS, 0.2)
-    memory.complete(0, 0.2)
-    return memory
-
-
-def test_the_default_keeps_its_trainings_though_the_search_tries_it_later(tmp_path: Path) -> None:
-    memory = without_the_default(tmp_path)
-    spend(memory, 4)
-    assert {number for number, _, role in roles(memory) if role == "default"} == {NOT_TRIED}
-    drawn = memory.draw()
-    drawn.set_user_attr(HYPERPARAMETERS, DEFAULT)
-    memory.add(drawn)
-    assert CONFIRMATION.contenders(memory.trials(), 0.0) == [NOT_TRIED, 0]
+def test_the_default_is_trained_where_it_was_not_tried_and_keeps_its_trainings_if_it_is_later(tmp_path: Path) -> None:
+    memory = opened(tmp_path, starts=())
+    complete(memory, 0.2)
+    assert spend(memory, 4) == [(NOT_TRIED if number == 0 else 0, run, name) for number, run, name in rounds(0, 1)]
+    tried = memory.draw()
+    tried.set_user_attr(HYPERPARAMETERS, DEFAULT)
+    memory.add(tried)
+    assert contenders(memory, 0.0) == [[NOT_TRIED, 0]]
     assert CONFIRMATION.least(memory.trials()) == 0.0  # both have their seeds
 
 
-def test_what_is_drawn_in_vain_is_no_search_that_goes_on(memory: AskedStudy) -> None:
-    first = begin(memory, 6.0 * STEPS)
-    assert first
-    for reason in (REFUSED, SAME_AS):
-        drawn = memory.draw()
-        drawn.set_user_attr(reason, 0)
-        memory.add(drawn)
-    assert CONFIRMATION.is_under_way(memory.trials())
-
-
-def test_a_frozen_candidate_of_an_earlier_part_keeps_no_round_waiting(tmp_path: Path) -> None:
-    memory = searched(tmp_path, 12)
-    first = begin(memory, 20.0 * STEPS)
-    assert first
+def test_a_frozen_candidate_of_an_earlier_part_keeps_no_round_waiting(many: AskedStudy) -> None:
+    first = begun(many, 20.0)
     assert first.confirm_role == "candidate"
-    memory.report(first.number, 5 * RUNG, 0.3)
-    memory.freeze(first.number)
-    again = CONFIRMATION.next(memory.trials(), 19.5 * STEPS)
+    half_trained(many, first)
+    again = drawn(many, 19.5)
     assert again
     assert again.number == first.number
-    new = memory.ask().number
-    memory.report(new, STEPS, 99.0)
-    memory.complete(new, 99.0)
-    found = begin(memory, 4.0 * STEPS)  # too little for candidates
-    assert found
-    assert found.confirm_role != "candidate"
+    complete(many, 99.0)
+    assert begun(many, 4.0).confirm_role != "candidate"  # too little for candidates
 
 
 def test_with_more_steps_a_frozen_training_is_not_taken_up(memory: AskedStudy) -> None:
-    first = begin(memory, 4.0 * STEPS)
-    assert first
-    memory.report(first.number, 5 * RUNG, 0.3)
-    memory.freeze(first.number)
-    longer = Confirmation(Costs(SPACE), DEFAULT, 2 * STEPS, RUNG)
-    drawn = longer.next(memory.trials(), 8.0 * STEPS)
-    assert drawn
-    assert drawn.state is TrialState.RUNNING
-    assert (drawn.user_attrs[CONFIRMS], drawn.user_attrs[CONFIRM_RUN]) == (first.confirms, first.confirm_run)
-
-
-def test_two_of_a_round_run_at_once(memory: AskedStudy) -> None:
-    first, second = begin(memory, 4.0 * STEPS), begin(memory, 4.0 * STEPS - RUNG)
-    assert first
-    assert second
-    assert first.confirm_run == second.confirm_run == 0
-    # What both still take is theirs, and the rest pays for the second round.
-    third = begin(memory, 4.0 * STEPS - 2 * RUNG)
-    assert third
-    assert third.confirm_run == 1
-    end(memory, first)
-    end(memory, second)
+    first = begun(memory, 4.0)
+    half_trained(memory, first)
+    longer = drawn(memory, 8.0, Confirmation(Costs(SPACE), DEFAULT, 2 * STEPS, RUNG))
+    assert longer
+    assert longer.state is TrialState.RUNNING
+    assert (longer.user_attrs[CONFIRMS], longer.user_attrs[CONFIRM_RUN]) == (first.confirms, first.confirm_run)
 
 
 def test_what_runs_takes_its_steps_from_what_is_left(memory: AskedStudy) -> None:
-    for left in (5.0 * STEPS, 5.0 * STEPS - RUNG, 5.0 * STEPS - 2 * RUNG, 5.0 * STEPS - 3 * RUNG):
-        assert begin(memory, left)
+    assert [begun(memory, left).confirm_run for left in (5.0, 4.9, 4.8, 4.7)] == [0, 0, 1, 1]
     # All four have a rung, and still take the rest of their steps: nothing is left for a third round of two.
-    assert begin(memory, 5.0 * STEPS - 4 * RUNG) is None
+    assert drawn(memory, 4.6) is None
 
 
 def test_what_has_begun_goes_on_to_the_least_though_the_pace_falls(memory: AskedStudy) -> None:
-    first = begin(memory, 4.0 * STEPS)
-    assert first
-    end(memory, first)
+    end(memory, begun(memory, 4.0))
     # Less than is needed: the second of this round, and both of the next one, follow nevertheless.
     found = []
-    while proposal := begin(memory, 1.0 * STEPS):
-        found.append((proposal.confirms, proposal.confirm_run))
+    while drawn(memory, 1.0):
+        proposal = begun(memory, 1.0)
+        found.append(role(proposal))
         end(memory, proposal)
-    assert found == [(3, 0), (0, 1), (3, 1)]
+    assert found == rounds(0, 3)[1:]
     # Not so where the search went on since.
     memory.ask()
-    assert begin(memory, 1.0 * STEPS) is None
+    assert drawn(memory, 1.0) is None
 
 
 def test_a_trial_that_failed_was_stopped_or_never_ran_is_no_contender_and_a_failed_default_is_one(tmp_path: Path) -> None:
-    experiment = create(Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random"))
-    memory = asked_study(experiment, {}, STEPS, [DEFAULT], SPACE)
+    memory = opened(tmp_path)
     for number, rating in enumerate((0.1, 0.9, 0.2, 0.8, 0.7)):
         memory.ask()
         memory.report(number, RUNG, rating)
@@ -335,30 +317,17 @@ def test_a_trial_that_failed_was_stopped_or_never_ran_is_no_contender_and_a_fail
     memory.stop(3, TrialState.PRUNED, "too big", {MEASURED: 1})
     memory.stop(4, TrialState.PRUNED)
     for reason in (REFUSED, SAME_AS):
-        drawn = memory.draw()
-        drawn.set_user_attr(reason, 1)
-        drawn.intermediate_values = {RUNG: 0.8}
-        memory.add(drawn)
+        in_vain = memory.draw()
+        in_vain.set_user_attr(reason, 1)
+        in_vain.intermediate_values = {RUNG: 0.8}
+        memory.add(in_vain)
     memory.ask()  # it runs and has no evaluation
-    assert CONFIRMATION.contenders(memory.trials(), 1e6) == [0, 2]
+    assert contenders(memory, 1000.0) == [[0, 2]]
 
 
 def test_one_that_has_all_of_its_steps_takes_no_more(memory: AskedStudy) -> None:
-    first = begin(memory, 4.0 * STEPS)
-    assert first
-    memory.report(first.number, STEPS, 0.3)  # its process has not ended yet
-    assert CONFIRMATION.contenders(memory.trials(), 5.0 * STEPS) == [0, 3, 2]
-    assert CONFIRMATION.contenders(memory.trials(), 5.0 * STEPS - RUNG) == [0, 3]
-
-
-def test_where_the_default_was_not_tried_it_is_trained_all_the_same(tmp_path: Path) -> None:
-    memory = without_the_default(tmp_path)
-    first = begin(memory, 4.0 * STEPS)
-    assert first
-    assert (first.confirms, first.confirm_role, first.hyperparameters) == (NOT_TRIED, "default", DEFAULT)
-    second = begin(memory, 4.0 * STEPS - RUNG)
-    assert second
-    assert (second.confirms, second.confirm_role, second.confirm_run) == (0, "best", 0)
+    memory.report(begun(memory, 4.0).number, STEPS, 0.3)  # its process has not ended yet
+    assert contenders(memory, 5.0, 4.9) == [[0, 3, 2], [0, 3]]
 
 
 def test_an_assignment_is_confirmed_once_however_often_it_ran(memory: AskedStudy) -> None:
@@ -368,7 +337,7 @@ def test_an_assignment_is_confirmed_once_however_often_it_ran(memory: AskedStudy
         intermediate_values={STEPS: 0.5},
     )  # fmt: skip
     memory.add(again)
-    assert CONFIRMATION.contenders(memory.trials(), 6.0 * STEPS) == [0, 4, 2]
+    assert contenders(memory, 6.0) == [[0, 4, 2]]
 
 
 def dear(memory: AskedStudy, number: int, cost: float) -> Confirmation:
@@ -379,169 +348,93 @@ def dear(memory: AskedStudy, number: int, cost: float) -> Confirmation:
 
 def test_a_round_takes_what_its_assignments_cost(memory: AskedStudy) -> None:
     # Two rounds of the default, 3 and 2 take 2 * (1 + 0.5 + 1) trainings of the default, and without 2 2 * (1 + 0.5).
-    confirmation = dear(memory, 3, 0.5)
-    found = [confirmation.contenders(memory.trials(), left * STEPS) for left in (5.0, 4.9, 3.0, 2.9)]
-    assert found == [[0, 3, 2], [0, 3], [0, 3], []]
-    assert dear(memory, 3, 5.0).contenders(memory.trials(), 11.9 * STEPS) == []
+    assert contenders(memory, 5.0, 4.9, 3.0, 2.9, confirmation=dear(memory, 3, 0.5)) == [[0, 3, 2], [0, 3], [0, 3], []]
+    assert contenders(memory, 11.9, confirmation=dear(memory, 3, 5.0)) == [[]]
 
 
 def test_what_runs_takes_what_it_costs_from_what_is_left(memory: AskedStudy) -> None:
-    confirmation, left = dear(memory, 3, 2.0), 12.0 * STEPS - 1.0
+    confirmation, left = dear(memory, 3, 2.0), 11.999
     for cost in 2 * (2.0, 1.0, 1.0):
-        drawn = confirmation.next(memory.trials(), left)
-        assert drawn
-        memory.add(drawn)
-        left -= cost * RUNG
-    assert confirmation.next(memory.trials(), left) is None  # most of what there was is promised to those that run
-    third = confirmation.next(memory.trials(), left + 1.0)
-    assert third
-    assert third.user_attrs[CONFIRM_RUN] == 2
+        begun(memory, left, confirmation)
+        left -= cost * RUNG / STEPS
+    assert drawn(memory, left, confirmation) is None  # most of what there was is promised to those that run
+    assert begun(memory, left + 0.001, confirmation).confirm_run == 2
 
 
-def test_dear_candidates_are_fewer(tmp_path: Path) -> None:
-    memory = searched(tmp_path, 12)
-    searching = memory.trials()
-    for cost, candidates in ((1.0, 8), (2.0, 7), (8.0, 0)):
-        confirmation = dear(memory, 12, cost)  # the best
-        assert (
-            confirmation._candidates(searching, _Stages.of(searching, STEPS), 20.0 * STEPS, list(range(12, 0, -1)))
-            == candidates
-        )
+@pytest.mark.parametrize(("cost", "candidates"), [(1.0, 8), (2.0, 7), (8.0, 0)])
+def test_dear_candidates_are_fewer(many: AskedStudy, cost: float, candidates: int) -> None:
+    found = dear(many, 12, cost)._candidates(many.trials(), _Stages.of(many.trials(), STEPS), 20.0 * STEPS, [*range(12, 0, -1)])
+    assert found == candidates
 
 
 def test_of_trials_that_do_the_same_the_first_is_confirmed(memory: AskedStudy) -> None:
     for number in (2, 3):
-        memory.thaw(number)
-        memory.report(number, 6 * RUNG, 0.5)
-        memory.freeze(number)
-    assert CONFIRMATION.contenders(memory.trials(), 6.0 * STEPS) == [0, 2, 1]
+        go_on(memory, number, 0.5)
+    assert contenders(memory, 6.0) == [[0, 2, 1]]
 
 
 def test_of_two_objectives_members_of_the_front_are_confirmed_those_first_that_stand_for_it(tmp_path: Path) -> None:
-    experiment = create(
-        Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random", objective="co2 bill")
-    )
-    memory = asked_study(experiment, {}, STEPS, [DEFAULT], SPACE)
-    gains = [(0.0, 0.0), (0.1, 0.9), (0.9, 0.1), (0.6, 0.6), (0.5, 0.5), (2.0, 2.0)]
-    for number, pair in enumerate(gains):
-        assert memory.ask().number == number
-        memory.report(number, RUNG, -1.5e15 if number == 5 else sum(pair) / 2, pair)
-        memory.freeze(number)
+    memory = of_two(tmp_path, (0.0, 0.0), (0.1, 0.9), (0.9, 0.1), (0.6, 0.6), (0.5, 0.5))
+    assert begun(memory, 100.0).confirm_role == "default"  # a front has no candidates
+    memory = of_two(tmp_path / "missing", (0.0, 0.0), (0.1, 0.9), (0.9, 0.1), (0.6, 0.6), (0.5, 0.5))
+    missing = memory.ask().number
+    memory.report(missing, RUNG, -1.5e15, (2.0, 2.0))
+    memory.freeze(missing)
     assert front_of_search(memory.trials()) == [3, 1, 2]
-    assert CONFIRMATION.contenders(memory.trials(), 8.0 * STEPS) == [0, 3, 1, 2]
-    assert CONFIRMATION.contenders(memory.trials(), 4.0 * STEPS) == [0, 3]
+    assert contenders(memory, 8.0, 4.0) == [[0, 3, 1, 2], [0, 3]]
 
 
 def test_where_the_default_alone_is_the_front_the_best_others_are_confirmed(tmp_path: Path) -> None:
-    experiment = create(
-        Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random", objective="co2 bill")
-    )
-    memory = asked_study(experiment, {}, STEPS, [DEFAULT], SPACE)
-    for number, pair in enumerate([(0.9, 0.9), (0.2, 0.2), (0.5, 0.4)]):
-        memory.ask()
-        memory.report(number, RUNG, sum(pair) / 2, pair)
-        memory.freeze(number)
+    memory = of_two(tmp_path, (0.9, 0.9), (0.2, 0.2), (0.5, 0.4))
     assert front_of_search(memory.trials()) == [0]
-    assert CONFIRMATION.contenders(memory.trials(), 4.0 * STEPS) == [0, 2]
+    assert contenders(memory, 4.0) == [[0, 2]]
 
 
 def test_what_only_a_running_trial_is_better_than_is_of_the_front_too(tmp_path: Path) -> None:
-    experiment = create(
-        Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random", objective="co2 bill")
-    )
-    memory = asked_study(experiment, {}, STEPS, [DEFAULT], SPACE)
-    for number, pair in enumerate([(0.2, 0.2), (0.1, 0.1), (0.3, 0.3)]):
-        memory.ask()
-        memory.report(number, RUNG, sum(pair) / 2, pair)
-        if number < 2:
-            memory.freeze(number)
+    memory = of_two(tmp_path, (0.2, 0.2), (0.1, 0.1))
+    memory.report(memory.ask().number, RUNG, 0.3, (0.3, 0.3))
     assert front_of_search(memory.trials()) == [2, 0]  # the last may fail yet
 
 
-def roles(memory: AskedStudy) -> list[tuple[int | None, int | None, str | None]]:
-    return [(one.confirms, one.confirm_run, one.confirm_role) for one in memory.proposals() if one.confirms is not None]
-
-
-def spend(memory: AskedStudy, trainings: int, **ratings: float) -> None:
-    """Confirm one trial at a time, each with the rating of its role and assignment, as `candidate_3`, by default 0.3."""
-    for spent in range(trainings):
-        proposal = begin(memory, float(STEPS * (trainings - spent)))
-        if proposal is None:
-            return
-        rating = ratings.get(f"{proposal.confirm_role}_{proposal.confirms}", 0.3)
-        memory.report(proposal.number, STEPS, rating)
-        memory.complete(proposal.number, rating)
-
-
-def test_the_mean_of_both_ratings_chooses_from_the_candidates(memory: AskedStudy) -> None:
+def test_the_mean_of_both_ratings_chooses_from_the_candidates_and_rounds_choose_nothing(memory: AskedStudy) -> None:
     # 0.2, 0.3 and 0.4 in the search; the means are 0.35, 0.15 and 0.3.
-    spend(memory, 10, candidate_1=0.5, candidate_2=0.0, candidate_3=0.2)
-    of_candidates = [(3, 0, "candidate"), (2, 0, "candidate"), (1, 0, "candidate")]
-    round_of_three = [(0, "default"), (1, "best"), (3, "best")]
-    assert roles(memory) == of_candidates + [(number, run, role) for run in range(2) for number, role in round_of_three]
-
-
-def test_what_rounds_say_chooses_nothing(memory: AskedStudy) -> None:
-    spend(memory, 13, candidate_1=0.5, candidate_2=0.0, candidate_3=0.2, best_1=-9.0, best_3=-9.0)
-    assert {number for number, _, role in roles(memory) if role == "best"} == {1, 3}
-    assert len(roles(memory)) == 3 + 3 * 3
+    found = spend(memory, 13, candidate_1=0.5, candidate_2=0.0, candidate_3=0.2, best_1=-9.0, best_3=-9.0)
+    assert found == [(number, 0, "candidate") for number in (3, 2, 1)] + rounds(0, 1, 3, count=3)
 
 
 @pytest.mark.parametrize("trainings", range(4, 31))
-def test_candidates_leave_enough_for_two_rounds(tmp_path: Path, trainings: int) -> None:
-    memory = searched(tmp_path, 12)
-    spend(memory, trainings)
-    kinds = [role for _, _, role in roles(memory)]
+def test_candidates_leave_enough_for_two_rounds(many: AskedStudy, trainings: int) -> None:
+    kinds = [name for _, _, name in spend(many, trainings)]
     assert kinds.count("default") >= 2
     assert kinds.count("candidate") <= min(MOST_CANDIDATES, 0.4 * trainings)
     assert not kinds.count("candidate") or kinds.count("best") >= 2 * MOST_CONTENDERS
-    assert len(kinds) <= trainings
     assert trainings - len(kinds) < 1 + MOST_CONTENDERS  # less than a round is left
-    assert kinds == sorted(kinds, key=lambda role: role != "candidate")  # the candidates come first
-
-
-def searched(folder: Path, others: int) -> AskedStudy:
-    """A study with the default and other assignments, each better than the one before."""
-    experiment = create(Settings(name="many", dir=str(folder), steps=STEPS, reports=10, sampler="random"))
-    memory = asked_study(experiment, {}, STEPS, [DEFAULT], SPACE)
-    for number in range(1 + others):
-        memory.ask()
-        memory.report(number, STEPS, 0.1 + 0.001 * number)
-        memory.complete(number, 0.1 + 0.001 * number)
-    return memory
+    assert kinds == sorted(kinds, key=lambda name: name != "candidate")  # the candidates come first
 
 
 def test_rounds_wait_for_the_candidates(memory: AskedStudy) -> None:
-    left = 10.0 * STEPS
-    running = []
-    for _ in range(3):
-        proposal = begin(memory, left)
-        assert proposal
-        assert proposal.confirm_role == "candidate"
-        running.append(proposal)
-        left -= RUNG
+    running = [begun(memory, left) for left in (10.0, 9.9, 9.8)]
+    assert {proposal.confirm_role for proposal in running} == {"candidate"}
+    left = 9.7
     memory.freeze(running[0].number)  # a budget of time was over, and a larger one follows
-    again = CONFIRMATION.next(memory.trials(), left)
+    again = drawn(memory, left)
     assert again
     assert memory.thaw(again.number) == running[0]
     for proposal in running:
-        assert CONFIRMATION.contenders(memory.trials(), left)  # the search knows that there is more to do
-        assert begin(memory, left) is None
+        assert contenders(memory, left) != [[]]  # the search knows that there is more to do
+        assert drawn(memory, left) is None
         end(memory, proposal)
-        left -= STEPS - RUNG
-    first = begin(memory, left)
-    assert first
-    assert first.confirm_role == "default"
+        left -= 0.9
+    assert begun(memory, left).confirm_role == "default"
 
 
 def test_a_candidate_that_fails_is_not_chosen_and_not_tried_again(memory: AskedStudy) -> None:
-    proposal = begin(memory, 10.0 * STEPS)
-    assert proposal
-    assert proposal.confirms == 3
+    proposal = begun(memory, 10.0)
+    assert role(proposal) == (3, 0, "candidate")
     memory.stop(proposal.number, TrialState.FAIL, "bad luck")
-    spend(memory, 10)
-    assert [number for number, _, role in roles(memory) if role == "candidate"] == [3, 2, 1]
-    assert {number for number, _, role in roles(memory) if role == "best"} == {1, 2}
+    found = spend(memory, 10)
+    assert [number for number, _, name in found if name == "candidate"] == [2, 1]
+    assert best_of(found) == {1, 2}
 
 
 def test_candidates_have_other_seeds_than_rounds() -> None:
@@ -550,78 +443,42 @@ def test_candidates_have_other_seeds_than_rounds() -> None:
     assert not candidates & {trial_seed(3, 0, run, role) for run in range(100) for role in ("best", "default")}
 
 
-def test_a_pace_that_changes_in_the_rounds_changes_no_candidate(tmp_path: Path) -> None:
-    memory = searched(tmp_path, 12)
-    spend(memory, 10)
-    chosen = {number for number, _, role in roles(memory) if role == "best"}
-    for left in (0.0, 1e9):
-        assert set(CONFIRMATION.contenders(memory.trials(), left)[1:]) == chosen
-    proposal = begin(memory, 1e9)
-    assert proposal
-    assert proposal.confirm_role == "default"
+def test_a_pace_that_changes_in_the_rounds_changes_no_candidate(many: AskedStudy) -> None:
+    chosen = best_of(spend(many, 10))
+    assert [set(found[1:]) for found in contenders(many, 0.0, 1e6)] == [chosen, chosen]
+    assert begun(many, 1e6).confirm_role == "default"
 
 
 @pytest.mark.parametrize("paid_again", [9, 10, 12])
-def test_after_more_search_its_best_are_candidates_too_and_two_rounds_remain(tmp_path: Path, paid_again: int) -> None:
-    memory = searched(tmp_path, 12)
-    spend(memory, 20)
-    before = len(roles(memory))
-    new = []
-    for place in range(8):
-        new.append(memory.ask().number)
-        memory.report(new[-1], STEPS, 0.5 + 0.01 * place)
-        memory.complete(new[-1], 0.5 + 0.01 * place)
-    spend(memory, paid_again, **{f"candidate_{number}": 0.5 for number in new})
-    found = roles(memory)[before:]
-    tried = [number for number, _, role in found if role == "candidate"]
+def test_after_more_search_its_best_are_candidates_too_and_two_rounds_remain(many: AskedStudy, paid_again: int) -> None:
+    spend(many, 20)
+    new = [complete(many, 0.5 + 0.01 * place) for place in range(8)]
+    found = spend(many, paid_again, **{f"candidate_{number}": 0.5 for number in new})
+    tried = [number for number, _, name in found if name == "candidate"]
     assert tried == new[::-1][: len(tried)]
     assert len(tried) == min(int(0.4 * paid_again), paid_again - 6)
-    best = [number for number, _, role in found if role == "best"]
-    assert set(best) <= set(tried)
-    assert all(best.count(number) >= 2 for number in best)
+    assert best_of(found) <= set(tried)
+    assert all((number, 1, "best") in found for number in best_of(found))
 
 
 @pytest.mark.parametrize("paid_again", [6, 8])
-def test_after_more_search_without_candidates_a_new_best_keeps_its_place(tmp_path: Path, paid_again: int) -> None:
-    memory = searched(tmp_path, 12)
-    spend(memory, 20)  # candidates among the first trials have ratings of two trainings
-    before = len(roles(memory))
-    new = memory.ask().number
-    memory.report(new, STEPS, 0.5)
-    memory.complete(new, 0.5)
-    spend(memory, paid_again)
-    found = roles(memory)[before:]
-    assert not any(role == "candidate" for _, _, role in found)
-    assert sum(number == new for number, _, role in found if role == "best") >= 2
+def test_after_more_search_without_candidates_a_new_best_keeps_its_place(many: AskedStudy, paid_again: int) -> None:
+    spend(many, 20)  # candidates among the first trials have ratings of two trainings
+    new = complete(many, 0.5)
+    found = spend(many, paid_again)
+    assert not any(name == "candidate" for _, _, name in found)
+    assert {(new, 0, "best"), (new, 1, "best")} <= set(found)
 
 
 def test_trainings_with_fewer_steps_are_no_part_of_what_more_steps_confirm(memory: AskedStudy) -> None:
-    spend(memory, 6)
-    assert {run for _, run, _ in roles(memory)} == {0, 1}
-    longer = Confirmation(Costs(SPACE), DEFAULT, 2 * STEPS, RUNG)
-    found = []
+    assert spend(memory, 6) == rounds(0, 3, 2)
+    longer, found = Confirmation(Costs(SPACE), DEFAULT, 2 * STEPS, RUNG), []
     for left in range(6, 0, -1):
-        drawn = longer.next(memory.trials(), 2.0 * STEPS * left)
-        assert drawn
-        proposal = memory.add(drawn)
-        found.append((proposal.confirms, proposal.confirm_run))
+        proposal = begun(memory, 2.0 * left, longer)
+        found.append(role(proposal))
         memory.report(proposal.number, 2 * STEPS, 0.3)
         memory.complete(proposal.number, 0.3)
-    assert found == [(number, run) for run in range(2) for number in (0, 3, 2)]
-
-
-def test_a_front_has_no_candidates(tmp_path: Path) -> None:
-    experiment = create(
-        Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random", objective="co2 bill")
-    )
-    memory = asked_study(experiment, {}, STEPS, [DEFAULT], SPACE)
-    for number, pair in enumerate([(0.0, 0.0), (0.1, 0.9), (0.9, 0.1), (0.6, 0.6), (0.5, 0.5)]):
-        memory.ask()
-        memory.report(number, RUNG, sum(pair) / 2, pair)
-        memory.freeze(number)
-    proposal = begin(memory, 100.0 * STEPS)
-    assert proposal
-    assert proposal.confirm_role == "default"
+    assert found == rounds(0, 3, 2)
 
 
 def simulated(rng: np.random.Generator, truths: np.ndarray, trainings: int) -> tuple[list[int], list[FrozenTrial]]:
@@ -650,17 +507,9 @@ def test_where_nothing_is_better_that_is_said_as_often_as_promised() -> None:
     rng, wrong = np.random.default_rng(5), 0
     for _ in range(SIMULATED):
         contenders, trials = simulated(rng, np.zeros(41), 24)
-        rounds = {
-            number: np.array(
-                [
-                    one.value
-                    for one in trials
-                    if one.user_attrs.get(CONFIRMS) == number and one.user_attrs[CONFIRM_ROLE] != "candidate"
-                ]
-            )
-            for number in (0, *contenders)
-        }
-        gains = [paired_mean(rounds[number], rounds[0], 1.0 - 0.05 / len(contenders)) for number in contenders]
+        in_rounds = [one for one in trials if one.user_attrs.get(CONFIRM_ROLE) in ("best", "default")]
+        found = {k: np.array([one.value for one in in_rounds if one.user_attrs[CONFIRMS] == k]) for k in (0, *contenders)}
+        gains = [paired_mean(found[number], found[0], 1.0 - 0.05 / len(contenders)) for number in contenders]
         wrong += any(gain.low > 0.0 for gain in gains)
     # Together the intervals hold in 95 %, so 2.5 % are promised on this side; three standard errors are 2.7 points.
     assert wrong / SIMULATED < 0.052
@@ -677,18 +526,10 @@ def test_those_that_candidates_choose_are_better_than_those_that_the_search_rate
     assert mean(np.array(gains)).low > 0.1 * SEED_DEVIATION
 
 
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def two_trials(tmp_path: Path) -> AskedStudy:
     """A study with the default and one other trial, each after a rung."""
-    experiment = create(Settings(name="one", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random"))
-    two_trials = asked_study(experiment, {}, STEPS, [DEFAULT])
+    two_trials = opened(tmp_path)
     for number in range(2):
         two_trials.ask()
         two_trials.report(number, RUNG, 0.1 * (number + 1))

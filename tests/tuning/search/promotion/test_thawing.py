@@ -16,7 +16,6 @@ from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.search.promotion.thawing import ALWAYS, Thawing, chebyshev, weight
 from tuning.search.proposals.drawing import Draws
-from tuning.search.proposals.sampler_view import as_seen
 from tuning.search.record.trials import CONFIRMS, Costs, gains_of
 
 SPACE = algorithm("ppo").space
@@ -52,35 +51,12 @@ def learn(memory: AskedStudy, *ratings: float) -> int:
     return number
 
 
-def test_a_trial_that_was_frozen_before_its_first_evaluation_goes_on_first(memory: AskedStudy) -> None:
-    number = memory.ask().number
-    memory.freeze(number)
-    model = thawing(memory)
-    assert model.choose(model.draw(memory.draws.draw), 1e6) == number
-
-
-def test_the_first_trial_is_a_new_one(memory: AskedStudy) -> None:
-    model = thawing(memory)
-    assert model.choose(model.draw(memory.draws.draw), 1e6) is None
-
-
-def test_where_none_may_begin_a_frozen_one_goes_on(memory: AskedStudy) -> None:
-    number = learn(memory, 0.1)
-    assert thawing(memory).choose(None, 1e6) == number
-
-
 def test_a_running_trial_can_keep_its_slot_and_others_cannot_take_it_over(memory: AskedStudy) -> None:
     number = memory.ask().number
     memory.report(number, RUNG, 0.1)
     model = thawing(memory)
     assert model.choose(None, 1e6, as_frozen=number) == number
     assert model.choose(None, 1e6) is None
-
-
-def test_the_better_of_two_equal_ones_goes_on(memory: AskedStudy) -> None:
-    learn(memory, *[0.01 * rung for rung in range(1, 4)])
-    good = learn(memory, *[0.05 * rung for rung in range(1, 4)])
-    assert thawing(memory).choose(None, 1e6) == good
 
 
 def test_what_costs_too_much_is_left_for_what_gains_as_much(memory: AskedStudy) -> None:
@@ -92,12 +68,15 @@ def test_what_costs_too_much_is_left_for_what_gains_as_much(memory: AskedStudy) 
     assert chosen == 1
 
 
-def test_draws_and_decisions_follow_from_the_study_alone(memory: AskedStudy) -> None:
-    learn(memory, 0.1, 0.2)
-    learn(memory, 0.0)
-    one, two = (thawing(memory) for _ in range(2))
-    assert one.draw(memory.draws.draw).params == two.draw(memory.draws.draw).params
-    assert one.choose(one.draw(memory.draws.draw), 1e6) == two.choose(two.draw(memory.draws.draw), 1e6)
+@pytest.mark.parametrize("two_aims", [False, True])
+def test_draws_and_decisions_follow_from_the_study_alone(memory: AskedStudy, two: AskedStudy, two_aims: bool) -> None:
+    of = two if two_aims else memory
+    for level in (0.2, 0.5, 0.8):
+        learn_two(two, (level, 1.0 - level))
+        learn(memory, level)
+    one, other = (thawing(of, two_aims=two_aims) for _ in range(2))
+    assert one.draw(of.draws.draw).params == other.draw(of.draws.draw).params
+    assert one.choose(one.draw(of.draws.draw), 1e6) == other.choose(other.draw(of.draws.draw), 1e6)
 
 
 def test_ended_trials_and_those_that_confirm_do_not_go_on(memory: AskedStudy) -> None:
@@ -139,15 +118,6 @@ def test_a_trial_that_confirms_is_no_earlier_one(memory: AskedStudy) -> None:
     memory.complete(number, 0.2)
     learn(memory, *[0.2] * 5)
     assert thawing(memory).repeats() == {}
-
-
-def test_a_trial_that_failed_is_no_good_one_to_the_sampler(memory: AskedStudy) -> None:
-    learn(memory, 0.1, 0.2)
-    failed = memory.ask().number
-    memory.stop(failed, TrialState.FAIL, "bad luck")
-    distributions = SPACE.distributions(FIXED, {"steps": float(STEPS)})
-    seen = as_seen(memory.trials(), SPACE, distributions, {0: 0.3, failed: 0.3})
-    assert [trial.state for trial in seen] == [TrialState.COMPLETE, TrialState.FAIL]
 
 
 def test_one_that_misses_requirements_is_below_all_and_decides_no_scale(memory: AskedStudy) -> None:
@@ -206,15 +176,6 @@ def test_with_two_objectives_what_is_left_pays_for_the_leaders_of_three_directio
     learn_two(two, (0.2, 0.8))
     thawing(two, two_aims=True).choose(None, 3.0 * STEPS)
     assert seen == [1.0 * STEPS]
-
-
-def test_with_two_objectives_a_decision_follows_from_the_study_alone(two: AskedStudy) -> None:
-    for level in (0.2, 0.5, 0.8):
-        learn_two(two, (level, 1.0 - level), (level, 1.0 - level))
-    decisions = [thawing(two, two_aims=True).choose(None, 1e6) for _ in range(2)]
-    draws = [thawing(two, two_aims=True).draw(two.draws.draw).params for _ in range(2)]
-    assert decisions[0] == decisions[1]
-    assert draws[0] == draws[1]
 
 
 def test_a_sampler_sees_the_end_of_each_objective_and_requirements_below_all(

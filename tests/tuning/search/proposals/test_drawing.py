@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -18,12 +17,13 @@ from common.errors import UsageError
 from results import load
 from search_spaces import Assignment, Kind, SearchSpace
 from search_spaces.parameter import Parameter
+from tests.tuning.search.fakes import changed, draws_of
 from tuning.algorithms import registry
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.option_values import SAMPLERS
 from tuning.experiment.settings import Settings
-from tuning.search.proposals.drawing import Drawing, Draws, Excess, already_tried
+from tuning.search.proposals.drawing import Drawing, Draws, already_tried
 from tuning.search.proposals.sampler_view import as_seen
 from tuning.search.proposals.transfer import LearnedExperiment, LearnedTrial
 from tuning.search.record.study import StudyMemory, TimeNotes
@@ -52,7 +52,7 @@ def draw_some(of: Drawing, count: int) -> list[FrozenTrial]:
     return known
 
 
-@pytest.mark.parametrize("sampler", ["tpe", "random"])
+@pytest.mark.parametrize("sampler", ["tpe", "random", "gp", "cmaes"])
 def test_the_same_trials_before_it_give_the_same_trial(sampler: str) -> None:
     of = drawing(settings={"sampler": sampler})
     known = draw_some(of, 12)
@@ -130,6 +130,7 @@ def test_a_start_outside_of_the_search_leaves_every_hyperparameter_in_the_joint_
     assert [trial.user_attrs[HYPERPARAMETERS]["ent_coef"] for trial in known[:2]] == [0.0, 0.0]
     assert [trial.params["ent_coef"] for trial in known[:2]] == [1e-7, 1e-7]
     assert known[1].user_attrs[HYPERPARAMETERS]["max_grad_norm"] is None
+    assert (known[1].user_attrs[HYPERPARAMETERS]["n_steps"], known[1].params["log2_n_steps"]) == (4000, 12)
     searched = {own.inner_name for own in spec.space.parameters if own.search}
     assert all(trial.distributions.keys() == searched for trial in known)
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0, n_startup_trials=2))
@@ -231,17 +232,8 @@ def experiment(tmp_path: Path) -> Experiment:
     return create(Settings(name="one", dir=str(tmp_path)))
 
 
-def draws(
-    experiment: Experiment,
-    space: SearchSpace = SPACE,
-    fixed: Assignment | None = None,
-    starts: Sequence[Assignment] = (),
-    excess: Excess | None = None,
-    **settings: Any,
-) -> Draws:
-    changed = replace(experiment.settings, **settings)
-    memory = StudyMemory.open(replace(experiment, settings=changed))
-    return Draws(memory, Drawing(changed, space, {"gamma": 0.9} if fixed is None else fixed, {"steps": 1e6}, starts, excess))
+def draws(experiment: Experiment, **given: Any) -> Draws:
+    return draws_of(experiment, StudyMemory.open(experiment), 1e6, **{"fixed": {"gamma": 0.9}, **given})
 
 
 def ask(of: Draws) -> Proposal:
@@ -249,7 +241,7 @@ def ask(of: Draws) -> Proposal:
 
 
 def test_the_pace_reaches_the_draw(experiment: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
-    of, told = draws(experiment, budget="20m", steps=100_000), []
+    of, told = draws(changed(experiment, budget="20m", steps=100_000)), []
     monkeypatch.setattr("tuning.search.proposals.drawing.propose", lambda number, startup, *others: told.append(startup))
     ask(of)
     notes = TimeNotes(of.memory)
@@ -262,17 +254,12 @@ def test_the_pace_reaches_the_draw(experiment: Experiment, monkeypatch: pytest.M
     assert told == [4, 6]
 
 
-def test_fixed_values_are_in_every_proposal(experiment: Experiment) -> None:
-    of = draws(experiment)
-    assert {ask(of).hyperparameters["gamma"] for _ in range(5)} == {0.9}
-
-
 def small(experiment: Experiment) -> Draws:
     """Draws so few assignments that they soon come again."""
     either = optuna.distributions.CategoricalDistribution([False, True])
     space = SearchSpace(tuple(replace(own, search=either) if own.name == "shared_layers" else own for own in SPACE.parameters))
     fixed = {name: value for name, value in NONE_SEARCHED.items() if name != "shared_layers"}
-    return draws(experiment, space, fixed)
+    return draws(experiment, space=space, fixed=fixed)
 
 
 def test_an_assignment_that_was_tried_is_not_run_again(experiment: Experiment) -> None:
@@ -297,57 +284,6 @@ def test_an_assignment_that_was_tried_is_not_run_again(experiment: Experiment) -
         assert trial.user_attrs.get(SAME_AS) == (None if trial.number in (first, second) else same)
 
 
-def test_a_failure_may_be_tried_again(experiment: Experiment) -> None:
-    of = small(experiment)
-    for number in range(8):
-        assert ask(of).same_as is None
-        of.memory.stop(number, TrialState.FAIL, "bad luck")
-
-
-def test_without_a_search_an_assignment_is_run_as_often_as_asked(experiment: Experiment) -> None:
-    of = draws(experiment, fixed=NONE_SEARCHED)
-    for number in range(3):
-        assert ask(of).same_as is None
-        of.memory.complete(number, 0.1)
-
-
-@pytest.mark.parametrize("sampler", ["tpe", "random", "gp", "cmaes"])
-def test_a_study_that_is_opened_again_proposes_what_it_would_have(tmp_path: Path, sampler: str) -> None:
-    proposals = []
-    for name, reopen in (("whole", False), ("cut", True)):
-        experiment = create(Settings(name=name, dir=str(tmp_path), sampler=sampler))  # type: ignore[arg-type]
-        of, found = draws(experiment), []
-        for number in range(14):
-            if reopen and number in (3, 12):
-                of = draws(experiment)
-                of.memory.adopt_unfinished()
-            found.append(ask(of))
-            of.memory.complete(number, -abs(float(found[-1].hyperparameters["clip_range"]) - 0.3))  # type: ignore[arg-type]
-        proposals.append(found)
-    assert proposals[0] == proposals[1]
-    assert len({tuple(proposal.hyperparameters.values()) for proposal in proposals[0]}) == 14
-
-
-def test_another_seed_proposes_otherwise(experiment: Experiment, tmp_path: Path) -> None:
-    other = create(Settings(name="other", dir=str(tmp_path), seed=1))
-    assert ask(draws(experiment)) != ask(draws(other))
-
-
-def test_the_first_trials_start_from_given_assignments_and_teach_the_sampler(experiment: Experiment) -> None:
-    starts = [algorithm("ppo").preset(name) for name in ("script-after", "rllib")]
-    of = draws(experiment, fixed={}, starts=starts)
-    proposals = [ask(of) for _ in range(3)]
-    for proposal, start in zip(proposals, starts, strict=False):
-        assert proposal.hyperparameters == pytest.approx(start)
-    assert proposals[2].hyperparameters not in starts
-    trials = of.memory.trials()
-    assert trials[0].params["learning_rate"] == 3e-4
-    assert trials[0].params["log2_n_steps"] == 10
-    # 4,000 is no power of two: it holds for this trial, and the sampler learns from the nearest.
-    assert (proposals[1].hyperparameters["n_steps"], trials[1].params["log2_n_steps"]) == (4000, 12)
-    assert trials[0].params.keys() == trials[1].params.keys() == trials[2].params.keys()
-
-
 def test_a_training_that_confirms_is_no_new_trial_to_try(experiment: Experiment) -> None:
     of = draws(experiment, excess=lambda assignment: (5, "does not fit"))
     for _ in range(3):
@@ -365,7 +301,7 @@ def test_a_new_hyperparameter_is_one_entry_of_its_space(tmp_path: Path, monkeypa
     ppo = algorithm("ppo")
     monkeypatch.setattr(registry, "algorithm", lambda name: replace(ppo, space=SearchSpace((*ppo.space.parameters, toy))))
     opened = open_checked(check(Settings(name="one", dir=str(tmp_path), steps=1000, set=(("gamma=0.9",),))))
-    of = draws(opened.experiment, opened.plan.space, opened.plan.fixed)
+    of = draws(opened.experiment, space=opened.plan.space, fixed=opened.plan.fixed)
     records = TrialRecords(opened.experiment)
     drawn = []
     for number in range(3):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
-from optuna.trial import TrialState, create_trial
+from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from common.errors import OtherFormatError, UsageError
 from tests.tuning.search.fakes import AskedStudy, asked_study
@@ -65,43 +66,40 @@ def test_trials_are_ranked_by_the_ends_that_are_expected_whatever_their_steps(tm
     assert found.trials[0].hyperparameters.keys() == algorithm("ppo").space.describe().keys()
 
 
+def with_curve(number: int, curve: dict[int, float], is_complete: bool = True, **own: Any) -> FrozenTrial:
+    """A trial with these ratings after so many steps, and hyperparameters other than the default ones."""
+    trial = create_trial(
+        state=TrialState.COMPLETE if is_complete else TrialState.WAITING,
+        value=curve[max(curve)] if is_complete else None,
+        user_attrs={HYPERPARAMETERS: {**SPACE.complete({}, LIMITS), **own}},
+        intermediate_values=curve,
+    )
+    trial.number = number
+    return trial
+
+
 def test_the_model_of_ends_sees_what_was_searched_for_the_site_too(tmp_path: Path) -> None:
     """Trials that share their policy rise on. One that was frozen early is expected to do what those do that are like it."""
-    of = experiment(tmp_path)
-    space = algorithm("ppo").space
     trials = []
     for number in range(10):
         shared = number % 2 == 1
         rungs, most = 10 if number < 8 else 2, 1.0 if shared else 0.25
         curve = {RUNG * rung: min(0.1 * rung, most) for rung in range(1, rungs + 1)}
-        trial = create_trial(
-            state=TrialState.COMPLETE if rungs == 10 else TrialState.WAITING,
-            value=most if rungs == 10 else None,
-            user_attrs={HYPERPARAMETERS: {**space.complete({}, LIMITS), "shared_policy": shared}},
-            intermediate_values=curve,
-        )
-        trial.number = number
-        trials.append(trial)
-    ends = expected_ends(trials, of)
+        trials.append(with_curve(number, curve, rungs == 10, shared_policy=shared))
+    ends = expected_ends(trials, experiment(tmp_path))
     assert ends[9] - ends[8] > 0.2
 
 
 def test_values_that_are_none_are_read_beside_numbers(tmp_path: Path) -> None:
-    of, space, trials = experiment(tmp_path), algorithm("ppo").space, []
-    for number, (divergence, most) in enumerate([(None, 0.1), (0.02, 0.9), (0.01, 0.9), (None, 0.2)]):
-        own = {**space.complete({}, LIMITS), "target_kl": divergence, "clip_obs": 10.0 if number else None}
-        trial = create_trial(value=most, user_attrs={HYPERPARAMETERS: own}, intermediate_values={1000: most})
-        trial.number = number
-        trials.append(trial)
-    assert expected_ends(trials, of).keys() == {0, 1, 2, 3}
+    given = [(None, 0.1), (0.02, 0.9), (0.01, 0.9), (None, 0.2)]
+    trials = [with_curve(number, {1000: most}, target_kl=own) for number, (own, most) in enumerate(given)]
+    assert expected_ends(trials, experiment(tmp_path)).keys() == {0, 1, 2, 3}
 
 
 def test_a_rating_that_is_no_number_teaches_nothing() -> None:
-    trial = create_trial(value=0.5, user_attrs={HYPERPARAMETERS: algorithm("ppo").space.complete({}, LIMITS)})
+    trial = with_curve(0, {1000: 0.5})
     trial.intermediate_values = {1000: "high"}  # type: ignore[dict-item]
-    used, left_out = usable([trial], Settings(steps=1000), algorithm("ppo").space)
-    assert not used
-    assert left_out == {"below 20% of their steps": 1}
+    assert usable([trial], Settings(steps=1000), SPACE) == ({}, {"below 20% of their steps": 1})
 
 
 def test_only_ranks_count_so_another_scale_of_scores_teaches_the_same(tmp_path: Path) -> None:
@@ -190,12 +188,7 @@ def learning_experiment(folder: Path, text: str) -> Experiment:
 
 def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert read_learned(learning_experiment(tmp_path, text_of(LEARNT)), SPACE) == LEARNT
-
-
-def test_an_experiment_that_learns_from_none_has_no_file(tmp_path: Path) -> None:
-    own = create(Settings(name="one", dir=str(tmp_path), backend="batch"))
-    assert not own.paths.learned.exists()
-    assert read_learned(own, SPACE) == ()
+    assert read_learned(experiment(tmp_path), SPACE) == ()  # it learns from none
 
 
 def test_a_file_that_is_missing_or_changed_is_one_line(tmp_path: Path) -> None:

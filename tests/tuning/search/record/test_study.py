@@ -8,12 +8,11 @@ import optuna
 import pytest
 from optuna.trial import TrialState
 
-from envs.objective.aim import Aim, Outcome
 from tests.tuning.search.fakes import ask
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.search.record.study import StudyMemory
-from tuning.search.record.trials import HYPERPARAMETERS, MEASURED, REASON, REQUIRED
+from tuning.search.record.trials import HYPERPARAMETERS, REASON, REQUIRED
 from tuning.search.run.driver import pruner_of
 
 
@@ -62,31 +61,6 @@ def test_what_misses_a_requirement_violates_a_constraint_and_keeps_its_value(exp
     assert [trial.value for trial in trials[:3]] == [-50.0, -51.0, -52.0]
     # Optuna takes none that violates one for the best.
     assert study._study.best_trial.number == 1
-
-
-def test_the_pruner_stops_what_misses_requirements_where_others_meet_them(experiment: Experiment) -> None:
-    aim = Aim.parse(objective="peak_kw", require=("ev_served>=0.9",))
-    study = memory(experiment, scheduler="median", steps=200)
-    for number in range(7):
-        ask(experiment, study)
-        # The last two have the lowest peaks. One of them serves too little.
-        outcome = Outcome(0.0, 100.0 - number, 0.2 if number == 5 else 0.0)
-        study.report(number, 100, aim.rating(outcome))
-        if number < 5:
-            study.complete(number, aim.goal(outcome), outcome.shortfall)
-    assert [study.should_prune(number) for number in (5, 6)] == [True, False]
-
-
-def test_what_was_never_told_is_handed_out_again(experiment: Experiment) -> None:
-    first = memory(experiment)
-    proposals = [ask(experiment, first) for _ in range(3)]
-    first.complete(1, 0.5)
-    again = memory(experiment)
-    assert again.adopt_unfinished() == [proposals[0], proposals[2]]
-    again.report(0, 1, 0.1)
-    again.complete(0, 0.1)
-    again.complete(2, 0.2)
-    assert {t.state for t in stored(experiment)} == {TrialState.COMPLETE}
 
 
 def test_an_evaluation_that_comes_twice_counts_once(experiment: Experiment) -> None:
@@ -181,22 +155,12 @@ def test_a_kill_while_trials_are_taken_over_leaves_the_study_of_before(experimen
         assert len(again.trials()) == 3
 
 
-def test_running_out_of_memory_is_a_violated_constraint(experiment: Experiment) -> None:
-    study = memory(experiment)
-    ask(experiment, study)
-    study.stop(0, TrialState.PRUNED, "too big", {MEASURED: 1})
-    (trial,) = stored(experiment)
-    assert trial.state is TrialState.PRUNED
-    assert max(trial.constraints.values()) > 0.0
-    assert trial.user_attrs[REASON] == "too big"
-
-
-@pytest.mark.parametrize(
-    ("scheduler", "pruned"),
-    [("freeze-thaw", False), ("asha", True), ("median", True), ("hyperband", True), ("none", False)],
-)
-def test_the_scheduler_stops_what_is_worst(experiment: Experiment, scheduler: str, pruned: bool) -> None:
-    study = memory(experiment, scheduler=scheduler, reports=9, steps=900)
+@pytest.mark.parametrize("preset", ["", "default"])
+@pytest.mark.parametrize("scheduler", ["freeze-thaw", "asha", "median", "hyperband", "none"])
+def test_a_pruner_stops_what_is_worst_but_not_where_all_have_one_preset(
+    experiment: Experiment, scheduler: str, preset: str
+) -> None:
+    study = memory(experiment, scheduler=scheduler, reports=9, steps=900, preset=preset)
     stopped = []
     for number in range(12):
         ask(experiment, study)
@@ -208,16 +172,5 @@ def test_the_scheduler_stops_what_is_worst(experiment: Experiment, scheduler: st
                 break
         else:
             study.complete(number, -float(number))
-    assert bool(stopped) == pruned
+    assert bool(stopped) == (scheduler in ("asha", "median", "hyperband") and not preset)
     assert 0 not in stopped
-
-
-@pytest.mark.parametrize("scheduler", ["asha", "median", "hyperband"])
-def test_with_a_preset_none_is_stopped_as_all_are_alike(experiment: Experiment, scheduler: str) -> None:
-    study = memory(experiment, scheduler=scheduler, reports=9, steps=900, preset="default")
-    for number in range(12):
-        ask(experiment, study)
-        for steps in range(100, 1000, 100):
-            study.report(number, steps, -float(number))
-            assert not study.should_prune(number)
-        study.complete(number, -float(number))

@@ -14,18 +14,6 @@ from tuning.search.run.phases import MOST_LOSSES
 from tuning.trial.protocol import Ending, Report
 
 
-def test_a_lost_process_is_replaced_as_long_as_there_are_new_checkpoints(experiment: Experiment) -> None:
-    of = Searched(experiment)
-    assert of.begin() == 0
-    for times in range(3 * MOST_LOSSES):
-        # Now and then there is another checkpoint.
-        of.search.take(0, Report(10 * (times // MOST_LOSSES), saved=True))
-        of.lose(0)
-        assert of.begin() == 0
-    assert states(experiment) == ["running"]
-    assert of.control.names() == ["on_left"] * 3 * MOST_LOSSES
-
-
 def test_a_trial_fails_if_its_process_is_lost_again_and_again_at_one_checkpoint(experiment: Experiment) -> None:
     of = Searched(experiment)
     for _ in range(MOST_LOSSES + 1):
@@ -95,17 +83,6 @@ def test_a_score_that_is_no_number_is_a_failure_and_gets_no_more_of_a_budget(
     of.end(0, 1, score)
     assert states(experiment) == ["failed"]
     assert of.memory.trial(0).state.name == "FAIL"
-
-
-def test_a_trial_that_is_handed_out_again_keeps_what_it_measured(experiment: Experiment) -> None:
-    of = Searched(experiment)
-    of.begin()
-    of.search.take(0, Report(128, saved=True, columns={"steps": 128, "score": 0.5}))
-    handout = Searched(experiment).search.hand_out()
-    assert handout
-    assert (handout.number, handout.checkpoint) == (0, 128)
-    trials = load(experiment.paths.folder).trials
-    assert (trials["steps"].tolist(), trials["score"].tolist()) == ([128], [0.5])
 
 
 def test_a_trial_that_ran_out_of_memory_is_tried_again_alone(experiment: Experiment) -> None:
@@ -184,15 +161,6 @@ def test_a_trial_that_leaves_its_node_goes_on_from_its_checkpoint(experiment: Ex
     # Told once: it may run on now.
     of.complete(0)
     assert states(experiment) == ["complete"]
-
-
-def test_a_trial_that_ended_before_it_left_has_ended(experiment: Experiment) -> None:
-    of = Searched(experiment)
-    of.begin()
-    of.search.send_away(0)
-    of.complete(0)
-    assert states(experiment) == ["complete"]
-    assert ("has_left", 0) in of.control.told
 
 
 @pytest.mark.parametrize("is_stopping", [False, True])

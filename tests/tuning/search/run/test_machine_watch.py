@@ -4,7 +4,7 @@ from typing import Any
 
 from common.units import GIB
 from tuning.memory.gpus import Card, Load
-from tuning.search.run.machine_watch import MOST_TEMPERATURE_C, SECONDS, STEADY_SECONDS, Granted, MachineWatch, remarks
+from tuning.search.run.machine_watch import SECONDS, STEADY_SECONDS, Granted, MachineWatch
 
 CARD = Card(0, "RTX 4060", 8 * GIB)
 
@@ -72,18 +72,6 @@ def test_a_card_without_figures_of_its_load_is_not_reported() -> None:
     assert machine.after(SECONDS, utilization=None, temperature_c=None, power_w=None) == []
     assert machine.watch.text.endswith("GPU 4.0/8.0 GiB")
     assert machine.after(10 * STEADY_SECONDS) == []
-
-
-def test_each_remark_has_a_condition_of_its_own() -> None:
-    healthy = Load(4 * GIB, 0.8, 60.0, 80.0, None)
-    assert [holds for holds, _ in remarks(CARD, healthy, idle_seconds=0.0)] == [False] * 3
-    cases = (
-        (Load(8 * GIB, 0.8, 60.0, 80.0, None), 0.0),
-        (Load(4 * GIB, 0.8, MOST_TEMPERATURE_C + 1.0, 80.0, None), 0.0),
-        (healthy, STEADY_SECONDS + 1.0),
-    )
-    for kind, (load, idle) in enumerate(cases):
-        assert [holds for holds, _ in remarks(CARD, load, idle)] == [index == kind for index in range(3)]
 
 
 def test_of_a_cluster_the_load_of_all_nodes_comes_first() -> None:

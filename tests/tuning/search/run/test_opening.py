@@ -96,13 +96,6 @@ def test_a_policy_is_shared_only_where_there_are_several_buildings(small_schema:
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_site_of_one_building_is_told_before_anything_is_prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
-    with pytest.raises(UsageError, match="has one building"):
-        check(settings(tmp_path, preset="planned"))
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_trust_is_given_to_each_run_and_stored_nowhere(small_schema: Path, tmp_path: Path) -> None:
     path = strangers.write(small_schema, tmp_path, strangers.NOT_NEEDED["a reward"])
     given = settings(tmp_path, scenario=str(path), backend="citylearn", reward="schema")
@@ -133,6 +126,10 @@ def test_an_experiment_is_found_by_its_name_or_its_folder(tmp_path: Path) -> Non
     assert experiment_to_continue(Settings(resume=str(tmp_path / "one"))) == experiment
     with pytest.raises(UsageError, match="no experiment in"):
         experiment_to_continue(Settings(resume=str(tmp_path)))
+    # Only one that is named and not pointed at is said to be there.
+    assert "is continued" in check(settings(tmp_path)).notes[-1]
+    pointed_at = check(replace(experiment.settings, resume=str(experiment.paths.folder)))
+    assert not any("is continued" in note for note in pointed_at.notes)
 
 
 def test_to_continue_creates_nothing_and_leaves_the_old_settings_until_the_search_begins(tmp_path: Path) -> None:
@@ -143,16 +140,15 @@ def test_to_continue_creates_nothing_and_leaves_the_old_settings_until_the_searc
     assert open_experiment(tmp_path / "one").settings == experiment.settings
 
 
-def test_only_an_experiment_that_is_named_and_not_pointed_at_is_said_to_be_there(tmp_path: Path) -> None:
-    before = begun(tmp_path)
-    assert "is continued" in check(settings(tmp_path)).notes[-1]
-    pointed_at = check(replace(before.settings, resume=str(before.paths.folder)))
-    assert not any("is continued" in note for note in pointed_at.notes)
-
-
-def test_an_experiment_moves_once_all_is_checked_and_stays_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def uri(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Of a storage, with a cache of its own."""
     monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
-    before, uri = begun(tmp_path), f"file://{tmp_path}/storage"
+    return f"file://{tmp_path}/storage"
+
+
+def test_an_experiment_moves_once_all_is_checked_and_stays_what_it_is(tmp_path: Path, uri: str) -> None:
+    before = begun(tmp_path)
     folder = before.paths.folder
     given = replace(before.settings, resume=str(folder), storage=uri, trials=9)
     with pytest.raises(UsageError, match="--seed is 0, not 3"):
@@ -181,20 +177,15 @@ def test_an_experiment_moves_once_all_is_checked_and_stays_what_it_is(tmp_path: 
         assert open_checked(check(again)).experiment.place == f"{uri}/one"
 
 
-def test_a_move_that_was_killed_at_its_last_step_keeps_what_was_set_in_the_storage_since(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
-    before, uri = begun(tmp_path), f"file://{tmp_path}/storage"
+def test_a_move_that_was_killed_at_its_last_step_keeps_what_was_set_in_the_storage_since(tmp_path: Path, uri: str) -> None:
+    before = begun(tmp_path)
     given = replace(before.settings, resume=str(before.paths.folder), storage=uri)
     open_checked(check(given))
     noted = move_of(before.paths)
     assert noted
     note_move(before.paths, replace(noted, is_over=False))
-    with run_files(open_checked(check(replace(before.settings, resume=f"{uri}/one", trials=50))).experiment, print) as (
-        held,
-        _,
-    ):
+    there = open_checked(check(replace(before.settings, resume=f"{uri}/one", trials=50))).experiment
+    with run_files(there, print) as (held, _):
         save(held)
     # As from a command line that gives neither.
     again = check(given, lambda old, part: old)
@@ -205,11 +196,7 @@ def test_a_move_that_was_killed_at_its_last_step_keeps_what_was_set_in_the_stora
     assert move_of(before.paths) == noted
 
 
-def test_the_same_command_continues_on_another_machine_what_is_in_a_storage(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
-    uri = f"file://{tmp_path}/storage"
+def test_the_same_command_continues_on_another_machine_what_is_in_a_storage(tmp_path: Path, uri: str) -> None:
     begun(tmp_path / "here", storage=uri)
     given = settings(tmp_path / "there", storage=uri)
     checked = check(given)
@@ -232,12 +219,11 @@ def test_the_same_command_continues_on_another_machine_what_is_in_a_storage(
 
 
 def test_a_first_fetch_that_is_killed_anywhere_is_made_good_by_the_same_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, uri: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(lease, "WATCH_SECONDS", 0.0)
     monkeypatch.setattr(lease, "SETTLE_SECONDS", 0.0)
-    uri, space = f"file://{tmp_path}/storage", tmp_path / "space.toml"
+    space = tmp_path / "space.toml"
     space.write_text("[gamma]\nlow = 0.95\nhigh = 0.99\n")
     begun(tmp_path / "here", storage=uri, space=str(space))
     given, folder = settings(tmp_path / "there", storage=uri, space=str(space)), tmp_path / "there" / "one"
@@ -264,11 +250,7 @@ def test_a_first_fetch_that_is_killed_anywhere_is_made_good_by_the_same_command(
         assert open_experiment(folder).settings == held.settings
 
 
-def test_an_experiment_at_a_uri_alone_gets_no_folder_that_would_go_on_without_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
-    uri = f"file://{tmp_path}/storage"
+def test_an_experiment_at_a_uri_alone_gets_no_folder_that_would_go_on_without_it(tmp_path: Path, uri: str) -> None:
     open_checked(check_new(replace(settings(tmp_path), dir=uri)))
     with pytest.raises(UsageError, match="is an experiment already: continue it with --resume"):
         open_checked(check(settings(tmp_path / "there", storage=uri)))
@@ -291,14 +273,6 @@ def test_a_default_number_of_trials_gives_way_to_a_budget(tmp_path: Path) -> Non
     assert check_continued(before, replace(before.settings, budget="2h")).settings.most_trials == math.inf
 
 
-def test_a_name_beside_the_experiment_that_goes_on_is_refused(tmp_path: Path) -> None:
-    before = begun(tmp_path)
-    given = replace(before.settings, resume=str(before.paths.folder))
-    assert check(given).before is not None
-    with pytest.raises(UsageError, match=r"^--name two: --resume goes on with .*one, which keeps its name; leave --name out"):
-        check(replace(given, name="two"))
-
-
 @pytest.mark.parametrize(
     ("others", "message"),
     [
@@ -310,12 +284,15 @@ def test_a_name_beside_the_experiment_that_goes_on_is_refused(tmp_path: Path) ->
         ({"weights": ("co2=1",)}, "--weights is not given, not co2=1.0"),
         ({"objective": "bill"}, "--objective is score, not bill"),
         ({"require": ("ev_served>=.9",)}, "--require is not given, not ev_served>=0.9"),
+        ({"name": "two"}, r"^--name two: --resume goes on with .*one, which keeps its name; leave --name out"),
     ],
 )
 def test_what_would_be_another_experiment_is_refused(tmp_path: Path, others: dict[str, Any], message: str) -> None:
     before = begun(tmp_path)
+    given = replace(before.settings, resume=str(before.paths.folder))
+    assert check(given).before is not None
     with pytest.raises(UsageError, match=message):
-        check_continued(before, replace(before.settings, **others))
+        check(replace(given, **others))
 
 
 def test_an_aim_is_continued_however_it_is_typed(tmp_path: Path) -> None:
@@ -325,14 +302,10 @@ def test_an_aim_is_continued_however_it_is_typed(tmp_path: Path) -> None:
     again = replace(aimed, weights=("co2=5e-1", "grid=0.5"), require=("ev_served >= 0.9",))
     assert check_continued(before, again).settings == before.settings
     (aim, plan, there) = check(again).notes
+    assert any("may leave them empty" in note for note in check(settings(tmp_path / "other", weights=("co2=1",))).notes)
     assert plan.startswith("searched too, ")
     assert aim == "aim: weights: co2 0.5, grid 0.5; objective: bill (less is better); requirements: ev_served >= 0.9"
     assert "is continued" in there
-
-
-def test_an_aim_that_may_leave_vehicles_empty_is_named(tmp_path: Path) -> None:
-    notes = check(settings(tmp_path, weights=("co2=1",))).notes
-    assert any("may leave them empty" in note for note in notes)
 
 
 def test_a_space_that_is_not_given_again_is_the_copy_in_the_folder(tmp_path: Path) -> None:
@@ -345,25 +318,20 @@ def test_a_space_that_is_not_given_again_is_the_copy_in_the_folder(tmp_path: Pat
         check_continued(before, before.settings)
 
 
-def test_other_data_under_the_same_name_are_refused(tmp_path: Path) -> None:
+def test_other_data_or_another_space_under_the_same_name_are_refused(tmp_path: Path) -> None:
     before = begun(tmp_path)
     save(replace(before, compatibility={**before.compatibility, "scenario": "other data"}))
     with pytest.raises(UsageError, match="the scenario's data have changed"):
+        check(settings(tmp_path))
+    other = {key: text for key, text in before.compatibility["space"].items() if key != "shared_policy"}
+    save(replace(before, compatibility={**before.compatibility, "space": other}))
+    with pytest.raises(UsageError, match=r"the space of shared_policy has changed .absent; now "):
         check(settings(tmp_path))
 
 
 def test_an_experiment_that_is_to_be_extended_has_to_be_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--extend continues an experiment"):
         check(settings(tmp_path, extend=True))
-
-
-@pytest.mark.parametrize("name", ["shared_policy", "gamma"])
-def test_an_experiment_goes_on_with_the_space_that_it_was_begun_with_alone(tmp_path: Path, name: str) -> None:
-    before = begun(tmp_path)
-    other = {key: text for key, text in before.compatibility["space"].items() if key != name}
-    save(replace(before, compatibility={**before.compatibility, "space": other}))
-    with pytest.raises(UsageError, match=f"the space of {name} has changed .absent; now "):
-        check(settings(tmp_path))
 
 
 def test_a_plan_beside_the_reward_of_the_schema_creates_nothing(small_schema: Path, tmp_path: Path) -> None:

@@ -46,16 +46,13 @@ def test_a_trial_that_was_told_to_stop_does_not_complete() -> None:
 
 
 def test_losses_are_counted_anew_once_there_is_another_checkpoint() -> None:
+    assert Losses().another(steps=0) == Losses(1, 0)
     losses = Losses()
     for _ in range(MOST_LOSSES):
         losses = losses.another(steps=100)
         assert not losses.are_too_many
     assert losses.another(steps=100).are_too_many
     assert losses.another(steps=200) == Losses(1, 200)
-
-
-def test_a_first_loss_before_any_checkpoint_counts_once() -> None:
-    assert Losses().another(steps=0) == Losses(1, 0)
 
 
 def test_memory_is_saved_only_after_a_trial_ran_out_of_it_alone() -> None:

@@ -106,17 +106,6 @@ def test_trials_of_an_earlier_run_count_as_done_and_not_as_speed(clock: Clock) -
     assert "0:00:30 left" in parts
 
 
-def test_a_resumed_trial_counts_only_its_new_steps_as_speed(clock: Clock) -> None:
-    shown, _ = progress(("running", 850, math.nan))
-    start(shown, 0)
-    report(shown, 0, 850)
-    clock.now = 10.0
-    report(shown, 0, 950)
-    parts = shown.parts()
-    assert "10 steps/s" in parts
-    assert "0:05:05 left" in parts
-
-
 def test_ended_trials_are_counted_by_state_and_their_scores_are_lines(clock: Clock) -> None:
     shown, output = progress()
     start(shown, 0)
@@ -164,20 +153,6 @@ def test_scores_are_lasting_lines_on_a_terminal_too(clock: Clock, monkeypatch: p
     # A dumb terminal cannot replace lines, so it gets lines as a log does.
     assert ("\x1b[" in text) == (terminal == "xterm")
     assert "1/4 trials done" in text
-
-
-def test_a_trial_that_is_left_is_not_running_and_keeps_its_steps(clock: Clock) -> None:
-    shown, _ = progress()
-    start(shown, 0)
-    report(shown, 0, 0)
-    clock.now = 10.0
-    report(shown, 0, 400)
-    shown.on_left(0)
-    parts = shown.parts()
-    assert "0/4 trials done" in parts
-    assert "0 running" in parts
-    assert "40 steps/s" in parts
-    assert "0:01:30 left" in parts
 
 
 def test_a_message_of_a_trial_is_shown_as_it_is() -> None:
@@ -230,17 +205,6 @@ def test_the_file_has_what_the_terminal_shows_and_how_the_run_ended(clock: Clock
     shown.end(is_stopped=True, reason="the disk is full")
     told = LiveSearch.read(tmp_path)
     assert (told.phase, told.reason) == ("stopped", "the disk is full")
-
-
-def test_a_search_goes_on_where_its_file_cannot_be_written(clock: Clock, tmp_path: Path) -> None:
-    shown, output = progress(folder=tmp_path / "gone")
-    with shown:
-        start(shown, 0)
-        clock.now = 10.0
-        shown.on_step_end(0, [])
-    assert [line for line in output.getvalue().splitlines() if "|" not in line] == [
-        "progress.json cannot be written (No such file or directory), so this run cannot be watched from elsewhere"
-    ]
 
 
 @pytest.mark.parametrize("system", ["nt", "posix"])

@@ -1,13 +1,11 @@
 """The time left is an estimate from measured speed; before there is one, there is none."""
 
-import math
-import random
 from pathlib import Path
 
 import pytest
 
 from search_spaces import Assignment
-from tests.tuning.search.fakes import AskedStudy, asked_study
+from tests.tuning.search.fakes import AskedStudy, Clock, asked_study
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
 from tuning.experiment.option_values import Budget
@@ -18,18 +16,10 @@ from tuning.search.record.ledger import Ledger
 from tuning.search.record.trials import Costs
 from tuning.search.run.time_left import BudgetLeft, TimeLeft, Work
 
-RUNG, RUNGS = 10_000, 80
 SPACE = algorithm("ppo").space
 STEPS, RUNG = 1000, 100
 LIMITS = {"steps": float(STEPS)}
 DEFAULT = algorithm("ppo").preset("default", {}, LIMITS)
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
@@ -132,17 +122,6 @@ def test_trials_that_end_without_a_start_are_done(clock: Clock) -> None:
     assert left.seconds() == pytest.approx(10.0)
 
 
-def test_each_trial_has_its_own_pace(clock: Clock) -> None:
-    left = estimate(clock, trials=2)
-    for number in (0, 1):
-        left.on_start(number)
-        left.on_report(number, 0, 0.0)
-    clock.now = 10.0
-    left.on_report(0, 900, 10.0)
-    left.on_report(1, 100, 10.0)
-    assert left.seconds() == pytest.approx(90.0)
-
-
 class Used:
     """What a search has used; a step of it costs so many of the default's.
 
@@ -213,62 +192,6 @@ def test_the_pace_is_that_of_weighed_steps_and_what_is_ahead_is_weighed_too(cloc
     assert left.seconds() == 800.0 * (400.0 / 200.0) * 2.0
 
 
-def evaluations(seed: int, spread: float, building: float = 4.0) -> list[tuple[float, float]]:
-    """When evaluations end in a search by formula, and what all steps until then cost by formula, in seconds.
-
-    New trials get four rungs, then every third decision begins another one.
-
-    Args:
-        seed: of it.
-        spread: standard deviation of the logarithm of trials' costs; each rung's time differs by a seventh more.
-        building: seconds that a trial takes whenever it gets the slot; a rung takes ten on average.
-    """
-    drawn = random.Random(seed)
-    costs: list[float] = []
-    taken: list[int] = []
-    now, work, found, last = 0.0, 0.0, list[tuple[float, float]](), -1
-    while len(found) < RUNGS:
-        chosen = next((number for number, rungs in enumerate(taken) if rungs < 4), None)
-        if chosen is None and costs and drawn.random() > 0.3:
-            chosen = drawn.randrange(len(costs))
-        if chosen is None:
-            chosen = len(costs)
-            costs.append(math.exp(drawn.gauss(0.0, spread)))
-            taken.append(0)
-        work += 10.0 * costs[chosen]
-        now += 10.0 * costs[chosen] * math.exp(drawn.gauss(0.0, 0.15)) + (building if chosen != last else 0.0)
-        taken[chosen] += 1
-        last = chosen
-        found.append((now, work))
-    return found
-
-
-def share_within(spread: float, tolerance: float) -> float:
-    """Part of the moments from a fifth of the budget on at which the time left is right within a tolerance."""
-    right = []
-    for seed in range(40):
-        clock, used = Clock(), Used(RUNGS * RUNG)
-        left = BudgetLeft(Budget(RUNGS * RUNG, "steps"), used, clock)
-        found = evaluations(seed, spread)
-        for rungs, (moment, used.done_steps) in enumerate(found[:-1], 1):
-            spend(left, used, clock, (moment, rungs * RUNG))
-            if rungs >= RUNGS / 5:
-                told, true = left.seconds(), found[-1][0] - moment
-                assert told is not None
-                right.append(abs(told - true) <= tolerance * true)
-    return sum(right) / len(right)
-
-
-def test_from_a_fifth_of_the_budget_on_the_time_left_is_right_within_a_quarter_where_costs_are_alike() -> None:
-    assert share_within(spread=0.3, tolerance=0.25) > 0.85
-
-
-def test_where_costs_differ_it_is_so_for_half_of_the_time() -> None:
-    # Two of three cost between .6 and 1.6 times the usual, and what comes next has not been drawn.
-    assert share_within(spread=0.5, tolerance=0.25) > 0.6
-    assert share_within(spread=0.5, tolerance=0.5) > 0.85
-
-
 def by_formula(assignment: Assignment) -> float:
     return 1.0 if assignment == DEFAULT else 3.0
 
@@ -295,28 +218,20 @@ def work(memory: AskedStudy, amount: float, confirms: bool = False) -> Work:
     return Work(ledger, Costs(SPACE, by_formula), part)
 
 
-def test_before_the_first_evaluation_what_is_left_counts_as_the_default(memory: AskedStudy) -> None:
-    whole = work(memory, 10_000.0)
-    assert (whole.used(), whole.done(), whole.ahead()) == (0.0, 0.0, 10_000.0)
-
-
-def test_what_is_done_is_weighed_and_what_is_left_of_the_search_costs_as_much_on_average(
-    memory: AskedStudy,
-) -> None:
+def test_what_is_done_is_weighed_and_what_is_left_of_the_search_costs_as_much_on_average(memory: AskedStudy) -> None:
+    before = work(memory, 10_000.0)
+    assert (before.used(), before.done(), before.ahead()) == (0.0, 0.0, 10_000.0)  # as the default
     search(memory)
     whole = work(memory, 10_000.0)
     assert (whole.used(), whole.done()) == (300.0, 700.0)
     assert whole.ahead() == pytest.approx(9_700.0 * 7.0 / 3.0)
+    # So it is where the budget pays for no confirmation.
+    assert work(memory, 10_000.0, confirms=True).ahead() == pytest.approx(9_700.0 * 7.0 / 3.0)
 
 
 def test_the_part_that_confirms_costs_what_the_default_and_the_best_cost(memory: AskedStudy) -> None:
     search(memory)
     assert work(memory, 40_000.0, confirms=True).ahead() == pytest.approx((39_700.0 - 6_000.0) * 7.0 / 3.0 + 6_000.0 * 2.0)
-
-
-def test_where_nothing_will_be_confirmed_all_that_is_left_is_for_the_search(memory: AskedStudy) -> None:
-    search(memory)
-    assert work(memory, 10_000.0, confirms=True).ahead() == pytest.approx(9_700.0 * 7.0 / 3.0)
 
 
 def test_the_default_counts_with_its_cost_where_the_search_did_not_try_it(tmp_path: Path) -> None:
