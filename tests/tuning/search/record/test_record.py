@@ -68,6 +68,14 @@ def test_what_a_trial_tells_is_in_the_results_the_study_and_its_row(experiment: 
     assert found.trials[["steps", "score"]].to_numpy().tolist() == [[260, 0.1]]
 
 
+def test_a_trial_that_begins_again_from_an_earlier_checkpoint_stands_there(experiment: Experiment) -> None:
+    record = begun(experiment, 1)
+    for steps in (200, 400):
+        record.take(0, told(steps))
+    record.take(0, Report(200, restored=True))
+    assert record.standing(0).checkpoint == 200
+
+
 def test_an_end_that_only_the_study_has_is_written_into_the_row(experiment: Experiment) -> None:
     record = begun(experiment, 4)
     record.study.complete(0, 0.5)
