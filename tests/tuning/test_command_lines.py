@@ -158,22 +158,6 @@ def check(name: str, count: int, folder: Path, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.usefixtures("_only_checked")
-@pytest.mark.parametrize(
-    ("name", "line"),
-    [
-        ("run", ["--keep-checkpoints", "best:" + "9" * 5000]), ("run", ["--address", "host:" + "9" * 5000]),
-        ("resources", ["--set", "hidden_sizes=" + "9" * 5000]),
-        ("rollout", ["e", "--trial", "9" * 5000]), ("judge", ["e", "--name", "a\nb"]), ("headroom", ["--scenario", "\x1b[31m"]),
-        ("export", ["e", "--to", "new", "--judgement", "a" * 300]), ("judge", ["a" * 300]), ("run", ["--resume", "a/" * 3000]),
-    ],
-)  # fmt: skip
-def test_what_was_a_traceback_or_several_lines_is_one(
-    name: str, line: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert fault(name, line, capsys) == (True, "")
-
-
-@pytest.mark.usefixtures("_only_checked")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_what_is_typed_is_accepted_or_refused_in_a_line(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     check(name, 40, folder, capsys)

@@ -6,7 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +25,7 @@ from envs.environments.site_env import SiteEnv
 from envs.environments.year_cache import observation_layout
 from envs.objective.columns import evaluation_columns
 from envs.objective.series import import_kwh
+from envs.observation import ObservationLayout
 from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import DemandCharge
 from envs.seen import Seen
@@ -40,9 +41,8 @@ from tuning.experiment.settings import Settings
 from tuning.export import main
 from tuning.exporting.files import EXAMPLE
 from tuning.exporting.model_card import hyperparameters_toml
-from tuning.exporting.onnx_policy import SitePolicy
 from tuning.search.proposals.plan import plan
-from tuning.trial.policy import trained
+from tuning.trial.policy import Trained, trained
 from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords
 
@@ -52,6 +52,8 @@ VARIANTS: dict[str, tuple[str, Assignment]] = {
     "a2c, chargers learned, plain observations": ("a2c", {"learn_charging": True, "normalize_observations": False}),
     "sac": ("sac", {"learning_starts": 64, "buffer_size": 1000, "batch_size": 32}),
     "sac, chargers learned": ("sac", {"learning_starts": 64, "buffer_size": 1000, "batch_size": 32, "learn_charging": True}),
+    "ppo, single buildings": ("ppo", {"shared_policy": True, "learn_charging": True}),
+    "sac, single buildings": ("sac", {"shared_policy": True, "learning_starts": 64, "buffer_size": 1000, "batch_size": 32}),
 }
 
 
@@ -67,43 +69,96 @@ def ppo(small_ray: None, small_schema: Path, tmp_path_factory: pytest.TempPathFa
     return experiment(small_schema, tmp_path_factory.mktemp("ppo"), *VARIANTS["ppo"])
 
 
-# Two that have most in them; the others take long.
-EVERYDAY = ("ppo", "sac, chargers learned")
+# Those that have most in them; the others take long.
+EVERYDAY = ("ppo", "sac, chargers learned", "ppo, single buildings")
 
 
 @pytest.mark.parametrize(
     "variant", [name if name in EVERYDAY else pytest.param(name, marks=pytest.mark.slow) for name in VARIANTS]
 )
-def test_it_acts_as_the_trained_one(small_ray: None, small_schema: Path, tmp_path: Path, variant: str) -> None:
-    check_acts_alike(small_schema, tmp_path, *VARIANTS[variant])
-
-
-SHARED: dict[str, tuple[str, Assignment]] = {
-    "ppo": ("ppo", {"shared_policy": True, "learn_charging": True}),
-    "sac": ("sac", {"shared_policy": True, "learning_starts": 64, "buffer_size": 1000, "batch_size": 32}),
-}
-
-
-@pytest.mark.parametrize("variant", ["ppo", pytest.param("sac", marks=pytest.mark.slow)])
-def test_so_does_one_for_single_buildings(small_ray: None, four_buildings: Path, tmp_path: Path, variant: str) -> None:
-    check_acts_alike(four_buildings, tmp_path, *SHARED[variant])
-
-
-def test_a_policy_for_single_buildings_is_exported_for_others_too(
-    small_ray: None, four_buildings: Path, two_buildings: Path, tmp_path: Path
+def test_it_acts_as_the_trained_one(
+    small_ray: None, small_schema: Path, four_buildings: Path, tmp_path: Path, variant: str
 ) -> None:
-    of = experiment(four_buildings, tmp_path, "ppo", {"shared_policy": True})
+    algo, given = VARIANTS[variant]
+    schema = four_buildings if "shared_policy" in given else small_schema
+    of = experiment(schema, tmp_path, algo, given)
     to = tmp_path / "exported"
-    assert main([str(of.paths.folder), "--to", str(to), "--scenario", str(two_buildings)]) == 0
-    interface = json.loads((to / "policy.json").read_text(encoding="utf-8"))
-    layout = observation_layout(scenario(str(two_buildings)))
-    assert interface["observations"] == list(layout.names)
-    assert f"acts on | {two_buildings.parent.name}" in (to / "README.md").read_text(encoding="utf-8").replace("**", "")
+    assert main([str(of.paths.folder), "--to", str(to)]) == 0
+    session = onnxruntime.InferenceSession(to / "policy.onnx")
+    env = Task(str(schema), backend="citylearn").evaluation_env((Window(0, 24, 60),))
+    assert isinstance(env, SiteEnv)
+    seen: list[np.ndarray] = []
+    scale = env.layout.scale
+
+    def remember(raw: np.ndarray) -> np.ndarray:
+        seen.append(raw)
+        return scale(raw)
+
+    env.layout.__dict__["scale"] = remember
+    taken = native_actions(env)
+    with trained(of, 0) as found:
+        list(env.episodes(found.policy))
+    del env.layout.__dict__["scale"]
+    env.close()
+    (own,) = session.run(None, {"observations": np.array(seen[: len(taken)], dtype=np.float64)})
+    span = env.simulator.action_high - env.simulator.action_low
+    # Products of matrices are summed up in another order.
+    np.testing.assert_allclose(own / span, np.array(taken) / span, atol=2e-6)
+    assert np.ptp(own[:, 0]) > 1e-4
+    assert observed(to) == list(env.layout.names)
+    assert json.loads((to / "policy.json").read_text(encoding="utf-8"))["actions"] == list(env.layout.actions)
+
+
+def native_actions(env: SiteEnv) -> list[np.ndarray]:
+    """The actions that the simulator of an environment gets; it grows with its steps."""
+    taken, native = list[np.ndarray](), env._native
+
+    def watch(action: np.ndarray) -> np.ndarray:
+        taken.append(native(action))
+        return taken[-1]
+
+    env._native = watch  # type: ignore[method-assign]
+    return taken
+
+
+def observed(to: Path) -> list[str]:
+    """Names of the observations that an exported policy takes."""
+    names: list[str] = json.loads((to / "policy.json").read_text(encoding="utf-8"))["observations"]
+    return names
+
+
+def drives_alike(to: Path, layout: ObservationLayout, found: Trained, batteries: Sequence[int]) -> None:
+    """Check that an exported policy moves batteries as the trained one. They have the range from -1 to 1 in CityLearn too."""
+    assert observed(to) == list(layout.names)
     raw = np.random.default_rng(0).uniform(layout.low, layout.high, (6, len(layout.names)))
     (own,) = onnxruntime.InferenceSession(to / "policy.onnx").run(None, {"observations": raw})
+    expected = found.policy(layout.scale(raw))[:, batteries].clip(-1.0, 1.0)
+    np.testing.assert_allclose(own[:, batteries], expected, atol=2e-6)
+
+
+def with_empty_batteries(schema: Path) -> dict[str, Any]:
+    """What a schema says, with batteries as empty at the start as they may be, as evaluations begin."""
+    content: dict[str, Any] = json.loads(schema.read_text(encoding="utf-8"))
+    for building in content["buildings"].values():
+        if "electrical_storage" in building:
+            attributes = building["electrical_storage"]["attributes"]
+            attributes["initial_soc"] = 1.0 - attributes["depth_of_discharge"]
+    return content | {"root_directory": str(schema.parent)}
+
+
+@pytest.mark.parametrize("given", ["none", "yesterday"])
+def test_a_policy_for_single_buildings_is_exported_for_others_too(
+    small_ray: None, a_plan: None, four_buildings: Path, two_buildings: Path, tmp_path: Path, given: Any
+) -> None:
+    of = experiment(four_buildings, tmp_path, "ppo", {"shared_policy": True, "plan": given})
+    to = tmp_path / "exported"
+    assert main([str(of.paths.folder), "--to", str(to), "--scenario", str(two_buildings)]) == 0
+    assert f"acts on | {two_buildings.parent.name}" in (to / "README.md").read_text(encoding="utf-8").replace("**", "")
+    site, own = scenario(str(two_buildings)), Seen(plan=given)
+    if given != "none":
+        np.testing.assert_array_equal(np.load(to / "seen.npy"), seen_rows(site, 0, own))
     with trained(of, 0, Task(str(two_buildings))) as found:
-        # Batteries have the range from -1 to 1 in CityLearn too.
-        np.testing.assert_allclose(own[:, [0, 3]], found.policy(layout.scale(raw))[:, [0, 3]].clip(-1.0, 1.0), atol=2e-6)
+        drives_alike(to, seen_layout(site, own, own_layout=True), found, [0, 3])
 
 
 def test_a_policy_for_single_buildings_is_exported_for_those_of_another_split(
@@ -116,18 +171,15 @@ def test_a_policy_for_single_buildings_is_exported_for_those_of_another_split(
     assert main([*given, "--split", "test", "--scenario", "iquitos"]) == 2
     assert "--split test: it is of the site that trained" in capsys.readouterr().err
     assert main([*given, "--split", "test"]) == 0
+    assert "three" in (to / "README.md").read_text(encoding="utf-8")
     site = scenario(str(four_buildings), splits=of.settings.splits)
     (window,) = site.windows("test")
+    # Of the split itself, between the bounds that the policy knows its buildings by.
     layout = observation_layout(site, window.year, own_layout=True)
-    assert json.loads((to / "policy.json").read_text(encoding="utf-8"))["observations"] == list(layout.names)
-    assert "three" in (to / "README.md").read_text(encoding="utf-8")
-    # Observations of the split itself, between the bounds that the policy knows its buildings by.
-    raw = np.random.default_rng(0).uniform(layout.low, layout.high, (6, len(layout.names)))
-    (own,) = onnxruntime.InferenceSession(to / "policy.onnx").run(None, {"observations": raw})
+    acts = [index for index, name in enumerate(layout.actions) if name == "electrical_storage"]
+    assert len(acts) == 2
     with trained(of, 0, split="test") as found:
-        acts = [index for index, name in enumerate(layout.actions) if name == "electrical_storage"]
-        assert len(acts) == 2
-        np.testing.assert_allclose(own[:, acts], found.policy(layout.scale(raw))[:, acts].clip(-1.0, 1.0), atol=2e-6)
+        drives_alike(to, layout, found, acts)
 
 
 def test_a_policy_for_a_whole_site_is_exported_for_no_other(
@@ -153,26 +205,14 @@ def test_one_that_sees_a_plan_acts_on_citylearn_as_in_the_environment(
     np.testing.assert_array_equal(np.load(to / "seen.npy"), seen_rows(site, 0, own))
     env = Task(site.name, backend="citylearn", seen=own).evaluation_env((Window(0, 0, 48),), shared)
     assert isinstance(env, SiteEnv)
-    assert json.loads((to / "policy.json").read_text(encoding="utf-8"))["observations"] == list(env.layout.names)
-    expected, native = [], env._native
-
-    def watch(action: np.ndarray) -> np.ndarray:
-        expected.append(native(action))
-        return expected[-1]
-
-    env._native = watch  # type: ignore[method-assign]
+    assert observed(to) == list(env.layout.names)
+    expected = native_actions(env)
     with trained(of, 0) as found:
         (episode,) = env.episodes(found.policy)
     env.close()
 
-    # The controller on CityLearn itself, with batteries as empty at the start as they may be.
-    schema = json.loads(four_buildings.read_text(encoding="utf-8"))
-    schema["root_directory"] = str(four_buildings.parent)
-    for building in schema["buildings"].values():
-        if "electrical_storage" in building:
-            attributes = building["electrical_storage"]["attributes"]
-            attributes["initial_soc"] = 1.0 - attributes["depth_of_discharge"]
-    (tmp_path / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
+    # The controller on CityLearn itself.
+    (tmp_path / "schema.json").write_text(json.dumps(with_empty_batteries(four_buildings)), encoding="utf-8")
     step, taken = CityLearnEnv.step, []
 
     def remember(self: CityLearnEnv, actions: list[list[float]]) -> Any:
@@ -197,12 +237,9 @@ def test_one_that_sees_a_plan_acts_on_citylearn_in_a_stated_split_as_in_the_envi
     assert main([str(of.paths.folder), "--to", str(to), "--split", "test"]) == 0
     assert "for each row of" in (to / "README.md").read_text(encoding="utf-8")
     site, controller = scenario(str(four_buildings), splits=of.settings.splits), runpy.run_path(str(to / "controller.py"))
-    schema = json.loads(four_buildings.read_text(encoding="utf-8")) | {"root_directory": str(four_buildings.parent)}
+    schema = with_empty_batteries(four_buildings)
     for name, building in schema["buildings"].items():
         building["include"] = name in ("one", "three")
-        if "electrical_storage" in building:
-            attributes = building["electrical_storage"]["attributes"]
-            attributes["initial_soc"] = 1.0 - attributes["depth_of_discharge"]
     path = tmp_path / "schema.json"
 
     def controlled(first: int, rows: int) -> str:
@@ -225,73 +262,12 @@ def test_one_that_sees_a_plan_acts_on_citylearn_in_a_stated_split_as_in_the_envi
         controlled(segment.first - 24, 48)
 
 
-def test_one_that_sees_a_plan_is_exported_for_other_buildings_with_their_plan(
-    small_ray: None, a_plan: None, four_buildings: Path, two_buildings: Path, tmp_path: Path
-) -> None:
-    of = experiment(four_buildings, tmp_path, "ppo", {"shared_policy": True, "plan": "yesterday"})
-    to = tmp_path / "exported"
-    assert main([str(of.paths.folder), "--to", str(to), "--scenario", str(two_buildings)]) == 0
-    site, own = scenario(str(two_buildings)), Seen(plan="yesterday")
-    np.testing.assert_array_equal(np.load(to / "seen.npy"), seen_rows(site, 0, own))
-    layout = seen_layout(site, own, own_layout=True)
-    assert json.loads((to / "policy.json").read_text(encoding="utf-8"))["observations"] == list(layout.names)
-    raw = np.random.default_rng(0).uniform(layout.low, layout.high, (6, len(layout.names)))
-    (acts,) = onnxruntime.InferenceSession(to / "policy.onnx").run(None, {"observations": raw})
-    with trained(of, 0, Task(str(two_buildings))) as found:
-        env = found.task.evaluation_env((Window(0, 0, 24),), own_layout=True)
-        (episode,) = env.episodes(found.policy)
-        batteries = [0, 3]  # with the range from -1 to 1 in CityLearn too
-        np.testing.assert_allclose(acts[:, batteries], found.policy(layout.scale(raw))[:, batteries].clip(-1, 1), atol=2e-6)
-    assert np.ptp(episode.run.battery_kwh, axis=1).all()
-
-
-def check_acts_alike(schema: Path, tmp_path: Path, algo: str, given: Assignment) -> None:
-    of = experiment(schema, tmp_path, algo, given)
-    to = tmp_path / "exported"
-    assert main([str(of.paths.folder), "--to", str(to)]) == 0
-    session = onnxruntime.InferenceSession(to / "policy.onnx")
-    env = Task(str(schema), backend="citylearn").evaluation_env((Window(0, 24, 60),))
-    assert isinstance(env, SiteEnv)
-    seen: list[np.ndarray] = []
-    taken: list[np.ndarray] = []
-    scale, native = env.layout.scale, env._native
-
-    def remember(raw: np.ndarray) -> np.ndarray:
-        seen.append(raw)
-        return scale(raw)
-
-    def watch(action: np.ndarray) -> np.ndarray:
-        taken.append(native(action))
-        return taken[-1]
-
-    env.layout.__dict__["scale"] = remember
-    env._native = watch  # type: ignore[method-assign]
-    with trained(of, 0) as found:
-        list(env.episodes(found.policy))
-    del env.layout.__dict__["scale"]
-    env.close()
-    (own,) = session.run(None, {"observations": np.array(seen[: len(taken)], dtype=np.float64)})
-    span = env.simulator.action_high - env.simulator.action_low
-    # Products of matrices are summed up in another order.
-    np.testing.assert_allclose(own / span, np.array(taken) / span, atol=2e-6)
-    assert np.ptp(own[:, 0]) > 1e-4
-    inputs = json.loads((to / "policy.json").read_text(encoding="utf-8"))
-    assert inputs["observations"] == list(env.layout.names)
-    assert inputs["actions"] == list(env.layout.actions)
-
-
 def test_the_example_controls_citylearn_without_this_package(small_schema: Path, ppo: Experiment, tmp_path: Path) -> None:
     to = tmp_path / "exported"
     assert main([str(ppo.paths.folder), "--to", str(to)]) == 0
     env = Task(str(small_schema), backend="citylearn").evaluation_env((Window(0, 0, 48),))
     assert isinstance(env, SiteEnv)
-    schema = json.loads(small_schema.read_text(encoding="utf-8"))
-    # As empty at the start as it may be, as evaluations begin.
-    (building,) = schema["buildings"].values()
-    attributes = building["electrical_storage"]["attributes"]
-    attributes["initial_soc"] = 1.0 - attributes["depth_of_discharge"]
-    schema["root_directory"] = str(small_schema.parent)
-    (tmp_path / "schema.json").write_text(json.dumps(schema), encoding="utf-8-sig")
+    (tmp_path / "schema.json").write_text(json.dumps(with_empty_batteries(small_schema)), encoding="utf-8-sig")
     code = (
         f"import sys, runpy; sys.argv = ['controller.py', {str(tmp_path / 'schema.json')!r}, '48']; "
         f"runpy.run_path({str(to / 'controller.py')!r}, run_name='__main__'); "
@@ -419,31 +395,6 @@ def test_a_trial_without_a_checkpoint_leaves_nothing_behind(
     assert main([str(of.paths.folder), "--trial", "0", "--to", str(tmp_path / "within" / "mall")]) == 2
     assert "has no checkpoint" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["experiments"]
-
-
-def test_a_folder_that_cannot_be_created_is_one_line(
-    ppo: Experiment, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "file"
-    file.write_text("kept", encoding="utf-8")
-    assert main([str(ppo.paths.folder), "--to", str(file / "mall")]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith(f"error: --to {file / 'mall'}: cannot create {file}")
-    assert error.count("\n") == 1
-    assert file.read_text(encoding="utf-8") == "kept"
-
-
-def test_an_export_that_fails_leaves_nothing_behind(ppo: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(policy: SitePolicy, path: Path) -> None:
-        path.write_bytes(b"half of it")
-        # On its disk, so that it can be renamed; under another name, so that what is half done is not taken for it.
-        assert path.is_relative_to(tmp_path)
-        assert not (tmp_path / "mall").exists()
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("tuning.exporting.files.write_onnx", fail)
-    assert main([str(ppo.paths.folder), "--to", str(tmp_path / "mall")]) == 130
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("hidden", [("hour",), ("month",), ("month", "hour")], ids=" and ".join)

@@ -41,16 +41,18 @@ def resume(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def job(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def job(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("job")
     done = subprocess.run(command(small_schema, folder), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    return folder, done.stdout
+    for text in ("Best of 2 trials", "batch_size=32", "the uncontrolled site scores 0", str(folder / "job" / "results")):
+        assert text in done.stdout
+    return folder
 
 
 @pytest.fixture(scope="module")
-def results(job: tuple[Path, str]) -> Results:
-    return load(job[0] / "job")
+def results(job: Path) -> Results:
+    return load(job / "job")
 
 
 def test_two_trials_are_complete_and_read_back(results: Results) -> None:
@@ -76,20 +78,6 @@ def test_what_the_trainer_used_is_what_the_search_gave(results: Results) -> None
             np.testing.assert_allclose(used, results.trials[name], rtol=1e-6, err_msg=name)
         else:
             assert used.tolist() == results.trials[name].tolist(), name
-
-
-def test_parts_of_the_time_add_up_to_all_of_it(results: Results) -> None:
-    for table in (results.trials, results.reports):
-        parts = table[[f"{part}_seconds" for part in ("environment", "learner", "evaluation", "rest")]]
-        assert (parts >= 0.0).all().all()
-    parts = results.trials[[f"{part}_seconds" for part in ("environment", "learner", "evaluation", "rest")]].sum(axis=1)
-    np.testing.assert_allclose(parts, results.trials["seconds"], rtol=1e-6)
-    # And the whole is what a clock on the wall shows, but for the start of the process.
-    wall = (results.trials["finished"] - results.trials["started"]).dt.total_seconds()
-    assert (results.trials["seconds"] <= wall).all()
-    assert (results.trials["seconds"] >= 0.2 * wall).all()
-    assert (results.trials["environment_seconds"] > 0.0).all()
-    assert (results.trials["learner_seconds"] > 0.0).all()
 
 
 def test_there_is_a_report_an_update_and_a_score_an_evaluation(results: Results) -> None:
@@ -120,31 +108,15 @@ def test_evaluations_hold_kpis_of_the_controlled_and_the_uncontrolled_site(resul
     assert last.tolist() == results.trials["score"].tolist()
 
 
-def test_the_terminal_shows_results_and_where_they_are(job: tuple[Path, str]) -> None:
-    folder, output = job
-    for text in (
-        "Best of 2 trials",
-        "Best: trial",
-        "batch_size=32",
-        "the uncontrolled site scores 0",
-        "CO2",
-        "vehicle energy served",
-    ):
-        assert text in output
-    assert str(folder / "job" / "results") in output
-
-
-def test_work_that_the_study_does_not_know_is_done_again_and_more_trials_are_run(
-    job: tuple[Path, str], results: Results
-) -> None:
-    experiment = open_experiment(job[0] / "job")
+def test_work_that_the_study_does_not_know_is_done_again_and_more_trials_are_run(job: Path, results: Results) -> None:
+    experiment = open_experiment(job / "job")
     # As after a kill between the rows of a last evaluation and its entry in the study.
     entries = experiment.paths.study.read_text(encoding="utf-8").splitlines(keepends=True)
     last = next(place for place, entry in enumerate(entries) if json.loads(entry).get("step") == STEPS)
     experiment.paths.study.write_text("".join(entries[:last]), encoding="utf-8")
-    done = resume(job[0], "--trials", "3")
+    done = resume(job, "--trials", "3")
     assert done.returncode == 0, done.stdout + done.stderr
-    after = load(job[0] / "job")
+    after = load(job / "job")
     assert after.trials["state"].tolist() == ["complete"] * 3
     pd.testing.assert_frame_equal(
         numbers(after.reports[after.reports["trial"] < 2]), numbers(results.reports), check_exact=True

@@ -98,6 +98,11 @@ def numbers(of: Experiment, table: str) -> pd.DataFrame:
     return frame.drop(columns=measured)
 
 
+def same_tables(one: Experiment, other: Experiment, exact: bool = True) -> None:
+    for table in ("reports", "evaluations"):
+        pd.testing.assert_frame_equal(numbers(one, table), numbers(other, table), check_exact=exact)
+
+
 @pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize(
     ("algo", "backend", "others"),
@@ -109,27 +114,17 @@ def numbers(of: Experiment, table: str) -> pd.DataFrame:
         ("sac", "batch", {"n_step": 3}),
         ("sac", "batch", {"learn_charging": True}),
         pytest.param("sac", "citylearn", {"normalize_rewards": True}, marks=pytest.mark.slow),
+        # With a policy for single buildings.
+        ("ppo", "batch", {"shared_policy": True, "normalize_rewards": True}),
+        pytest.param("a2c", "citylearn", {"shared_policy": True, "learn_charging": True}, marks=pytest.mark.slow),
+        pytest.param("sac", "batch", {"shared_policy": True, "n_step": 2}, marks=pytest.mark.slow),
     ],
 )
 def test_an_interrupted_trial_reports_what_one_that_was_not_does(
-    small_schema: Path, tmp_path: Path, running: Path, algo: str, backend: str, others: dict[str, Any]
+    small_schema: Path, four_buildings: Path, tmp_path: Path, running: Path, algo: str, backend: str, others: dict[str, Any]
 ) -> None:
-    check_interrupted(small_schema, tmp_path, running, algo, backend, others)
-
-
-@pytest.mark.usefixtures("small_ray")
-@pytest.mark.parametrize(
-    ("algo", "backend", "others"),
-    [
-        ("ppo", "batch", {"normalize_rewards": True}),
-        pytest.param("a2c", "citylearn", {"learn_charging": True}, marks=pytest.mark.slow),
-        pytest.param("sac", "batch", {"n_step": 2}, marks=pytest.mark.slow),
-    ],
-)
-def test_so_does_one_with_a_policy_for_single_buildings(
-    four_buildings: Path, tmp_path: Path, running: Path, algo: str, backend: str, others: dict[str, Any]
-) -> None:
-    check_interrupted(four_buildings, tmp_path, running, algo, backend, {"shared_policy": True, **others})
+    schema = four_buildings if "shared_policy" in others else small_schema
+    check_interrupted(schema, tmp_path, running, algo, backend, others)
 
 
 @pytest.mark.usefixtures("small_ray")
@@ -155,8 +150,7 @@ def check_interrupted(schema: Path, folder: Path, running: Path, algo: str, back
     whole, cut = (experiment(folder / name, schema, algo, backend) for name in ("whole", "cut"))
     train(whole, assignment, running)
     assert train_in_pieces(cut, assignment, running) == EVALUATIONS
-    for table in ("reports", "evaluations"):
-        pd.testing.assert_frame_equal(numbers(whole, table), numbers(cut, table), check_exact=True)
+    same_tables(whole, cut)
     assert numbers(whole, "reports")["gradient_norm"].notna().any()
     used = [load(of.paths.folder).trials.filter(like="used_") for of in (whole, cut)]
     pd.testing.assert_frame_equal(used[0], used[1], check_exact=True)
@@ -181,8 +175,7 @@ def test_a_trial_with_an_aim_of_its_own_reports_it_and_goes_on_where_it_was(
     assignment = hyperparameters("a2c")
     said = train(whole, assignment, running)
     assert train_in_pieces(pieces, assignment, running) == EVALUATIONS
-    for table in ("reports", "evaluations"):
-        pd.testing.assert_frame_equal(numbers(whole, table), numbers(pieces, table), check_exact=True)
+    same_tables(whole, pieces)
     (row,), found = load(whole.paths.folder).trials.to_dict("records"), load(whole.paths.folder).evaluations.iloc[-1]
     last = evaluations_in(said)[-1].outcome
     assert row["objective"] == found["peak_kw"] == last.objective
@@ -240,8 +233,7 @@ def test_a_trial_that_is_told_to_stop_goes_on_where_it_was(
     begun, first = train(stopped, assignment, running)[:2]
     assert begun.restored
     assert (first.steps, first.evaluated) == (said[-2].steps, evaluated)
-    for table in ("reports", "evaluations"):
-        pd.testing.assert_frame_equal(numbers(whole, table), numbers(stopped, table), check_exact=True)
+    same_tables(whole, stopped)
 
 
 @pytest.mark.usefixtures("small_ray")
@@ -257,8 +249,7 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(small_schema: 
     assert "trial 0: checkpoint" in said[0].message
     assert "arrays.npz has changed since it was written" in said[0].message
     assert said[0].steps < before
-    for table in ("reports", "evaluations"):
-        pd.testing.assert_frame_equal(numbers(whole, table), numbers(damaged, table), check_exact=True)
+    same_tables(whole, damaged)
 
 
 @pytest.mark.usefixtures("small_ray")
@@ -367,8 +358,7 @@ def test_a_taught_trial_goes_on_as_if_it_had_never_stopped(
     made.clear()
     assert train_in_pieces(cut, assignment, running) == EVALUATIONS
     assert made == ["mpc"]
-    for table in ("reports", "evaluations"):
-        pd.testing.assert_frame_equal(numbers(whole, table), numbers(cut, table))
+    same_tables(whole, cut, exact=False)
     evaluations = load(whole.paths.folder).evaluations
     assert evaluations["steps"].min() == 0
     assert f"{evaluations['score'][evaluations['steps'] == 0].iloc[0]:+.4f}" in copied.message
