@@ -18,6 +18,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -213,13 +214,33 @@ def _python(executable: str) -> dict[str, Any]:
     return {} if quoted == executable else {"runtime_env": {"py_executable": quoted}}
 
 
+@contextmanager
+def _session_of_their_own() -> Iterator[None]:
+    """Let Ray start its processes in a session of their own.
+
+    `timeout`, `systemctl stop` and `scancel` signal all processes of a command, and a terminal that closes does so too. The
+    driver alone is to have the signal: trials write their checkpoints, which they cannot without Ray. Ray's processes end with
+    the driver as before.
+    """
+    from ray._private import services
+
+    started = services.ConsolePopen
+    if os.name != "nt":
+        services.ConsolePopen = partial(started, start_new_session=True)
+    try:
+        yield
+    finally:
+        services.ConsolePopen = started
+
+
 def _start(options: dict[str, Any]) -> None:
     """Start Ray on this machine by `ray.init`, again and again where it takes too long."""
     import ray
 
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            ray.init(**options, **QUIET)
+            with _session_of_their_own():
+                ray.init(**options, **QUIET)
             break
         except Exception as error:
             # Ray has no class of its own for this error.

@@ -364,6 +364,8 @@ def test_an_interpreter_is_told_quoted_where_a_shell_starts_it(
 
 
 PROGRAM = """
+import os
+import psutil
 import ray
 from tuning.runtime.ray_session import ray_logs, ray_session
 
@@ -377,11 +379,16 @@ with ray_session(num_cpus=1):
 
     print(ray.get(Actor.remote().told.remote(), timeout=90))
     assert (ray_logs() / "raylet.out").is_file()
+    # A signal to all processes of a command does not reach them.
+    mine, theirs = os.getpgid(0), [os.getpgid(child.pid) for child in psutil.Process().children(recursive=True)]
+    assert theirs and mine not in theirs
 """
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there no shell starts workers")
-def test_processes_start_by_an_interpreter_in_a_folder_with_a_space_and_a_quote(tmp_path: Path) -> None:
+def test_processes_start_in_a_session_of_their_own_by_an_interpreter_in_a_folder_with_a_space_and_a_quote(
+    tmp_path: Path,
+) -> None:
     environment = tmp_path / "it's a t\u00fcner"
     venv.create(environment, symlinks=True)
     (packages,) = environment.glob("lib/*/site-packages")
