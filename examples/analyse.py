@@ -4,11 +4,11 @@ from pathlib import Path
 
 import tyro
 
-from results import load
+from results import ResultsError, load
 
 
 def main(experiment: tyro.conf.Positional[Path]) -> None:
-    """Print the trials, their speed, and what the best policy changes.
+    """Print the trials with their errors, their speed, and what the best policy changes.
 
     Args:
         experiment: folder of the experiment.
@@ -16,9 +16,19 @@ def main(experiment: tyro.conf.Positional[Path]) -> None:
     results = load(experiment)
     hyperparameters = [name for name in results.trials if name.startswith("hp_")]
     varied = [name for name in hyperparameters if results.trials[name].nunique() > 1]
-    print(results.trials.sort_values("score", ascending=False)[["trial", "state", "score", *varied]].to_string(index=False))
+    columns = ["trial", "state", "score", *varied]
+    if results.trials["error"].notna().any():
+        # The last line of a traceback says most.
+        results.trials["error"] = results.trials["error"].str.strip().str.rpartition("\n")[2]
+        columns.append("error")
+    print(results.trials.sort_values("score", ascending=False)[columns].to_string(index=False))
     print(results.reports.groupby("trial")["steps_per_second"].median().round())
-    last = results.evaluations[results.evaluations["trial"] == results.best["trial"]].groupby("year").last()
+    try:
+        best = results.best
+    except ResultsError as error:
+        print(error)
+        return
+    last = results.evaluations[results.evaluations["trial"] == best["trial"]].groupby("year").last()
     for kpi in ("co2_kg", "bill", "peak_kw"):
         change = last[kpi].sum() / last[f"uncontrolled_{kpi}"].sum() - 1.0
         print(f"{kpi}: {change:+.1%} against the uncontrolled site")

@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tuning.algorithms.registry import algorithm_of
+from tuning.experiment.folder import create
+from tuning.experiment.settings import Settings
 from tuning.runtime.ray_session import ray_session
+from tuning.trial.protocol import Proposal
+from tuning.trial.records import TrialRecords
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SMALL = ("hidden_sizes=8", "n_steps=64", "batch_size=32", "n_epochs=1")
@@ -59,6 +64,17 @@ def test_results_are_analysed_without_ray_and_torch(searched: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "hp_plan" in done.stdout  # both starts differ in it alone
     assert "co2_kg: " in done.stdout
+
+
+def test_where_no_trial_is_complete_each_is_shown_with_its_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    experiment = create(Settings(name="failed", dir=str(tmp_path), backend="batch"))
+    records = TrialRecords(experiment)
+    records.begin(Proposal(0, algorithm_of(experiment.settings).space.complete({}, {"steps": 1000.0})))
+    records.end(0, "failed", "Traceback\nValueError: bad luck")
+    main_of("analyse")(experiment.paths.folder)
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert "error" in first
+    assert last.endswith("no trial is complete yet, so there is no best one")
 
 
 def test_a_policy_is_put_to_work(searched: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

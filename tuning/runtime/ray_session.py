@@ -254,6 +254,17 @@ def _start(options: dict[str, Any]) -> None:
                 ) from error
 
 
+def count_killed_as_lost() -> None:
+    """Let Ray Tune take a process that Ray killed for host memory for one that was lost: its trial is tried again.
+
+    By itself Tune ends the search with an error where the process had not begun its work.
+    """
+    from ray.air.execution._internal import actor_manager
+    from ray.exceptions import OutOfMemoryError, RayActorError
+
+    actor_manager.RayActorError = (RayActorError, OutOfMemoryError)
+
+
 def keep_credentials() -> None:
     """Keep Ray Tune from sending credentials of this process to trials, as Ray would write them into its logs.
 

@@ -13,9 +13,11 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import psutil
 import pytest
+from ray.exceptions import OutOfMemoryError
 from ray.tune.execution import class_cache
 
 from common.errors import UserError
@@ -30,6 +32,7 @@ from tuning.runtime.ray_session import (
     StartError,
     as_lost_node,
     check_nodes,
+    count_killed_as_lost,
     is_ray_running,
     keep_credentials,
     private_ray,
@@ -361,6 +364,16 @@ def test_an_interpreter_is_told_quoted_where_a_shell_starts_it(
 ) -> None:
     monkeypatch.setattr(module.os, "name", system)
     assert module._python(executable).get("runtime_env", {}).get("py_executable") == told
+
+
+def test_a_process_that_ray_killed_for_host_memory_was_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ray.air.execution._internal import actor_manager
+
+    monkeypatch.setattr(actor_manager, "RayActorError", actor_manager.RayActorError)  # as it was, afterwards
+    count_killed_as_lost()
+    task, killed = MagicMock(), OutOfMemoryError("killed")
+    actor_manager.RayActorManager._actor_task_failed(MagicMock(), task, killed)
+    task._on_error.assert_called_once_with(task._tracked_actor, killed)
 
 
 PROGRAM = """

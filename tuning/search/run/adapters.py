@@ -15,7 +15,7 @@ from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
 from tuning.experiment.folder import ExperimentPaths
-from tuning.runtime.ray_session import keep_credentials
+from tuning.runtime.ray_session import count_killed_as_lost, keep_credentials
 from tuning.search.run.search import Search
 from tuning.trial.protocol import DriverOnly, Ending, Report, drop_rows, handout_in, report_in
 
@@ -102,6 +102,7 @@ def tuner(
         return tune.PlacementGroupFactory([dict(limits.resources)], **labels)
 
     keep_credentials()
+    count_killed_as_lost()
     return tune.Tuner(
         tune.with_resources(trainable, place),
         tune_config=tune.TuneConfig(
