@@ -176,11 +176,11 @@ def test_a_budget_of_steps_is_left_by_the_pace_since_the_first_evaluation(clock:
 def test_the_pace_is_that_of_the_last_half(clock: Clock) -> None:
     used = Used(20_000.0)
     left = BudgetLeft(Budget(20_000.0, "steps"), used, clock)
-    # 50 steps a second for two minutes, then 5 for as long.
+    # 50 steps a second for two minutes, then 5 for a minute and 10 for another.
     fast = [(10.0 * i, 500.0 * i) for i in range(1, 13)]
-    slow = [(120.0 + 10.0 * i, 6000.0 + 50.0 * i) for i in range(1, 13)]
-    spend(left, used, clock, *fast, *slow)
-    assert left.seconds() == (20_000.0 - 6600.0) / 5.0
+    slow = [(120.0 + 10.0 * i, 6000.0 + 50.0 * i) for i in range(1, 7)]
+    spend(left, used, clock, *fast, *slow, *((180.0 + 10.0 * i, 6300.0 + 100.0 * i) for i in range(1, 7)))
+    assert left.seconds() == pytest.approx((20_000.0 - 6900.0) / 7.5)
 
 
 def test_the_pace_is_that_of_weighed_steps_and_what_is_ahead_is_weighed_too(clock: Clock) -> None:
