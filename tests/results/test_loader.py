@@ -411,7 +411,7 @@ def test_no_member_misses_a_requirement_repeats_another_one_or_trained_again(tmp
     write(tmp_path, 5, (0.7, 0.7), "pruned")
     write(tmp_path, 6, (0.1, 0.3), same_as=0)
     results = load(tmp_path)
-    assert results.loader["trial"].tolist() == [1, 0]
+    assert results.front["trial"].tolist() == [1, 0]
 
 
 def test_one_objective_has_no_front(tmp_path: Path) -> None:
@@ -424,4 +424,4 @@ def test_the_best_is_the_one_of_the_front_with_the_greatest_mean_gain(tmp_path: 
         write(tmp_path, number, gains)
     results = load(tmp_path)
     assert results.best["trial"] == 1
-    assert 1 in results.loader["trial"].tolist()
+    assert 1 in results.front["trial"].tolist()

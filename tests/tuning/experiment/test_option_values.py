@@ -87,13 +87,12 @@ def test_hyperband_gives_each_trial_its_first_evaluation() -> None:
 
 def test_a_new_sampler_and_a_new_scheduler_are_one_entry_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As docs/architecture.md says: no other file is touched, and a search runs with them."""
-    qmc = Sampler(
-        lambda seed, startup: optuna.samplers.QMCSampler(scramble=True, seed=seed, warn_independent_sampling=False), attempts=1
-    )
+    # What it needs to know of a trial it keeps with the trial.
+    evolution = Sampler(lambda seed, startup: optuna.samplers.NSGAIISampler(seed=seed), attempts=1)
     patient = Scheduler(lambda steps, reports: optuna.pruners.ThresholdPruner(lower=0.0, n_warmup_steps=steps // 2))
-    monkeypatch.setitem(option_values.SAMPLERS, "qmc", qmc)  # type: ignore[arg-type]
+    monkeypatch.setitem(option_values.SAMPLERS, "evolution", evolution)  # type: ignore[arg-type]
     monkeypatch.setitem(option_values.SCHEDULERS, "patient", patient)  # type: ignore[arg-type]
-    given = ["--sampler", "qmc", "--scheduler", "patient", "--name", "one", "--dir", str(tmp_path), "--steps", "900"]
+    given = ["--sampler", "evolution", "--scheduler", "patient", "--name", "one", "--dir", str(tmp_path), "--steps", "900"]
     settings = tyro.cli(Settings, args=given)
     assert Settings.from_json(settings.to_json()) == settings
     experiment = create(settings)
