@@ -257,14 +257,14 @@ def measure(count: int, is_hosted: bool, seconds: float) -> None:
     planner = Planner(made.settings, SMALL, budget, "cpu", Calibration(folder / "calibration.json"))
     own = Own()
     window = Window(count, "hosted" if is_hosted else "actors", seconds, own)
-    tuner = driver._tuner
+    tuner = driver.tuner
 
     def watched(paths: Any, trainable: Any, search: Any, callbacks: list[Any]) -> Any:
         own.watch([search], "search")
         own.watch(callbacks, "callback")
         return tuner(paths, trainable, search, [*callbacks, window])
 
-    with patch("tuning.search.run.driver._tuner", watched):
+    with patch("tuning.search.run.driver.tuner", watched):
         if is_hosted:
             hosts = [ray.remote(Host).options(max_concurrency=4000, num_cpus=0).remote() for _ in range(HOSTS)]
             hosted = Hosted(hosts)

@@ -181,6 +181,6 @@ def search(
     budget = Budget(gpus=0, card_bytes=0, ram_bytes=4 * GIB, cores=2)
     planner = Planner(of.settings, SMALL, budget, "cpu", Calibration(of.paths.folder / "calibration.json"))
     console = Console(file=io.StringIO())
-    with patch("tuning.search.run.driver._tuner", tuner), patch("tuning.search.run.progress.check_nodes", lambda: None):
+    with patch("tuning.search.run.driver.tuner", tuner), patch("tuning.search.run.progress.check_nodes", lambda: None):
         run_trials(of, Plan(SPACE, {}, starts), planner, console, lambda config: None)
     return spent

@@ -218,6 +218,7 @@ def test_only_trials_that_ended_by_themselves_or_the_pruner_have_a_final_score()
             "trial": range(5),
             "state": ["complete", "pruned", "oom", "failed", "complete"],
             "score": [0.1, 0.2, 0.3, 0.4, 0.5],
+            "rating": [None] * 5,
             "confirms": [None, None, None, None, 0],
         }
     )
