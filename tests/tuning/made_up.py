@@ -20,8 +20,9 @@ def evaluated(number: int, evaluation: int, steps: int, score: float, saved: boo
         of_outcome: more of its outcome.
     """
     of = Evaluated(evaluation, steps, Outcome(score, **of_outcome))
+    columns = {"steps": steps, "score": score, "updates": evaluation}
     if not saved:
-        return Report(steps, evaluated=of)
+        return Report(steps, evaluated=of, columns=columns)
     row: dict[str, Any] = {"trial": number, "steps": steps, "score": score}
     changed = {"year": 0, "changed_kwh": 1.0, "uncontrolled_import_kwh": 1.0, "uncontrolled_export_kwh": 0.0}
     return Report(
@@ -30,5 +31,5 @@ def evaluated(number: int, evaluation: int, steps: int, score: float, saved: boo
         evaluated=of,
         reports=[{**row, "update": evaluation}],
         evaluations=[{**row, **changed}],
-        columns={"steps": steps, "score": score, "updates": evaluation},
+        columns=columns,
     )
