@@ -60,7 +60,7 @@ def test_a_judgement_end_to_end(
     assert table.set_index("contender").loc[list(BOUNDS), ["co2_change", "bill_change"]].notna().all(axis=None)
     limits = found[found["contender"].isin(BOUNDS)]
     assert limits["ev_missing_kwh"].notna().all()
-    assert "scaled to a year of 8,760" in (folder / "judgement.md").read_text(encoding="utf-8")
+    assert "amounts of a year of 8,760 h" in (folder / "judgement.md").read_text(encoding="utf-8")
     assert "of the bound" in (folder / "judgement.md").read_text(encoding="utf-8")
     # Once more does nothing but tell.
     times = {path: path.stat().st_mtime_ns for path in (folder / "results").rglob("*.parquet")}
