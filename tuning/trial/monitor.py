@@ -1,4 +1,4 @@
-"""Measures what the process of a trial takes of its machine, and stops it above the host memory that it was granted."""
+"""Measures what the process of a trial takes of its machine, memory and time, and stops it where that is too much."""
 
 from __future__ import annotations
 

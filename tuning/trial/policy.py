@@ -1,4 +1,4 @@
-"""Trained policies, read from checkpoints of trials."""
+"""Trainers of trials, and the trained policies that they read from checkpoints."""
 
 from __future__ import annotations
 

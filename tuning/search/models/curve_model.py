@@ -1,6 +1,8 @@
 """A Gaussian process over hyperparameters and steps: what learning curves are expected to do, and how sure that is.
 
 The model and its sources are on the page docs/search.md.
+
+Assignments are its points: `encode` makes them rows of numbers between 0 and 1.
 """
 
 from __future__ import annotations

@@ -335,6 +335,9 @@ def rough_ends(curves: Curves) -> Array:
 def considered(curves: Curves, frozen: Sequence[bool]) -> list[int]:
     """Places of the trials that the model knows, rising: all of them, or `MOST_TRIALS` of more.
 
+    A model of all takes time with the cube of their number. Few of many matter to a decision: those that may yet be best, and
+    enough others to say what is usual.
+
     Args:
         curves: of the trials.
         frozen: whether each may go on.

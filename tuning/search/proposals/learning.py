@@ -1,4 +1,7 @@
-"""Read the trials of other experiments that a new one learns from. Nothing of theirs is changed."""
+"""What a new search learns from other experiments: ranks of their trials. Nothing of theirs is changed.
+
+They are read once, and written into a file of the new experiment. So nothing later depends on the other folders.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The plan of a search: its space, the fixed values in it, and the assignments that it starts with."""
+"""The plan of a search: its space, the fixed values in it, and the assignments that it starts with.
+
+The space is fitted to the site: what is searched follows from what acts there.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What steps are expected to cost, and what a search has used of its budget."""
+"""What a search has used of its budget, and what the rest pays for."""
 
 from __future__ import annotations
 

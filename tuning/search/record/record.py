@@ -1,7 +1,8 @@
 """Writes what becomes of trials: the study, which is the truth, and the results, which follow from it and from reports.
 
 Each change is written in one order: rows that a trial told, the study, the trial's row in `trials`. After a kill between two of
-these, `mend` makes the results follow from the study again.
+these, `mend` makes the results follow from the study again. Before that, `check_study` says whether both are whole and of one
+search; it changes nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The Optuna study of an experiment: the only record of its trials, their assignments, evaluations, states and ends."""
+"""The Optuna study of an experiment: the only record of its trials, their assignments, evaluations, states and ends.
+
+It also keeps what is noted of time, for budgets that are limited in time.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a trial of a study says: names of its attributes, and what follows from them."""
+"""What a trial of a study says: names of its attributes, and what follows from them alone: state, gains, repetitions, cost."""
 
 from __future__ import annotations
 
@@ -143,6 +143,9 @@ class OfTrials(Generic[Value]):
 
 def alike(trials: Iterable[FrozenTrial]) -> frozenset[int]:
     """Numbers of trials that do the same as an earlier one: their last ratings, and both gains, are equal to the last bit.
+
+    A policy that starts from a plan and keeps it is rated exactly as the plan is. Hundreds of assignments can do that. Where
+    none is better, all of them are the best, and a sampler would propose ever more of them. So only the first counts as good.
 
     Policies that differ in any hour do not have equal ratings, as a rating sums thousands of hours. A trial that goes on and
     then differs is in it no longer. One that repeats an assignment, and so was not trained, is not in it. Nor is one that

@@ -1,4 +1,7 @@
-"""Ray Tune sees a search by two adapters: they give it trials, and tell it whether one goes on. They remember nothing else."""
+"""Ray Tune sees a search by two adapters: they give it trials, and tell it whether one goes on. They remember nothing else.
+
+`tuner` is Tune with both of them, and without what a search does itself.
+"""
 
 from __future__ import annotations
 

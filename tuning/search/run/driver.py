@@ -1,4 +1,4 @@
-"""The driver: runs the search of an experiment through Ray Tune."""
+"""The driver: starts Ray, puts the parts of a run together, and lets Ray Tune run the search."""
 
 from __future__ import annotations
 

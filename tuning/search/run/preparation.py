@@ -1,4 +1,7 @@
-"""Before the first trial: files of the years and uncontrolled runs that the cache lacks, made in parallel."""
+"""What comes between the start of Ray and the first trial.
+
+Files of the years and uncontrolled runs that the cache lacks are made in parallel, and a search that cannot work is refused.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One run of a search: what stops it, and what follows when a trial ends."""
+"""One run of a search: what stops it, and what follows when a trial ends, as which checkpoints are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What Ray Tune calls at each pass of its loop: ends a search in time, and stops one whose storage is lost."""
+"""What Ray Tune calls beside the search, at each pass of its loop.
+
+They end a search in time, stop one whose storage is lost, follow the nodes of a cluster, and say where no trial begins. A user
+may name more.
+"""
 
 from __future__ import annotations
 
