@@ -24,7 +24,7 @@ from tuning.experiment.settings import Settings
 from tuning.memory.allocation import ACCELERATOR
 from tuning.memory.machine import VisibleCard, machine
 from tuning.memory.planner import Calibration, Planner
-from tuning.memory.prediction import Prediction
+from tuning.memory.prediction import ASSUMED, Prediction
 from tuning.runtime.ray_session import set_environment
 from tuning.search.proposals.plan import Plan
 from tuning.search.run.driver import run_trials
@@ -114,7 +114,7 @@ def counted_cards(ids: Collection[str]) -> Mapping[str, VisibleCard | None]:
 
     marks = {own["NodeID"]: [name for name in own["Resources"] if name.startswith(ACCELERATOR)] for own in ray.nodes()}
     names = {of: marks[of][0].removeprefix(ACCELERATOR) for of in ids if marks[of]}
-    return {of: VisibleCard(name, CARDS[name], True) for of, name in names.items()}
+    return {of: VisibleCard(name, CARDS[name], ASSUMED) for of, name in names.items()}
 
 
 class Sized(Planner):

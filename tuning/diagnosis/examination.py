@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -89,8 +89,8 @@ def run_train(algo: str, hyperparameters: Assignment, planner: Planner, backend:
     settings = {**asdict(planner.settings), "algo": algo, "backend": backend, "steps": STEPS}
     for name in ("name", "dir", "reports", "validation_weeks"):
         del settings[name]
-    limit = grant(planner.prediction(hyperparameters), planner.budget).vram_bytes
-    given = {"settings": settings, "hyperparameters": hyperparameters, "vram_limit": limit}
+    granted = grant(planner.prediction(hyperparameters), planner.budget)
+    given = {"settings": settings, "hyperparameters": hyperparameters, "vram": (granted.vram_bytes, granted.context_bytes)}
     done = subprocess.run(
         [sys.executable, "-m", "tuning.diagnosis.examination", json.dumps(given)],
         capture_output=True, text=True, check=False, env={**os.environ, **ENVIRONMENT},
@@ -112,21 +112,19 @@ def try_algorithm(algo: str, planner: Planner, backend: str, **given: Any) -> Ou
         return Outcome(algo, None, predicted, str(error))
 
 
-def try_switches(algo: str, usual: Outcome, attempt: Callable[[dict[str, Any]], Outcome]) -> list[Finding]:
-    """What each GPU switch is worth beside the usual run."""
-    findings = []
+def try_switches(algo: str, usual: Outcome, attempt: Callable[[dict[str, Any]], Outcome]) -> Iterator[Finding]:
+    """What each GPU switch is worth beside the usual run, one after the other: to compile networks takes a minute."""
     for name, given in SWITCHES.items():
         if not set(given) <= {parameter.name for parameter in algorithm(algo).space.parameters}:
             continue
         found = attempt(given)
         if found.row is None:
-            findings.append(Finding(f"{algo}, {name}", "note", f"does not run here: {found.error}"))
+            yield Finding(f"{algo}, {name}", "note", f"does not run here: {found.error}")
             continue
         times = found.learner_steps_per_second / usual.learner_steps_per_second
         options = " ".join(f"{key}={str(value).lower()}" for key, value in given.items())
         verdict = f"pays: --set {options}" if times >= PAYS else "does not pay"
-        findings.append(Finding(f"{algo}, {name}", "ok", f"{times:.2f} times as fast in gradient steps: {verdict}"))
-    return findings
+        yield Finding(f"{algo}, {name}", "ok", f"{times:.2f} times as fast in gradient steps: {verdict}")
 
 
 def compare_devices(algo: str, on_card: Outcome, on_host: Outcome) -> Finding:
@@ -168,9 +166,9 @@ def examine(settings: DoctorSettings, console: Console | None = None) -> list[Fi
         budget, name = this_machine(device, settings.gpu_memory)
         return Planner(replace(of_trials, algo=algo), sizes, budget, name, Calibration())
 
-    def tell(new: list[Finding]) -> None:
-        findings.extend(new)
+    def tell(new: Iterable[Finding]) -> None:
         for finding in new:
+            findings.append(finding)
             _print(console, finding)
 
     default = planner("ppo", CPU).prediction(algorithm("ppo").space.complete({}, {"steps": float(STEPS)}))
@@ -204,7 +202,7 @@ def train(given: dict[str, Any]) -> dict[str, Any]:
     """One real update with an evaluation, and what it took.
 
     Args:
-        given: settings, hyperparameters, and the GPU memory that it may take.
+        given: settings, hyperparameters, and the GPU memory that it may take, with that of CUDA's context.
     """
     hyperparameters = given["hyperparameters"]
     # JSON has no tuples, and what states splits is compared and hashed.
@@ -215,7 +213,8 @@ def train(given: dict[str, Any]) -> dict[str, Any]:
         records, running = TrialRecords(experiment), experiment.paths.running("doctor")
         running.touch()
         handout = records.hand_out(Proposal(0, hyperparameters))
-        device = Device.take_card(0, given["vram_limit"]) if given["vram_limit"] else HOST
+        vram_limit, context = given["vram"]
+        device = Device.take_card(0, vram_limit, context) if vram_limit else HOST
         marker = Path(folder) / "marker"
         with (
             Monitor(0, marker, device.card, seconds=0.1) as monitor,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from common.units import GIB, MIB
 from tuning.algorithms.memory import Place
-from tuning.memory.prediction import Prediction, size
+from tuning.memory.prediction import ASSUMED, CardBaseline, Prediction, size
 
 DEFAULT_CARD_BYTES = 8 * GIB  # budget of a card that has at least that
 SHARES = 10_000  # Ray counts shares of a GPU in ten-thousandths
@@ -31,6 +31,7 @@ class Budget:
     card_bytes: int  # GPU memory of each card that trials may take; 0 without a card
     ram_bytes: int  # host memory of the largest node
     cores: int
+    baseline: CardBaseline = ASSUMED  # of a process on its cards
 
     def excess(self, prediction: Prediction) -> int:
         """Bytes by which a trial alone on the machine exceeds the budget: above 0 it cannot run, below 0 that much is free."""
@@ -56,6 +57,7 @@ class Grant:
     gpu_share: float  # of a card; 0 for a trial on the CPU
     vram_bytes: int  # GPU memory, CUDA's context included; 0 likewise
     ram_bytes: int
+    context_bytes: int = 0  # GPU memory that CUDA's context is expected to take
 
     @property
     def bundle(self) -> dict[str, float]:
@@ -82,7 +84,7 @@ def grant(prediction: Prediction, budget: Budget, alone: bool = False) -> Grant:
     steps = VRAM_STEPS if alone else min(VRAM_STEPS, math.ceil(vram_need(prediction) * VRAM_STEPS / budget.card_bytes))
     # Rounded down to what Ray counts: 256 steps rounded up are more than a card.
     share = math.floor(steps * SHARES / VRAM_STEPS) / SHARES
-    return Grant(share, steps * budget.card_bytes // VRAM_STEPS, ram)
+    return Grant(share, steps * budget.card_bytes // VRAM_STEPS, ram, budget.baseline.context)
 
 
 def concurrency(prediction: Prediction, budget: Budget) -> int:
@@ -115,6 +117,7 @@ class Node:
     device: str = "cpu"  # name of its cards; `cpu` without any
     card_bytes: int = 0  # GPU memory of each of them that trials may take
     marks: frozenset[str] = frozenset()  # names of its resources that begin with `ACCELERATOR`
+    baseline: CardBaseline = ASSUMED  # of a process on its cards
 
     def room(self, prediction: Prediction) -> int:
         """Trials like this one that fit on it at once."""
@@ -171,7 +174,9 @@ class Kind:
     def budget(self) -> Budget:
         """What its trials may take together; memory is that of its largest node."""
         gpus, cores = sum(node.gpus for node in self.nodes), sum(node.cores for node in self.nodes)
-        return Budget(gpus, self.key.card_bytes if gpus else 0, max(node.ram_bytes for node in self.nodes), max(1, cores))
+        ram = max(node.ram_bytes for node in self.nodes)
+        baseline = max((node.baseline for node in self.nodes), key=CardBaseline.vram)
+        return Budget(gpus, self.key.card_bytes if gpus else 0, ram, max(1, cores), baseline)
 
     def request(self, is_only: bool, leaving: Collection[str] = ()) -> Request:
         """How Ray is asked for one of its nodes."""

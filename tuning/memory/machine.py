@@ -13,8 +13,10 @@ import psutil
 from common.texts import python_command
 from common.units import GIB
 from tuning.memory.allocation import ACCELERATOR, DEFAULT_CARD_BYTES, Budget, Kind, Node, card_budget, kinds_of
+from tuning.memory.baseline import measured, measured_apart
 from tuning.memory.gpus import cards
 from tuning.memory.planner import CPU
+from tuning.memory.prediction import ASSUMED, CardBaseline
 
 PROBE_SHARE = 1e-4  # of a card: the least that Ray counts
 PROBE_SECONDS = 30.0  # for a look at the cards; those that others have taken as a whole are looked at when they are free
@@ -27,7 +29,7 @@ class VisibleCard:
 
     name: str
     total_bytes: int
-    usable: bool
+    baseline: CardBaseline | None  # of a process on it; None where torch cannot use it
 
 
 # From ids of nodes with cards to what is known of them so far; None for a node on which the driver finds no card.
@@ -48,10 +50,8 @@ class Probe:
 
         @ray.remote(num_cpus=0, num_gpus=PROBE_SHARE, max_retries=0)
         def look() -> VisibleCard | None:
-            import torch
-
             found = min(cards(), key=lambda card: card.total_bytes, default=None)
-            return VisibleCard(found.name, found.total_bytes, torch.cuda.is_available()) if found else None
+            return VisibleCard(found.name, found.total_bytes, measured(int(ray.get_gpu_ids()[0]))) if found else None
 
         for node in ids:
             if node not in self._known and node not in self._asked:
@@ -67,7 +67,7 @@ class Probe:
                     # A driver that does not answer. A node that joins later with such a one ends no search.
                     if not self._known:
                         raise
-                    self._known[node] = VisibleCard("card without a driver that answers", 0, False)
+                    self._known[node] = VisibleCard("card without a driver that answers", 0, None)
                 except ray.exceptions.RayError:
                     continue  # the node is gone; one that is not is asked again
         return self._known
@@ -101,8 +101,9 @@ def cluster(gpu_memory_gib: float, look: Look) -> Cluster:
         # Ray counts all memory of a machine, also what other processes use.
         ram = min(ram, int(psutil.virtual_memory().available)) if len(alive) == 1 else ram
         cores, marks = int(has.get("CPU", 0)), frozenset(name for name in has if name.startswith(ACCELERATOR))
-        if card and card.usable:
-            nodes.append(Node(of, cores, ram, gpus, card.name, card_budget(card.total_bytes, gpu_memory_gib), marks))
+        if card and card.baseline:
+            budget = card_budget(card.total_bytes, gpu_memory_gib)
+            nodes.append(Node(of, cores, ram, gpus, card.name, budget, marks, card.baseline))
         else:
             unusable = card.name if card else unusable
             nodes.append(Node(of, cores, ram, marks=marks))
@@ -167,7 +168,8 @@ def this_machine(device: str, gpu_memory_gib: float) -> tuple[Budget, str]:
     available, cores = int(psutil.virtual_memory().available), os.cpu_count() or 1
     found = () if device == "cpu" else cards()
     if found:
-        return Budget(len(found), card_budget(found[0].total_bytes, gpu_memory_gib), available, cores), found[0].name
+        card_bytes = card_budget(found[0].total_bytes, gpu_memory_gib)
+        return Budget(len(found), card_bytes, available, cores, measured_apart() or ASSUMED), found[0].name
     if device == "gpu":
         assumed = round(gpu_memory_gib * GIB) or DEFAULT_CARD_BYTES
         return Budget(1, assumed, available, cores), "a card that is not here"

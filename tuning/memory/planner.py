@@ -21,9 +21,9 @@ from tuning.algorithms.memory import PLACES, Place, Workload
 from tuning.algorithms.registry import AlgorithmSpec, algorithm
 from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Budget, Grant, Kind, grant
-from tuning.memory.prediction import Prediction, Sizes, predict, problem_of
+from tuning.memory.prediction import CardBaseline, Prediction, Sizes, predict, problem_of
 
-FILE = "memory-calibration.json"
+FILE = "memory-calibration-2.json"
 # Of the ratios. One trial in ten may take more than its corrected prediction; its limit stays what it was granted.
 QUANTILE = 0.9
 LEAST = 5  # ratios, below which nothing is corrected
@@ -135,7 +135,10 @@ class Planner:
     def of(cls, settings: Settings, sizes: Sizes, kinds: tuple[Kind, ...], calibration: Calibration) -> Planner:
         """Planner of a cluster."""
         largest = max(kinds, key=lambda kind: (kind.key.card_bytes, kind.budget.ram_bytes))
-        return cls(settings, sizes, largest.budget, largest.key.device, calibration, kinds)
+        # One prediction serves all kinds.
+        baseline = max((kind.budget.baseline for kind in kinds), key=CardBaseline.vram)
+        budget = replace(largest.budget, baseline=baseline)
+        return cls(settings, sizes, budget, largest.key.device, calibration, kinds)
 
     @property
     def spec(self) -> AlgorithmSpec:
@@ -157,7 +160,8 @@ class Planner:
 
     def prediction(self, hyperparameters: Assignment, fallback: Fallback = FALLBACKS[0]) -> Prediction:
         """Memory of a trial, with the corrections."""
-        found = predict(self.spec, fallback.apply(hyperparameters), self.workload(hyperparameters, fallback), self.sizes)
+        h, run = fallback.apply(hyperparameters), self.workload(hyperparameters, fallback)
+        found = predict(self.spec, h, run, self.sizes, self.budget.baseline)
         vram, ram = self.corrections()
         return replace(found, correction=(vram.factor, ram.factor))
 

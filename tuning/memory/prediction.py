@@ -28,11 +28,6 @@ from tuning.algorithms.registry import AlgorithmSpec
 
 __all__ = ["PLACES", "Place", "Prediction", "Sizes", "predict", "problem_of", "size", "sizes_of"]
 
-# CUDA's context and the kernels that are loaded into it lie outside of torch's allocator. Some hundred MiB a process, by card
-# and driver; calibration corrects it.
-CONTEXT_BYTES: Final = 450 * MIB
-# cuBLAS's default workspace of a handle, by NVIDIA's documentation of CUBLAS_WORKSPACE_CONFIG: 2 x 4 MiB and 8 x 16 KiB.
-WORKSPACE_BYTES: Final = 2 * 4096 * KIB + 8 * 16 * KIB
 # Segments that torch's allocator takes from the driver: 2 MiB for tensors below 1 MiB, 20 MiB below 10 MiB, else steps of 2.
 # On average half of each kind stays empty. Source: PyTorch's documentation of CUDA memory management.
 SEGMENTS_BYTES: Final = (2 * MIB + 20 * MIB + 2 * MIB) // 2
@@ -41,7 +36,24 @@ SEGMENTS_BYTES: Final = (2 * MIB + 20 * MIB + 2 * MIB) // 2
 # docs/memory.md); calibration corrects it elsewhere.
 PROCESS_BYTES: Final = 1015 * MIB
 READING: Final = 10  # one tenth of the years' arrays stays in the heap after they are read, measured likewise
-CUDA_HOST_BYTES: Final = 600 * MIB  # CUDA's libraries and its context on the host
+
+
+@dataclass(frozen=True)
+class CardBaseline:
+    """What a process takes before it has any data, as it computes on a card; see `tuning.memory.baseline`."""
+
+    context: int  # GPU memory outside of torch's allocator, bytes: CUDA's context, and the kernels that are loaded into it
+    workspace: int  # GPU memory that cuBLAS takes from torch's allocator and keeps, bytes
+    host: int  # host memory beyond that of a process on the CPU, bytes
+    source: str  # of these figures
+
+    def vram(self) -> int:
+        """GPU memory, bytes."""
+        return self.context + self.workspace
+
+
+# cuBLAS's workspace by NVIDIA's documentation of CUBLAS_WORKSPACE_CONFIG: 2 x 4 MiB and 8 x 16 KiB of each thread's handle.
+ASSUMED: Final = CardBaseline(450 * MIB, 2 * (2 * 4096 + 8 * 16) * KIB, 600 * MIB, "assumed, as no card was measured")
 
 
 @dataclass(frozen=True)
@@ -74,12 +86,12 @@ class Prediction:
         return max((term for term in self.terms if term.place == place), key=lambda term: term.nbytes)
 
 
-def predict(spec: AlgorithmSpec, h: Assignment, run: Workload, sizes: Sizes) -> Prediction:
-    """Memory of a trial, without correction."""
+def predict(spec: AlgorithmSpec, h: Assignment, run: Workload, sizes: Sizes, baseline: CardBaseline = ASSUMED) -> Prediction:
+    """Memory of a trial, without correction; `baseline` is that of the card, where the learner uses one."""
     sizes = sizes.seeing(Seen.of(DEFAULT, h))
     problem = problem_of(h, sizes)
     terms = [*_host(run, sizes), *_lessons(run, problem), *spec.memory(h, run, problem)]
-    return Prediction((*terms, *(_device(terms) if run.gpu else [])))
+    return Prediction((*terms, *(_device(terms, baseline) if run.gpu else [])))
 
 
 def problem_of(h: Assignment, sizes: Sizes) -> Problem:
@@ -126,12 +138,12 @@ def _lessons(run: Workload, problem: Problem) -> list[Term]:
     return terms
 
 
-def _device(terms: list[Term]) -> list[Term]:
+def _device(terms: list[Term], baseline: CardBaseline) -> list[Term]:
     """What comes with the device, however much lies on it."""
     return [
-        Term("CUDA's libraries", "ram", CUDA_HOST_BYTES, "a constant until it is measured on this machine"),
-        Term("CUDA context", "vram", CONTEXT_BYTES, "outside of torch's allocator; a constant until this card is calibrated"),
-        Term("cuBLAS workspace", "vram", WORKSPACE_BYTES, "2 x 4 MiB + 8 x 16 KiB, NVIDIA's default"),
+        Term("CUDA's libraries", "ram", baseline.host, baseline.source),
+        Term("CUDA context", "vram", baseline.context, f"outside of torch's allocator; {baseline.source}"),
+        Term("cuBLAS workspace", "vram", baseline.workspace, baseline.source),
         Term(
             "allocator", "vram", SEGMENTS_BYTES + total(terms, "vram") // 32,
             "segments of 2 and 20 MiB that are half empty on average, and what falls between blocks",

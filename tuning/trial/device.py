@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tuning.memory.gpus import loads
-from tuning.memory.prediction import CONTEXT_BYTES
-
 
 @dataclass(frozen=True)
 class Device:
@@ -15,7 +12,7 @@ class Device:
     Attributes:
         name: torch's: `cpu` or `cuda`.
         card: NVML's index of the card; None without one.
-        context_bytes: GPU memory of this process that torch's allocator does not count.
+        context_bytes: GPU memory of this process that torch's allocator does not count, as it was expected.
     """
 
     name: str
@@ -23,11 +20,12 @@ class Device:
     context_bytes: int = 0
 
     @classmethod
-    def take_granted(cls, vram_limit: int) -> Device:
+    def take_granted(cls, vram_limit: int, context_bytes: int) -> Device:
         """Take the device that Ray granted to this process; see `take_card`.
 
         Args:
             vram_limit: GPU memory that the trial may take, bytes; 0 for a trial on the CPU.
+            context_bytes: GPU memory that CUDA's context is expected to take.
         """
         import ray
         import torch
@@ -35,10 +33,10 @@ class Device:
         ids = ray.get_gpu_ids()
         if not vram_limit or not ids or not torch.cuda.is_available():
             return CPU
-        return cls.take_card(int(ids[0]), vram_limit)
+        return cls.take_card(int(ids[0]), vram_limit, context_bytes)
 
     @classmethod
-    def take_card(cls, card: int, vram_limit: int) -> Device:
+    def take_card(cls, card: int, vram_limit: int, context_bytes: int) -> Device:
         """Take a card, and limit this process to some bytes of its memory.
 
         Torch limits its own allocator. CUDA's context lies outside it, so its bytes are subtracted from the limit.
@@ -46,24 +44,21 @@ class Device:
         Args:
             card: NVML's index. For torch it is the first card, as it sees no other.
             vram_limit: bytes.
+            context_bytes: expected, see `tuning.memory.baseline`. It grows while the process loads kernels, and some drivers do
+                not tell what a process takes, so the one of this process is not asked for.
 
         Raises:
             MemoryError: if the context alone takes more.
         """
         import torch
 
-        # The first tensor creates the context.
-        torch.zeros(1, device="cuda")
-        own = loads()[card].own_bytes
-        # Without the driver's figure for single processes, as on Windows, a typical size.
-        context = CONTEXT_BYTES if own is None else max(0, own - torch.cuda.memory_reserved())
-        total = torch.cuda.get_device_properties(0).total_memory
-        available = vram_limit - context
+        available = vram_limit - context_bytes
         if available <= 0:
-            raise MemoryError(f"CUDA's context takes {context:,} B, more than the {vram_limit:,} B that were granted")
+            raise MemoryError(f"CUDA's context takes {context_bytes:,} B, more than the {vram_limit:,} B that were granted")
+        total = torch.cuda.get_device_properties(0).total_memory
         # Set for each trial: an earlier one of this process may have had another limit.
         torch.cuda.set_per_process_memory_fraction(min(1.0, available / total), 0)
-        return cls("cuda", card, context)
+        return cls("cuda", card, context_bytes)
 
     @property
     def is_gpu(self) -> bool:

@@ -25,6 +25,7 @@ class Limits:
         fallback: how it saves memory: an index into the ladder of `tuning.memory.planner`.
         resources: that Ray reserves for it.
         labels: conditions on labels of its node; empty where every node will do.
+        context_bytes: GPU memory that CUDA's context is expected to take of it.
     """
 
     vram_bytes: int
@@ -32,6 +33,7 @@ class Limits:
     fallback: int = 0
     resources: Mapping[str, float] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    context_bytes: int = 0
 
 
 @dataclass(frozen=True)

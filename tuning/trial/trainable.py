@@ -58,7 +58,7 @@ def _trained(handout: Handout, files: TrialFiles, tell: Callable[[Report], None]
         with files.held(handout.number):
             if not running.exists():
                 return Report(ending=Ending.STOPPED)
-            device = Device.take_granted(handout.limits.vram_bytes)
+            device = Device.take_granted(handout.limits.vram_bytes, handout.limits.context_bytes)
             marker = experiment.paths.memory_marker(handout.number)
             with (
                 Monitor(handout.limits.ram_bytes, marker, device.card, end=files.end_process) as monitor,

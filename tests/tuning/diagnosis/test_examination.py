@@ -131,7 +131,7 @@ def test_it_trains_and_prints_the_measured_row(small_schema: Path) -> None:
         "validation": ["15-19"], "test": ["20-24"],
     }  # fmt: skip
     h = algorithm("a2c").space.complete({"n_steps": 64, "hidden_sizes": "8"}, {"steps": 256.0})
-    given = json.dumps({"settings": settings, "hyperparameters": h, "vram_limit": 0})
+    given = json.dumps({"settings": settings, "hyperparameters": h, "vram": (0, 0)})
     done = subprocess.run(
         [sys.executable, "-m", "tuning.diagnosis.examination", given], capture_output=True, text=True, check=False
     )

@@ -14,9 +14,13 @@ from tuning.memory.allocation import DEFAULT_CARD_BYTES, Budget
 from tuning.memory.gpus import Card
 from tuning.memory.machine import PROBE_SECONDS, VisibleCard, this_machine
 from tuning.memory.planner import CPU
+from tuning.memory.prediction import ASSUMED, CardBaseline
+
+BASELINE = CardBaseline(600, 60, 800, "measured on this card")
 
 
 def cards(monkeypatch: pytest.MonkeyPatch, *gib: int) -> None:
+    monkeypatch.setattr(machine, "measured_apart", lambda: BASELINE)
     found = tuple(Card(index, "RTX 4060", total * GIB) for index, total in enumerate(gib))
     monkeypatch.setattr(machine, "cards", lambda: found)
 
@@ -25,6 +29,7 @@ def test_a_card_is_used_up_to_what_is_given(monkeypatch: pytest.MonkeyPatch) -> 
     cards(monkeypatch, 16, 16)
     budget, device = this_machine("auto", 0.0)
     assert (budget.gpus, budget.card_bytes, device) == (2, DEFAULT_CARD_BYTES, "RTX 4060")
+    assert budget.baseline == BASELINE
     assert this_machine("auto", 12.0)[0].card_bytes == 12 * GIB
     assert this_machine("auto", 99.0)[0].card_bytes == 16 * GIB
 
@@ -85,7 +90,7 @@ class Ray:
 
 def test_each_node_has_its_own_card_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     ray = Ray(monkeypatch, head=(0, 64, 0), a=(4, 16, 1), b=(8, 32, 2))
-    ray.cards = {"a": VisibleCard("RTX 4060", 8 * GIB, True), "b": VisibleCard("A100", 40 * GIB, True)}
+    ray.cards = {"a": VisibleCard("RTX 4060", 8 * GIB, ASSUMED), "b": VisibleCard("A100", 40 * GIB, ASSUMED)}
     kinds, line = ray.machine(24.0)
     assert line == ""
     assert [kind.budget for kind in kinds] == [Budget(1, 8 * GIB, 16 * GIB, 4), Budget(2, 24 * GIB, 32 * GIB, 8)]
@@ -104,12 +109,12 @@ def test_of_a_single_machine_the_free_memory_counts(monkeypatch: pytest.MonkeyPa
 
 def test_cards_that_torch_cannot_use_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     ray = Ray(monkeypatch, a=(4, 16, 1), b=(4, 8, 1))
-    old = VisibleCard("GT 710", 2 * GIB, False)
+    old = VisibleCard("GT 710", 2 * GIB, None)
     ray.cards = {"a": old, "b": None}
     kinds, line = ray.machine()
     assert [kind.budget.gpus for kind in kinds] == [0]
     assert "torch cannot use the GT 710" in line
-    ray.cards = {"a": old, "b": VisibleCard("RTX 4060", 8 * GIB, True)}
+    ray.cards = {"a": old, "b": VisibleCard("RTX 4060", 8 * GIB, ASSUMED)}
     kinds, line = ray.machine()
     assert [[node.id for node in kind.nodes] for kind in kinds] == [["b"]]
     assert line == ""
@@ -117,7 +122,7 @@ def test_cards_that_torch_cannot_use_do_not_count(monkeypatch: pytest.MonkeyPatc
 
 def test_a_card_that_others_have_taken_is_waited_for_a_while_if_there_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
     ray = Ray(monkeypatch, a=(4, 16, 1), b=(4, 8, 1))
-    ray.cards = {"a": VisibleCard("RTX 4060", 8 * GIB, True)}
+    ray.cards = {"a": VisibleCard("RTX 4060", 8 * GIB, ASSUMED)}
     kinds, _ = ray.machine()
     assert [node.id for node in kinds[0].nodes] == ["a"]
     assert PROBE_SECONDS < ray.now < PROBE_SECONDS + 1.0
@@ -136,7 +141,7 @@ def test_nothing_is_planned_from_a_head_without_cores(monkeypatch: pytest.Monkey
 def test_a_wait_for_cards_that_others_have_taken_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     ray = Ray(monkeypatch, head=(0, 64, 0), a=(4, 16, 1))
     ray.joining = {"b": (200.0, (4, 16, 1))}
-    ray.cards = {"b": VisibleCard("RTX 4060", 8 * GIB, True)}
+    ray.cards = {"b": VisibleCard("RTX 4060", 8 * GIB, ASSUMED)}
     (kind,), _ = ray.machine()
     assert [node.id for node in kind.nodes] == ["b"]
     assert ray.told == ["nodes with cards that do not answer, as other programs take them: 1; waiting for one"]

@@ -19,7 +19,7 @@ def test_the_cpu_has_no_gpu_memory() -> None:
         (0, ["3"], True, None),  # granted no GPU memory
         (2**30, [], True, None),  # given no card by Ray
         (2**30, ["3"], False, None),  # a card that torch cannot use
-        (2**30, ["3"], True, (3, 2**30)),
+        (2**30, ["3"], True, (3, 2**30, 2**28)),
     ],
 )
 def test_a_card_is_used_only_if_all_agree(
@@ -27,13 +27,13 @@ def test_a_card_is_used_only_if_all_agree(
 ) -> None:
     monkeypatch.setattr("ray.get_gpu_ids", lambda: ids)
     monkeypatch.setattr("torch.cuda.is_available", lambda: available)
-    held: list[tuple[int, int]] = []
+    held: list[tuple[int, int, int]] = []
 
-    def take_card(card: int, vram_limit: int) -> Device:
-        held.append((card, vram_limit))
+    def take_card(card: int, vram_limit: int, context_bytes: int) -> Device:
+        held.append((card, vram_limit, context_bytes))
         return Device("cuda", card)
 
     monkeypatch.setattr(Device, "take_card", take_card)
-    device = Device.take_granted(limit)
+    device = Device.take_granted(limit, 2**28)
     assert device == (Device("cuda", 3) if expected else CPU)
     assert held == ([expected] if expected else [])

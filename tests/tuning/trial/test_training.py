@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
+from common.units import GIB
 from envs.environments.seen_year import Shadow, seen_rows
 from envs.environments.vector_env import Start
 from envs.objective.aim import Outcome
@@ -24,11 +26,13 @@ from envs.yardsticks.lessons import teach
 from results import load
 from tests.envs.made_up_plans import made_up_plan
 from tests.tuning.trial.small_trials import EVALUATIONS, STEPS_OF_A_TRIAL, experiment, hyperparameters
+from tuning.algorithms.registry import names
 from tuning.experiment.folder import Experiment, ExperimentPaths
 from tuning.experiment.lock import Permission
 from tuning.experiment.settings import Settings
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import TrialState
+from tuning.trial.device import Device
 from tuning.trial.protocol import Ending, Evaluated, Limits, Proposal, Report
 from tuning.trial.records import TrialRecords
 from tuning.trial.training import Training
@@ -161,6 +165,18 @@ def check_interrupted(schema: Path, folder: Path, running: Path, algo: str, back
     assert weights[0].keys() == weights[1].keys()
     for name, values in weights[0].items():
         np.testing.assert_array_equal(values, weights[1][name], err_msg=name)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no card")
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize("algo", names())
+def test_so_does_one_on_a_card(
+    small_schema: Path, tmp_path: Path, running: Path, monkeypatch: pytest.MonkeyPatch, algo: str
+) -> None:
+    begin, card = Training.begin, Device.take_card(0, 4 * GIB, GIB)
+    monkeypatch.setattr(Training, "begin", lambda *given: begin(*given, device=card))
+    check_interrupted(small_schema, tmp_path, running, algo, "batch", {})
 
 
 @pytest.mark.usefixtures("small_ray")

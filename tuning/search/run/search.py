@@ -177,7 +177,8 @@ class Search:
         }
         self._record.begin(proposal, self._predicted(proposal) | columns)
         limits = Limits(
-            granted.vram_bytes, granted.ram_bytes, FALLBACKS.index(fallback), granted.bundle | request.resources, request.labels
+            granted.vram_bytes, granted.ram_bytes, FALLBACKS.index(fallback), granted.bundle | request.resources,
+            request.labels, granted.context_bytes,
         )  # fmt: skip
         seed, confirms = self._record.rows.seed(number), proposal.confirms is not None
         home = self._files.hand_out(self._home, number)

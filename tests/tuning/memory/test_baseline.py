@@ -1,0 +1,61 @@
+"""What a process takes on a card before it has data. What a real card says is in `tests/tuning/test_gpu.py`."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from common.units import MIB
+from tuning.memory import baseline
+from tuning.memory.baseline import measured, measured_apart
+from tuning.memory.gpus import Load
+
+
+@pytest.fixture
+def card(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A card that torch can use: 300 MiB are taken by others, 700 by a process that has taken a step."""
+    card = SimpleNamespace(steps=[], error=None, tells=True)
+
+    def step(device: str) -> None:
+        card.steps.append(device)
+        if device == "cuda" and card.error:
+            raise card.error
+
+    def loads() -> tuple[Load, ...]:
+        own = 700 * MIB if "cuda" in card.steps else 0
+        return (Load(300 * MIB + own, None, None, None, (own or None) if card.tells else None),)
+
+    for name, found in {
+        "is_available": True,
+        "memory_reserved": 80 * MIB,
+        "memory_allocated": 64 * MIB,
+        "synchronize": None,
+    }.items():
+        monkeypatch.setattr(torch.cuda, name, lambda found=found: found)
+    monkeypatch.setattr(baseline, "_step", step)
+    monkeypatch.setattr(baseline, "loads", loads)
+    return card
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_the_context_is_what_torchs_allocator_does_not_count(card: SimpleNamespace, tells: bool) -> None:
+    card.tells = tells
+    found = measured(0)
+    assert found
+    assert (found.context, found.workspace) == (620 * MIB, 64 * MIB)
+    assert found.host >= 0
+
+
+def test_a_card_that_torch_sees_and_cannot_use_has_none(card: SimpleNamespace) -> None:
+    card.error = torch.OutOfMemoryError("CUDA out of memory")
+    assert measured(0) is None
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a card")
+def test_without_a_card_there_is_none() -> None:
+    assert measured(0) is None
+    assert measured_apart() is None
+
+
+def test_the_step_runs_where_it_is_told() -> None:
+    baseline._step("cpu")

@@ -1,0 +1,70 @@
+"""What a process takes on a card before it has any data: it differs by card, driver and build of torch, so it is measured."""
+
+from __future__ import annotations
+
+import gc
+import json
+import subprocess
+import sys
+from dataclasses import asdict
+from functools import cache
+
+import psutil
+
+from tuning.memory.gpus import loads
+from tuning.memory.prediction import CardBaseline
+
+
+def measured(card: int) -> CardBaseline | None:
+    """Take a gradient step of a small network on a card; None where torch cannot. Takes some seconds.
+
+    CUDA's context stays until this process ends.
+
+    Args:
+        card: NVML's index. For torch it is the first card, as it sees no other.
+    """
+    import torch
+
+    if not torch.cuda.is_available():
+        return None
+    _step("cpu")
+    host, used = psutil.Process().memory_info().rss, loads()[card].used_bytes
+    try:
+        _step("cuda")
+        torch.cuda.synchronize()
+    except RuntimeError:
+        # Such as one that is full, or for which torch was built without kernels. Torch's classes for these are newer than
+        # the oldest torch that will do.
+        return None
+    # Without the tensors of the step, what is allocated are cuBLAS's workspaces.
+    gc.collect()
+    load = loads()[card]
+    # On Windows and in containers the driver does not tell what single processes take.
+    own = load.used_bytes - used if load.own_bytes is None else load.own_bytes
+    context, grown = max(0, own - torch.cuda.memory_reserved()), psutil.Process().memory_info().rss - host
+    return CardBaseline(context, torch.cuda.memory_allocated(), max(0, grown), "measured on this card")
+
+
+@cache
+def measured_apart() -> CardBaseline | None:
+    """The same of the first card, in a process of its own."""
+    done = subprocess.run([sys.executable, "-m", "tuning.memory.baseline"], stdout=subprocess.PIPE, text=True, check=True)
+    given = json.loads(done.stdout)
+    return CardBaseline(**given) if given else None
+
+
+def _step(device: str) -> None:
+    """A gradient step, with the kinds of kernels that learners use."""
+    import torch
+    from torch.nn import Linear, ReLU, Sequential, Tanh
+
+    network = Sequential(Linear(64, 64), Tanh(), Linear(64, 64), ReLU(), Linear(64, 1)).to(device)
+    optimizer = torch.optim.Adam(network.parameters(), fused=True)
+    network(torch.randn(256, 64, device=device)).square().mean().backward()
+    torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+    optimizer.step()
+
+
+if __name__ == "__main__":
+    found = measured(0)
+    print(json.dumps(asdict(found) if found else None))
