@@ -82,11 +82,14 @@ def hint(word: str, known: Iterable[str], otherwise: str = "") -> str:
         named = [plain] if plain in _HYPERPARAMETERS else meant
         meant = [name if name.startswith("--") else f"--set {name}=..." for name in named]
         meant = [name for name in meant if name.split()[0] in words]
+        # Of a known word whatever is spelt alike is not meant.
+        near = [] if named else difflib.get_close_matches(word, words, n=1)
     else:
         of_hyperparameters = not _HYPERPARAMETERS.isdisjoint(words)
         meant = [name for name in meant if name in words or (of_hyperparameters and name.startswith("--"))]
-    near = meant or difflib.get_close_matches(word, words, n=1)
-    return f"did you mean {near[0]}?" if near else otherwise or f"there are {', '.join(words)}"
+        near = difflib.get_close_matches(word, words, n=1)
+    found = meant or near
+    return f"did you mean {found[0]}?" if found else otherwise or f"there are {', '.join(words)}"
 
 
 def markdown(text: str) -> str:

@@ -123,7 +123,11 @@ class LearnedModel:
 
 
 def train_model(years: Sequence[tuple[SiteSeries, np.ndarray]], kind: Kind, hours: int) -> LearnedModel | None:
-    """Train a model on series of years and which of their rows train, shape (rows,); None where a series never changes."""
+    """Train a model on series of years and which of their rows train, shape (rows,); None where a series never changes.
+
+    A sample is a building, a row and a number of hours ahead. Its target is what the series has there beyond its mean of the
+    same hour of the days before; its features are of `Past`. Rows that do not train are unknown, as target and as past.
+    """
     known = [np.where(own, series.values[kind], np.nan) for series, own in years]
     together = np.concatenate(known, axis=1)
     if not np.nanmax(np.nanmax(together, axis=1) - np.nanmin(together, axis=1)):

@@ -179,7 +179,10 @@ def join_layouts(layouts: Sequence[ObservationLayout]) -> ObservationLayout:
 
 
 def layout_gap(trained: ObservationLayout, other: ObservationLayout) -> str:
-    """Why a policy with a fixed layout cannot run on another site; empty where it can. For shared ones see `why_unfit`."""
+    """Why a policy with a fixed layout cannot run on another site; empty where it can.
+
+    For shared ones see `tuning.algorithms.networks.building_kinds.why_unfit`.
+    """
     for what, own, theirs in (("observations", trained.names, other.names), ("actions", trained.actions, other.actions)):
         if len(own) != len(theirs):
             return f"{len(theirs)} {what}, not {len(own)}"

@@ -126,6 +126,7 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
     [
         ("import results", ["ray", "torch", "pandas", "pyarrow"]),
         ("from results import load; load", ["ray", "torch", "citylearn"]),
+        ("import tuning; [getattr(tuning, name) for name in tuning.__all__]", ["ray"]),
         ("import tuning.run", ["ray", "torch", "citylearn", "pandas", "optuna", "pvlib"]),
     ],
 )

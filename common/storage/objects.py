@@ -21,7 +21,7 @@ R = TypeVar("R")
 PATIENCE: Final = 60.0  # seconds of attempts at one operation, until storage counts as lost
 _THREADS: Final = 16  # requests at once
 _MOST_REQUEST: Final = 20.0  # seconds without an answer, after which a request failed
-_OWN: Final = ".storage-"  # begins names of this module's own objects and unfinished files
+_OWN: Final = ".storage-"  # begins names of this module's own objects
 
 
 class Objects:
@@ -85,7 +85,10 @@ class Objects:
             with self._told_without_folder(content):
                 self._tried("creating", key, lambda: self._store.create(key, content))
         except FileExistsError:
-            return self.read(key) == content
+            # Another writer may remove its object at this moment.
+            with suppress(FileNotFoundError):
+                return self.read(key) == content
+            return False
         return True
 
     def remove(self, keys: Iterable[str]) -> None:

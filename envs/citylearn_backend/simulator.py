@@ -190,8 +190,12 @@ class CityLearnSimulator:
     def begin(self, start: int, hours: int, seed: int, charge: float = 0.0) -> np.ndarray:
         """Start a run of `hours` steps at a row; returns the raw observation, shape (observations,).
 
-        `seed` is of the drift of vehicles that are not plugged in. `charge` of the stationary batteries goes from 0 to 1; half
-        of it, for free, makes a week of the default site look 0.4 % better than it is.
+        Args:
+            start: the row; 0 is the first of the year.
+            hours: steps of the run.
+            seed: of the drift of vehicles that are not plugged in.
+            charge: part of its usable capacity that each stationary battery holds at the start, 0 to 1. Half of it, for free,
+                makes a week of the default site look 0.4 % better than it is.
         """
         self._start = start
         self._counted = self.sessions.within(start, hours)

@@ -47,7 +47,8 @@ _BUILDING = {
     "inactive_actions", "electrical_storage", "pv", "chargers", "equity_group", "power_outage", "noise_std",
     "cooling_device", "heating_device", "dhw_device", "cooling_storage", "heating_storage", "dhw_storage",
 }  # fmt: skip
-_TYPES = {
+# Classes of CityLearn that it computes as they do.
+TYPES = {
     "type": ("citylearn.citylearn.Building", "citylearn.building.Building"),
     "electrical_storage": ("citylearn.energy_model.Battery",),
     "pv": ("citylearn.energy_model.PV",),
@@ -91,7 +92,7 @@ def _in_building(building: Mapping[str, Any]) -> Iterator[str]:
         yield "noise_std of a building (drawn anew at every start)"
     if (building.get("power_outage") or {}).get("simulate_power_outage"):
         yield "power outages"
-    for name, known in _TYPES.items():
+    for name, known in TYPES.items():
         entry = building.get(name)
         kind = entry if name == "type" or entry is None else entry.get("type")
         if kind is not None and kind not in known:

@@ -18,6 +18,7 @@ from envs.cache import cached_arrays, is_cached
 from envs.current_hour import SiteState
 from envs.district import COMMON, District
 from envs.environments.year_cache import (
+    STEPS_BETWEEN_REPORTS,
     any_district,
     district,
     layout_split,
@@ -172,13 +173,15 @@ def seen_bounds(scenario: Scenario, split: Split, seen: Seen) -> np.ndarray:
 
 VERSION = 4  # part of the cache's key: raise it when a change of the code changes plans
 
-_STEPS_BETWEEN_REPORTS = 50
 LEAST_KEPT = 1e-6  # a tank that loses all in an hour shows nothing of what it held
 
 
 @dataclass(frozen=True)
 class Shadow:
-    """Plans of a year, one an hour. N buildings; U uses of heat or cold with a tank that acts, see `mpc_tanks.uses_of`."""
+    """Plans of a year, one an hour.
+
+    N buildings; U uses of heat or cold with a tank that acts, see `envs.planning.mpc_site.uses_of`.
+    """
 
     battery_kwh: np.ndarray  # what each battery takes in the hour, negative where it gives, shape (steps, N)
     # State of charge at the beginning of the hour, and as it is planned at the ends of `PLAN_HOURS` from the hour on, shape
@@ -255,6 +258,6 @@ def run_shadow(
     simulator.begin(0, year, 0, steps, EVALUATION_SEED)
     for step in range(steps):
         simulator.step(controller(simulator.observation))
-        if on_progress and step % _STEPS_BETWEEN_REPORTS == 0:
+        if on_progress and step % STEPS_BETWEEN_REPORTS == 0:
             on_progress(step / steps)
     return found

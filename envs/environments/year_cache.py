@@ -27,7 +27,7 @@ from envs.scenarios.tariff import DemandCharge
 
 # Parts of the cache keys: raise one when a change of the code changes layouts or tables.
 LAYOUT_VERSION = 3
-TABLES_VERSION = 4
+TABLES_VERSION = 5
 SCALE_VERSION = 1  # of stated splits
 BUILDINGS_VERSION = 2
 
@@ -236,7 +236,7 @@ def action_range(scenario: Scenario, year: int) -> tuple[np.ndarray, np.ndarray]
 
 
 Progress = Callable[[float], None]
-_STEPS_BETWEEN_REPORTS = 50
+STEPS_BETWEEN_REPORTS = 50
 
 
 def uncontrolled_run(simulator: CityLearnSimulator, on_progress: Progress | None = None) -> Run:
@@ -245,6 +245,6 @@ def uncontrolled_run(simulator: CityLearnSimulator, on_progress: Progress | None
     simulator.begin(0, steps, seed=0)
     for step in range(steps):
         simulator.step(simulator.uncontrolled_actions())
-        if on_progress and step % _STEPS_BETWEEN_REPORTS == 0:
+        if on_progress and step % STEPS_BETWEEN_REPORTS == 0:
             on_progress(step / steps)
     return simulator.run()

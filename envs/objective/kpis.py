@@ -204,74 +204,72 @@ def _ratio(part: float, whole: float) -> float:
 # -- the list --------------------------------------------------------------------------------
 
 
-# By name; the order is that of the columns.
-KPIS: dict[str, Kpi] = {
-    kpi.measure.name: kpi
-    for kpi in (
-        # Vehicles can give more than the site consumes.
-        Kpi(Measure("consumption_kwh", "kWh", "load and vehicles", "neither"), _consumption_kwh, AMOUNT, SIGNED),
-        Kpi(Measure("pv_kwh", "kWh", "PV generation", "neither", needs=PV), _pv_kwh),
-        Kpi(
-            Measure("import_kwh", "kWh", "drawn from the grid, every building metered by itself", label="import"), _import_kwh
+# The order is that of the columns.
+ENTRIES = (
+    # Vehicles can give more than the site consumes.
+    Kpi(Measure("consumption_kwh", "kWh", "load and vehicles", "neither"), _consumption_kwh, AMOUNT, SIGNED),
+    Kpi(Measure("pv_kwh", "kWh", "PV generation", "neither", needs=PV), _pv_kwh),
+    Kpi(
+        Measure("import_kwh", "kWh", "drawn from the grid, every building metered by itself", label="import"), _import_kwh
+    ),
+    Kpi(Measure("export_kwh", "kWh", "fed into the grid"), lambda run: float(export_kwh(run.net_kwh).sum())),
+    Kpi(
+        Measure("co2_kg", "kg", "emission of the import", label="CO2"),
+        lambda run: float((run.import_kwh * run.carbon).sum()),
+    ),
+    # Prices may be negative.
+    Kpi(Measure("energy_cost", "currency", "of the import"), _energy_cost, SIGNED),
+    Kpi(
+        Measure("demand_charge", "currency", "monthly charge on the highest imports", needs=DEMAND_CHARGE),
+        lambda run: float(run.demand_charge),
+    ),
+    Kpi(
+        Measure("bill", "currency", "energy cost and demand charge", label="bill"),
+        lambda run: _energy_cost(run) + run.demand_charge, SIGNED,
+    ),
+    Kpi(Measure("peak_kw", "kW", "highest import of the site", over=MOST, label="peak"), _peak_kw),
+    Kpi(Measure("daily_peak_kw", "kW", "mean of the days' highest imports of the site", over=BY_HOURS), _daily_peak_kw),
+    Kpi(Measure("ramping_kwh", "kWh", "sum of the hourly changes of net import"), _ramping_kwh),
+    Kpi(
+        Measure("self_consumption", "1", "part of the PV energy used on site", "more", "pv_kwh", label="PV used", needs=PV),
+        _self_consumption, SHARE,
+    ),
+    # A battery imports what it loses and what it still holds, and none of that is consumption.
+    Kpi(
+        Measure("self_sufficiency", "1", "part of the consumption that was not imported", "more", "consumption_kwh"),
+        lambda run: 1.0 - _ratio(_import_kwh(run), _consumption_kwh(run)), SIGNED_SHARE,
+    ),
+    # A site without a battery has no cycles.
+    Kpi(
+        Measure("battery_cycles", "1", "energy discharged over capacity", needs=BATTERY), _battery_cycles,
+        Bounds(may_be_nan=True),
+    ),
+    Kpi(
+        Measure("ev_required_kwh", "kWh", "energy that departing vehicles asked for", "neither", needs=VEHICLES),
+        lambda run: run.required_kwh,
+    ),
+    # Vehicles that give can leave with less than they brought, so more can be missing than they required.
+    Kpi(
+        Measure("ev_missing_kwh", "kWh", "of it not delivered", needs=VEHICLES), _missing_kwh,
+        Bounds(at_most="ev_required_kwh"), AMOUNT,
+    ),
+    Kpi(
+        Measure(
+            "ev_served", "1", "of it delivered, as a part", "more", "ev_required_kwh", label="vehicle energy served",
+            needs=VEHICLES,
         ),
-        Kpi(Measure("export_kwh", "kWh", "fed into the grid"), lambda run: float(export_kwh(run.net_kwh).sum())),
-        Kpi(
-            Measure("co2_kg", "kg", "emission of the import", label="CO2"),
-            lambda run: float((run.import_kwh * run.carbon).sum()),
-        ),
-        # Prices may be negative.
-        Kpi(Measure("energy_cost", "currency", "of the import"), _energy_cost, SIGNED),
-        Kpi(
-            Measure("demand_charge", "currency", "monthly charge on the highest imports", needs=DEMAND_CHARGE),
-            lambda run: float(run.demand_charge),
-        ),
-        Kpi(
-            Measure("bill", "currency", "energy cost and demand charge", label="bill"),
-            lambda run: _energy_cost(run) + run.demand_charge, SIGNED,
-        ),
-        Kpi(Measure("peak_kw", "kW", "highest import of the site", over=MOST, label="peak"), _peak_kw),
-        Kpi(Measure("daily_peak_kw", "kW", "mean of the days' highest imports of the site", over=BY_HOURS), _daily_peak_kw),
-        Kpi(Measure("ramping_kwh", "kWh", "sum of the hourly changes of net import"), _ramping_kwh),
-        Kpi(
-            Measure("self_consumption", "1", "part of the PV energy used on site", "more", "pv_kwh", label="PV used", needs=PV),
-            _self_consumption, SHARE,
-        ),
-        # A battery imports what it loses and what it still holds, and none of that is consumption.
-        Kpi(
-            Measure("self_sufficiency", "1", "part of the consumption that was not imported", "more", "consumption_kwh"),
-            lambda run: 1.0 - _ratio(_import_kwh(run), _consumption_kwh(run)), SIGNED_SHARE,
-        ),
-        # A site without a battery has no cycles.
-        Kpi(
-            Measure("battery_cycles", "1", "energy discharged over capacity", needs=BATTERY), _battery_cycles,
-            Bounds(may_be_nan=True),
-        ),
-        Kpi(
-            Measure("ev_required_kwh", "kWh", "energy that departing vehicles asked for", "neither", needs=VEHICLES),
-            lambda run: run.required_kwh,
-        ),
-        # Vehicles that give can leave with less than they brought, so more can be missing than they required.
-        Kpi(
-            Measure("ev_missing_kwh", "kWh", "of it not delivered", needs=VEHICLES), _missing_kwh,
-            Bounds(at_most="ev_required_kwh"), AMOUNT,
-        ),
-        Kpi(
-            Measure(
-                "ev_served", "1", "of it delivered, as a part", "more", "ev_required_kwh", label="vehicle energy served",
-                needs=VEHICLES,
-            ),
-            lambda run: 1.0 - _ratio(_missing_kwh(run), run.required_kwh), SHARE, SIGNED_SHARE,
-        ),
-        Kpi(
-            Measure("departures", "1", "vehicles that left", "neither", kind="int64", needs=VEHICLES),
-            lambda run: len(run.missing_kwh),
-        ),
-        Kpi(
-            Measure("departures_met", "1", "of them with what they asked for", "more", kind="int64", needs=VEHICLES),
-            lambda run: int((run.missing_kwh == 0.0).sum()), Bounds(at_most="departures"),
-        ),
-    )
-}  # fmt: skip
+        lambda run: 1.0 - _ratio(_missing_kwh(run), run.required_kwh), SHARE, SIGNED_SHARE,
+    ),
+    Kpi(
+        Measure("departures", "1", "vehicles that left", "neither", kind="int64", needs=VEHICLES),
+        lambda run: len(run.missing_kwh),
+    ),
+    Kpi(
+        Measure("departures_met", "1", "of them with what they asked for", "more", kind="int64", needs=VEHICLES),
+        lambda run: int((run.missing_kwh == 0.0).sum()), Bounds(at_most="departures"),
+    ),
+)  # fmt: skip
+KPIS: dict[str, Kpi] = {kpi.measure.name: kpi for kpi in ENTRIES}
 
 
 _TINY = 1e-6  # CityLearn's placeholder for zero

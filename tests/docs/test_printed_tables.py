@@ -51,8 +51,8 @@ def printed() -> set[tuple[str, ...]]:
     print_comparison([], console)
     row = Row("uncontrolled", 0.0, 1.0, 1.0, 1.0, None)
     for table in (
-        _ranking(pd.DataFrame({"shortfall": []}), year, SCORE_ALONE), _against_uncontrolled(year, measures(), ""),
-        *tables(nothing, "a site"), *of_headroom("a site", [row], row),
+        _ranking(pd.DataFrame(), year, SCORE_ALONE), _against_uncontrolled(year, measures(), ""), *tables(nothing, "a site"),
+        *of_headroom("a site", [row], row),
     ):  # fmt: skip
         console.print(table)
     return headings(out.getvalue())

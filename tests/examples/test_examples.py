@@ -72,8 +72,9 @@ def test_where_no_trial_is_complete_each_is_shown_with_its_error(tmp_path: Path,
     records.begin(Proposal(0, algorithm_of(experiment.settings).space.complete({}, {"steps": 1000.0})))
     records.end(0, "failed", "Traceback\nValueError: bad luck")
     main_of("analyse")(experiment.paths.folder)
-    first, *_, last = capsys.readouterr().out.splitlines()
-    assert "error" in first
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].endswith("ValueError: bad luck")
+    last = lines[-1]
     assert last.endswith("no trial is complete yet, so there is no best one")
 
 

@@ -74,6 +74,36 @@ def test_a_judgement_end_to_end(
     assert "| ppo 0 | 2 |" in card
 
 
+@pytest.mark.slow
+def test_citylearn_judges_by_the_aim_of_the_search(
+    small_schema: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = ["--steps", "1024", "--num-envs", "4", "--validation-weeks", "1", "--trials", "1", "--name", "ppo"]
+    aim = ["--weights", "co2=0.4", "cost=0.3", "peak=0.2", "ev=0.1", "--objective", "daily_peak_kw"]
+    # Charging is by a rule, so the vehicles get what they can be given.
+    bounds = ["--require", "ev_served>=0.5", "import_kwh>=1"]
+    hyper = ["--set", "n_steps=128", "batch_size=64", "hidden_sizes=16"]
+    assert run(["--scenario", str(small_schema), *given, *aim, *bounds, *hyper]) == 0
+    capsys.readouterr()
+    command = ["experiments/ppo", "--top", "1", "--seeds", "2", "--name", "one", "--mpc", "seven-days"]
+    assert main(command) == 0
+    said = capsys.readouterr().out
+    assert "judging by citylearn" in said
+    assert "weights: co2 0.4, cost 0.3, ev 0.1, peak 0.2; objective: daily_peak_kw (less is better)" in said
+    # CityLearn's own rules charge by the hour, and miss it.
+    assert "as they miss ev_served >= 0.5, import_kwh >= 1" in said
+    folder = tmp_path / "judgements" / "one"
+    own = pd.read_parquet(folder / "judgement.parquet").set_index("contender")
+    assert own.loc[["ppo 0", "MPC: seven days", UNCONTROLLED], "objective"].gt(0.0).all()
+    assert own.loc[["ppo 0", UNCONTROLLED], "meets"].all()
+    found = load(folder).evaluations
+    runs = found[found["contender"] == "ppo 0"]
+    figures = runs.pivot_table(index=["seed", "year"], columns="backend", values=["daily_peak_kw", "score", "import_kwh"])
+    for name in ("daily_peak_kw", "score", "import_kwh"):
+        assert figures[name]["batch"].to_numpy() == pytest.approx(figures[name]["citylearn"].to_numpy(), rel=1e-6, abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

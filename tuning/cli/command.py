@@ -125,7 +125,8 @@ def parse(kind: type[T], arguments: Sequence[str], default: T | None, program: s
 
 def _remedy(kind: type[Any], message: str) -> str:
     """What to do about the first option that tyro does not know, if there is one."""
-    unknown = next((word.rstrip(",") for word in message.removeprefix(UNKNOWN).split() if word.startswith("--")), "")
+    words = (word.rstrip(",").partition("=")[0] for word in message.removeprefix(UNKNOWN).split())
+    unknown = next((word for word in words if word.startswith("--")), "")
     options = [f"--{entry.name.replace('_', '-')}" for entry in fields(kind)]
     return hint(unknown, options, "see --help") if message.startswith(UNKNOWN) and unknown else "see --help"
 

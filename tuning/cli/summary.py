@@ -146,8 +146,9 @@ def _of_aim(rows: pd.DataFrame, aim: Aim) -> list[tuple[str, list[str]]]:
     """Columns beside the score, each a heading and its cells: the objective, and whether requirements are met."""
     objectives = () if aim.is_score else aim.objectives
     columns = [objective.column(rows[name].tolist()) for objective, name in zip(objectives, _VALUES, strict=False)]
-    met = ["missed" if shortfall > 0.0 else "met" for shortfall in rows["shortfall"]]
-    return [*columns, *([("required", met)] if aim.requirements else [])]
+    if aim.requirements:
+        columns.append(("required", ["missed" if shortfall > 0.0 else "met" for shortfall in rows["shortfall"]]))
+    return columns
 
 
 def front_table(results: Results, aim: Aim) -> Table:

@@ -15,8 +15,7 @@ from tuning.memory.allocation import Budget, Grant, concurrency, grant
 from tuning.memory.machine import this_machine
 from tuning.memory.planner import Calibration, Correction, Planner
 from tuning.memory.prediction import PLACES, Place, Prediction, size, sizes_of
-from tuning.search.proposals.plan import limits, plan
-from tuning.search.run.opening import check_teacher
+from tuning.search.proposals.plan import check_teacher, limits, plan
 
 PLACE_NAMES: dict[Place, str] = {"vram": "GPU memory", "ram": "Host memory"}
 

@@ -195,7 +195,7 @@ def create(
 
 
 def discard(folder: Path, created: tuple[Path, ...]) -> bool:
-    """Remove a folder in which no trial has been begun, if it is among those that this process created. Was it removed?"""
+    """Remove a folder in which no trial has been begun, if this process created it; whether it was removed."""
     # The row of a trial is the first that it writes.
     if folder not in created or any(folder.rglob("*.parquet")):
         return False

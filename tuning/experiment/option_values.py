@@ -133,7 +133,6 @@ SAMPLERS: Mapping[str, Sampler] = {
     # It begins with the middle of the space, and needs no trials before.
     "cmaes": Sampler(
         lambda seed, startup: _optuna().samplers.CmaEsSampler(seed=seed, warn_independent_sampling=False),
-        most_shown=math.inf,
         of_one_objective=True,
         by_number=True,
     ),

@@ -20,7 +20,7 @@ from envs.objective.columns import measures
 from results.judgement import JUDGEMENT_VERSION, STATISTIC, cells, headings, metrics_of, scales, table_of
 from results.table_files import size_fault
 from search_spaces import Assignment, Value
-from tuning.experiment.folder import Experiment, check_format, open_experiment
+from tuning.experiment.folder import Experiment, open_experiment
 from tuning.experiment.settings import Settings
 from tuning.judging.folder import Contender, JudgementPaths, read_judgement
 from tuning.trial.records import TrialRecords
@@ -171,8 +171,8 @@ def _judged_table(paths: JudgementPaths) -> pd.DataFrame:
         if fault := size_fault(paths.table):
             raise ValueError(fault)
         content = pq.read_table(paths.table, partitioning=None, page_checksum_verification=True)
-        version = int((content.schema.metadata or {}).get(b"schema_version", b"0"))
-        check_format(paths.table, {"format": version}, JUDGEMENT_VERSION)
+        if (version := (content.schema.metadata or {}).get(b"schema_version")) != str(JUDGEMENT_VERSION).encode():
+            raise ValueError(f"it has the version {version!r}, not {JUDGEMENT_VERSION}")
         table = table_of(content)
         _check_columns(table)
         return table

@@ -171,7 +171,7 @@ class Race:
     def _lacks(self, part: Path, contender: str | None = None) -> bool:
         """Whether a file has to be made: it is missing, or is damaged or of another contender, which a line says.
 
-        One of a later version of this package is not written over: it raises a ResultsError.
+        One of another version of this package is not written over: it raises a ResultsError.
         """
         if not part.exists():
             return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -33,8 +33,10 @@ from results.judgement import (
     write_table,
 )
 from tuning.cli.console import Fitted, plain_table, say
-from tuning.judging.race import Race
 from tuning.judging.verdict import verdict
+
+if TYPE_CHECKING:
+    from tuning.judging.race import Race
 
 RATINGS = ("score", "bound_share")  # columns of the first printed table, with their intervals
 LEFT_OUT = (*RATINGS, "bill")  # of the second, as its change stands there

@@ -19,6 +19,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
@@ -218,14 +219,13 @@ def _python(executable: str) -> dict[str, Any]:
 def _session_of_their_own() -> Iterator[None]:
     """Let Ray start its processes in a session of their own.
 
-    `timeout`, `systemctl stop` and `scancel` signal all processes of a command, and a terminal that closes does so too. The
-    driver alone is to have the signal: trials write their checkpoints, which they cannot without Ray. Ray's processes end with
-    the driver as before.
+    `timeout` signals the whole process group of a command. The driver alone is to have the signal: trials write their
+    checkpoints, which they cannot without Ray. On Linux the kernel ends Ray's processes with the driver. On macOS Ray ends them
+    by their process group, so they stay in it there; Windows has none.
     """
-    from ray._private import services
-
+    services: Any = import_module("ray._private.services")
     started = services.ConsolePopen
-    if os.name != "nt":
+    if sys.platform == "linux":
         services.ConsolePopen = partial(started, start_new_session=True)
     try:
         yield
@@ -259,9 +259,9 @@ def count_killed_as_lost() -> None:
 
     By itself Tune ends the search with an error where the process had not begun its work.
     """
-    from ray.air.execution._internal import actor_manager
     from ray.exceptions import OutOfMemoryError, RayActorError
 
+    actor_manager: Any = import_module("ray.air.execution._internal.actor_manager")
     actor_manager.RayActorError = (RayActorError, OutOfMemoryError)
 
 
@@ -295,7 +295,7 @@ def private_ray() -> Iterator[Path]:
     try:
         values = {"RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
         # The runtime environment of a cluster's job names packages that only the cluster has.
-        with _environment({**values, "RAY_JOB_CONFIG_JSON_ENV_VAR": None}):
+        with _environment({**values, OF_A_JOB: None}):
             # Ray lets all users write in its own folder, so that one is within.
             yield folder / "ray"
     except Exception as error:

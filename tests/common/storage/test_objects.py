@@ -95,6 +95,18 @@ def test_of_many_that_create_one_object_one_gets_it(objects: Objects) -> None:
     assert objects.listed().keys() == {"runs/1"}
 
 
+def test_an_object_that_goes_while_another_is_refused_was_not_created(
+    objects: Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    objects.create("runs/1", b"other")
+
+    def gone(key: str) -> bytes:
+        raise FileNotFoundError(key)
+
+    monkeypatch.setattr(objects, "read", gone)
+    assert not objects.create("runs/1", b"own")
+
+
 def test_many_are_fetched_and_put_at_once_and_those_that_are_gone_are_left_out(objects: Objects, tmp_path: Path) -> None:
     objects.put_all((f"many/{number}", str(number).encode()) for number in range(40))
     pairs = [(f"many/{number}", tmp_path / "got" / str(number)) for number in range(41)]

@@ -542,6 +542,13 @@ def test_a_countdown_that_starts_again_begins_a_new_session() -> None:
     assert found.arrival_soc.tolist() == [0.2, 0.4]
 
 
+def test_a_session_begins_with_the_vehicle_that_is_named() -> None:
+    plugged = charger([AWAY, CONNECTED, CONNECTED, AWAY], [0, 2, 1, 0], [-0.1, 0.2, 0.2, -0.1])
+    plugged.charger_simulation.electric_vehicle_id[1] = ""
+    with pytest.raises(ScenarioError, match=r"charger c, row 1: vehicle ''"):
+        read_sessions([plugged], [vehicle()], 4)
+
+
 def test_a_session_that_the_data_cut_off_does_not_count() -> None:
     found = read_sessions([charger([AWAY, CONNECTED, CONNECTED], [0, 5, 4], [-0.1, 0.2, 0.2])], [vehicle()], 3)
     assert len(found.end) == 0

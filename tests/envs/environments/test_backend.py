@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from common.errors import ScenarioError
-from envs.environments.backend import beyond_batch, choose_backend, unsupported
+from envs.environments.backend import TYPES, beyond_batch, choose_backend, unsupported
 from envs.scenarios.scenario import scenario
 from tests.envs.schema_changes import MALL, SOCKET, edited, put
 
@@ -31,6 +31,17 @@ def test_generated_scenarios_are_not_opened_to_see_that_they_are_supported(monke
 
 def test_generated_and_metered_scenarios_are_supported(small_schema: Path, real_schema: Path) -> None:
     assert unsupported(small_schema) == unsupported(real_schema) == []
+
+
+def test_it_knows_these_classes_of_devices_and_no_other_that_pass_without_trust() -> None:
+    heat, pump, tank = (
+        "citylearn.energy_model.ElectricHeater",
+        "citylearn.energy_model.HeatPump",
+        "citylearn.energy_model.StorageTank",
+    )
+    devices = {"cooling_device": (pump,), "heating_device": (pump, heat), "dhw_device": (pump, heat)}
+    tanks = {f"{use}_storage": (tank,) for use in ("cooling", "heating", "dhw")}
+    assert {name: known for name, known in TYPES.items() if name in devices | tanks} == devices | tanks
 
 
 @pytest.mark.parametrize(

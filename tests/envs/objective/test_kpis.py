@@ -13,6 +13,7 @@ from envs.environments.vector_env import WindowsEnv
 from envs.objective.evaluate import evaluate
 from envs.objective.kpis import (
     AMOUNT,
+    ENTRIES,
     KPIS,
     RATIOS,
     SCORE_2022,
@@ -71,10 +72,12 @@ def test_sessions_that_a_window_cuts_do_not_count() -> None:
     assert (found["departures"], found["ev_required_kwh"]) == (0, 0.0)
 
 
+NO_SESSIONS = Sessions(*(np.zeros(0, dtype=int) for _ in range(4)), *(np.zeros(0) for _ in range(3)))
+EMPTY = replace(RUN, missing_kwh=np.zeros(0))
+
+
 def test_a_part_of_nothing_is_no_number() -> None:
-    empty = Sessions(*(np.zeros(0, dtype=int) for _ in range(4)), *(np.zeros(0) for _ in range(3)))
-    run = replace(RUN, missing_kwh=np.zeros(0))
-    found = kpis([Part(0, run)], replace(SERIES, battery_capacity_kwh=0.0), empty, None)
+    found = kpis([Part(0, EMPTY)], replace(SERIES, battery_capacity_kwh=0.0), NO_SESSIONS, None)
     assert np.isnan(found["ev_served"])
     assert np.isnan(found["battery_cycles"])
 
@@ -84,9 +87,11 @@ def mean_import(run: JoinedRun) -> float:
 
 
 def test_a_formula_gives_the_type_of_its_column_and_bounds_name_kpis() -> None:
-    run = JoinedRun([Part(0, RUN)], SERIES, SESSIONS, TARIFF)
+    assert len(KPIS) == len(ENTRIES), "two KPIs have one name"
     for name, kpi in KPIS.items():
-        assert type(kpi.formula(run)) is (int if kpi.measure.kind == "int64" else float), name
+        for part_of, sessions, tariff in ((RUN, SESSIONS, TARIFF), (EMPTY, NO_SESSIONS, None)):
+            run = JoinedRun([Part(0, part_of)], SERIES, sessions, tariff)
+            assert type(kpi.formula(run)) is (int if kpi.measure.kind == "int64" else float), name
         assert {kpi.bounds_where(gives).at_most for gives in (False, True)} <= {"", *KPIS}, name
 
 

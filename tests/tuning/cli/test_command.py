@@ -182,10 +182,17 @@ def test_what_is_wrong_is_one_line_that_names_it(arguments: list[str], named: st
     assert "\N{BOX DRAWINGS LIGHT HORIZONTAL}" not in text
 
 
-@pytest.mark.parametrize(("option", "ends"), [("--nmber", "did you mean --number?"), ("--zzz", "see --help")])
-def test_an_unknown_option_is_hinted_at(option: str, ends: str) -> None:
-    with pytest.raises(UsageError, match=rf"Unrecognized options: {option}, 3; {re.escape(ends)}$"):
-        parse(Options, [option, "3"], None, "test")
+@pytest.mark.parametrize(
+    ("given", "ends"),
+    [
+        (["--nmber", "3"], "did you mean --number?"), (["--nmber=3"], "did you mean --number?"), (["--zzz", "3"], "see --help"),
+        # Known words of other libraries, where the command has no such option.
+        (["--lr", "3"], "see --help"), (["--lr=3"], "see --help"),
+    ],
+)  # fmt: skip
+def test_an_unknown_option_is_hinted_at(given: list[str], ends: str) -> None:
+    with pytest.raises(UsageError, match=rf"Unrecognized options: {', '.join(given)}; {re.escape(ends)}$"):
+        parse(Options, given, None, "test")
 
 
 @pytest.mark.parametrize(("text", "value"), [("1e6", 1_000_000), ("1_000_000", 1_000_000), ("12", 12), ("-3", -3)])

@@ -3,13 +3,16 @@
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
 from common.errors import UsageError
 from common.paths import name_fault
+from envs.scenarios.scenario import Scenario
 from results.table_files import judged_path, write_file
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
@@ -24,8 +27,12 @@ from tuning.trial.records import TrialRecords
 
 @pytest.fixture
 def given(small_schema: Path, tmp_path: Path) -> JudgeSettings:
+    return settings_of(small_schema, tmp_path)
+
+
+def settings_of(site: Path, tmp_path: Path, **more: Any) -> JudgeSettings:
     """Settings that judge a search with one complete trial."""
-    of = create(Settings(scenario=str(small_schema), backend="batch", name="e", dir=str(tmp_path), steps=100_000))
+    of = create(Settings(scenario=str(site), backend="batch", name="e", dir=str(tmp_path), steps=100_000, **more))
     records = TrialRecords(of)
     records.begin(Proposal(0, algorithm("ppo").space.complete({"gamma": 0.9})))
     records.update(0, score=0.05)
@@ -79,11 +86,26 @@ def test_one_that_ends_before_its_first_run_leaves_nothing(
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_without_a_name_it_has_the_first_that_is_free(given: JudgeSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("title", "name"), [(None, ""), ("_é", "site-1"), ("iquitos:pv_kwp=4162", "iquitos-pv_kwp-4162-1")])
+def test_without_a_name_it_has_the_first_that_is_free(
+    given: JudgeSettings, monkeypatch: pytest.MonkeyPatch, title: str | None, name: str
+) -> None:
+    if title:
+        monkeypatch.setattr(Scenario, "title", title)
     monkeypatch.setattr(Race, "run", lambda self, judged_by: self.failed.update({"e 0": "it diverged"}))
     first, second = (compare(replace(given, name=""), Console(quiet=True)).folder.name for _ in range(2))
     assert (first[-2:], second) == ("-1", f"{first[:-1]}2")
+    assert name in ("", first)
     assert not name_fault(first)
+
+
+def test_the_aim_of_the_search_stands_first_in_the_verdict_and_in_the_file(
+    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Race, "run", lambda self, judged_by: self.failed.update({"e 0": "it diverged"}))
+    judged = compare(settings_of(small_schema, tmp_path, objective="daily_peak_kw"), Console(quiet=True))
+    assert judged.verdict[0] == "aim: objective: daily_peak_kw (less is better)"
+    assert pq.read_schema(judged.folder / "judgement.parquet").metadata[b"objective"] == b"daily_peak_kw (less is better)"
 
 
 def test_settings_that_are_not_valid_create_nothing(tmp_path: Path) -> None:

@@ -204,7 +204,7 @@ def test_a_single_machine_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def printed(address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    monkeypatch.setattr("sys.argv", ["cluster_probe", address])
+    monkeypatch.setattr("sys.argv", ["cluster", address])
     main()
     return capsys.readouterr().out.splitlines()
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from optuna.distributions import CategoricalDistribution
 
-from envs.environments.fit import can_share, can_start_from_plan, has_chargers
+from common.errors import UsageError
+from envs.environments.fit import can_share, can_start_from_plan, has_chargers, why_no_mpc
 from envs.objective.weights import Weights
 from envs.seen import HYPERPARAMETERS, Seen
 from envs.task import Task
@@ -19,7 +20,7 @@ from search_spaces import Assignment, SearchSpace, SpaceError
 from search_spaces.common import REWARD_SHARE, SHARES
 from search_spaces.overrides import override
 from search_spaces.parameter import Parameter, Value
-from tuning.algorithms.registry import DEFAULT, AlgorithmSpec, algorithm_of
+from tuning.algorithms.registry import DEFAULT, AlgorithmSpec, algorithm, algorithm_of
 from tuning.experiment.settings import Settings
 
 CHARGING = ("learn_charging", "initial_charging")
@@ -113,6 +114,22 @@ def space_differences(described: Mapping[str, str], space: SearchSpace) -> list[
         for name in {**described, **now}
         if described.get(name) != now.get(name)
     ]
+
+
+def check_teacher(task: Task, algo: str) -> None:
+    """Check that model predictive control can teach an algorithm.
+
+    Raises:
+        UsageError: if it cannot, with the reason.
+    """
+    reasons = {
+        f"{algo} cannot begin as a copy": not algorithm(algo).can_be_taught,
+        "its lessons are carried out by the batch backend: leave --backend out": task.stepped_by != "batch",
+        "it plans for the reward improvement: leave --reward out": task.reward != "improvement",
+    }
+    reason = next((reason for reason, applies in reasons.items() if applies), "") or why_no_mpc(task.site)
+    if reason:
+        raise UsageError(f"--teacher mpc: {reason}")
 
 
 def _start(

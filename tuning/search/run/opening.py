@@ -13,7 +13,7 @@ from common.paths import missing_folders, name_fault, user_path
 from common.storage.location import StorageError
 from common.uris import is_uri
 from envs.environments.backend import beyond_batch, choose_backend
-from envs.environments.fit import check_one_layout, check_seen, why_no_mpc
+from envs.environments.fit import check_one_layout, check_seen
 from envs.environments.year_cache import any_district, has_several_buildings
 from envs.objective.aim import VEHICLES_LEFT
 from envs.objective.reward import RewardName, check_reward
@@ -21,12 +21,11 @@ from envs.scenarios.splits import SPLITS
 from envs.seen import Seen
 from envs.task import Task
 from search_spaces.common import REWARD_SHARE
-from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import LEARNED, Experiment, ExperimentPaths, create, discard, existing
 from tuning.experiment.settings import Settings, changed
 from tuning.runtime.cluster import check_address
 from tuning.search.proposals.learning import digest, learned_from, read_learned, text_of, whole_place
-from tuning.search.proposals.plan import Plan, plan, seen_by, space_differences
+from tuning.search.proposals.plan import Plan, check_teacher, plan, seen_by, space_differences
 from tuning.search.proposals.transfer import LearnedExperiment
 from tuning.search.run.watches import callbacks_named
 from tuning.storage.stored_experiment import (
@@ -387,19 +386,3 @@ def _differences(before: Experiment, checked: Checked) -> list[str]:
 def _version_differences(before: Experiment, checked: Checked) -> list[str]:
     old, new = before.compatibility, checked.compatibility
     return version_differences(old["machine"], new["machine"]) if "machine" in old else []
-
-
-def check_teacher(task: Task, algo: str) -> None:
-    """Check that model predictive control can teach an algorithm.
-
-    Raises:
-        UsageError: if it cannot, with the reason.
-    """
-    reasons = {
-        f"{algo} cannot begin as a copy": not algorithm(algo).can_be_taught,
-        "its lessons are carried out by the batch backend: leave --backend out": task.stepped_by != "batch",
-        "it plans for the reward improvement: leave --reward out": task.reward != "improvement",
-    }
-    reason = next((reason for reason, applies in reasons.items() if applies), "") or why_no_mpc(task.site)
-    if reason:
-        raise UsageError(f"--teacher mpc: {reason}")
