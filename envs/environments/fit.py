@@ -13,7 +13,7 @@ from envs.objective.series import Exogenous
 from envs.observation import layout_gap
 from envs.planning.mpc_site import uses_of
 from envs.scenarios.scenario import SPLITS, Scenario
-from envs.scenarios.schema_file import active_actions, count_buildings, read_schema
+from envs.scenarios.schema_file import active_actions, building_names, read_schema
 from envs.scenarios.shapes import is_left_out
 from envs.scenarios.tariff import DemandCharge
 from envs.seen import Seen
@@ -97,7 +97,7 @@ def can_share(scenario: Scenario) -> bool:
     """Whether policies with and without sharing can run on all splits: there are several buildings, the same in each."""
     if not scenario.schema or not _same_in_all_splits(scenario):
         return False
-    return count_buildings(scenario.schema_path(scenario.years("train")[0])) > 1
+    return len(building_names(scenario.schema_path(scenario.years("train")[0]))) > 1
 
 
 def can_start_from_plan(scenario: Scenario) -> bool:

@@ -22,7 +22,7 @@ from envs.objective.series import Run
 from envs.objective.weights import Weights
 from envs.observation import ObservationLayout, join_layouts, layout_gap
 from envs.scenarios.scenario import Scenario, Split, Window
-from envs.scenarios.schema_file import count_buildings, read_schema
+from envs.scenarios.schema_file import building_names, read_schema
 from envs.scenarios.tariff import DemandCharge
 
 # Parts of the cache keys: raise one when a change of the code changes layouts or tables.
@@ -169,7 +169,7 @@ def district(scenario: Scenario, day_peak: bool = False) -> District | None:
 
 def has_several_buildings(scenario: Scenario) -> bool:
     """Whether several buildings of a scenario train. CityLearn is not opened."""
-    return scenario.schema is not None and count_buildings(scenario.schema_path(scenario.years("train")[0])) > 1
+    return scenario.schema is not None and len(building_names(scenario.schema_path(scenario.years("train")[0]))) > 1
 
 
 def any_district(scenario: Scenario, day_peak: bool = False, split: Split = "train") -> District:

@@ -40,9 +40,9 @@ def count_steps(path: Path) -> int:
     return int(schema[LAST]) - int(schema[FIRST])
 
 
-def count_buildings(path: Path) -> int:
-    """Number of buildings that a schema includes."""
-    return sum(not is_left_out(building) for building in read_schema(path)["buildings"].values())
+def building_names(path: Path) -> list[str]:
+    """Names of the buildings that a schema includes, in its order."""
+    return [name for name, building in read_schema(path)["buildings"].items() if not is_left_out(building)]
 
 
 def active_actions(path: Path) -> list[str]:

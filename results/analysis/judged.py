@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from common.measure import BY_HOURS, SCORE, Measure
+from common.measure import BY_HOURS, SCORE, SITE, Measure
 from results.analysis.curves import confirmed
 from results.analysis.searched import best_trial, default_trial, frame, ranks_by_score, rated
 from results.experiment_file import read_facts
@@ -22,6 +22,7 @@ from results.table_files import ResultsError
 if TYPE_CHECKING:
     import pandas as pd
 
+UNNOTICED = 0.01  # part of the vehicles' energy that a policy may serve less than without control
 CONTENDER, RULE, MPC, BOUND, UNCONTROLLED = "contender", "rule", "mpc", "bound", "uncontrolled"
 NO_CONTROL = ("uncontrolled", "no PV, no battery")
 
@@ -53,6 +54,27 @@ def verdict(judgement: Results) -> Verdict:
     known = {key.decode(): text.decode() for key, text in (table.schema.metadata or {}).items()}
     aim = {name: known[name] for name in ("weights", "objective", "requirements") if name in known}
     return Verdict(table_of(table), aim)
+
+
+def caveats(rows: pd.DataFrame, measures: Mapping[str, Measure]) -> list[str]:
+    """What has to stand beside the savings of a policy: that it is worse than none, and that vehicles pay for them.
+
+    Args:
+        rows: of `evaluations`, a row a year of one policy.
+        measures: of the results.
+    """
+    said = []
+    if "score" in rows and SCORE.value(rows) < 0.0:
+        said.append(f"It is worse than no control, which scores 0: its score is {SCORE.shown(SCORE.value(rows))}.")
+    served = measures.get("ev_served")
+    if served and served.name in rows and served.value(rows) < served.value(rows, SITE) - UNNOTICED:
+        now, before = served.value(rows), served.value(rows, SITE)
+        met, left = int(rows["departures_met"].sum()), int(rows["departures"].sum())
+        said.append(
+            f"Vehicles pay for it: {met:,} of {left:,} left with what they asked for, and {now:.1%} of that was served, "
+            f"{before:.1%} without control; --require 'ev_served>={math.floor(100 * before) / 100:g}' takes no such policy."
+        )
+    return said
 
 
 def kind_of(contender: str, algorithm: str | None) -> str:

@@ -159,6 +159,9 @@ def test_a_policy_for_single_buildings_is_exported_for_others_too(
         np.testing.assert_array_equal(np.load(to / "seen.npy"), seen_rows(site, 0, own))
     with trained(of, 0, Task(str(two_buildings))) as found:
         drives_alike(to, seen_layout(site, own, own_layout=True), found, [0, 3])
+        env = found.task.evaluation_env((Window(0, 0, 24),), own_layout=True)
+        (episode,) = env.episodes(found.policy)
+    assert np.ptp(episode.run.battery_kwh, axis=1).all()
 
 
 def test_a_policy_for_single_buildings_is_exported_for_those_of_another_split(

@@ -63,8 +63,9 @@ def test_peaks_are_predicted_over_random_configurations(tmp_path: Path) -> None:
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     algos = [names()[i % len(names())] for i in range(CONFIGURATIONS)]
     drawn = [suggested(algorithm(algo).space, study, {}, {"steps": float(STEPS)}) for algo in algos]
+    context = planner("ppo", tmp_path).budget.baseline.context
     with ThreadPoolExecutor(at_once()) as pool:
-        rows = list(pool.map(lambda algo, h: row_of(start(algo, h, (CAP, GIB))), algos, drawn))
+        rows = list(pool.map(lambda algo, h: row_of(start(algo, h, (CAP, context))), algos, drawn))
     ratios: dict[str, list[float]] = {"vram": [], "ram": []}
     for algo, h, row in zip(algos, drawn, rows, strict=True):
         plan = planner(algo, tmp_path)

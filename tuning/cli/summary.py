@@ -12,9 +12,10 @@ from rich.padding import Padding
 from rich.table import Table
 
 from common.measure import SCORE, SITE, Measure, by_the_year
-from common.texts import printable
+from common.texts import printable, python_command
 from envs.objective.aim import SCORE_ALONE, Aim
 from results import Results
+from results.analysis.judged import caveats
 from results.fresh import LEAST_RUNS, FreshRuns, of_length
 from results.loader import GAINS, ratings, spread_out
 from results.schema import FOLDER, GIVEN
@@ -42,6 +43,9 @@ def print_summary(
     complete = results.scored
     if complete.empty:
         say(console, "no trial is complete, so there is nothing to compare")
+        if (trials["state"] == "failed").any():
+            again = python_command("tuning.run", "--resume", results.folder, "--trials", len(trials) + 1)
+            say(console, f"once the cause is mended, this tries what failed once more: {again}")
     else:
         best = results.best
         if aim.second:
@@ -63,6 +67,8 @@ def print_summary(
             say(console, f"KPIs of trial {best['trial']} cannot be shown: its evaluations cannot be read")
         else:
             console.print(Fitted(_against_uncontrolled(last, results.measures, validation)))
+            for line in caveats(last, results.measures):
+                say(console, f"Trial {best['trial']}: {line}")
         for line in confirmation_lines(results, aim):
             say(console, line)
         taken = results.recommended

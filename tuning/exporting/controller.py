@@ -2,11 +2,33 @@
 
 import json
 import sys
+from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxruntime  # type: ignore[import-untyped]
 from citylearn.citylearn import CityLearnEnv
+
+
+def opened(path: Path) -> tuple[dict[str, Any], CityLearnEnv]:
+    """The schema of a site, and its environment; ends where a file is missing or is none."""
+    try:
+        site = json.loads(path.read_text(encoding="utf-8-sig"))  # some editors put a byte-order mark first
+        site["root_directory"] = str(path.parent / (site.get("root_directory") or ""))
+        return site, CityLearnEnv(site, central_agent=True)
+    except OSError as error:
+        sys.exit(f"error: {error.filename or path}: {error.strerror or error}")
+    except ValueError as error:
+        sys.exit(f"error: {path} or a file that it names is damaged: {error}")
+
+
+def check_order(path: Path, what: str, theirs: list[str], own: list[str]) -> None:
+    """End where the site does not have the policy's names in the policy's order."""
+    for number, (their, needed) in enumerate(zip_longest(theirs, own), start=1):
+        if their != needed:
+            there = f"{what} {number} is {their or 'missing'}; the policy takes {needed or 'none'} there"
+            sys.exit(f"error: {path}: {there}, see policy.json")
 
 
 def main(schema: str, hours: int = 8759) -> None:
@@ -15,15 +37,19 @@ def main(schema: str, hours: int = 8759) -> None:
     interface = json.loads((here / "policy.json").read_text(encoding="utf-8"))
     peak_hours, sees_day = interface["peak_hours"], interface["observations"][-1] == "day_import"
     path = Path(schema)
-    site = json.loads(path.read_text(encoding="utf-8-sig"))  # some editors put a byte-order mark first
-    site["root_directory"] = str(path.parent / (site.get("root_directory") or ""))
-    policy, env = onnxruntime.InferenceSession(here / "policy.onnx"), CityLearnEnv(site, central_agent=True)
+    site, env = opened(path)
+    policy = onnxruntime.InferenceSession(here / "policy.onnx")
     (observed,), _ = env.reset()
     month, peaks, imported, ended = None, [0.0, 0.0], 0.0, False
     hour, day_peak = 0, 0.0
     table = here / "seen.npy"  # what the policy sees beside the site's own observations, a row for each hour of its data
     seen = np.load(table) if table.exists() else None
     first = 0 if seen is None else site["simulation_start_time_step"] - interface["first_seen_row"]
+    names = interface["observations"]
+    own = names[: len(names) - 2 * bool(peak_hours) - sees_day - (0 if seen is None else seen.shape[1])]
+    check_order(path, "observation", env.observation_names[0], own)
+    check_order(path, "action", env.action_names[0], interface["actions"])
+    check_order(path, "building", [building.name for building in env.buildings], interface["buildings"])
     while not ended and env.time_step < hours:
         named, now, row = dict(zip(env.observation_names[0], observed, strict=True)), env.time_step, [*observed]
         if seen is not None:
@@ -37,6 +63,8 @@ def main(schema: str, hours: int = 8759) -> None:
         if sees_day:  # the day's highest import so far
             day_peak, hour = 0.0 if named["hour"] < hour else day_peak, named["hour"]
             row.append(day_peak)
+        if not np.isfinite(row).all():
+            sys.exit(f"error: hour {now} of {path}: {names[int(np.argmin(np.isfinite(row)))]} is no number")
         actions = policy.run(None, {"observations": np.array([row], dtype=np.float64)})[0]
         (observed,), _, ended, _, _ = env.step(actions.tolist())
         net = [building.net_electricity_consumption[now] for building in env.buildings]
@@ -49,4 +77,6 @@ def main(schema: str, hours: int = 8759) -> None:
 
 
 if __name__ == "__main__":
+    if not (len(sys.argv) == 2 or (len(sys.argv) == 3 and sys.argv[2].isdecimal())):
+        sys.exit("usage: python controller.py SCHEMA.json [HOURS]")
     main(sys.argv[1], *map(int, sys.argv[2:]))

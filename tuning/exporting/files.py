@@ -19,6 +19,7 @@ from envs.environments.seen_year import first_row, seen_table
 from envs.environments.year_cache import action_range
 from envs.objective.reward import check_reward
 from envs.observation import DAY_PEAK_NAME, PEAK_NAMES, ObservationLayout
+from envs.scenarios.schema_file import building_names
 from envs.scenarios.splits import SPLITS, Split
 from envs.scenarios.tariff import DemandCharge
 from envs.seen import Seen
@@ -99,7 +100,7 @@ def export(
         rows = load(experiment.paths.folder).evaluations
         rows = rows[(rows["trial"] == number) & (rows["steps"] == policy.steps)]
         texts = {
-            "policy.json": _interface(task, layout),
+            "policy.json": _interface(task, layout, year),
             "hyperparameters.toml": hyperparameters_toml(TrialRecords(experiment).assignment(number), experiment.settings),
             "README.md": card(about, rows, judged, contender),
         }
@@ -187,8 +188,8 @@ def _versions(text: str | None, number: int) -> dict[str, str | None]:
     return versions
 
 
-def _interface(task: Task, layout: ObservationLayout) -> str:
-    """Names of inputs and outputs in their order, the peak hours of the demand charge, and where a table begins, as JSON.
+def _interface(task: Task, layout: ObservationLayout, year: int) -> str:
+    """Names of inputs, outputs and buildings in their order, the peak hours of the demand charge, and where a table begins.
 
     Where the policy sees the day's highest import so far, its name is the last of the observations.
     """
@@ -196,4 +197,5 @@ def _interface(task: Task, layout: ObservationLayout) -> str:
     tariff = DemandCharge.of(site.schema_path(site.years("train")[0]))
     hours = list(tariff.peak_hours) if tariff else []
     table = {} if task.seen.is_plain else {"first_seen_row": first_row(site)}
-    return json.dumps({"observations": layout.names, "actions": layout.actions, "peak_hours": hours, **table}, indent=1)
+    names = {"observations": layout.names, "actions": layout.actions, "buildings": building_names(site.schema_path(year))}
+    return json.dumps({**names, "peak_hours": hours, **table}, indent=1)

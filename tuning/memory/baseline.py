@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import subprocess
 import sys
 from dataclasses import asdict
@@ -11,8 +12,11 @@ from functools import cache
 
 import psutil
 
+from common.units import GIB, MIB
 from tuning.memory.gpus import loads
-from tuning.memory.prediction import CardBaseline
+from tuning.memory.prediction import ASSUMED, CardBaseline
+
+LEAST_CONTEXT, MOST_CONTEXT = 64 * MIB, 2 * GIB  # what a context may take, where the whole card's use tells it
 
 
 def measured(card: int) -> CardBaseline | None:
@@ -39,17 +43,22 @@ def measured(card: int) -> CardBaseline | None:
     # Without the tensors of the step, what is allocated are cuBLAS's workspaces.
     gc.collect()
     load = loads()[card]
-    # On Windows and in containers the driver does not tell what single processes take.
+    # On Windows and in containers the driver does not tell what single processes take. Then others may have begun or ended.
     own = load.used_bytes - used if load.own_bytes is None else load.own_bytes
-    context, grown = max(0, own - torch.cuda.memory_reserved()), psutil.Process().memory_info().rss - host
-    return CardBaseline(context, torch.cuda.memory_allocated(), max(0, grown), "measured on this card")
+    context, grown = own - torch.cuda.memory_reserved(), psutil.Process().memory_info().rss - host
+    if load.own_bytes is None and not LEAST_CONTEXT < context < MOST_CONTEXT:
+        context = ASSUMED.context
+    return CardBaseline(max(0, context), torch.cuda.memory_allocated(), max(0, grown), "measured on this card")
 
 
 @cache
 def measured_apart() -> CardBaseline | None:
-    """The same of the first card, in a process of its own."""
-    done = subprocess.run([sys.executable, "-m", "tuning.memory.baseline"], stdout=subprocess.PIPE, text=True, check=True)
-    given = json.loads(done.stdout)
+    """The same of the first card in NVML's order, in a process of its own; None where that fails too."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tuning.memory.baseline"],
+        stdout=subprocess.PIPE, text=True, check=False, env={**os.environ, "CUDA_DEVICE_ORDER": "PCI_BUS_ID"},
+    )  # fmt: skip
+    given = json.loads(done.stdout.strip().rpartition("\n")[2]) if not done.returncode else None
     return CardBaseline(**given) if given else None
 
 

@@ -217,5 +217,5 @@ class Placement:
 
 def _only(planner: Planner) -> Kind:
     """The machine of a planner's budget as the only node."""
-    budget = planner.budget
-    return Kind((Node("", budget.cores, budget.ram_bytes, budget.gpus, planner.device, budget.card_bytes),))
+    has = planner.budget
+    return Kind((Node("", has.cores, has.ram_bytes, has.gpus, planner.device, has.card_bytes, baseline=has.baseline),))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -149,7 +150,11 @@ def read_state(folder: Path) -> State:
         # No other file of the machine is read.
         if ARRAYS not in files or not all(name == ARRAYS or _ROWS.fullmatch(name) for name in files):
             raise ValueError(f"it names the files {sorted(files)!s:.100}")
-        return State(described(TrialState, content["trial"], "trial"), files, content["trainer"])
+        trial = described(TrialState, content["trial"], "trial")
+        for name, value in asdict(trial).items():
+            if value is not None and not (math.isfinite(value) and (value >= 0 or name in ("score", *OF_AN_AIM))):
+                raise ValueError(f"{name} is {value}")
+        return State(trial, files, content["trainer"])
     except (KeyError, TypeError, ValueError) as error:
         raise DamageError(f"{path} holds no checkpoint: {error}") from None
 

@@ -53,7 +53,15 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """Arrays of an NPZ file by name, without unpickling anything; StateError, with its name, if it is no such file."""
     try:
         with path.open("rb") as raw, np.lib.npyio.NpzFile(raw, allow_pickle=False) as file:
+            entries = file.zip.infolist()  # type: ignore[union-attr]
+            # Ours lie as they are, one after another: a small file is no large array.
+            if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
+                raise StateError(f"{path} holds compressed arrays")
+            if sum(entry.file_size for entry in entries) > path.stat().st_size:
+                raise StateError(f"{path} holds arrays that overlap")
             arrays = {name: file[name] for name in file.files}
+    except StateError:
+        raise
     except _UNREADABLE as error:
         raise StateError(f"{path} holds no arrays: {error}") from None
     # NumPy gives the bytes of entries that are none.
@@ -104,10 +112,14 @@ def unpack(packed: Any, arrays: Mapping[str, np.ndarray]) -> Any:
         return [unpack(each, arrays) for each in packed]
     try:
         ((tag, content),) = packed.items()
+        if tag in ("dict", "tuple") and not isinstance(content, list):
+            raise TypeError("its content is no list")
         if tag == "dict":
+            if not all(isinstance(pair, list) for pair in content):
+                raise TypeError("its items are no pairs")
             return {key: unpack(value, arrays) for key, value in content}
         if tag == "tuple":
-            return tuple(unpack(list(content), arrays))
+            return tuple(unpack(content, arrays))
         if tag == "array":
             return arrays[content]
         if tag == "scalar":

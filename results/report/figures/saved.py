@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from common.measure import A_YEAR, BASIS, SITE, Measure
-from results.analysis.judged import last_evaluation
+from results.analysis.judged import caveats, last_evaluation
 from results.report.charts import Figure, savings_of
 from results.report.subjects import Search
 from results.report.words import RULES, UNCONTROLLED, listed
@@ -52,6 +52,7 @@ def saved(
         answer = f"Nothing: against {UNCONTROLLED}, trial {best} raises {listed(found.higher)} on the {split} hours."
     else:
         answer = f"Nothing: trial {best} is like {UNCONTROLLED} on the {split} hours."
+    answer = " ".join([answer, *caveats(last, measures)])
     note = (
         f"Scaled from {last['hours'].sum():,.0f} {split} hours; the peak is the highest of all. "
         "The dashed line is the uncontrolled site. "

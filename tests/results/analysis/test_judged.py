@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from results import Results
 from results.analysis import judged_runs, luck, references, reward_terms
-from results.analysis.judged import kind_of, last_evaluation
-from tests.results.made import evaluation, row, search, settle, tables
+from results.analysis.judged import caveats, kind_of, last_evaluation
+from tests.results.made import MEASURES, evaluation, row, search, settle, tables
 
 
 def judgement(folder: Path) -> Results:
@@ -111,3 +112,18 @@ def test_a_judgements_policies_follow_with_their_runs_and_the_reference_backend(
 
 def test_without_a_winner_there_are_none(tmp_path: Path) -> None:
     assert reward_terms(tables(tmp_path, [row(0, None, "failed")])).empty
+
+
+def test_beside_savings_stand_a_score_below_no_control_and_vehicles_that_pay() -> None:
+    row = {
+        "hours": 1000, "score": 0.1, "departures": 60, "departures_met": 60, "ev_required_kwh": 100.0, "ev_served": 0.99,
+        "uncontrolled_ev_required_kwh": 100.0, "uncontrolled_ev_served": 0.995,
+    }  # fmt: skip
+    assert caveats(pd.DataFrame([row]), MEASURES) == []
+    (worse,) = caveats(pd.DataFrame([row | {"score": -0.1977}]), MEASURES)
+    assert worse == "It is worse than no control, which scores 0: its score is -0.1977."
+    (paid,) = caveats(pd.DataFrame([row | {"ev_served": -0.5, "departures_met": 0}]), MEASURES)
+    assert paid.startswith("Vehicles pay for it: 0 of 60 left with what they asked for, and -50.0% of that was served, 99.5% ")
+    assert paid.endswith("--require 'ev_served>=0.99' takes no such policy.")
+    # A site without vehicles.
+    assert caveats(pd.DataFrame([{"hours": 1000, "score": 0.1}]), MEASURES) == []

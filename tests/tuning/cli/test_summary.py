@@ -96,6 +96,7 @@ def test_failures_are_named_and_nothing_is_compared_where_nothing_is_complete(tm
     output = shown(tmp_path)
     assert "trial 0 failed: ValueError: [bad] luck" in output
     assert "no trial is complete" in output
+    assert f"python -m tuning.run --resume {tmp_path} --trials 2" in output
     assert str(tmp_path / FOLDER) in output
 
 
@@ -157,6 +158,14 @@ def test_the_best_is_compared_with_the_uncontrolled_site_over_all_its_years(tmp_
     assert cells["CO2, kg"] == ["7,884", "8,760", "-10.0%"]  # two years of 100 h, as one of 8,760 h
     assert cells["peak, kW"] == ["83.0", "100.0", "-17.0%"]
     assert cells["vehicle energy served"] == ["90.0%", "80.0%", "+10.0 pp"]
+    assert "Vehicles pay for it" not in output
+
+
+def test_vehicles_that_pay_for_the_savings_are_named_beside_them(tmp_path: Path) -> None:
+    write_trial(tmp_path, 1, "complete", 0.1)
+    service = {"ev_required_kwh": 50.0, "ev_served": 0.5, "uncontrolled_ev_served": 0.8, "departures": 9, "departures_met": 3}
+    write_evaluation(tmp_path, 1, 2, co2_kg=90.0, **service)
+    assert "Trial 1: Vehicles pay for it: 3 of 9 left with what they asked for" in shown(tmp_path)
 
 
 def test_experiments_are_compared_by_their_best_trials(tmp_path: Path) -> None:

@@ -1,14 +1,18 @@
 """The example computes the month's peaks and the import as the environment does, on a CityLearn that is made up."""
 
 import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 import pytest
 
 from envs.objective.series import DayPeak, days, import_kwh
-from envs.observation import DAY_PEAK_NAME
+from envs.observation import DAY_PEAK_NAME, PEAK_NAMES
 from envs.scenarios.tariff import DemandCharge, MonthPeaks
 from tuning.exporting import controller
 
@@ -17,16 +21,17 @@ HOURS = np.array([17, 18, 19, 20, 17, 18, 19])  # 0-23
 # Of two buildings: one exports while the other imports, and the second month has less than the first.
 NET = np.array([[5.0, 9.0, -4.0, 2.0, 1.0, -3.0, 2.0], [-2.0, 3.0, 6.0, 1.0, 1.0, 1.0, -5.0]])
 PEAK_HOURS = (18, 19)
+BUILDINGS = ["mall", "home"]
 
 
 class MadeUp:
     """CityLearn's central agent on `NET`, with the observations that are named."""
 
     def __init__(self, observations: dict[str, np.ndarray]) -> None:
-        self.observation_names = [list(observations)]
+        self.observation_names, self.action_names = [list(observations)], [["electrical_storage"]]
         self._values = np.array(list(observations.values()), dtype=float)
         self.time_step = 0
-        self.buildings = [SimpleNamespace(net_electricity_consumption=[]) for _ in NET]
+        self.buildings = [SimpleNamespace(name=name, net_electricity_consumption=[]) for name in BUILDINGS]
 
     def reset(self) -> tuple[list[list[float]], dict[str, float]]:
         return [self._values[:, 0].tolist()], {}
@@ -45,15 +50,17 @@ def rows_of(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     *more: str,
+    changes: Mapping[str, list[str]] = MappingProxyType({}),
 ) -> np.ndarray:
-    """What the policy sees, hour by hour; `more` are names of what the controller counts for it."""
+    """What the policy sees, hour by hour; `more` are names of what the controller counts for it, `changes` of policy.json."""
     seen: list[np.ndarray] = []
 
     def run(_: None, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
         seen.append(inputs["observations"][0])
         return [np.zeros((1, 1))]
 
-    interface = {"peak_hours": peak_hours, "observations": [*observations, *more]}
+    names = {"observations": [*observations, *more], "actions": ["electrical_storage"], "buildings": BUILDINGS}
+    interface = names | dict(changes) | {"peak_hours": peak_hours}
     (folder / "policy.json").write_text(json.dumps(interface), encoding="utf-8")
     monkeypatch.setattr(controller, "__file__", str(folder / "controller.py"))
     monkeypatch.setattr(controller.onnxruntime, "InferenceSession", lambda path: SimpleNamespace(run=run))
@@ -71,7 +78,7 @@ def rows_of(
 
 
 def test_the_policy_sees_the_peaks_that_the_environment_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = rows_of({"month": MONTHS, "hour": HOURS + 1}, PEAK_HOURS, tmp_path, monkeypatch)
+    rows = rows_of({"month": MONTHS, "hour": HOURS + 1}, PEAK_HOURS, tmp_path, monkeypatch, *PEAK_NAMES)
     peaks, expected = MonthPeaks(DemandCharge(PEAK_HOURS, 2.0, 1.0, "PEN")), []
     for month, hour, net in zip(MONTHS, HOURS, NET.sum(axis=0), strict=True):
         peaks.enter(int(month))
@@ -104,3 +111,43 @@ def test_every_buildings_import_is_metered_by_itself(
 ) -> None:
     rows_of({"electricity_pricing": MONTHS}, (), tmp_path, monkeypatch)
     assert capsys.readouterr().out == f"{len(MONTHS)} hours, {import_kwh(NET).sum():,.1f} kWh imported\n"
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"observations": ["hour", "month"]}, "observation 1 is month; the policy takes hour there"),
+        ({"observations": ["month"]}, "observation 2 is hour; the policy takes none there"),
+        ({"observations": ["month", "hour", "price"]}, "observation 3 is missing; the policy takes price there"),
+        ({"actions": ["charger_2"]}, "action 1 is electrical_storage; the policy takes charger_2 there"),
+        ({"buildings": ["home", "mall"]}, "building 1 is mall; the policy takes home there"),
+    ],
+)
+def test_a_site_in_another_order_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, list[str]], says: str
+) -> None:
+    with pytest.raises(SystemExit, match=rf"^error: .*schema\.json: {says}, see policy\.json$"):
+        rows_of({"month": MONTHS, "hour": HOURS + 1}, (), tmp_path, monkeypatch, changes=changes)
+
+
+def test_what_is_no_number_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    price = np.array([0.1, 0.2, np.nan, 0.2, 0.1, 0.1, 0.1])
+    with pytest.raises(SystemExit, match=r"^error: hour 2 of .*: price is no number"):
+        rows_of({"month": MONTHS, "price": price}, (), tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "usage: "), (["a.json", "many"], "usage: "), (["absent.json"], "error: absent.json: No such file"),
+        (["damaged.json"], "error: damaged.json or a file that it names is damaged: "),
+    ],
+)  # fmt: skip
+def test_bad_arguments_are_one_line(tmp_path: Path, arguments: list[str], says: str) -> None:
+    (tmp_path / "damaged.json").write_text("{", encoding="utf-8")
+    (tmp_path / "policy.json").write_text('{"peak_hours": [], "observations": ["hour"]}', encoding="utf-8")
+    copy = shutil.copy(controller.__file__, tmp_path / "controller.py")
+    done = subprocess.run([sys.executable, copy, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(says)
+    assert done.stderr.count("\n") == 1

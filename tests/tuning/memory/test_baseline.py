@@ -1,5 +1,6 @@
 """What a process takes on a card before it has data. What a real card says is in `tests/tuning/test_gpu.py`."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -9,6 +10,7 @@ from common.units import MIB
 from tuning.memory import baseline
 from tuning.memory.baseline import measured, measured_apart
 from tuning.memory.gpus import Load
+from tuning.memory.prediction import ASSUMED
 
 
 @pytest.fixture
@@ -44,6 +46,21 @@ def test_the_context_is_what_torchs_allocator_does_not_count(card: SimpleNamespa
     assert found
     assert (found.context, found.workspace) == (620 * MIB, 64 * MIB)
     assert found.host >= 0
+
+
+@pytest.mark.parametrize("change", [-900 * MIB, 10_000 * MIB])
+def test_what_others_take_meanwhile_is_no_context(card: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, change: int) -> None:
+    card.tells = False
+    loads = baseline.loads
+
+    def changed() -> tuple[Load, ...]:
+        (load,) = loads()
+        return (replace(load, used_bytes=load.used_bytes + change),) if "cuda" in card.steps else (load,)
+
+    monkeypatch.setattr(baseline, "loads", changed)
+    found = measured(0)
+    assert found
+    assert found.context == ASSUMED.context
 
 
 def test_a_card_that_torch_sees_and_cannot_use_has_none(card: SimpleNamespace) -> None:

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from common.units import GIB
+from common.units import GIB, MIB
 from envs.cache import CacheError
-from tests.tuning.roomy import planner
+from tests.tuning.roomy import SMALL, planner
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
-from tuning.memory.planner import FALLBACKS, HIGHEST, KEPT, LEAST, LOWEST, Calibration
+from tuning.memory.allocation import Node, kinds_of
+from tuning.memory.planner import FALLBACKS, HIGHEST, KEPT, LEAST, LOWEST, Calibration, Planner
+from tuning.memory.prediction import CardBaseline
 
 
 @pytest.fixture
@@ -153,3 +155,13 @@ def test_a_cost_is_in_units_of_the_default_and_grows_with_what_is_computed(tmp_p
     assert plan.cost({**wide, "plan": "learned"}) >= plan.cost(wide)
     more = {"ppo": {"n_epochs": 40}, "a2c": {"n_steps": 16}, "sac": {"gradient_steps": 64, "train_freq": 64}}[algo]
     assert plan.cost({**default, **more}) > 1.2
+
+
+def test_all_kinds_of_cards_are_predicted_by_the_largest_baseline(calibration: Calibration) -> None:
+    small, large = (CardBaseline(size * MIB, 10 * MIB, 500 * MIB, "measured on this card") for size in (300, 700))
+    first = Node("a", 4, 16 * GIB, 1, "SMALL", 8 * GIB, baseline=large)
+    nodes = [first, Node("b", 4, 16 * GIB, 1, "LARGE", 16 * GIB, baseline=small)]
+    own = Planner.of(Settings(), SMALL, kinds_of(nodes), calibration)
+    terms = {term.name: term.nbytes for term in own.prediction(algorithm("ppo").space.complete({})).terms}
+    assert (terms["CUDA context"], terms["cuBLAS workspace"], terms["CUDA's libraries"]) == (700 * MIB, 10 * MIB, 500 * MIB)
+    assert own.grant(algorithm("ppo").space.complete({})).context_bytes == 700 * MIB

@@ -13,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from common.errors import ScenarioError, UsageError, UserError
+from common.texts import python_command
 from envs.cache import CacheError
 from results import Results, load
 from tests.tuning.search.fakes import ask
@@ -144,7 +145,7 @@ def test_an_interrupt_is_raised_after_the_way_to_continue_was_said(search: Searc
     console = quiet()
     with pytest.raises(KeyboardInterrupt):
         tune(settings(tmp_path), console=console)
-    assert f"stopped; continue with: python -m tuning.run --resume {tmp_path / 'one'}" in said(console)
+    assert f"stopped; continue with: {python_command('tuning.run')} --resume {tmp_path / 'one'}" in said(console)
 
 
 @pytest.mark.parametrize(
@@ -302,5 +303,6 @@ def test_the_way_to_continue_says_again_what_nothing_stores(given: dict[str, Any
     assert isinstance(error, UserError)
     assert str(error).splitlines() == [
         "the disk is full",
-        f"then continue with: python -m tuning.run --resume /x/one{options}, or in Python: resume('/x/one'{arguments})",
+        f"then continue with: {python_command('tuning.run')} --resume /x/one{options}, or in Python: "
+        f"resume('/x/one'{arguments})",
     ]

@@ -1,5 +1,6 @@
 """Where a trial learns; what needs a card is in `tests/tuning/test_gpu.py`."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -37,3 +38,15 @@ def test_a_card_is_used_only_if_all_agree(
     device = Device.take_granted(limit, 2**28)
     assert device == (Device("cuda", 3) if expected else CPU)
     assert held == ([expected] if expected else [])
+
+
+def test_a_process_is_held_to_its_grant_without_the_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[tuple[float, int]] = []
+    monkeypatch.setattr("torch.cuda.get_device_properties", lambda card: SimpleNamespace(total_memory=8 * 2**30))
+    monkeypatch.setattr("torch.cuda.set_per_process_memory_fraction", lambda part, card: held.append((part, card)))
+    monkeypatch.setattr("torch.cuda.max_memory_reserved", lambda: 2**28)
+    device = Device.take_card(3, 3 * 2**29, 2**29)
+    assert held == [(1 / 8, 0)]
+    assert device.process_peak_bytes() == 2**28 + 2**29
+    with pytest.raises(MemoryError, match="CUDA's context takes 536,870,912 B, more than the 536,870,912 B"):
+        Device.take_card(3, 2**29, 2**29)

@@ -9,6 +9,7 @@ import pickle
 import random
 import zipfile
 from collections import OrderedDict
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,7 @@ def test_what_is_no_plain_value_is_not_saved(value: Any) -> None:
     [
         {}, {"dict": 1, "tuple": 2}, {"call": ["os.system", "x"]}, {"dict": [["a", {"object": 1}]]}, {"dict": {"a": 1}},
         {"dict": [["a"]]}, {"dict": [[["a"], 1]]}, {"tuple": 3}, {"scalar": ["object", 1]}, {"scalar": ["int8", 300]},
+        {"dict": ["ab"]}, {"tuple": "abc"},
         {"scalar": [[], 1]}, {"array": 3}, {"array": "b"}, {"array": ["a"]}, [{"float": "x"}],
     ],
 )  # fmt: skip
@@ -93,6 +95,20 @@ def npy(array: Any, **header: Any) -> bytes:
     described = {**np.lib.format.header_data_from_array_1_0(np.asarray(array)), **header}
     np.lib.format.write_array_header_1_0(file, described)
     return file.getvalue() + np.asarray(array).tobytes()
+
+
+def test_a_small_file_is_no_large_array(tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "a.npz", a=np.zeros(10**6))
+    with pytest.raises(StateError, match="compressed"):
+        read_arrays(tmp_path / "a.npz")
+    # Two entries of the directory that are the same bytes of the file.
+    with zipfile.ZipFile(tmp_path / "b.npz", "w") as archive:
+        archive.writestr("a.npy", npy(np.zeros(10**4)))
+        again = copy(archive.infolist()[0])
+        again.filename = "b.npy"
+        archive.filelist.append(again)
+    with pytest.raises(StateError, match=r"overlap|holds no arrays"):
+        read_arrays(tmp_path / "b.npz")
 
 
 def test_arrays_that_are_written_are_read(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ class Drawing:
         by_number = SCHEDULERS[settings.scheduler].by_number or sampler.by_number
         most = math.inf if by_number else sampler.most_shown
         seen = as_seen(known, self.space, distributions, values, objectives, self._point_of, most)
-        start = self.starts[number] if number < len(self.starts) else None
+        start = self._start(known)
         numbers = ((number,), *((number, again) for again in range(1, sampler.attempts)))
         attempts = (self._attempt(each, start, startup, seen, distributions, study_name) for each in numbers)
         study, trial, assignment = first_affordable(
@@ -138,6 +138,15 @@ class Drawing:
         drawn.number = number
         drawn.params = self.space.point(assignment, distributions)
         return drawn
+
+    def _start(self, known: Sequence[FrozenTrial]) -> Assignment | None:
+        """The start that the next trial has: each once, then those that failed once more, as their cause may be mended."""
+        count = len(self.starts)
+        if len(known) < count:
+            return self.starts[len(known)]
+        later = [trial.user_attrs.get(HYPERPARAMETERS) for trial in known[count:]]
+        failed = (start for start, trial in zip(self.starts, known, strict=False) if trial.state is TrialState.FAIL)
+        return next((start for start in failed if {**start, **self.fixed} not in later), None)
 
     def _attempt(
         self,

@@ -5,6 +5,7 @@ The space is fitted to the site: what is searched follows from what acts there.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from tuning.algorithms.registry import DEFAULT, AlgorithmSpec, algorithm, algori
 from tuning.experiment.settings import Settings
 
 CHARGING = ("learn_charging", "initial_charging")
+_CHOICES = re.compile(r"CategoricalDistribution\(choices=\((.*?),?\)\)")  # in the words of a space
 SHARED, PLAN = "shared_policy", "plan"
 # Starts beside the default, each with the hyperparameter that is searched because of the site for it; see docs/algorithms.md.
 SEVERAL = {"several-buildings": SHARED, "planned": PLAN}
@@ -108,12 +110,15 @@ def space_differences(described: Mapping[str, str], space: SearchSpace) -> list[
         described: the earlier one, see `SearchSpace.describe`.
         space: the present one.
     """
-    now = space.describe()
-    return [
-        f"the space of {name} has changed ({described.get(name, 'absent')}; now {now.get(name, 'absent')})"
-        for name in {**described, **now}
-        if described.get(name) != now.get(name)
-    ]
+    now, found = space.describe(), []
+    for name in {**described, **now}:
+        before, after = described.get(name, "absent"), now.get(name, "absent")
+        (valid, _, was), (still, _, is_now) = (text.partition(f", searched as {name} in ") for text in (before, after))
+        if was and is_now and valid == still:
+            before, after = (_CHOICES.sub(r"\1", text) for text in (was, is_now))
+        if before != after:
+            found.append(f"the space of {name} has changed ({before}; now {after})")
+    return found
 
 
 def check_teacher(task: Task, algo: str) -> None:

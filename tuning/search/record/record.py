@@ -18,7 +18,7 @@ import optuna
 from optuna.trial import FrozenTrial, TrialState
 
 from common.files import NEW
-from envs.objective.aim import Outcome
+from envs.objective.aim import Aim, Outcome
 from results import Results
 from results.frames import files_of
 from results.schema import GIVEN
@@ -42,6 +42,7 @@ from tuning.search.record.trials import (
     Standing,
     state_of,
 )
+from tuning.trial.checkpoint_files import OF_AN_AIM
 from tuning.trial.evaluations import does_nothing, due_steps, noticed
 from tuning.trial.protocol import Proposal, Report
 from tuning.trial.records import DIED, TrialRecords
@@ -151,7 +152,8 @@ class Record:
             number, state = trial.number, state_of(trial)
             known = states.get(number) or self._row_again(number)
             if known not in (None, state):
-                self.rows.update(number, state=state, finished=trial.datetime_complete, error=trial.user_attrs.get(REASON))
+                error = Standing.of(trial).error or trial.user_attrs.get(REASON)
+                self.rows.update(number, state=state, finished=trial.datetime_complete, error=error)
             if known and state == "running":
                 self.rows.drop_after(number, Standing.of(trial).checkpoint)
 
@@ -166,6 +168,10 @@ class Record:
         if state_of(trial) == "running":
             return None
         self.rows.begin(proposal)
+        if trial.intermediate_values:
+            # What decides whether its checkpoint is kept.
+            rating = trial.intermediate_values[max(trial.intermediate_values)]
+            self.rows.update(number, **{"score" if self._aim.is_score and not Aim.is_missed(rating) else "rating": rating})
         return "running"
 
     def set_aside(self) -> None:
@@ -249,7 +255,7 @@ def check_study(experiment: Experiment) -> None:
     for file in files_of(experiment.paths.folder, "trials"):
         read_file(file)  # which `load` would skip, were it damaged
     rows = load(experiment.paths.folder).trials
-    check_rows(trials, rows, path)
+    check_rows(trials, rows, experiment.settings.aim, path)
 
 
 def check_trials(trials: Sequence[FrozenTrial], space: SearchSpace, two_aims: bool, path: Path) -> None:
@@ -306,20 +312,31 @@ def _has_gains(trial: FrozenTrial) -> bool:
     return all(isinstance(pair, list) and len(pair) == 2 and all(type(gain) is float for gain in pair) for pair in pairs)
 
 
-def check_rows(trials: Sequence[FrozenTrial], rows: pd.DataFrame, path: Path) -> None:
+def check_rows(trials: Sequence[FrozenTrial], rows: pd.DataFrame, aim: Aim, path: Path) -> None:
     """Check that rows are of the trials that the study has.
 
     Raises:
-        DamagedStudyError: if one has another assignment.
+        DamagedStudyError: if one has another assignment, or another value at its end.
     """
-    given = [name for name in rows if str(name).startswith(GIVEN)]
-    for row in rows[["trial", *given]].to_dict("records"):
-        _check_row(trials[row["trial"]], row, path)
+    needed = [name for name in rows if str(name).startswith(GIVEN) or name in ("trial", "score", *OF_AN_AIM)]
+    for row in rows[needed].to_dict("records"):
+        _check_row(trials[row["trial"]], row, aim, path)
 
 
-def _check_row(trial: FrozenTrial, row: Mapping[Any, Any], path: Path) -> None:
+def _check_row(trial: FrozenTrial, row: Mapping[Any, Any], aim: Aim, path: Path) -> None:
     for name, value in trial.user_attrs[HYPERPARAMETERS].items():
-        told = row.get(GIVEN + name, value)
-        is_empty = told is None or told != told  # as NaN
-        if told != value and not (is_empty and value is None):
+        told = _known(row.get(GIVEN + name, value))
+        if told != value:
             raise DamagedStudyError(path, f"trial {trial.number} has {name}={value} in it, and {told} in the results")
+    told_at_end = {name: _known(row.get(name)) for name in ("score", *OF_AN_AIM)}
+    if trial.state is TrialState.COMPLETE and told_at_end["score"] is not None:
+        goal = aim.goal(Outcome(**told_at_end))
+        if goal != trial.value and not math.isnan(goal):
+            raise DamagedStudyError(
+                path, f"trial {trial.number} ended with {trial.value} in it, and with {goal} in the results"
+            )
+
+
+def _known(value: Any) -> Any:
+    """A value of a row; None for NaN."""
+    return None if value is None or value != value else value

@@ -197,7 +197,10 @@ def check_continued(before: Experiment, settings: Settings) -> Checked:
     if LEARNED in before.compatibility:
         compatibility = {**compatibility, LEARNED: before.compatibility[LEARNED]}
     if differences := _differences(before, checked):
-        raise UsageError(f"{before.place} was begun with other settings: {'; '.join(differences)}; start a new experiment")
+        raise UsageError(
+            f"{before.place} was begun with other settings: {'; '.join(differences)}; start a new experiment, which learns "
+            f"from this one with --learn-from {before.place}"
+        )
     notes = [*checked.notes, *_learned_notes(read_learned(before, checked.plan.space))]
     if not settings.resume:
         notes.append(f"{before.place} exists and is continued")

@@ -26,6 +26,9 @@ def test_savings_of_the_best_are_said_and_none_too() -> None:
     assert saved(last.assign(co2_kg=100.0, peak_kw=10.0), MEASURES, 3).answer.startswith(
         "Nothing: trial 3 is like the same site without control"
     )
+    assert saved(last.assign(score=-0.2), MEASURES, 3).answer.endswith(
+        " It is worse than no control, which scores 0: its score is -0.2000."
+    )
     assert saved(last.head(0), MEASURES, None).answer == "It cannot be said: no trial has won."
 
 

@@ -83,6 +83,19 @@ def test_first_trials_are_the_given_starts_with_the_fixed_values() -> None:
     assert second.user_attrs[HYPERPARAMETERS] != first.user_attrs[HYPERPARAMETERS]
 
 
+def test_a_start_that_failed_is_tried_once_more_after_all_starts() -> None:
+    starts = [algorithm("ppo").space.complete({"n_epochs": epochs}, LIMITS) for epochs in (7, 8)]
+    of, known = drawing(starts=starts), list[FrozenTrial]()
+    for _ in range(5):
+        trial = of.draw(known, "one")
+        trial.state = TrialState.FAIL if len(known) in (0, 2) else TrialState.COMPLETE
+        trial.value = None if trial.state is TrialState.FAIL else 0.1 * len(known)
+        trial.datetime_complete = datetime.now()
+        known.append(trial)
+    first = {**starts[0], "gamma": 0.9}
+    assert [trial.user_attrs[HYPERPARAMETERS] == first for trial in known] == [True, False, True, False, False]
+
+
 @pytest.mark.parametrize(("excess", "refused"), [(5, "too big"), (0, None), (-5, None)])
 def test_missing_memory_is_a_violated_constraint_and_refuses_the_trial(excess: int, refused: str | None) -> None:
     trial = drawing(excess=lambda assignment: (excess, "too big")).draw([], "one")

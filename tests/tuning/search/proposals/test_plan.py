@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from common.errors import UsageError
 from envs.objective.weights import DEFAULT, Weights
 from envs.seen import Seen
 from envs.task import Task
@@ -20,7 +21,8 @@ from tests.envs.changed_rows import two_buildings
 from tests.envs.tanks import with_tank
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
-from tuning.search.proposals.plan import fitted, limits, plan, seen_by
+from tuning.search.proposals import plan as plans
+from tuning.search.proposals.plan import check_teacher, fitted, limits, plan, seen_by
 
 PPO = algorithm("ppo").space
 
@@ -284,3 +286,28 @@ def test_a_search_on_several_buildings_starts_with_what_won_there_too(homes: Tas
     assert [start["plan"] for start in both] == ["none", "learned"]
     # What the user says holds.
     assert len(plan(Settings(start_from=("stable-baselines3",)), None, homes).starts) == 1
+
+
+@pytest.mark.parametrize(
+    ("backend", "reward", "reason"),
+    [("citylearn", "improvement", "leave --backend out"), ("batch", "schema", "leave --reward out")],
+)
+def test_it_needs_the_batch_backend_and_the_reward_that_it_plans_for(
+    small_schema: Path, backend: Any, reward: Any, reason: str
+) -> None:
+    check_teacher(Task(str(small_schema)), "ppo")
+    with pytest.raises(UsageError, match=f"^--teacher mpc: .*{reason}$"):
+        check_teacher(Task(str(small_schema), backend=backend, reward=reward), "ppo")
+
+
+def test_a_site_without_model_predictive_control_and_an_algorithm_that_cannot_are_refused(
+    small_schema: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = Task(str(small_schema))
+    monkeypatch.setattr(plans, "why_no_mpc", lambda site: "prices below zero are beyond a linear programme")
+    with pytest.raises(UsageError, match=r"^--teacher mpc: prices below zero"):
+        check_teacher(task, "sac")
+    own = plans.algorithm("sac")
+    monkeypatch.setattr(plans, "algorithm", lambda name: replace(own, can_be_taught=False))
+    with pytest.raises(UsageError, match=r"^--teacher mpc: sac cannot begin as a copy$"):
+        check_teacher(task, "sac")

@@ -88,6 +88,14 @@ def test_an_end_that_only_the_study_has_is_written_into_the_row(experiment: Expe
     assert trials["error"][1] == "ValueError: bad luck"
 
 
+def test_a_traceback_stays_in_the_row_of_a_trial_that_failed(experiment: Experiment) -> None:
+    record = begun(experiment, 1)
+    record.count_crash(0, "Traceback\n  ...\nValueError: bad luck")
+    record.study.stop(0, TrialState.FAIL, "ValueError: bad luck")
+    mended(experiment)
+    assert load(experiment.paths.folder).trials["error"][0].startswith("Traceback")
+
+
 def test_a_row_that_is_missing_is_written_again(experiment: Experiment) -> None:
     record = begun(experiment, 1)
     record.take(0, told(1000, 0.5))
@@ -97,6 +105,12 @@ def test_a_row_that_is_missing_is_written_again(experiment: Experiment) -> None:
     mended(experiment)
     trials = load(experiment.paths.folder).trials
     assert trials["state"].tolist() == ["complete", "complete", "oom", "complete"]
+    # By its rating a checkpoint is kept.
+    for file in experiment.paths.results.rglob("trials/*.parquet"):
+        file.unlink()
+    mended(experiment)
+    trials = load(experiment.paths.folder).trials
+    assert trials["score"][0] == 0.5
     assert trials["same_as"][same] == 0
     assert trials["error"][refused] == "too large"
     assert trials["finished"].notna()[ended]
@@ -217,7 +231,7 @@ def with_trials(folder: Path, name: str, seed: int = 0, **settings: object) -> E
     for _ in range(2):
         record.begin(ask(of, record.study, 1000), {})
     record.take(0, Report(250, saved=True, evaluated=Evaluated(1, 250, Outcome(0.25)), columns={"score": 0.25}))
-    record.complete(0, Outcome(0.5))
+    record.complete(0, Outcome(0.25))
     return of
 
 
@@ -246,6 +260,14 @@ def test_what_agrees_goes_on(written: Experiment) -> None:
 def test_without_its_journal_no_trial_runs_again(written: Experiment, kept: bytes | int, lacks: str) -> None:
     written.paths.study.write_bytes(kept if isinstance(kept, bytes) else b"".join(entries(written)[:kept]))
     with pytest.raises(DamagedStudyError, match=f"it lacks trial {lacks} of the results"):
+        check_study(written)
+
+
+def test_another_value_at_the_end_is_refused(written: Experiment) -> None:
+    record = record_of(written)
+    ended = next(trial for trial in record.study.trials() if trial.state is TrialState.COMPLETE)
+    record.rows.update(ended.number, score=ended.value + 0.25)
+    with pytest.raises(DamagedStudyError, match=rf"trial {ended.number} ended with .* in it, and with .* in the results"):
         check_study(written)
 
 

@@ -13,7 +13,6 @@ from rich.console import Console
 
 from common.errors import ScenarioError, UsageError
 from common.storage.objects import Objects
-from envs.task import Task
 from tests.envs.changed_rows import two_buildings
 from tests.envs.scenarios import strangers
 from tests.tuning.search.fakes import asked_study
@@ -25,13 +24,11 @@ from tuning.search.proposals.drawing import Drawing, Draws
 from tuning.search.proposals.learning import read_learned
 from tuning.search.record.journal import DamagedStudyError
 from tuning.search.record.study import StudyMemory
-from tuning.search.run import opening
 from tuning.search.run.opening import (
     Opened,
     check,
     check_continued,
     check_new,
-    check_teacher,
     experiment_to_continue,
     open_checked,
 )
@@ -318,6 +315,16 @@ def test_a_space_that_is_not_given_again_is_the_copy_in_the_folder(tmp_path: Pat
         check_continued(before, before.settings)
 
 
+def test_choices_that_changed_are_told_with_the_way_on(tmp_path: Path) -> None:
+    space = tmp_path / "space.toml"
+    space.write_text('hidden_sizes = {choices = ["32,32", "64,64"]}', encoding="utf-8")
+    before = begun(tmp_path, space=str(space))
+    space.write_text('hidden_sizes = {choices = ["32,32", "64,64", "128,128"]}', encoding="utf-8")
+    said = r"hidden_sizes has changed \('32,32', '64,64'; now '32,32', '64,64', '128,128'\); .* --learn-from .*"
+    with pytest.raises(UsageError, match=said):
+        check_continued(before, before.settings)
+
+
 def test_other_data_or_another_space_under_the_same_name_are_refused(tmp_path: Path) -> None:
     before = begun(tmp_path)
     save(replace(before, compatibility={**before.compatibility, "scenario": "other data"}))
@@ -388,28 +395,3 @@ def test_what_cannot_be_learned_from_creates_nothing(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=message):
             check(settings(tmp_path / "runs", learn_from=(str(tmp_path / "before" / "old"),), **others))
     assert not (tmp_path / "runs").exists()
-
-
-@pytest.mark.parametrize(
-    ("backend", "reward", "reason"),
-    [("citylearn", "improvement", "leave --backend out"), ("batch", "schema", "leave --reward out")],
-)
-def test_it_needs_the_batch_backend_and_the_reward_that_it_plans_for(
-    small_schema: Path, backend: Any, reward: Any, reason: str
-) -> None:
-    check_teacher(Task(str(small_schema)), "ppo")
-    with pytest.raises(UsageError, match=f"^--teacher mpc: .*{reason}$"):
-        check_teacher(Task(str(small_schema), backend=backend, reward=reward), "ppo")
-
-
-def test_a_site_without_model_predictive_control_and_an_algorithm_that_cannot_are_refused(
-    small_schema: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    task = Task(str(small_schema))
-    monkeypatch.setattr(opening, "why_no_mpc", lambda site: "prices below zero are beyond a linear programme")
-    with pytest.raises(UsageError, match=r"^--teacher mpc: prices below zero"):
-        check_teacher(task, "sac")
-    own = opening.algorithm("sac")
-    monkeypatch.setattr(opening, "algorithm", lambda name: replace(own, can_be_taught=False))
-    with pytest.raises(UsageError, match=r"^--teacher mpc: sac cannot begin as a copy$"):
-        check_teacher(task, "sac")

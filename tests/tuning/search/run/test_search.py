@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from common.units import GIB, MIB
 from results import load
 from search_spaces import Assignment
 from tests.tuning.roomy import planner
@@ -14,6 +15,7 @@ from tests.tuning.search.fakes import REPORTS, RUNG, Searched, StopsAll, changed
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.option_values import Budget
 from tuning.experiment.settings import Settings
+from tuning.memory.prediction import CardBaseline
 from tuning.search.promotion.choosing import MOST_IN_VAIN
 from tuning.search.promotion.thawing import Thawing
 from tuning.search.record.ledger import Ledger
@@ -38,6 +40,15 @@ def test_trials_are_handed_out_up_to_their_number(experiment: Experiment) -> Non
     assert of.begin() is None
     assert of.search.running == set()
     assert states(experiment) == ["complete", "complete"]
+
+
+def test_a_trial_gets_what_cuda_takes_of_its_card_with_its_grant(experiment: Experiment) -> None:
+    baseline = CardBaseline(640 * MIB, 64 * MIB, 500 * MIB, "measured on this card")
+    card = planner(experiment.settings, experiment.paths.folder, gpus=1, card_bytes=8 * GIB, baseline=baseline)
+    handout = Searched(experiment, planner=card).search.hand_out()
+    assert handout
+    assert handout.limits.context_bytes == baseline.context
+    assert handout.limits.vram_bytes > baseline.vram()
 
 
 def test_trust_reaches_a_trial_by_its_handout_alone(experiment: Experiment) -> None:

@@ -33,7 +33,7 @@ from tuning.search.run.watches import (
     callbacks_named,
 )
 from tuning.storage.search_files import SearchFiles
-from tuning.trial.protocol import handout_in
+from tuning.trial.protocol import Report, handout_in, report_in
 
 MODULE = """
 from ray.tune import Callback
@@ -123,6 +123,12 @@ def test_tune_uses_it_in_place_of_its_own(capsys: pytest.CaptureFixture[str], mo
     quiet.on_trial_error(1, [trial], trial)
     quiet.on_trial_result(1, [trial], trial, {"done": True})
     assert capsys.readouterr().out == ""
+    # What was written is in no snapshot of Tune.
+    result = Report(100, reports=({"trial": 0},)).for_tune()
+    quiet.on_trial_result(1, [trial], trial, result)
+    told = report_in(result)
+    assert told
+    assert (told.steps, told.reports) == (100, ())
 
 
 class FakeSearch:
