@@ -60,11 +60,6 @@ class Measure:
         """Whether it is a part of the column that weights it."""
         return self.over not in (A_YEAR, MOST, BY_HOURS)
 
-    @property
-    def may_be_nothing(self) -> bool:
-        """Whether NaN says that there is nothing to measure, such as the part of no vehicles' energy."""
-        return self.is_share or bool(self.needs)
-
     def value(self, years: Years, prefix: str = "") -> float:
         """Its value over several years: the only place where these are joined.
 

@@ -11,7 +11,7 @@ from common.errors import UserError
 from common.measure import SCORE, SITE, Measure
 from common.texts import hint, number, printable
 from envs.objective.columns import ALIASES, measures
-from envs.objective.kpis import BATTERY, DEMAND_CHARGE, PV, RATIOS, SCORE_2022, VEHICLES
+from envs.objective.kpis import BATTERY, CARBON, DEMAND_CHARGE, PRICE, PV, RATIOS, SCORE_2022, VEHICLES
 from envs.objective.reward import RewardName
 from envs.objective.weights import DEFAULT, MOST, Weights
 from envs.scenarios import schema_file
@@ -57,15 +57,22 @@ _HAS: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
     VEHICLES: _has_charger,
     PV: _has_device("pv", "nominal_power"),
     BATTERY: _has_device("electrical_storage", "capacity"),
+    CARBON: lambda building: bool(building.get(CARBON)),
+    PRICE: lambda building: bool(building.get(PRICE)),
 }
+# KPIs without which a weight of the reward can do nothing; the other terms always can.
+_OF_WEIGHTS = {"co2": "co2_kg", "cost": "bill", "solar": "self_consumption", "ev": "ev_served"}
 
 
 def absent(scenario: Scenario, measure: Measure) -> str:
     """Why a KPI says nothing of a site, in a few words; empty where it says something. Generated sites have everything."""
     if scenario.schema is None or not measure.needs:
         return ""
+    charge = DemandCharge.of(scenario.schema)
+    if measure.name == "bill" and charge:
+        return ""
     if measure.needs == DEMAND_CHARGE:
-        lacks = DemandCharge.of(scenario.schema) is None
+        lacks = charge is None
         return f"{scenario.title} has no demand charge, because no tariff.json lies beside its schema" if lacks else ""
     if measure.needs == VEHICLES and CHARGING not in schema_file.active_actions(scenario.schema):
         return f"no action of {scenario.title} is a charger's"
@@ -98,8 +105,7 @@ class Requirement:
     def shortfall(self, value: float) -> float:
         """By how much a value misses the bound, as a part of it (of 1 for a bound of 0); 0 where it meets it."""
         if math.isnan(value):
-            # A part of nothing misses nothing: a site without vehicles leaves none uncharged.
-            return 0.0 if self.measure.may_be_nothing else 1.0
+            return 1.0  # what was not measured is not met
         missing = self.bound - value if self.sign == ">=" else value - self.bound
         return max(0.0, missing) / (abs(self.bound) or 1.0)
 
@@ -290,6 +296,21 @@ class Aim:
             return False
         return scenario.schema is None or CHARGING in schema_file.active_actions(scenario.schema)
 
+    def idle(self, scenario: Scenario) -> dict[str, str]:
+        """Weights that can do nothing on a site, each with the reason."""
+        known, weights = measures(), self.weights.by_term()
+        reasons = {term: absent(scenario, known[kpi]) for term, kpi in _OF_WEIGHTS.items() if weights[term]}
+        return {term: reason for term, reason in reasons.items() if reason}
+
+    def idle_lines(self, scenario: Scenario) -> list[str]:
+        """A line that names the weights that can do nothing on a site; none where all can do something."""
+        if not (idle := self.idle(scenario)):
+            return []
+        weights = self.weights.by_term()
+        part = sum(weights[term] for term in idle) / sum(weights.values())
+        reasons = "; ".join(f"{term}: {reason}" for term, reason in idle.items())
+        return [f"aim: weights that are {part:.0%} of all can do nothing here ({reasons}); --weights states others"]
+
     def beyond_batch(self, scenario: Scenario) -> list[str]:
         """Names of what is wanted that the batch backend cannot tell: ratios of a site with thermal storages that act."""
         actions = schema_file.active_actions(scenario.schema) if scenario.schema else []
@@ -315,6 +336,9 @@ class Aim:
                 f"--weights: {self.share.first} and {self.share.second} weigh {self.share.together:g} together, and one "
                 f"may get all of it, which is at most {MOST:g}; divide all weights"
             )
+        idle = self.idle(scenario)
+        if not self.weights.is_default and all(term in idle for term, weight in self.weights.by_term().items() if weight):
+            raise AimError(f"--weights: none of them can do anything: {'; '.join(idle.values())}")
         unknown = self.beyond_batch(scenario) if backend == "batch" else []
         aimed = [("--objective", own) for own in self.objectives]
         for option, measure in (*aimed, *(("--require", own.measure) for own in self.requirements)):

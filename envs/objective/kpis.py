@@ -109,6 +109,7 @@ class JoinedRun:
 Kpis = Mapping[str, float]
 # What a site may lack, see `Measure.needs`.
 VEHICLES, PV, BATTERY, DEMAND_CHARGE = "chargers with an action", "PV", "battery", "demand charge"
+CARBON, PRICE = "carbon_intensity", "pricing"
 
 
 @dataclass(frozen=True)
@@ -214,17 +215,17 @@ ENTRIES = (
     ),
     Kpi(Measure("export_kwh", "kWh", "fed into the grid"), lambda run: float(export_kwh(run.net_kwh).sum())),
     Kpi(
-        Measure("co2_kg", "kg", "emission of the import", label="CO2"),
+        Measure("co2_kg", "kg", "emission of the import", label="CO2", needs=CARBON),
         lambda run: float((run.import_kwh * run.carbon).sum()),
     ),
     # Prices may be negative.
-    Kpi(Measure("energy_cost", "currency", "of the import"), _energy_cost, SIGNED),
+    Kpi(Measure("energy_cost", "currency", "of the import", needs=PRICE), _energy_cost, SIGNED),
     Kpi(
         Measure("demand_charge", "currency", "monthly charge on the highest imports", needs=DEMAND_CHARGE),
         lambda run: float(run.demand_charge),
     ),
     Kpi(
-        Measure("bill", "currency", "energy cost and demand charge", label="bill"),
+        Measure("bill", "currency", "energy cost and demand charge", label="bill", needs=PRICE),
         lambda run: _energy_cost(run) + run.demand_charge, SIGNED,
     ),
     Kpi(Measure("peak_kw", "kW", "highest import of the site", over=MOST, label="peak"), _peak_kw),

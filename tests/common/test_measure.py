@@ -51,10 +51,6 @@ def test_a_field_of_a_file_gives_back_what_was_written(measure: Measure) -> None
     assert Measure.of(measure.name, measure.kind, {"unit": "1", "meaning": "no measure"}) is None
 
 
-def test_what_may_be_nothing() -> None:
-    assert [own.may_be_nothing for own in (SERVED, Measure("battery_cycles", needs="battery"), BILL)] == [True, True, False]
-
-
 def test_values_are_shown_with_their_unit() -> None:
     assert PEAK.shown(2649.6) == "2,650 kW"
     assert SERVED.shown(0.951234) == "0.951"

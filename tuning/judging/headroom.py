@@ -97,6 +97,7 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     if not aim.is_score and (not bounds or aim.objective.name not in _BOUNDED):
         lines.append(best_of(rows, uncontrolled, aim))
     lines += [f"{row.name} misses {'; '.join(row.misses)}" for row in rows if row.misses and row.score is not None]
+    lines += aim.idle_lines(site)
     if aim.leaves_vehicles(site):
         lines.append(VEHICLES_LEFT)
     if aim.shown:
@@ -130,7 +131,9 @@ def _mpc(task: Task, windows: Sequence[Window], given: Sequence[Mpc], console: C
 def _bounds(task: Task, windows: Sequence[Window], console: Console) -> dict[Objective, list[Bound]]:
     """Bounds of all objectives, one a window; they are cached."""
     bounds: dict[Objective, list[Bound]] = {}
-    for objective in bounding.OBJECTIVES:
+    # A bound of what is always 0 is an arbitrary point.
+    told = [name for name in bounding.OBJECTIVES if name not in Aim.parse(("co2=1", "cost=1")).idle(task.site)]
+    for objective in told:
         with console.status(Text(printable(f"{task.site.title}: bound of {objective}, computed once"))):
             bounds[objective] = [bounding.bound(task, window, objective) for window in windows]
     return bounds
@@ -206,7 +209,9 @@ def remaining(rows: Sequence[Row], uncontrolled: Row) -> list[str]:
         return ["no controller without learning meets what is required, so the remaining headroom is not known"]
     lines = []
     for objective, label in (("score", "score"), ("co2_kg", "CO2"), ("cost", "bill")):
-        limit = next(row for row in rows if row.name == f"bound of {objective.removesuffix('_kg')}")
+        limit = next((row for row in rows if row.name == f"bound of {objective.removesuffix('_kg')}"), None)
+        if limit is None:
+            continue
         if objective == "score":
             best = max(others, key=lambda row: row.score or 0.0)
             reached, most = best.score or 0.0, limit.score or 0.0

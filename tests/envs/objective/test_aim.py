@@ -63,9 +63,9 @@ def test_what_is_missed_is_said_with_its_value_and_the_uncontrolled_sites() -> N
     assert not Aim.parse(require=("ev_served>=0.9",)).missed(ROWS)
 
 
-def test_a_share_of_nothing_misses_nothing_but_a_ratio_that_is_not_known_does() -> None:
+def test_what_was_not_measured_is_not_met() -> None:
     nothing = [{**ROWS[0], "ev_served": math.nan, "ev_required_kwh": 0.0, "citylearn_cost_total": math.nan}]
-    assert Aim.parse(require=("ev_served>=0.95",)).outcome(nothing).shortfall == 0.0
+    assert Aim.parse(require=("ev_served>=0.95",)).outcome(nothing).shortfall == 1.0
     assert Aim.parse(require=("citylearn_cost_total<=1",)).outcome(nothing).shortfall == 1.0
 
 
@@ -222,6 +222,8 @@ def test_a_site_with_everything_lacks_nothing(small_schema: Path) -> None:
         (lambda building: building["pv"]["attributes"].update(nominal_power=0.0), "self_consumption", "has PV"),
         (without("electrical_storage"), "battery_cycles", "has battery"),
         (lambda building: building.update(chargers={}), "ev_served", "has chargers with an action"),
+        (lambda building: building.update(carbon_intensity=None), "co2_kg", "has carbon_intensity"),
+        (lambda building: building.update(pricing=None), "energy_cost", "has pricing"),
         (lambda building: None, "demand_charge", "no tariff.json lies beside its schema"),
     ],
 )
@@ -230,10 +232,20 @@ def test_what_it_lacks_has_no_value(
 ) -> None:
     site = scenario(changed(small_schema, tmp_path, change))
     assert reason in absent(site, measures()[measure])
-    assert not absent(site, measures()["bill"])
+    assert not absent(site, measures()["peak_kw"])
     for aim in (Aim.parse(objective=measure), Aim.parse(require=(f"{measure}>=0.5",))):
         with pytest.raises(AimError, match=f"^--(objective|require) {measure}: .*; leave it out, or choose another KPI$"):
             aim.check(site, "improvement", "batch")
+
+
+def test_weights_that_can_do_nothing_are_named_and_refused_where_they_are_all(small_schema: Path, tmp_path: Path) -> None:
+    site = scenario(changed(small_schema, tmp_path, lambda building: building.update(carbon_intensity=None)))
+    (line,) = Aim.parse().idle_lines(site)
+    assert line.startswith("aim: weights that are 50% of all can do nothing here (co2: no building of ")
+    assert Aim.parse().idle_lines(scenario(str(small_schema))) == []
+    Aim.parse(("co2=0.5", "cost=0.5")).check(site, "improvement", "batch")
+    with pytest.raises(AimError, match=r"^--weights: none of them can do anything: no building of .* has carbon_intensity$"):
+        Aim.parse(("co2=1",)).check(site, "improvement", "batch")
 
 
 def test_each_split_in_which_policies_are_rated_has_to_have_it(four_buildings: Path) -> None:

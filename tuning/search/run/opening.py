@@ -343,6 +343,7 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     notes = [f"aim: {settings.aim.shown}"] if settings.aim.shown else []
     notes += _of_two_objectives(settings, planned)
     notes += planned.notes
+    notes += settings.aim.idle_lines(site) if settings.reward == "improvement" else []
     if settings.aim.leaves_vehicles(site):
         notes.append(VEHICLES_LEFT)
     if settings.backend == "auto" and backend == "citylearn":
