@@ -132,9 +132,9 @@ def _check_scheme(scheme: str, shown: str) -> None:
     try:
         fsspec.get_filesystem_class(scheme)
     except ImportError:
-        extra = _EXTRAS.get(scheme)
-        remedy = f"install building-tuner[{extra}]" if extra else "install the package of fsspec for it"
-        package = {"s3": "s3fs", "gcs": "gcsfs"}.get(extra or "", "a package that is not installed")
+        extra = _EXTRAS.get(scheme, "")
+        package = {"s3": "s3fs", "gcs": "gcsfs"}.get(extra, "a package that is not installed")
+        remedy = f"uv sync --extra {extra}, or pip install {package}" if extra else "install the package of fsspec for it"
         raise StorageError(f"{shown}: {scheme}:// needs {package}: {remedy}") from None
     except ValueError:
         raise StorageError(f'{shown}: no file system has the scheme "{scheme}"; use s3://, gs:// or file://') from None

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from pathlib import Path
 from typing import Any
 
 from common.errors import ScenarioError
+from common.units import DAY
 from envs.batch_backend.tables import Tables
+from envs.citylearn_backend.simulator import SIMULATORS
 from envs.environments.backend import beyond_batch
 from envs.environments.year_cache import district, observation_layout, year_tables
 from envs.objective.series import Exogenous
@@ -16,6 +20,7 @@ from envs.scenarios.scenario import SPLITS, Scenario
 from envs.scenarios.schema_file import active_actions, building_names, read_schema
 from envs.scenarios.shapes import is_left_out
 from envs.scenarios.tariff import DemandCharge
+from envs.scenarios.trust import CLASSES, reward_classes
 from envs.seen import Seen
 
 STORAGES = frozenset({"electrical_storage", "cooling_storage", "heating_storage", "dhw_storage"})
@@ -33,6 +38,34 @@ def why_no_mpc(scenario: Scenario) -> str:
     # Series are forecast of the same kinds in all years.
     kinds = {uses_of(tables) for tables, _ in _years(scenario)}
     return "its segments have thermal storages of different kinds" if len(kinds) > 1 else ""
+
+
+def check_own_reward(scenario: Scenario) -> None:
+    """Give a reward of the user's own the first day of the uncontrolled site, before anything is trained on it.
+
+    Raises:
+        ScenarioError: if CityLearn fails with it, or it is no number in some hour.
+    """
+    if scenario.schema is None:
+        return
+    path = scenario.schema_path(scenario.years("train")[0])
+    own = [found.name for found in reward_classes(read_schema(path)) if found.name not in CLASSES["reward"]]
+    if not own:
+        return
+    try:
+        with SIMULATORS.lend(path, True, scenario.trusted) as simulator, warnings.catch_warnings(action="ignore"):
+            simulator.begin(0, DAY, seed=0)
+            rewards = [simulator.step(simulator.uncontrolled_actions())[1] for _ in range(DAY)]
+    except ScenarioError:
+        raise
+    except Exception as error:
+        # It is the user's code, which may raise anything. Without it CityLearn ran through the site before.
+        raise ScenarioError(
+            f"{path}: CityLearn fails with the reward {own[0]} ({type(error).__name__}: {error}); it is made as CityLearn "
+            "makes its own, and its calculate(observations) gives a list of numbers"
+        ) from error
+    if broken := [(hour, value) for hour, value in enumerate(rewards) if not math.isfinite(value)]:
+        raise ScenarioError(f"{path}: the reward {own[0]} is {broken[0][1]} in hour {broken[0][0]} of the uncontrolled site")
 
 
 def beyond_linear(exogenous: Exogenous, tariff: DemandCharge | None) -> str:

@@ -333,6 +333,13 @@ def is_beyond(demand: np.ndarray, output: np.ndarray) -> np.ndarray:
     return np.asarray(demand > output * (1.0 + _SLACK) + _SLACK)
 
 
+def _rows_an_hour(step: np.ndarray) -> int:
+    """How many rows of a series share each hour, from the steps of its hours, shape (rows,); 1 unless nearly all do so."""
+    runs = np.diff(np.flatnonzero(step != 0.0))
+    most = int(np.median(runs)) if len(runs) else 1
+    return most if most > 1 and 60 % most == 0 and (runs == most).mean() > 0.9 else 1
+
+
 def _check_calendar(series: _Series, first: _Series) -> None:
     """Check that rows follow one another hour by hour, as in the scenario's first building."""
     month, hour = series.numbers("month"), series.numbers("hour")
@@ -340,6 +347,13 @@ def _check_calendar(series: _Series, first: _Series) -> None:
     hour = np.where(SERIES["hour"].holds(hour), hour, np.nan)
     step = np.diff(hour, prepend=hour[:1] - 1.0) % 24
     step = np.where(np.isnan(step), 1.0, step)
+    if (parts := _rows_an_hour(step)) > 1:
+        series.refuse(
+            np.arange(len(hour)) == 1, "hour",
+            f"rows are {60 / parts:g} minutes apart, and only hourly sites run; make hours of them: the sum of energies, and "
+            "the mean of all else",
+        )  # fmt: skip
+        return
     odd = np.isin(step, (0.0, 2.0))
     few = odd.sum() <= _ODD_HOURS[0] + len(hour) // _ODD_HOURS[1]
     wrong = (step != 1.0) & ~(odd & few)

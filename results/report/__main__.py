@@ -51,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--to", metavar="FILE", help="of the page; by default report.html in the experiment's folder; of a URI, in this one"
     )
-    made.add_argument("--figures", metavar="FOLDER", help="for a picture of each figure; needs building-tuner[figures]")
+    made.add_argument("--figures", metavar="FOLDER", help="for a picture of each figure; needs vl-convert-python")
     made.add_argument("--format", choices=FORMATS, help="of the pictures; png by default")
     return made
 

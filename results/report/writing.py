@@ -74,7 +74,10 @@ def check_pictures(format: str) -> None:
     if format not in FORMATS:
         raise ResultsError(f'format "{format}": pictures are png or svg')
     if find_spec(_MODULE) is None:
-        raise ResultsError("--figures: pictures need vl-convert-python, which is missing: pip install building-tuner[figures]")
+        raise ResultsError(
+            "--figures: pictures need vl-convert-python, which is missing: uv sync --extra figures, or pip install "
+            "vl-convert-python"
+        )
 
 
 def write_pictures(sections: Sequence[Section], folder: Path, format: str) -> tuple[Path, ...]:

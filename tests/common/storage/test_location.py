@@ -22,7 +22,7 @@ def test_a_location_has_no_slash_at_its_end_and_its_parts_are_named() -> None:
     ("given", "told"),
     [
         ("ftpx://host/a", 'no file system has the scheme "ftpx"'),
-        ("gs://bucket/a", "gs:// needs gcsfs: install building-tuner[gcs]"),
+        ("gs://bucket/a", "gs:// needs gcsfs: uv sync --extra gcs, or pip install gcsfs"),
         ("s3:///a", "names no bucket; write s3://bucket/folder"),
         ("memory://a", "memory:// keeps objects in one process"),
         ("https://host/a", "https:// takes no writes"),

@@ -6,7 +6,7 @@ import itertools
 import os
 import pickle
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -376,6 +376,7 @@ class Fake:
 
     schema_path, with_reward, trusted, rows = Path("schema.json"), False, False, ROWS
     action_low, action_high = -np.ones(2), np.ones(2)
+    observation_names: Sequence[str] = ("state", "empty", "added")
     begun = start = hour = 0
     state = 0.0
     differs: Callable[[Fake], dict[str, float]] = staticmethod(lambda self: {})
@@ -418,7 +419,7 @@ def test_runs_that_are_alike_pass() -> None:
     ("differs", "message"),
     [
         (lambda own: {"series": float(next(COUNTER))}, "other series of its files each time"),
-        (lambda own: {"observations": float(next(COUNTER))}, "differ in observations after hour 1,"),
+        (lambda own: {"observations": float(next(COUNTER))}, "differ in the observation added after hour 1,"),
         (lambda own: {"consumption": float(next(COUNTER))}, "differ in consumption after hour 1,"),
         # Dropout sets in once the network has seen enough hours.
         (lambda own: {"temperatures": next(COUNTER) * (own.hour > 12)}, "differ in indoor temperatures after hour 13,"),
@@ -437,6 +438,14 @@ def test_whatever_differs_is_named(
         check_repeats(Fake())  # type: ignore[arg-type]
     assert "\n" not in str(error.value)
     assert "random_seed" in str(error.value)
+
+
+@pytest.mark.usefixtures("faked")
+def test_an_observation_that_citylearn_does_not_reset_is_named_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Fake, "observation_names", ["state", "empty", "charging_constraint_violation_kwh"])
+    monkeypatch.setattr(Fake, "differs", staticmethod(lambda own: {"observations": float(next(COUNTER))}))
+    with pytest.raises(ScenarioError, match=r"CityLearn keeps charging_constraint_violation_kwh .*violation.: false"):
+        check_repeats(Fake())  # type: ignore[arg-type]
 
 
 def test_the_small_site_repeats_and_with_noise_it_does_not(small_schema: Path, tmp_path: Path) -> None:

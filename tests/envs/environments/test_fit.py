@@ -1,6 +1,7 @@
 """The bound and model predictive control need a site that linear programmes describe."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pandas as pd
 import pytest
 
 from common.errors import ScenarioError
-from envs.environments.fit import check_one_layout, check_seen, why_no_bound, why_no_mpc
+from envs.environments.fit import check_one_layout, check_own_reward, check_seen, why_no_bound, why_no_mpc
 from envs.environments.year_cache import year_tables
 from envs.scenarios.scenario import Splits, Window, scenario
 from envs.scenarios.tariff import FILE_NAME
@@ -117,3 +118,42 @@ def test_a_plan_needs_a_site_with_model_predictive_control(small_schema: Path, m
     assert line.startswith("plan=yesterday: ")
     assert "has no model predictive control (prices below zero); leave it out" in line
     check_seen(scenario(str(small_schema)), Seen())
+
+
+REWARDS = """
+from citylearn.reward_function import RewardFunction
+
+
+class Sound(RewardFunction):
+    def calculate(self, observations):
+        return [1.0]
+
+
+class Broken(RewardFunction):
+    def calculate(self, observations):
+        return [float("nan")]
+
+
+class Old(RewardFunction):
+    def calculate(self):
+        return [1.0]
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("Sound", ""),
+        ("Broken", "the reward rewards_of_a_user.Broken is nan in hour 0 of the uncontrolled site"),
+        ("Old", r"CityLearn fails with the reward rewards_of_a_user.Old \(TypeError: .*calculate"),
+    ],
+)
+def test_a_reward_of_the_users_own_is_tried_before_anything_learns(
+    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, says: str
+) -> None:
+    (tmp_path / "rewards_of_a_user.py").write_text(REWARDS, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    kind = {"type": f"rewards_of_a_user.{name}", "attributes": None}
+    site = scenario(str(edited(small_schema, tmp_path, put("reward_function", value=kind))), trusted=True)
+    with pytest.raises(ScenarioError, match=says) if says else nullcontext():
+        check_own_reward(site)

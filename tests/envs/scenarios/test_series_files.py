@@ -241,6 +241,17 @@ def test_rows_out_of_order_are_named(site: Path) -> None:
     assert "it does not follow the row before; put the rows into the order of time (and 9" in refusal(site)
 
 
+@pytest.mark.parametrize("parts", [2, 4, 12])
+def test_rows_of_parts_of_an_hour_are_recognised(site: Path, parts: int) -> None:
+    lines = lines_of(site / "mall.csv")
+    write(site / "mall.csv", [lines[0], *(line for line in lines[1:] for _ in range(parts))])
+    text = (
+        f"{site / 'mall.csv'}, line 3: hour is 1; rows are {60 / parts:g} minutes apart, and only hourly sites run; make hours"
+    )
+    assert text in refusal(site)
+    assert "does not follow" not in refusal(site)
+
+
 def test_a_month_that_lasts_less_than_a_day_is_out_of_order(site: Path) -> None:
     put(site / "mall.csv", 400, month="7")
     assert f"{site / 'mall.csv'}, line 400: month is 7; this month lasts less than a day;" in refusal(site)

@@ -49,7 +49,7 @@ def test_a_missing_package_and_an_unknown_format_are_told_with_the_remedy(monkey
     with pytest.raises(ResultsError, match='format "pdf": pictures are png or svg'):
         writing.check_pictures("pdf")
     monkeypatch.setattr(writing, "_MODULE", "no_such_module")
-    with pytest.raises(ResultsError, match=r"pip install building-tuner\[figures\]"):
+    with pytest.raises(ResultsError, match=r"uv sync --extra figures, or pip install vl-convert-python"):
         writing.check_pictures("png")
 
 
