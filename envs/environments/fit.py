@@ -16,7 +16,7 @@ from envs.environments.year_cache import district, observation_layout, year_tabl
 from envs.objective.series import Exogenous
 from envs.observation import layout_gap
 from envs.planning.mpc_site import uses_of
-from envs.scenarios.scenario import SPLITS, Scenario
+from envs.scenarios.scenario import SPLITS, Scenario, Split
 from envs.scenarios.schema_file import active_actions, building_names, read_schema
 from envs.scenarios.shapes import is_left_out
 from envs.scenarios.tariff import DemandCharge
@@ -119,6 +119,25 @@ def check_one_layout(scenario: Scenario) -> None:
                     f"--{split}-buildings: {scenario.described(split)} has {gap}, so a policy of "
                     f"{scenario.described('train')} cannot run there; name as many buildings with the same devices{shares}"
                 )
+
+
+def check_stays(scenario: Scenario, split: Split) -> None:
+    """Check that a split counts some stay of a vehicle at a charger, where vehicles are charged at all.
+
+    Raises:
+        ScenarioError: if all stays cross the borders of its windows, as cars over night do those of single days.
+    """
+    if scenario.schema is None or not has_chargers(scenario) or beyond_batch(scenario):
+        return
+    windows = scenario.windows(split)
+    stays = {year: year_tables(scenario, year).sessions for year in {window.year for window in windows}}
+    counted = sum(int(stays[window.year].within(window.start, window.hours).sum()) for window in windows)
+    if known := 0 if counted else sum(len(own.end) for own in stays.values()):
+        raise ScenarioError(
+            f"{scenario.title}: vehicles stay {known:,} times, and no stay lies within a window of {split} (the longest has "
+            f"{max(window.hours for window in windows)} hours), so none would count; state the splits as ranges of days, such "
+            "as --train 0-13 --validation 14-27 --test 28-41, or give at least 20 weeks"
+        )
 
 
 def has_chargers(scenario: Scenario) -> bool:

@@ -78,6 +78,7 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     task, site = task.judged, task.site
     task.check()
     windows = site.windows(settings.split)
+    fit.check_stays(site, settings.split)
     slowly = " (by CityLearn, which takes a while)" if task.stepped_by == "citylearn" else ""
     with console.status(Text(printable(f"{site.title}: uncontrolled, rules{slowly}"))):
         evaluations = yardsticks.baselines(task, windows)

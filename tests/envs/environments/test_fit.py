@@ -2,14 +2,16 @@
 
 import json
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
 
 from common.errors import ScenarioError
-from envs.environments.fit import check_one_layout, check_own_reward, check_seen, why_no_bound, why_no_mpc
+from envs.environments.fit import check_one_layout, check_own_reward, check_seen, check_stays, why_no_bound, why_no_mpc
 from envs.environments.year_cache import year_tables
 from envs.scenarios.scenario import Splits, Window, scenario
 from envs.scenarios.tariff import FILE_NAME
@@ -157,3 +159,18 @@ def test_a_reward_of_the_users_own_is_tried_before_anything_learns(
     site = scenario(str(edited(small_schema, tmp_path, put("reward_function", value=kind))), trusted=True)
     with pytest.raises(ScenarioError, match=says) if says else nullcontext():
         check_own_reward(site)
+
+
+def test_a_site_all_of_whose_stays_cross_the_borders_of_its_windows_is_refused(
+    small_schema: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = scenario(str(small_schema))
+    check_stays(site, "validation")
+    tables = year_tables(site, 0)
+    over_night = replace(
+        tables.sessions, start=tables.sessions.start // 24 * 24 + 20, end=tables.sessions.start // 24 * 24 + 30
+    )
+    monkeypatch.setattr("envs.environments.fit.year_tables", lambda scenario, year: SimpleNamespace(sessions=over_night))
+    with pytest.raises(ScenarioError, match=r"no stay lies within a window of validation \(the longest has 24 hours\)"):
+        check_stays(site, "validation")
+    check_stays(scenario("iquitos"), "validation")

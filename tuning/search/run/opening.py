@@ -13,7 +13,7 @@ from common.paths import missing_folders, name_fault, user_path
 from common.storage.location import StorageError
 from common.uris import is_uri
 from envs.environments.backend import beyond_batch, choose_backend
-from envs.environments.fit import check_one_layout, check_own_reward, check_seen
+from envs.environments.fit import check_one_layout, check_own_reward, check_seen, check_stays
 from envs.environments.year_cache import any_district, has_several_buildings
 from envs.objective.aim import VEHICLES_LEFT
 from envs.objective.reward import RewardName, check_reward
@@ -330,6 +330,7 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     if settings.reward == "schema":
         check_own_reward(site)
     site.windows("train")
+    check_stays(site, "validation")
     _check_shared(task, planned, settings)
     seens = seen_by(planned, settings.aim.weights)
     _check_policy_fits(task, planned, seens)
