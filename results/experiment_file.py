@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-FORMAT = 1
+FORMAT = 2
 _SEARCHED = re.compile(r"searched as (\w+) in (?=\w+Distribution\()")
 _DEFAULT = re.compile(r", by default ([^,]+)")
 _LEAST = re.compile(r", at least (\d+)")

@@ -22,7 +22,7 @@ from results.frames import EXPERIMENT, Filter, checked_conditions, files_of, fil
 from results.fresh import FreshRuns, fresh_runs
 from results.places import is_pattern, local_folder, matching
 from results.schema import CANDIDATE, FOLDER, TABLES, measures_of
-from results.table_files import ResultsError
+from results.table_files import TOGETHER, ResultsError, trial_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -305,7 +305,9 @@ def _measures(folder: Path) -> Mapping[str, Measure]:
 
 def _warn_of(reasons: dict[Path, str]) -> None:
     for path in sorted(reasons):
-        _warn(f"skipped {path}: {reasons[path]}")
+        first = trial_of(path.stem) if path.parent.name == "trials" else None
+        hidden = "" if first is None else f"; trials {first} to {first + TOGETHER - 1} are left out, as far as there are any"
+        _warn(f"skipped {path}: {reasons[path]}{hidden}")
 
 
 def _warn_of_lacking(folder: Path, tables: dict[str, Any], is_skipped: bool) -> None:

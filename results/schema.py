@@ -15,7 +15,7 @@ from common.measure import SCORE, Measure
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 FINGERPRINT = "columns"  # key in a file's metadata, of `fingerprint`
 FOLDER = "results"  # below the experiment's folder
 CANDIDATE = "candidate"  # `confirm_role` of trials that choose which assignments are confirmed

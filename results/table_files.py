@@ -39,7 +39,7 @@ _TELLING = {
 }
 _OF_TRIAL = re.compile(r"(\d{5,})")  # name of a file, see `rows_path`
 _JUDGED = re.compile(r".+?(?:-(\d{3,}))?-(batch|citylearn)")  # see `judged_path`
-_TOGETHER = 100  # trials whose rows in `trials` share a file: to open thousands of files of one row would take seconds
+TOGETHER = 100  # trials whose rows in `trials` share a file: to open thousands of files of one row would take seconds
 _SMALL = 2**20  # bytes of a file up to which it is read at once
 MOST_VALUES, MOST_BYTES = 10**8, 2**31  # of a file; the largest of ours have some million values
 OTHER_VERSION = "use the version that wrote it"  # remedy where a file is not damaged
@@ -62,7 +62,7 @@ def rows_path(experiment: Path, table: str, trial: int) -> Path:
 
 def first_of(table: str, trial: int) -> int:
     """The first trial in the file that has a trial's rows of a table; the file is named by it."""
-    return trial // _TOGETHER * _TOGETHER if table == "trials" else trial
+    return trial // TOGETHER * TOGETHER if table == "trials" else trial
 
 
 def judged_path(folder: Path, name: str, backend: str) -> Path:
@@ -235,7 +235,7 @@ def _size_fault(metadata: pq.FileMetaData) -> str:
     return f"it unfolds to {nbytes:,} bytes, more than the {MOST_BYTES:,} that are read" if nbytes > MOST_BYTES else ""
 
 
-_LAST: dict[str, tuple[pa.Schema, str]] = {}
+_LAST: dict[str, tuple[pa.Schema, str, str]] = {}
 
 
 def _columns_fault(columns: pa.Schema, table: str, metadata: pq.FileMetaData) -> str:
@@ -243,10 +243,21 @@ def _columns_fault(columns: pa.Schema, table: str, metadata: pq.FileMetaData) ->
     last = _LAST.get(table)
     # Thousands of files have the same columns, and to compare them is faster than to name them.
     if last is None or not last[0].equals(columns):
-        last = _LAST[table] = (columns, columns_text(columns))
+        last = _LAST[table] = (columns, columns_text(columns), _types_fault(columns, table))
     written = metadata.metadata.get(FINGERPRINT.encode(), b"")
     is_same = written.decode(errors="replace") == checksum_of(last[1], metadata.num_rows)
-    return "" if is_same else "its columns have changed since it was written"
+    return last[2] if is_same else "its columns have changed since it was written"
+
+
+def _types_fault(columns: pa.Schema, table: str) -> str:
+    """What of a table's own columns a file has twice, in another type, or lacks where rows are told apart by it."""
+    if doubled := sorted({name for name in columns.names if columns.names.count(name) > 1}):
+        return f"it has two columns {doubled[0]}"
+    own = schema(table)
+    if lacking := [name for name in _TELLING[table] if name not in columns.names]:
+        return f"it lacks the column {lacking[0]}"
+    odd = (field for field in columns if field.name in own.names and field.type != own.field(field.name).type)
+    return next((f"column {field.name} is of the type {field.type}" for field in odd), "")
 
 
 def _content_fault(part: pa.Table, table: str, stem: str) -> str:
@@ -256,6 +267,10 @@ def _content_fault(part: pa.Table, table: str, stem: str) -> str:
     if table == "trials" and (unknown := sorted(_distinct(part, "state") - set(STATES), key=str)):
         return f"column state holds {unknown[0]!r}, which is no state"
     if (trial := trial_of(stem)) is not None:
+        if first_of(table, trial) != trial:
+            return "its name is none of this table"
+        if table == "trials" and not len(part):
+            return "it holds no row"
         held = _distinct(part, "trial")
         if others := {own for own in held if first_of(table, own) != first_of(table, trial)}:
             return f"it holds trial {min(others)}, which is of another file"

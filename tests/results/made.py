@@ -13,6 +13,7 @@ import pyarrow as pa
 from common.measure import SCORE
 from envs.objective.columns import evaluation_columns
 from results import Results
+from results.experiment_file import FORMAT
 from results.schema import schema
 from search_spaces.on_policy import PPO
 
@@ -28,7 +29,7 @@ def settle(folder: Path, **settings: Any) -> None:
     """Write `experiment.json` with the PPO space and some settings."""
     shared = PPO.describe()["shared_policy"].removesuffix(", not searched")
     content = {
-        "format": 1,
+        "format": FORMAT,
         "settings": {"name": folder.name, "reports": REPORTS, "steps": BUDGET, "start_from": ["default"], **settings},
         "marks": {"space": {**PPO.describe(), "shared_policy": f"{shared}, searched as shared_policy in {CHOICE}"}},
     }

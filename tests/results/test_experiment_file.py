@@ -10,7 +10,7 @@ import pytest
 from optuna.distributions import CategoricalDistribution
 
 from results import ResultsError
-from results.experiment_file import Range, range_of, read_facts, text_of
+from results.experiment_file import FORMAT, Range, range_of, read_facts, text_of
 from search_spaces import SearchSpace
 from search_spaces.on_policy import A2C, PPO
 from search_spaces.parameter import Scale
@@ -108,9 +108,9 @@ def test_a_folder_without_the_file_has_no_facts(tmp_path: Path) -> None:
     ("content", "said"),
     [
         ("{", r"experiment.json cannot be read .*: restore it from a copy"),
-        (json.dumps({"format": 2}), "has format 2, and this version of the package reads 1: use the version that wrote it"),
+        (json.dumps({"format": 1}), "has format 1, and this version of the package reads 2: use the version that wrote it"),
         (
-            json.dumps({"format": 1, "marks": {"space": {"gamma": "searched as gamma in FloatDistribution(low"}}}),
+            json.dumps({"format": FORMAT, "marks": {"space": {"gamma": "searched as gamma in FloatDistribution(low"}}}),
             "the space of gamma cannot",
         ),
     ],

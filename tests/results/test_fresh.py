@@ -10,6 +10,7 @@ import pytest
 
 from results import Results
 from results.analysis import confirmed, mean_curves
+from results.experiment_file import FORMAT
 from results.statistics import CONFIDENCE, mean
 from tests.results.made import reports, row, tables
 
@@ -81,7 +82,7 @@ def test_of_several_numbers_of_steps_the_most_count(tmp_path: Path) -> None:
 def test_after_a_search_went_on_with_other_steps_those_of_before_do_not_count(tmp_path: Path, steps: int) -> None:
     before, now = {"budget_steps": 700}, {"budget_steps": steps}
     found = results(tmp_path, (0, 0.1, before), (0, 0.1, before), (1, 0.3, before), (1, 0.31, before), (2, 0.3, now))
-    (tmp_path / "experiment.json").write_text(json.dumps({"format": 1, "settings": {"steps": steps}}), encoding="utf-8")
+    (tmp_path / "experiment.json").write_text(json.dumps({"format": FORMAT, "settings": {"steps": steps}}), encoding="utf-8")
     assert list(found.fresh.complete) == [2]
     assert found.fresh.recommended is None
     assert mean_curves(found)["confirms"].unique().tolist() == [2]

@@ -1,5 +1,6 @@
 """Readers take URIs from any folder, fetch what is new, and tell the URI."""
 
+import json
 import shutil
 import warnings
 from pathlib import Path
@@ -14,7 +15,7 @@ from common.storage.objects import Objects
 from common.storage.stores import Stamp
 from results import ResultsError, load, places
 from results.analysis import compare
-from results.experiment_file import read_facts
+from results.experiment_file import FORMAT, read_facts
 from results.places import local_folder, matching
 from results.report.__main__ import main as report_main
 from results.report.sections import read_sources
@@ -74,7 +75,7 @@ def test_loading_again_fetches_what_is_new_and_forgets_what_is_gone(experiment: 
 
 
 def test_several_are_loaded_by_a_pattern_or_a_list_and_called_by_their_names(experiment: Path, each_place: str) -> None:
-    (experiment / "experiment.json").write_text('{"format": 1}')
+    (experiment / "experiment.json").write_text(json.dumps({"format": FORMAT}))
     for name in ("a/ppo-1", "a/ppo-2", "a/sac-1", "b/ppo-1"):
         upload(experiment, f"{each_place}/{name}")
     upload(experiment / "results", f"{each_place}/a/ppo-9")  # no experiment
@@ -114,7 +115,7 @@ def test_what_is_told_names_the_uri_and_not_the_copy(experiment: Path, place: st
 
 def test_a_new_experiment_without_trials_is_loaded(place: str, tmp_path: Path) -> None:
     (tmp_path / "new").mkdir()
-    (tmp_path / "new" / "experiment.json").write_text('{"format": 1}')
+    (tmp_path / "new" / "experiment.json").write_text(json.dumps({"format": FORMAT}))
     upload(tmp_path / "new", f"{place}/new")
     assert load(f"{place}/new").trials.empty
 

@@ -16,6 +16,7 @@ from common.errors import OtherFormatError, UsageError
 from common.files import write_whole
 from common.json_values import checked, parsed, read_json
 from common.paths import fit_name, missing_folders, name_fault, refuse_links, remove_empty, shortened, user_path
+from results.experiment_file import FORMAT
 from results.live import OWNER_FILE
 from results.schema import FOLDER
 from results.table_files import rows_path
@@ -24,7 +25,6 @@ from tuning.experiment.settings import Settings
 if TYPE_CHECKING:
     from common.storage.location import Location
 
-FORMAT = 1  # version of `experiment.json`
 _COMPATIBILITY = "marks"  # key in the file
 # Settings beyond the file's checksum: a folder may be moved or renamed by hand.
 _MAY_BE_EDITED = ("name", "dir", "storage", "scenario")

@@ -8,7 +8,8 @@ new run is refused. If not, it creates its own, and beats for `SETTLE_SECONDS` b
 
 A run begins a request that writes only within `VALID_SECONDS` of a beat after which it saw no newer run. So one that was paused
 or cut off beats and looks first. Two clocks of its machine must both say so: one stands still while the machine is suspended.
-An attempt takes at most `PATIENCE` and one request more. So all that the run before has begun is over when the new one reads.
+An attempt takes at most `PATIENCE` and one request more. So all that the driver before has begun is over when the new one
+reads. A trial's upload of a large file may end after that: its checkpoint counts for nobody, as the study does not know it.
 No clocks of two machines are compared. A trial's process looks for the next number before each request that writes.
 """
 
@@ -82,8 +83,8 @@ class Lease:
             OvertakenError: if another one takes it over while this one waits.
         """
         before = _newest(objects)
-        lost = ""
-        if before and not (run := _run(objects, before)).get("ended"):
+        lost, run = "", _run(objects, before) if before else {}
+        if before and not run.get("ended"):
             lost = _in_words(run, before)
             say(f"{lost} has not ended: looking for {WATCH_SECONDS + SETTLE_SECONDS:.0f} s whether it is alive")
             if _lives(objects, before):
@@ -92,7 +93,7 @@ class Lease:
         # Nothing is written by the run before, if it comes back, once this exists and it has looked.
         if not objects.create(run_key(lease.number), json.dumps(lease._own).encode()):
             raise _in_use(objects, _in_words(_run(objects, lease.number), lease.number))
-        if before and not objects.has(run_key(before)):
+        if before and _run(objects, before).get("token") != run.get("token"):
             # Another one removed the experiment meanwhile, and a third one may have begun it anew.
             objects.remove([run_key(lease.number)])
             raise UsageError(f"{objects.location} was just removed by another run: start the command again")

@@ -187,7 +187,14 @@ class StoredFiles(SearchFiles):
     def _mirror(self, paths: dict[str, Path]) -> None:
         """Make objects what files are now, or gone."""
         there = {key: path for key, path in paths.items() if path.exists()}
-        self._own.put_all(there.items())
+        try:
+            self._own.put_all(there.items())
+        except FileNotFoundError:
+            # One that is removed at this moment, as the mark of the run by a signal.
+            there, before = {key: path for key, path in there.items() if path.exists()}, there
+            if len(there) == len(before):
+                raise
+            self._own.put_all(there.items())
         self._own.remove(paths.keys() - there.keys())
 
     def _changed(self) -> dict[str, Path]:
@@ -253,14 +260,14 @@ class StoredCheckpoints:
         if newest := complete(names)[-1:]:
             state = f"{newest[0]}/{STATE}"
             files = named_files(self._objects, self._folder + state)
-            needed = {name if "/" in name else f"{newest[0]}/{name}" for name in files}
-            if needed and needed <= names:
-                self._remove(names - needed - {state})
+            needed = {name if "/" in name else f"{newest[0]}/{name}": nbytes for name, nbytes in files.items()}
+            if needed and all(names.get(name) == nbytes for name, nbytes in needed.items()):
+                self._remove(names.keys() - needed.keys() - {state})
 
-    def _listed(self) -> set[str]:
-        """Names below the trial's folder."""
+    def _listed(self) -> dict[str, int]:
+        """Lengths of the objects below the trial's folder, by their names there."""
         there = self._objects.listed(self._folder) if self._may_be_there else {}
-        return {key.removeprefix(self._folder) for key in there}
+        return {key.removeprefix(self._folder): stamp.nbytes for key, stamp in there.items()}
 
     def _remove(self, names: Iterable[str]) -> None:
         remove_states_first(self._own, [self._folder + name for name in names])
@@ -280,12 +287,13 @@ def complete(names: Iterable[str]) -> list[str]:
     return sorted(folder for folder, _, name in parts if name == STATE and folder.isascii() and folder.isdecimal())
 
 
-def named_files(objects: Objects, key: str) -> set[str]:
-    """Names of the files that a checkpoint's state names; none where it is damaged."""
+def named_files(objects: Objects, key: str) -> dict[str, int]:
+    """Lengths of the files that a checkpoint's state names, by name; none where it is damaged."""
     try:
-        return set(checked(parsed(objects.read(key).decode())["content"]["files"], dict[str, Any], "files"))
+        files = checked(parsed(objects.read(key).decode())["content"]["files"], dict[str, dict[str, Any]], "files")
+        return {name: int(file["bytes"]) for name, file in files.items()}
     except (ValueError, KeyError, TypeError, FileNotFoundError):
-        return set()
+        return {}
 
 
 def file_state(path: Path) -> tuple[int, int] | None:

@@ -288,7 +288,9 @@ NEWEST = {"000000001000/arrays.npz", "000000001000/state.json", "replay/1-2.npz"
 def test_all_before_the_newest_are_removed_if_it_is_whole(
     objects: Objects, paths: ExperimentPaths, changes: Changes, missing: str | None
 ) -> None:
-    state = json.dumps({"version": 1, "content": {"files": {"arrays.npz": {}, "replay/1-2.npz": {}}}}).encode()
+    state = json.dumps(
+        {"version": 3, "content": {"files": {name: {"bytes": 1} for name in ("arrays.npz", "replay/1-2.npz")}}}
+    ).encode()
     names = NEWEST | {"000000000500/arrays.npz", "000000000500/state.json", "replay/0-1.npz"}
     for name in names - {missing}:
         objects.put(f"trials/00003/{name}", state if name.endswith("json") else b"x")
@@ -296,9 +298,47 @@ def test_all_before_the_newest_are_removed_if_it_is_whole(
     with files(objects, paths) as own:
         own.checkpoints(3).keep_one()
     left = {key.removeprefix("trials/00003/") for key in objects.listed("trials/")}
-    assert left == (names - {missing} if missing and "state" not in missing else (left if missing else NEWEST))
+    if missing == "000000001000/state.json":
+        # What is newest is the one before.
+        assert left == {"000000000500/arrays.npz", "000000000500/state.json", "replay/1-2.npz"}
+    else:
+        assert left == (names - {missing} if missing else NEWEST)
     if missing is None:
         assert changes[begun] == "-trials/00003/000000000500/state.json", "so that a kill leaves a checkpoint or none"
+
+
+def test_where_a_file_of_the_newest_has_another_length_all_stay(objects: Objects, paths: ExperimentPaths) -> None:
+    for folder, length in (("000000000500", 1), ("000000001000", 100)):
+        state = json.dumps({"version": 3, "content": {"files": {"arrays.npz": {"bytes": length}}}}).encode()
+        objects.put(f"trials/00003/{folder}/state.json", state)
+        objects.put(f"trials/00003/{folder}/arrays.npz", b"x")
+    before = objects.listed().keys()
+    with files(objects, paths) as own:
+        own.checkpoints(3).keep_one()
+    assert {key for key in objects.listed() if key.startswith("trials/")} == {
+        key for key in before if key.startswith("trials/")
+    }
+
+
+def test_a_mark_that_goes_while_it_is_mirrored_is_removed(
+    objects: Objects, paths: ExperimentPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with files(objects, paths) as own:
+        mark = paths.running("one")
+        mark.touch()
+        put_all = own._own.put_all
+
+        def gone(pairs: Any) -> None:
+            pairs = list(pairs)
+            if mark.exists() and any(path == mark for _, path in pairs):
+                mark.unlink()
+                raise FileNotFoundError(mark)
+            put_all(pairs)
+
+        monkeypatch.setattr(own._own, "put_all", gone)
+        own.flush()
+        assert own.failure is None
+    assert not objects.has(mark.name)
 
 
 def test_a_user_gets_the_checkpoints_of_trials_too(objects: Objects, paths: ExperimentPaths) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tuning.trial.checkpoint_files import (
+    VERSION,
     DamageError,
     FormatError,
     TrialState,
@@ -33,7 +34,7 @@ def written(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def sign(folder: Path, change: Callable[[dict[str, Any]], object], version: Any = 1) -> None:
+def sign(folder: Path, change: Callable[[dict[str, Any]], object], version: Any = VERSION) -> None:
     """Change what a checkpoint says, with a checksum that fits: what somebody does who means it."""
     path = folder / "state.json"
     content = json.loads(path.read_text())["content"]
@@ -51,7 +52,7 @@ def test_what_is_written_is_read(written: Path) -> None:
     assert rows_of(next(iter(ROWS))) == (0, 12)
 
 
-@pytest.mark.parametrize(("before", "after"), [('"version": 1', '"version": 3'), ("-0.25", "-0.5")])
+@pytest.mark.parametrize(("before", "after"), [(f'"version": {VERSION}', '"version": 1'), ("-0.25", "-0.5")])
 def test_a_changed_word_is_damage(written: Path, before: str, after: str) -> None:
     sign(written, lambda content: None)
     assert read_state(written).trial == TRIAL
@@ -70,10 +71,10 @@ def test_a_pipe_is_damage_and_does_not_wait(written: Path) -> None:
         read_state(written)
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", None, [1]])
+@pytest.mark.parametrize("version", [0, 2, str(VERSION), None, [VERSION]])
 def test_another_version_is_refused_with_what_to_do(written: Path, version: Any) -> None:
     sign(written, lambda content: None, version)
-    with pytest.raises(FormatError, match="this program reads version 1: use the version that wrote it"):
+    with pytest.raises(FormatError, match=f"this program reads version {VERSION}: use the version that wrote it"):
         read_state(written)
 
 
@@ -112,7 +113,7 @@ def test_parts_of_another_type_are_damage(written: Path, part: str, value: Any) 
         read_state(written)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"3", b"\xff\xfe", b"[" * 100_000, b'{"version": 1}'])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"3", b"\xff\xfe", b"[" * 100_000, b'{"version": 3}'])
 def test_what_is_no_state_is_damage(written: Path, content: bytes) -> None:
     (written / "state.json").write_bytes(content)
     with pytest.raises(DamageError, match="cannot be read"):
