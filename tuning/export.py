@@ -14,10 +14,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _export(settings: ExportSettings) -> int:
-    from tuning.exporting.files import export_policy
+    from tuning.exporting.files import SEEN, export_policy
 
-    for path in export_policy(settings):
+    paths = export_policy(settings)
+    for path in paths:
         print(path)
+    if any(path.name == SEEN for path in paths):
+        note = f"note: the policy acts beside a plan, which {SEEN} has for the hours of this site's data and for no others; "
+        print(note + "one that learned with --set plan=none needs no such file", file=sys.stderr)
     return 0
 
 

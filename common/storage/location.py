@@ -6,7 +6,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
 from common.errors import UserError
@@ -123,10 +123,27 @@ def _check_local(place: str, rest: str, shown: str) -> None:
         raise StorageError(f"{shown} names no folder; write file:///folder")
 
 
+def _check_endpoint(shown: str) -> None:
+    """See that the address of a server that speaks S3 is one, where a variable gives it."""
+    for name in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"):
+        given = os.environ.get(name, "")
+        try:
+            parts = urlsplit(given)
+            is_sound = not given or (
+                parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port)
+            )
+        except ValueError:  # brackets or a port that are none
+            is_sound = False
+        if not is_sound:
+            raise StorageError(f"{shown}: {name}={printable(given)} is no address of a server, such as http://localhost:9000")
+
+
 def _check_scheme(scheme: str, shown: str) -> None:
     """See that fsspec has a file system for a scheme, and that its package is installed."""
     if scheme in _UNFIT:
         raise StorageError(f"{shown}: {scheme}:// {_UNFIT[scheme]}, so no search can use it; use s3://, gs:// or file://")
+    if _EXTRAS.get(scheme) == "s3":
+        _check_endpoint(shown)
     import fsspec
 
     try:

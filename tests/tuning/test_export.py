@@ -204,6 +204,7 @@ def test_one_that_sees_a_plan_acts_on_citylearn_as_in_the_environment(
     to = tmp_path / "exported"
     assert main([str(of.paths.folder), "--to", str(to)]) == 0
     assert "plan=yesterday; seen.npy has it for each row" in (to / "README.md").read_text(encoding="utf-8")
+    assert "has for the hours of this site's data and for no others" in capsys.readouterr().err
     site, own = scenario(str(four_buildings)), Seen(plan="yesterday")
     np.testing.assert_array_equal(np.load(to / "seen.npy"), seen_rows(site, 0, own))
     env = Task(site.name, backend="citylearn", seen=own).evaluation_env((Window(0, 0, 48),), shared)

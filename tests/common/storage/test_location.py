@@ -19,6 +19,18 @@ def test_a_location_has_no_slash_at_its_end_and_its_parts_are_named() -> None:
 
 
 @pytest.mark.parametrize(
+    "given", ["localhost:9000", "http://[::1", "http://", "ftp://host", "http://host:x", "http://host:99999"]
+)
+@pytest.mark.parametrize("name", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"])
+def test_an_endpoint_that_is_no_address_is_told(monkeypatch: pytest.MonkeyPatch, name: str, given: str) -> None:
+    monkeypatch.setenv(name, given)
+    with pytest.raises(StorageError, match=rf"s3://bucket/a.*: {name}=.* is no address of a server, such as http://localhost:9"):
+        location("s3://bucket/a")
+    monkeypatch.setenv(name, "http://[::1]:9000")
+    assert location("s3://bucket/a").uri == "s3://bucket/a"
+
+
+@pytest.mark.parametrize(
     ("given", "told"),
     [
         ("ftpx://host/a", 'no file system has the scheme "ftpx"'),

@@ -281,6 +281,8 @@ def _callback(name: str) -> Callback:
     try:
         make = getattr(importlib.import_module(module), attribute)
         made = make()
+    except SystemExit:
+        raise UsageError(f"--callback {name!r}: it ends the program in place of making a callback; {_FORM}") from None
     except _REFUSED as error:
         first = str(error).strip().partition("\n")[0]
         raise UsageError(

@@ -380,3 +380,8 @@ def test_where_a_trial_began_nothing_is_said() -> None:
     now[0] = 2 * START_SECONDS
     watch.on_step_end(0, [])
     assert control.lines == []
+
+
+def test_one_that_ends_the_program_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"^--callback 'builtins:exit': it ends the program in place of making a callback"):
+        callbacks_named(["builtins:exit"])
