@@ -24,7 +24,9 @@ def test_a_location_has_no_slash_at_its_end_and_its_parts_are_named() -> None:
 @pytest.mark.parametrize("name", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"])
 def test_an_endpoint_that_is_no_address_is_told(monkeypatch: pytest.MonkeyPatch, name: str, given: str) -> None:
     monkeypatch.setenv(name, given)
-    with pytest.raises(StorageError, match=rf"s3://bucket/a.*: {name}=.* is no address of a server, such as http://localhost:9"):
+    with pytest.raises(
+        StorageError, match=rf"s3://bucket/a.*: {name}=.* is no address of a server, such as http://localhost:9"
+    ):
         location("s3://bucket/a")
     monkeypatch.setenv(name, "http://[::1]:9000")
     assert location("s3://bucket/a").uri == "s3://bucket/a"
