@@ -71,9 +71,13 @@ def test_peaks_are_predicted_over_random_configurations(tmp_path: Path) -> None:
         plan = planner(algo, tmp_path)
         prediction = plan.prediction(h)
         for place, measured in (("vram", row["peak_process_vram_bytes"]), ("ram", row["peak_rss_bytes"])):
-            ratios[place].append(prediction.nbytes(place) / measured)
+            predicted = prediction.vram if place == "vram" else prediction.uncorrected("ram")
+            ratios[place].append(predicted / measured)
+            plan.calibration.add(plan.device, algo, place, prediction.uncorrected(place), measured)
             print(f"{algo} {h['hidden_sizes']} {place}: {measured:,} B, {ratios[place][-1]:.3f} of it predicted")
-    assert all(0.9 < ratio < 1.1 for ratio in ratios["vram"])
+    assert all(0.85 < ratio < 1.15 for ratio in ratios["vram"])
+    # The first of each algorithm teach by how much the step that was measured differs from trials.
+    assert all(0.9 < ratio < 1.1 for ratio in ratios["vram"][3 * 5 :])
     # The first processes compile what steps the site.
     assert all(0.8 < ratio < 1.15 for ratio in ratios["ram"][2 * at_once() :])
 

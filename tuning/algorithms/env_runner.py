@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 import numpy as np
+from gymnasium.vector import AutoresetMode
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.rllib.utils.metrics import EPISODE_RETURN_MEAN
 
@@ -33,6 +34,8 @@ class ArrayEnvRunner(SingleAgentEnvRunner):
         """See `SingleAgentEnvRunner`; without the wrapper that makes a list of dictionaries of the infos."""
         super().make_env()
         self.env = self.env.env
+        if (mode := self.env.metadata.get("autoreset_mode")) is not AutoresetMode.NEXT_STEP:
+            raise ValueError(f"an environment that resets by {mode} loses the first transition of each episode here")
         self.preprocessing = own = self.config.recipe.preprocessing
         self.stopwatch = Stopwatch()
         self.normalizer: ObservationNormalizer | None = None

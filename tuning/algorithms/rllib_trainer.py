@@ -107,8 +107,7 @@ class RLlibTrainer(Trainer):
             num_env_runners=0,
             num_envs_per_env_runner=self.num_envs * setup.agents,
         )
-        config.learners(num_learners=0, num_gpus_per_learner=1 if setup.gpu else 0)
-        config.training(learner_class=self.learner_class)
+        config.learners(num_learners=0, num_gpus_per_learner=1 if setup.gpu else 0, learner_class=self.learner_class)
         model = {"h": self.h, "chargers": setup.chargers}
         config.module = RLModuleSpec(module_class=self.module_class, model_config=model)
         # A thread for each algorithm would measure the whole machine.

@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 
 import psutil
@@ -36,19 +36,21 @@ def measured(card: int) -> CardBaseline | None:
     try:
         _step("cuda")
         torch.cuda.synchronize()
-    except RuntimeError:
-        # Such as one that is full, or for which torch was built without kernels. Torch's classes for these are newer than
-        # the oldest torch that will do.
-        return None
+    except RuntimeError as error:
+        # Torch's own class for the errors of CUDA is newer than the oldest torch that will do.
+        if "out of memory" in str(error):
+            return replace(ASSUMED, source="assumed, as the card is full")
+        return None  # as where torch was built without kernels for it
     # Without the tensors of the step, what is allocated are cuBLAS's workspaces.
     gc.collect()
     load = loads()[card]
     # On Windows and in containers the driver does not tell what single processes take. Then others may have begun or ended.
     own = load.used_bytes - used if load.own_bytes is None else load.own_bytes
     context, grown = own - torch.cuda.memory_reserved(), psutil.Process().memory_info().rss - host
+    source = "measured on this card"
     if load.own_bytes is None and not LEAST_CONTEXT < context < MOST_CONTEXT:
-        context = ASSUMED.context
-    return CardBaseline(max(0, context), torch.cuda.memory_allocated(), max(0, grown), "measured on this card")
+        context, source = ASSUMED.context, "measured on this card but for the context, as other programs began or ended"
+    return CardBaseline(max(0, context), torch.cuda.memory_allocated(), max(0, grown), source)
 
 
 @cache
@@ -56,7 +58,8 @@ def measured_apart() -> CardBaseline | None:
     """The same of the first card in NVML's order, in a process of its own; None where that fails too."""
     done = subprocess.run(
         [sys.executable, "-m", "tuning.memory.baseline"],
-        stdout=subprocess.PIPE, text=True, check=False, env={**os.environ, "CUDA_DEVICE_ORDER": "PCI_BUS_ID"},
+        stdout=subprocess.PIPE, text=True, check=False,
+        env={**os.environ, "CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": "0"},
     )  # fmt: skip
     given = json.loads(done.stdout.strip().rpartition("\n")[2]) if not done.returncode else None
     return CardBaseline(**given) if given else None

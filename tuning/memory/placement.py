@@ -64,7 +64,9 @@ class Placement:
         return tuple((self._present or self._seen).values())
 
     def _of(self, kind: Kind) -> Planner:
-        return replace(self._planner, budget=kind.budget, device=kind.key.device, kinds=())
+        # One baseline for all, as the row of a trial has one prediction, wherever the trial will run.
+        budget = replace(kind.budget, baseline=self._planner.budget.baseline)
+        return replace(self._planner, budget=budget, device=kind.key.device, kinds=())
 
     def prediction(self, hyperparameters: Assignment) -> Prediction:
         """Memory of a trial, with the corrections of the largest card."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tuning.memory.gpus import loads
+
 
 @dataclass(frozen=True)
 class Device:
@@ -95,7 +97,11 @@ class Device:
             return 0
         import torch
 
-        return int(torch.cuda.max_memory_reserved()) + self.context_bytes
+        assert self.card is not None
+        own = loads()[self.card].own_bytes
+        # Where the driver does not tell it, as it was expected.
+        context = self.context_bytes if own is None else max(0, own - int(torch.cuda.memory_reserved()))
+        return int(torch.cuda.max_memory_reserved()) + context
 
 
 CPU = Device("cpu")

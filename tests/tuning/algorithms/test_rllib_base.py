@@ -62,3 +62,19 @@ def test_sums_and_means_are_over_all_steps() -> None:
         sums.add(terms(float(step), -1.0))
     assert Sums().totals() == Sums().means() == {}
     assert (sums.steps, sums.totals(), sums.means()) == (4, {"first": 6.0, "second": -4.0}, {"first": 1.5, "second": -1.0})
+
+
+def test_many_steps_lose_no_digits() -> None:
+    sums = Sums()
+    for _ in range(3):
+        sums.add(terms(2.0**24, 0.0))
+        sums.add(terms(1.0, 0.0))
+    assert sums.totals()["first"] == 3.0 * 2.0**24 + 3.0
+
+
+def test_a_sum_that_is_not_finite_stays_so() -> None:
+    sums = Sums()
+    for value in (math.inf, -math.inf, 1.0):
+        sums.add(terms(value, 1.0))
+    assert math.isnan(sums.means()["first"])
+    assert sums.means()["second"] == 1.0

@@ -61,11 +61,19 @@ def test_what_others_take_meanwhile_is_no_context(card: SimpleNamespace, monkeyp
     found = measured(0)
     assert found
     assert found.context == ASSUMED.context
+    assert "but for the context" in found.source
 
 
 def test_a_card_that_torch_sees_and_cannot_use_has_none(card: SimpleNamespace) -> None:
-    card.error = torch.OutOfMemoryError("CUDA out of memory")
+    card.error = RuntimeError("CUDA error: no kernel image is available for execution on the device")
     assert measured(0) is None
+
+
+def test_a_full_card_can_be_used_once_there_is_room(card: SimpleNamespace) -> None:
+    card.error = torch.OutOfMemoryError("CUDA out of memory")
+    found = measured(0)
+    assert found
+    assert (found.context, found.source) == (ASSUMED.context, "assumed, as the card is full")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a card")

@@ -11,6 +11,7 @@ from tests.tuning.roomy import SMALL, planner
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Node, kinds_of
+from tuning.memory.placement import Placement
 from tuning.memory.planner import FALLBACKS, HIGHEST, KEPT, LEAST, LOWEST, Calibration, Planner
 from tuning.memory.prediction import CardBaseline
 
@@ -165,3 +166,6 @@ def test_all_kinds_of_cards_are_predicted_by_the_largest_baseline(calibration: C
     terms = {term.name: term.nbytes for term in own.prediction(algorithm("ppo").space.complete({})).terms}
     assert (terms["CUDA context"], terms["cuBLAS workspace"], terms["CUDA's libraries"]) == (700 * MIB, 10 * MIB, 500 * MIB)
     assert own.grant(algorithm("ppo").space.complete({})).context_bytes == 700 * MIB
+    # Ratios of measured to predicted memory are of that prediction, wherever a trial ran.
+    placement = Placement(own)
+    assert {placement._of(kind).budget.baseline for kind in placement.kinds} == {large}

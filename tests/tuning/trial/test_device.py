@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tuning.memory.gpus import Load
 from tuning.trial.device import CPU, Device
 
 
@@ -45,8 +46,14 @@ def test_a_process_is_held_to_its_grant_without_the_context(monkeypatch: pytest.
     monkeypatch.setattr("torch.cuda.get_device_properties", lambda card: SimpleNamespace(total_memory=8 * 2**30))
     monkeypatch.setattr("torch.cuda.set_per_process_memory_fraction", lambda part, card: held.append((part, card)))
     monkeypatch.setattr("torch.cuda.max_memory_reserved", lambda: 2**28)
+    own: list[int | None] = [None]
+    monkeypatch.setattr("tuning.trial.device.loads", lambda: 4 * (Load(0, None, None, None, own[0]),))
+    monkeypatch.setattr("torch.cuda.memory_reserved", lambda: 2**27)
     device = Device.take_card(3, 3 * 2**29, 2**29)
     assert held == [(1 / 8, 0)]
     assert device.process_peak_bytes() == 2**28 + 2**29
+    # What the driver tells goes before what was expected.
+    own[0] = 2**27 + 2**26
+    assert device.process_peak_bytes() == 2**28 + 2**26
     with pytest.raises(MemoryError, match="CUDA's context takes 536,870,912 B, more than the 536,870,912 B"):
         Device.take_card(3, 2**29, 2**29)

@@ -20,9 +20,9 @@ UPDATE_SECONDS: Final = 2e-2  # of RLlib around an update
 GRADIENT_SECONDS: Final = 1.5e-3  # of a gradient step, however few its rows
 NUMBER_SECONDS: Final = 2e-10  # of a number of the networks and a row
 
-# Copies of a policy's weights between learner and env runner, on the host. RLlib makes some on their way, a checkpoint another,
-# and they leave gaps in the heap. Measured over random configurations: seeds 0 to 2 of tests/tuning/test_host_memory.py, which
-# checks the prediction with other seeds.
+# Copies of a policy's weights between learner, env runner and checkpoints, on the host, with the gaps that they leave in the
+# heap: an upper bound, measured when RLlib carried weights and rollouts between both. It was over random configurations: seeds
+# 0 to 2 of tests/tuning/test_host_memory.py, which checks the prediction with other seeds.
 WEIGHT_COPIES: Final = 12
 
 
@@ -75,8 +75,8 @@ def _rollout_rows(h: Any, run: Workload, problem: Problem) -> int:
 
 def _terms(h: Any, run: Workload, problem: Problem, slots: int, learned_rows: int) -> list[Term]:
     parameters, collected = actor_critic_parameters(h, problem), (_rollout_rows(h, run, problem), "transitions")
-    # Observation, action, its distribution and log-probability. The learner adds value, target and advantage; what is collected
-    # has clocks, rewards and flags.
+    # Observation, action, its distribution and log-probability. The learner adds value, target and advantage. What is
+    # collected has rewards and flags; gaps in the heap are counted with it.
     numbers = problem.observations + 3 * problem.actions + 1
     terms = [
         networks(run.learner, parameters, slots),

@@ -135,6 +135,9 @@ def test_rewards_are_scaled_by_a_positive_factor_of_each_step() -> None:
     )
     assert (np.sign(plain) == np.sign(scaled)).all()
     assert not np.allclose(plain, scaled)
+    np.testing.assert_allclose(runner_of(reward_scale=10.0).collect(STEPS).rewards, 10.0 * plain, rtol=1e-6)
+    normal = runner_of(normalize_rewards=True)
+    assert not np.allclose(normal.collect(STEPS).rewards, plain)
 
 
 def test_later_rollouts_leave_earlier_ones_as_they_are() -> None:
