@@ -22,7 +22,7 @@ from tests.tuning.trial.small_trials import experiment, hyperparameters
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Trainer
 from tuning.trial.checkpoint import Checkpoint, Checkpoints
-from tuning.trial.checkpoint_files import FormatError, TrialState, fingerprint
+from tuning.trial.checkpoint_files import VERSION, FormatError, TrialState, fingerprint
 from tuning.trial.packed_state import read_arrays, unpack
 from tuning.trial.policy import trial_setup
 
@@ -101,8 +101,8 @@ def sign(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
         if file.is_file():
             content["files"][name] = fingerprint(file)
     change(content)
-    checksum = hashlib.sha256(f"1 {json.dumps(content)}".encode()).hexdigest()
-    path.write_text(json.dumps({"version": 1, "sha256": checksum, "content": content}))
+    checksum = hashlib.sha256(f"{VERSION} {json.dumps(content)}".encode()).hexdigest()
+    path.write_text(json.dumps({"version": VERSION, "sha256": checksum, "content": content}))
 
 
 def used(folder: Path) -> Checkpoint | None:
