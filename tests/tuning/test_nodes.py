@@ -176,20 +176,6 @@ def test_a_node_that_joins_is_used_and_trials_leave_one_that_is_drained(nodes: A
 
 
 @pytest.mark.slow
-def test_a_trial_that_waits_for_a_kind_of_node_that_is_gone_runs_on_another(nodes: Any, tmp_path: Path) -> None:
-    # One more than there is room for: it waits for the small card.
-    experiment = create(settings(tmp_path, trials=5, concurrency=3, scheduler="none"))
-    with added(nodes, node(cores=1, card="SMALL"), node(cores=1, card="LARGE")), searching(experiment) as printed:
-        small = next(of for of, name in cards().items() if name == "SMALL")
-        wait_for(lambda: small in {piece.node for piece in work(experiment)})
-        nodes.remove_node(next(own for own in nodes.worker_nodes if own.node_id == small))
-        output = printed()
-    check_whole(experiment)
-    assert "cluster: 1 gone; 2 nodes" in output
-    assert "its process was lost; it continues from" in output
-
-
-@pytest.mark.slow
 def test_every_trial_that_waits_asks_for_its_place_so_that_nodes_are_added(nodes: Any, tmp_path: Path) -> None:
     import ray
     from ray.autoscaler.v2.sdk import get_cluster_status
