@@ -85,6 +85,13 @@ def absent(scenario: Scenario, measure: Measure) -> str:
     return ""
 
 
+def idle_terms(scenario: Scenario) -> dict[str, str]:
+    """Terms of the reward that are the same for every policy on a site, each with the reason."""
+    known = measures()
+    reasons = {term: absent(scenario, known[kpi]) for term, kpi in _OF_WEIGHTS.items()}
+    return {term: reason for term, reason in reasons.items() if reason}
+
+
 class AimError(UserError, ValueError):
     """An aim that cannot be had; says what is wrong, and what can be given."""
 
@@ -298,9 +305,8 @@ class Aim:
 
     def idle(self, scenario: Scenario) -> dict[str, str]:
         """Weights that can do nothing on a site, each with the reason."""
-        known, weights = measures(), self.weights.by_term()
-        reasons = {term: absent(scenario, known[kpi]) for term, kpi in _OF_WEIGHTS.items() if weights[term]}
-        return {term: reason for term, reason in reasons.items() if reason}
+        weights = self.weights.by_term()
+        return {term: reason for term, reason in idle_terms(scenario).items() if weights[term]}
 
     def idle_lines(self, scenario: Scenario) -> list[str]:
         """A line that names the weights that can do nothing on a site; none where all can do something."""

@@ -56,15 +56,16 @@ def verdict(judgement: Results) -> Verdict:
     return Verdict(table_of(table), aim)
 
 
-def caveats(rows: pd.DataFrame, measures: Mapping[str, Measure]) -> list[str]:
+def caveats(rows: pd.DataFrame, measures: Mapping[str, Measure], reward: str) -> list[str]:
     """What has to stand beside the savings of a policy: that it is worse than none, and that vehicles pay for them.
 
     Args:
         rows: of `evaluations`, a row a year of one policy.
         measures: of the results.
+        reward: of the trial. By the schema's own the site without control does not score 0.
     """
     said = []
-    if "score" in rows and SCORE.value(rows) < 0.0:
+    if reward == "improvement" and "score" in rows and SCORE.value(rows) < 0.0:
         said.append(f"It is worse than no control, which scores 0: its score is {SCORE.shown(SCORE.value(rows))}.")
     served = measures.get("ev_served")
     if served and served.name in rows and served.value(rows) < served.value(rows, SITE) - UNNOTICED:

@@ -67,7 +67,7 @@ def print_summary(
             say(console, f"KPIs of trial {best['trial']} cannot be shown: its evaluations cannot be read")
         else:
             console.print(Fitted(_against_uncontrolled(last, results.measures, validation)))
-            for line in caveats(last, results.measures):
+            for line in caveats(last, results.measures, best["reward"]):
                 say(console, f"Trial {best['trial']}: {line}")
         for line in confirmation_lines(results, aim):
             say(console, line)
@@ -134,7 +134,7 @@ def _copied(results: Results, best: pd.Series) -> str:
 
 def _told(best: pd.Series, last: pd.DataFrame, aim: Aim) -> str:
     """The best trial's score and, where it is another, its objective, each beside the uncontrolled site's."""
-    score = f"score {best['score']:+.4f}; the uncontrolled site scores 0"
+    score = f"score {best['score']:+.4f}" + ("; the uncontrolled site scores 0" if best["reward"] == "improvement" else "")
     if aim.is_score:
         return score
     values = zip(aim.objectives, best[list(_VALUES)], strict=False)

@@ -17,7 +17,7 @@ from common.errors import UsageError
 from common.measure import SCORE, Scale, by_the_year
 from common.texts import printable
 from envs.environments import fit
-from envs.objective.aim import SCORE_ALONE, VEHICLES_LEFT, Aim
+from envs.objective.aim import SCORE_ALONE, VEHICLES_LEFT, Aim, idle_terms
 from envs.objective.columns import evaluation_row, measures
 from envs.objective.evaluate import Evaluation, check_score
 from envs.scenarios.scenario import Window
@@ -133,8 +133,8 @@ def _bounds(task: Task, windows: Sequence[Window], console: Console) -> dict[Obj
     """Bounds of all objectives, one a window; they are cached."""
     bounds: dict[Objective, list[Bound]] = {}
     # A bound of what is always 0 is an arbitrary point.
-    told = [name for name in bounding.OBJECTIVES if name not in Aim.parse(("co2=1", "cost=1")).idle(task.site)]
-    for objective in told:
+    idle = idle_terms(task.site)
+    for objective in (name for name in bounding.OBJECTIVES if name not in idle):
         with console.status(Text(printable(f"{task.site.title}: bound of {objective}, computed once"))):
             bounds[objective] = [bounding.bound(task, window, objective) for window in windows]
     return bounds

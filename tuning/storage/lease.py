@@ -9,7 +9,7 @@ new run is refused. If not, it creates its own, and beats for `SETTLE_SECONDS` b
 A run begins a request that writes only within `VALID_SECONDS` of a beat after which it saw no newer run. So one that was paused
 or cut off beats and looks first. Two clocks of its machine must both say so: one stands still while the machine is suspended.
 An attempt takes at most `PATIENCE` and one request more. So all that the driver before has begun is over when the new one
-reads. A trial's upload of a large file may end after that: its checkpoint counts for nobody, as the study does not know it.
+reads. A trial's upload of a large file may end after that.
 No clocks of two machines are compared. A trial's process looks for the next number before each request that writes.
 """
 

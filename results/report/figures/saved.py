@@ -22,7 +22,9 @@ def figure(search: Search) -> Figure:
     # By its training again, or by its judgement.
     others = ~search.lucky["is_default"].astype(bool) & search.lucky["change"].notna()
     checked = bool(others.any() or search.confirmed["gain"].notna().any())
-    return saved(last[last["trial"] == (-1 if best is None else best)], search.results.measures, best, checked=checked)
+    last, trials = last[last["trial"] == (-1 if best is None else best)], search.results.trials
+    reward = "improvement" if best is None else trials.loc[trials["trial"] == best, "reward"].item()
+    return saved(last, search.results.measures, best, checked=checked, reward=reward)
 
 
 def saved(
@@ -31,6 +33,7 @@ def saved(
     best: int | None,
     split: str = "validation",
     checked: bool = False,
+    reward: str = "improvement",
 ) -> Figure:
     question = f"What does the best policy save in {BASIS}?"
     if best is None or last.empty:
@@ -52,7 +55,7 @@ def saved(
         answer = f"Nothing: against {UNCONTROLLED}, trial {best} raises {listed(found.higher)} on the {split} hours."
     else:
         answer = f"Nothing: trial {best} is like {UNCONTROLLED} on the {split} hours."
-    answer = " ".join([answer, *caveats(last, measures)])
+    answer = " ".join([answer, *caveats(last, measures, reward)])
     note = (
         f"Scaled from {last['hours'].sum():,.0f} {split} hours; the peak is the highest of all. "
         "The dashed line is the uncontrolled site. "

@@ -119,11 +119,13 @@ def test_beside_savings_stand_a_score_below_no_control_and_vehicles_that_pay() -
         "hours": 1000, "score": 0.1, "departures": 60, "departures_met": 60, "ev_required_kwh": 100.0, "ev_served": 0.99,
         "uncontrolled_ev_required_kwh": 100.0, "uncontrolled_ev_served": 0.995,
     }  # fmt: skip
-    assert caveats(pd.DataFrame([row]), MEASURES) == []
-    (worse,) = caveats(pd.DataFrame([row | {"score": -0.1977}]), MEASURES)
+    assert caveats(pd.DataFrame([row]), MEASURES, "improvement") == []
+    (worse,) = caveats(pd.DataFrame([row | {"score": -0.1977}]), MEASURES, "improvement")
     assert worse == "It is worse than no control, which scores 0: its score is -0.1977."
-    (paid,) = caveats(pd.DataFrame([row | {"ev_served": -0.5, "departures_met": 0}]), MEASURES)
+    (paid,) = caveats(pd.DataFrame([row | {"ev_served": -0.5, "departures_met": 0}]), MEASURES, "schema")
     assert paid.startswith("Vehicles pay for it: 0 of 60 left with what they asked for, and -50.0% of that was served, 99.5% ")
     assert paid.endswith("--require 'ev_served>=0.99' takes no such policy.")
     # A site without vehicles.
-    assert caveats(pd.DataFrame([{"hours": 1000, "score": 0.1}]), MEASURES) == []
+    assert caveats(pd.DataFrame([{"hours": 1000, "score": 0.1}]), MEASURES, "improvement") == []
+    # By the schema's own reward no control does not score 0.
+    assert caveats(pd.DataFrame([{"hours": 1000, "score": -9.0}]), MEASURES, "schema") == []

@@ -161,6 +161,14 @@ def test_the_best_is_compared_with_the_uncontrolled_site_over_all_its_years(tmp_
     assert "Vehicles pay for it" not in output
 
 
+def test_by_the_schemas_own_reward_no_control_does_not_score_0(tmp_path: Path) -> None:
+    write_trial(tmp_path, 1, "complete", -3.0, reward="schema")
+    write_evaluation(tmp_path, 1, 2, score=-3.0)
+    output = shown(tmp_path)
+    assert "Best: trial 1, score -3.0000" in output
+    assert "scores 0" not in output
+
+
 def test_vehicles_that_pay_for_the_savings_are_named_beside_them(tmp_path: Path) -> None:
     write_trial(tmp_path, 1, "complete", 0.1)
     service = {"ev_required_kwh": 50.0, "ev_served": 0.5, "uncontrolled_ev_served": 0.8, "departures": 9, "departures_met": 3}
