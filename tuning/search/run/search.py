@@ -224,7 +224,8 @@ class Search:
 
     def _keeps_slot(self, number: int) -> bool:
         """Whether a trial keeps its slot after an evaluation. If not, it is frozen when its process has ended."""
-        trial, others = self._trials[number], self.running - {number}
+        # What waits has begun too, and is owed its next evaluation.
+        trial, others = self._trials[number], (self.running | set(self._trials.queue)) - {number}
         if not self._choosing.is_paid(number, others):
             return False
         # The evaluation with which a thawed trial begins decided already that it goes on. To decide again beside what began

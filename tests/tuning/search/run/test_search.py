@@ -230,6 +230,16 @@ def test_trials_that_fail_at_once_use_the_budget_up(experiment: Experiment) -> N
     assert begun == 3
 
 
+def test_a_trial_that_waits_after_it_was_lost_is_owed_its_next_evaluation(experiment: Experiment) -> None:
+    of = thawing(experiment, 3 * RUNG, trials=2, freezes=False)
+    assert [of.begin(), of.begin()] == [0, 1]
+    of.lose(1)
+    assert [advance(of, 0, evaluation) for evaluation in (1, 2)] == [True, False]
+    assert of.begin() == 1
+    assert not advance(of, 1, 1)
+    assert of.begin() is None
+
+
 def test_no_more_are_handed_out_at_once_than_the_cluster_holds_now(experiment: Experiment) -> None:
     of, most = Searched(experiment), [1]
     of.search._at_once = lambda: most[0]
