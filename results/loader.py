@@ -60,6 +60,21 @@ class Results:
         return self._checked("evaluations")
 
     @functools.cached_property
+    def rated_evaluations(self) -> pd.DataFrame:
+        """Rows of `evaluations` by which each trial of one experiment is rated, a row a year; see `kept_steps` in `trials`."""
+        rows, trials = self.single.evaluations, self.trials
+        rows = rows[rows["contender"].isna()]
+        kept = rows["trial"].map(trials.drop_duplicates("trial").set_index("trial")["kept_steps"])
+        # A row that was written again after a loss does not say.
+        return rows[rows["steps"] == kept.fillna(rows.groupby("trial")["steps"].transform("max"))]
+
+    @functools.cached_property
+    def yardsticks(self) -> pd.DataFrame:
+        """Rows of `evaluations` of a search that are of no trial: what policies are compared with, a row for each and year."""
+        rows = self.single.evaluations
+        return rows[rows["contender"].notna() & rows["trial"].isna()]
+
+    @functools.cached_property
     def measures(self) -> Mapping[str, Measure]:
         """What `evaluations` measure, by column, as their last readable file has it."""
         if self.parts:

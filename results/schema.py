@@ -15,7 +15,7 @@ from common.measure import SCORE, Measure
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 FINGERPRINT = "columns"  # key in a file's metadata, of `fingerprint`
 FOLDER = "results"  # below the experiment's folder
 CANDIDATE = "candidate"  # `confirm_role` of trials that choose which assignments are confirmed
@@ -43,7 +43,9 @@ _OF_A_FRONT: Columns = {
 _TRIALS: Columns = {
     "trial": ("int64", "1", "number of the trial in its experiment"),
     "state": ("string", "", "running, frozen (it may go on), complete, pruned, oom or failed"),
-    "score": ("float64", "1", "score of the last evaluation; higher is better, 0 is the uncontrolled site"),
+    "score": ("float64", "1", "score of the evaluation that counts (--keep); higher is better, 0 is the uncontrolled site"),
+    "kept_steps": ("int64", "1", "steps at that evaluation; its policy is exported and judged"),
+    "plan_score": ("float64", "1", "score of its plan alone, which its policy changes; empty without a plan"),
     "objective": ("float64", "", "value of --objective in its unit, amounts of a year; empty where that is the score"),
     "shortfall": ("float64", "1", "by how much --require is missed, as a sum of parts; 0 where all is met; empty without any"),
     "rating": ("float64", "", "what trials are ranked by, if not the score: the objective, turned so that more is better"),
@@ -81,7 +83,11 @@ _TRIALS: Columns = {
     "savings": ("string", "", "what it did to need less memory (--on-oom adapt); empty for nothing"),
     "device": ("string", "", "device of the learner"),
     "crashes": ("int64", "1", "how often it crashed; it goes on from its checkpoint"),
-    "noticed": ("string", "", "what its policy does that no score tells: nothing, or the same as an earlier one; else empty"),
+    "noticed": (
+        "string",
+        "",
+        "what its policy does that no score tells: nothing, as its plan, or as an earlier one; else empty",
+    ),
     "error": ("string", "", "traceback of its last crash since it was last started"),
     "confirms": (
         "int64",

@@ -172,12 +172,6 @@ def luck(results: Results, judgement: Results | None = None) -> pd.DataFrame:
 TERM = "term_"  # prefix of the columns with the terms of the reward
 
 
-def last_evaluation(results: Results) -> pd.DataFrame:
-    """Rows of `evaluations` that are of each trial's last evaluation, a row a year; those of a judgement are left out."""
-    own = results.single.evaluations[results.evaluations["contender"].isna()]
-    return own[own["steps"] == own.groupby("trial")["steps"].transform("max")]
-
-
 def reward_terms(results: Results, judgement: Results | None = None) -> pd.DataFrame:
     """The weighted terms of the reward: what the score of a policy consists of.
 
@@ -188,7 +182,7 @@ def reward_terms(results: Results, judgement: Results | None = None) -> pd.DataF
     """
     import pandas as pd
 
-    last = last_evaluation(results)
+    last = results.rated_evaluations
     parts = []
     for kind, number in (("best", best_trial(results)), (DEFAULT, default_trial(results))):
         own = last[last["trial"] == (-1 if number is None else number)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from common.measure import A_YEAR, SCORE, SITE, Better, Measure
 from common.texts import printable
 from results.analysis.curves import confirmed, evaluated
-from results.analysis.judged import CONTENDER, judged_runs, last_evaluation
+from results.analysis.judged import CONTENDER, judged_runs
 from results.analysis.searched import (
     admissible,
     aims,
@@ -164,7 +164,7 @@ def leaderboard(results: Results) -> pd.DataFrame:
 
 
 def pareto_front(results: Results, objectives: Sequence[str] | Mapping[str, Better]) -> pd.DataFrame:
-    """Values of some measures in each trial's last evaluation, and which trials no other one beats.
+    """Values of some measures in the evaluation that each trial is rated by, and which trials no other one beats.
 
     Raises ResultsError for fewer than two objectives, or one without a known direction or column.
 
@@ -183,7 +183,7 @@ def pareto_front(results: Results, objectives: Sequence[str] | Mapping[str, Bett
     wanted = _measures(objectives, results)
     trials = results.scored
     trials = trials[trials["same_as"].isna()]
-    last = last_evaluation(results)
+    last = results.rated_evaluations
     table = trials[["trial", "state", "score", "steps", "shortfall"]].astype({"state": "object"})
     for name, own in wanted.items():
         table[name] = table["trial"].map({trial: own.value(years) for trial, years in last.groupby("trial")}).astype(float)
@@ -289,7 +289,7 @@ def compare(experiments: Sequence[Results] | Results) -> pd.DataFrame:
             row = results.best
             own |= {"best_score": row["score"], "best_rating": rating[best], "best_objective": row["objective"]}
             own["gain"] = rating[best] - rating.get(default, math.nan)
-            last = last_evaluation(results)
+            last = results.rated_evaluations
             last = last[last["trial"] == best]
             for measure in amounts.values():
                 before = measure.value(last, SITE)

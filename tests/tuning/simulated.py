@@ -217,7 +217,7 @@ class SimpleThawing:
     def draw(self, draw: Callable[[], FrozenTrial]) -> FrozenTrial:
         return draw()
 
-    def repeats(self) -> dict[int, int]:
+    def given_up(self) -> dict[int, str]:
         return {}
 
     def choose(self, drawn: FrozenTrial | None, steps_left: float, as_frozen: int | None = None) -> int | None:

@@ -235,10 +235,10 @@ class RLlibTrainer(Trainer):
         state = {"algorithm": self.algorithm.get_state(not_components=_FORGOTTEN), "random": random_state()}
         return state if self.replay is None else {**state, "replay": self.replay.get_state()}
 
-    def set_state(self, state: dict[str, Any], rows: Rows) -> None:
+    def set_state(self, state: dict[str, Any], rows: Rows | None) -> None:
         """See `Trainer`."""
         # The buffer first: the runner acts on its observations.
-        if self.replay is not None:
+        if self.replay is not None and rows is not None:
             self.replay.set_state(state["replay"], rows)
         self.algorithm.set_state(state["algorithm"])
         set_random_state(state["random"])

@@ -148,8 +148,8 @@ class Trainer(ABC):
         """All that the next update depends on but the rows of `replay`: what `tuning.trial.packed_state.pack` takes."""
 
     @abstractmethod
-    def set_state(self, state: dict[str, Any], rows: Rows) -> None:
-        """Go on from a state of `get_state`: on the same CPU, number by number."""
+    def set_state(self, state: dict[str, Any], rows: Rows | None) -> None:
+        """Go on from a state of `get_state`: on the same CPU, number by number. Without rows it is to act, and not to learn."""
 
     @abstractmethod
     def watch(self, environment: Stopwatch, learner: Stopwatch) -> None:

@@ -52,8 +52,7 @@ def print_summary(
             console.print(Fitted(front_table(results, aim)))
         else:
             console.print(Fitted(_ranking(_best_first(complete).head(SHOWN), trials, aim)))
-        last = results.evaluations[results.evaluations["trial"] == best["trial"]]
-        last = last[last["steps"] == last["steps"].max()]
+        last = results.rated_evaluations[results.rated_evaluations["trial"] == best["trial"]]
         name = "Best of both by mean gain" if aim.second else "Best"
         say(console, f"{name}: trial {best['trial']}, {_told(best, last, aim)}")
         if aim.shown:
@@ -98,8 +97,7 @@ def print_comparison(experiments: Sequence[Results], console: Console, aim: Aim 
             table.add_row(name, "none", *[""] * (5 + len(of_aim)), folder)
             continue
         best = results.best
-        rows = results.evaluations[results.evaluations["trial"] == best["trial"]]
-        rows = rows[rows["steps"] == rows["steps"].max()]
+        rows = results.rated_evaluations[results.rated_evaluations["trial"] == best["trial"]]
         amounts = [results.measures.get(column, Measure(column)) for column in ("co2_kg", "bill")]
         changes = [amount.value(rows) / amount.value(rows, SITE) - 1.0 for amount in amounts]
         served = results.measures.get("ev_served", Measure("ev_served")).value(rows)

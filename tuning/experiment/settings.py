@@ -152,6 +152,11 @@ class Settings:
     reports: int = 10
     """Evaluations of a trial on the validation split, evenly spaced; the last ends it. After each, a trial may be frozen or
     stopped."""
+    keep: Literal["best", "last"] = "best"
+    """Evaluation that a trial is rated by, and whose policy is exported and judged: its best, or its last."""
+    last_evaluation: Annotated[int, tyro.conf.Suppress] = 0
+    """Number of the evaluation with which a trial ends; 0 for that of its last step. A judgement trains each contender as far
+    as its search had rated it."""
     validation_weeks: int = 52
     """Weeks of the validation split that an evaluation runs through, evenly spaced; 0 for all of it."""
     seed: int = 0
@@ -223,7 +228,7 @@ class Settings:
     def check(self) -> None:
         """Raise a UsageError for the first setting that is out of its range, or has nothing to act on."""
         least_values = dict.fromkeys(("steps", "reports", "num_envs"), 1)
-        least_values |= dict.fromkeys(("trials", "validation_weeks", "seed", "concurrency", "retries"), 0)
+        least_values |= dict.fromkeys(("trials", "validation_weeks", "seed", "concurrency", "retries", "last_evaluation"), 0)
         check_whole_numbers(self, least_values)
         for option, known in (("sampler", SAMPLERS), ("scheduler", SCHEDULERS)):
             if (name := getattr(self, option)) not in known:
@@ -231,6 +236,8 @@ class Settings:
         if self.reports > self.steps:
             raise UsageError(f"--reports {self.reports}: a trial of {self.steps} steps can be evaluated at most that often")
 
+        if self.last_evaluation > self.reports:
+            raise UsageError(f"last_evaluation {self.last_evaluation}: a trial is evaluated {self.reports} times")
         check_gpu_memory(self.gpu_memory)
         if not 0.0 <= self.confirm <= MOST_CONFIRM:
             raise UsageError(f"--confirm {self.confirm:g}: it is a part of the budget from 0 to {MOST_CONFIRM:g}")
@@ -261,6 +268,11 @@ class Settings:
             raise UsageError(
                 f"--sampler {self.sampler}: it searches for one objective, not for {self.objective}; take {' or '.join(others)}"
             )
+
+    @property
+    def evaluations(self) -> int:
+        """Evaluations of a trial that comes to its end."""
+        return self.last_evaluation or self.reports
 
     @property
     def reward_share(self) -> RewardShare | None:

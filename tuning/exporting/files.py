@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Literal
 
 import numpy as np
 
@@ -44,7 +45,7 @@ def export_policy(settings: ExportSettings) -> list[Path]:
         raise UsageError(f"--to {to}: it is there already, and nothing is written over it")
     experiment = open_to_read(settings.experiment).trusting(settings.trust_scenario)
     number = trial_number(load(experiment.paths.folder), settings.trial)
-    return export(experiment, number, to, settings.judgement, settings.scenario, settings.split)
+    return export(experiment, number, to, settings.judgement, settings.scenario, settings.split, settings.keep)
 
 
 def export(
@@ -54,6 +55,7 @@ def export(
     judgement: Path | None = None,
     elsewhere: str = "",
     split: Split = "train",
+    keep: Literal["best", "last"] = "best",
 ) -> list[Path]:
     """Write a trial's policy into a new folder.
 
@@ -64,6 +66,7 @@ def export(
         judgement: folder of one in which the trial took part; by default the one that contains the experiment.
         elsewhere: another site that the policy is to act on.
         split: of the site that it was trained on, with the buildings that it is to act for.
+        keep: see `tuning.trial.policy.trained`.
 
     Raises:
         UsageError: if the trial has no checkpoint any more, or took no part in the judgement, or if the site does not observe
@@ -82,7 +85,7 @@ def export(
     _check_peaks(task, task.layout(year))
     # The folder comes last, so that a refused export creates nothing.
     with (
-        trained(with_checkpoints(experiment, number), number, task if elsewhere else None, split) as policy,
+        trained(with_checkpoints(experiment, number), number, task if elsewhere else None, split, keep) as policy,
         _beside(to) as new,
     ):
         # A policy for single buildings knows those of a split by bounds of their own.

@@ -60,7 +60,8 @@ def roll_out(settings: RolloutSettings) -> Rollout:
     folder = user_path(settings.to) if settings.to else _folder_of(experiment)
     created = missing_folders(folder)
     try:
-        with policy.trained(with_checkpoints(experiment, number), number, elsewhere, site.split_of(year)) as trained:
+        of_trial, split = with_checkpoints(experiment, number), site.split_of(year)
+        with policy.trained(of_trial, number, elsewhere, split, settings.keep) as trained:
             # Before the year runs: CityLearn takes minutes for it.
             _create(folder)
             env = trained.task.by(backend).evaluation_env((window,), trained.shares)

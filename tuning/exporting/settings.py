@@ -19,6 +19,8 @@ class ExportSettings:
     """Folder for the files; it must not exist."""
     trial: str = "best"
     """Number of the trial, or best."""
+    keep: Literal["best", "last"] = "best"
+    """Policy of the trial: that of the evaluation that it is rated by, or that of its newest checkpoint."""
     judgement: Path | None = None
     """Folder of a judgement in which the trial took part, for the model card; by default the one that
     contains the experiment."""
@@ -39,6 +41,8 @@ class RolloutSettings:
     """Folder or URI of the experiment."""
     trial: str = "best"
     """Number of the trial, or best."""
+    keep: Literal["best", "last"] = "best"
+    """Policy of the trial: that of the evaluation that it is rated by, or that of its newest checkpoint."""
     year: int | None = None
     """Scenario year; by default the first of the test split."""
     backend: Literal["auto", "citylearn", "batch"] = "auto"

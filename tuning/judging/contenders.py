@@ -28,6 +28,7 @@ from tuning.experiment.settings import Settings, changed, typed
 from tuning.judging.folder import Contender, JudgementPaths
 from tuning.search.proposals.plan import limits, plan
 from tuning.search.run.driver import search
+from tuning.trial.evaluations import evaluations_due
 from tuning.trial.records import TrialRecords, trial_seed
 
 CONTROL = "default"
@@ -75,7 +76,9 @@ def contenders(experiments: Sequence[Experiment], top: int, objective: str = "")
         results = load(experiment.paths.folder)
         of_front = experiment.settings.aim.second
         for number in best_of_front(results, top, aim.objective == of_front) if of_front else best_trials(results, top):
-            contender = Contender(f"{experiment.settings.name} {number}", control.experiment, records.assignment(number))
+            rated = evaluations_due(records.row(number)["steps"], steps, experiment.settings.reports)
+            name, assignment = f"{experiment.settings.name} {number}", records.assignment(number)
+            contender = Contender(name, control.experiment, assignment, rated)
             if contender.hyperparameters != control.hyperparameters:
                 chosen.append(contender)
         # Another experiment of the algorithm may have added the same control.
@@ -173,7 +176,8 @@ def run_settings(contender: Contender, of: Settings, runs: Path, seed: int, gpu_
     return Settings(
         algo=of.algo, scenario=of.scenario, backend=of.backend, num_envs=of.num_envs, reward=of.reward,
         weights=of.weights, objective=of.objective, require=of.require, teacher=of.teacher, trials=1,
-        steps=of.steps, reports=1, validation_weeks=of.validation_weeks, seed=seed, set=(pairs,), start_from=(),
+        steps=of.steps, reports=of.reports, keep=of.keep, last_evaluation=contender.evaluations,
+        validation_weeks=of.validation_weeks, seed=seed, set=(pairs,), start_from=(),
         sampler="random", scheduler="none", retries=of.retries, keep_checkpoints="all", gpu_memory=gpu_memory, on_oom=of.on_oom,
         name=contender.slug, dir=str(runs), address=address,
         **asdict(of.splits),

@@ -28,6 +28,7 @@ class Contender:
     name: str  # for people and in the column `contender`
     experiment: str  # folder or URI of the experiment that it comes from, with whose steps and scenario it is trained
     hyperparameters: Assignment
+    evaluations: int = 0  # of its trial, that it was chosen after; 0 for all of a whole trial
 
     @property
     def slug(self) -> str:

@@ -247,7 +247,7 @@ class StoredCheckpoints:
         return max((int(name) for name in complete(self._listed())), default=0)
 
     def keep_one(self) -> None:
-        """Remove all before the newest, and what it does not need; nothing where the newest is not whole."""
+        """Remove all but the newest, what it needs, and the one that is rated; nothing where the newest is not whole."""
         self._due(self._keep_one)
 
     def remove(self) -> None:
@@ -259,10 +259,11 @@ class StoredCheckpoints:
         names = self._listed()
         if newest := complete(names)[-1:]:
             state = f"{newest[0]}/{STATE}"
-            files = named_files(self._objects, self._folder + state)
+            files, rated = named_files(self._objects, self._folder + state)
             needed = {name if "/" in name else f"{newest[0]}/{name}": nbytes for name, nbytes in files.items()}
             if needed and all(names.get(name) == nbytes for name, nbytes in needed.items()):
-                self._remove(names.keys() - needed.keys() - {state})
+                spared = {name for name in names if name.startswith(f"{rated:012d}/")}
+                self._remove(names.keys() - needed.keys() - {state} - spared)
 
     def _listed(self) -> dict[str, int]:
         """Lengths of the objects below the trial's folder, by their names there."""
@@ -287,13 +288,14 @@ def complete(names: Iterable[str]) -> list[str]:
     return sorted(folder for folder, _, name in parts if name == STATE and folder.isascii() and folder.isdecimal())
 
 
-def named_files(objects: Objects, key: str) -> dict[str, int]:
-    """Lengths of the files that a checkpoint's state names, by name; none where it is damaged."""
+def named_files(objects: Objects, key: str) -> tuple[dict[str, int], int]:
+    """Lengths of the files that a checkpoint's state names, by name, and steps of the one that is rated; none where damaged."""
     try:
-        files = checked(parsed(objects.read(key).decode())["content"]["files"], dict[str, dict[str, Any]], "files")
-        return {name: int(file["bytes"]) for name, file in files.items()}
+        content = parsed(objects.read(key).decode())["content"]
+        files = checked(content["files"], dict[str, dict[str, Any]], "files")
+        return {name: int(file["bytes"]) for name, file in files.items()}, int(content["trial"]["kept_steps"])
     except (ValueError, KeyError, TypeError, FileNotFoundError):
-        return {}
+        return {}, 0
 
 
 def file_state(path: Path) -> tuple[int, int] | None:

@@ -1,4 +1,4 @@
-"""Checkpoints of a trial. Each is written whole, the newest two are kept, and damaged ones are skipped.
+"""Checkpoints of a trial. Each is written whole; the newest two are kept, and the one that the trial is rated by.
 
     trials/00003/
       000000125000/            a checkpoint, named by the steps: see `tuning.trial.checkpoint_files`
@@ -7,7 +7,8 @@
       replay/
         0000000000-0000001953.npz   rows of the replay buffer, shared by checkpoints
 
-Rows of a replay buffer never change, so each checkpoint writes only the new ones.
+Rows of a replay buffer never change, so each checkpoint writes only the new ones. One that is kept for its policy alone
+has none.
 """
 
 from __future__ import annotations
@@ -56,25 +57,25 @@ class Checkpoint:
         folder: of the checkpoint.
         trial: how far the trial was.
         trainer: state of the trainer, packed.
-        rows: number of the first row and path of each file of the replay buffer, in order.
+        rows: number of the first row and path of each file of the replay buffer, in order; None where it is to act alone.
     """
 
     folder: Path
     trial: TrialState
     trainer: Any
-    rows: tuple[tuple[int, Path], ...]
+    rows: tuple[tuple[int, Path], ...] | None
 
     def restore(self, trainer: Trainer) -> None:
         """Set a trainer to the state of this checkpoint; FormatError if that is one of another trainer."""
         try:
             state = unpack(self.trainer, read_arrays(self.folder / ARRAYS))
             check_fits(state, trainer.get_state())
-            trainer.set_state(state, self._rows())
+            trainer.set_state(state, None if self.rows is None else self._rows())
         except MISFITS as error:
             raise FormatError(f"checkpoint {self.folder} is not one of this trial: {error}") from error
 
     def _rows(self) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
-        for first, path in self.rows:
+        for first, path in self.rows or ():
             yield first, read_arrays(path)
 
 
@@ -86,7 +87,7 @@ class KeptCheckpoints(Protocol):
         """Steps of the newest one; 0 without one."""
 
     def keep_one(self) -> None:
-        """Remove all before the newest; where that one is damaged, the one before stays too."""
+        """Remove all but the newest and the one that is rated; where the newest is damaged, all stay."""
 
     def remove(self) -> None:
         """Remove all of them."""
@@ -113,6 +114,13 @@ class Checkpoints:
                 damage.append(f"checkpoint {folder} is damaged: {error}")
         return None, damage
 
+    def policy_at(self, steps: int) -> Checkpoint:
+        """The checkpoint with these steps, to act and not to learn on; DamageError if it is damaged or not there."""
+        folder = self._folder / _name(steps)
+        state = read_state(folder)
+        check_file(folder / ARRAYS, state.files[ARRAYS])
+        return Checkpoint(folder, state.trial, state.trainer, None)
+
     @property
     def steps(self) -> int:
         """Steps of the newest one, damaged or not; 0 without one."""
@@ -124,7 +132,7 @@ class Checkpoints:
         return sum(path.stat().st_size for path in self._folder.rglob("*") if path.is_file())
 
     def save(self, trainer: Trainer, trial: TrialState) -> None:
-        """Write a checkpoint, and remove those before the newest two.
+        """Write a checkpoint, and remove those before the newest two but the one that is rated.
 
         Args:
             trainer: to be saved.
@@ -132,7 +140,7 @@ class Checkpoints:
         """
         self._folder.mkdir(parents=True, exist_ok=True)
         rows = self._save_rows(trainer)
-        new, target = self._folder / _NEW, self._folder / f"{trial.steps:012d}"
+        new, target = self._folder / _NEW, self._folder / _name(trial.steps)
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir()
         write_state(new, trial, trainer.get_state(), rows)
@@ -141,20 +149,21 @@ class Checkpoints:
         new.rename(target)
         sync_folder(self._folder)
         self._row_files[target] = rows
-        self._drop_old()
+        self._drop_old(KEPT, trial.kept_steps)
 
     def keep_one(self) -> None:
-        """Remove all before the newest; where that one is damaged, the one before stays too."""
+        """Remove all but the newest and the one that is rated; where the newest is damaged, all stay."""
         complete = self._complete()
         newest = complete[-1:]
         if complete == newest and not (self._folder / REPLAY).is_dir():
             return  # of thousands of frozen trials none is read
-        try:
-            for folder in newest:
-                check_file(folder / ARRAYS, read_state(folder).files[ARRAYS])
-        except DamageError:
-            return
-        self._drop_old(1)
+        for folder in newest:
+            try:
+                state = read_state(folder)
+                check_file(folder / ARRAYS, state.files[ARRAYS])
+            except DamageError:
+                return
+            self._drop_old(1, state.trial.kept_steps)
 
     def remove(self) -> None:
         """Remove all of them."""
@@ -191,11 +200,12 @@ class Checkpoints:
             if int(folder.name) > steps:
                 shutil.rmtree(folder)
 
-    def _drop_old(self, kept: int = KEPT) -> None:
-        """Remove all but the newest, and files of rows that these do not need."""
+    def _drop_old(self, kept: int, rated: int) -> None:
+        """Remove all but the newest and the one with the rated steps, and files of rows that the newest do not need."""
         complete = self._complete()
         for folder in complete[:-kept]:
-            shutil.rmtree(folder)
+            if folder.name != _name(rated):
+                shutil.rmtree(folder)
         if not (self._folder / REPLAY).is_dir():
             return
         needed = {name for folder in complete[-kept:] for name in self._rows_of(folder)}
@@ -215,6 +225,10 @@ class Checkpoints:
     def _complete(self) -> list[Path]:
         """Checkpoints that were renamed into place, oldest first."""
         return sorted(path for path in self._folder.glob("[0-9]*") if _NAME.fullmatch(path.name) and path.is_dir())
+
+
+def _name(steps: int) -> str:
+    return f"{steps:012d}"
 
 
 def _checked(folder: Path) -> Checkpoint:

@@ -26,7 +26,7 @@ from tuning.storage.search_files import STATE
 from tuning.storage.trial_files import REPLAY
 from tuning.trial.packed_state import pack, write_arrays
 
-VERSION = 3  # of the format
+VERSION = 4  # of the format
 ARRAYS = "arrays.npz"
 
 # Fields of `envs.objective.aim.Outcome` beside the score, in their order; left out where they are empty.
@@ -42,7 +42,9 @@ class TrialState:
         steps: environment steps.
         updates: rounds of collecting and learning.
         evaluated_steps: steps at the last evaluation; 0 before the first.
-        score: of the last evaluation; None where it is not finite, as for the other two.
+        kept_steps: steps at the evaluation that the trial is rated by, see `Settings.keep`; 0 before the first.
+        plan_score: score of its plan alone; None without a plan, and before the first evaluation.
+        score: of the evaluation that it is rated by; None where it is not finite, as for those below.
         seconds: wall time.
         environment_seconds: part of it in environments.
         learner_seconds: part of it in gradient steps.
@@ -50,7 +52,7 @@ class TrialState:
         peak_rss_bytes: largest measured host memory of the process.
         peak_vram_bytes: largest GPU memory that torch allocated.
         peak_process_vram_bytes: largest GPU memory of the process.
-        objective: of the last evaluation, see `envs.objective.aim.Outcome`.
+        objective: of that evaluation, see `envs.objective.aim.Outcome`.
         shortfall: likewise, as are the next three.
         objective_2: of the second of two objectives.
         gain: of the first.
@@ -60,6 +62,8 @@ class TrialState:
     steps: int = 0
     updates: int = 0
     evaluated_steps: int = 0
+    kept_steps: int = 0
+    plan_score: float | None = None
     score: float | None = None
     seconds: float = 0.0
     environment_seconds: float = 0.0
@@ -152,7 +156,7 @@ def read_state(folder: Path) -> State:
             raise ValueError(f"it names the files {sorted(files)!s:.100}")
         trial = described(TrialState, content["trial"], "trial")
         for name, value in asdict(trial).items():
-            if value is not None and not (math.isfinite(value) and (value >= 0 or name in ("score", *OF_AN_AIM))):
+            if value is not None and not (math.isfinite(value) and (value >= 0 or name in ("score", "plan_score", *OF_AN_AIM))):
                 raise ValueError(f"{name} is {value}")
         return State(trial, files, content["trainer"])
     except (KeyError, TypeError, ValueError) as error:

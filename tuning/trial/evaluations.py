@@ -1,4 +1,4 @@
-"""When a trial is evaluated, and when it is given up, as its policy does nothing.
+"""When a trial is evaluated, and when it is given up, as its policy does nothing or nothing beside its plan.
 
 It is evaluated evenly over its budget, the last time at its end. A policy does nothing where every hour of every evaluation is
 as on the uncontrolled site, for instance as it discharges an empty battery at all hours. Net import is compared, not the score:
@@ -46,10 +46,18 @@ def does_nothing(evaluation: Mapping[str, Any]) -> bool:
     return bool(evaluation[CHANGED] <= _ROUNDING * exchanged)
 
 
-def noticed(evaluations: int) -> str:
+def did_nothing(evaluations: int) -> str:
     """What a trial's row says of a policy that did nothing in so many evaluations, which are all of it."""
-    times = "its one evaluation" if evaluations == 1 else f"all of its {evaluations} evaluations"
-    return f"policy does nothing: every hour of {times} is as on the uncontrolled site"
+    return f"policy does nothing: every hour of {_all_of(evaluations)} is as on the uncontrolled site"
+
+
+def kept_plan(evaluations: int) -> str:
+    """What a trial's row says of a policy that only followed its plan in so many evaluations, which are all of it."""
+    return f"policy only follows its plan: {_all_of(evaluations)} came out as the plan alone does"
+
+
+def _all_of(evaluations: int) -> str:
+    return "its one evaluation" if evaluations == 1 else f"all of its {evaluations} evaluations"
 
 
 def is_given_up(evaluation: int, steps: int, reports: int) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
 
 from common.errors import UsageError
 from envs.environments.fit import check_seen
@@ -22,12 +24,15 @@ from tuning.algorithms.trainer import Setup
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import MOST_DIGITS, Settings
 from tuning.runtime.ray_session import ray_session
-from tuning.trial.checkpoint import Checkpoints
+from tuning.trial.checkpoint import Checkpoint, Checkpoints
+from tuning.trial.checkpoint_files import DamageError
 from tuning.trial.records import TrialRecords
 
 if TYPE_CHECKING:
     from torch import nn
 
+    from envs.environments.site_env import SiteEnv
+    from envs.environments.vector_env import WindowsEnv
     from results import Results
     from tuning.algorithms.networks.building_view import BuildingView
     from tuning.algorithms.networks.views import PlannedStorages, SiteView
@@ -118,9 +123,37 @@ def planned_in(trainer: Trainer, task: Task, split: Split) -> PlannedStorages | 
     return trainer.planned
 
 
+def plan_alone_in(trainer: Trainer, task: Task) -> Callable[[SiteEnv | WindowsEnv], Policy] | None:
+    """What a trainer's policy would do on the validation split if it changed nothing of its plan; None without a plan.
+
+    Batteries and tanks follow the plan. What else acts does what the policy was told to begin with: chargers that it does not
+    learn charge as they do beside it, those that it learns as on the uncontrolled site.
+    """
+    planned, view = planned_in(trainer, task, "validation"), view_in(trainer, task, "validation")
+    if planned is None:
+        return None
+    is_told = view is not None and view.learns_charging is False
+    policy, follow = policy_in(trainer, task, "validation"), planned
+
+    def beside(env: SiteEnv | WindowsEnv) -> Policy:
+        def act(observations: np.ndarray) -> np.ndarray:
+            others = policy(observations) if is_told else env.present.uncontrolled_actions()
+            return np.where(follow.followed, follow.complete(np.zeros_like(others), observations), others)
+
+        return act
+
+    return beside
+
+
 @contextmanager
-def trained(experiment: Experiment, number: int, elsewhere: Task | None = None, split: Split = "train") -> Iterator[Trained]:
-    """A trial's policy from its newest whole checkpoint, on the CPU.
+def trained(
+    experiment: Experiment,
+    number: int,
+    elsewhere: Task | None = None,
+    split: Split = "train",
+    keep: Literal["best", "last"] = "best",
+) -> Iterator[Trained]:
+    """A trial's policy from a checkpoint, on the CPU.
 
     RLlib needs Ray: one that runs in this process is used, otherwise one is started and ended here.
 
@@ -129,14 +162,12 @@ def trained(experiment: Experiment, number: int, elsewhere: Task | None = None, 
         number: of the trial.
         elsewhere: the task on another site, where it is to act there.
         split: of its own site that it is to act in.
+        keep: `best` for the policy that the trial is rated by, `last` for that of its newest whole checkpoint.
 
     Raises:
-        UsageError: if it has no undamaged checkpoint, or cannot act elsewhere.
+        UsageError: if it has no such checkpoint that is undamaged, or cannot act elsewhere.
     """
-    checkpoint, damage = Checkpoints(experiment.paths.checkpoints(number)).newest()
-    if checkpoint is None:
-        why = f": {'; '.join(damage)}" if damage else ", as --keep-checkpoints says which ended trials keep theirs"
-        raise UsageError(f"trial {number} of {experiment.paths.folder} has no checkpoint{why}")
+    checkpoint = _checkpoint(experiment, number, keep)
     records = TrialRecords(experiment)
     row = records.assignment(number)
     settings = experiment.settings
@@ -159,6 +190,20 @@ def trained(experiment: Experiment, number: int, elsewhere: Task | None = None, 
         except UnfitError as error:
             raise UsageError(f"the policy of trial {number} cannot act on {task.site.title}: {error}") from None
         yield Trained(policy, number, steps, view, network, trainer.shares, planned, task)
+
+
+def _checkpoint(experiment: Experiment, number: int, keep: Literal["best", "last"]) -> Checkpoint:
+    checkpoints, folder = Checkpoints(experiment.paths.checkpoints(number)), experiment.paths.folder
+    newest, damage = checkpoints.newest()
+    if newest is None:
+        why = f": {'; '.join(damage)}" if damage else ", as --keep-checkpoints says which ended trials keep theirs"
+        raise UsageError(f"trial {number} of {folder} has no checkpoint{why}")
+    steps = newest.trial.kept_steps if keep == "best" and newest.trial.kept_steps else newest.trial.steps
+    try:
+        return checkpoints.policy_at(steps)
+    except DamageError as error:
+        way_out = "restore it from a copy, or take the last with --keep last"
+        raise UsageError(f"the best policy of trial {number} of {folder} cannot be read: {error}; {way_out}") from None
 
 
 def trial_setup(settings: Settings, seed: int, hyperparameters: Assignment, gpu: bool = False, parts: int = 1) -> Setup:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from envs.objective.aim import Outcome
 from envs.objective.columns import evaluation_row
-from envs.objective.evaluate import Evaluation, EvaluationEnv, evaluate, score
+from envs.objective.evaluate import Evaluation, Policy, evaluate, score
 from results.schema import USED
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Trainer, Update
@@ -26,9 +26,13 @@ from tuning.trial.checkpoint_files import OF_AN_AIM, TrialState
 from tuning.trial.device import CPU, Device
 from tuning.trial.evaluations import evaluations_due
 from tuning.trial.monitor import Measurements, Monitor
-from tuning.trial.policy import policy_in, teacher_lessons, trial_setup, used_share
+from tuning.trial.policy import plan_alone_in, policy_in, teacher_lessons, trial_setup, used_share
 from tuning.trial.protocol import Ending, Evaluated, Handout, Report
 from tuning.trial.provenance import provenance
+
+if TYPE_CHECKING:
+    from envs.environments.site_env import SiteEnv
+    from envs.environments.vector_env import WindowsEnv
 
 REPORT_SECONDS = 5.0  # at least, between two reports without an evaluation; a trial waits until Tune has taken a report
 CHECKPOINT_SECONDS = 300.0  # at most, plus one update, between two checkpoints
@@ -58,7 +62,7 @@ class Training:
         self._begun = Report(restored=True)
         self._last_save = time.perf_counter()
         self._reports: list[dict[str, Any]] = []  # that were not told yet
-        self._evaluation_env: EvaluationEnv | None = None
+        self._evaluation_env: SiteEnv | WindowsEnv | None = None
 
     @classmethod
     def begin(
@@ -140,7 +144,7 @@ class Training:
         if self.evaluations:
             # The study may lack it, as after a kill between two of its writes.
             yield Report(state.steps, evaluated=self._evaluated(), columns=self._columns())
-        while self.evaluations < settings.reports:
+        while self.evaluations < settings.evaluations:
             if not self._running.exists():
                 stopped = self._saved() if state.steps > self._checkpoints.steps else Report(state.steps)
                 yield replace(stopped, ending=Ending.STOPPED)
@@ -156,11 +160,8 @@ class Training:
             # If several evaluations become due in one update, the policy is evaluated once.
             evaluations = self._evaluate() if self._due(steps) > self.evaluations else []
             if evaluations:
-                outcome = settings.aim.outcome([evaluation_row(evaluation) for evaluation in evaluations])
-                state.evaluated_steps = steps
-                for name in ("score", *OF_AN_AIM):
-                    setattr(state, name, _finite(getattr(outcome, name)))
-            self._add_report(update, rate, bool(evaluations))
+                self._rate(evaluations)
+            self._add_report(update, rate, evaluations)
             if evaluations or time.perf_counter() - self._last_save > CHECKPOINT_SECONDS:
                 yield self._saved(evaluations)
             elif time.perf_counter() - reported > REPORT_SECONDS:
@@ -183,8 +184,25 @@ class Training:
     def _evaluated(self) -> Evaluated:
         return Evaluated(self.evaluations, self.state.evaluated_steps, self._outcome())
 
+    def _rate(self, evaluations: list[Evaluation]) -> None:
+        """Note an evaluation, and rate the trial by it where it is the one that counts, see `Settings.keep`."""
+        state, aim = self.state, self._settings.aim
+        outcome, kept = self._outcome_of(evaluations), self._outcome()
+        new, rated = aim.rating(outcome), aim.rating(kept)
+        # Of equal ones the later. One without a number ends the trial.
+        if self._settings.keep == "last" or not state.kept_steps or not math.isfinite(new) or not new < rated:
+            state.kept_steps = state.steps
+            for name in ("score", *OF_AN_AIM):
+                setattr(state, name, _finite(getattr(outcome, name)))
+        if not state.evaluated_steps and (alone := plan_alone_in(self.trainer, self._task)):
+            state.plan_score = _finite(score(self._evaluate(alone)))
+        state.evaluated_steps = state.steps
+
+    def _outcome_of(self, evaluations: list[Evaluation]) -> Outcome:
+        return self._settings.aim.outcome([evaluation_row(evaluation) for evaluation in evaluations])
+
     def _outcome(self) -> Outcome:
-        """How the last evaluation came out. What it should have and the state has not, is not finite."""
+        """How the evaluation came out that it is rated by. What it should have and the state has not, is not finite."""
         state, aim = self.state, self._settings.aim
         of_second = (
             math.nan if value is None and aim.second else value for value in (state.objective_2, state.gain, state.gain_2)
@@ -196,11 +214,13 @@ class Training:
             *of_second,
         )
 
-    def _evaluate(self) -> list[Evaluation]:
+    def _evaluate(self, other: Callable[[SiteEnv | WindowsEnv], Policy] | None = None) -> list[Evaluation]:
+        """Evaluations of the trial's policy, or of another one for the same environment."""
         with self._measurements.evaluation.running():
             if self._evaluation_env is None:
                 self._evaluation_env = self._task.evaluation_env(own_layout=self.trainer.shares)
-            return evaluate(self._evaluation_env, policy_in(self.trainer, self._task, "validation"))
+            policy = other(self._evaluation_env) if other else policy_in(self.trainer, self._task, "validation")
+            return evaluate(self._evaluation_env, policy)
 
     def _evaluated_copy(self) -> Report:
         """Evaluate the copy that training begins with. It is in the results at 0 steps, and counts as no evaluation."""
@@ -208,7 +228,7 @@ class Training:
         line = f"trial {self._handout.number}: the copy of {self._settings.teacher} scores {score(evaluations):+.4f}"
         return Report(evaluations=self._rows(evaluations), message=line)
 
-    def _add_report(self, update: Update, rate: float, is_evaluated: bool) -> None:
+    def _add_report(self, update: Update, rate: float, evaluations: list[Evaluation]) -> None:
         measured = self._measurements.take(self.state)
         self._reports.append(
             {
@@ -217,18 +237,16 @@ class Training:
                 "steps": self.state.steps,
                 "time": datetime.now(UTC),
                 "seconds": self.state.seconds,
-                **(self._rated() if is_evaluated else {"score": None}),
+                **(self._columns_of(self._outcome_of(evaluations)) if evaluations else {"score": None}),
                 **update.losses,
                 "steps_per_second": rate,
                 **measured,
             }
         )
 
-    def _rated(self) -> dict[str, float | None]:
-        """Columns of the last evaluation: its score and, where something else is aimed at, what it is worth."""
-        if not self.state.evaluated_steps:
-            return {"score": None}
-        aim, outcome = self._settings.aim, self._outcome()
+    def _columns_of(self, outcome: Outcome) -> dict[str, float | None]:
+        """Columns of an evaluation: its score and, where something else is aimed at, what it is worth."""
+        aim = self._settings.aim
         columns: dict[str, float | None] = {"score": outcome.score}
         if (outcome.objective, outcome.shortfall) != (None, None):
             # Below all others where there is none: an empty one would stand for the score.
@@ -273,7 +291,8 @@ class Training:
         measured = asdict(state)
         del measured["evaluated_steps"]
         named = state.environment_seconds + state.learner_seconds + state.evaluation_seconds
-        return measured | self._rated() | {"rest_seconds": state.seconds - named}
+        rated = self._columns_of(self._outcome()) if state.evaluated_steps else {"score": None}
+        return measured | rated | {"rest_seconds": state.seconds - named}
 
 
 def _finite(value: float | None) -> float | None:

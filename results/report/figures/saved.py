@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from common.measure import A_YEAR, BASIS, SITE, Measure
-from results.analysis.judged import caveats, last_evaluation
+from results.analysis.judged import caveats
 from results.report.charts import Figure, savings_of
 from results.report.subjects import Search
 from results.report.words import RULES, UNCONTROLLED, listed
@@ -18,7 +18,7 @@ _UNCHECKED = "No new hours or seeds have checked it."
 
 
 def figure(search: Search) -> Figure:
-    best, last = search.best, last_evaluation(search.results)
+    best, last = search.best, search.results.rated_evaluations
     # By its training again, or by its judgement.
     others = ~search.lucky["is_default"].astype(bool) & search.lucky["change"].notna()
     checked = bool(others.any() or search.confirmed["gain"].notna().any())

@@ -7,7 +7,7 @@ import pytest
 
 from results import Results
 from results.analysis import judged_runs, luck, references, reward_terms
-from results.analysis.judged import caveats, kind_of, last_evaluation
+from results.analysis.judged import caveats, kind_of
 from tests.results.made import MEASURES, evaluation, row, search, settle, tables
 
 
@@ -81,7 +81,7 @@ def test_an_experiment_is_no_judgement(tmp_path: Path) -> None:
 
 def test_only_the_last_evaluation_of_a_trial_counts(tmp_path: Path) -> None:
     results = search(tmp_path, 3)
-    assert last_evaluation(results)["steps"].tolist() == [4000] * 3
+    assert results.rated_evaluations["steps"].tolist() == [4000] * 3
 
 
 def test_best_and_default_have_terms_that_add_up_to_their_scores(tmp_path: Path) -> None:

@@ -155,7 +155,8 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     found: list[object] = []
 
     @contextmanager
-    def policy_of(experiment: Experiment, number: int, elsewhere: None, split: str) -> Iterator[SimpleNamespace]:
+    def policy_of(experiment: Experiment, number: int, elsewhere: None, split: str, keep: str) -> Iterator[SimpleNamespace]:
+        assert keep == "best"
         found.append(number)
         yield SimpleNamespace(policy=None, steps=7, shares=True, task=of.settings.task)
 

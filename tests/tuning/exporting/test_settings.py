@@ -11,10 +11,10 @@ from tuning.exporting.settings import ExportSettings, RolloutSettings
 
 def test_command_lines_become_settings() -> None:
     export = parse(ExportSettings, ["one", "--to", "mall", "--trial", "3"], None, "test")
-    assert export == ExportSettings("one", Path("mall"), "3", None)
+    assert export == ExportSettings("one", Path("mall"), "3")
     assert parse(ExportSettings, ["one", "--to", "mall", "--split", "test"], None, "test").split == "test"
-    rollout = parse(RolloutSettings, ["one", "--year", "4", "--to", "hours"], None, "test")
-    assert rollout == RolloutSettings("one", year=4, to=Path("hours"))
+    rollout = parse(RolloutSettings, ["one", "--year", "4", "--to", "hours", "--keep", "last"], None, "test")
+    assert rollout == RolloutSettings("one", keep="last", year=4, to=Path("hours"))
     assert RolloutSettings("s3://bucket/one").to is None
     there = parse(RolloutSettings, ["one", "--scenario", "there/schema.json"], None, "test")
     assert there == RolloutSettings("one", scenario="there/schema.json")

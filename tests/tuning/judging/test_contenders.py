@@ -52,6 +52,16 @@ def test_the_best_of_each_and_each_default(tmp_path: Path) -> None:
     assert len({own.slug for own in found}) == len(found)
 
 
+def test_a_contender_is_trained_as_far_as_it_was_rated_and_by_the_same_rule(tmp_path: Path) -> None:
+    of = experiment(tmp_path, "p", {0.05: {"gamma": 0.9}, 0.07: {"gamma": 0.95}}, reports=10, keep="last")
+    for number, steps in enumerate((STEPS, 30_100)):
+        TrialRecords(of).update(number, steps=steps)
+    found = contenders([of], top=2)
+    assert [own.evaluations for own in found] == [3, 10, 0]
+    settings = run_settings(found[0], of.settings, tmp_path, 1, 0.0, "")
+    assert (settings.steps, settings.reports, settings.evaluations, settings.keep) == (STEPS, 10, 3, "last")
+
+
 def test_no_assignment_takes_part_twice(tmp_path: Path) -> None:
     first = experiment(tmp_path, "p", {0.07: {}, 0.06: {"gamma": 0.9}})
     second = experiment(tmp_path, "q", {0.05: {"gamma": 0.95}})

@@ -289,9 +289,15 @@ def test_all_before_the_newest_are_removed_if_it_is_whole(
     objects: Objects, paths: ExperimentPaths, changes: Changes, missing: str | None
 ) -> None:
     state = json.dumps(
-        {"version": 3, "content": {"files": {name: {"bytes": 1} for name in ("arrays.npz", "replay/1-2.npz")}}}
+        {
+            "content": {
+                "files": {name: {"bytes": 1} for name in ("arrays.npz", "replay/1-2.npz")},
+                "trial": {"kept_steps": 250},
+            }
+        }
     ).encode()
-    names = NEWEST | {"000000000500/arrays.npz", "000000000500/state.json", "replay/0-1.npz"}
+    rated = {"000000000250/arrays.npz", "000000000250/state.json"}
+    names = NEWEST | rated | {"000000000500/arrays.npz", "000000000500/state.json", "replay/0-1.npz"}
     for name in names - {missing}:
         objects.put(f"trials/00003/{name}", state if name.endswith("json") else b"x")
     begun = len(changes)
@@ -300,16 +306,16 @@ def test_all_before_the_newest_are_removed_if_it_is_whole(
     left = {key.removeprefix("trials/00003/") for key in objects.listed("trials/")}
     if missing == "000000001000/state.json":
         # What is newest is the one before.
-        assert left == {"000000000500/arrays.npz", "000000000500/state.json", "replay/1-2.npz"}
+        assert left == rated | {"000000000500/arrays.npz", "000000000500/state.json", "replay/1-2.npz"}
     else:
-        assert left == (names - {missing} if missing else NEWEST)
+        assert left == (names - {missing} if missing else NEWEST | rated)
     if missing is None:
         assert changes[begun] == "-trials/00003/000000000500/state.json", "so that a kill leaves a checkpoint or none"
 
 
 def test_where_a_file_of_the_newest_has_another_length_all_stay(objects: Objects, paths: ExperimentPaths) -> None:
     for folder, length in (("000000000500", 1), ("000000001000", 100)):
-        state = json.dumps({"version": 3, "content": {"files": {"arrays.npz": {"bytes": length}}}}).encode()
+        state = json.dumps({"content": {"files": {"arrays.npz": {"bytes": length}}, "trial": {"kept_steps": 0}}}).encode()
         objects.put(f"trials/00003/{folder}/state.json", state)
         objects.put(f"trials/00003/{folder}/arrays.npz", b"x")
     before = objects.listed().keys()

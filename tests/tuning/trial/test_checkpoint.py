@@ -17,7 +17,7 @@ from results.table_files import read_file, rows_path, write_file
 from tests.tuning.trial.crash import Killed, killed_at
 from tuning.algorithms.sac.replay_buffer import ReplayBuffer
 from tuning.trial.checkpoint import Checkpoints
-from tuning.trial.checkpoint_files import FormatError, TrialState
+from tuning.trial.checkpoint_files import DamageError, FormatError, TrialState
 
 COPIES = 4
 
@@ -47,9 +47,9 @@ class Trainer:
         state: dict[str, Any] = {"weights": self.weights}
         return state if self.replay is None else {**state, "replay": self.replay.get_state()}
 
-    def set_state(self, state: dict[str, Any], rows: Iterable[tuple[int, dict[str, np.ndarray]]]) -> None:
+    def set_state(self, state: dict[str, Any], rows: Iterable[tuple[int, dict[str, np.ndarray]]] | None) -> None:
         self.weights = state["weights"]
-        if self.replay is not None:
+        if self.replay is not None and rows is not None:
             self.replay.set_state(state["replay"], rows)
 
 
@@ -136,6 +136,26 @@ def test_of_a_trial_that_waits_the_newest_is_kept_with_the_rows_that_it_needs(tm
     trainer.train(3)
     save(tmp_path, trainer, 6)
     assert_restored(tmp_path, trainer, 8 * COPIES)
+
+
+def test_the_one_that_is_rated_stays_for_its_policy(tmp_path: Path) -> None:
+    trainer, checkpoints = Trainer.with_buffer(40), Checkpoints(tmp_path)
+    weights = {}
+    for steps in range(1, 7):
+        trainer.train(rows=10)
+        weights[steps] = trainer.weights
+        checkpoints.save(trainer, TrialState(steps=steps, kept_steps=min(steps, 2)))
+    assert sorted(path.name for path in tmp_path.glob("0*")) == [f"{steps:012d}" for steps in (2, 5, 6)]
+    checkpoints.keep_one()
+    assert sorted(path.name for path in tmp_path.glob("0*")) == [f"{steps:012d}" for steps in (2, 6)]
+    assert_restored(tmp_path, trainer, 40)
+    acting: Any = Trainer.with_buffer(40)
+    checkpoints.policy_at(2).restore(acting)
+    np.testing.assert_array_equal(acting.weights, weights[2])
+    (tmp_path / f"{2:012d}" / "arrays.npz").write_bytes(b"")
+    for steps in (2, 3):
+        with pytest.raises(DamageError):
+            checkpoints.policy_at(steps)
 
 
 def test_where_the_newest_is_damaged_the_one_before_stays(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from envs.environments.vector_env import WindowsEnv
 from envs.objective.columns import CHANGED, evaluation_row
 from envs.objective.evaluate import evaluate
 from envs.scenarios.scenario import Window, scenario
-from tuning.trial.evaluations import GIVEN_UP, does_nothing, due_steps, evaluations_due, is_given_up, noticed
+from tuning.trial.evaluations import GIVEN_UP, did_nothing, does_nothing, due_steps, evaluations_due, is_given_up
 
 IDLE_ROW = {CHANGED: 1e-4, "uncontrolled_import_kwh": 900.0, "uncontrolled_export_kwh": 100.0}
 ACTIVE_ROW = {**IDLE_ROW, CHANGED: 0.01}
@@ -74,8 +74,8 @@ def test_a_policy_that_only_charges_vehicles_otherwise_does_something(env: Windo
 def test_a_row_says_how_often_a_policy_did_nothing() -> None:
     assert does_nothing(IDLE_ROW)
     assert not does_nothing(ACTIVE_ROW)
-    assert noticed(2) == "policy does nothing: every hour of all of its 2 evaluations is as on the uncontrolled site"
-    assert noticed(1) == "policy does nothing: every hour of its one evaluation is as on the uncontrolled site"
+    assert did_nothing(2) == "policy does nothing: every hour of all of its 2 evaluations is as on the uncontrolled site"
+    assert did_nothing(1) == "policy does nothing: every hour of its one evaluation is as on the uncontrolled site"
 
 
 @pytest.mark.parametrize(("evaluation", "given_up"), [(1, False), (2, True), (3, True), (4, False)])

@@ -33,6 +33,7 @@ from tuning.experiment.settings import Settings
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import TrialState
 from tuning.trial.device import Device
+from tuning.trial.policy import trained
 from tuning.trial.protocol import Ending, Evaluated, Limits, Proposal, Report
 from tuning.trial.records import TrialRecords
 from tuning.trial.training import Training
@@ -147,6 +148,56 @@ def test_so_does_one_that_sees_a_plan(
     check_interrupted(four_buildings, tmp_path, running, "ppo", "batch", {"shared_policy": shared, "plan": "yesterday"})
     assert {seen.plan for seen in asked} == {"yesterday"}
     seen_rows.cache_clear()
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize(("keep", "kept"), [("best", [320, 640, 640]), ("last", [320, 640, 960])])
+def test_a_trial_is_rated_by_the_evaluation_that_counts_and_keeps_its_policy(
+    small_schema: Path, tmp_path: Path, running: Path, monkeypatch: pytest.MonkeyPatch, keep: Any, kept: list[int]
+) -> None:
+    scores, outcomes = (0.1, 0.3, -0.2), dict[int, Outcome]()
+
+    def given(self: Training, evaluations: Any) -> Outcome:
+        return outcomes.setdefault(self.state.steps, Outcome(scores[len(outcomes) % len(scores)]))
+
+    monkeypatch.setattr(Training, "_outcome_of", given)
+    of, assignment = experiment(tmp_path / "one", small_schema, "ppo", keep=keep), hyperparameters("ppo")
+    said = evaluations_in(train(of, assignment, running))
+    assert [evaluated.steps for evaluated in said] == [*outcomes]
+    places = [[*outcomes].index(min(steps for steps in outcomes if steps >= due)) for due in kept]
+    rated = [[*outcomes.values()][place] for place in places]
+    assert [evaluated.outcome for evaluated in said] == rated
+    row = TrialRecords(of).row(0)
+    assert (row["score"], row["kept_steps"]) == (rated[-1].score, [*outcomes][places[-1]])
+    reports = load(of.paths.folder).reports
+    assert reports["score"].dropna().tolist() == [0.1, 0.3, -0.2], "each as it came out"
+    for which, steps in (("best", row["kept_steps"]), ("last", said[-1].steps)):
+        with trained(of, 0, keep=which) as policy:
+            assert policy.steps == steps
+    evaluations = load(of.paths.folder).rated_evaluations
+    assert set(evaluations["steps"]) == {row["kept_steps"]}
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_policy_that_changes_nothing_of_its_plan_scores_what_its_plan_alone_does(
+    four_buildings: Path, tmp_path: Path, running: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
+) -> None:
+    monkeypatch.setattr("envs.environments.seen_year.shadow", made_up_plan)
+    seen_rows.cache_clear()
+    plain = experiment(tmp_path / "plain", four_buildings, "ppo")
+    train(plain, hyperparameters("ppo", shared_policy=shared), running)
+    assert TrialRecords(plain).row(0)["plan_score"] is None
+    scores = {}
+    for deviation in (-3.0, 1.5):
+        of = experiment(tmp_path / f"by{deviation}", four_buildings, "ppo")
+        others = {"log_std_init": -3.0, "learning_rate": 1e-9 if deviation < 0.0 else 0.3}
+        train(of, hyperparameters("ppo", shared_policy=shared, plan="yesterday", **others), running)
+        row = TrialRecords(of).row(0)
+        scores[deviation] = row["score"], row["plan_score"]
+    seen_rows.cache_clear()
+    # Small changes change nothing; the plan alone is the same, whatever a policy learned.
+    assert scores[-3.0][0] == scores[-3.0][1] == scores[1.5][1] != scores[1.5][0]
 
 
 def check_interrupted(schema: Path, folder: Path, running: Path, algo: str, backend: str, others: dict[str, Any]) -> None:

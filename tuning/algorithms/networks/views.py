@@ -179,6 +179,11 @@ class PlannedStorages(nn.Module):
         self.register_buffer("offset", torch.tensor(offset, dtype=torch.float32), persistent=False)
         self.register_buffer("zone", DEAD_ZONE * torch.tensor(matrix.any(axis=1), dtype=torch.float32), persistent=False)
 
+    @property
+    def followed(self) -> np.ndarray:
+        """Whether each action is one of a storage that has a plan, shape (actions,)."""
+        return self.zone.numpy() > 0.0
+
     def plan(self, observations: torch.Tensor) -> torch.Tensor:
         """The plan's actions within [-1, 1], 0 where they are not a storage's, shape (rows, actions)."""
         return nn.functional.linear(observations, self.matrix, self.offset).clamp(-1.0, 1.0)

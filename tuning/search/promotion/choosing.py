@@ -52,9 +52,9 @@ class Choosing:
             return None
         return self.thawing.draw(self.draws.draw) if self.thawing else self.draws.draw()
 
-    def repeats(self) -> Mapping[int, int]:
-        """Trials that do the same as an earlier one and do not go on, each with the number of that one."""
-        return self.thawing.repeats() if self.thawing else {}
+    def given_up(self) -> Mapping[int, str]:
+        """Trials that do not go on, as they add nothing, each with what its policy does."""
+        return self.thawing.given_up() if self.thawing else {}
 
     def is_searching(self, running: Set[int]) -> bool:
         """Whether the search itself may have the slot, and not its confirmation."""

@@ -22,8 +22,18 @@ from envs.objective.aim import Aim
 from tuning.search.models.freeze_thaw import MOST_TRIALS, Curve, Outlook, comparable, decide, predicted_ends
 from tuning.search.proposals.sampler_view import Values
 from tuning.search.record.study import StudyMemory
-from tuning.search.record.trials import CONFIRMS, Affordable, Costs, OfTrials, gains_of, repeats, was_run
-from tuning.trial.evaluations import GIVEN_UP
+from tuning.search.record.trials import (
+    CONFIRMS,
+    Affordable,
+    Costs,
+    OfTrials,
+    Standing,
+    gains_of,
+    has_plan,
+    repeats,
+    was_run,
+)
+from tuning.trial.evaluations import GIVEN_UP, kept_plan
 
 LAGGING = 16  # trials that run, for each evaluation that a decision may lack
 FINISHED = 3  # members of the front that the end of a budget pays for: both ends and the middle
@@ -67,6 +77,7 @@ class Thawing:
         seed: of the experiment.
         steps_promised: steps of the default that the whole budget pays for; infinite where that is not known.
         two_aims: whether there are two objectives.
+        plans_wait: whether policies with a plan have had their part of the budget, see `tuning.search.record.ledger`.
     """
 
     memory: StudyMemory
@@ -77,6 +88,7 @@ class Thawing:
     seed: int
     steps_promised: Callable[[], float]
     two_aims: bool = False
+    plans_wait: Callable[[int | None], bool] = lambda as_frozen: False
     _recent: _Recent = field(default_factory=_Recent, init=False, repr=False, compare=False)
 
     def draw(self, draw: Callable[[Values, Affordable], FrozenTrial]) -> FrozenTrial:
@@ -121,19 +133,24 @@ class Thawing:
             of_first = weight(rungs // max(1, self.steps // (2 * self.rung_steps)))
             steps_left = steps_left / FINISHED
         curves = self._curves(as_frozen, of_first)
+        if drawn is None and all(curve.state != "frozen" for curve in curves):
+            curves = self._curves(as_frozen, of_first, with_plans=True)  # nothing else could have the slot
         candidate = None if drawn is None else replace(self._curve_of(drawn), state="frozen")
         seed = stream_seed(Stream.DECISION, self.seed, len(curves), rungs)
         if self._lag and rungs:
             return self._outlook(curves, of_first).decide(curves, candidate, seed, steps_left, as_frozen)
         return decide(curves, candidate, self.distributions, self.steps, self.rung_steps, seed, steps_left)
 
-    def repeats(self) -> dict[int, int]:
-        """Trials that are not continued, as all that they did is what an earlier one does; each with the number of that one.
+    def given_up(self) -> dict[int, str]:
+        """Trials that are not continued, each with what its policy does: all the time what its plan or an earlier trial does.
 
         A policy that starts from a plan can keep it for ever, as one that does nothing can. It is given up as late as that.
         """
-        trials = (trial for trial in self._ran() if CONFIRMS not in trial.user_attrs)
-        return repeats(trials, GIVEN_UP * self.steps)
+        trials, least = [trial for trial in self._ran() if CONFIRMS not in trial.user_attrs], GIVEN_UP * self.steps
+        same = "policy does the same as trial {} in every hour of all of its evaluations"
+        repeating = {number: same.format(first) for number, first in repeats(trials, least).items()}
+        keeping = (trial for trial in trials if Standing.of(trial).keeps_plan and max(trial.intermediate_values) >= least)
+        return {**repeating, **{trial.number: kept_plan(len(trial.intermediate_values)) for trial in keeping}}
 
     def _ends(self, of_first: float | None) -> Mapping[int, float]:
         curves = self._curves(of_first=of_first)
@@ -169,18 +186,27 @@ class Thawing:
             self._recent.outlooks[of_first] = known
         return known[1]
 
+    @property
+    def _planned(self) -> list[int]:
+        return [trial.number for trial in self._ran() if has_plan(self.costs.assignment(trial))]
+
     def _ran(self) -> list[FrozenTrial]:
         return [trial for trial in self.memory.trials() if was_run(trial)]
 
-    def _curves(self, as_frozen: int | None = None, of_first: float | None = None) -> list[Curve]:
-        """All curves; with a weight of the first of two objectives, of both as one number."""
+    def _curves(self, as_frozen: int | None = None, of_first: float | None = None, with_plans: bool = False) -> list[Curve]:
+        """All curves; with a weight of the first of two objectives, of both as one number.
+
+        Frozen trials that add nothing do not go on, and those with a plan wait while their part is used up.
+        """
         trials = self._ran()
         curves = [self._curve_of(trial) for trial in trials]
         if as_frozen is not None:
             curves = [replace(curve, state="frozen") if curve.number == as_frozen else curve for curve in curves]
-        if repeating := self.repeats():
+        waits = not with_plans and self.plans_wait(as_frozen)
+        waiting = {*self.given_up(), *(self._planned if waits else ())}
+        if waiting:
             curves = [
-                replace(curve, state="ended") if curve.state == "frozen" and curve.number in repeating else curve
+                replace(curve, state="ended") if curve.state == "frozen" and curve.number in waiting else curve
                 for curve in curves
             ]
         return comparable(curves if of_first is None else _weighted(curves, trials, of_first))

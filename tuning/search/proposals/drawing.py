@@ -20,6 +20,7 @@ from common.generators import Stream, stream, stream_seed
 from search_spaces import Assignment, SearchSpace
 from tuning.experiment.option_values import SAMPLERS, SCHEDULERS, startup_trials
 from tuning.experiment.settings import Settings
+from tuning.search.proposals.plan import PLAN
 from tuning.search.proposals.prior import Point, propose
 from tuning.search.proposals.sampler_view import Values, as_seen, point_in
 from tuning.search.proposals.transfer import LearnedExperiment, Source, Transfer
@@ -101,6 +102,7 @@ class Drawing:
         values: Values = MappingProxyType({}),
         pace: float = math.nan,
         affordable: Affordable = AT_ANY_COST,
+        without_plan: bool = False,
     ) -> FrozenTrial:
         """The next trial, running, with its assignment.
 
@@ -113,6 +115,7 @@ class Drawing:
             pace: see `Settings.expected_trials`.
             affordable: what it may cost. What costs more is drawn anew. After the sampler's `attempts` the
                 cheapest one is taken. A start costs what it costs: each of its attempts is the start.
+            without_plan: whether it is to act without a plan, whatever is drawn of one. A start is as it was named.
         """
         number, settings = len(known), self.settings
         startup = startup_trials(settings.expected_trials(pace))  # trials before the sampler's model
@@ -124,7 +127,8 @@ class Drawing:
         seen = as_seen(known, self.space, distributions, values, objectives, self._point_of, most)
         start = self._start(known)
         numbers = ((number,), *((number, again) for again in range(1, sampler.attempts)))
-        attempts = (self._attempt(each, start, startup, seen, distributions, study_name) for each in numbers)
+        fixed = {**self.fixed, PLAN: "none"} if without_plan else self.fixed
+        attempts = (self._attempt(each, start, startup, seen, distributions, study_name, fixed) for each in numbers)
         study, trial, assignment = first_affordable(
             attempts, lambda attempt: affordable.cost(attempt.assignment), affordable.most
         )
@@ -156,6 +160,7 @@ class Drawing:
         seen: Sequence[FrozenTrial],
         distributions: Mapping[str, BaseDistribution],
         study_name: str,
+        fixed: Assignment,
     ) -> Attempt:
         """One draw.
 
@@ -166,6 +171,7 @@ class Drawing:
             seen: trials as the sampler sees them.
             distributions: by inner name.
             study_name: see `draw`.
+            fixed: values of what is drawn, whatever the sampler says; a start has those of the search.
         """
         settings = self.settings
         point: Point | None
@@ -187,7 +193,7 @@ class Drawing:
             study.enqueue_trial(point)
         trial = study.ask(dict(distributions))
         # A start is exactly what was named, also where the search would not draw it.
-        assignment = {**start, **self.fixed} if start else self.space.assignment(trial.params, self.fixed, self.limits)
+        assignment = {**start, **self.fixed} if start else self.space.assignment(trial.params, fixed, self.limits)
         return Attempt(study, trial, assignment)
 
     def _beside_the_sampler(
@@ -261,6 +267,7 @@ class Draws:
 
     memory: StudyMemory
     drawing: Drawing
+    plans_wait: Callable[[int | None], bool] = lambda as_frozen: False
 
     def draw(self, values: Values = MappingProxyType({}), affordable: Affordable = AT_ANY_COST) -> FrozenTrial:
         """Draw the next trial. As long as the study stays as it is, the next call draws the same.
@@ -269,7 +276,8 @@ class Draws:
         ended with the known outcome.
         """
         known = self.memory.trials()
-        drawn = self.drawing.draw(known, self.memory.name, values, TimeNotes(self.memory).pace, affordable)
+        pace, without = TimeNotes(self.memory).pace, self.plans_wait(None)
+        drawn = self.drawing.draw(known, self.memory.name, values, pace, affordable, without)
         if drawn.user_attrs.get(REFUSED):
             drawn.state, drawn.datetime_complete = TrialState.PRUNED, datetime.now()
         elif (same := already_tried(drawn, known)) is not None:

@@ -7,9 +7,11 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
+from optuna.trial import TrialState
+
 from tuning.experiment.option_values import Budget
 from tuning.search.record.study import StudyMemory, TimeNotes
-from tuning.search.record.trials import Costs
+from tuning.search.record.trials import CONFIRMS, Costs, has_plan, was_run
 
 
 @dataclass
@@ -157,3 +159,39 @@ class Ledger:
         """Write the time so far into the study, where the budget is of time."""
         if self.is_timed:
             self._notes.note_seconds(self.seconds)
+
+
+PLANS = 0.5  # part of what a search uses that policies with a plan may have, where it draws whether they have one
+
+
+@dataclass(frozen=True)
+class PlansPart:
+    """Whether policies that start from a plan wait, as they have had their part of what the search has used.
+
+    On many sites a plan is hard to improve and quick to follow, so without this nearly all of a search would follow it.
+
+    Attributes:
+        memory: the study.
+        costs: of trials.
+        rung_steps: between two evaluations; a trial that runs counts up to its next one.
+    """
+
+    memory: StudyMemory
+    costs: Costs
+    rung_steps: int
+
+    def wait(self, as_frozen: int | None = None) -> bool:
+        """Whether one more evaluation of theirs would be more than their part. What confirms is no part of the search.
+
+        Args:
+            as_frozen: number of a running trial that is about to give up its slot.
+        """
+        used, planned, whole = self.memory.used_steps(self.rung_steps), 0.0, 0.0
+        for trial in self.memory.trials():
+            if not was_run(trial) or CONFIRMS in trial.user_attrs:
+                continue
+            coming = self.rung_steps if trial.state is TrialState.RUNNING and trial.number != as_frozen else 0
+            cost = (used.get(trial.number, 0) + coming) * self.costs.of(trial)
+            whole += cost
+            planned += cost if has_plan(self.costs.assignment(trial)) else 0.0
+        return planned + self.rung_steps > PLANS * (whole + self.rung_steps)

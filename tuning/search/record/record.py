@@ -18,6 +18,7 @@ import optuna
 from optuna.trial import FrozenTrial, TrialState
 
 from common.files import NEW
+from common.measure import SCORE
 from envs.objective.aim import Aim, Outcome
 from results import Results
 from results.frames import files_of
@@ -43,7 +44,7 @@ from tuning.search.record.trials import (
     state_of,
 )
 from tuning.trial.checkpoint_files import OF_AN_AIM
-from tuning.trial.evaluations import does_nothing, due_steps, noticed
+from tuning.trial.evaluations import did_nothing, does_nothing, due_steps, kept_plan
 from tuning.trial.protocol import Proposal, Report
 from tuning.trial.records import DIED, TrialRecords
 
@@ -76,6 +77,9 @@ class Record:
         """
         self.rows.add(number, report)
         evaluated, idle = None, [does_nothing(row) for row in report.evaluations]
+        alone, planned = report.columns.get("plan_score"), list[bool]()
+        if report.evaluated and report.evaluations and alone is not None:
+            planned = [SCORE.value(report.evaluations) == alone]
         if report.evaluated and math.isfinite(rating := self._aim.rating(report.evaluated.outcome)):
             # The due steps are the same for all trials; the steps taken are rounded up to whole updates.
             due = due_steps(report.evaluated.number, self._steps, self._reports)
@@ -83,8 +87,10 @@ class Record:
 
         def after(before: Standing) -> Standing:
             checkpoint = report.steps if report.saved or report.restored else before.checkpoint
-            still_idle = before.does_nothing is not False and all(idle) if idle else before.does_nothing
-            return replace(before, checkpoint=checkpoint, does_nothing=still_idle, evaluated=evaluated or before.evaluated)
+            return replace(
+                before, checkpoint=checkpoint, evaluated=evaluated or before.evaluated,
+                does_nothing=_still(before.does_nothing, idle), keeps_plan=_still(before.keeps_plan, planned),
+            )  # fmt: skip
 
         self.study.stand(number, after)
         is_new = self._tell_evaluation(number)
@@ -100,7 +106,8 @@ class Record:
         trial = self.study.trial(number)
         if not trial.intermediate_values:
             return {}
-        return {"noticed": noticed(len(trial.intermediate_values)) if Standing.of(trial).does_nothing else None}
+        count, standing = len(trial.intermediate_values), Standing.of(trial)
+        return {"noticed": did_nothing(count) if standing.does_nothing else kept_plan(count) if standing.keeps_plan else None}
 
     def count_crash(self, number: int, error: str) -> Standing:
         """A trial crashed, with this traceback."""
@@ -217,6 +224,11 @@ class Record:
             # Compared as a truth: an empty one is none.
             if before is None or before != before or bool(before) != (number in front):
                 self.rows.update(number, on_front=number in front)
+
+
+def _still(before: bool | None, evaluations: Sequence[bool]) -> bool | None:
+    """Whether what held of all evaluations before holds of these too; as before without any."""
+    return before is not False and all(evaluations) if evaluations else before
 
 
 def last_line(error: str) -> str:

@@ -56,6 +56,7 @@ class Standing:
         crashes: how often it crashed.
         out_of_memory: how often it ran out of memory.
         does_nothing: whether every hour of all of its evaluations was as on the uncontrolled site; None before the first.
+        keeps_plan: whether all of its evaluations came out as its plan alone; None before the first, and without a plan.
         error: traceback of its last crash since it was handed out; empty for none.
         evaluated: its last evaluation: due steps, rating and gains; None before the first. It is written here together with the
             checkpoint, and so before the study has it as an intermediate value.
@@ -66,6 +67,7 @@ class Standing:
     crashes: int = 0
     out_of_memory: int = 0
     does_nothing: bool | None = None
+    keeps_plan: bool | None = None
     error: str = ""
     evaluated: tuple[int, float, Gains | None] | None = None
 
@@ -99,6 +101,11 @@ def state_of(trial: FrozenTrial) -> str:
         TrialState.PRUNED: "pruned",
         TrialState.FAIL: "failed",
     }[trial.state]
+
+
+def has_plan(assignment: Assignment) -> bool:
+    """Whether policies of an assignment start from a plan of model predictive control."""
+    return assignment.get("plan", "none") != "none"
 
 
 def was_run(trial: FrozenTrial) -> bool:

@@ -30,8 +30,8 @@ from tuning.search.promotion.confirmation import Confirmation
 from tuning.search.promotion.thawing import Thawing
 from tuning.search.proposals.drawing import Drawing, Draws
 from tuning.search.proposals.learning import read_learned
-from tuning.search.proposals.plan import Plan, limits, seen_by
-from tuning.search.record.ledger import Ledger
+from tuning.search.proposals.plan import PLAN, Plan, limits, seen_by
+from tuning.search.record.ledger import Ledger, PlansPart
 from tuning.search.record.record import Record
 from tuning.search.record.study import StudyMemory
 from tuning.search.record.trials import Costs, front_of_search
@@ -258,7 +258,18 @@ class Parts:
             return None
         drawn_from = self.plan.space.distributions(self.plan.fixed, limits(settings.steps))
         promised, two = self.ledger.steps_promised, settings.aim.second is not None
-        return Thawing(self.record.study, self.costs, drawn_from, settings.steps, self.rung_steps, settings.seed, promised, two)
+        return Thawing(
+            self.record.study, self.costs, drawn_from, settings.steps, self.rung_steps, settings.seed, promised, two,
+            self.plans_wait,
+        )  # fmt: skip
+
+    @cached_property
+    def plans_wait(self) -> Callable[[int | None], bool]:
+        """Whether policies with a plan wait, where the search draws whether they have one and the user said nothing of it."""
+        drawn_from = self.plan.space.distributions(self.plan.fixed, limits(self.experiment.settings.steps))
+        if PLAN not in drawn_from or self.plan.space[PLAN].own:
+            return lambda as_frozen: False
+        return PlansPart(self.record.study, self.costs, self.rung_steps).wait
 
     @cached_property
     def draws(self) -> Draws:
@@ -268,7 +279,7 @@ class Parts:
             experiment.settings, plan.space, plan.fixed, limits(experiment.settings.steps), plan.starts,
             self.placement.excess, read_learned(experiment, plan.space),
         )  # fmt: skip
-        return Draws(self.record.study, drawing)
+        return Draws(self.record.study, drawing, self.plans_wait)
 
     @property
     def choosing(self) -> Choosing:

@@ -27,7 +27,7 @@ class Ends:
     - It ran out of memory: once, with nothing else running, as other trials may have been the cause. After that it may save
       memory.
 
-    `repeats` gives the trials that do the same as an earlier one and do not go on, each with the number of that one.
+    `given_up` gives the trials that add nothing and do not go on, each with what its policy does.
     """
 
     def __init__(
@@ -39,11 +39,11 @@ class Ends:
         settings: Settings,
         paths: ExperimentPaths,
         files: SearchFiles,
-        repeats: Callable[[], Mapping[int, int]],
+        given_up: Callable[[], Mapping[int, str]],
     ) -> None:
         self._record, self._trials, self._control = record, trials, control
         self._placement, self._settings, self._paths, self._files = placement, settings, paths, files
-        self._repeats = repeats
+        self._given_up = given_up
 
     def settle(self, number: int, last: Report, has_failed: bool) -> None:
         """The process of a trial has ended: write what becomes of it.
@@ -146,9 +146,7 @@ class Ends:
     def _freeze(self, number: int) -> None:
         self._record.freeze(number)
         self._control.on_frozen(number)
-        first = self._repeats().get(number)
-        if first is not None:
-            noticed = f"policy does the same as trial {first} in every hour of all of its evaluations"
+        if noticed := self._given_up().get(number):
             self._record.rows.update(number, noticed=noticed)
             self._control.say(f"trial {number}: {noticed}; it does not go on")
 

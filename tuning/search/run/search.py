@@ -59,7 +59,7 @@ class Search:
         self._settings, self._files, self._at_once = settings, files, at_once
         self._home = Home(str(paths.folder), control.run, settings.trust_scenario)
         self._trials = RunningTrials()
-        self._ends = Ends(record, self._trials, control, placement, settings, paths, files, choosing.repeats)
+        self._ends = Ends(record, self._trials, control, placement, settings, paths, files, choosing.given_up)
         self._told_in_vain = False
         for proposal in record.study.adopt_unfinished():
             self._wait(proposal)
@@ -207,7 +207,7 @@ class Search:
         self._choosing.ledger.note_time()
         if is_new:
             trial.is_thawed = False
-        if report.evaluated.number >= self._settings.reports:
+        if report.evaluated.number >= self._settings.evaluations:
             return True
         # The mean of fresh trainings would be that of the lucky ones, if any of them was stopped.
         if trial.proposal.confirms is None and self._is_stopped(number, report.evaluated.number):

@@ -1,6 +1,7 @@
 """What freeze-thaw is told of a study: every trial that ran, in its state, and nothing that depends on the clock."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -93,11 +94,11 @@ def test_ended_trials_and_those_that_confirm_do_not_go_on(memory: AskedStudy) ->
 
 def test_from_half_of_its_steps_on_a_trial_that_does_what_an_earlier_one_does_is_not_continued(memory: AskedStudy) -> None:
     first, second = (learn(memory, *[0.2] * rungs) for rungs in (3, 4))
-    assert thawing(memory).repeats() == {}
+    assert thawing(memory).given_up() == {}
     memory.thaw(second)
     memory.report(second, 5 * RUNG, 0.2)
     model = thawing(memory)
-    assert model.repeats() == {second: first}
+    assert model.given_up() == {second: f"policy does the same as trial {first} in every hour of all of its evaluations"}
     assert model.choose(None, 1e6, as_frozen=second) == first
     memory.freeze(second)
     assert model.choose(None, 1e6) == first
@@ -105,8 +106,38 @@ def test_from_half_of_its_steps_on_a_trial_that_does_what_an_earlier_one_does_is
     memory.thaw(first)
     assert model.choose(None, 1e6) is None
     memory.report(first, 4 * RUNG, 0.1)
-    assert model.repeats() == {}
+    assert model.given_up() == {}
     assert model.choose(None, 1e6) == second
+
+
+def note(memory: AskedStudy, number: int, keeps_plan: bool | None) -> None:
+    memory.thaw(number)
+    memory.stand(number, lambda before: replace(before, keeps_plan=keeps_plan))
+    memory.freeze(number)
+
+
+def test_from_half_of_its_steps_on_a_trial_that_only_follows_its_plan_is_not_continued(memory: AskedStudy) -> None:
+    number = learn(memory, *[0.2] * 5)
+    for kept, given_up in ((None, []), (False, []), (True, [number])):
+        note(memory, number, kept)
+        assert [*thawing(memory).given_up()] == given_up
+        assert (thawing(memory).choose(None, 1e6) is None) is bool(given_up)
+    early = learn(memory, *[0.3] * 3)
+    note(memory, early, True)
+    assert [*thawing(memory).given_up()] == [number]
+
+
+def test_while_plans_wait_others_go_on_and_nothing_waits_where_there_is_no_other(
+    memory: AskedStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    better, worse = learn(memory, 0.5), learn(memory, 0.1)
+    monkeypatch.setattr("tuning.search.promotion.thawing.has_plan", lambda assignment: assignment == of_better)
+    of_better = thawing(memory).costs.assignment(memory.trial(better))
+    waiting = replace(thawing(memory), plans_wait=lambda as_frozen: True)
+    assert thawing(memory).choose(None, 1e6) == better
+    assert waiting.choose(None, 1e6) == worse
+    memory.thaw(worse)
+    assert waiting.choose(None, 1e6) == better
 
 
 def test_a_trial_that_confirms_is_no_earlier_one(memory: AskedStudy) -> None:
@@ -117,7 +148,7 @@ def test_a_trial_that_confirms_is_no_earlier_one(memory: AskedStudy) -> None:
     memory.report(number, 10 * RUNG, 0.2)
     memory.complete(number, 0.2)
     learn(memory, *[0.2] * 5)
-    assert thawing(memory).repeats() == {}
+    assert thawing(memory).given_up() == {}
 
 
 def test_one_that_misses_requirements_is_below_all_and_decides_no_scale(memory: AskedStudy) -> None:

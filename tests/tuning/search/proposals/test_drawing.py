@@ -10,7 +10,7 @@ from typing import Any
 
 import optuna
 import pytest
-from optuna.distributions import FloatDistribution
+from optuna.distributions import CategoricalDistribution, FloatDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 from common.errors import UsageError
@@ -202,6 +202,22 @@ def epochs(assignment: Assignment) -> float:
     value = assignment["n_epochs"]
     assert isinstance(value, int)
     return float(value)
+
+
+def test_while_plans_wait_what_is_drawn_has_none_and_a_start_is_as_it_was_named() -> None:
+    searched = replace(SPACE["plan"], search=CategoricalDistribution(("none", "learned")))
+    space = SearchSpace(tuple(searched if each.name == "plan" else each for each in SPACE.parameters))
+    start = space.complete({"plan": "learned"}, LIMITS)
+    for without, plans in ((False, {"none", "learned"}), (True, {"none"})):
+        of = Drawing(Settings(sampler="random"), space, {}, LIMITS, starts=[start])
+        known = list[FrozenTrial]()
+        for _ in range(12):
+            known.append(of.draw(known, "one", without_plan=without))
+        assigned = [trial.user_attrs[HYPERPARAMETERS] for trial in known]
+        assert assigned[0] == start
+        assert {assignment["plan"] for assignment in assigned[1:]} == plans
+        for trial, assignment in zip(known, assigned, strict=True):
+            assert space.assignment(trial.params, {}, LIMITS)["plan"] == assignment["plan"]
 
 
 def test_what_costs_more_than_it_may_is_drawn_anew() -> None:

@@ -14,9 +14,9 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
 from tuning.experiment.option_values import Budget
 from tuning.experiment.settings import Settings
-from tuning.search.record.ledger import Ledger
+from tuning.search.record.ledger import Ledger, PlansPart
 from tuning.search.record.study import TimeNotes
-from tuning.search.record.trials import HYPERPARAMETERS, Costs
+from tuning.search.record.trials import CONFIRMS, HYPERPARAMETERS, Costs
 
 RUNG = 100
 SPACE = algorithm("ppo").space
@@ -213,3 +213,23 @@ def test_only_a_budget_of_time_knows_what_costs_more() -> None:
     budgets = (Budget(9.0, "seconds"), Budget(9.0, "steps"), None)
     found = [Costs.under(budget, SPACE, lambda one: 3.0).of(trial) for budget in budgets]
     assert found == [3.0, 1.0, 1.0]
+
+
+def test_policies_with_a_plan_wait_once_one_more_evaluation_would_be_more_than_half(tmp_path: Path) -> None:
+    experiment = create(Settings(name="one", dir=str(tmp_path), steps=1000, reports=10))
+    starts = [SPACE.complete({"plan": plan}, {"steps": 1000.0}) for plan in ("none", "learned")]
+    study = asked_study(experiment, {}, 1000, starts, SPACE)
+    part = PlansPart(study, Costs(SPACE), RUNG)
+    assert part.wait()  # a search begins with one without
+    plain, planned = study.ask().number, study.ask().number
+    assert part.wait()  # both run to their first evaluation
+    study.report(planned, RUNG, 0.1)
+    study.freeze(planned)
+    study.report(plain, RUNG, 0.1)
+    assert not part.wait(), "the other runs on to its second evaluation"
+    assert part.wait(as_frozen=plain)
+    again = study.draw()
+    again.set_user_attr(CONFIRMS, plain)
+    confirming = study.add(again).number
+    study.report(confirming, 10 * RUNG, 0.1)
+    assert part.wait(as_frozen=plain), "what confirms is no part of the search"

@@ -10,6 +10,7 @@ import pytest
 from optuna.trial import TrialState, create_trial
 
 from envs.objective.aim import Outcome
+from envs.objective.columns import CHANGED
 from results import load
 from tests.tuning.search.fakes import ask
 from tuning.algorithms.registry import algorithm_of
@@ -66,6 +67,23 @@ def test_what_a_trial_tells_is_in_the_results_the_study_and_its_row(experiment: 
     found = load(experiment.paths.folder)
     assert found.reports["steps"].tolist() == [200, 260]
     assert found.trials[["steps", "score"]].to_numpy().tolist() == [[260, 0.1]]
+
+
+def test_a_policy_that_only_follows_its_plan_is_noticed_until_it_does_something_else(experiment: Experiment) -> None:
+    record = begun(experiment, 1)
+    row = {"trial": 0, "year": 0, "hours": 10, CHANGED: 9.0, "uncontrolled_import_kwh": 1.0, "uncontrolled_export_kwh": 1.0}
+    for due, score, alone, kept in (
+        (250, 0.1, None, None),
+        (500, 0.2, 0.2, True),
+        (750, 0.2, 0.2, True),
+        (1000, 0.3, 0.2, False),
+    ):
+        report = told(due, score)
+        columns = {**report.columns, "plan_score": alone}
+        record.take(0, replace(report, evaluations=[{**row, "steps": due, "score": score}], columns=columns))
+        assert record.standing(0).keeps_plan is kept
+        noticed = record.rows.row(0)["noticed"]
+        assert (noticed is not None and noticed.startswith("policy only follows its plan")) is bool(kept)
 
 
 def test_a_trial_that_begins_again_from_an_earlier_checkpoint_stands_there(experiment: Experiment) -> None:
