@@ -118,10 +118,14 @@ class Task:
 
         return SiteEnvs(self.site, windows, copies, self.reward, weights, seen)
 
+    @property
+    def validation_windows(self) -> tuple[Window, ...]:
+        """Windows that a trial is rated on."""
+        return tuple(sample_weeks(self.site.windows("validation"), self.validation_weeks))
+
     def evaluation_env(self, windows: Sequence[Window] | None = None, own_layout: bool = False) -> SiteEnv | WindowsEnv:
         """Runs policies through windows in order, by default those that validate; `own_layout` as of `observation_layout`."""
-        if windows is None:
-            windows = sample_weeks(self.site.windows("validation"), self.validation_weeks)
+        windows = self.validation_windows if windows is None else windows
         weights, seen = self.aim.weights, self.seen
         if self.stepped_by == "batch":
             from envs.environments.vector_env import WindowsEnv

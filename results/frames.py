@@ -188,9 +188,10 @@ def _of_trials(ended: pd.DataFrame, reports: pd.DataFrame, evaluations: pd.DataF
     scored = reports.dropna(subset=["score"])
     pairs = scored.set_index(["trial", "steps"]).index
     unseen = pairs[~pairs.isin(evaluations.dropna(subset=["trial"]).set_index(["trial", "steps"]).index)]
-    scores, ends = ended["score"], scored.groupby("trial")["score"].last().reindex(ended.index)
-    differ = ends.index[ends.notna() & scores.notna() & (ends != scores)]
-    faults = {number: f"its row has the score {scores[number]}, its last report {ends[number]}" for number in differ}
+    scores, kept = ended["score"], scored["trial"].map(ended["kept_steps"])
+    rated = scored[(scored["steps"] == kept) | kept.isna()].groupby("trial")["score"].last().reindex(ended.index)
+    differ = rated.index[rated.notna() & scores.notna() & (rated != scores)]
+    faults = {number: f"its row has the score {scores[number]}, its report {rated[number]}" for number in differ}
     faults |= {number: f"it lacks the evaluation at {steps} steps" for number, steps in reversed(unseen)}
     return faults | {
         number: f"it has {counts[number]:.0f} reports, and its row counts {updates[number]:.0f}"

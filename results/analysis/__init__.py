@@ -17,8 +17,11 @@ from results.analysis.ped_anova import importance
 from results.analysis.progress import best_so_far, compare, leaderboard, pareto_front, references
 from results.analysis.searched import best_trial, coverage, default_trial, effects
 from results.analysis.times import memory, time_spent, timeline
+from results.analysis.yardsticks import beside_yardsticks, best_alone
 
 __all__ = [
+    "beside_yardsticks",
+    "best_alone",
     "best_so_far",
     "best_trial",
     "compare",

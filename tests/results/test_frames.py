@@ -120,7 +120,18 @@ def test_a_trial_that_runs_may_lack_what_a_kill_took(experiment: Path) -> None:
 
 def test_a_row_of_another_experiment_is_told_by_its_score(experiment: Path) -> None:
     write_rows(experiment, "trials", 0, [{"trial": 0, "state": "complete", "score": 0.9, "updates": 4}])
-    assert told(experiment) == ["trial 0: its row has the score 0.9, its last report 0.4; restore its files from a copy"]
+    assert told(experiment) == ["trial 0: its row has the score 0.9, its report 0.4; restore its files from a copy"]
+
+
+def test_a_row_has_the_score_of_the_evaluation_that_it_names(experiment: Path) -> None:
+    (row,) = (row for row in load(experiment).trials.to_dict("records") if row["trial"] == 0)
+    scored = load(experiment).reports.query("trial == 0").dropna(subset=["score"])
+    first = scored.iloc[0]
+    kept = {"trial": 0, "state": "complete", "updates": row["updates"], "kept_steps": int(first["steps"])}
+    write_rows(experiment, "trials", 0, [{**kept, "score": float(first["score"])}])
+    assert told(experiment) == []
+    write_rows(experiment, "trials", 0, [{**kept, "score": float(scored.iloc[-1]["score"])}])
+    assert len(told(experiment)) == 1
 
 
 def test_a_judgement_that_lacks_runs_or_years_is_told(tmp_path: Path) -> None:

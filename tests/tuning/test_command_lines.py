@@ -93,7 +93,7 @@ def _only_checked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     for place in (
         "tuning.search.run.opening.open_checked", "tuning.judging.folder.create_or_open",
-        "tuning.judging.headroom.yardsticks.baselines", "tuning.trial.policy.trained",
+        "tuning.judging.headroom.baseline_rows", "tuning.trial.policy.trained",
         "tuning.exporting.files.trained", "tuning.diagnosis.memory_forecast.sizes_of",
         "tuning.diagnosis.examination.gather",
     ):  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from common.texts import printable, python_command
 from envs.objective.aim import SCORE_ALONE, Aim
 from results import Results
 from results.analysis.judged import caveats
+from results.analysis.yardsticks import beside_yardsticks, yardstick_lines
 from results.fresh import LEAST_RUNS, FreshRuns, of_length
 from results.loader import GAINS, ratings, spread_out
 from results.schema import FOLDER, GIVEN
@@ -68,6 +70,10 @@ def print_summary(
             console.print(Fitted(_against_uncontrolled(last, results.measures, validation)))
             for line in caveats(last, results.measures, best["reward"]):
                 say(console, f"Trial {best['trial']}: {line}")
+        if len(beside := beside_yardsticks(results)):
+            console.print(Fitted(_yardsticks(beside)))
+        for line in yardstick_lines(results):
+            say(console, line)
         for line in confirmation_lines(results, aim):
             say(console, line)
         taken = results.recommended
@@ -208,6 +214,16 @@ def _against_uncontrolled(rows: pd.DataFrame, measures: Mapping[str, Measure], v
     return table
 
 
+def _yardsticks(beside: pd.DataFrame) -> Table:
+    """Scores between the site without control and perfect foresight."""
+    table = plain_table("The same hours under other controllers")
+    for name in ("", "score", "of bound", "served"):
+        table.add_column(name, justify="left" if not name else "right", overflow="fold" if not name else "ellipsis")
+    for name, score, of_bound, served in beside[["name", "score", "of_bound", "served"]].to_numpy():
+        table.add_row(str(name), SCORE.shown(score), "" if pd.isna(of_bound) else f"{of_bound:.0%}", _share(served))
+    return table
+
+
 def _share(part: float) -> str:
     return "" if pd.isna(part) else f"{part:.1%}"
 
@@ -293,7 +309,7 @@ def _differences(
 
 
 def unpaid_lines(settings: Settings, results: Results) -> list[str]:
-    """That the best was trained once, where the budget does not pay for more; of time, that shows when it is spent."""
+    """That the best was trained once, where the budget does not pay for more, and which would; of time at the pace so far."""
     limit = settings.limit
     if limit is None or settings.preset or not settings.confirm or results.scored.empty:
         return []
@@ -301,8 +317,14 @@ def unpaid_lines(settings: Settings, results: Results) -> list[str]:
     confirmed = bool(fresh.at_least(LEAST_RUNS).contenders or set(fresh.broken) - {fresh.default})
     if settings.confirming_parts and (confirmed or not limit.is_time or len(results.scored) < 2):
         return []
-    least = f"less than {LEAST_CONFIRMING_RUNS} trainings of it and of the default"
-    return [f"The best was trained once: {settings.most_confirm:.0%} of the budget pays for {least} (--budget, --confirm)"]
+    needed = 2 * LEAST_CONFIRMING_RUNS * settings.steps / settings.most_confirm
+    if limit.is_time:
+        minutes = needed / max(float(results.trials["steps"].sum()), 1.0) * limit.amount / 60.0
+        amount = f"{math.ceil(minutes - 1e-6)}m"
+    else:
+        amount = f"{math.ceil(needed / 1e3 - 1e-6)}k" if needed < 1e6 else f"{math.ceil(needed / 1e5 - 1e-6) / 10:g}M"
+    again = f"it and the default would be trained {LEAST_CONFIRMING_RUNS} times more, with fresh seeds"
+    return [f"The best was trained once, so its lead may be luck: with about --budget {amount} {again}"]
 
 
 def named(number: int, fresh: FreshRuns) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,20 +16,17 @@ from common.measure import SCORE
 from envs.environments.backend import Backend
 from envs.forecasts import Method
 from envs.objective.aim import Aim
-from envs.objective.columns import evaluation_columns, evaluation_row
-from envs.objective.evaluate import Evaluation, ValidityError
+from envs.objective.columns import evaluation_columns
+from envs.objective.evaluate import ValidityError
 from envs.objective.kpis import RATIOS, SCORE_2022
 from envs.scenarios.scenario import Split, Window
 from envs.task import Task
-from envs.yardsticks.baselines import baselines
-from envs.yardsticks.bound import OBJECTIVES, bound
-from envs.yardsticks.mpc_runs import NAMES, mpc
+from envs.yardsticks.rows import Row, baseline_rows, bound_rows, by_year, mpc_rows, row_of
 from results.judgement import served
 from results.table_files import ResultsError, read_file, write_file
 from tuning.runtime.processes import end_with_parent
 
 SPLIT: Split = "test"
-Row = dict[str, Any]
 AGREEMENT = 1e-6  # relative difference of a KPI between backends; rewards with a power differ by two float32 ulps
 
 
@@ -39,14 +36,6 @@ class Job:
 
     part: Path  # file for its rows, and for the rows of the same run's other years
     evaluate: Callable[[], list[Row]]  # a function of a module with its arguments, as another process runs it
-
-
-def by_year(windows: Iterable[Window]) -> dict[int, tuple[Window, ...]]:
-    """Group windows by their year."""
-    groups: dict[int, tuple[Window, ...]] = {}
-    for window in windows:
-        groups[window.year] = (*groups.get(window.year, ()), window)
-    return groups
 
 
 def run_all(jobs: Sequence[Job], on_done: Callable[[list[Row]], None]) -> None:
@@ -105,62 +94,22 @@ def _run_rows(task: Task, folder: Path, number: int, windows: tuple[Window, ...]
     experiment = open_experiment(folder).trusting(task.trusted)
     with trained(experiment, number, split=SPLIT) as policy:
         evaluations = policy.task.by(backend).rate(policy.policy, windows, policy.shares)
-    return [{**about, "steps": policy.steps, **_columns(evaluation, task, backend)} for evaluation in evaluations]
-
-
-def _columns(evaluation: Evaluation, task: Task, backend: str) -> Row:
-    return {"scenario": task.scenario, "split": SPLIT, "backend": backend, **evaluation_row(evaluation)}
+    return [{**about, "steps": policy.steps, **row_of(evaluation, task, SPLIT, backend)} for evaluation in evaluations]
 
 
 def baseline_job(task: Task, part: Path) -> Job:
     """Evaluations of all baselines on all years."""
-    return Job(part, partial(_baseline_rows, task))
-
-
-def _baseline_rows(task: Task) -> list[Row]:
-    return [
-        {"contender": name, **_columns(evaluation, task, task.stepped_by)}
-        for name, evaluations in baselines(task, task.site.windows(SPLIT)).items()
-        for evaluation in evaluations
-    ]
+    return Job(part, partial(baseline_rows, task, SPLIT, task.site.windows(SPLIT)))
 
 
 def mpc_jobs(task: Task, method: Method, part: Path) -> list[Job]:
     """Evaluations of model predictive control on every year, for scenarios that have a bound."""
-    return [Job(part, partial(_mpc_rows, task, method, group)) for group in by_year(task.site.windows(SPLIT)).values()]
-
-
-def _mpc_rows(task: Task, method: Method, windows: tuple[Window, ...]) -> list[Row]:
-    evaluations = mpc(task, windows, method)
-    return [{"contender": NAMES[method], **_columns(evaluation, task, "batch")} for evaluation in evaluations]
+    return [Job(part, partial(mpc_rows, task, SPLIT, own, method)) for own in by_year(task.site.windows(SPLIT)).values()]
 
 
 def bound_jobs(task: Task, part: Path) -> list[Job]:
     """Bounds of every objective on every year, for scenarios that `envs.yardsticks.bound` can describe."""
-    return [Job(part, partial(_bound_rows, task, group)) for group in by_year(task.site.windows(SPLIT)).values()]
-
-
-def _bound_rows(task: Task, windows: tuple[Window, ...]) -> list[Row]:
-    rows = []
-    hours = [window.hours for window in windows]
-    for objective in OBJECTIVES:
-        bounds = [bound(task, window, objective) for window in windows]
-        rows.append(
-            {
-                "contender": f"bound of {objective}",
-                "scenario": task.scenario,
-                "split": SPLIT,
-                "year": windows[0].year,
-                "backend": "batch",
-                "hours": sum(hours),
-                "score": float(np.average([each.score for each in bounds], weights=hours)),
-                "co2_kg": sum(each.co2_kg for each in bounds),
-                "bill": sum(each.cost for each in bounds),
-                "import_kwh": sum(each.import_kwh for each in bounds),
-                "ev_missing_kwh": sum(each.missing_kwh for each in bounds),
-            }
-        )
-    return rows
+    return [Job(part, partial(bound_rows, task, SPLIT, own)) for own in by_year(task.site.windows(SPLIT)).values()]
 
 
 def check_agreement(part: Path, other: Path) -> None:

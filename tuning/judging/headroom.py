@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.status import Status
@@ -18,20 +17,19 @@ from common.measure import SCORE, Scale, by_the_year
 from common.texts import printable
 from envs.environments import fit
 from envs.objective.aim import SCORE_ALONE, VEHICLES_LEFT, Aim, idle_terms
-from envs.objective.columns import evaluation_row, measures
-from envs.objective.evaluate import Evaluation, check_score
+from envs.objective.columns import measures
+from envs.objective.evaluate import check_score
 from envs.scenarios.scenario import Window
 from envs.task import Task
 from envs.yardsticks import baselines as yardsticks
 from envs.yardsticks import bound as bounding
 from envs.yardsticks import mpc_runs
-from results.judgement import BOUNDS, EXACT_MPC, LEAST_SERVED
+from envs.yardsticks.rows import Row as Years
+from envs.yardsticks.rows import baseline_rows, bound_rows, mpc_rows
+from results.judgement import BOUND, BOUNDS, EXACT_MPC, LEAST_SERVED
 from tuning.cli.console import Fitted, plain_table, say, terminal
 from tuning.experiment.settings import splits_in
 from tuning.judging.settings import HeadroomSettings, Mpc, methods
-
-if TYPE_CHECKING:
-    from envs.yardsticks.bound import Bound, Objective
 
 _BOUNDED = ("score", "co2_kg", "bill")  # objectives that have a bound
 NEGLIGIBLE = 0.005  # part of the uncontrolled site's figure, or score
@@ -81,16 +79,15 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     fit.check_stays(site, settings.split)
     slowly = " (by CityLearn, which takes a while)" if task.stepped_by == "citylearn" else ""
     with console.status(Text(printable(f"{site.title}: uncontrolled, rules{slowly}"))):
-        evaluations = yardsticks.baselines(task, windows)
+        years = baseline_rows(task, settings.split, windows)
     reason, unplanned = fit.why_no_bound(site), fit.why_no_mpc(site)
     if not unplanned:
-        evaluations |= _mpc(task, windows, settings.mpc, console)
-    rows = [row_of(name, years, aim) for name, years in evaluations.items()]
-    uncontrolled = next(row for row in rows if row.name == yardsticks.UNCONTROLLED)
-    bounds = {} if reason else _bounds(task, windows, console)
+        years += _mpc(task, settings.split, windows, settings.mpc, console)
+    bounds = [] if reason else _bounds(task, settings.split, windows, console)
     if bounds:
-        check_baselines(evaluations, bounds["score"], windows)
-    rows += [bound_row(f"bound of {name}", of_windows, windows) for name, of_windows in bounds.items()]
+        check_baselines(years, bounds)
+    rows = rows_of([*years, *bounds], aim)
+    uncontrolled = next(row for row in rows if row.name == yardsticks.UNCONTROLLED)
     missing = "no bound and no model predictive control" if methods(settings.mpc) else "no bound"
     lines = remaining(rows, uncontrolled) if bounds else [f"{missing}, so the remaining headroom is not known: {reason}"]
     if bounds and unplanned and methods(settings.mpc):
@@ -114,9 +111,9 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     return headroom
 
 
-def _mpc(task: Task, windows: Sequence[Window], given: Sequence[Mpc], console: Console) -> dict[str, list[Evaluation]]:
-    """Evaluations of model predictive control by name; each window is cached."""
-    evaluations, title = {}, task.site.title
+def _mpc(task: Task, split: str, windows: Sequence[Window], given: Sequence[Mpc], console: Console) -> list[Years]:
+    """Evaluations of model predictive control; each window is cached."""
+    rows, title = list[Years](), task.site.title
     for method in methods(given):
         name, begun = mpc_runs.NAMES[method], time.monotonic()
         with console.status(Text(printable(f"{title}: {name}"))) as status:
@@ -125,59 +122,53 @@ def _mpc(task: Task, windows: Sequence[Window], given: Sequence[Mpc], console: C
                 left = (time.monotonic() - begun) * (1.0 - done) / done
                 status.update(Text(printable(f"{title}: {name}, {done:.0%}, {left:,.0f} s left")))
 
-            evaluations[name] = mpc_runs.mpc(task, windows, method, on_progress=show)
-    return evaluations
+            rows += mpc_rows(task, split, windows, method, show)
+    return rows
 
 
-def _bounds(task: Task, windows: Sequence[Window], console: Console) -> dict[Objective, list[Bound]]:
-    """Bounds of all objectives, one a window; they are cached."""
-    bounds: dict[Objective, list[Bound]] = {}
+def _bounds(task: Task, split: str, windows: Sequence[Window], console: Console) -> list[Years]:
+    """Bounds of all objectives; they are cached."""
+    rows = list[Years]()
     # A bound of what is always 0 is an arbitrary point.
     idle = idle_terms(task.site)
     for objective in (name for name in bounding.OBJECTIVES if name not in idle):
         with console.status(Text(printable(f"{task.site.title}: bound of {objective}, computed once"))):
-            bounds[objective] = [bounding.bound(task, window, objective) for window in windows]
-    return bounds
+            rows += bound_rows(task, split, windows, (objective,))
+    return rows
 
 
-def check_baselines(
-    evaluations: Mapping[str, Sequence[Evaluation]], bounds: Sequence[Bound], windows: Sequence[Window]
-) -> None:
-    """Raise a ValidityError for a baseline above the bound of the score in a year, of which there is one a window."""
-    limits = {}
-    for year in {window.year for window in windows}:
-        of_year = [number for number, window in enumerate(windows) if window.year == year]
-        limits[year] = SCORE.value([{"score": bounds[number].score, "hours": windows[number].hours} for number in of_year])
-    for name, years in evaluations.items():
-        for evaluation in years:
-            if not math.isnan(evaluation.score):
-                check_score(name, evaluation.year, evaluation.score, limits[evaluation.year])
+def check_baselines(years: Sequence[Years], bounds: Sequence[Years]) -> None:
+    """Raise a ValidityError for a baseline above the bound of the score in a year."""
+    limits = {row["year"]: row["score"] for row in bounds if row["contender"] == BOUND}
+    for row in years:
+        if not math.isnan(row["score"]):
+            check_score(row["contender"], row["year"], row["score"], limits[row["year"]])
 
 
-def row_of(name: str, evaluations: Sequence[Evaluation], aim: Aim = SCORE_ALONE) -> Row:
-    """Evaluations of several years as one row."""
-    years, known = [evaluation_row(evaluation) for evaluation in evaluations], measures()
-    co2, cost, peak, served = (known[name].value(years) for name in ("co2_kg", "bill", "peak_kw", "ev_served"))
-    score, is_aimed = SCORE.value(years), name != yardsticks.WITHOUT
+def rows_of(years: Sequence[Years], aim: Aim = SCORE_ALONE) -> list[Row]:
+    """A row for each controller and bound, of its rows of `evaluations`, of which there is one a year."""
+    of = dict[str, list[Years]]()
+    for row in years:
+        of.setdefault(row["contender"], []).append(row)
+    return [row_of(name, own, aim) for name, own in of.items()]
+
+
+def row_of(name: str, years: Sequence[Years], aim: Aim = SCORE_ALONE) -> Row:
+    """Rows of several years as one."""
+    known = measures()
+    score = SCORE.value(years)
+    co2, cost, peak, served = (known[measure].value(years) for measure in ("co2_kg", "bill", "peak_kw", "ev_served"))
+    is_aimed = name not in (yardsticks.WITHOUT, *BOUNDS)
     return Row(
         name,
         None if math.isnan(score) else score,
         co2,
         cost,
-        peak,
+        None if math.isnan(peak) else peak,
         None if math.isnan(served) else served,
         aim.objective.value(years) if is_aimed and not aim.is_score else None,
         tuple(aim.missed(years)) if is_aimed else (),
     )
-
-
-def bound_row(name: str, bounds: Sequence[Bound], windows: Sequence[Window]) -> Row:
-    """Bounds of several windows as one row."""
-    pairs, known = zip(bounds, windows, strict=True), measures()
-    years = [
-        {"hours": window.hours, "score": bound.score, "co2_kg": bound.co2_kg, "bill": bound.cost} for bound, window in pairs
-    ]
-    return Row(name, SCORE.value(years), known["co2_kg"].value(years), known["bill"].value(years), None, None)
 
 
 def best_of(rows: Sequence[Row], uncontrolled: Row, aim: Aim) -> str:

@@ -272,6 +272,7 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
     from tuning.experiment.lock import experiment_lock, refuse_moved
     from tuning.search.record.record import check_study
     from tuning.search.run.driver import search
+    from tuning.search.run.yardsticks import write_yardsticks
 
     experiment = opened.experiment
     with experiment_lock(experiment.paths) as killed:
@@ -286,6 +287,8 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
         reason = search(experiment, opened.plan, console, experiment.settings.extend, files)
         if reason:
             raise SearchStoppedError(reason, experiment.place, *_of_this_run(opened))
+        if not load(experiment.paths.folder).scored.empty:
+            write_yardsticks(experiment, files.written, console)
         return load(experiment.paths.folder)
 
 

@@ -8,7 +8,7 @@ from results.report.charts import Figure, Panel, channel, chart, colour, coloure
 from results.report.subjects import Search
 from results.report.words import counted, first_of, interval, number, plain, score
 
-PLACES = {"experiment": 6}  # in the sections of these kinds
+PLACES = {"experiment": 7}  # in the sections of these kinds
 MOST_ROWS = 15
 
 

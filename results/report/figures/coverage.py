@@ -7,7 +7,7 @@ from results.report.charts import Figure, Panel, channel, chart, colour, each, h
 from results.report.subjects import Search
 from results.report.words import first_of, listed, percent, plain
 
-PLACES = {"experiment": 9}  # in the sections of these kinds
+PLACES = {"experiment": 10}  # in the sections of these kinds
 
 
 def figure(search: Search) -> Figure:

@@ -6,7 +6,7 @@ from results.report.charts import Figure, Panel, channel, chart, colour, coloure
 from results.report.subjects import Judged, Search
 from results.report.words import capital, interval, score
 
-PLACES = {"experiment": 12, "judgement": 4}  # in the sections of these kinds
+PLACES = {"experiment": 13, "judgement": 4}  # in the sections of these kinds
 _BROKEN = "It cannot be said: trainings with fresh seeds did not reach the end, and those that did are the lucky ones."
 
 

@@ -7,7 +7,7 @@ from results.report.charts import AMOUNTS, Figure, Panel, channel, chart, hover,
 from results.report.subjects import Search
 from results.report.words import counted, first_of, listed, plain
 
-PLACES = {"experiment": 8}  # in the sections of these kinds
+PLACES = {"experiment": 9}  # in the sections of these kinds
 MOST_LINES = 40  # of parallel coordinates
 MOST_AXES = 10
 GOOD = 0.1  # part of the trials that count as good

@@ -8,7 +8,7 @@ from results.report.charts import CONTROLLERS, Figure, Panel, channel, chart, co
 from results.report.subjects import Judged, Search
 from results.report.words import RULES, listed, score
 
-PLACES = {"experiment": 13, "judgement": 3}  # in the sections of these kinds
+PLACES = {"experiment": 14, "judgement": 3}  # in the sections of these kinds
 _TERMS = {"co2": "CO2", "cost": "cost", "solar": "own solar", "grid": "steady load", "ev": "vehicles", "peak": "daily peak"}
 
 

@@ -147,7 +147,7 @@ class Thawing:
         A policy that starts from a plan can keep it for ever, as one that does nothing can. It is given up as late as that.
         """
         trials, least = [trial for trial in self._ran() if CONFIRMS not in trial.user_attrs], GIVEN_UP * self.steps
-        same = "policy does the same as trial {} in every hour of all of its evaluations"
+        same = "policy is rated exactly as trial {} after all of its evaluations"
         repeating = {number: same.format(first) for number, first in repeats(trials, least).items()}
         keeping = (trial for trial in trials if Standing.of(trial).keeps_plan and max(trial.intermediate_values) >= least)
         return {**repeating, **{trial.number: kept_plan(len(trial.intermediate_values)) for trial in keeping}}

@@ -98,7 +98,7 @@ def test_from_half_of_its_steps_on_a_trial_that_does_what_an_earlier_one_does_is
     memory.thaw(second)
     memory.report(second, 5 * RUNG, 0.2)
     model = thawing(memory)
-    assert model.given_up() == {second: f"policy does the same as trial {first} in every hour of all of its evaluations"}
+    assert model.given_up() == {second: f"policy is rated exactly as trial {first} after all of its evaluations"}
     assert model.choose(None, 1e6, as_frozen=second) == first
     memory.freeze(second)
     assert model.choose(None, 1e6) == first

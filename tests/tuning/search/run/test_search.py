@@ -166,7 +166,7 @@ def test_a_trial_that_does_what_another_one_does_gives_way_and_is_told(experimen
     assert [of.begin(), of.begin()] == [0, 1]
     assert all(advance(of, number, 1) for number in range(2))
     assert not advance(of, 1, 2)
-    noticed = "policy does the same as trial 0 in every hour of all of its evaluations"
+    noticed = "policy is rated exactly as trial 0 after all of its evaluations"
     assert of.rows.row(1)["noticed"] == noticed
     assert f"trial 1: {noticed}; it does not go on" in of.control.lines
     assert of.begin() is None

@@ -1,0 +1,79 @@
+"""What policies are compared with, as rows of the table `evaluations`: one for each controller and year."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from envs.forecasts import Method
+from envs.objective.columns import evaluation_row
+from envs.objective.evaluate import Evaluation
+from envs.scenarios.scenario import Window
+from envs.task import Task
+from envs.yardsticks.baselines import baselines
+from envs.yardsticks.bound import OBJECTIVES, Objective, bound
+from envs.yardsticks.mpc_runs import NAMES, mpc
+
+Row = dict[str, Any]
+
+
+def by_year(windows: Iterable[Window]) -> dict[int, tuple[Window, ...]]:
+    """Group windows by their year."""
+    groups: dict[int, tuple[Window, ...]] = {}
+    for window in windows:
+        groups[window.year] = (*groups.get(window.year, ()), window)
+    return groups
+
+
+def row_of(evaluation: Evaluation, task: Task, split: str, backend: str) -> Row:
+    """An evaluation, with what was evaluated where."""
+    return {"scenario": task.scenario, "split": split, "backend": backend, **evaluation_row(evaluation)}
+
+
+def baseline_rows(task: Task, split: str, windows: Sequence[Window]) -> list[Row]:
+    """The site without control, without its devices, and under rules."""
+    return [
+        {"contender": name, **row_of(evaluation, task, split, task.stepped_by)}
+        for name, evaluations in baselines(task, windows).items()
+        for evaluation in evaluations
+    ]
+
+
+def mpc_rows(
+    task: Task, split: str, windows: Sequence[Window], method: Method, on_progress: Callable[[float], None] | None = None
+) -> list[Row]:
+    """Model predictive control, where `envs.environments.fit.why_no_mpc` has nothing against it; see `mpc`."""
+    evaluations = mpc(task, windows, method, on_progress=on_progress)
+    return [{"contender": NAMES[method], **row_of(evaluation, task, split, "batch")} for evaluation in evaluations]
+
+
+def bound_rows(
+    task: Task,
+    split: str,
+    windows: Sequence[Window],
+    objectives: Sequence[Objective] = OBJECTIVES,
+    most_seconds: float | None = None,
+) -> list[Row]:
+    """Bounds, where `envs.environments.fit.why_no_bound` has nothing against them; errors and `most_seconds` as of `bound`."""
+    rows = []
+    for objective in objectives:
+        for year, own in by_year(windows).items():
+            bounds, hours = [bound(task, window, objective, most_seconds) for window in own], [window.hours for window in own]
+            rows.append(
+                {
+                    "contender": f"bound of {objective}",
+                    "scenario": task.scenario,
+                    "split": split,
+                    "year": year,
+                    "backend": "batch",
+                    "hours": sum(hours),
+                    "score": float(np.average([each.score for each in bounds], weights=hours)),
+                    "co2_kg": sum(each.co2_kg for each in bounds),
+                    "bill": sum(each.cost for each in bounds),
+                    "import_kwh": sum(each.import_kwh for each in bounds),
+                    "ev_missing_kwh": sum(each.missing_kwh for each in bounds),
+                }
+            )
+    return rows

@@ -1,0 +1,101 @@
+"""Where the best policies of a search stand between no control and perfect foresight, on the hours that rated them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from common.measure import SCORE, Measure
+from results.analysis.judged import BOUND, MPC, NO_CONTROL, RULE, UNCONTROLLED, kind_of
+from results.analysis.searched import frame
+from results.judgement import BOUND as OF_SCORE
+from results.judgement import EXACT_MPC, LEAST_SERVED
+from results.loader import Results, ratings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TRIAL, PLAN = "trial", "plan"
+_TOLERANCE = 1e-6  # of a score beside a bound, which a solver gives
+ADDS = 5e-5  # of the score; less is nothing in the four digits that are shown
+
+
+def has_plan(trial: pd.Series) -> bool:
+    """Whether a trial's policy acts beside a plan of model predictive control."""
+    plan = trial.get("hp_plan")
+    return isinstance(plan, str) and plan != "none"
+
+
+def best_alone(results: Results) -> pd.Series | None:
+    """Row of the best trial whose policy needs nothing but its network; None where none has ended."""
+    scored = results.scored
+    alone = scored[[not has_plan(row) for _, row in scored.iterrows()]] if len(scored) else scored
+    return None if alone.empty else alone.iloc[int(ratings(alone).to_numpy().argmax())]
+
+
+def beside_yardsticks(results: Results) -> pd.DataFrame:
+    """The site without control, the best rule, model predictive control, the best trials and the bound, by score.
+
+    Returns:
+        `name`, `kind` (as of `kind_of`, `trial`, or `plan` for a plan alone), `score`, `served` (part of the vehicle energy),
+        and `of_bound`, the score over the bound's. What is not in the results is left out; without yardsticks nothing is in it.
+    """
+    rows, measures = list[dict[str, object]](), results.measures
+    served = measures.get("ev_served", Measure("ev_served"))
+    for contender, own in results.yardsticks.groupby("contender", sort=False):
+        kind = kind_of(str(contender), None)
+        if contender in NO_CONTROL[1:] or (kind == BOUND and contender != OF_SCORE):
+            continue
+        rows.append({"name": contender, "kind": kind, "score": SCORE.value(own), "served": served.value(own)})
+    types = {"name": "object", "kind": "object", **dict.fromkeys(("score", "served", "of_bound"), "float64")}
+    if not rows or results.scored.empty:
+        return frame([], types)
+    without = next((row["served"] for row in rows if row["kind"] == UNCONTROLLED), float("nan"))
+    rules = [row for row in rows if row["kind"] == RULE and not row["served"] < LEAST_SERVED * without]  # type: ignore[operator]
+    best_rule = max(rules, key=lambda row: row["score"], default=None)  # type: ignore[arg-type, return-value]
+    rows = [row for row in rows if row["kind"] != RULE or row is best_rule]
+    best, alone = results.best, best_alone(results)
+    rated = results.rated_evaluations
+    for trial, words in ((best, ""), (alone, ", the best that acts alone")):
+        if trial is None or (words and trial["trial"] == best["trial"]):
+            continue
+        own, name = rated[rated["trial"] == trial["trial"]], f"trial {trial['trial']}{words}"
+        rows.append({"name": name, "kind": TRIAL, "score": trial["score"], "served": served.value(own)})
+    if has_plan(best):
+        rows.append({"name": f"plan of trial {best['trial']} alone", "kind": PLAN, "score": best["plan_score"]})
+    limit = next((row["score"] for row in rows if row["kind"] == BOUND), float("nan"))
+    table = frame(rows, types)
+    table["of_bound"] = table["score"] / limit if limit > 0.0 else float("nan")  # type: ignore[operator]
+    return table.sort_values("score", kind="stable", ignore_index=True)
+
+
+def yardstick_lines(results: Results) -> list[str]:
+    """What the table says, in sentences: what learning added to a plan, and how much of what is possible was reached."""
+    if results.scored.empty:
+        return []
+    best, table, lines = results.best, beside_yardsticks(results), list[str]()
+    number, value = best["trial"], float(best["score"])
+    if has_plan(best):
+        added = value - float(best["plan_score"])
+        adds = f"adds {SCORE.shown(added)}" if added > ADDS else "adds nothing" if added > -ADDS else f"loses {-added:.4f}"
+        lines.append(
+            f"Trial {number} acts beside a plan of model predictive control, which alone scores "
+            f"{SCORE.shown(best['plan_score'])}; what its policy learned {adds}."
+        )
+        alone = best_alone(results)
+        told = "none has ended" if alone is None else f"trial {alone['trial']}, score {SCORE.shown(alone['score'])}"
+        lines.append(f"Best that acts alone, and needs nothing but its network: {told}.")
+    mpc = table[(table["kind"] == MPC) & (table["name"] != EXACT_MPC)]
+    limit = table.loc[table["kind"] == BOUND, "score"]
+    if len(limit) and limit.iloc[0] > 0.0:
+        most = float(limit.iloc[0])
+        if value > most + _TOLERANCE:
+            lines.append(
+                f"Internal consistency failed: trial {number} scores {value:+.6f}, above the bound of {most:+.6f}; trust "
+                "neither, and report it."
+            )
+        elif value > 0.0:
+            lines.append(f"Trial {number} reaches {value / most:.0%} of what perfect foresight allows, {SCORE.shown(most)}.")
+    if len(mpc) and mpc["score"].max() > value + ADDS:
+        rival = mpc.sort_values("score").iloc[-1]
+        lines.append(f"Better without any learning: {rival['name']}, score {SCORE.shown(rival['score'])}.")
+    return lines

@@ -1,0 +1,27 @@
+"""Where the best policies of a search stand between no control and perfect foresight."""
+
+from results.analysis.yardsticks import PLAN, TRIAL, beside_yardsticks, yardstick_lines
+from results.report.charts import CONTROLLERS, Figure, Panel, channel, chart, coloured, hover, layer
+from results.report.subjects import Search
+
+PLACES = {"experiment": 5}  # in the sections of these kinds
+_COLOURS = {**CONTROLLERS, TRIAL: CONTROLLERS["contender"], PLAN: CONTROLLERS["default"]}
+
+
+def figure(search: Search) -> Figure | None:
+    question, lines = "How much of what is possible does the best policy reach?", yardstick_lines(search.results)
+    table = search.table(beside_yardsticks)
+    if not lines:
+        return None
+    if table.empty:
+        return Figure("yardsticks", question, " ".join(lines))
+    kinds = [kind for kind in _COLOURS if (table["kind"] == kind).any()]
+    drawn = table.assign(served=table["served"].where(table["served"].notna(), None))
+    bars = layer(
+        drawn, {"type": "bar", "height": 14}, y=channel("name", "nominal", sort=None, axis={"labelLimit": 260}),
+        x=channel("score"), color=coloured("kind", kinds, [_COLOURS[kind] for kind in kinds]),
+        tooltip=hover(("name", "controller"), ("score", "score"), ("of_bound", "of the bound"), ("served", "served")),
+    )  # fmt: skip
+    note = "All ran through the hours that rated the trials. 0 is the uncontrolled site; the bound knows the future."
+    told = table.rename(columns={"name": "controller", "of_bound": "of the bound"})
+    return Figure("yardsticks", question, " ".join(lines), (Panel(chart(bars, height=24 * len(drawn))),), told, note)

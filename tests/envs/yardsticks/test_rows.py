@@ -1,0 +1,48 @@
+"""Rows of what policies are compared with: one for each controller and year."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envs.scenarios.scenario import Window
+from envs.task import Task
+from envs.yardsticks import rows
+from envs.yardsticks.bound import Bound, TooLongError, bound
+from envs.yardsticks.rows import bound_rows, by_year, mpc_rows
+
+
+def test_windows_of_a_year_count_by_their_hours(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task, windows = Task(str(small_schema)), [Window(0, 0, 72), Window(0, 100, 24), Window(1, 0, 24)]
+    base = bound(task, windows[0], "score")
+    scores = {72: 0.04, 24: 0.08}
+
+    def of(task: Task, window: Window, *_: Any) -> Bound:
+        return replace(base, score=scores[window.hours], co2_kg=10.0)
+
+    monkeypatch.setattr(rows, "bound", of)
+    first, second = bound_rows(task, "test", windows, ("score",))
+    assert [first["year"], second["year"]] == [0, 1]
+    assert (first["score"], first["co2_kg"], first["hours"]) == (pytest.approx(0.05), 20.0, 96)
+    assert (first["contender"], first["split"]) == ("bound of score", "test")
+
+
+def test_years_come_in_the_order_of_their_windows() -> None:
+    windows = [Window(2, 0, 24), Window(1, 0, 24), Window(2, 24, 24)]
+    assert by_year(windows) == {2: (windows[0], windows[2]), 1: (windows[1],)}
+
+
+def test_what_takes_too_long_is_stopped(small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path))
+    task, windows = Task(str(small_schema)).judged, [Window(0, 0, 240)]
+
+    def stop(done: float) -> None:
+        raise TooLongError
+
+    with pytest.raises(TooLongError):
+        bound_rows(task, "train", windows, ("score",), 0.0)
+    with pytest.raises(TooLongError):
+        mpc_rows(task, "train", windows, "yesterday", stop)
+    # Nothing of it is in the cache.
+    assert len(bound_rows(task, "train", windows, ("score",))) == len(mpc_rows(task, "train", windows, "yesterday")) == 1

@@ -1,0 +1,86 @@
+"""Where the best policies of a search stand, and what learning added."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from results.analysis.yardsticks import beside_yardsticks, best_alone, yardstick_lines
+from results.report.figures.yardsticks import figure
+from results.report.subjects import Search
+from tests.results import made
+from tests.results.made import Row
+
+YARDSTICKS = {
+    "uncontrolled": (0.0, 0.9), "no PV, no battery": (math.nan, 0.9), "rule: good": (0.04, 0.9), "rule: thief": (0.07, 0.1),
+    "rule: bad": (-0.1, 0.9), "MPC: learned forecast": (0.06, 0.9), "bound of score": (0.08, math.nan),
+    "bound of co2": (0.05, math.nan),
+}  # fmt: skip
+
+
+def controllers(**changed: float) -> list[Row]:
+    rows = []
+    for name, (score, served) in YARDSTICKS.items():
+        rows.append(made.evaluation(0, 0, changed.get(name.partition(":")[0].partition(" ")[0], score), contender=name))
+        rows[-1] |= {"trial": None, "steps": None, "ev_served": served, "ev_required_kwh": 10.0}
+    return rows
+
+
+def searched(folder: Path, trials: list[Row], yardsticks: list[Row]) -> Any:
+    rated = [made.evaluation(row["trial"], made.BUDGET, row["score"], ev_served=0.9, ev_required_kwh=10.0) for row in trials]
+    return made.tables(folder, trials, evaluations=[*rated, *yardsticks])
+
+
+def planned(number: int, score: float, alone: float) -> Row:
+    return made.row(number, score, hp_plan="learned", plan_score=alone, kept_steps=made.BUDGET)
+
+
+@pytest.fixture(autouse=True)
+def plans(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(made, "KINDS", {**made.KINDS, "plan": str})
+
+
+def test_the_best_two_stand_between_rules_and_the_bound(tmp_path: Path) -> None:
+    results = searched(tmp_path, [planned(0, 0.05, 0.05), made.row(1, 0.03), made.row(2, 0.02)], controllers())
+    table = beside_yardsticks(results)
+    assert table["name"].tolist() == [
+        "uncontrolled", "trial 1, the best that acts alone", "rule: good", "trial 0", "plan of trial 0 alone",
+        "MPC: learned forecast", "bound of score",
+    ]  # fmt: skip
+    assert table["of_bound"].tolist() == pytest.approx([0.0, 0.375, 0.5, 0.625, 0.625, 0.75, 1.0])
+    assert table["served"].tolist()[:4] == [0.9] * 4
+    assert yardstick_lines(results) == [
+        "Trial 0 acts beside a plan of model predictive control, which alone scores +0.0500; what its policy learned adds "
+        "nothing.",
+        "Best that acts alone, and needs nothing but its network: trial 1, score +0.0300.",
+        "Trial 0 reaches 62% of what perfect foresight allows, +0.0800.",
+        "Better without any learning: MPC: learned forecast, score +0.0600.",
+    ]
+    shown = figure(Search(results))
+    assert shown
+    assert shown.answer == " ".join(yardstick_lines(results))
+    assert len(shown.panels) == 1
+
+
+@pytest.mark.parametrize(("score", "said"), [(0.07, "adds +0.0200"), (0.05001, "adds nothing"), (0.04, "loses 0.0100")])
+def test_what_a_policy_adds_to_its_plan_is_said(tmp_path: Path, score: float, said: str) -> None:
+    results = searched(tmp_path, [planned(0, score, 0.05)], controllers())
+    first, second, *_ = yardstick_lines(results)
+    assert first.endswith(f"what its policy learned {said}.")
+    assert second == "Best that acts alone, and needs nothing but its network: none has ended."
+    assert best_alone(results) is None
+
+
+def test_a_policy_above_the_bound_is_no_triumph(tmp_path: Path) -> None:
+    results = searched(tmp_path, [made.row(0, 0.09)], controllers())
+    (line,) = yardstick_lines(results)
+    assert line.startswith("Internal consistency failed: trial 0 scores +0.090000, above the bound of +0.080000")
+
+
+def test_without_yardsticks_nothing_stands_beside(tmp_path: Path) -> None:
+    results = searched(tmp_path, [made.row(0, 0.09)], [])
+    assert beside_yardsticks(results).empty
+    assert yardstick_lines(results) == []
+    assert figure(Search(results)) is None
+    assert beside_yardsticks(searched(tmp_path, [], controllers())).empty

@@ -1,0 +1,67 @@
+"""At the end of a search its hours are run by rules, by model predictive control and by perfect foresight, once."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from common.errors import UserError
+from envs.yardsticks.baselines import UNCONTROLLED
+from results import load
+from tests.tuning.trial.small_trials import experiment
+from tuning.search.run import yardsticks
+from tuning.search.run.yardsticks import write_yardsticks
+
+
+def written(of: Any) -> tuple[list[str], str]:
+    """Files that were written, by name, and what was said."""
+    files, output = list[Path](), io.StringIO()
+    write_yardsticks(of, files.append, Console(file=output, width=200))
+    return [path.name for path in files], output.getvalue()
+
+
+def test_the_hours_that_rated_the_trials_are_run_once(small_schema: Path, tmp_path: Path) -> None:
+    of = experiment(tmp_path / "one", small_schema, "ppo", objective="bill")
+    files, said = written(of)
+    assert files == ["bounds-batch.parquet", "baselines-batch.parquet"]
+    assert "this once" in said
+    rows = load(of.paths.folder).yardsticks
+    assert {UNCONTROLLED, "MPC: learned forecast", "bound of score", "bound of cost"} <= set(rows["contender"])
+    assert "bound of co2" not in set(rows["contender"])
+    assert set(rows["hours"]) == {sum(window.hours for window in of.settings.task.validation_windows)}
+    assert set(rows["split"]) == {"validation"}
+    own = rows[rows["contender"] == UNCONTROLLED].iloc[0]
+    assert own["score"] == 0.0
+    assert written(of) == ([], "")
+
+
+@pytest.mark.parametrize("given", [{"reward": "schema"}, {"backend": "citylearn"}])
+def test_where_they_cannot_be_or_would_take_long_there_are_none(
+    small_schema: Path, tmp_path: Path, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "backend" in given:
+        monkeypatch.setattr("envs.task.Task.why_not_batch", lambda self: "it cannot")
+    backend = given.pop("backend", "batch")
+    assert written(experiment(tmp_path / "one", small_schema, "ppo", backend, **given)) == ([], "")
+
+
+def test_what_takes_too_long_is_left_out_and_said(small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yardsticks, "MOST_SECONDS", 0.0)
+    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
+    of = experiment(tmp_path / "one", small_schema, "ppo")
+    files, said = written(of)
+    assert files == ["baselines-batch.parquet"]
+    assert "left out, as it takes over a minute: the bound and model predictive control" in said
+    assert "tuning.headroom" in said
+
+
+def test_an_error_costs_no_search_its_end(small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise UserError("no such file")
+
+    monkeypatch.setattr(yardsticks, "baseline_rows", fail)
+    files, said = written(experiment(tmp_path / "one", small_schema, "ppo"))
+    assert files == []
+    assert "nothing to compare with: no such file" in said

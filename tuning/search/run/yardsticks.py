@@ -1,0 +1,74 @@
+"""What the policies of a search are compared with at its end: the same hours under rules, forecasts and perfect foresight."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+
+from common.errors import InconsistentError, UserError
+from common.texts import python_command
+from envs.environments import fit
+from envs.objective.columns import evaluation_columns
+from envs.yardsticks.bound import Objective, TooLongError
+from envs.yardsticks.rows import Row, baseline_rows, bound_rows, mpc_rows
+from results.table_files import judged_path, write_file
+from tuning.cli.console import say
+from tuning.experiment.folder import Experiment
+
+MOST_SECONDS = 60.0  # that they may take; `python -m tuning.headroom` waits for all
+_BOUNDS: dict[str, Objective] = {"co2_kg": "co2", "bill": "cost"}  # of objectives beside the score
+
+
+def write_yardsticks(experiment: Experiment, written: Callable[[Path], None], console: Console) -> None:
+    """Write them into the results, once: where they can be computed at the batch backend's speed, and within a minute.
+
+    Args:
+        experiment: of the search.
+        written: told of the file.
+        console: told what is computed, and what is left out.
+    """
+    settings, folder = experiment.settings, experiment.paths.folder
+    controllers, bounds = (judged_path(folder, name, "batch") for name in ("baselines", "bounds"))
+    if controllers.exists() or settings.reward != "improvement":
+        return
+    task = settings.task.judged
+    if task.stepped_by != "batch":
+        return
+    say(console, "comparing with rules, model predictive control and the bound on the same hours, this once for a site")
+    begun, windows, split = time.monotonic(), task.validation_windows, "validation"
+
+    def check_time(done: float = 0.0) -> None:
+        if time.monotonic() - begun > MOST_SECONDS:
+            raise TooLongError
+
+    rows, limits, left_out = list[Row](), list[Row](), list[str]()
+    objectives: tuple[Objective, ...] = (
+        "score",
+        *(_BOUNDS[own.name] for own in settings.aim.objectives if own.name in _BOUNDS),
+    )
+    try:
+        rows += baseline_rows(task, split, windows)
+        try:
+            if not fit.why_no_bound(task.site):
+                limits += bound_rows(task, split, windows, objectives, MOST_SECONDS - (time.monotonic() - begun))
+        except TooLongError:
+            left_out.append("the bound")
+        try:
+            if not fit.why_no_mpc(task.site):
+                check_time()
+                rows += mpc_rows(task, split, windows, "learned", check_time)
+        except TooLongError:
+            left_out.append("model predictive control")
+    except (UserError, InconsistentError) as error:
+        say(console, f"nothing to compare with: {error}")
+        return
+    if left_out:
+        command = python_command("tuning.headroom", "--scenario", settings.scenario)
+        say(console, f"left out, as it takes over a minute: {' and '.join(left_out)}; {command} computes all")
+    for path, content in ((bounds, limits), (controllers, rows)):
+        if content:
+            write_file(path, content, measures=evaluation_columns())
+            written(path)
