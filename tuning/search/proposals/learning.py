@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -20,7 +19,7 @@ from scipy.stats import rankdata
 
 from common.errors import UsageError
 from common.files import read_text
-from common.json_values import checked, described, parsed
+from common.json_values import MOST, checked, described, parsed
 from common.paths import user_path
 from common.storage.location import location
 from common.uris import is_uri
@@ -41,6 +40,7 @@ from tuning.search.record.trials import CONFIRMS, HYPERPARAMETERS, REFUSED, SAME
 from tuning.storage.journal_mirror import with_journal
 
 LEAST = 2  # trials: one has no rank
+_LARGEST = 1e100  # rating; squares of larger ones are no numbers
 FORMAT = 1
 
 
@@ -141,7 +141,7 @@ def _with_share_of(assignment: Assignment, theirs: RewardShare | None, ours: Rew
 
 def _why_not(trial: FrozenTrial, settings: Settings) -> str:
     """Why a trial does not teach; empty where it does."""
-    reported = [steps for steps, rating in trial.intermediate_values.items() if _is_finite(rating)]
+    reported = [steps for steps, _ in _evaluations(trial)]
     reasons = {
         "that repeat another": SAME_AS in trial.user_attrs,
         "that confirm another": CONFIRMS in trial.user_attrs,
@@ -154,9 +154,15 @@ def _why_not(trial: FrozenTrial, settings: Settings) -> str:
     return next((reason for reason, applies in reasons.items() if applies), "")
 
 
-def _is_finite(rating: object) -> bool:
-    # Optuna reads whatever number a journal has, or text.
-    return isinstance(rating, int | float) and math.isfinite(rating)
+def _evaluations(trial: FrozenTrial) -> tuple[tuple[int, float], ...]:
+    """Steps and rating of each evaluation, by steps. Optuna reads whatever a journal has: of both what cannot be is left out."""
+    return tuple(
+        sorted(
+            (steps, float(rating))
+            for steps, rating in trial.intermediate_values.items()
+            if type(steps) is int and 0 < steps <= MOST and type(rating) in (int, float) and abs(rating) <= _LARGEST
+        )
+    )
 
 
 def expected_ends(used: Sequence[FrozenTrial], other: Experiment) -> dict[int, float]:
@@ -174,8 +180,7 @@ def expected_ends(used: Sequence[FrozenTrial], other: Experiment) -> dict[int, f
     distributions = space.distributions({}, limits(other.settings.steps))
     curves = []
     for trial, assignment in zip(used, tried, strict=True):
-        reported = sorted((steps, value) for steps, value in trial.intermediate_values.items() if _is_finite(value))
-        curves.append(Curve(trial.number, space.point(assignment, distributions), tuple(reported), 1.0, "ended"))
+        curves.append(Curve(trial.number, space.point(assignment, distributions), _evaluations(trial), 1.0, "ended"))
     return predicted_ends(comparable(curves), distributions, other.settings.steps)
 
 

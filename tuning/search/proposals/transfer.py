@@ -25,6 +25,7 @@ SHARE = 0.8  # of the draws, where an earlier experiment agrees
 TRUST = 1.0  # an earlier experiment counts as if so many trials had agreed already
 GOOD_PART = 0.25  # of an earlier experiment's trials: what is drawn
 FIT_TRIALS = 100  # that decide the hyperparameters of the model of an earlier experiment
+MODEL_TRIALS = 300  # that the model predicts from; its time grows with their cube, and it is asked at each draw
 _ROUNDING = 1e-9  # of a part of a range
 _APART = 2.0 / np.sqrt(np.pi)  # mean distance of two standard normal numbers
 
@@ -45,6 +46,13 @@ class Source:
     def standings(self) -> Array:
         """Ranks as normal scores: 0 in the middle, the best highest."""
         return np.asarray(ndtri(1.0 - (np.array(self.ranks) - 0.5) / len(self.ranks)))
+
+    @cached_property
+    def modelled(self) -> NDArray[np.int64]:
+        """Places of the trials that the model knows: all, or of many an even part of the ranks."""
+        order = np.argsort(np.array(self.ranks), kind="stable")
+        spread = np.linspace(0, len(order) - 1, min(len(order), MODEL_TRIALS)).round().astype(np.int64)
+        return np.sort(order[spread])
 
     @cached_property
     def best(self) -> Sequence[Point]:
@@ -107,22 +115,25 @@ class Transfer:
         """Standings that a source lets expect of points: of its Gaussian process."""
         if not points:
             return np.zeros(0)
-        source, logs = self.sources[number], self._fitted[number]
-        known = np.arange(len(source.points))
-        rows = encode([*source.points, *points], self.distributions)
-        model = CurveModel(rows, Evaluations(known, np.zeros(len(known)), source.standings), logs)
-        mean, _ = model.predict(np.arange(len(known), len(rows)), np.zeros(len(points)))
+        rows, data = self._known[number]
+        known, whole = len(rows), np.concatenate([rows, encode(points, self.distributions)])
+        mean, _ = CurveModel(whole, data, self._fitted[number]).predict(np.arange(known, len(whole)), np.zeros(len(points)))
         return mean
+
+    @cached_property
+    def _known(self) -> list[tuple[Array, Evaluations]]:
+        """What the Gaussian process of each source knows: its trials as vectors, and their standings."""
+        known = []
+        for source in self.sources:
+            places = source.modelled
+            rows = encode([source.points[place] for place in places], self.distributions)
+            known.append((rows, Evaluations(np.arange(len(places)), np.zeros(len(places)), source.standings[places])))
+        return known
 
     @cached_property
     def _fitted(self) -> list[Array]:
         """Logarithms of the hyperparameters of each source's Gaussian process."""
-        fits = []
-        for source in self.sources:
-            known = np.arange(len(source.points))
-            data = Evaluations(known, np.zeros(len(known)), source.standings)
-            fits.append(CurveModel.fitted(encode(source.points, self.distributions), data, FIT_TRIALS).logs)
-        return fits
+        return [CurveModel.fitted(rows, data, FIT_TRIALS).logs for rows, data in self._known]
 
 
 def believed(expected: Array, ratings: Array) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,27 @@ def test_a_rating_that_is_no_number_teaches_nothing() -> None:
     trial = with_curve(0, {1000: 0.5})
     trial.intermediate_values = {1000: "high"}  # type: ignore[dict-item]
     assert usable([trial], Settings(steps=1000), SPACE) == ({}, {"below 20% of their steps": 1})
+
+
+def test_one_damaged_trial_spoils_no_rank(tmp_path: Path) -> None:
+    of = experiment(tmp_path)
+    sound = [with_curve(number, {500: 0.1 * number, 1000: 0.2 * number}, gamma=0.9 + number / 100) for number in range(4)]
+    damaged: list[Any] = [
+        {-1: 0.3, 1000: 0.3},
+        {1000: 10**400},
+        {1000: math.inf, 900: 1e300},
+        {"x": 0.1, 1000: 0.1},
+        {1000: "a"},
+    ]
+    for number, curve in enumerate(damaged, 4):
+        trial = with_curve(number, {1000: 0.1})
+        trial.intermediate_values = curve
+        sound.append(trial)
+    used, left_out = usable(sound, of.settings, SPACE)
+    assert set(used) == {0, 1, 2, 3, 4, 7}, left_out
+    ends = expected_ends([sound[number] for number in used], of)
+    assert all(math.isfinite(end) for end in ends.values())
+    assert ends[3] > ends[2] > ends[1]
 
 
 def test_only_ranks_count_so_another_scale_of_scores_teaches_the_same(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from optuna.distributions import FloatDistribution
 from optuna.trial import FrozenTrial
 
-from tuning.search.proposals.transfer import SHARE, Source, Transfer, believed
+from tuning.search.proposals.transfer import MODEL_TRIALS, SHARE, Source, Transfer, believed
 
 SPACE = {"x": FloatDistribution(0.0, 1.0), "y": FloatDistribution(0.0, 1.0)}
 LINE = np.linspace(0.0, 1.0, 8)
@@ -67,6 +67,19 @@ def test_the_best_come_first_as_they_are_and_none_twice() -> None:
     assert np.mean([x is not None for x in first]) == pytest.approx(SHARE, abs=0.1)
     assert set(draws(of, [ended(0, 1.0 - 1e-12, 1.0)])) == {LINE[6], None}
     assert set(draws(of, [ended(0, 1.0, 2.0), ended(1, float(LINE[6]), 1.0)])) == {None}
+
+
+def test_of_thousands_an_even_part_of_the_ranks_is_modelled() -> None:
+    x = np.random.default_rng(0).permutation(np.linspace(0.0, 1.0, 4000))
+    many = Source([{"x": float(each), "y": 0.5} for each in x], (4000.0 - 3999.0 * x).tolist())
+    ranks = np.sort(np.array(many.ranks)[many.modelled])
+    assert len(set(ranks)) == MODEL_TRIALS
+    assert (ranks[0], ranks[-1]) == (1.0, 4000.0)
+    assert np.diff(ranks).max() < 2.0 * 4000 / MODEL_TRIALS
+    of = Transfer([many], SPACE)
+    agree = [ended(number, place, 5.0 * place) for number, place in enumerate((0.05, 0.3, 0.5, 0.7, 0.95))]
+    assert of.weights(agree)[0] > 0.95
+    assert max(draw for draw in draws(of, agree, 20) if draw is not None) == 1.0
 
 
 def test_trials_that_contradict_wash_it_out_and_those_that_agree_do_not() -> None:
