@@ -29,10 +29,17 @@ def importance(found: pd.DataFrame, trials: int, fixed: pd.DataFrame | None = No
     some = found[found["beyond_chance"]]
     sure = some[some["low"] > 0.0]
     count = int(top["trials"])
-    if len(sure):
+    others = list(sure["hyperparameter"][sure["hyperparameter"] != top.hyperparameter].head(3))
+    matter = f"{listed(others)} {'matters' if len(others) == 1 else 'matter'}"
+    if len(sure) and top.hyperparameter != sure["hyperparameter"].iloc[0]:
+        # The longest bar is what a reader looks at first.
+        answer = (
+            f"Surely {matter}. {top.hyperparameter} may matter more, {percent(top.importance)} of what sets the best apart, but "
+            f"from {counted(count, 'trial')} that can be chance ({percent(top.low)} to {percent(top.high)})."
+        )
+    elif len(sure):
         first = sure.iloc[0]
-        others = list(sure["hyperparameter"].iloc[1:4])
-        also = f"; {listed(others)} {'matters' if len(others) == 1 else 'matter'} too" if others else ""
+        also = f"; {matter} too" if others else ""
         answer = (
             f"{first.hyperparameter} matters most: {percent(first.importance)} of what sets the best apart "
             f"({percent(first.low)} to {percent(first.high)}){also}."
@@ -46,6 +53,8 @@ def importance(found: pd.DataFrame, trials: int, fixed: pd.DataFrame | None = No
             f"but {counted(count, 'trial')} {'are' if count > 1 else 'is'} too few: the part of each may be 0, and that of "
             f"{first.hyperparameter} up to {percent(first.high)}."
         )
+        if first.hyperparameter != top.hyperparameter:
+            answer += f" The longer bar of {top.hyperparameter} is no more than chance gives."
     else:
         answer = f"None surely: with {counted(count, 'trial')} no importance exceeds what chance alone gives."
     drawn = found.head(20)

@@ -155,7 +155,7 @@ def _why_not(trial: FrozenTrial, settings: Settings) -> str:
 
 
 def _evaluations(trial: FrozenTrial) -> tuple[tuple[int, float], ...]:
-    """Steps and rating of each evaluation, by steps. Optuna reads whatever a journal has: of both what cannot be is left out."""
+    """Steps and rating of each evaluation, by steps. Optuna reads whatever a journal has; what cannot be is left out."""
     return tuple(
         sorted(
             (steps, float(rating))

@@ -34,6 +34,16 @@ def test_importance_is_said_as_surely_as_it_is_known() -> None:
     )
 
 
+def test_the_longest_bar_is_never_passed_over_in_silence() -> None:
+    both = important(0.0, True).assign(low=[0.0, 0.1], beyond_chance=[True, True])
+    assert importance(both, 30).answer == (
+        "Surely n_steps matters. gamma may matter more, 80.0 % of what sets the best apart, but from 30 trials that can be "
+        "chance (0.0 % to 90.0 %)."
+    )
+    likely = both.assign(low=[0.0, 0.0], beyond_chance=[False, True])
+    assert importance(likely, 30).answer.endswith(" The longer bar of gamma is no more than chance gives.")
+
+
 @pytest.mark.parametrize(
     ("low", "beyond", "kinds"), [(0.5, True, "surely"), (0.0, True, "perhaps"), (0.0, False, "as by chance")]
 )
