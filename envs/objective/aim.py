@@ -11,7 +11,7 @@ from common.errors import UserError
 from common.measure import SCORE, SITE, Measure
 from common.texts import hint, number, printable
 from envs.objective.columns import ALIASES, measures
-from envs.objective.kpis import BATTERY, CARBON, DEMAND_CHARGE, PRICE, PV, RATIOS, SCORE_2022, VEHICLES
+from envs.objective.kpis import BATTERY, CARBON, CITYLEARN, DEMAND_CHARGE, PRICE, PV, VEHICLES
 from envs.objective.reward import RewardName
 from envs.objective.weights import DEFAULT, MOST, Weights
 from envs.scenarios import schema_file
@@ -323,7 +323,7 @@ class Aim:
         if not any(name in actions for name in _THERMAL):
             return []
         wanted = dict.fromkeys(own.name for own in (*self.objectives, *(own.measure for own in self.requirements)))
-        return [name for name in wanted if name in (*RATIOS, SCORE_2022)]
+        return [name for name in wanted if name in CITYLEARN]
 
     def why_alike(self, reward: RewardName) -> str:
         """Why the trials of a search with two objectives are all rewarded alike; empty where they are not, and with one."""
@@ -365,7 +365,7 @@ def gain(measure: Measure, rows: Sequence[Row]) -> float:
     """
     if measure == SCORE:
         return measure.value(rows)
-    before = 1.0 if measure.name in (*RATIOS, SCORE_2022) else measure.value(rows, SITE)
+    before = 1.0 if measure.name in CITYLEARN else measure.value(rows, SITE)
     more = measure.value(rows) - before
     return (-more if measure.better == "less" else more) / (abs(before) or 1.0)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from common.measure import BY_HOURS, SCORE, SITE, Measure
 from envs.objective.evaluate import Evaluation
-from envs.objective.kpis import KPIS, RATIOS, SCORE_2022
+from envs.objective.kpis import CITYLEARN, KPIS, citylearn_measures
 from envs.objective.reward import TERMS
 
 _TERMS = {
@@ -27,12 +27,7 @@ ALIASES: Mapping[str, str] = {"co2": "co2_kg", "ramping": "ramping_kwh"}
 
 def measures() -> dict[str, Measure]:
     """What a search can aim at, by name: the score, every KPI, and CityLearn's ratios."""
-    ratios = [
-        Measure(column, "1", f"CityLearn's ratio {name}; its baseline charges no vehicle", over=BY_HOURS)
-        for column, name in RATIOS.items()
-    ]
-    challenge = "score of the CityLearn Challenge 2022: mean of cost, emission and grid; less is better"
-    listed = [SCORE, *(kpi.measure for kpi in KPIS.values()), *ratios, Measure(SCORE_2022, "1", challenge, over=BY_HOURS)]
+    listed = [SCORE, *(kpi.measure for kpi in KPIS.values()), *citylearn_measures()]
     return {measure.name: measure for measure in listed}
 
 
@@ -45,7 +40,7 @@ def evaluation_columns() -> dict[str, Measure]:
         *(kpi.measure for kpi in KPIS.values()),
         *(_uncontrolled(kpi.measure) for kpi in KPIS.values()),
         Measure(CHANGED, "kWh", changed, "neither"),
-        *(aims[name] for name in (*RATIOS, SCORE_2022)),
+        *(aims[name] for name in CITYLEARN),
     ]
     return {measure.name: measure for measure in listed}
 

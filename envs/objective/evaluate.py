@@ -11,7 +11,7 @@ import numpy as np
 
 from common.errors import InconsistentError
 from common.measure import SCORE
-from envs.objective.kpis import KPIS, RATIOS, SCORE_2022, JoinedRun, Kpis, Part, kpis, score_2022
+from envs.objective.kpis import KPIS, RATIOS, JoinedRun, Kpis, Part, kpis, scores_2022
 from envs.objective.reference import Reference
 from envs.objective.reward import TERMS
 from envs.objective.series import Exogenous, Run, cut
@@ -93,7 +93,7 @@ def _evaluation(year: int, episodes: Sequence[Episode]) -> Evaluation:
         kpis=kpis_of(own.run for own in episodes),
         uncontrolled=kpis_of(uncontrolled),
         changed_kwh=changed,
-        citylearn={**ratios, SCORE_2022: score_2022(ratios)},
+        citylearn={**ratios, **scores_2022(ratios)},
     )
 
 

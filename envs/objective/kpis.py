@@ -288,10 +288,18 @@ RATIOS: Mapping[str, str] = {
     "citylearn_daily_one_minus_load_factor_average": "daily_one_minus_load_factor_average",
     "citylearn_monthly_one_minus_load_factor_average": "monthly_one_minus_load_factor_average",
 }
-_GRID_2022 = (
-    "ramping_average", "daily_one_minus_load_factor_average", "daily_peak_average", "all_time_peak_average",
-)  # fmt: skip
-SCORE_2022 = "citylearn_2022_score"
+# Scores by our columns: the ratios whose mean is the part of the grid, and what they are of.
+_RAMPING = "ramping_average"
+_SCORES: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "citylearn_2022_score": (
+        (_RAMPING, "monthly_one_minus_load_factor_average"),
+        "official score of the CityLearn Challenge 2022: mean of cost, emission and grid, of ramping and monthly load factor",
+    ),
+    "citylearn_2022_peaks_score": (
+        (_RAMPING, "daily_one_minus_load_factor_average", "daily_peak_average", "all_time_peak_average"),
+        "the same with ramping, daily load factor, daily and highest peak in its grid, as later comparisons take it",
+    ),
+}
 
 
 def district_ratios(net: np.ndarray, baseline: np.ndarray, price: np.ndarray, carbon: np.ndarray) -> dict[str, float]:
@@ -321,14 +329,27 @@ def district_ratios(net: np.ndarray, baseline: np.ndarray, price: np.ndarray, ca
     }
 
 
-def score_2022(ratios: Mapping[str, float]) -> float:
-    """Score of the CityLearn Challenge 2022: the mean of cost, emission and grid, each as a ratio; less is better.
+def scores_2022(ratios: Mapping[str, float]) -> dict[str, float]:
+    """Scores of the CityLearn Challenge 2022: each the mean of cost, emission and grid as ratios; less is better.
 
-    Grid is the mean of ramping, daily load factor, daily peak and the peak of all hours.
+    The official one has ramping and the monthly load factor in its grid (its announcement of the third term, of 2022).
     """
     by_name = {name: ratios[column] for column, name in RATIOS.items()}
-    grid = float(np.mean([by_name[name] for name in _GRID_2022]))
-    return (by_name["cost_total"] + by_name["carbon_emissions_total"] + grid) / 3.0
+    rest = by_name["cost_total"] + by_name["carbon_emissions_total"]
+    return {score: (rest + float(np.mean([by_name[name] for name in grid]))) / 3.0 for score, (grid, _) in _SCORES.items()}
+
+
+def citylearn_measures() -> list[Measure]:
+    """CityLearn's ratios, and the scores that are made of them; 1 is the site without control."""
+    baseline = "its baseline charges no vehicle"
+    ratios = [Measure(column, "1", f"CityLearn's ratio {name}; {baseline}", over=BY_HOURS) for column, name in RATIOS.items()]
+    return [
+        *ratios,
+        *(Measure(name, "1", f"{meaning}; less is better", over=BY_HOURS) for name, (_, meaning) in _SCORES.items()),
+    ]
+
+
+CITYLEARN = (*RATIOS, *_SCORES)  # columns
 
 
 def _pieces(kwh: np.ndarray, hours: int) -> Iterator[np.ndarray]:

@@ -18,7 +18,7 @@ from envs.forecasts import Method
 from envs.objective.aim import Aim
 from envs.objective.columns import evaluation_columns
 from envs.objective.evaluate import ValidityError
-from envs.objective.kpis import RATIOS, SCORE_2022
+from envs.objective.kpis import CITYLEARN
 from envs.scenarios.scenario import Split, Window
 from envs.task import Task
 from envs.yardsticks.rows import Row, baseline_rows, bound_rows, by_year, mpc_rows, row_of
@@ -122,7 +122,7 @@ def check_agreement(part: Path, other: Path) -> None:
             if not isinstance(value, float):
                 continue
             # The batch backend has no ratio where thermal storages act.
-            if name in (*RATIOS, SCORE_2022) and np.isnan(value) != np.isnan(second[name]):
+            if name in CITYLEARN and np.isnan(value) != np.isnan(second[name]):
                 continue
             if not np.isclose(value, second[name], rtol=AGREEMENT, atol=AGREEMENT, equal_nan=True):
                 raise ValidityError(

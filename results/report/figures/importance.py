@@ -34,8 +34,8 @@ def importance(found: pd.DataFrame, trials: int, fixed: pd.DataFrame | None = No
     if len(sure) and top.hyperparameter != sure["hyperparameter"].iloc[0]:
         # The longest bar is what a reader looks at first.
         answer = (
-            f"Surely {matter}. {top.hyperparameter} may matter more, {percent(top.importance)} of what sets the best apart, but "
-            f"from {counted(count, 'trial')} that can be chance ({percent(top.low)} to {percent(top.high)})."
+            f"Surely {matter}. {top.hyperparameter} may matter more, {percent(top.importance)} of what sets the best apart, "
+            f"but from {counted(count, 'trial')} that can be chance ({percent(top.low)} to {percent(top.high)})."
         )
     elif len(sure):
         first = sure.iloc[0]

@@ -16,14 +16,13 @@ from envs.objective.kpis import (
     ENTRIES,
     KPIS,
     RATIOS,
-    SCORE_2022,
     SIGNED,
     JoinedRun,
     Kpi,
     Kpis,
     Part,
     district_ratios,
-    score_2022,
+    scores_2022,
 )
 from envs.objective.kpis import kpis as kpis_of
 from envs.objective.series import Exogenous, Sessions
@@ -163,7 +162,8 @@ def check(schema: Path, hours: int) -> None:
         given = iter(actions_of(hours, len(citylearn.action_space.low)))
         found = evaluate(env, lambda observations, given=given: next(given)[np.newaxis])[0].citylearn
         assert {name: found[name] for name in RATIOS} == pytest.approx(expected, rel=1e-6)
-        assert found[SCORE_2022] == pytest.approx(score_2022(expected), rel=1e-6)
+        scores = scores_2022(expected)
+        assert {name: found[name] for name in scores} == pytest.approx(scores, rel=1e-6)
     citylearn.close()
 
 
@@ -183,7 +183,14 @@ def test_the_run_without_storage_has_the_ratio_one() -> None:
     found = district_ratios(net, net, price, carbon)
     assert sorted(found) == sorted(RATIOS.values())
     assert set(found.values()) == {1.0}
-    assert score_2022(dict.fromkeys(RATIOS, 1.0)) == 1.0
+    assert set(scores_2022(dict.fromkeys(RATIOS, 1.0)).values()) == {1.0}
+
+
+def test_the_official_score_of_2022_has_ramping_and_the_monthly_load_factor_in_its_grid() -> None:
+    ratios = dict.fromkeys(RATIOS, 0.9) | {"citylearn_cost_total": 0.6, "citylearn_carbon_emissions_total": 0.7}
+    ratios |= {"citylearn_ramping_average": 0.8, "citylearn_monthly_one_minus_load_factor_average": 1.0}
+    found = scores_2022(ratios)
+    assert found == pytest.approx({"citylearn_2022_score": 2.2 / 3, "citylearn_2022_peaks_score": (1.3 + 0.875) / 3})
 
 
 def test_a_ratio_to_nothing_is_no_number_but_nothing_to_nothing_is_one() -> None:
