@@ -9,6 +9,7 @@ from typing import Any
 
 from common.files import write_whole
 from common.paths import user_path
+from common.texts import printable
 from common.uris import is_uri
 from results.report.charts import LIGHT, Figure, Section, themed
 from results.table_files import ResultsError
@@ -90,7 +91,7 @@ def write_pictures(sections: Sequence[Section], folder: Path, format: str) -> tu
         for figure in section.figures:
             if not figure.panels:
                 continue
-            drawing = whole(figure)
+            drawing = _drawable(whole(figure))
             if format == "png":
                 content = vl_convert.vegalite_to_png(drawing, scale=SCALE)
             else:
@@ -99,6 +100,15 @@ def write_pictures(sections: Sequence[Section], folder: Path, format: str) -> tu
             paths.append(folder / f"{place}{figure.name}.{format}")
             _write(paths[-1], content)
     return tuple(paths)
+
+
+def _drawable(content: Any) -> Any:
+    """A specification without control characters: of these the renderer ends the whole process."""
+    if isinstance(content, str):
+        return "\n".join(map(printable, content.split("\n")))
+    if isinstance(content, dict):
+        return {_drawable(name): _drawable(value) for name, value in content.items()}
+    return [_drawable(value) for value in content] if isinstance(content, list | tuple) else content
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -1,7 +1,9 @@
 """Reports as files."""
 
+import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,19 @@ def test_all_charts_of_a_figure_are_one_picture_in_the_colours_of_paper() -> Non
     assert len(spec["concat"]) == len(week.panels) == 2
     assert spec["config"]["background"] == LIGHT["paper"]
     assert "var(" not in str(spec)
+
+
+def test_names_with_control_characters_are_drawn_as_escapes(tmp_path: Path) -> None:
+    """The renderer would end the process."""
+    (week,) = (figure for figure in figures(10) if figure.name == "week")
+    panel = replace(week.panels[0], title="a\x00b\x01c\nd\x1b]0;e\x07")
+    titled = replace(week, panels=(panel, *week.panels[1:]))
+    drawn = json.dumps(writing._drawable(writing.whole(titled)), ensure_ascii=False)
+    assert "a\\\\x00b\\\\x01c\\nd\\\\x1b]0;e\\\\x07" in drawn
+    assert drawn.isprintable()
+    pytest.importorskip("vl_convert")
+    (path,) = writing.write_pictures([Section("a", "policy", {}, (titled,))], tmp_path, "svg")
+    assert path.exists()
 
 
 def test_a_missing_package_and_an_unknown_format_are_told_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
