@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -17,16 +17,23 @@ _WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true o
 
 
 def read_json(path: Path) -> Any:
-    """Content of a JSON file. Raises an OSError or a ValueError if there is none."""
-    return parsed(read_text(path))
+    """Content of a JSON file. Raises an OSError or a ValueError if there is none, or it has whole numbers beyond 64 bits."""
+    return parsed(read_text(path), _whole)
 
 
-def parsed(text: str) -> Any:
-    """Content of a text in JSON. Raises a ValueError if it is none, or nested too deeply to be read."""
+def parsed(text: str, whole: Callable[[str], int] = int) -> Any:
+    """Content of a text in JSON, with its whole numbers. Raises a ValueError if it is none, or nested too deeply to be read."""
     try:
-        return json.loads(text)
+        return json.loads(text, parse_int=whole)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def _whole(digits: str) -> int:
+    # No float, and no column, takes one of hundreds of digits.
+    if len(digits) > len(str(MOST)) + 1 or abs(number := int(digits)) > MOST:
+        raise ValueError(f"it holds the whole number {digits[:20]}..., which has more than 64 bits")
+    return number
 
 
 def checked(value: Any, kind: Any, place: str) -> Any:

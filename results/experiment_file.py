@@ -128,7 +128,7 @@ def read_facts(folder: Path) -> Facts:
     for name, text in described.items():
         try:
             own = range_of(name, str(text), steps, ranges, fixed)
-        except (KeyError, SyntaxError, TypeError, ValueError) as error:
+        except (KeyError, SyntaxError, TypeError, ValueError, OverflowError, RecursionError, MemoryError) as error:
             raise ResultsError(f"{path}: the space of {printable(name)} cannot be read: restore it from a copy") from error
         if own is not None:
             ranges[name] = own

@@ -40,6 +40,7 @@ _TELLING = {
 _OF_TRIAL = re.compile(r"(\d{5,})")  # name of a file, see `rows_path`
 _JUDGED = re.compile(r".+?(?:-(\d{3,}))?-(batch|citylearn)")  # see `judged_path`
 TOGETHER = 100  # trials whose rows in `trials` share a file: to open thousands of files of one row would take seconds
+_LAST_TIME = 7_258_118_400 * 10**6  # microseconds from 1970 to 2200
 _SMALL = 2**20  # bytes of a file up to which it is read at once
 MOST_VALUES, MOST_BYTES = 10**8, 2**31  # of a file; the largest of ours have some million values
 OTHER_VERSION = "use the version that wrote it"  # remedy where a file is not damaged
@@ -264,6 +265,8 @@ def _content_fault(part: pa.Table, table: str, stem: str) -> str:
     """What in a file cannot be, or contradicts its name, as in one that was copied from another; empty where nothing does."""
     if empty := [name for name in _FILLED[table] if part[name].null_count]:
         return f"column {empty[0]} is empty in a row"
+    if odd := [name for name in part.column_names if not _are_times(part[name])]:
+        return f"column {odd[0]} holds a time that no clock shows"
     if table == "trials" and (unknown := sorted(_distinct(part, "state") - set(STATES), key=str)):
         return f"column state holds {unknown[0]!r}, which is no state"
     if (trial := trial_of(stem)) is not None:
@@ -287,6 +290,17 @@ def _content_fault(part: pa.Table, table: str, stem: str) -> str:
     if others := {who for who in _distinct(part, "contender") if run is None and str(who).startswith("bound") != is_bounds}:
         return f"it is of {min(others, key=str)}"
     return ""
+
+
+def _are_times(column: pa.ChunkedArray) -> bool:
+    """Whether a column holds no time that pandas or Python cannot take; true for one of no times."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_timestamp(column.type):
+        return True
+    ends = pc.min_max(column.cast(pa.int64())).as_py()
+    return ends["min"] is None or (ends["min"] >= 0 and ends["max"] <= _LAST_TIME)
 
 
 def _distinct(part: pa.Table, column: str) -> set[Any]:

@@ -14,9 +14,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _export(settings: ExportSettings) -> int:
+    from tuning.cli.console import busy, terminal
     from tuning.exporting.files import SEEN, export_policy
 
-    paths = export_policy(settings)
+    # What is printed are the paths.
+    with busy(terminal(stderr=True), f"exporting the policy of trial {settings.trial}"):
+        paths = export_policy(settings)
     for path in paths:
         print(path)
     if any(path.name == SEEN for path in paths):

@@ -83,6 +83,16 @@ def test_what_is_no_json_is_an_error_of_its_value(tmp_path: Path, content: bytes
         read_json(path)
 
 
+@pytest.mark.parametrize("number", [2**63, -(2**63), int("9" * 400)])
+def test_a_whole_number_beyond_64_bits_is_none_of_a_file_of_settings(tmp_path: Path, number: int) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"age": number}), encoding="utf-8")
+    with pytest.raises(ValueError, match="more than 64 bits"):
+        read_json(path)
+    path.write_text(json.dumps({"age": 2**63 - 1}), encoding="utf-8")
+    assert read_json(path) == {"age": 2**63 - 1}
+
+
 def test_a_value_that_is_nested_as_deeply_as_can_be_read_is_one_line() -> None:
     value: list[Any] = []
     for _ in range(100_000):

@@ -1,5 +1,6 @@
 """A file of a table is rewritten whole, read as it was written, or named with the reason why it is not used."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,12 @@ def test_columns_that_were_changed_with_their_types_are_noticed(tmp_path: Path) 
         ("trials/00000", [ROW, ROW], "it holds a trial twice"),
         ("trials/00000", [{**ROW, "trial": None}], "column trial is empty in a row"),
         ("trials/00000", [{**ROW, "state": "done"}], "column state holds 'done', which is no state"),
+        (
+            "trials/00000",
+            [{**ROW, "started": datetime(9999, 1, 1, tzinfo=UTC)}],
+            "column started holds a time that no clock shows",
+        ),
+        ("reports/00003", [{"trial": 3, "update": 1, "time": datetime(1, 1, 1, tzinfo=UTC)}], "column time holds a time that"),
         ("reports/00004", [{"trial": 3, "update": 1, "steps": 65}], "it holds trial 3, which is of another file"),
         ("reports/00003-1", [{"trial": 3, "update": 1, "steps": 65}], "its name is none of this table"),
         ("evaluations/a-000-citylearn", [{"year": 1, "backend": "batch"}], "it was evaluated by batch, not citylearn"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,19 +23,43 @@ from common.texts import printable
 from common.uris import with_uris
 
 NARROWEST = 12  # characters of a column of names; on a narrower terminal each name has a line of its own
+NEWS_SECONDS = 10.0  # between two lines about the same, where there is no terminal
 _GAPS = ("  ", " ")  # between columns, as the terminal allows
 # What a report may fail at: files, memory, odd tables. Results are written by then, so none of these ends the command.
 _FAILURES = (UserError, OSError, MemoryError, ArithmeticError, LookupError, ValueError)
 
 
-def terminal() -> Console:
+def terminal(stderr: bool = False) -> Console:
     """The terminal or notebook; with the environment variable NO_COLOR, texts have no style either."""
-    return Console(color_system=None if os.environ.get("NO_COLOR") else "auto")
+    return Console(color_system=None if os.environ.get("NO_COLOR") else "auto", stderr=stderr)
 
 
 def say(console: Console, line: object) -> None:
     """Print one line as it is: without colours, breaks and markup, and with escapes for what cannot be printed."""
     console.print(printable(with_uris(str(line))), highlight=False, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def busy(console: Console, doing: str) -> Iterator[Callable[[str], None]]:
+    """Show what a command does as long as it does it: a moving sign on a terminal, elsewhere a line, and news now and then.
+
+    Yields:
+        Shows how far that is, in words.
+    """
+    if console.is_terminal:
+        with console.status(Text(printable(doing))) as status:
+            yield lambda news: status.update(Text(printable(f"{doing}: {news}")))
+        return
+    say(console, doing)
+    told = time.monotonic()
+
+    def tell(news: str) -> None:
+        nonlocal told
+        if time.monotonic() - told >= NEWS_SECONDS:
+            told = time.monotonic()
+            say(console, f"{doing}: {news}")
+
+    yield tell
 
 
 class SteadyOutput:

@@ -14,13 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.text import Text
 
-from common.texts import printable
 from search_spaces import Assignment
 from tuning.algorithms.memory import PLACES, Place
 from tuning.algorithms.registry import algorithm, names
-from tuning.cli.console import say, terminal
+from tuning.cli.console import busy, say, terminal
 from tuning.diagnosis.checks import Finding, Status, check, gather
 from tuning.diagnosis.settings import DoctorSettings
 from tuning.experiment.folder import create
@@ -159,7 +157,7 @@ def examine(settings: DoctorSettings, console: Console | None = None) -> list[Fi
     of_trials = replace(of_trials, backend=backend)
     facts = gather(Path(settings.dir))
     usable = bool(facts.torch and facts.torch.sees_card)
-    with console.status(Text(printable(f"preparing {task.site.title}"))):
+    with busy(console, f"preparing {task.site.title}"):
         sizes = sizes_of(task)
 
     def planner(algo: str, device: str) -> Planner:
@@ -175,12 +173,12 @@ def examine(settings: DoctorSettings, console: Console | None = None) -> list[Fi
     tell(check(facts, default.ram, settings.gpu_memory))
     for algo in algorithms(settings.algo):
         own = planner(algo, "auto" if usable else CPU)
-        with console.status(f"{algo}: a few real updates"):
+        with busy(console, f"{algo}: a few real updates"):
             outcome = try_algorithm(algo, own, backend)
         tell([outcome.finding()])
         if outcome.row is None or not (usable or settings.switches):
             continue
-        with console.status(f"{algo}: speed with each switch"):
+        with busy(console, f"{algo}: speed with each switch"):
             tell(try_switches(algo, outcome, partial(_with_switches, algo, own, backend)))
             if usable:
                 tell([compare_devices(algo, outcome, try_algorithm(algo, planner(algo, CPU), backend))])

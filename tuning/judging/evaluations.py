@@ -27,6 +27,7 @@ from results.table_files import ResultsError, read_file, write_file
 from tuning.runtime.processes import end_with_parent
 
 SPLIT: Split = "test"
+WAIT_SECONDS = 2.0  # between two looks
 AGREEMENT = 1e-6  # relative difference of a KPI between backends; rewards with a power differ by two float32 ulps
 
 
@@ -38,8 +39,13 @@ class Job:
     evaluate: Callable[[], list[Row]]  # a function of a module with its arguments, as another process runs it
 
 
-def run_all(jobs: Sequence[Job], on_done: Callable[[list[Row]], None]) -> None:
-    """Run jobs in parallel on a started Ray; a file is written once all of its rows are complete, and `on_done` gets them."""
+def run_all(
+    jobs: Sequence[Job], on_done: Callable[[list[Row]], None], on_wait: Callable[[int], None] = lambda left: None
+) -> None:
+    """Run jobs in parallel on a started Ray; a file is written once all of its rows are complete, and `on_done` gets them.
+
+    `on_wait` gets the number of jobs that are left, every few seconds.
+    """
     # One more than cores, so that a core never waits for the next job.
     most = int(ray.cluster_resources().get("CPU", 1)) + 1
     waiting = list(jobs)
@@ -50,7 +56,11 @@ def run_all(jobs: Sequence[Job], on_done: Callable[[list[Row]], None]) -> None:
         while waiting and len(running) < most:
             job = waiting.pop(0)
             running[_in_process.remote(job.evaluate)] = job
-        (done, *_), _ = ray.wait(list(running))
+        finished, _ = ray.wait(list(running), timeout=WAIT_SECONDS)
+        on_wait(len(waiting) + len(running))
+        if not finished:
+            continue
+        (done,) = finished
         part = running.pop(done).part
         rows[part] += _result(done)
         left[part] -= 1

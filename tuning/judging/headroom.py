@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.status import Status
 from rich.table import Table
-from rich.text import Text
 
 from common.errors import UsageError
 from common.measure import SCORE, Scale, by_the_year
-from common.texts import printable
 from envs.environments import fit
 from envs.objective.aim import SCORE_ALONE, VEHICLES_LEFT, Aim, idle_terms
 from envs.objective.columns import measures
@@ -27,7 +24,7 @@ from envs.yardsticks import mpc_runs
 from envs.yardsticks.rows import Row as Years
 from envs.yardsticks.rows import baseline_rows, bound_rows, mpc_rows
 from results.judgement import BOUND, BOUNDS, EXACT_MPC, LEAST_SERVED
-from tuning.cli.console import Fitted, plain_table, say, terminal
+from tuning.cli.console import Fitted, busy, plain_table, say, terminal
 from tuning.experiment.settings import splits_in
 from tuning.judging.settings import HeadroomSettings, Mpc, methods
 
@@ -78,7 +75,7 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     windows = site.windows(settings.split)
     fit.check_stays(site, settings.split)
     slowly = " (by CityLearn, which takes a while)" if task.stepped_by == "citylearn" else ""
-    with console.status(Text(printable(f"{site.title}: uncontrolled, rules{slowly}"))):
+    with busy(console, f"{site.title}: uncontrolled, rules{slowly}"):
         years = baseline_rows(task, settings.split, windows)
     reason, unplanned = fit.why_no_bound(site), fit.why_no_mpc(site)
     if not unplanned:
@@ -116,11 +113,10 @@ def _mpc(task: Task, split: str, windows: Sequence[Window], given: Sequence[Mpc]
     rows, title = list[Years](), task.site.title
     for method in methods(given):
         name, begun = mpc_runs.NAMES[method], time.monotonic()
-        with console.status(Text(printable(f"{title}: {name}"))) as status:
+        with busy(console, f"{title}: {name}") as tell:
 
-            def show(done: float, name: str = name, begun: float = begun, status: Status = status) -> None:
-                left = (time.monotonic() - begun) * (1.0 - done) / done
-                status.update(Text(printable(f"{title}: {name}, {done:.0%}, {left:,.0f} s left")))
+            def show(done: float, begun: float = begun, tell: Callable[[str], None] = tell) -> None:
+                tell(f"{done:.0%}, {(time.monotonic() - begun) * (1.0 - done) / done:,.0f} s left")
 
             rows += mpc_rows(task, split, windows, method, show)
     return rows
@@ -132,7 +128,7 @@ def _bounds(task: Task, split: str, windows: Sequence[Window], console: Console)
     # A bound of what is always 0 is an arbitrary point.
     idle = idle_terms(task.site)
     for objective in (name for name in bounding.OBJECTIVES if name not in idle):
-        with console.status(Text(printable(f"{task.site.title}: bound of {objective}, computed once"))):
+        with busy(console, f"{task.site.title}: bound of {objective}, computed once"):
             rows += bound_rows(task, split, windows, (objective,))
     return rows
 

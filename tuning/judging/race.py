@@ -18,7 +18,7 @@ from envs.yardsticks.mpc_runs import NAMES
 from results import load
 from results.judgement import LEAST_SERVED, meets, serves
 from results.table_files import OTHER_VERSION, ResultsError, read_file, read_table
-from tuning.cli.console import say
+from tuning.cli.console import busy, say
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings
 from tuning.judging.contenders import experiment_of, seed_of, train
@@ -139,8 +139,8 @@ class Race:
         if jobs:
             with ray_session(cluster_address(self._settings.address), address_source(self._settings.address)):
                 prepare(self.task, self._console, SPLITS, self._seens())
-                self._say(f"judging by {backend}: {len(jobs)} evaluations")
-                run_all(jobs, self._judged)
+                with busy(self._console, f"judging by {backend}: {len(jobs)} evaluations") as tell:
+                    run_all(jobs, self._judged, lambda left: tell(f"{left} left"))
 
     def _seens(self) -> list[Seen]:
         """What the contenders' policies see."""

@@ -12,7 +12,7 @@ from rich.console import Console
 from results import report
 from results.table_files import write_rows
 from tests.results.trials import KINDS, trial
-from tuning.cli.console import Fitted, SteadyOutput, draw_report, plain_table, say, steady_output, terminal
+from tuning.cli.console import Fitted, SteadyOutput, busy, draw_report, plain_table, say, steady_output, terminal
 
 
 def test_a_line_is_neither_broken_nor_read_as_markup() -> None:
@@ -27,6 +27,21 @@ def test_characters_that_act_on_a_terminal_are_escapes() -> None:
     output = io.StringIO()
     say(Console(file=output, width=40), "killed (\x1b]0;title\x07 on host\nerror: forged)")
     assert output.getvalue() == "killed (\\x1b]0;title\\x07 on host\\nerror: forged)\n"
+
+
+def test_what_takes_long_is_a_line_where_there_is_no_terminal_with_news_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    output, clock = io.StringIO(), iter((0.0, 1.0, 11.0, 11.0, 12.0))
+    monkeypatch.setattr("tuning.cli.console.time.monotonic", lambda: next(clock))
+    with busy(Console(file=output, width=40), "bound of score") as tell:
+        for news in ("10%", "60%", "70%"):
+            tell(news)
+    assert output.getvalue() == "bound of score\nbound of score: 60%\n"
+    shown = io.StringIO()
+    monkeypatch.undo()
+    with busy(Console(file=shown, width=40, force_terminal=True), "bound of [b]score") as tell:
+        tell("\x1b]0;60%")
+    assert "bound of [b]score" in shown.getvalue()
+    assert "\x1b]0;" not in shown.getvalue()
 
 
 class Broken(io.StringIO):

@@ -77,7 +77,7 @@ class Made:
         peaks = {"peak_kw": 1000.0 * score, "ev_served": 1.0 - vehicles["ev_missing_kwh"] / 10.0}
         return [Job(part, lambda: [{**row, **vehicles, **peaks, "uncontrolled_ev_missing_kwh": 2.0}])]
 
-    def _run_all(self, jobs: list[Job], on_done: Callable[[list[dict[str, Any]]], None]) -> None:
+    def _run_all(self, jobs: list[Job], on_done: Callable[[list[dict[str, Any]]], None], on_wait: Any) -> None:
         for job in jobs:
             self.judged.append(job.part.stem)
             rows = job.evaluate()

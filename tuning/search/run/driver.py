@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self
@@ -16,7 +16,7 @@ from common.errors import UsageError
 from results import load
 from results.loader import ratings
 from tuning.algorithms.registry import DEFAULT, algorithm_of
-from tuning.cli.console import say
+from tuning.cli.console import busy, say
 from tuning.experiment.folder import Experiment
 from tuning.experiment.option_values import SCHEDULERS
 from tuning.experiment.settings import Settings
@@ -86,8 +86,7 @@ def search(
     while True:
         try:
             with ExitStack() as stack:
-                # Without a terminal, as in a notebook, there is no line that could be replaced.
-                with console.status("starting Ray") if console.is_terminal else nullcontext():
+                with busy(console, "starting Ray"):
                     stack.enter_context(ray_session(address, address_source(experiment.settings.address)))
                 if address and (files is None or files.checkpoints is None):
                     check_folder(experiment.paths.folder)

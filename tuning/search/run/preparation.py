@@ -5,6 +5,7 @@ Files of the years and uncontrolled runs that the cache lacks are made in parall
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from envs.scenarios.splits import Split
 from envs.seen import Seen
 from envs.task import Task
 from envs.yardsticks.lessons import has_part, lesson_part, lesson_windows, parts_of, prepare_teacher
-from tuning.cli.console import say
+from tuning.cli.console import NEWS_SECONDS, say
 from tuning.experiment.settings import Settings
 from tuning.memory.machine import Look
 from tuning.memory.placement import Placement
@@ -133,6 +134,7 @@ def _run(tasks: Sequence[Job], console: Console) -> None:
     """Run tasks in parallel, and show how far each is."""
     queue = Queue(actor_options={"num_cpus": 0})
     running = {task.function.remote(*task.arguments, queue, task.title): task.title for task in tasks}
+    begun = told = time.monotonic()
     with Progress(
         TextColumn("  {task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeElapsedColumn(),
         console=console, transient=True, disable=not console.is_terminal,
@@ -145,6 +147,10 @@ def _run(tasks: Sequence[Job], console: Console) -> None:
                 bars.update(bar[running.pop(one)], completed=1.0)
             for title, part in _news(queue):
                 bars.update(bar[title], completed=part)
+            if not console.is_terminal and time.monotonic() - told >= NEWS_SECONDS:
+                told = time.monotonic()
+                far = ", ".join(f"{task.description} {task.percentage:.0f} %" for task in bars.tasks if not task.finished)
+                say(console, f"{told - begun:.0f} s: {far}")
     queue.shutdown()
 
 
