@@ -14,12 +14,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _export(settings: ExportSettings) -> int:
-    from tuning.cli.console import busy, terminal
     from tuning.exporting.files import SEEN, export_policy
 
-    # What is printed are the paths.
-    with busy(terminal(stderr=True), f"exporting the policy of trial {settings.trial}"):
-        paths = export_policy(settings)
+    paths = export_policy(settings)
     for path in paths:
         print(path)
     if any(path.name == SEEN for path in paths):

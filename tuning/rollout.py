@@ -14,12 +14,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _rollout(settings: RolloutSettings) -> int:
-    from tuning.cli.console import busy, terminal
     from tuning.exporting.rollout import roll_out
 
-    # What is printed are the paths.
-    with busy(terminal(stderr=True), f"running the policy of trial {settings.trial} through a year"):
-        rollout = roll_out(settings)
+    rollout = roll_out(settings)
     for path in (rollout.table, rollout.picture):
         print(path)
     return 0

@@ -26,6 +26,7 @@ from envs.scenarios.tariff import DemandCharge
 from envs.seen import Seen
 from envs.task import Task
 from results import ResultsError, load
+from tuning.cli.console import busy, terminal
 from tuning.experiment.folder import Experiment
 from tuning.experiment.reading import open_to_read, with_checkpoints
 from tuning.exporting.model_card import card, given_judgement, hyperparameters_toml, own_judgement
@@ -85,6 +86,7 @@ def export(
     _check_peaks(task, task.layout(year))
     # The folder comes last, so that a refused export creates nothing.
     with (
+        busy(terminal(stderr=True), f"exporting the policy of trial {number}, with what it sees"),
         trained(with_checkpoints(experiment, number), number, task if elsewhere else None, split, keep) as policy,
         _beside(to) as new,
     ):

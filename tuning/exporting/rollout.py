@@ -22,6 +22,7 @@ from envs.objective.series import export_kwh, import_kwh
 from envs.task import Task
 from results import load
 from results import rollout as output
+from tuning.cli.console import busy, terminal
 from tuning.experiment.folder import Experiment
 from tuning.experiment.reading import open_to_read, with_checkpoints
 from tuning.exporting.settings import RolloutSettings
@@ -61,7 +62,11 @@ def roll_out(settings: RolloutSettings) -> Rollout:
     created = missing_folders(folder)
     try:
         of_trial, split = with_checkpoints(experiment, number), site.split_of(year)
-        with policy.trained(of_trial, number, elsewhere, split, settings.keep) as trained:
+        with (
+            # What the command prints are paths.
+            busy(terminal(stderr=True), f"running the policy of trial {number} through year {year}"),
+            policy.trained(of_trial, number, elsewhere, split, settings.keep) as trained,
+        ):
             # Before the year runs: CityLearn takes minutes for it.
             _create(folder)
             env = trained.task.by(backend).evaluation_env((window,), trained.shares)
