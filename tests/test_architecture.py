@@ -30,7 +30,7 @@ PARTS = {
     "tuning.trial": {"tuning.memory", "tuning.algorithms", "tuning.storage", *GROUND},
     "tuning.search": {"tuning.trial", "tuning.memory", "tuning.algorithms", "tuning.storage", "tuning.cli", *GROUND},
     "tuning.judging": {"tuning.search", "tuning.trial", "tuning.algorithms", "tuning.cli", *GROUND},
-    "tuning.exporting": {"tuning.judging", "tuning.trial", "tuning.algorithms", *GROUND},
+    "tuning.exporting": {"tuning.judging", "tuning.trial", "tuning.algorithms", "tuning.cli", *GROUND},
     "tuning.diagnosis": {
         "tuning.search", "tuning.trial", "tuning.memory", "tuning.algorithms", "tuning.cli", *GROUND,
     },

@@ -336,8 +336,8 @@ def test_an_export_is_of_the_trial_and_the_judgement_that_were_asked_for(
             add_rows(of.paths.folder, "evaluations", number, [row], measures=evaluation_columns())
 
     @contextmanager
-    def policy_of(experiment: Experiment, number: int, elsewhere: None, split: str) -> Iterator[SimpleNamespace]:
-        assert (number, split) == (trial, "train")
+    def policy_of(experiment: Experiment, number: int, elsewhere: None, split: str, keep: str) -> Iterator[SimpleNamespace]:
+        assert (number, split, keep) == (trial, "train", "best")
         yield SimpleNamespace(view=None, network=torch.nn.Identity(), steps=7, shares=False, planned=None)
 
     def own(experiment: Experiment) -> tuple[pd.DataFrame | None, str]:

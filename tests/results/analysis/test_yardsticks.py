@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 
 from results.analysis.yardsticks import beside_yardsticks, best_alone, yardstick_lines
-from results.report.figures.yardsticks import figure
-from results.report.subjects import Search
 from tests.results import made
 from tests.results.made import Row
 
@@ -57,10 +55,6 @@ def test_the_best_two_stand_between_rules_and_the_bound(tmp_path: Path) -> None:
         "Trial 0 reaches 62% of what perfect foresight allows, +0.0800.",
         "Better without any learning: MPC: learned forecast, score +0.0600.",
     ]
-    shown = figure(Search(results))
-    assert shown
-    assert shown.answer == " ".join(yardstick_lines(results))
-    assert len(shown.panels) == 1
 
 
 @pytest.mark.parametrize(("score", "said"), [(0.07, "adds +0.0200"), (0.05001, "adds nothing"), (0.04, "loses 0.0100")])
@@ -82,5 +76,4 @@ def test_without_yardsticks_nothing_stands_beside(tmp_path: Path) -> None:
     results = searched(tmp_path, [made.row(0, 0.09)], [])
     assert beside_yardsticks(results).empty
     assert yardstick_lines(results) == []
-    assert figure(Search(results)) is None
     assert beside_yardsticks(searched(tmp_path, [], controllers())).empty
