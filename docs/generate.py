@@ -79,7 +79,7 @@ def commands_page() -> str:
     ]
     for module, place in COMMANDS.items():
         options = _named(place)
-        rows = [_option(options, entry) for entry in fields(options)]
+        rows = [_option(options, entry) for entry in fields(options) if "Suppress" not in str(entry.type)]
         tables = [_table(OPTION, rows)] if module == "tuning.run" else _options(rows)
         parts += [_command(module), _paragraphs(options), *tables]
     for module, place in PARSERS.items():

@@ -14,7 +14,7 @@ from envs.objective.aim import SCORE_ALONE
 from envs.objective.columns import measures
 from results.judgement import METRICS, metrics
 from tests.test_docs import FENCE, PAGES, ROOT
-from tuning.cli.summary import _against_uncontrolled, _ranking, print_comparison
+from tuning.cli.summary import _against_uncontrolled, _ranking, _yardsticks, print_comparison
 from tuning.judging.headroom import Row
 from tuning.judging.headroom import tables as of_headroom
 from tuning.judging.report import tables
@@ -50,9 +50,10 @@ def printed() -> set[tuple[str, ...]]:
     nothing.attrs[METRICS] = {name: own.metadata for name, own in known.items()}
     print_comparison([], console)
     row = Row("uncontrolled", 0.0, 1.0, 1.0, 1.0, None)
+    beside = pd.DataFrame(columns=["name", "score", "of_bound", "served"])
     for table in (
         _ranking(pd.DataFrame(), year, SCORE_ALONE), _against_uncontrolled(year, measures(), ""), *tables(nothing, "a site"),
-        *of_headroom("a site", [row], row),
+        *of_headroom("a site", [row], row), _yardsticks(beside),
     ):  # fmt: skip
         console.print(table)
     return headings(out.getvalue())
@@ -64,7 +65,7 @@ def shown(page: Path) -> str:
 
 
 def test_what_the_code_prints_has_headings() -> None:
-    assert len(printed()) == 7
+    assert len(printed()) == 8
     assert headings("trial    score  minutes\n───────────────────────") == {("trial", "score", "minutes")}
 
 

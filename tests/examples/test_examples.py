@@ -52,7 +52,7 @@ def test_headroom_prints_a_line_for_each_baseline_and_bound(small_schema: Path, 
 def test_a_search_goes_on_with_more_trials(searched: Path) -> None:
     from results import load
 
-    assert load(searched / "experiments" / "example").trials["state"].tolist() == ["complete"] * 2
+    assert load(searched / "experiments" / "example").trials["state"].isin(["complete", "frozen"]).tolist() == [True] * 2
 
 
 def test_results_are_analysed_without_ray_and_torch(searched: Path) -> None:
