@@ -23,7 +23,7 @@ from envs.objective.aim import Aim, Outcome
 from results import Results
 from results.frames import files_of
 from results.schema import GIVEN
-from results.table_files import read_file
+from results.table_files import read_file, rows_path
 from search_spaces import SearchSpace, SpaceError
 from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.folder import Experiment, ExperimentPaths
@@ -46,7 +46,7 @@ from tuning.search.record.trials import (
 from tuning.trial.checkpoint_files import OF_AN_AIM
 from tuning.trial.evaluations import did_nothing, does_nothing, due_steps, kept_plan
 from tuning.trial.protocol import Proposal, Report
-from tuning.trial.records import DIED, TrialRecords
+from tuning.trial.records import DIED, OF_A_REPORT, TrialRecords
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -266,6 +266,11 @@ def check_study(experiment: Experiment) -> None:
     check_trials(trials, algorithm_of(experiment.settings).space, experiment.settings.aim.second is not None, path)
     for file in files_of(experiment.paths.folder, "trials"):
         read_file(file)  # which `load` would skip, were it damaged
+    # Rows of trials that run are dropped where these go on, after the study was opened.
+    running = [trial.number for trial in trials if trial.state is TrialState.RUNNING]
+    for path_of_rows in (rows_path(experiment.paths.folder, table, n) for n in running for table in OF_A_REPORT):
+        if path_of_rows.exists():
+            read_file(path_of_rows)
     rows = load(experiment.paths.folder).trials
     check_rows(trials, rows, experiment.settings.aim, path)
 

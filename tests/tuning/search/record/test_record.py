@@ -11,7 +11,7 @@ from optuna.trial import TrialState, create_trial
 
 from envs.objective.aim import Outcome
 from envs.objective.columns import CHANGED
-from results import load
+from results import ResultsError, load
 from tests.tuning.search.fakes import ask
 from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.folder import Experiment, create
@@ -266,6 +266,15 @@ def replaced(written: Experiment, before: bytes, after: bytes) -> None:
     content = written.paths.study.read_bytes()
     assert before in content
     written.paths.study.write_bytes(content.replace(before, after))
+
+
+def test_damaged_rows_of_a_trial_that_runs_are_named_before_anything_is_written(experiment: Experiment) -> None:
+    begun(experiment, 1).take(0, told(200))
+    (experiment.paths.results / "reports" / "00000.parquet").write_bytes(b"damaged")
+    before = experiment.paths.study.read_bytes()
+    with pytest.raises(ResultsError, match=r"reports.00000\.parquet"):
+        check_study(experiment)
+    assert experiment.paths.study.read_bytes() == before
 
 
 def test_what_agrees_goes_on(written: Experiment) -> None:
