@@ -56,11 +56,9 @@ def bound(task: Task, window: Window, objective: Objective, most_seconds: float 
 
     weights = task.aim.weights
 
-    def solved(simulator: BatchSimulator) -> Bound:
-        return window_bound(simulator, window, objective, weights, most_seconds)
-
     def optimum() -> str:
-        return json.dumps(asdict(solved(open_years(task.site, [window.year], 1))))
+        simulator = open_years(task.site, [window.year], 1)
+        return json.dumps(asdict(window_bound(simulator, window, objective, weights, most_seconds)))
 
     part = f"{window.year}-{window.start}-{window.hours}"
     key = f"{task.site.key}/bound-{objective}{weights.key}-{part}-v{VERSION}.json"

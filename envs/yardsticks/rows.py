@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from envs.objective.evaluate import Evaluation
 from envs.scenarios.scenario import Window
 from envs.task import Task
 from envs.yardsticks.baselines import baselines
-from envs.yardsticks.bound import OBJECTIVES, Objective, bound
+from envs.yardsticks.bound import OBJECTIVES, Bound, Objective, bound
 from envs.yardsticks.mpc_runs import NAMES, mpc
 
 Row = dict[str, Any]
@@ -56,11 +57,19 @@ def bound_rows(
     objectives: Sequence[Objective] = OBJECTIVES,
     most_seconds: float | None = None,
 ) -> list[Row]:
-    """Bounds, where `envs.environments.fit.why_no_bound` has nothing against them; errors and `most_seconds` as of `bound`."""
-    rows = []
+    """Bounds, where `envs.environments.fit.why_no_bound` has nothing against them; errors as of `bound`.
+
+    `most_seconds` is the time of all windows and objectives together.
+    """
+    rows, begun = [], time.monotonic()
+
+    def solved(window: Window, objective: Objective) -> Bound:
+        left = None if most_seconds is None else most_seconds - (time.monotonic() - begun)
+        return bound(task, window, objective, left)
+
     for objective in objectives:
         for year, own in by_year(windows).items():
-            bounds, hours = [bound(task, window, objective, most_seconds) for window in own], [window.hours for window in own]
+            bounds, hours = [solved(window, objective) for window in own], [window.hours for window in own]
             rows.append(
                 {
                     "contender": f"bound of {objective}",

@@ -60,7 +60,7 @@ def beside_yardsticks(results: Results) -> pd.DataFrame:
             continue
         own, name = rated[rated["trial"] == trial["trial"]], f"trial {trial['trial']}{words}"
         rows.append({"name": name, "kind": TRIAL, "score": trial["score"], "served": served.value(own)})
-    if has_plan(best):
+    if has_plan(best) and best["plan_score"] == best["plan_score"]:
         rows.append({"name": f"plan of trial {best['trial']} alone", "kind": PLAN, "score": best["plan_score"]})
     limit = next((row["score"] for row in rows if row["kind"] == BOUND), float("nan"))
     table = frame(rows, types)
@@ -74,13 +74,15 @@ def yardstick_lines(results: Results) -> list[str]:
         return []
     best, table, lines = results.best, beside_yardsticks(results), list[str]()
     number, value = best["trial"], float(best["score"])
-    if has_plan(best):
+    # A row that was written again after a loss does not say what its plan scores.
+    if has_plan(best) and best["plan_score"] == best["plan_score"]:
         added = value - float(best["plan_score"])
         adds = f"adds {SCORE.shown(added)}" if added > ADDS else "adds nothing" if added > -ADDS else f"loses {-added:.4f}"
         lines.append(
             f"Trial {number} acts beside a plan of model predictive control, which alone scores "
             f"{SCORE.shown(best['plan_score'])}; what its policy learned {adds}."
         )
+    if has_plan(best):
         alone = best_alone(results)
         told = "none has ended" if alone is None else f"trial {alone['trial']}, score {SCORE.shown(alone['score'])}"
         lines.append(f"Best that acts alone, and needs nothing but its network: {told}.")

@@ -33,6 +33,20 @@ def test_years_come_in_the_order_of_their_windows() -> None:
     assert by_year(windows) == {2: (windows[0], windows[2]), 1: (windows[1],)}
 
 
+def test_all_windows_share_the_time(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task, windows = Task(str(small_schema)), [Window(0, 0, 72), Window(0, 100, 24)]
+    base, left, clock = bound(task, windows[0], "score"), list[float](), iter((0.0, 1.0, 21.0))
+
+    def of(task: Task, window: Window, objective: str, most_seconds: float) -> Bound:
+        left.append(most_seconds)
+        return base
+
+    monkeypatch.setattr(rows, "bound", of)
+    monkeypatch.setattr("envs.yardsticks.rows.time.monotonic", lambda: next(clock))
+    bound_rows(task, "test", windows, ("score",), 30.0)
+    assert left == [29.0, 9.0]
+
+
 def test_what_takes_too_long_is_stopped(small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path))
     task, windows = Task(str(small_schema)).judged, [Window(0, 0, 240)]

@@ -66,6 +66,12 @@ def test_what_a_policy_adds_to_its_plan_is_said(tmp_path: Path, score: float, sa
     assert best_alone(results) is None
 
 
+def test_where_a_row_does_not_say_what_its_plan_scores_nothing_is_said_of_it(tmp_path: Path) -> None:
+    results = searched(tmp_path, [planned(0, 0.05, math.nan)], controllers())
+    assert not any("plan of trial" in name for name in beside_yardsticks(results)["name"])
+    assert yardstick_lines(results)[0].startswith("Best that acts alone")
+
+
 def test_a_policy_above_the_bound_is_no_triumph(tmp_path: Path) -> None:
     results = searched(tmp_path, [made.row(0, 0.09)], controllers())
     (line,) = yardstick_lines(results)

@@ -15,7 +15,7 @@ from envs.objective.columns import evaluation_columns
 from envs.yardsticks.bound import Objective, TooLongError
 from envs.yardsticks.rows import Row, baseline_rows, bound_rows, mpc_rows
 from results.table_files import judged_path, write_file
-from tuning.cli.console import say
+from tuning.cli.console import busy, say
 from tuning.experiment.folder import Experiment
 
 MOST_SECONDS = 60.0  # that they may take; `python -m tuning.headroom` waits for all
@@ -27,8 +27,8 @@ def write_yardsticks(experiment: Experiment, written: Callable[[Path], None], co
 
     Args:
         experiment: of the search.
-        written: told of the file.
-        console: told what is computed, and what is left out.
+        written: told of each file.
+        console: shows that it is done, and what is left out.
     """
     settings, folder = experiment.settings, experiment.paths.folder
     controllers, bounds = (judged_path(folder, name, "batch") for name in ("baselines", "bounds"))
@@ -37,10 +37,10 @@ def write_yardsticks(experiment: Experiment, written: Callable[[Path], None], co
     task = settings.task.judged
     if task.stepped_by != "batch":
         return
-    say(console, "comparing with rules, model predictive control and the bound on the same hours, this once for a site")
     begun, windows, split = time.monotonic(), task.validation_windows, "validation"
 
     def check_time(done: float = 0.0) -> None:
+        tell(f"{done:.0%} of model predictive control")
         if time.monotonic() - begun > MOST_SECONDS:
             raise TooLongError
 
@@ -50,18 +50,19 @@ def write_yardsticks(experiment: Experiment, written: Callable[[Path], None], co
         *(_BOUNDS[own.name] for own in settings.aim.objectives if own.name in _BOUNDS),
     )
     try:
-        rows += baseline_rows(task, split, windows)
-        try:
-            if not fit.why_no_bound(task.site):
-                limits += bound_rows(task, split, windows, objectives, MOST_SECONDS - (time.monotonic() - begun))
-        except TooLongError:
-            left_out.append("the bound")
-        try:
-            if not fit.why_no_mpc(task.site):
-                check_time()
-                rows += mpc_rows(task, split, windows, "learned", check_time)
-        except TooLongError:
-            left_out.append("model predictive control")
+        with busy(console, "comparing with rules, the bound and model predictive control on the same hours") as tell:
+            rows += baseline_rows(task, split, windows)
+            try:
+                if not fit.why_no_bound(task.site):
+                    limits += bound_rows(task, split, windows, objectives, MOST_SECONDS - (time.monotonic() - begun))
+            except TooLongError:
+                left_out.append("the bound")
+            try:
+                if not fit.why_no_mpc(task.site):
+                    check_time()
+                    rows += mpc_rows(task, split, windows, "learned", check_time)
+            except TooLongError:
+                left_out.append("model predictive control")
     except (UserError, InconsistentError) as error:
         say(console, f"nothing to compare with: {error}")
         return
