@@ -601,10 +601,18 @@ def _raise_peak(prices: np.ndarray, peak: np.ndarray, peak_hour: int, net: float
     return _demand_charge(prices, peak) - before
 
 
+@_inlined
+def _owed(session: Any, held_soc: np.ndarray, start: int, row: int, soc: float) -> float:
+    """Energy that a vehicle is without after the step at a row, see `envs.objective.reference.Reference.due_soc`."""
+    brought = session.arrival if session.start >= start else np.float64(held_soc[session.offset + start - session.start])
+    due = min(brought, np.float64(held_soc[session.offset + row - session.start]))
+    return max(due - np.float64(soc), 0.0) * session.capacity
+
+
 @_compiled
 def _reward(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) -> None:
     """Terms of `envs.objective.reward.improvement_terms`, repeated here for speed; a test holds them to it."""
-    buildings, session, soc = site.building.size, rows.session, state.soc
+    buildings, session, soc, gives = site.building.size, rows.session, state.soc, rows.held_soc.size > 0
     recorded = out.session_missing.shape[0] > 0
     for b in copies:
         copy = state.copy[b]
@@ -633,15 +641,24 @@ def _reward(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) 
             reference_cost += _raise_peak(prices, copy.reference_peak, hour.peak_hour, hour.net) * share
         missing, reference_missing = 0.0, 0.0
         for s in range(hour.first_departure, rows.hour[row + 1].first_departure):
-            # See `envs.objective.series.Sessions.within`.
-            if session[s].start < copy.start + 2:
-                continue
             short = session[s].required - np.float64(soc[b, buildings + session[s].vehicle])
             lacking = short * session[s].capacity if short > reward.met_tolerance else 0.0
             if recorded:
                 out.session_missing[b, s] = lacking
             missing += lacking
             reference_missing += session[s].reference_missing
+        if gives:
+            # At the end also from vehicles that stay. Sessions are in order of their ends, those of a later year begin later.
+            first, last = hour.first_departure, rows.hour[row + 1].first_departure
+            for s in range(first, session.size if copy.step + 1 == copy.hours else last):
+                if session[s].start > row or not session[s].gives:
+                    continue
+                owed = _owed(session[s], rows.held_soc, copy.start, row, soc[b, buildings + session[s].vehicle])
+                if recorded:
+                    out.session_owed[b, s] = owed
+                meter = rows.meter[row, session[s].building]
+                emission += owed * np.float64(meter.carbon)
+                cost += owed * np.float64(meter.price)
         ramp = 0.0 if math.isnan(copy.net) else abs(net - copy.net)
         reference_ramp = 0.0 if math.isnan(copy.reference_net) else abs(hour.net - copy.reference_net)
         copy.net, copy.reference_net = net, hour.net
@@ -812,16 +829,14 @@ def begin(
         row = copy.start
         copy.step = 0
         for k in range(site.battery.size):
-            state.soc[b, k] = max(soc[i, k], site.battery[k].minimum_soc)
+            state.soc[b, k] = soc[i, k]
             state.degraded[b, k] = site.battery[k].capacity
-        for p in range(rows.hour[row].first_plugged, rows.hour[row + 1].first_plugged):
-            if not math.isnan(rows.plugged[p].first):
-                state.soc[b, buildings + rows.plugged[p].vehicle] = rows.plugged[p].first
         # The first observation has the states at the start, later ones those before standby losses.
         state.previous_soc[b, :] = state.soc[b, :]
         out.energy[b, :, :] = 0.0
         if out.session_missing.shape[0]:
             out.session_missing[b, :] = 0.0
+            out.session_owed[b, :] = 0.0
         for n in range(buildings):
             for use in range(3):
                 tank = state.tank[b, n, use]

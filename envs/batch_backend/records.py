@@ -138,7 +138,7 @@ PLUGGED = np.dtype(
         ("vehicle", np.uint16),
         ("before", np.float32),  # state of charge in the row before, where the vehicle was away and it is given, else NaN
         ("arrival", np.float32),  # state of charge on arrival in this row, else NaN
-        ("first", np.float32),  # the same if an episode begins with this row
+        ("first", np.float32),  # the same if CityLearn begins an episode with this row
     ],
     align=True,
 )
@@ -152,7 +152,11 @@ EVENT = np.dtype(
 SESSION = np.dtype(
     [
         ("start", np.int64),  # first row
+        ("building", np.int64),
         ("vehicle", np.int64),
+        ("gives", np.int64),  # whether its charger can take energy from the vehicle, and how it was charged is known
+        ("offset", np.int64),  # index of its first hour in `Rows.held_soc`
+        ("arrival", np.float64),  # state of charge on arrival
         ("required", np.float64),  # required state of charge at departure
         ("capacity", np.float64),  # [kWh]
         ("reference_missing", np.float64),  # energy missing at the end in the uncontrolled run [kWh]
@@ -258,6 +262,7 @@ class Rows(NamedTuple):
     template: Any  # observation with what depends on actions left out, shape (R, O), float32
     plugged: Any  # `PLUGGED` in order of the rows, for each in order of the chargers, shape (P,)
     session: Any  # `SESSION` in order of their ends, shape (S,)
+    held_soc: Any  # of the uncontrolled run, see `envs.objective.reference.Reference`; empty where no charger gives
     event: Any  # `EVENT` of each vehicle, shape (R, V); without rows where parked vehicles are not stepped
 
 
@@ -282,6 +287,7 @@ class Out(NamedTuple):
     energy: Any  # net consumption, what the battery took, what the chargers took [kWh], shape (B, N, 3), float32
     money: Any  # cost of energy [currency] and emission [kg] as CityLearn has them, shape (B, N, 2), float32
     session_missing: Any  # energy missing at the end of each session [kWh], shape (B, S), or (0, S) where it is not recorded
+    session_owed: Any  # energy taken from its vehicle for good [kWh], likewise
 
 
 # Columns of `Out.energy` and `Out.money`.

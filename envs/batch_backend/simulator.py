@@ -12,7 +12,7 @@ from envs.batch_backend import kernel, records
 from envs.batch_backend.tables import Tables, Year, allocate, row_arrays, site_arrays
 from envs.current_hour import SiteState, scaled
 from envs.objective.kpis import district_ratios
-from envs.objective.reference import Reference
+from envs.objective.reference import Reference, first_soc
 from envs.objective.series import Run
 from envs.objective.weights import DEFAULT, Weights
 from envs.observation import ObservationLayout
@@ -145,7 +145,13 @@ class BatchSimulator:
         """Start a run of one copy at row `start` of a year; see `CityLearnSimulator.begin`."""
         tables = self._years[year].tables
         soc = tables.initial_soc.copy()
-        soc[: len(tables.depth_of_discharge)] = 1.0 - tables.depth_of_discharge * (1.0 - charge)
+        soc[: self.net_buildings] = 1.0 - tables.depth_of_discharge * (1.0 - charge)
+        soc = np.maximum(soc, self.site.battery["minimum_soc"])
+        plugged = self.plugged(self._offset[year] + start)[0]
+        given = plugged[~np.isnan(plugged["first"])]
+        soc[self.net_buildings + given["vehicle"]] = given["first"]
+        for vehicle, brought in first_soc(tables.sessions, start, self.reference(year)).items():
+            soc[self.net_buildings + vehicle] = brought
         state, first = self.state, self._offset[year]
         own = state.copy[copy]
         own["start"], own["hours"] = first + start, hours
@@ -243,10 +249,15 @@ class BatchSimulator:
             float(self.state.day[copy]["peak"]),
         )
 
-    def missing_kwh(self, copy: int, year: int) -> np.ndarray:
-        """Energy that the vehicle of each session of a year lacked in this run [kWh], shape (sessions,); see `record`."""
+    def vehicle_soc(self, copy: int) -> np.ndarray:
+        """State of charge of each vehicle before the next step, shape (vehicles,)."""
+        return np.asarray(self.state.soc[copy, self.net_buildings :])
+
+    def of_sessions(self, copy: int, year: int) -> tuple[np.ndarray, np.ndarray]:
+        """See `Run`: energy missing and owed of each session of a year [kWh], each of shape (sessions,); see `record`."""
         first = self._first_session[year]
-        return self.out.session_missing[copy, first : first + len(self._years[year].tables.sessions.end)].copy()
+        own = slice(first, first + len(self._years[year].tables.sessions.end))
+        return self.out.session_missing[copy, own].copy(), self.out.session_owed[copy, own].copy()
 
 
 class Recorder:
@@ -264,4 +275,4 @@ class Recorder:
         """The first `hours` steps of a copy that ran in a year."""
         energy = np.stack([hour[copy] for hour in self.hours[:hours]], axis=1)  # (buildings, hours, 3)
         net, battery, charging = np.moveaxis(energy, -1, 0)
-        return Run(net, battery, charging, self._simulator.missing_kwh(copy, year), np.zeros(net.shape, dtype=bool))
+        return Run(net, battery, charging, *self._simulator.of_sessions(copy, year), np.zeros(net.shape, dtype=bool))

@@ -17,6 +17,7 @@ from envs.objective.weights import DEFAULT, Weights
 from envs.observation import DAY_PEAK_NAME, PEAK_NAMES, ObservationLayout
 from envs.scenarios.tariff import DemandCharge
 
+_NOTHING = np.zeros(0, dtype=np.float32)
 USES = ("cooling", "heating", "dhw")  # end uses in the kernel's order
 
 
@@ -165,8 +166,8 @@ def _equal(first: np.ndarray, second: np.ndarray) -> bool:
 def row_arrays(years: list[Year], parked: bool) -> records.Rows:
     """The rows of all years, one year after another; `parked` as in `BatchSimulator`."""
     joined: dict[str, list[np.ndarray]] = {name: [] for name in records.Rows._fields}
-    # First index of a year's rows, vehicles and sessions among those of all years.
-    row, plugged, session = 0, 0, 0
+    # First index of a year's rows, vehicles, sessions and their hours among those of all years.
+    row, plugged, session, held = 0, 0, 0, 0
     for index, year in enumerate(years):
         tables = year.tables
         hours = _hours(year, index, row)
@@ -174,10 +175,12 @@ def row_arrays(years: list[Year], parked: bool) -> records.Rows:
         hours["first_departure"] += session
         joined["template"].append(year.template)
         joined["hour"].append(hours)
-        joined["session"].append(_sessions(year, row))
+        joined["session"].append(_sessions(year, row, held))
+        joined["held_soc"].append(year.reference.held_soc if year.reference and tables.sessions.gives.any() else _NOTHING)
         for name in ("meter", "plugged", "event"):
             joined[name].append(tables.rows[name])
         row, plugged, session = row + len(hours), plugged + len(tables.rows["plugged"]), session + len(tables.sessions.end)
+        held += len(joined["held_soc"][-1])
     border = np.zeros(1, dtype=records.HOUR)
     border["first_plugged"], border["first_departure"] = plugged, session
     joined["hour"].append(border)
@@ -186,11 +189,13 @@ def row_arrays(years: list[Year], parked: bool) -> records.Rows:
     return records.Rows(**{name: values[0] if len(values) == 1 else np.concatenate(values) for name, values in joined.items()})
 
 
-def _sessions(year: Year, first_row: int) -> np.ndarray:
+def _sessions(year: Year, first_row: int, first_held: int) -> np.ndarray:
     sessions = year.tables.sessions
     record = np.zeros(len(sessions.end), dtype=records.SESSION)
-    record["start"], record["vehicle"] = first_row + sessions.start, sessions.vehicle
+    record["start"], record["vehicle"], record["building"] = first_row + sessions.start, sessions.vehicle, sessions.building
     record["required"], record["capacity"] = sessions.required_soc, sessions.capacity_kwh
+    record["arrival"], record["offset"] = sessions.arrival_soc, first_held + sessions.offset
+    record["gives"] = sessions.gives if year.reference else False
     record["reference_missing"] = year.reference.run.missing_kwh if year.reference else 0.0
     return record
 
@@ -237,5 +242,6 @@ def allocate(site: records.Site, rows: records.Rows, copies: int, record: bool) 
         energy=zeros(buildings, 3),
         money=zeros(buildings, 2),
         session_missing=np.zeros((copies if record else 0, len(rows.session))),
+        session_owed=np.zeros((copies if record else 0, len(rows.session))),
     )
     return state, out

@@ -17,6 +17,7 @@ from common.errors import ScenarioError
 from common.units import DAY, WEEK
 from envs.batch_backend.tables import USES
 from envs.objective.kpis import district_ratios
+from envs.objective.reference import Reference, first_soc
 from envs.objective.series import MET_TOLERANCE, Exogenous, Run, Sessions
 from envs.scenarios import trust
 from envs.scenarios.schema_file import count_steps, rooted
@@ -24,6 +25,7 @@ from envs.scenarios.segments import origin
 from envs.scenarios.shapes import is_left_out
 
 CONNECTED, COMING, AWAY = 1, 2, 3  # CityLearn's charger states of a vehicle: plugged in, announced, neither
+_NONE = np.zeros(0, dtype=np.int64)
 
 
 def read_exogenous(env: Any) -> Exogenous:
@@ -45,8 +47,9 @@ def read_exogenous(env: Any) -> Exogenous:
     )
 
 
-def read_sessions(chargers: Sequence[Any], vehicles: Sequence[Any], rows: int) -> Sessions:
+def read_sessions(buildings: Sequence[Any], vehicles: Sequence[Any], rows: int) -> Sessions:
     """Charging sessions of a year; a `ScenarioError` if a vehicle is plugged in that the schema does not define."""
+    chargers = [charger for building in buildings for charger in building.electric_vehicle_chargers]
     number = {vehicle.name: i for i, vehicle in enumerate(vehicles)}
     columns: dict[str, list[float]] = {
         name: [] for name in ("charger", "vehicle", "start", "end", "arrival_soc", "required_soc", "capacity_kwh")
@@ -61,9 +64,6 @@ def read_sessions(chargers: Sequence[Any], vehicles: Sequence[Any], rows: int) -
         starts = np.flatnonzero(plugged & ~np.append(False, goes_on))
         ends = np.flatnonzero(plugged & ~np.append(goes_on, False))
         for start, row in zip(starts.tolist(), ends.tolist(), strict=True):
-            # A session that the data cut off has no departure.
-            if row + 1 == len(state):
-                continue
             vehicle = number.get(vehicle_id[row])
             if vehicle is None:
                 raise ScenarioError(
@@ -72,6 +72,9 @@ def read_sessions(chargers: Sequence[Any], vehicles: Sequence[Any], rows: int) -
                 )
             announced = start > 0 and state[start - 1] == COMING
             estimated = float(arrival[start - 1 if announced else start])
+            if not 0.0 <= estimated <= 1.0:
+                # Of a vehicle that is there in the first row the data need not say it.
+                estimated = float(vehicles[vehicle].battery.initial_soc)
             measured = float(current[start])
             columns["charger"].append(index)
             columns["vehicle"].append(vehicle)
@@ -82,9 +85,12 @@ def read_sessions(chargers: Sequence[Any], vehicles: Sequence[Any], rows: int) -
             columns["capacity_kwh"].append(float(vehicles[vehicle].battery.capacity))
     order = np.argsort(columns["end"], kind="stable")
     integer = ("charger", "vehicle", "start", "end")
-    return Sessions(
-        **{name: np.array(values, dtype=np.int64 if name in integer else np.float64)[order] for name, values in columns.items()}
-    )
+    arrays = {
+        name: np.array(values, dtype=np.int64 if name in integer else np.float64)[order] for name, values in columns.items()
+    }
+    building = np.array([number for number, own in enumerate(buildings) for _ in own.electric_vehicle_chargers], np.int64)
+    gives = np.array([charger.max_discharging_power > 0.0 for charger in chargers], bool)
+    return Sessions(**arrays, building=building[arrays["charger"]], gives=gives[arrays["charger"]])
 
 
 def tanks(building: Any) -> list[Any]:
@@ -180,14 +186,15 @@ class CityLearnSimulator:
         )
         self._start = 0
         self.exogenous = read_exogenous(self.env)
-        self.sessions = read_sessions(self.chargers, self.env.electric_vehicles, self.rows)
+        self.sessions = read_sessions(self.env.buildings, self.env.electric_vehicles, self.rows)
         self._ends = _by_row(self.sessions.end)
-        self._counted = np.zeros(len(self.sessions.end), dtype=bool)
-        self._missing = np.zeros(len(self.sessions.end))
+        self._missing, self._owed = np.zeros((2, len(self.sessions.end)))
+        self._hours = 0
+        self._reference: Reference | None = None
 
     # -- one run -----------------------------------------------------------------------------
 
-    def begin(self, start: int, hours: int, seed: int, charge: float = 0.0) -> np.ndarray:
+    def begin(self, start: int, hours: int, seed: int, charge: float = 0.0, reference: Reference | None = None) -> np.ndarray:
         """Start a run of `hours` steps at a row; returns the raw observation, shape (observations,).
 
         Args:
@@ -196,10 +203,11 @@ class CityLearnSimulator:
             seed: of the drift of vehicles that are not plugged in.
             charge: part of its usable capacity that each stationary battery holds at the start, 0 to 1. Half of it, for free,
                 makes a week of the default site look 0.4 % better than it is.
+            reference: the uncontrolled run, by which vehicles are charged that were plugged in before; without it they begin
+                as CityLearn begins them, and nothing is owed to them.
         """
-        self._start = start
-        self._counted = self.sessions.within(start, hours)
-        self._missing[:] = 0.0
+        self._start, self._hours, self._reference = start, hours, reference
+        self._missing[:] = self._owed[:] = 0.0
         for building in self.env.buildings:
             battery = building.electrical_storage
             battery.initial_soc = 1.0 - battery.depth_of_discharge * (1.0 - charge)
@@ -209,6 +217,11 @@ class CityLearnSimulator:
         # always zero, a seed repeats a run.
         self.env.episode_tracker.reset_episode_index()
         observations, _ = self.env.reset(seed=seed)
+        if known := first_soc(self.sessions, start, reference):
+            for vehicle, soc in known.items():
+                self.env.electric_vehicles[vehicle].battery.force_set_soc(soc)
+            self.env._observations_cache = None
+            observations = self.env.observations
         return np.asarray(observations[0], dtype=np.float64)
 
     @property
@@ -243,8 +256,13 @@ class CityLearnSimulator:
         """Take one step within the actions' ranges; the next raw observation, shape (observations,), and the reward."""
         step, row = self.step_index, self.row
         observations, rewards, terminated, _, _ = self.env.step([actions.tolist()])
-        for i in self._ends.get(row, ()):
-            self._missing[i] = self._missing_kwh(i, step)
+        leaving = self._ends.get(row, _NONE)
+        self._missing[leaving] = self._missing_kwh(leaving, step)
+        if self._reference is not None:
+            settled = self.sessions.there(row) if step + 1 == self._hours else leaving
+            settled = settled[self.sessions.gives[settled]]
+            due = self._reference.due_soc(settled, row, self._start)
+            self._owed[settled] = np.maximum(due - self._soc(settled, step), 0.0) * self.sessions.capacity_kwh[settled]
         if terminated:
             observations = self._observe_after_last_step()
         return np.asarray(observations[0], dtype=np.float64), _total(rewards)
@@ -259,7 +277,15 @@ class CityLearnSimulator:
 
     def missing_kwh(self, row: int) -> float:
         """Energy that the vehicles lacked that left after the step at a row."""
-        return float(sum(self._missing[i] for i in self._ends.get(row, ())))
+        return float(self._missing[self._ends.get(row, _NONE)].sum())
+
+    def owed_kwh(self, row: int) -> np.ndarray:
+        """Energy that each building took for good from the vehicles that left after the step at a row, shape (buildings,).
+
+        At the end of the run also from those that stay.
+        """
+        settled = self.sessions.there(row) if row + 1 == self._start + self._hours else self._ends.get(row, _NONE)
+        return np.bincount(self.sessions.building[settled], self._owed[settled], len(self.env.buildings))
 
     def run(self) -> Run:
         """The steps taken since `begin`."""
@@ -277,6 +303,7 @@ class CityLearnSimulator:
                 ]
             ),
             missing_kwh=self._missing.copy(),
+            owed_kwh=self._owed.copy(),
             off_grid=np.array([b.power_outage_signal[:taken] > 0.0 for b in buildings]),
         )
 
@@ -333,13 +360,14 @@ class CityLearnSimulator:
         # Two buildings may use one charger id; actions and chargers come in the same order.
         return [(i, by_name[name].pop(0)) for i, name in enumerate(self.action_names) if by_name.get(name)]
 
-    def _missing_kwh(self, i: int, step: int) -> float:
-        """Energy that the vehicle of a session lacks after a step, its last; zero where the session does not count."""
-        if not self._counted[i]:
-            return 0.0
-        soc = float(self.env.electric_vehicles[self.sessions.vehicle[i]].battery.soc[step])
-        short = float(self.sessions.required_soc[i]) - soc
-        return short * float(self.sessions.capacity_kwh[i]) if short > MET_TOLERANCE else 0.0
+    def _missing_kwh(self, sessions: np.ndarray, step: int) -> np.ndarray:
+        """Energy that vehicles lack after a step, the last of their sessions."""
+        short = self.sessions.required_soc[sessions] - self._soc(sessions, step)
+        return np.where(short > MET_TOLERANCE, short * self.sessions.capacity_kwh[sessions], 0.0)
+
+    def _soc(self, sessions: np.ndarray, step: int) -> np.ndarray:
+        vehicles = self.env.electric_vehicles
+        return np.array([vehicles[v].battery.soc[step] for v in self.sessions.vehicle[sessions]], np.float64)
 
     def _observe_after_last_step(self) -> Sequence[Sequence[float]]:
         """The observation that follows the last step, by the steps of `CityLearnRuntimeService.next_time_step`.

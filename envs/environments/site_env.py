@@ -83,7 +83,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         self._taken: list[np.ndarray] = []
         window = self.window
         self._open(window.year)
-        raw = self.simulator.begin(window.start, window.hours, drift_seed, charge)
+        raw = self.simulator.begin(window.start, window.hours, drift_seed, charge, self.reference)
         self.uncontrolled = self.reference.window(window.start, window.hours)
         self._previous_net = self.uncontrolled.previous_net_kwh
         self._peaks = MonthPeaks(self.reference.tariff) if self.reference.tariff else None
@@ -208,7 +208,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         series = self.reference.exogenous
         net = self.simulator.net_kwh(index)
         site_net = float(net.sum())
-        drawn = import_kwh(net)
+        drawn = import_kwh(net) + self.simulator.owed_kwh(row)
         cost = float(drawn @ series.price[:, row])
         if self._peaks:
             # The month was entered when its first hour was observed.

@@ -18,7 +18,7 @@ from envs.district import Buildings, District
 from envs.environments.backend import beyond_batch
 from envs.objective.reference import BuildingSeries, Reference, cached_reference, reference_key, scale_of
 from envs.objective.reward import Scale
-from envs.objective.series import Run
+from envs.objective.series import HeldSoc, Run
 from envs.objective.weights import Weights
 from envs.observation import ObservationLayout, join_layouts, layout_gap
 from envs.scenarios.scenario import Scenario, Split, Window
@@ -27,8 +27,8 @@ from envs.scenarios.tariff import DemandCharge
 
 # Parts of the cache keys: raise one when a change of the code changes layouts or tables.
 LAYOUT_VERSION = 3
-TABLES_VERSION = 5
-SCALE_VERSION = 1  # of stated splits
+TABLES_VERSION = 6
+SCALE_VERSION = 2  # of stated splits
 BUILDINGS_VERSION = 2
 
 
@@ -84,7 +84,7 @@ def _own_reference(scenario: Scenario, year: int, on_progress: Progress | None =
     if beyond_batch(scenario):
         with SIMULATORS.lend(scenario.schema_path(year), trusted=scenario.trusted) as simulator:
 
-            def simulate() -> Run:
+            def simulate() -> tuple[Run, np.ndarray]:
                 check_repeats(simulator)
                 return uncontrolled_run(simulator, on_progress)
 
@@ -213,7 +213,7 @@ def building_series(scenario: Scenario, year: int, weights: Weights) -> Building
     return BuildingSeries.of([year_reference(scenario, year)], weights)
 
 
-def _run_batch(tables: Tables) -> Run:
+def _run_batch(tables: Tables) -> tuple[Run, np.ndarray]:
     # Imported here: compiled code takes a second to load, and scenarios of CityLearn may not need it.
     from envs.batch_backend.simulator import BatchSimulator, Recorder
 
@@ -222,11 +222,12 @@ def _run_batch(tables: Tables) -> Run:
     blank = np.zeros((steps + 1, len(tables.names)), dtype=np.float32)
     simulator = BatchSimulator({0: Year(tables, blank)}, copies=1, record=True)
     simulator.begin(0, 0, 0, steps, seed=0)
-    recorder = Recorder(simulator)
-    for _ in range(steps):
+    recorder, held = Recorder(simulator), HeldSoc(tables.sessions)
+    for row in range(steps):
+        held.add(row, simulator.vehicle_soc(0))
         simulator.step(simulator.uncontrolled_actions())
         recorder.add()
-    return recorder.run(0, 0, steps)
+    return recorder.run(0, 0, steps), held.soc
 
 
 def action_range(scenario: Scenario, year: int) -> tuple[np.ndarray, np.ndarray]:
@@ -239,12 +240,13 @@ Progress = Callable[[float], None]
 STEPS_BETWEEN_REPORTS = 50
 
 
-def uncontrolled_run(simulator: CityLearnSimulator, on_progress: Progress | None = None) -> Run:
-    """Run a whole year under the simulator's `uncontrolled_actions`."""
-    steps = simulator.rows - 1
+def uncontrolled_run(simulator: CityLearnSimulator, on_progress: Progress | None = None) -> tuple[Run, np.ndarray]:
+    """A whole year under the simulator's `uncontrolled_actions`, and `held_soc` of `Reference`."""
+    steps, held = simulator.rows - 1, HeldSoc(simulator.sessions)
     simulator.begin(0, steps, seed=0)
     for step in range(steps):
+        held.add(step, simulator.vehicle_soc)
         simulator.step(simulator.uncontrolled_actions())
         if on_progress and step % STEPS_BETWEEN_REPORTS == 0:
             on_progress(step / steps)
-    return simulator.run()
+    return simulator.run(), held.soc

@@ -79,7 +79,7 @@ def _evaluation(year: int, episodes: Sequence[Episode]) -> Evaluation:
 
     def kpis_of(runs: Iterable[Run]) -> Kpis:
         parts = [Part(episode.window.start, run) for episode, run in zip(episodes, runs, strict=True)]
-        return kpis(JoinedRun(parts, reference.exogenous, reference.sessions, reference.tariff))
+        return kpis(JoinedRun(parts, reference.exogenous, reference))
 
     hours = sum(episode.window.hours for episode in episodes)
     ratios = {

@@ -19,8 +19,9 @@ import numpy as np
 
 from common.measure import BY_HOURS, MOST, Measure
 from common.units import DAY
-from envs.objective.series import Exogenous, Run, Sessions, day_peak_rises, export_kwh, import_kwh, solar_use_kwh
-from envs.scenarios.tariff import DemandCharge, demand_costs
+from envs.objective.reference import Reference
+from envs.objective.series import Exogenous, Run, day_peak_rises, export_kwh, import_kwh, solar_use_kwh
+from envs.scenarios.tariff import demand_costs
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,7 @@ class JoinedRun:
 
     parts: Sequence[Part]  # the runs, one per window
     series: Exogenous  # of the year
-    sessions: Sessions  # of the year; only those that lie within a window count
-    tariff: DemandCharge | None  # its demand charge; None where there is none
+    reference: Reference  # its uncontrolled run, which says what vehicles bring into a window; its tariff
 
     @cached_property
     def net_kwh(self) -> np.ndarray:
@@ -67,8 +67,21 @@ class JoinedRun:
 
     @cached_property
     def import_kwh(self) -> np.ndarray:
-        """Energy drawn from the grid, every building metered by itself, shape (N, H)."""
-        return import_kwh(self.net_kwh)
+        """Energy drawn from the grid, every building metered by itself, and from vehicles that leave without it; (N, H)."""
+        return import_kwh(self.net_kwh) + self.owed_kwh
+
+    @cached_property
+    def owed_kwh(self) -> np.ndarray:
+        """Energy that the site took from vehicles for good, in the hour in which they leave or a window ends, shape (N, H)."""
+        sessions = self.reference.sessions
+        windows = []
+        for part in self.parts:
+            owed = np.zeros(part.run.net_kwh.shape)
+            hour = np.minimum(sessions.end - part.start, owed.shape[1] - 1)
+            some = np.flatnonzero(part.run.owed_kwh)
+            np.add.at(owed, (sessions.building[some], hour[some]), part.run.owed_kwh[some])
+            windows.append(owed)
+        return np.concatenate(windows, axis=1)
 
     @cached_property
     def site_net_kwh(self) -> tuple[np.ndarray, ...]:
@@ -80,24 +93,21 @@ class JoinedRun:
         """Demand charge of all windows [currency]."""
         month, hour = self.series.month[:-1], self.series.hour[:-1]
         return sum(
-            float(demand_costs(self.tariff, month, hour, import_kwh(site), part.start).sum())
+            float(demand_costs(self.reference.tariff, month, hour, import_kwh(site), part.start).sum())
             for part, site in zip(self.parts, self.site_net_kwh, strict=True)
         )
 
     @cached_property
     def required_kwh(self) -> float:
         """Energy that departing vehicles required."""
-        return float(sum(self.sessions.required_kwh[inside].sum() for inside in self._inside))
+        required = self.reference.required_kwh
+        return float(sum(required(part.start, part.run.net_kwh.shape[1]).sum() for part in self.parts))
 
     @cached_property
     def missing_kwh(self) -> np.ndarray:
         """Energy that each departing vehicle lacked, shape (departures,)."""
-        return np.concatenate([part.run.missing_kwh[inside] for part, inside in zip(self.parts, self._inside, strict=True)])
-
-    @cached_property
-    def _inside(self) -> list[np.ndarray]:
-        """Which sessions lie within each window, each of shape (sessions,)."""
-        return [self.sessions.within(part.start, part.run.net_kwh.shape[1]) for part in self.parts]
+        within = self.reference.sessions.within
+        return np.concatenate([part.run.missing_kwh[within(part.start, part.run.net_kwh.shape[1])] for part in self.parts])
 
     def _hours(self, values: np.ndarray) -> np.ndarray:
         """The windows' hours of a series of the year, shape (N, H)."""
@@ -154,7 +164,7 @@ def kpis(run: JoinedRun) -> Kpis:
 
 def _consumption_kwh(run: JoinedRun) -> float:
     # What is neither battery nor PV: load, thermal devices and vehicles.
-    return float((run.net_kwh - run.battery_kwh + run.pv_kwh).sum())
+    return float((run.net_kwh - run.battery_kwh + run.pv_kwh + run.owed_kwh).sum())
 
 
 def _energy_cost(run: JoinedRun) -> float:
@@ -211,7 +221,7 @@ ENTRIES = (
     Kpi(Measure("consumption_kwh", "kWh", "load and vehicles", "neither"), _consumption_kwh, AMOUNT, SIGNED),
     Kpi(Measure("pv_kwh", "kWh", "PV generation", "neither", needs=PV), _pv_kwh),
     Kpi(
-        Measure("import_kwh", "kWh", "drawn from the grid, every building metered by itself", label="import"), _import_kwh
+        Measure("import_kwh", "kWh", "drawn from the grid, every building metered by itself, and taken from vehicles for good", label="import"), _import_kwh
     ),
     Kpi(Measure("export_kwh", "kWh", "fed into the grid"), lambda run: float(export_kwh(run.net_kwh).sum())),
     Kpi(

@@ -22,7 +22,7 @@ from envs.scenarios.scenario import Scenario, Window
 from envs.scenarios.tariff import DemandCharge, demand_costs, month_shares
 
 # Part of the cache key: raise it when a change of the code changes uncontrolled runs.
-VERSION = 5
+VERSION = 6
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,16 @@ class WindowReference:
 
 
 class Reference:
-    """The uncontrolled run of one scenario year, with the hourly means (`scale`) that normalise the reward."""
+    """The uncontrolled run of one scenario year, with the hourly means (`scale`) that normalise the reward.
 
-    def __init__(self, run: Run, exogenous: Exogenous, sessions: Sessions, tariff: DemandCharge | None) -> None:
-        self.run, self.exogenous, self.sessions, self.tariff = run, exogenous, sessions, tariff
+    `held_soc` is the state of charge of each session's vehicle ahead of each of its hours, session by session, shape (sessions'
+    hours,). Windows of the year begin with it.
+    """
+
+    def __init__(
+        self, run: Run, exogenous: Exogenous, sessions: Sessions, tariff: DemandCharge | None, held_soc: np.ndarray
+    ) -> None:
+        self.run, self.exogenous, self.sessions, self.tariff, self.held_soc = run, exogenous, sessions, tariff, held_soc
         steps = run.net_kwh.shape[1]
         self._month, self._hour = exogenous.month[:steps], exogenous.hour[:steps]
         self.day = exogenous.day
@@ -71,7 +77,7 @@ class Reference:
             cost=float(year_cost.mean()),
             pv_kwh=float(exogenous.pv_kwh[:, :steps].sum(axis=0).mean()),
             ramp_kwh=float(self._ramp.mean()),
-            required_kwh=float(sessions.required_kwh.sum() / steps),
+            required_kwh=float(self.required_kwh(0, steps).sum() / steps),
             peak_rise_kw=float(self._peak_rises(0, steps).mean()),
         )
 
@@ -100,6 +106,32 @@ class Reference:
         # The mean of equal prices may differ from them in the last digit.
         return np.asarray((price > price.mean()) & (np.ptp(price) > 0.0))
 
+    def brought_soc(self, start: int) -> np.ndarray:
+        """State of charge that each session's vehicle brings into a window that begins at a row, shape (sessions,).
+
+        That on arrival, or, where it was plugged in before, what the uncontrolled run had given it by then.
+        """
+        sessions = self.sessions
+        brought, begun = sessions.arrival_soc.copy(), sessions.there(start)
+        begun = begun[sessions.start[begun] < start]
+        brought[begun] = self.held_soc[sessions.offset[begun] + start - sessions.start[begun]]
+        return brought
+
+    def due_soc(self, session: np.ndarray, row: np.ndarray | int, start: int) -> np.ndarray:
+        """State of charge that vehicles of a window from `start` on have to have after the step at a row that they are there.
+
+        What they brought, or what standby left of it on the uncontrolled site; shape as `session`, indices of sessions, and
+        `row`.
+        """
+        held = self.held_soc[self.sessions.offset[session] + row - self.sessions.start[session]]
+        return np.asarray(np.minimum(self.brought_soc(start)[session], held))
+
+    def required_kwh(self, start: int, hours: int) -> np.ndarray:
+        """Energy that vehicles that leave within a window require of it, shape (sessions,); zero for the others."""
+        sessions = self.sessions
+        required = np.maximum(sessions.required_soc - self.brought_soc(start), 0.0) * sessions.capacity_kwh
+        return np.where(sessions.within(start, hours), required, 0.0)
+
     def window(self, start: int, hours: int) -> WindowReference:
         """The run over steps `start` to `start + hours - 1`; its demand charge and days start without earlier peaks."""
         part = slice(start, start + hours)
@@ -126,6 +158,20 @@ class Reference:
         return demand_costs(self.tariff, self._month, self._hour, site_import, start)
 
 
+def first_soc(sessions: Sessions, start: int, reference: Reference | None) -> dict[int, float]:
+    """States of charge with which a run begins at a row, by vehicle, where it is there by then or in the next hour.
+
+    Without a reference only of those that arrive. CityLearn looks one row ahead for what an arrival brings, so of the first two
+    rows it does not know it.
+    """
+    brought = sessions.arrival_soc if reference is None else reference.brought_soc(start)
+    known = {int(sessions.vehicle[i]): float(brought[i]) for i in np.flatnonzero(sessions.start == start + 1)}
+    there = sessions.there(start)
+    if reference is None:
+        there = there[sessions.start[there] == start]
+    return known | {int(sessions.vehicle[i]): float(brought[i]) for i in there}
+
+
 def scale_of(parts: Sequence[tuple[Reference, Window]]) -> Scale:
     """Hourly means of uncontrolled runs over some windows, and over no other hour."""
     hours = sum(window.hours for _, window in parts)
@@ -137,18 +183,22 @@ def scale_of(parts: Sequence[tuple[Reference, Window]]) -> Scale:
         sums["pv_kwh"] += float(reference.exogenous.pv_kwh[:, part].sum())
         sums["ramp_kwh"] += float(own.ramp_kwh.sum())
         sums["peak_rise_kw"] += float(own.peak_rise_kw.sum())
-        sums["required_kwh"] += float(
-            reference.sessions.required_kwh[reference.sessions.within(window.start, window.hours)].sum()
-        )
+        sums["required_kwh"] += float(reference.required_kwh(window.start, window.hours).sum())
     return Scale(**{name: value / hours for name, value in sums.items()})
 
 
 def cached_reference(
-    scenario: Scenario, year: int, exogenous: Exogenous, sessions: Sessions, simulate: Callable[[], Run]
+    scenario: Scenario, year: int, exogenous: Exogenous, sessions: Sessions, simulate: Callable[[], tuple[Run, np.ndarray]]
 ) -> Reference:
-    """Reference of a scenario year, simulated the first time and cached."""
-    run = Run(**cached_arrays(reference_key(scenario, year), lambda: asdict(simulate())))
-    return Reference(run, exogenous, sessions, DemandCharge.of(scenario.schema_path(year)))
+    """Reference of a scenario year; its run and `held_soc` are simulated the first time and cached."""
+
+    def arrays() -> dict[str, np.ndarray]:
+        run, held_soc = simulate()
+        return {**asdict(run), "held_soc": held_soc}
+
+    saved = cached_arrays(reference_key(scenario, year), arrays)
+    held_soc = saved.pop("held_soc")
+    return Reference(Run(**saved), exogenous, sessions, DemandCharge.of(scenario.schema_path(year)), held_soc)
 
 
 def reference_key(scenario: Scenario, year: int) -> str:

@@ -67,9 +67,14 @@ class Exogenous:
 
 @dataclass(frozen=True)
 class Sessions:
-    """Charging sessions of a year, one element per session, in order of their last row."""
+    """Charging sessions of a year, one element per session, in order of their last row.
+
+    One that the data cut off ends with their last row. That is no step, so it never counts as a departure.
+    """
 
     charger: np.ndarray  # index of the charger, shape (sessions,)
+    building: np.ndarray  # index of its building, shape (sessions,)
+    gives: np.ndarray  # whether the charger can take energy from the vehicle, shape (sessions,)
     vehicle: np.ndarray  # index of the vehicle, shape (sessions,)
     start: np.ndarray  # first row plugged in, shape (sessions,)
     end: np.ndarray  # last row plugged in; the vehicle leaves after this row's step, shape (sessions,)
@@ -82,13 +87,32 @@ class Sessions:
         """Energy that each session requires, shape (sessions,)."""
         return np.maximum(self.required_soc - self.arrival_soc, 0.0) * self.capacity_kwh
 
-    def within(self, start: int, hours: int) -> np.ndarray:
-        """Which sessions arrive and leave within a window, shape (sessions,).
+    @cached_property
+    def offset(self) -> np.ndarray:
+        """Where each session's hours begin among the hours of all, as in `Reference.held_soc`, shape (sessions,)."""
+        hours = self.end - self.start + 1
+        return np.cumsum(hours) - hours
 
-        Without those that arrive in its first two rows: CityLearn reads an arrival's state of charge one row ahead, so these
-        begin with an unknown charge.
-        """
-        return (self.start >= start + 2) & (self.end < start + hours)
+    def there(self, row: int) -> np.ndarray:
+        """Indices of the sessions whose vehicle is plugged in at a row."""
+        return np.flatnonzero((self.start <= row) & (self.end >= row))
+
+    def within(self, start: int, hours: int) -> np.ndarray:
+        """Whose vehicle leaves within a window, shape (sessions,): one of windows that follow each other."""
+        return (self.end >= start) & (self.end < start + hours)
+
+
+class HeldSoc:
+    """Collects the state of charge of each session's vehicle ahead of each of its hours: `Reference.held_soc`."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+        self.soc = np.full(int((sessions.end - sessions.start + 1).sum()), np.nan, np.float32)
+
+    def add(self, row: int, vehicle_soc: np.ndarray) -> None:
+        """Note the states ahead of the step at a row, shape (vehicles,)."""
+        there = self._sessions.there(row)
+        self.soc[self._sessions.offset[there] + row - self._sessions.start[there]] = vehicle_soc[self._sessions.vehicle[there]]
 
 
 @dataclass(frozen=True)
@@ -101,6 +125,8 @@ class Run:
     # energy that the vehicle of each session lacked when it left, shape (sessions,); zero for sessions that did not end in
     # this run
     missing_kwh: np.ndarray
+    # energy that it brought and is without when it leaves or the run ends, as the site took it, shape (sessions,)
+    owed_kwh: np.ndarray
     off_grid: np.ndarray  # hours of a power outage, in which a building draws and feeds nothing, shape (buildings, hours)
 
 

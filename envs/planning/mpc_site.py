@@ -247,7 +247,9 @@ class Vehicles:
         buildings = len(site["building"])
         self.with_chargers = np.unique(charger["building"][charger["action"] >= 0])
         self._tables = tables
-        can = np.flatnonzero(charger["action"][sessions.charger] >= 0)
+        # One that the data cut off leaves at an unknown hour.
+        leaves = sessions.end < reference.run.net_kwh.shape[1]
+        can = np.flatnonzero((charger["action"][sessions.charger] >= 0) & leaves)
         order = can[np.argsort(sessions.start[can], kind="stable")]
         self._start, self._end = sessions.start[order], sessions.end[order]
         self._longest = int((self._end - self._start).max(initial=0))

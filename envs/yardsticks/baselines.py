@@ -109,6 +109,6 @@ def without_devices(reference: Reference, uncontrolled: Evaluation, windows: Seq
         net = np.where(run.off_grid, 0.0, run.net_kwh - run.battery_kwh + reference.exogenous.pv_kwh[:, part])
         parts.append(Part(window.start, replace(run, net_kwh=import_kwh(net), battery_kwh=np.zeros_like(net))))
     exogenous = replace(reference.exogenous, pv_kwh=np.zeros_like(reference.exogenous.pv_kwh))
-    without = kpis(JoinedRun(parts, exogenous, reference.sessions, reference.tariff))
+    without = kpis(JoinedRun(parts, exogenous, reference))
     no_ratios = dict.fromkeys(uncontrolled.citylearn, float("nan"))
     return replace(uncontrolled, score=float("nan"), terms={}, kpis=without, citylearn=no_ratios)

@@ -16,6 +16,7 @@ HiGHS (Huangfu and Hall 2018) solves the programme through SciPy.
                charge of the battery after = before + root * in - out / root      within its limits, in + out <= power
                held after = kept * before + root * filled - tapped / root         within the tank and what its device leaves
                delivered = efficiency * charging, missing >= required - delivered for each group of sessions
+               owed >= -delivered less what standby takes, which counts as import when they leave
                ramp >= |change of the site's net|,  month's peaks >= net,  day's peak >= net
 """
 
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OBJECTIVES", "Bound", "BoundError", "Objective", "bound", "window_bound"]
 
-VERSION = 5  # part of the cache's key
+VERSION = 6  # part of the cache's key
 
 
 def bound(task: Task, window: Window, objective: Objective, most_seconds: float | None = None) -> Bound:
@@ -113,7 +114,7 @@ class Bound:
     co2_kg: float
     cost: float  # of energy and demand charge
     missing_kwh: float  # that vehicles lack
-    import_kwh: float
+    import_kwh: float  # with what vehicles brought and leave without
     # PV energy used on site that the programme counts and its hours do not have. It is above 0 only where batteries can be
     # exported, as the reward is no linear function there. 0 means that the score is that of its hours.
     lent_kwh: float
@@ -131,11 +132,12 @@ def read_solution(site: BoundSite, variables: Variables, solution: np.ndarray, o
 
     own_emission, own_cost = emission_and_cost(site, variables)
     net = solution[variables.drawn] - solution[variables.fed]
-    emission = float((import_kwh(net) * site.carbon).sum())
+    owed = np.zeros(net.shape)
+    np.add.at(owed, site.leaves, solution[variables.owed])
+    drawn = import_kwh(net) + owed
+    emission = float((drawn * site.carbon).sum())
     site_import = import_kwh(net.sum(axis=0))
-    cost = float(
-        (import_kwh(net) * site.price).sum() + demand_costs(site.tariff, *site.calendar, site_import, site.start).sum()
-    )
+    cost = float((drawn * site.price).sum() + demand_costs(site.tariff, *site.calendar, site_import, site.start).sum())
     worth = coefficients(site.scale, site.weights)
     for name, term, by_programme, by_hours in (
         ("emission", "co2", total(own_emission), emission), ("cost", "cost", total(own_cost), cost),
@@ -160,7 +162,7 @@ def read_solution(site: BoundSite, variables: Variables, solution: np.ndarray, o
     peaks = float(day_peak_rises(site.day, nets).sum())
     figures = StepFigures(emission, cost, solar, ramp, missing, peaks)
     score = sum(improvement_terms(figures, before.total, site.scale, site.weights).values()) / site.hours
-    return Bound(objective, score, emission, cost, missing, float(import_kwh(net).sum()), lent)
+    return Bound(objective, score, emission, cost, missing, float(drawn.sum()), lent)
 
 
 Terms = list[tuple[np.ndarray, Any]]  # variables with their factors
@@ -178,6 +180,7 @@ class Variables:
     fed: np.ndarray  # export
     ramp: np.ndarray  # (hours,)
     missing: np.ndarray  # (groups,)
+    owed: np.ndarray  # of the groups whose vehicles can give
     peak: np.ndarray  # of each month in peak hours and outside them, (months, 2)
     above: np.ndarray  # by which the second exceeds the first, (months,)
     months: np.ndarray  # number of each hour's month, (hours,)
@@ -219,10 +222,16 @@ def constrain(programme: LinearProgramme, site: BoundSite) -> Variables:
     programme.rows(False, site.held, *((row, variable, -factor) for row, variable, factor in delivered))
     lacking = [(row, variable, -factor) for row, variable, factor in delivered]
     programme.rows(False, -site.required, *lacking, (groups, missing, -1.0))
+    gives = np.flatnonzero(site.v2g)
+    owed, row = programme.variables(len(gives)), np.full(len(groups), -1)
+    row[gives] = np.arange(len(gives))
+    own = np.flatnonzero(row[group] >= 0)
+    taken_back = [(row[group[own]], variable[own], factor[own]) for _, variable, factor in lacking]
+    programme.rows(False, site.standby[gives], *taken_back, (row[gives], owed, -1.0))
     ramp = programme.variables(hours)
     _add_ramp(programme, site, drawn, fed, ramp)
     months, peak, above = _add_peaks(programme, site, drawn, fed)
-    return Variables(drawn, fed, ramp, missing, peak, above, months, _add_day_peaks(programme, site, drawn, fed))
+    return Variables(drawn, fed, ramp, missing, owed, peak, above, months, _add_day_peaks(programme, site, drawn, fed))
 
 
 def _add_tanks(programme: LinearProgramme, site: BoundSite) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -290,8 +299,8 @@ def _add_day_peaks(programme: LinearProgramme, site: BoundSite, drawn: np.ndarra
 
 def emission_and_cost(site: BoundSite, variables: Variables) -> tuple[Terms, Terms]:
     """Terms of emission and of cost."""
-    emission: Terms = [(variables.drawn, site.carbon)]
-    cost: Terms = [(variables.drawn, site.price)]
+    emission: Terms = [(variables.drawn, site.carbon), (variables.owed, site.carbon[site.leaves])]
+    cost: Terms = [(variables.drawn, site.price), (variables.owed, site.price[site.leaves])]
     if site.tariff:
         share = site.uncontrolled.month_share[np.searchsorted(variables.months, np.arange(len(variables.above)))]
         cost.append((variables.peak[:, 0], site.tariff.peak_price * share))
@@ -391,6 +400,12 @@ class BoundSite:
         self.first_held = tables.initial_tank[tanks.building, tanks.use] * tanks.capacity
 
     @property
+    def leaves(self) -> tuple[np.ndarray, np.ndarray]:
+        """Building and last hour of the groups whose vehicles can give."""
+        gives = self.v2g > 0.0
+        return self.building[gives], self.last[gives]
+
+    @property
     def there(self) -> tuple[np.ndarray, np.ndarray]:
         """Each group with each hour that it is plugged in, both of shape (groups' hours,)."""
         lengths = self.last - self.first + 1
@@ -413,17 +428,20 @@ class BoundSite:
         number = np.bincount(index, minlength=len(groups))
         # Of each group, shape (G,): greatest power in and out [kW], and the efficiency of charger and battery together.
         self.charge, self.v2g, self.efficiency = groups[:, 3] * number, groups[:, 4] * number, groups[:, 5]
-        held = np.where(counted, sessions.arrival_soc, 0.0) * sessions.capacity_kwh
+        soc = reference.brought_soc(window.start)
+        held = soc * sessions.capacity_kwh
         # A departure that lacks no more than the tolerance counts as met.
-        wish = (sessions.required_soc - MET_TOLERANCE - sessions.arrival_soc) * sessions.capacity_kwh
+        wish = (sessions.required_soc - MET_TOLERANCE - soc) * sessions.capacity_kwh
         required = np.where(counted, np.maximum(wish, 0.0), 0.0)
         self.required = np.bincount(index, required[there], len(groups))
         # Energy that full power from arrival to departure does not deliver.
-        brought = (sessions.end - sessions.start + 1) * charger["charge_max"] * efficiency
-        self.unavoidable = np.bincount(index, np.maximum(required - brought, 0.0)[there], len(groups))
+        most = (sessions.end - np.maximum(sessions.start, window.start) + 1) * charger["charge_max"] * efficiency
+        self.unavoidable = np.bincount(index, np.maximum(required - most, 0.0)[there], len(groups))
         self.room = np.bincount(index, (sessions.capacity_kwh - held)[there], len(groups))
-        # Where the state of charge on arrival is not known, the battery may be full.
-        self.held = np.bincount(index, np.where(counted, held, sessions.capacity_kwh)[there], len(groups))
+        self.held = np.bincount(index, held[there], len(groups))
+        own = np.flatnonzero(there)
+        due = reference.due_soc(own, np.minimum(sessions.end[own], window.start + window.hours - 1), window.start)
+        self.standby = np.bincount(index, (soc[own] - due) * sessions.capacity_kwh[own], len(groups))
 
 
 def _best_root(simulator: BatchSimulator, k: int) -> float:

@@ -26,7 +26,7 @@ from tuning.storage.search_files import STATE
 from tuning.storage.trial_files import REPLAY
 from tuning.trial.packed_state import pack, write_arrays
 
-VERSION = 4  # of the format
+VERSION = 5  # of the format
 ARRAYS = "arrays.npz"
 
 # Fields of `envs.objective.aim.Outcome` beside the score, in their order; left out where they are empty.

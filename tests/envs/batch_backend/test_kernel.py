@@ -208,7 +208,7 @@ def test_the_compiled_reward_is_the_formula_of_its_home(small_schema: Path, weig
         row = window.start + step
         simulator.step(rng.uniform(-1.0, 1.0, (1, simulator.actions)))
         net = simulator.out.energy[0, :, records.NET_KWH].astype(np.float64)
-        missing, site = simulator.missing_kwh(0, 0).sum(), float(net.sum())
+        missing, site = simulator.of_sessions(0, 0)[0].sum(), float(net.sum())
         peaks.enter(int(series.month[row]))
         of_day.enter(int(reference.day[row]))
         rise = peaks.add(int(series.hour[row]), site) * float(uncontrolled.month_share[step])

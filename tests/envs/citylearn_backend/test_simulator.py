@@ -522,16 +522,20 @@ def charger(state: list[int], countdown: list[int], arrival: list[float], **more
         electric_vehicle_estimated_soc_arrival=np.array(arrival),
         **more,
     )
-    return SimpleNamespace(charger_id="c", charger_simulation=series)
+    return SimpleNamespace(charger_id="c", charger_simulation=series, max_discharging_power=0.0)
+
+
+def building(*chargers: SimpleNamespace) -> SimpleNamespace:
+    return SimpleNamespace(electric_vehicle_chargers=chargers)
 
 
 def vehicle() -> SimpleNamespace:
-    return SimpleNamespace(name="a", battery=SimpleNamespace(capacity=5.0))
+    return SimpleNamespace(name="a", battery=SimpleNamespace(capacity=5.0, initial_soc=0.4))
 
 
 def test_an_announced_vehicle_arrives_with_the_charge_that_was_announced() -> None:
     state = [AWAY, COMING, CONNECTED, CONNECTED, AWAY]
-    found = read_sessions([charger(state, [0, 0, 2, 1, 0], [-0.1, 0.3, 0.9, 0.9, -0.1])], [vehicle()], 5)
+    found = read_sessions([building(charger(state, [0, 0, 2, 1, 0], [-0.1, 0.3, 0.9, 0.9, -0.1]))], [vehicle()], 5)
     assert (found.start.tolist(), found.end.tolist()) == ([2], [3])
     assert found.arrival_soc.tolist() == [0.3]
     assert found.required_kwh == pytest.approx([2.5])
@@ -540,13 +544,13 @@ def test_an_announced_vehicle_arrives_with_the_charge_that_was_announced() -> No
 def test_a_measured_charge_goes_before_an_announced_one() -> None:
     state = [AWAY, COMING, CONNECTED, AWAY]
     measured = {"electric_vehicle_current_soc": np.array([np.nan, np.nan, 0.6, np.nan])}
-    found = read_sessions([charger(state, [0, 0, 1, 0], [-0.1, 0.3, -0.1, -0.1], **measured)], [vehicle()], 4)
+    found = read_sessions([building(charger(state, [0, 0, 1, 0], [-0.1, 0.3, -0.1, -0.1], **measured))], [vehicle()], 4)
     assert found.arrival_soc.tolist() == [0.6]
 
 
 def test_a_countdown_that_starts_again_begins_a_new_session() -> None:
     state = [AWAY, *[CONNECTED] * 4, AWAY]
-    found = read_sessions([charger(state, [0, 2, 1, 2, 1, 0], [-0.1, 0.2, 0.2, 0.4, 0.4, -0.1])], [vehicle()], 6)
+    found = read_sessions([building(charger(state, [0, 2, 1, 2, 1, 0], [-0.1, 0.2, 0.2, 0.4, 0.4, -0.1]))], [vehicle()], 6)
     assert list(zip(found.start.tolist(), found.end.tolist(), strict=True)) == [(1, 2), (3, 4)]
     assert found.arrival_soc.tolist() == [0.2, 0.4]
 
@@ -555,12 +559,28 @@ def test_a_session_begins_with_the_vehicle_that_is_named() -> None:
     plugged = charger([AWAY, CONNECTED, CONNECTED, AWAY], [0, 2, 1, 0], [-0.1, 0.2, 0.2, -0.1])
     plugged.charger_simulation.electric_vehicle_id[1] = ""
     with pytest.raises(ScenarioError, match=r"charger c, row 1: vehicle ''"):
-        read_sessions([plugged], [vehicle()], 4)
+        read_sessions([building(plugged)], [vehicle()], 4)
 
 
-def test_a_session_that_the_data_cut_off_does_not_count() -> None:
-    found = read_sessions([charger([AWAY, CONNECTED, CONNECTED], [0, 5, 4], [-0.1, 0.2, 0.2])], [vehicle()], 3)
-    assert len(found.end) == 0
+def test_a_vehicle_that_is_there_at_first_begins_with_what_the_schema_says_if_the_data_say_nothing() -> None:
+    for given, expected in ((0.3, 0.3), (-0.1, 0.4)):
+        found = read_sessions([building(charger([CONNECTED, CONNECTED, AWAY], [2, 1, 0], [given, -0.1, -0.1]))], [vehicle()], 3)
+        assert found.arrival_soc.tolist() == [expected]
+
+
+def test_sessions_know_their_building_and_whether_its_charger_can_give() -> None:
+    state, countdown, arrival = [AWAY, CONNECTED, AWAY], [0, 1, 0], [-0.1, 0.2, -0.1]
+    chargers = [charger(state, countdown, arrival) for _ in range(3)]
+    chargers[1].max_discharging_power = 7.0
+    found = read_sessions([building(chargers[0]), building(*chargers[1:])], [vehicle()], 3)
+    assert (found.building.tolist(), found.gives.tolist()) == ([0, 1, 1], [False, True, False])
+
+
+def test_a_session_that_the_data_cut_off_has_no_departure() -> None:
+    found = read_sessions([building(charger([AWAY, CONNECTED, CONNECTED], [0, 5, 4], [-0.1, 0.2, 0.2]))], [vehicle()], 3)
+    assert found.end.tolist() == [2]
+    # The last row is no step.
+    assert not found.within(0, 2).any()
 
 
 def test_measured_charges_outside_0_to_1_are_none() -> None:

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from envs.environments.year_cache import (
     year_tables,
 )
 from envs.objective.reference import reference_key
+from envs.objective.series import Sessions
 from envs.observation import DAY_PEAK_NAME
 from envs.scenarios.scenario import scenario
 from envs.scenarios.schema_file import read_schema
@@ -103,7 +105,7 @@ def test_runs_are_repeated_once_where_citylearn_steps_the_site(
         year_reference(beyond, 0)
     assert not is_prepared(beyond, 0)
     monkeypatch.setattr("envs.environments.year_cache.check_repeats", repeated.append)
-    monkeypatch.setattr("envs.environments.year_cache.uncontrolled_run", lambda *_: year_reference(site, 0).run)
+    monkeypatch.setattr("envs.environments.year_cache.uncontrolled_run", lambda *_: (year_reference(site, 0).run, np.zeros(0)))
     year_reference(beyond, 0)
     year_reference(beyond, 0)
     assert len(repeated) == 2
@@ -136,7 +138,8 @@ def test_the_uncontrolled_run_is_that_of_citylearn(small_schema: Path) -> None:
 class Idle:
     """In place of a simulator of CityLearn."""
 
-    rows, taken = 500, 0
+    rows, taken, vehicle_soc = 500, 0, np.zeros(0)
+    sessions = Sessions(**dict.fromkeys((field.name for field in fields(Sessions)), np.zeros(0, int)))
 
     def begin(self, start: int, hours: int, seed: int) -> None:
         assert (start, hours) == (0, self.rows - 1)
@@ -152,7 +155,7 @@ class Idle:
 
 def test_it_spans_the_year_and_reports_rising_parts_of_it() -> None:
     parts: list[float] = []
-    assert uncontrolled_run(Idle(), parts.append) == Idle.rows - 1  # type: ignore[arg-type, comparison-overlap]
+    assert uncontrolled_run(Idle(), parts.append)[0] == Idle.rows - 1  # type: ignore[arg-type, comparison-overlap]
     assert parts == sorted(parts)
     assert parts[0] == 0.0
     assert 0.9 <= parts[-1] < 1.0

@@ -1,5 +1,6 @@
 """Episodes are tallied by year."""
 
+import copy
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,18 +21,17 @@ from envs.objective.evaluate import (
     score,
 )
 from envs.objective.kpis import CITYLEARN, RATIOS, Kpis
-from envs.objective.reference import Reference
 from envs.objective.series import cut
 from envs.objective.weights import DEFAULT
 from envs.scenarios.scenario import Window, scenario
-from tests.envs.objective.by_hand import RUN, SERIES, SESSIONS
+from tests.envs.objective.by_hand import RUN, SERIES, reference
 from tests.envs.schema_changes import edited
 
 # Load makes each hour's energy add up; see `envs.objective.evaluate.check_episode`.
 BALANCED = replace(
     SERIES, load_kwh=np.pad(RUN.net_kwh - RUN.battery_kwh + SERIES.pv_kwh[:, :4], ((0, 0), (0, 1)), constant_values=3.0)
 )
-REFERENCE = Reference(RUN, BALANCED, SESSIONS, None)
+REFERENCE = reference(series=BALANCED)
 
 
 def episode(year: int, start: int, hours: int, reward: float, ratios: dict[str, float] | None = None) -> Episode:
@@ -59,7 +59,7 @@ def test_the_uncontrolled_site_ran_through_the_same_hours() -> None:
 
 def test_what_a_policy_changes_is_summed_hour_by_hour() -> None:
     other = replace(RUN, net_kwh=RUN.net_kwh + np.array([1.0, -1.0, 0.0, 0.5]))
-    (found,) = evaluated([replace(episode(1, 0, 4, 0.0), reference=Reference(other, BALANCED, SESSIONS, None))])
+    (found,) = evaluated([replace(episode(1, 0, 4, 0.0), reference=reference(other, BALANCED))])
     assert found.changed_kwh == pytest.approx(2.5 * len(RUN.net_kwh))
     assert evaluated([episode(1, 0, 4, 0.0)])[0].changed_kwh == 0.0
 
@@ -110,9 +110,8 @@ def test_energy_from_nowhere_is_found(checked_episode: Episode, name: str) -> No
 def test_other_devices_may_take_energy_without_a_series_but_never_give_any(checked_episode: Episode) -> None:
     for off, other, error in ((5.0, False, True), (5.0, True, False), (-5.0, True, True)):
         exogenous = replace(checked_episode.reference.exogenous, other_devices=other)
-        reference = Reference(
-            checked_episode.reference.run, exogenous, checked_episode.reference.sessions, checked_episode.reference.tariff
-        )
+        reference = copy.copy(checked_episode.reference)
+        reference.exogenous = exogenous
         net = checked_episode.run.net_kwh.copy()
         net[0, 30] += off
         planted = replace(checked_episode, reference=reference, run=replace(checked_episode.run, net_kwh=net))

@@ -1,6 +1,6 @@
 """KPIs of a two-building, four-hour site, by hand."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -29,11 +29,11 @@ from envs.objective.series import Exogenous, Sessions
 from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.schema_file import rooted
 from envs.scenarios.tariff import DemandCharge
-from tests.envs.objective.by_hand import RUN, SERIES, SESSIONS, TARIFF, part
+from tests.envs.objective.by_hand import RUN, SERIES, SESSIONS, TARIFF, part, reference
 
 
 def kpis(parts: list[Part], series: Exogenous, sessions: Sessions, tariff: DemandCharge | None) -> Kpis:
-    return kpis_of(JoinedRun(parts, series, sessions, tariff))
+    return kpis_of(JoinedRun(parts, series, reference(series=series, sessions=sessions, tariff=tariff)))
 
 
 def test_kpis_of_a_whole_year() -> None:
@@ -51,10 +51,10 @@ def test_kpis_of_a_whole_year() -> None:
     assert found["consumption_kwh"] == 17.0 + 6.0 - (-1.0)
     assert found["self_sufficiency"] == pytest.approx(1.0 - 18.0 / 24.0)
     assert found["battery_cycles"] == pytest.approx(0.3)
-    # Two of the sessions lie within: one begins with the year, one outlasts it.
-    assert (found["ev_required_kwh"], found["ev_missing_kwh"]) == pytest.approx((6.0, 1.5))
+    # Three of the sessions end within, one outlasts the year.
+    assert (found["ev_required_kwh"], found["ev_missing_kwh"]) == pytest.approx((10.0, 2.5))
     assert found["ev_served"] == pytest.approx(0.75)
-    assert (found["departures"], found["departures_met"]) == (2, 1)
+    assert (found["departures"], found["departures_met"]) == (3, 1)
 
 
 def test_windows_add_up_without_a_jump_between_them() -> None:
@@ -66,13 +66,26 @@ def test_windows_add_up_without_a_jump_between_them() -> None:
     assert parts["demand_charge"] == 0.0
 
 
-def test_sessions_that_a_window_cuts_do_not_count() -> None:
-    found = kpis([part(0, 3), part(2, 4)], SERIES, SESSIONS, None)
-    assert (found["departures"], found["ev_required_kwh"]) == (0, 0.0)
+def test_a_session_counts_in_the_window_in_which_it_ends_with_what_it_lacked_as_that_began() -> None:
+    found = kpis([part(0, 3), part(3, 4)], SERIES, SESSIONS, None)
+    # The first whole, of the next two what the uncontrolled run had left to do for their second hour.
+    assert (found["departures"], found["ev_required_kwh"]) == (3, pytest.approx(4.0 + 1.5 + 1.5))
 
 
-NO_SESSIONS = Sessions(*(np.zeros(0, dtype=int) for _ in range(4)), *(np.zeros(0) for _ in range(3)))
-EMPTY = replace(RUN, missing_kwh=np.zeros(0))
+def test_what_vehicles_brought_and_leave_without_is_imported_in_the_hour_in_which_they_leave() -> None:
+    took = replace(RUN, owed_kwh=np.array([2.0, 0.0, 0.0, 3.0]))
+    before, found = (kpis([Part(0, run)], SERIES, SESSIONS, None) for run in (RUN, took))
+    # The last session outlasts the run, so it settles in the run's last hour.
+    assert found["import_kwh"] == before["import_kwh"] + 5.0
+    assert found["co2_kg"] == before["co2_kg"] + 5.0 * 0.5
+    assert found["energy_cost"] == before["energy_cost"] + 2.0 * 2.0 + 3.0 * 1.0
+    assert found["consumption_kwh"] == before["consumption_kwh"] + 5.0
+    for name in ("export_kwh", "peak_kw", "ramping_kwh", "self_consumption"):
+        assert found[name] == before[name], name
+
+
+NO_SESSIONS = Sessions(**{field.name: getattr(SESSIONS, field.name)[:0] for field in fields(Sessions)})
+EMPTY = replace(RUN, missing_kwh=np.zeros(0), owed_kwh=np.zeros(0))
 
 
 def test_a_part_of_nothing_is_no_number() -> None:
@@ -89,7 +102,7 @@ def test_a_formula_gives_the_type_of_its_column_and_bounds_name_kpis() -> None:
     assert len(KPIS) == len(ENTRIES), "two KPIs have one name"
     for name, kpi in KPIS.items():
         for part_of, sessions, tariff in ((RUN, SESSIONS, TARIFF), (EMPTY, NO_SESSIONS, None)):
-            run = JoinedRun([Part(0, part_of)], SERIES, sessions, tariff)
+            run = JoinedRun([Part(0, part_of)], SERIES, reference(sessions=sessions, tariff=tariff))
             assert type(kpi.formula(run)) is (int if kpi.measure.kind == "int64" else float), name
         assert {kpi.bounds_where(gives).at_most for gives in (False, True)} <= {"", *KPIS}, name
 
@@ -105,7 +118,7 @@ def test_a_mean_is_weighted_by_a_column_that_there_is() -> None:
 
 
 def test_series_are_those_of_the_windows_hours() -> None:
-    joined = JoinedRun([part(2, 4), part(0, 1)], SERIES, SESSIONS, None)
+    joined = JoinedRun([part(2, 4), part(0, 1)], SERIES, reference())
     hours = [2, 3, 0]
     assert np.array_equal(joined.net_kwh, RUN.net_kwh[:, hours])
     assert np.array_equal(joined.battery_kwh, RUN.battery_kwh[:, hours])
@@ -115,22 +128,22 @@ def test_series_are_those_of_the_windows_hours() -> None:
 
 
 def test_the_sites_net_stays_apart_by_window() -> None:
-    joined = JoinedRun([part(0, 2), part(2, 4)], SERIES, SESSIONS, None)
+    joined = JoinedRun([part(0, 2), part(2, 4)], SERIES, reference())
     assert [net.tolist() for net in joined.site_net_kwh] == [[2.0, 3.0], [6.0, 6.0]]
 
 
 def test_each_window_pays_its_part_of_the_month() -> None:
-    whole = JoinedRun([Part(0, RUN)], SERIES, SESSIONS, TARIFF).demand_charge
-    halves = [JoinedRun([each], SERIES, SESSIONS, TARIFF).demand_charge for each in (part(0, 2), part(2, 4))]
-    assert JoinedRun([part(0, 2), part(2, 4)], SERIES, SESSIONS, TARIFF).demand_charge == sum(halves)
+    whole = JoinedRun([Part(0, RUN)], SERIES, reference(tariff=TARIFF)).demand_charge
+    halves = [JoinedRun([each], SERIES, reference(tariff=TARIFF)).demand_charge for each in (part(0, 2), part(2, 4))]
+    assert JoinedRun([part(0, 2), part(2, 4)], SERIES, reference(tariff=TARIFF)).demand_charge == sum(halves)
     assert whole == 60.0
     # The first half has its peak of 3 kW at 18 h and pays half a month of it.
     assert halves[0] == 10.0 * 3.0 / 2.0
 
 
 def test_only_sessions_within_a_window_count() -> None:
-    assert JoinedRun([Part(0, RUN)], SERIES, SESSIONS, None).missing_kwh.tolist() == [0.0, 1.5]
-    assert len(JoinedRun([part(0, 3)], SERIES, SESSIONS, None).missing_kwh) == 0
+    assert JoinedRun([Part(0, RUN)], SERIES, reference()).missing_kwh.tolist() == [1.0, 0.0, 1.5]
+    assert JoinedRun([part(0, 3)], SERIES, reference()).missing_kwh.tolist() == [1.0]
 
 
 def actions_of(hours: int, actions: int) -> np.ndarray:

@@ -9,17 +9,18 @@ import pytest
 from envs.batch_backend import records
 from envs.environments.vector_env import open_years
 from envs.environments.year_cache import building_series
-from envs.objective.reference import Before, BuildingSeries, Reference, building_rewards, cached_reference
+from envs.objective.reference import Before, BuildingSeries, Reference, building_rewards, cached_reference, first_soc
 from envs.objective.reward import TERMS
 from envs.objective.series import Run
 from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import scenario
-from tests.envs.objective.by_hand import RUN, SERIES, SESSIONS, TARIFF
+from tests.envs.objective import by_hand
+from tests.envs.objective.by_hand import HELD, RUN, SERIES, SESSIONS, TARIFF
 
 
 @pytest.fixture
 def reference() -> Reference:
-    return Reference(RUN, SERIES, SESSIONS, TARIFF)
+    return by_hand.reference(tariff=TARIFF)
 
 
 def test_means_are_those_of_the_whole_year(reference: Reference) -> None:
@@ -27,7 +28,8 @@ def test_means_are_those_of_the_whole_year(reference: Reference) -> None:
     assert reference.scale.cost == (27.0 + 60.0) / 4
     assert reference.scale.pv_kwh == 6.0 / 4
     assert reference.scale.ramp_kwh == (0.0 + 1.0 + 3.0 + 0.0) / 4
-    assert reference.scale.required_kwh == pytest.approx(20.0 / 4)
+    # The last session outlasts the year.
+    assert reference.scale.required_kwh == pytest.approx(10.0 / 4)
 
 
 def test_hourly_figures_add_up_over_the_buildings(reference: Reference) -> None:
@@ -56,17 +58,37 @@ def test_the_total_of_a_window_is_the_sum_of_its_steps(reference: Reference) -> 
 
 
 def test_energy_is_missing_in_the_hour_in_which_a_vehicle_leaves(reference: Reference) -> None:
-    assert reference.window(0, 4).missing_kwh.tolist() == [0.0, 0.0, 0.0, 1.5]
+    assert reference.window(0, 4).missing_kwh.tolist() == [0.0, 1.0, 0.0, 1.5]
+
+
+def test_a_vehicle_brings_into_a_window_what_the_uncontrolled_run_had_given_it(reference: Reference) -> None:
+    assert reference.brought_soc(2).tolist() == [0.1, 0.2, 0.5, 0.0]
+    assert reference.brought_soc(3).tolist() == [0.1, 0.35, 0.65, 0.0]
+    assert reference.required_kwh(3, 1).tolist() == pytest.approx([0.0, 1.5, 1.5, 0.0])
+
+
+def test_a_vehicle_is_due_what_it_brought_or_what_standby_left_of_it() -> None:
+    held = np.array([0.1, 0.3, 0.2, 0.15, 0.5, 0.65, 0.0, 0.2])
+    known = Reference(RUN, SERIES, SESSIONS, None, held)
+    assert known.due_soc(np.array([1, 2]), 3, 0).tolist() == [0.15, 0.5]
+    assert known.due_soc(np.array([1, 2]), 3, 3).tolist() == [0.15, 0.65]
+
+
+def test_a_run_begins_with_the_vehicles_of_its_first_two_hours(reference: Reference) -> None:
+    assert first_soc(SESSIONS, 1, reference) == {0: 0.3, 1: 0.2}
+    # Without it those are known that arrive.
+    assert first_soc(SESSIONS, 2, None) == {0: 0.5, 1: 0.2}
+    assert first_soc(SESSIONS, 3, None) == {1: 0.0}
 
 
 def test_hours_are_dear_by_the_demand_charge_or_else_by_their_price(reference: Reference) -> None:
     assert reference.dear.tolist() == [False, True, True, False, False]
-    by_price = Reference(RUN, SERIES, SESSIONS, None)
+    by_price = by_hand.reference()
     assert by_price.dear.tolist() == [False, True, True, False, False]
-    flat = Reference(RUN, replace(SERIES, price=np.full((2, 5), 0.3, dtype=np.float32)), SESSIONS, None)
+    flat = by_hand.reference(series=replace(SERIES, price=np.full((2, 5), 0.3, dtype=np.float32)))
     assert not flat.dear.any()
     # With a demand charge its peak hours are, at any price of energy.
-    cheap = Reference(RUN, replace(SERIES, price=SERIES.price[:, ::-1]), SESSIONS, TARIFF)
+    cheap = by_hand.reference(series=replace(SERIES, price=SERIES.price[:, ::-1]), tariff=TARIFF)
     assert np.array_equal(cheap.dear, reference.dear)
 
 
@@ -74,13 +96,14 @@ def test_a_year_is_simulated_once(small_schema: Path, tmp_path: Path, monkeypatc
     monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path))
     calls: list[int] = []
 
-    def simulate() -> Run:
+    def simulate() -> tuple[Run, np.ndarray]:
         calls.append(1)
-        return RUN
+        return RUN, HELD
 
     site = scenario(str(small_schema))
     found = [cached_reference(site, 0, SERIES, SESSIONS, simulate) for _ in range(2)]
     assert len(calls) == 1
+    assert np.array_equal(found[1].held_soc, HELD)
     for name in ("net_kwh", "missing_kwh", "off_grid"):
         assert np.array_equal(getattr(found[1].run, name), getattr(RUN, name))
 

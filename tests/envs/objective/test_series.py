@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from envs.objective.series import cut, day_peak_rises, days, export_kwh, import_kwh, solar_use_kwh
+from envs.objective.series import HeldSoc, cut, day_peak_rises, days, export_kwh, import_kwh, solar_use_kwh
 from tests.envs.objective.by_hand import RUN, SESSIONS
 
 
@@ -23,11 +23,22 @@ def test_a_session_requires_what_it_lacks_on_arrival() -> None:
     assert np.allclose(SESSIONS.required_kwh, [4.0, 3.0, 3.0, 10.0])
 
 
-def test_a_session_lies_within_a_window_from_its_third_row_on_to_before_its_end() -> None:
+def test_a_vehicle_leaves_within_one_of_windows_that_follow_each_other() -> None:
     # Sessions: rows 0-1, 2-3, 2-3, 3-4.
-    assert SESSIONS.within(0, 5).tolist() == [False, True, True, True]
-    assert SESSIONS.within(0, 4).tolist() == [False, True, True, False]
-    assert SESSIONS.within(1, 4).tolist() == [False, False, False, True]
+    assert SESSIONS.within(0, 5).tolist() == [True, True, True, True]
+    assert SESSIONS.within(0, 3).tolist() == [True, False, False, False]
+    assert SESSIONS.within(3, 1).tolist() == [False, True, True, False]
+
+
+def test_a_vehicle_is_there_from_the_first_to_the_last_hour_of_its_session() -> None:
+    assert [SESSIONS.there(row).tolist() for row in range(5)] == [[0], [0], [1, 2], [1, 2, 3], [3]]
+
+
+def test_held_charges_are_kept_session_by_session() -> None:
+    held = HeldSoc(SESSIONS)
+    for row in range(5):
+        held.add(row, np.array([row, 10.0 + row]))
+    assert held.soc.tolist() == [0.0, 1.0, 12.0, 13.0, 2.0, 3.0, 13.0, 14.0]
 
 
 def test_a_cut_has_its_hours_of_every_series() -> None:
