@@ -76,8 +76,8 @@ class JoinedRun:
         sessions = self.reference.sessions
         windows = []
         for part in self.parts:
-            owed = np.zeros(part.run.net_kwh.shape)
-            hour = np.minimum(sessions.end - part.start, owed.shape[1] - 1)
+            owed = np.zeros_like(part.run.net_kwh)
+            hour = np.minimum(sessions.end - part.start, part.run.net_kwh.shape[1] - 1)
             some = np.flatnonzero(part.run.owed_kwh)
             np.add.at(owed, (sessions.building[some], hour[some]), part.run.owed_kwh[some])
             windows.append(owed)
@@ -221,7 +221,8 @@ ENTRIES = (
     Kpi(Measure("consumption_kwh", "kWh", "load and vehicles", "neither"), _consumption_kwh, AMOUNT, SIGNED),
     Kpi(Measure("pv_kwh", "kWh", "PV generation", "neither", needs=PV), _pv_kwh),
     Kpi(
-        Measure("import_kwh", "kWh", "drawn from the grid, every building metered by itself, and taken from vehicles for good", label="import"), _import_kwh
+        Measure("import_kwh", "kWh", "drawn from the grid by each building, and taken from vehicles for good", label="import"),
+        _import_kwh,
     ),
     Kpi(Measure("export_kwh", "kWh", "fed into the grid"), lambda run: float(export_kwh(run.net_kwh).sum())),
     Kpi(
