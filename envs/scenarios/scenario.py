@@ -7,6 +7,7 @@ import json
 import math
 import os
 from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 
 from common.errors import ScenarioError
@@ -116,12 +117,18 @@ class Scenario:
         return tuple(Window(year, 0, YEAR) for year in self.years(split))
 
 
+# Its pins and those of RLlib have no version of gymnasium in common, so it is no dependency that pip could resolve.
+INSTALL = "pip install --no-deps citylearn==3.0.2"
+
+
 def scenario(name: str, trusted: bool = False, splits: Splits = DEFAULT) -> Scenario:
     """Scenario of a name (`iquitos`, `iquitos:pv_kwp=4162`) or of a path to a CityLearn `schema.json`.
 
     `trusted` lets a schema name classes and pickles of its own, and files elsewhere. A `ScenarioError` if there is none, its
     file is no sound schema, it needs trust, or it has no such splits.
     """
+    if find_spec("citylearn") is None:
+        raise ScenarioError(f"the package citylearn is missing: {INSTALL}, or uv sync in a checkout")
     if not trusted:
         # The name may come from the folder of another person's experiment, and Windows logs in where it looks.
         _refuse_share(name)

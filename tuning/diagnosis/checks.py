@@ -14,6 +14,7 @@ import psutil
 
 from common.paths import cache_folder, user_path
 from common.units import GIB
+from envs.scenarios.scenario import INSTALL
 from tuning.memory.allocation import card_budget
 from tuning.memory.gpus import Card, DriverError, cards, driver, loads
 from tuning.memory.prediction import size
@@ -154,9 +155,8 @@ def _python(facts: Facts) -> Finding:
 def _packages(facts: Facts) -> Finding:
     missing = [name for name, found in facts.packages.items() if found is None]
     if missing:
-        return Finding(
-            "packages", "wrong", f"missing: {', '.join(missing)}", "uv sync, or pip install --no-deps -r requirements.txt"
-        )
+        remedy = INSTALL if missing == ["citylearn"] else "pip install --no-deps -r requirements.txt"
+        return Finding("packages", "wrong", f"missing: {', '.join(missing)}", f"uv sync, or {remedy}")
     return Finding("packages", "ok", ", ".join(f"{name} {found}" for name, found in facts.packages.items()))
 
 

@@ -46,7 +46,7 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     console = console or terminal()
     settings.check()
     experiments = [open_to_read(place).trusting(settings.trust_scenario) for place in settings.experiments]
-    chosen = contenders(experiments, settings.top, settings.objective)
+    chosen = contenders(experiments, settings.top, settings.objective, settings.keep)
     aim = judged_aim(experiments[0], settings.objective)
     # Of two objectives the one that is judged; the contenders are trained by the settings of their experiments.
     judged = replace(experiments[0].settings, objective=aim.names)
@@ -74,7 +74,7 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
             of_race = replace(judged, gpu_memory=settings.gpu_memory, address=settings.address)
             race = Race(judgement, task, of_race, console, settings.mpc)
             race.run(settings.judged_by)
-            comparison = conclude(race, console)
+            comparison = conclude(race, console, experiments)
             draw_report([folder, *(experiment.paths.folder for experiment in experiments)], console)
     except KeyboardInterrupt:
         if discard(folder, created):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Literal
 
 from rich.console import Console
 
@@ -56,7 +57,9 @@ def judged_aim(experiment: Experiment, objective: str) -> Aim:
     )
 
 
-def contenders(experiments: Sequence[Experiment], top: int, objective: str = "") -> list[Contender]:
+def contenders(
+    experiments: Sequence[Experiment], top: int, objective: str = "", keep: Literal["", "best", "last"] = ""
+) -> list[Contender]:
     """The best trials of each experiment, complete or frozen, and its algorithm's default.
 
     Raises a UsageError if experiments differ in scenario, reward or aim, if one has no complete trial, or if two contenders
@@ -70,7 +73,7 @@ def contenders(experiments: Sequence[Experiment], top: int, objective: str = "")
         structure, words = _structure(experiment)
         control = Contender(
             f"{algo} {CONTROL}{words}, {steps:,} steps", place_of(experiment),
-            algorithm_of(experiment.settings).preset(CONTROL, structure, limits(steps)),
+            algorithm_of(experiment.settings).preset(CONTROL, structure, limits(steps)), keep=keep,
         )  # fmt: skip
         records = TrialRecords(experiment)
         results = load(experiment.paths.folder)
@@ -78,7 +81,7 @@ def contenders(experiments: Sequence[Experiment], top: int, objective: str = "")
         for number in best_of_front(results, top, aim.objective == of_front) if of_front else best_trials(results, top):
             rated = evaluations_due(records.row(number)["steps"], steps, experiment.settings.reports)
             name, assignment = f"{experiment.settings.name} {number}", records.assignment(number)
-            contender = Contender(name, control.experiment, assignment, rated)
+            contender = Contender(name, control.experiment, assignment, rated, keep)
             if contender.hyperparameters != control.hyperparameters:
                 chosen.append(contender)
         # Another experiment of the algorithm may have added the same control.
@@ -176,7 +179,7 @@ def run_settings(contender: Contender, of: Settings, runs: Path, seed: int, gpu_
     return Settings(
         algo=of.algo, scenario=of.scenario, backend=of.backend, num_envs=of.num_envs, reward=of.reward,
         weights=of.weights, objective=of.objective, require=of.require, teacher=of.teacher, trials=1,
-        steps=of.steps, reports=of.reports, keep=of.keep, last_evaluation=contender.evaluations,
+        steps=of.steps, reports=of.reports, keep=contender.keep or of.keep, last_evaluation=contender.evaluations,
         validation_weeks=of.validation_weeks, seed=seed, set=(pairs,), start_from=(),
         sampler="random", scheduler="none", retries=of.retries, keep_checkpoints="all", gpu_memory=gpu_memory, on_oom=of.on_oom,
         name=contender.slug, dir=str(runs), address=address,

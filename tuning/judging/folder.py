@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from common.errors import UsageError
 from common.files import write_whole
@@ -29,6 +29,9 @@ class Contender:
     experiment: str  # folder or URI of the experiment that it comes from, with whose steps and scenario it is trained
     hyperparameters: Assignment
     evaluations: int = 0  # of its trial, that it was chosen after; 0 for all of a whole trial
+    keep: Literal["", "best", "last"] = (
+        ""  # which evaluation of a run counts, `best` or `last`; empty for that of the experiment
+    )
 
     @property
     def slug(self) -> str:

@@ -13,12 +13,13 @@ from rich.console import Console
 from rich.table import Table
 
 from common.files import write_whole
-from common.measure import BASIS
+from common.measure import BASIS, SCORE
 from common.texts import markdown
 from common.units import YEAR
 from envs.objective.aim import Aim
 from envs.objective.evaluate import ValidityError, check_score
-from results import load
+from results import Results, load
+from results.analysis.judged import luck
 from results.judgement import (
     BOUND,
     BOUNDS,
@@ -36,6 +37,7 @@ from tuning.cli.console import Fitted, plain_table, say
 from tuning.judging.verdict import verdict
 
 if TYPE_CHECKING:
+    from tuning.experiment.folder import Experiment
     from tuning.judging.race import Race
 
 RATINGS = ("score", "bound_share")  # columns of the first printed table, with their intervals
@@ -64,8 +66,11 @@ class Comparison:
     finalists: tuple[str, ...]  # names of the contenders that stayed in the race to its end; none where all failed
 
 
-def conclude(race: Race, console: Console) -> Comparison:
-    """Check the evaluations of a race, write its table and verdict as Parquet and Markdown, and print them."""
+def conclude(race: Race, console: Console, searched: Sequence[Experiment] = ()) -> Comparison:
+    """Check the evaluations of a race, write its table and verdict as Parquet and Markdown, and print them.
+
+    By score, the verdict ends with what the searches that the contenders come from had said of them.
+    """
     paths, seeds = race.judgement.paths, race.judgement.settings.seeds
     site, aim = race.task.site, race.task.aim
     # The folder is missing where all contenders failed before their first evaluation.
@@ -77,6 +82,8 @@ def conclude(race: Race, console: Console) -> Comparison:
     ranking = ranking_of(aim)
     table = judgement(evaluations, results.measures, ranking)
     lines = verdict(evaluations, table, seeds, len(race.looks), race.failed, ranking)
+    if aim.is_score:
+        lines += [line for experiment in searched for line in promised(load(experiment.paths.folder), results)]
     if aim.shown:
         lines = [f"aim: {aim.shown}", *lines]
     title, hours = site.title_of("test"), evaluations.groupby("year")["hours"].first()
@@ -92,6 +99,16 @@ def conclude(race: Race, console: Console) -> Comparison:
     for line in (*lines, paths.report, paths.table):
         say(console, line)
     return Comparison(paths.folder, table, tuple(lines), tuple(race.finalists))
+
+
+def promised(search: Results, judgement: Results) -> list[str]:
+    """How far the score of each trial that was judged lies from the one that its search had for it."""
+    rows = luck(search, judgement)
+    rows = rows[(rows["split"] == "test") & (rows["trial"] >= 0) & rows["change"].notna()]
+    return [
+        f"{name}: {SCORE.shown(before)} in its search, {SCORE.shown(now)} on test hours with fresh seeds"
+        for name, before, now in rows[["name", "search", "fresh"]].to_numpy()
+    ]
 
 
 def check_scores(evaluations: pd.DataFrame) -> None:

@@ -53,6 +53,8 @@ class JudgeSettings:
     The same command adds CityLearn's evaluations later."""
     mpc: tuple[Mpc, ...] = ALL_MPC
     """Forecasts of model predictive control; see python -m tuning.headroom."""
+    keep: Literal["", "best", "last"] = ""
+    """Which evaluation of a run counts, the best or the last one; by default the one that counted in the search."""
     objective: str = ""
     """Of experiments with two objectives, the one to judge by; contenders are the best of the front in it."""
     gpu_memory: float = 0.0

@@ -52,11 +52,13 @@ def _version(package: str) -> str | None:
 
 
 def _git_commit() -> str:
-    """Commit of this package's working tree; empty without a repository or git."""
+    """Commit of this package's working tree; empty without git, or where it is installed in the folder of another project."""
+    root = Path(__file__).resolve().parents[2]
     try:
         done = subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True, check=False, timeout=10
+            ["git", "rev-parse", "--show-toplevel", "HEAD"], cwd=root, capture_output=True, text=True, check=False, timeout=10
         )
     except (FileNotFoundError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+    top, _, commit = done.stdout.strip().partition("\n")
+    return commit if done.returncode == 0 and Path(top).resolve() == root else ""

@@ -60,6 +60,8 @@ def test_a_contender_is_trained_as_far_as_it_was_rated_and_by_the_same_rule(tmp_
     assert [own.evaluations for own in found] == [3, 10, 0]
     settings = run_settings(found[0], of.settings, tmp_path, 1, 0.0, "")
     assert (settings.steps, settings.reports, settings.evaluations, settings.keep) == (STEPS, 10, 3, "last")
+    other = contenders([of], top=2, keep="best")
+    assert [run_settings(own, of.settings, tmp_path, 1, 0.0, "").keep for own in other] == ["best"] * 3
 
 
 def test_no_assignment_takes_part_twice(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The tables fit into a terminal of 60 columns or more, and their units fit the site."""
 
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -11,8 +12,10 @@ from envs.objective.columns import measures
 from envs.objective.evaluate import ValidityError
 from envs.yardsticks.baselines import WITHOUT
 from results.judgement import BOUND, judgement
+from tests.results.analysis.test_judged import experiment
+from tests.results.analysis.test_judged import judgement as judged
 from tuning.cli.console import Fitted
-from tuning.judging.report import _extent, check_amounts, check_scores, tables
+from tuning.judging.report import _extent, check_amounts, check_scores, promised, tables
 
 
 def row(contender: str, score: float, seed: int | None = None, **given: Any) -> dict[str, Any]:
@@ -85,6 +88,13 @@ LIMITS = [
     rated("bound of co2", 0.05, bill=55.0),
     rated("bound of cost", 0.05, co2_kg=110.0),
 ]
+
+
+def test_what_the_search_had_said_stands_beside_what_was_judged(tmp_path: Path) -> None:
+    assert promised(experiment(tmp_path), judged(tmp_path)) == [
+        f"{tmp_path.name} 1: +0.4000 in its search, +0.2100 on test hours with fresh seeds",
+        "ppo default, 4,000 steps: +0.1500 in its search, +0.1100 on test hours with fresh seeds",
+    ]
 
 
 def test_a_score_above_the_bound_stops_with_the_numbers() -> None:
