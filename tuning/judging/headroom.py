@@ -16,6 +16,7 @@ from envs.environments import fit
 from envs.objective.aim import SCORE_ALONE, VEHICLES_LEFT, Aim, idle_terms
 from envs.objective.columns import measures
 from envs.objective.evaluate import check_score
+from envs.scenarios.doubts import doubts
 from envs.scenarios.scenario import Window
 from envs.task import Task
 from envs.yardsticks import baselines as yardsticks
@@ -92,6 +93,7 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     if not aim.is_score and (not bounds or aim.objective.name not in _BOUNDED):
         lines.append(best_of(rows, uncontrolled, aim))
     lines += [f"{row.name} misses {'; '.join(row.misses)}" for row in rows if row.misses and row.score is not None]
+    lines += doubts(site.schema) if site.schema else []
     lines += aim.idle_lines(site)
     if aim.leaves_vehicles(site):
         lines.append(VEHICLES_LEFT)

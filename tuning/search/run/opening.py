@@ -17,6 +17,7 @@ from envs.environments.fit import check_one_layout, check_own_reward, check_seen
 from envs.environments.year_cache import any_district, has_several_buildings
 from envs.objective.aim import VEHICLES_LEFT
 from envs.objective.reward import RewardName, check_reward
+from envs.scenarios.doubts import doubts
 from envs.scenarios.splits import SPLITS
 from envs.seen import Seen
 from envs.task import Task
@@ -346,6 +347,7 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     notes = [f"aim: {settings.aim.shown}"] if settings.aim.shown else []
     notes += _of_two_objectives(settings, planned)
     notes += planned.notes
+    notes += doubts(site.schema) if site.schema else []
     notes += settings.aim.idle_lines(site) if settings.reward == "improvement" else []
     if settings.aim.leaves_vehicles(site):
         notes.append(VEHICLES_LEFT)
