@@ -88,7 +88,5 @@ def _of_building(building: Mapping[str, Any], series: Callable[[str, str], np.nd
     if load is not None and size and load.any() and not _SMALL * size <= load.mean() <= _LARGE * size:
         yield (
             _LOAD,
-            (
-                f"{_LOAD} is {load.mean():.3g} kWh an hour on average, beside a PV and battery of {size:g} kW: is it in W or MWh?"
-            ),
+            (f"{_LOAD} is {load.mean():.3g} kWh an hour on average, beside {size:g} kW of PV or battery: is it in W or MWh?"),
         )
