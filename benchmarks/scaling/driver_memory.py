@@ -75,9 +75,8 @@ def main() -> None:
 
         driver.callbacks_named = lambda names: iter([watch])  # type: ignore[assignment]
         run_trials(experiment, Plan(algorithm("ppo").space, {}, ()), roomy(experiment), Console(file=io.StringIO()), trainable)
-        print(
-            f"experiment folder: {sum(path.stat().st_size for path in Path(folder).rglob('*') if path.is_file()) / MIB:,.0f} MiB"
-        )
+        held = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
+        print(f"files: {held / MIB:,.0f} MiB")
 
 
 if __name__ == "__main__":
