@@ -1,14 +1,11 @@
-"""What `experiment.json` says that analysis needs: settings of a search, and ranges by the description of its space."""
+"""What `experiment.json` says that analysis needs: settings of a search, and ranges of what it drew."""
 
 from __future__ import annotations
 
-import ast
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from common.json_values import read_json
@@ -20,13 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-FORMAT = 2
-_SEARCHED = re.compile(r"searched as (\w+) in (?=\w+Distribution\()")
-_DEFAULT = re.compile(r", by default ([^,]+)")
-_LEAST = re.compile(r", at least (\d+)")
-_ENOUGH = re.compile(r", steps are enough")
-_SEARCHED_TO = re.compile(r", searched to ([\d.e+-]+) of steps")
-_POWER, _ONE_MINUS, _PART = "log2_", "one_minus_", "_per_"
+FORMAT = 3
 
 
 @dataclass(frozen=True)
@@ -118,22 +109,12 @@ def read_facts(folder: Path) -> Facts:
         raise ResultsError(
             f"{path} has format {version}, and this version of the package reads {FORMAT}: use the version that wrote it"
         )
-    described = _of(_of(content, "marks", dict, {}), "space", dict, {})
-    if settings.get("preset"):
-        return Facts(settings)
-    pairs = (str(pair).partition("=") for group in _of(settings, "set", list, []) for pair in group)
-    fixed = {name: text for name, _, text in pairs}
-    steps = _of(settings, "steps", int, 0)
     ranges: dict[str, Range] = {}
-    for name, text in described.items():
+    for name, drawn in _of(_of(content, "marks", dict, {}), "ranges", dict, {}).items():
         try:
-            own = range_of(name, str(text), steps, ranges, fixed)
-        except (KeyError, SyntaxError, TypeError, ValueError, OverflowError, RecursionError, MemoryError) as error:
+            ranges[name] = _range(name, drawn)
+        except (KeyError, TypeError, ValueError) as error:
             raise ResultsError(f"{path}: the space of {printable(name)} cannot be read: restore it from a copy") from error
-        if own is not None:
-            ranges[name] = own
-        elif default := _DEFAULT.search(str(text)):
-            fixed.setdefault(name, default[1])
     return Facts(settings, ranges)
 
 
@@ -143,71 +124,11 @@ def _of(content: Any, key: str, kind: type, default: Any) -> Any:
     return value if type(value) is kind else default
 
 
-def range_of(
-    name: str, text: str, steps: int, before: Mapping[str, Range], fixed: Mapping[str, str] = MappingProxyType({})
-) -> Range | None:
-    """Range that the description of a hyperparameter tells, see `search_spaces.parameter.Parameter.describe`.
-
-    Args:
-        name: of the hyperparameter.
-        text: its description. One that is none raises KeyError, SyntaxError, TypeError or ValueError.
-        steps: most steps of a trial, which end some ranges; 0 where they are not known.
-        before: ranges of the hyperparameters before it, of which it may be a part.
-        fixed: values of those that were not searched, as texts; of one of these the range is None.
-    """
-    searched = _SEARCHED.search(text)
-    if searched is None or name in fixed:
-        return None
-    kind, drawn, rest = *_call(text, searched.end()), text[searched.end() :]
-    only_if = None
-    if (place := rest.find("OnlyIf(")) >= 0:
-        _, condition = _call(rest, place)
-        only_if = (condition["name"], tuple(map(text_of, condition["values"])))
-    if kind == "CategoricalDistribution":
-        return Range(name, choices=tuple(map(text_of, drawn["choices"])), only_if=only_if)
-    low, high, log, inner = float(drawn["low"]), float(drawn["high"]), bool(drawn["log"]), searched[1]
-    if inner.startswith(_ONE_MINUS):
-        return Range(name, 1.0 - high, 1.0 - low, log=log, from_one=True, only_if=only_if)
-    if not inner.startswith(_POWER):
-        return Range(name, low, high, log=log, whole=kind == "IntDistribution", only_if=only_if)
-    if _PART in inner and inner != _POWER + name:
-        of = inner.removeprefix(_POWER).partition(_PART)[0]
-        lowest, highest = (before[of].low, before[of].high) if of in before else (float(fixed[of]),) * 2
-        least = float(found[1]) if (found := _LEAST.search(rest)) else 1.0
-        high = max(low, min(high, _last(rest, steps)))
-        lowest, highest = (max(min(least, own), own / 2**halvings) for own, halvings in ((lowest, high), (highest, low)))
-        return Range(name, lowest, highest, log=True, whole=True, powers=True, only_if=only_if)
-    return Range(name, 2**low, 2 ** max(low, min(high, _last(rest, steps))), log=True, whole=True, powers=True, only_if=only_if)
-
-
-def _last(rest: str, steps: int) -> float:
-    """Greatest power of two that the length of a trial leaves, as an exponent."""
-    last = math.inf
-    if steps and (found := _SEARCHED_TO.search(rest)):
-        last = math.floor(math.log2(max(1.0, float(found[1]) * steps)))
-    if steps and (place := rest.find("AtMost(")) >= 0:
-        _, condition = _call(rest, place)
-        if condition["name"] == "steps":
-            last = min(last, math.floor(math.log2(max(1.0, condition["part"] * steps))))
-    if steps and _ENOUGH.search(rest):
-        last = min(last, math.ceil(math.log2(steps)))
-    return last
-
-
-def _call(text: str, start: int) -> tuple[str, dict[str, Any]]:
-    """Name and named values of a call such as `IntDistribution(high=5, low=1)` that begins at a place of a text."""
-    depth, quote = 0, ""
-    for place in range(start, len(text)):
-        mark = text[place]
-        if quote:
-            quote = "" if mark == quote else quote
-        elif mark in "'\"":
-            quote = mark
-        else:
-            depth += (mark in "([") - (mark in ")]")
-            if mark == ")" and depth == 0:
-                break
-    node = ast.parse(text[start : place + 1], mode="eval").body
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-        raise ValueError("it is no call")
-    return node.func.id, {str(own.arg): ast.literal_eval(own.value) for own in node.keywords}
+def _range(name: str, drawn: Any) -> Range:
+    """A range as `search_spaces.SearchSpace.ranges` writes it. Raises KeyError, TypeError or ValueError for anything else."""
+    facts = dict(drawn)
+    choices, only_if = tuple(map(text_of, facts.pop("choices", ()))), facts.pop("only_if", None)
+    if not choices and not -math.inf < facts["low"] <= facts["high"] < math.inf:
+        raise ValueError("it has no ends")
+    condition = (str(only_if[0]), tuple(map(text_of, only_if[1]))) if only_if else None
+    return Range(name, choices=choices, only_if=condition, **facts)

@@ -191,6 +191,25 @@ class Parameter:
         """Name of what Optuna draws, and so of the column in its study."""
         return f"{self.scale.value}{self.part_of.name}_per_{self.name}" if self.part_of else self.scale.value + self.name
 
+    def range(self, within: BaseDistribution, whole: tuple[float, float]) -> dict[str, Any]:
+        """Where and how it is drawn within a distribution, as JSON; `whole` are the ends of what it is a part of."""
+        found: dict[str, Any] = {} if self.only_if is None else {"only_if": [self.only_if.name, list(self.only_if.values)]}
+        if isinstance(within, CategoricalDistribution):
+            return {**found, "choices": list(within.choices)}
+        assert isinstance(within, IntDistribution | FloatDistribution)
+        low, high = float(within.low), float(within.high)
+        if self.scale is Scale.ONE_MINUS:
+            return {**found, "low": 1.0 - high, "high": 1.0 - low, "log": within.log, "from_one": True}
+        if self.scale is Scale.IDENTITY:
+            return {**found, "low": low, "high": high, "log": within.log, "whole": isinstance(within, IntDistribution)}
+        if self.part_of:
+            # What is drawn is how often the whole is halved.
+            least, (lowest, highest) = self.part_of.least, whole
+            low, high = max(min(least, lowest), lowest / 2**high), max(min(least, highest), highest / 2**low)
+        else:
+            low, high = 2**low, 2**high
+        return {**found, "low": low, "high": high, "log": True, "whole": True, "powers": True}
+
     def outer(self, inner: float | int | str, values: Mapping[str, Value]) -> Value:
         """Value of an inner number."""
         if self.searched_from:

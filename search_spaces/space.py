@@ -13,6 +13,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 
@@ -41,6 +42,19 @@ class SearchSpace:
     def describe(self) -> dict[str, str]:
         """What is searched and how, by name: equal texts for equal spaces."""
         return {parameter.name: parameter.describe() for parameter in self.parameters}
+
+    def ranges(self, fixed: Assignment, limits: Mapping[str, float] = MappingProxyType({})) -> dict[str, dict[str, Any]]:
+        """Where and how each value is drawn in one experiment, by name, as JSON: what analysis needs of `distributions`."""
+        known, found = {**limits, **fixed}, dict[str, dict[str, Any]]()
+        for own in self.parameters:
+            if own.search is None or own.name in fixed:
+                continue
+            of, ends = own.part_of, (0.0, 0.0)
+            if of:
+                whole: Any = found[of.name] if of.name in found else dict.fromkeys(("low", "high"), fixed[of.name])
+                ends = float(whole["low"]), float(whole["high"])
+            found[own.name] = own.range(self._range(own, fixed, known), ends)
+        return found
 
     def parse(self, pairs: Mapping[str, str]) -> Assignment:
         """Values of texts by name. Raises a SpaceError for the first that is not valid."""

@@ -20,8 +20,8 @@ def _export(settings: ExportSettings) -> int:
     for path in paths:
         print(path)
     if any(path.name == SEEN for path in paths):
-        note = f"note: the policy acts beside a plan, which {SEEN} has for the hours of this site's data and for no others; "
-        print(note + "one that learned with --set plan=none needs no such file", file=sys.stderr)
+        note = f"note: the policy acts beside a plan, which {SEEN} has for the hours of this site's data and for no others; of "
+        print(note + "other hours envs.planning.live makes it from your forecasts, see docs/export.md", file=sys.stderr)
     return 0
 
 

@@ -7,13 +7,13 @@ which models of the train split forecast.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache, partial
 
 import numpy as np
 
 from envs.batch_backend.simulator import BatchSimulator
-from envs.batch_backend.tables import USES, Year
+from envs.batch_backend.tables import Year
 from envs.cache import cached_arrays, is_cached
 from envs.current_hour import SiteState
 from envs.district import COMMON, District
@@ -41,7 +41,7 @@ from envs.objective.evaluate import EVALUATION_SEED
 from envs.objective.reference import scale_of
 from envs.objective.weights import Weights
 from envs.observation import MARGIN, ObservationLayout
-from envs.planning.mpc import HORIZON, ModelPredictiveControl, Plant
+from envs.planning.mpc import HORIZON, ModelPredictiveControl, Plant, planned_hour
 from envs.planning.mpc_programme import Plan
 from envs.planning.mpc_site import MpcSite, Vehicles, uses_of
 from envs.scenarios.scenario import Scenario, Split
@@ -173,8 +173,6 @@ def seen_bounds(scenario: Scenario, split: Split, seen: Seen) -> np.ndarray:
 
 VERSION = 4  # part of the cache's key: raise it when a change of the code changes plans
 
-LEAST_KEPT = 1e-6  # a tank that loses all in an hour shows nothing of what it held
-
 
 @dataclass(frozen=True)
 class Shadow:
@@ -211,6 +209,12 @@ def _shadow_key(scenario: Scenario, year: int, seen: Seen) -> str:
     return f"{scenario.key}/plan-{seen.plan}{seen.weights.key}-{HORIZON}-{year}-{version}.npz"
 
 
+def planned_site(scenario: Scenario, year: int, weights: Weights) -> MpcSite:
+    """A site year as the plans that policies see know it: with the means of the train split, which are all that it may know."""
+    scale = scale_of([(year_reference(scenario, own.year), own) for own in scenario.windows("train")])
+    return MpcSite.of(year_tables(scenario, year), year_reference(scenario, year).scaled_by(scale), weights)
+
+
 def run_shadow(
     scenario: Scenario,
     year: int,
@@ -221,9 +225,7 @@ def run_shadow(
 ) -> Shadow:
     """Run model predictive control through the first hours of a year, all by default, and keep its plans; see `shadow`."""
     tables, reference = year_tables(scenario, year), year_reference(scenario, year)
-    # What a policy sees may weigh the reward's terms by the means of the train split alone.
-    scale = scale_of([(year_reference(scenario, own.year), own) for own in scenario.windows("train")])
-    site = MpcSite.of(tables, reference.scaled_by(scale), weights)
+    site = planned_site(scenario, year, weights)
     plant = Plant(site, Vehicles(tables, reference), site_forecast(scenario, year, method, HORIZON, crossed=True))
     # It needs no observations.
     blank = np.zeros((len(tables.exogenous.hour), len(tables.names)), dtype=np.float32)
@@ -237,22 +239,10 @@ def run_shadow(
         np.zeros((steps, site.buildings, len(uses)), np.float32),
         np.zeros((steps, site.buildings, len(uses)), np.float32),
     )
-    tanks, of_uses = site.tanks, [USES.index(use) for use in uses]
-    has = site.power > 0.0
 
     def keep(state: SiteState, plan: Plan) -> None:
-        found.battery_kwh[state.row] = np.where(has, plan.battery_kwh[:, 0], 0.0)
-        planned = plan.stored_kwh[:, PLAN_HOURS] / np.where(has, site.capacity, 1.0)[:, np.newaxis]
-        soc = np.column_stack([state.battery_soc, planned])
-        found.soc[state.row] = np.where(has[:, np.newaxis], soc, 0.0)
-        found.net_kwh[state.row] = plan.net_kwh[0]
-        part = plan.tank_kwh[:, 0] / tanks.capacity
-        found.tank_use[state.row] = tanks.scattered(part, site.buildings)[:, of_uses]
-        # Between two hours a tank stands by, and what is observed of it is from before that.
-        stood = tanks.kept if state.row else 1.0
-        soc = state.tank_soc[tanks.building, tanks.use] / np.maximum(stood, LEAST_KEPT)
-        soc = tanks.scattered(soc, site.buildings)
-        found.tank_soc[state.row] = soc[:, of_uses]
+        for field, value in zip(fields(Shadow), planned_hour(site, uses, state, plan), strict=True):
+            getattr(found, field.name)[state.row] = value
 
     controller = ModelPredictiveControl(simulator, {year: plant}, HORIZON, on_plan=keep)
     simulator.begin(0, year, 0, steps, EVALUATION_SEED)

@@ -6,18 +6,19 @@ and carries out the first hour. It runs in the same simulators as policies and m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from envs.batch_backend.tables import USES
 from envs.current_hour import PlannedHour, SiteState, scaled
-from envs.forecasts import DEMANDS, EFFICIENCIES, SiteForecast
+from envs.forecasts import DEMANDS, EFFICIENCIES, Kind, SiteForecast
 from envs.planning.mpc_programme import HourPlan, Plan, RecedingProgramme
 from envs.planning.mpc_site import MpcSite, Need, Tanks, Vehicles
 from envs.scenarios.scenario import Window
 from envs.scenarios.tariff import month_shares
+from envs.seen import PLAN_HOURS
 
 HORIZON = 24  # hours
 # What an hour's wait takes from the worth of energy, as a part of the forecast's error: load that is forecast may not come, and
@@ -26,6 +27,7 @@ HORIZON = 24  # hours
 DOUBT = 0.12
 STORED = 0.9  # part of the mean worth of import that a stored kilowatt-hour is worth at the end of the horizon
 
+_KINDS: tuple[Kind, ...] = ("carbon", "load", "pv")
 LEAST_EFFICIENCY = 0.1  # of a device, whatever is forecast: energies are divided by it
 
 
@@ -78,12 +80,7 @@ class ModelPredictiveControl:
         plan = self._programmes[key].solve(hour)
         if self._on_plan:
             self._on_plan(state, plan)
-        site = plant.site
-        usable = site.battery_action >= 0
-        actions[site.tanks.action] = plan.tank_kwh[:, 0] / site.tanks.capacity
-        actions[site.battery_action[usable]] = (plan.battery_kwh[:, 0] / np.where(usable, site.nominal_power, 1.0))[usable]
-        index, values = need.share(plan.charging_kwh[:, 0])
-        actions[index] = values
+        carry_out(plant.site, plan, need, actions)
         if self._on_hour:
             self._on_hour()
 
@@ -93,39 +90,51 @@ class ModelPredictiveControl:
         return self._shares[window]
 
 
-def hour_plan(plant: Plant, state: SiteState, hours: int, month_share: np.ndarray) -> tuple[HourPlan, Need]:
-    """Numbers of an hour's programme and what each vehicle needs, from what is known; `month_share` as of `month_shares`."""
-    site, forecast, row = plant.site, plant.forecast, state.row
-    worth, charged = site.worth, site.with_chargers
-    # After the year's last hour the tariff and the calendar go on as a day before.
-    known = forecast.calendar_rows(row, hours)
-    import_worth = worth["co2"] * forecast.ahead("carbon", row, hours) + worth["cost"] * site.price[:, known]
-    certainty = (1.0 - DOUBT * min(forecast.error, 1.0)) ** np.arange(hours)
-    import_worth = import_worth * certainty
-    base = forecast.ahead("load", row, hours) - forecast.ahead("pv", row, hours)
-    need = plant.vehicles.need(row, state.vehicle_soc, hours, forecast.foresees)
-    if not forecast.foresees and len(charged):
-        base[charged] += forecast.arriving(row, hours)[charged]
-    charge, must, can = need.limits(len(charged), hours)
-    month = np.minimum(np.cumsum(np.diff(site.month[known], prepend=site.month[row]) != 0), 1)
-    share = month_share[np.minimum(row - state.window.start + np.arange(hours), len(month_share) - 1)]
-    months_share = np.array([share[0], share[-1]])
-    peak_worth = np.zeros((2, 2))
-    outside = np.zeros(hours, dtype=bool)
-    if site.tariff:
-        prices = np.array([site.tariff.peak_price, site.tariff.off_peak_excess_price])
-        peak_worth = worth["cost"] * months_share[:, np.newaxis] * prices
-        outside = ~np.isin(site.hour[known], site.tariff.peak_hours)
-    mean_worth = import_worth.mean(axis=1)
-    tanks = site.tanks
-    demand, efficiency = _of_tanks(plant, row, hours)
-    fill, tap = tanks.limits(demand, efficiency)
-    held = state.tank_soc[tanks.building, tanks.use] * tanks.capacity
-    heat_worth = (import_worth[tanks.building] / efficiency).mean(axis=1)
-    return (
-        HourPlan(
-            row=row,
-            base_kwh=base,
+def carry_out(site: MpcSite, plan: Plan, need: Need, actions: np.ndarray) -> None:
+    """Write the first hour of a plan into actions, shape (actions,), in CityLearn's ranges."""
+    usable = site.battery_action >= 0
+    actions[site.tanks.action] = plan.tank_kwh[:, 0] / site.tanks.capacity
+    actions[site.battery_action[usable]] = (plan.battery_kwh[:, 0] / np.where(usable, site.nominal_power, 1.0))[usable]
+    index, values = need.share(plan.charging_kwh[:, 0])
+    actions[index] = values
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What is known or forecast of the next H hours, the present one first, of N buildings and T tanks."""
+
+    month: np.ndarray  # 1 to 12, shape (H,)
+    hour: np.ndarray  # of the day, 0 to 23, shape (H,)
+    price: np.ndarray  # of energy [currency/kWh], shape (N, H)
+    carbon: np.ndarray  # carbon intensity [kg/kWh], shape (N, H)
+    load_kwh: np.ndarray  # without batteries and vehicles, shape (N, H)
+    pv_kwh: np.ndarray  # shape (N, H)
+    coming_kwh: np.ndarray  # what vehicles will take that are not there yet, shape (N, H)
+    demand_kwh: np.ndarray  # of heat or cold that each tank's device serves, shape (T, H)
+    efficiency: np.ndarray  # of each tank's device, shape (T, H)
+    error: float = 0.0  # of the forecasts, as a part: energy of later hours counts less
+
+    def programme(self, site: MpcSite, state: SiteState, need: Need, month_share: np.ndarray) -> HourPlan:
+        """Numbers of the programme of the present hour; `month_share` of each hour as of `month_shares`, shape (H,)."""
+        worth, charged, hours = site.worth, site.with_chargers, len(self.hour)
+        import_worth = worth["co2"] * self.carbon + worth["cost"] * self.price
+        certainty = (1.0 - DOUBT * min(self.error, 1.0)) ** np.arange(hours)
+        import_worth = import_worth * certainty
+        charge, must, can = need.limits(len(charged), hours)
+        peak_worth = np.zeros((2, 2))
+        outside = np.zeros(hours, dtype=bool)
+        if site.tariff:
+            prices = np.array([site.tariff.peak_price, site.tariff.off_peak_excess_price])
+            peak_worth = worth["cost"] * month_share[[0, -1], np.newaxis] * prices
+            outside = ~np.isin(self.hour, site.tariff.peak_hours)
+        mean_worth = import_worth.mean(axis=1)
+        tanks, efficiency = site.tanks, np.maximum(self.efficiency, LEAST_EFFICIENCY)
+        fill, tap = tanks.limits(self.demand_kwh, efficiency)
+        held = state.tank_soc[tanks.building, tanks.use] * tanks.capacity
+        heat_worth = (import_worth[tanks.building] / efficiency).mean(axis=1)
+        return HourPlan(
+            row=state.row,
+            base_kwh=self.load_kwh - self.pv_kwh + self.coming_kwh,
             import_worth=import_worth,
             certainty=certainty,
             stored_worth=STORED * site.root_out * mean_worth,
@@ -135,11 +144,11 @@ def hour_plan(plant: Plant, state: SiteState, hours: int, month_share: np.ndarra
             must_kwh=must,
             can_kwh=can,
             served_worth=mean_worth[charged],
-            month=month,
+            month=np.minimum(np.cumsum(np.diff(self.month, prepend=self.month[0]) != 0), 1),
             outside=outside,
             peaks_kw=np.array([state.peaks_kw, (0.0, 0.0)]),
             peak_worth=peak_worth,
-            day=np.cumsum(np.diff(site.hour[known], prepend=site.hour[row]) < 0),
+            day=np.cumsum(np.diff(self.hour, prepend=self.hour[0]) < 0),
             day_peak_kw=state.day_peak_kw,
             held_kwh=held,
             held_worth=STORED * tanks.root * heat_worth,
@@ -147,9 +156,41 @@ def hour_plan(plant: Plant, state: SiteState, hours: int, month_share: np.ndarra
             fill_kwh=fill,
             tap_kwh=tap,
             efficiency=efficiency,
-        ),
-        need,
+        )
+
+
+def hour_plan(plant: Plant, state: SiteState, hours: int, month_share: np.ndarray) -> tuple[HourPlan, Need]:
+    """Numbers of an hour's programme and what each vehicle needs, from what is known; `month_share` as of `month_shares`."""
+    site, forecast, row = plant.site, plant.forecast, state.row
+    # After the year's last hour the tariff and the calendar go on as a day before.
+    known = forecast.calendar_rows(row, hours)
+    need = plant.vehicles.need(row, state.vehicle_soc, hours, forecast.foresees)
+    carbon, load, pv = (forecast.ahead(kind, row, hours) for kind in _KINDS)
+    coming = np.zeros_like(load)
+    if not forecast.foresees and len(site.with_chargers):
+        coming[site.with_chargers] = forecast.arriving(row, hours)[site.with_chargers]
+    demand, efficiency = _of_tanks(plant, row, hours)
+    outlook = Outlook(
+        site.month[known], site.hour[known], site.price[:, known], carbon, load, pv, coming, demand, efficiency, forecast.error
     )
+    share = month_share[np.minimum(row - state.window.start + np.arange(hours), len(month_share) - 1)]
+    return outlook.programme(site, state, need, share), need
+
+
+LEAST_KEPT = 1e-6  # a tank that loses all in an hour shows nothing of what it held
+
+
+def planned_hour(site: MpcSite, uses: Sequence[str], state: SiteState, plan: Plan) -> tuple[np.ndarray | float, ...]:
+    """What a policy sees of a plan in its hour: a row of each field of `envs.environments.seen_year.Shadow`."""
+    tanks, of_uses, has = site.tanks, [USES.index(use) for use in uses], site.power > 0.0
+    battery = np.where(has, plan.battery_kwh[:, 0], 0.0)
+    planned = plan.stored_kwh[:, PLAN_HOURS] / np.where(has, site.capacity, 1.0)[:, np.newaxis]
+    soc = np.where(has[:, np.newaxis], np.column_stack([state.battery_soc, planned]), 0.0)
+    use = tanks.scattered(plan.tank_kwh[:, 0] / tanks.capacity, site.buildings)[:, of_uses]
+    # Between two hours a tank stands by, and what is observed of it is from before that.
+    stood = tanks.kept if state.row else 1.0
+    held = state.tank_soc[tanks.building, tanks.use] / np.maximum(stood, LEAST_KEPT)
+    return battery, soc, plan.net_kwh[0], use, tanks.scattered(held, site.buildings)[:, of_uses]
 
 
 def _useful(tanks: Tanks, held_kwh: np.ndarray, tap_kwh: np.ndarray) -> np.ndarray:
@@ -170,4 +211,4 @@ def _of_tanks(plant: Plant, row: int, hours: int) -> tuple[np.ndarray, np.ndarra
         own = tanks.use == use
         demand[own] = forecast.ahead(DEMANDS[USES[use]], row, hours)[tanks.building[own]]
         efficiency[own] = forecast.ahead(EFFICIENCIES[USES[use]], row, hours)[tanks.building[own]]
-    return demand, np.maximum(efficiency, LEAST_EFFICIENCY)
+    return demand, efficiency

@@ -21,17 +21,22 @@ BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 KINDS = {"learning_rate": float, "gamma": float, "n_steps": int, "batch_size": int, "shared_policy": bool}
 REPORTS, BUDGET = 4, 4000  # evaluations and steps of a trial
 MEASURES = evaluation_columns()
-CHOICE = "CategoricalDistribution(choices=(False, True))"  # as on a site of several buildings
 Row = dict[str, Any]
 
 
 def settle(folder: Path, **settings: Any) -> None:
     """Write `experiment.json` with the PPO space and some settings."""
-    shared = PPO.describe()["shared_policy"].removesuffix(", not searched")
+    given = dict(pair.partition("=")[::2] for group in settings.get("set", ()) for pair in group)
+    unsearched = {own.name: own.default for own in PPO.parameters if own.search is None}
+    ranges = PPO.ranges({**unsearched, **PPO.parse(given)}, {"steps": float(settings.get("steps", 400_000))})
+    if settings.get("preset"):
+        ranges = {}
+    else:
+        ranges["shared_policy"] = {"choices": [False, True]}
     content = {
         "format": FORMAT,
         "settings": {"name": folder.name, "reports": REPORTS, "steps": BUDGET, "start_from": ["default"], **settings},
-        "marks": {"space": {**PPO.describe(), "shared_policy": f"{shared}, searched as shared_policy in {CHOICE}"}},
+        "marks": {"ranges": ranges},
     }
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "experiment.json").write_text(json.dumps(content), encoding="utf-8")

@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 from optuna.distributions import CategoricalDistribution
 
 from results import ResultsError
-from results.experiment_file import FORMAT, Range, range_of, read_facts, text_of
+from results.experiment_file import FORMAT, Range, _range, read_facts, text_of
 from search_spaces import SearchSpace
 from search_spaces.on_policy import A2C, PPO
 from search_spaces.parameter import Scale
@@ -20,14 +21,11 @@ from tests.results.made import settle
 STEPS = 1_000_000
 
 
-def ranges(space: SearchSpace) -> dict[str, Range]:
-    found: dict[str, Range] = {}
-    defaults = {own.name: str(own.default) for own in space.parameters if not own.search}
-    for name, text in space.describe().items():
-        own = range_of(name, text, STEPS, found, defaults)
-        if own:
-            found[name] = own
-    return found
+def ranges(space: SearchSpace, steps: float = STEPS, **fixed: Any) -> dict[str, Range]:
+    """As they come back from the file."""
+    unsearched = {own.name: own.default for own in space.parameters if own.search is None}
+    drawn = space.ranges({**unsearched, **fixed}, {"steps": float(steps)})
+    return {name: _range(name, json.loads(json.dumps(own))) for name, own in drawn.items()}
 
 
 @pytest.mark.parametrize("space", [PPO, A2C, SAC])
@@ -47,23 +45,20 @@ def test_every_searched_hyperparameter_of_each_algorithm_has_the_range_that_it_i
 
 
 def test_the_length_of_a_trial_ends_a_range() -> None:
-    text = PPO.describe()["n_steps"]
-    assert range_of("n_steps", text, 32_768, {}).high == 4096  # type: ignore[union-attr]
-    assert range_of("n_steps", text, 0, {}).high == 2**14  # type: ignore[union-attr]
-    own = range_of("buffer_size", SAC.describe()["buffer_size"], 100_000, {})
-    assert own is not None
-    assert own.high == 2**17
+    assert ranges(PPO, 32_768)["n_steps"].high == 4096
+    assert ranges(PPO, 10**9)["n_steps"].high == 2**14
+    assert ranges(SAC, 100_000)["buffer_size"].high == 2**17
+    # Where it leaves less than the least that is searched, the range gives way.
+    assert (ranges(PPO, 2000)["n_steps"].low, ranges(PPO, 2000)["n_steps"].high) == (128, 128)
 
 
 def test_a_part_of_another_value_reaches_from_the_least_to_the_greatest_part() -> None:
     own = ranges(PPO)["batch_size"]
     assert (own.low, own.high) == (64, ranges(PPO)["n_steps"].high / 2)
-    of_fixed = range_of("batch_size", PPO.describe()["batch_size"], STEPS, {}, {"n_steps": "512"})
-    assert of_fixed is not None
+    of_fixed = ranges(PPO, n_steps=512)["batch_size"]
     assert (of_fixed.low, of_fixed.high) == (64, 256)
     assert (ranges(SAC)["gradient_steps"].low, ranges(SAC)["gradient_steps"].high) == (2, 16)
-    short = range_of("gradient_steps", SAC.describe()["gradient_steps"], 100_000, {}, {"train_freq": "64"})
-    assert short is not None
+    short = ranges(SAC, 100_000, train_freq=64)["gradient_steps"]
     assert (short.low, short.high) == (4, 16)
 
 
@@ -108,9 +103,9 @@ def test_a_folder_without_the_file_has_no_facts(tmp_path: Path) -> None:
     ("content", "said"),
     [
         ("{", r"experiment.json cannot be read .*: restore it from a copy"),
-        (json.dumps({"format": 1}), "has format 1, and this version of the package reads 2: use the version that wrote it"),
+        (json.dumps({"format": 1}), "has format 1, and this version of the package reads 3: use the version that wrote it"),
         (
-            json.dumps({"format": FORMAT, "marks": {"space": {"gamma": "searched as gamma in FloatDistribution(low"}}}),
+            json.dumps({"format": FORMAT, "marks": {"ranges": {"gamma": {"low": 0.9}}}}),
             "the space of gamma cannot",
         ),
     ],

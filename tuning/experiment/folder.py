@@ -30,7 +30,13 @@ _COMPATIBILITY = "marks"  # key in the file
 _MAY_BE_EDITED = ("name", "dir", "storage", "scenario")
 LEARNED = "learned"  # fact: checksum of what was learned from other experiments
 # Types of the facts to compare; an experiment may have none of them.
-_FACTS = {"scenario": str, "space": dict[str, str], "machine": dict[str, str], LEARNED: str}
+_FACTS = {
+    "scenario": str,
+    "space": dict[str, str],
+    "ranges": dict[str, dict[str, Any]],
+    "machine": dict[str, str],
+    LEARNED: str,
+}
 
 
 @dataclass(frozen=True)

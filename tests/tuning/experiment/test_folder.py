@@ -110,7 +110,7 @@ def change(path: Path, edit: Callable[[dict[str, dict[str, object]]], object]) -
 def test_a_file_of_another_version_says_so(tmp_path: Path) -> None:
     path = written(tmp_path)
     change(path, lambda content: content.update(format=module.FORMAT + 1))
-    with pytest.raises(OtherFormatError, match=r"has format 3, and .* reads 2: use the version that wrote it"):
+    with pytest.raises(OtherFormatError, match=r"has format 4, and .* reads 3: use the version that wrote it"):
         open_experiment(path.parent)
 
 

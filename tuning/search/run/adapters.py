@@ -22,6 +22,10 @@ from tuning.runtime.ray_session import count_killed_as_lost, keep_credentials
 from tuning.search.run.search import Search
 from tuning.trial.protocol import DriverOnly, Ending, Report, drop_rows, handout_in, report_in
 
+# Tune keeps 100 kB of each trial that it ever had, so after so many a run of Tune ends, and another one goes on. It drains
+# first, so that with many trials at once it takes more of them.
+MOST_TRIALS, AT_LEAST_EACH = 500, 20
+
 
 class StudySearcher(DriverOnly, Searcher):
     """Translates Tune's calls into those of a search. It remembers which trial Tune means, and nothing else."""
@@ -38,7 +42,8 @@ class StudySearcher(DriverOnly, Searcher):
 
     def suggest(self, trial_id: str) -> dict[str, Any] | str | None:  # type: ignore[override]
         """Configuration of the next trial, None while there may be one later, or FINISHED."""
-        handout = self._search.hand_out()
+        is_full = len(self._numbers) >= max(MOST_TRIALS, AT_LEAST_EACH * len(self._search.running))
+        handout = None if is_full else self._search.hand_out()
         if handout is None:
             # A running trial may have to be handed out again.
             return None if self._search.running else str(Searcher.FINISHED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -35,7 +36,7 @@ from tuning.search.record.ledger import Ledger, PlansPart
 from tuning.search.record.record import Record
 from tuning.search.record.study import StudyMemory
 from tuning.search.record.trials import Costs, front_of_search
-from tuning.search.run.adapters import tuner
+from tuning.search.run.adapters import MOST_TRIALS, tuner
 from tuning.search.run.preparation import (
     plan_resources,
     prepare,
@@ -148,7 +149,14 @@ def run_trials(
         watches.append(ClusterWatch(parts.placement, search, control, nodes))
     try:
         with parts.progress, control.signals(), as_lost_node():
-            tuner(experiment.paths, trainable, search, watches).fit()
+            while True:
+                before = search.handed_out
+                tuner(experiment.paths, trainable, search, watches).fit()
+                # Tune's run ends early after many trials.
+                if control.is_stopping or search.handed_out - before < MOST_TRIALS:
+                    break
+                # Its parts refer to one another.
+                gc.collect()
     except NodeLostError:
         # A search that was told to stop is not started again.
         if not control.is_stopping:

@@ -26,7 +26,7 @@ from tuning.experiment.folder import LEARNED, Experiment, ExperimentPaths, creat
 from tuning.experiment.settings import Settings, changed
 from tuning.runtime.cluster import check_address
 from tuning.search.proposals.learning import digest, learned_from, read_learned, text_of, whole_place
-from tuning.search.proposals.plan import Plan, check_teacher, plan, seen_by, space_differences
+from tuning.search.proposals.plan import Plan, check_teacher, limits, plan, seen_by, space_differences
 from tuning.search.proposals.transfer import LearnedExperiment
 from tuning.search.run.watches import callbacks_named
 from tuning.storage.stored_experiment import (
@@ -356,7 +356,8 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
         notes.append(f"{site.title}: stepped by CityLearn itself, because the batch backend does not support: {missing}")
     # Absolute: in another folder a relative path would name another scenario.
     name = str(site.schema) if site.schema else settings.scenario
-    compatibility = {"scenario": site.key, "space": planned.space.describe(), "machine": provenance()}
+    ranges = {} if settings.preset else planned.space.ranges(planned.fixed, limits(settings.steps))
+    compatibility = {"scenario": site.key, "space": planned.space.describe(), "ranges": ranges, "machine": provenance()}
     notes += check_address(settings.address)
     callbacks_named(settings.callback)
     return Checked(replace(settings, backend=backend, scenario=name), planned, compatibility, notes=tuple(notes))

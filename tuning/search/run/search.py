@@ -42,6 +42,9 @@ class Search:
         paths: likewise.
         files: what becomes of its files.
         at_once: most trials that are handed out at once; None for as many as Tune asks for.
+
+    Attributes:
+        handed_out: how often a trial was.
     """
 
     def __init__(
@@ -60,7 +63,7 @@ class Search:
         self._home = Home(str(paths.folder), control.run, settings.trust_scenario)
         self._trials = RunningTrials()
         self._ends = Ends(record, self._trials, control, placement, settings, paths, files, choosing.given_up)
-        self._told_in_vain = False
+        self._told_in_vain, self.handed_out = False, 0
         for proposal in record.study.adopt_unfinished():
             self._wait(proposal)
 
@@ -99,7 +102,10 @@ class Search:
         if self._control.is_stopping or (running and self._at_once and running >= self._at_once()):
             return None
         number = self._next()
-        return None if number is None else self._handed_out(number)
+        if number is None:
+            return None
+        self.handed_out += 1
+        return self._handed_out(number)
 
     def _wait(self, proposal: Proposal, is_thawed: bool = False) -> None:
         """Add a trial to those that wait. It may have run out of memory in an earlier run, beside others."""

@@ -1,5 +1,6 @@
 """Trials through Ray Tune: study, results and terminal agree on how each ended."""
 
+import gc
 import io
 import math
 import sys
@@ -166,6 +167,34 @@ def buggy_trial(config: dict[str, Any]) -> None:
     text = f'Traceback\n  File "buggy.py", line 3, in f\n    f()\nKeyError: {number}'
     tune.report(Report(ending=Ending.CRASHED, message=text).for_tune())
     raise KeyError(number)
+
+
+def short_trial(config: dict[str, Any]) -> None:
+    """One evaluation."""
+    from ray import tune
+
+    from tests.tuning.made_up import evaluated
+    from tuning.trial.protocol import Report, handout_in
+
+    tune.report(Report(0, restored=True).for_tune())
+    tune.report(evaluated(handout_in(config).number, 1, 600, 0.1).for_tune())
+
+
+def test_tunes_run_begins_anew_after_many_trials_and_the_search_goes_on(
+    tune_session: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("adapters", "driver"):
+        monkeypatch.setattr(f"tuning.search.run.{module}.MOST_TRIALS", 3)
+    monkeypatch.setattr("tuning.search.run.adapters.AT_LEAST_EACH", 1)
+    runs: list[int] = []
+    collect = gc.collect
+    monkeypatch.setattr("tuning.search.run.driver.gc.collect", lambda: runs.append(len(study(experiment))) or collect())
+    experiment = create(Settings(
+        name="short", dir=str(tmp_path), trials=7, steps=600, reports=1, concurrency=1, scheduler="none", sampler="random"
+    ))  # fmt: skip
+    run(experiment, short_trial)
+    assert runs == [3, 6]
+    assert load(experiment.paths.folder).trials["state"].tolist() == ["complete"] * 7
 
 
 def test_a_bug_stops_the_search_and_not_one_trial_more_is_begun(tune_session: None, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_what_is_checked_has_its_open_choices_made_and_creates_nothing(tmp_path:
     checked = check(settings(tmp_path))
     assert (checked.settings.backend, checked.settings.trials) == ("batch", 0)
     assert checked.before is None
-    assert set(checked.compatibility) == {"scenario", "space", "machine"}
+    assert set(checked.compatibility) == {"scenario", "space", "ranges", "machine"}
     assert list(tmp_path.iterdir()) == []
     opened = open_checked(checked)
     assert opened.made

@@ -1,0 +1,127 @@
+"""Control of a site that runs solves the programmes that it solves in simulations, given the same forecasts and states."""
+
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from common.errors import UsageError
+from envs.current_hour import SiteState
+from envs.environments.seen_year import run_shadow
+from envs.environments.vector_env import open_years
+from envs.environments.year_cache import year_reference, year_tables
+from envs.objective.weights import DEFAULT, Weights
+from envs.planning.live import FILE, LiveController, Plugged
+from envs.planning.mpc import HORIZON, ModelPredictiveControl, Outlook, _of_tanks, hour_plan
+from envs.planning.mpc_programme import HourPlan
+from envs.scenarios.scenario import scenario
+from envs.yardsticks.mpc_runs import mpc_plant
+from tests.envs.tanks import with_tank
+
+START, STEPS = 24 * 28, 24 * 5  # a month ends within
+PEAKS = Weights(co2=0.4, cost=0.4, peak=0.2)
+
+
+class Twin:
+    """A simulated site, and live control of it that is told what model predictive control with its forecasts knows."""
+
+    def __init__(self, schema: Path, folder: Path, weights: Weights = DEFAULT) -> None:
+        self.site = scenario(str(schema))
+        self.tables, self.reference = year_tables(self.site, 0), year_reference(self.site, 0)
+        self.plant = mpc_plant(self.site, 0, "seven-days", weights=weights)
+        LiveController.of(self.tables, self.plant.site).save(folder / FILE)
+        self.live = LiveController.load(folder / FILE)
+        self.solved: list[HourPlan] = []
+        solve = self.live._programme.solve
+
+        def kept(hour: HourPlan) -> Any:
+            self.solved.append(hour)
+            return solve(hour)
+
+        self.live._programme.solve = kept  # type: ignore[method-assign]
+        self.simulator = open_years(self.site, [0], 1, weights=weights)
+        self.controller = ModelPredictiveControl(self.simulator, {0: self.plant})
+        self.simulator.begin(0, 0, START, STEPS, 0)
+
+    @property
+    def state(self) -> SiteState:
+        state = self.simulator.site_state(0)
+        assert state is not None
+        return state
+
+    def outlook(self, row: int) -> Outlook:
+        site, forecast = self.plant.site, self.plant.forecast
+        known = forecast.calendar_rows(row, HORIZON)
+        carbon, load, pv = (forecast.ahead(kind, row, HORIZON) for kind in ("carbon", "load", "pv"))
+        return Outlook(
+            site.month[known], site.hour[known], site.price[:, known], carbon, load, pv, forecast.arriving(row, HORIZON),
+            *_of_tanks(self.plant, row, HORIZON), forecast.error,
+        )  # fmt: skip
+
+    def plugged(self, state: SiteState) -> list[Plugged]:
+        sessions, charger = self.reference.sessions, self.tables.site["charger"]
+        there = sessions.there(state.row)
+        missing = np.maximum(sessions.required_soc[there] - state.vehicle_soc[sessions.vehicle[there]], 0.0)
+        actions = charger["action"][sessions.charger[there]].tolist()
+        kwh, left = missing * sessions.capacity_kwh[there], sessions.end[there] - state.row + 1
+        return [Plugged(*own) for own in zip(actions, kwh.tolist(), left.tolist(), strict=True)]
+
+
+@pytest.mark.parametrize(("weights", "tank"), [(DEFAULT, False), (PEAKS, False), (DEFAULT, True)])
+def test_it_solves_the_programmes_of_a_simulation(small_schema: Path, tmp_path: Path, weights: Weights, tank: bool) -> None:
+    twin = Twin(with_tank(small_schema, tmp_path / "site", cooling=True) if tank else small_schema, tmp_path, weights)
+    # A site that runs has whole months, and a simulation parts of them.
+    share = np.ones(STEPS)
+    charged = 0
+    for _ in range(STEPS):
+        state = twin.state
+        vehicles = twin.plugged(state)
+        found = twin.live.plan(twin.outlook(state.row), state.battery_soc, vehicles, state.previous_net_kwh, state.tank_soc)
+        expected, _ = hour_plan(twin.plant, state, HORIZON, share)
+        for field in fields(HourPlan):
+            if field.name == "row":
+                continue
+            own, given = getattr(twin.solved[-1], field.name), getattr(expected, field.name)
+            # Losses of a vehicle's own battery are left to the caller.
+            loose = field.name in ("charge_kw", "must_kwh", "can_kwh")
+            np.testing.assert_allclose(
+                own, given, rtol=0.01 if loose else 1e-9, atol=0.05 if loose else 1e-3, err_msg=field.name
+            )
+        charged += sum(found.actions[own.action] > 0.0 for own in vehicles)
+        assert 0.0 <= found.actions[twin.live._chargers["action"]].min() <= 1.0
+        twin.simulator.step(twin.controller(twin.simulator.observation))
+    assert charged > 10
+    assert twin.solved[-1].peaks_kw.any()
+
+
+def test_what_a_policy_sees_of_a_plan_is_as_in_training(small_schema: Path, tmp_path: Path) -> None:
+    twin, hours = Twin(small_schema, tmp_path), 6  # at night, when no vehicle is there
+    shadow = run_shadow(twin.site, 0, "seven-days", DEFAULT, hours=hours)
+    before = None
+    for row in range(hours):
+        found = twin.live.plan(twin.outlook(row), shadow.soc[row, :, 0], (), before)
+        state = SiteState(twin.state.window, row, shadow.soc[row, :, 0], np.zeros((1, 3)), np.zeros(4), before, (0.0, 0.0), 0.0)
+        assert found.seen[1:-1].tolist()[0] == state.battery_soc[0]
+        assert found.seen[0] == pytest.approx(found.plan.battery_kwh[0, 0])
+        assert found.seen[-1] == pytest.approx(found.plan.net_kwh[0])
+        assert len(found.seen) == shadow.battery_kwh.shape[1] + shadow.soc[row].size + 1
+        before = float(shadow.net_kwh[row])
+
+
+def test_wrong_values_are_one_line(small_schema: Path, tmp_path: Path) -> None:
+    twin = Twin(small_schema, tmp_path)
+    outlook = twin.outlook(START)
+    with pytest.raises(UsageError, match=r"battery_soc has the shape \(2,\); this site needs \(1,\)"):
+        twin.live.plan(outlook, np.zeros(2))
+    with pytest.raises(UsageError, match="pv_kwh has a value that is no number"):
+        twin.live.plan(replace(outlook, pv_kwh=outlook.pv_kwh * np.nan), np.zeros(1))
+    with pytest.raises(UsageError, match="the outlook has 8 hours; a plan takes at least 9"):
+        twin.live.plan(replace(outlook, hour=outlook.hour[:8]), np.zeros(1))
+    with pytest.raises(UsageError, match="action 0 is no charger's"):
+        twin.live.plan(outlook, np.zeros(1), [Plugged(0, 1.0, 3)])
+    (tmp_path / "other.npz").write_bytes(b"nothing")
+    for name in ("other.npz", "missing.npz"):
+        with pytest.raises(UsageError, match="no file of model predictive control"):
+            LiveController.load(tmp_path / name)
