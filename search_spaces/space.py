@@ -51,7 +51,11 @@ class SearchSpace:
                 continue
             of, ends = own.part_of, (0.0, 0.0)
             if of:
-                whole: Any = found[of.name] if of.name in found else dict.fromkeys(("low", "high"), fixed[of.name])
+                whole: Any = (
+                    found[of.name]
+                    if of.name in found
+                    else dict.fromkeys(("low", "high"), fixed.get(of.name, self[of.name].default))
+                )
                 ends = float(whole["low"]), float(whole["high"])
             found[own.name] = own.range(self._range(own, fixed, known), ends)
         return found
