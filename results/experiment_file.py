@@ -113,7 +113,7 @@ def read_facts(folder: Path) -> Facts:
     for name, drawn in _of(_of(content, "marks", dict, {}), "ranges", dict, {}).items():
         try:
             ranges[name] = _range(name, drawn)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ResultsError(f"{path}: the space of {printable(name)} cannot be read: restore it from a copy") from error
     return Facts(settings, ranges)
 
@@ -128,7 +128,9 @@ def _range(name: str, drawn: Any) -> Range:
     """A range as `search_spaces.SearchSpace.ranges` writes it. Raises KeyError, TypeError or ValueError for anything else."""
     facts = dict(drawn)
     choices, only_if = tuple(map(text_of, facts.pop("choices", ()))), facts.pop("only_if", None)
-    if not choices and not -math.inf < facts["low"] <= facts["high"] < math.inf:
-        raise ValueError("it has no ends")
+    if not choices:
+        facts["low"], facts["high"] = float(facts["low"]), float(facts["high"])
+        if not -math.inf < facts["low"] <= facts["high"] < math.inf:
+            raise ValueError("it has no ends")
     condition = (str(only_if[0]), tuple(map(text_of, only_if[1]))) if only_if else None
     return Range(name, choices=choices, only_if=condition, **facts)

@@ -132,7 +132,7 @@ def check_stays(scenario: Scenario, split: Split) -> None:
     windows = scenario.windows(split)
     stays = {year: year_tables(scenario, year).sessions for year in {window.year for window in windows}}
     # A vehicle that was there before brings what the uncontrolled run had given it by then.
-    counted = any((own.within(w.start, w.hours) & (own.start >= w.start)).any() for w in windows for own in [stays[w.year]])
+    counted = any((stays[w.year].within(w.start, w.hours) & (stays[w.year].start >= w.start)).any() for w in windows)
     if known := 0 if counted else sum(len(own.end) for own in stays.values()):
         raise ScenarioError(
             f"{scenario.title}: vehicles stay {known:,} times, and no stay lies within a window of {split} (the longest has "

@@ -41,7 +41,7 @@ from envs.objective.evaluate import EVALUATION_SEED
 from envs.objective.reference import scale_of
 from envs.objective.weights import Weights
 from envs.observation import MARGIN, ObservationLayout
-from envs.planning.mpc import HORIZON, ModelPredictiveControl, Plant, planned_hour
+from envs.planning.mpc import HORIZON, ModelPredictiveControl, Plant, in_order, planned_hour
 from envs.planning.mpc_programme import Plan
 from envs.planning.mpc_site import MpcSite, Vehicles, uses_of
 from envs.scenarios.scenario import Scenario, Split
@@ -108,16 +108,10 @@ def forecasts_to_make(scenario: Scenario, years: Iterable[int]) -> list[tuple[in
 def seen_rows(scenario: Scenario, year: int, seen: Seen) -> np.ndarray:
     """Values of a year as `Seen.names`, shape (rows, observations), float32; the last row, which decides nothing, repeats."""
     series = year_series(scenario, year)
-    own: list[np.ndarray] = []  # each of shape (buildings, rows, kinds)
-    common: list[np.ndarray] = []  # each of shape (rows, kinds)
-    if seen.plan != "none":
-        plans = shadow(scenario, year, seen)
-        own += [plans.battery_kwh.T[..., np.newaxis], plans.soc.transpose(1, 0, 2)]
-        for use in range(plans.tank_use.shape[-1]):
-            own.append(np.stack([plans.tank_use[..., use].T, plans.tank_soc[..., use].T], axis=-1))
-        common.append(plans.net_kwh[:, np.newaxis])
-    columns = [*(part for n in range(len(series.values["load"])) for part in (each[n] for each in own)), *common]
-    values = np.concatenate([np.zeros((series.rows, 0)), *columns], axis=1).astype(np.float32)
+    if seen.plan == "none":
+        return np.zeros((series.rows + 1, 0), np.float32)
+    plans = shadow(scenario, year, seen)
+    values = in_order(*(getattr(plans, field.name) for field in fields(Shadow))).astype(np.float32)
     return np.concatenate([values, values[-1:]])
 
 

@@ -106,16 +106,15 @@ class Reference:
         # The mean of equal prices may differ from them in the last digit.
         return np.asarray((price > price.mean()) & (np.ptp(price) > 0.0))
 
-    def brought_soc(self, start: int) -> np.ndarray:
-        """State of charge that each session's vehicle brings into a window that begins at a row, shape (sessions,).
+    def brought_soc(self, session: np.ndarray, start: int) -> np.ndarray:
+        """State of charge that vehicles bring into a window that begins at a row; shape as `session`, indices of sessions.
 
         That on arrival, or, where it was plugged in before, what the uncontrolled run had given it by then.
         """
-        sessions = self.sessions
-        brought, begun = sessions.arrival_soc.copy(), sessions.there(start)
-        begun = begun[sessions.start[begun] < start]
-        brought[begun] = self.held_soc[sessions.offset[begun] + start - sessions.start[begun]]
-        return brought
+        begin, end = self.sessions.start[session], self.sessions.end[session]
+        begun = (begin < start) & (end >= start)
+        held = self.held_soc[self.sessions.offset[session] + np.where(begun, start - begin, 0)]
+        return np.where(begun, held, self.sessions.arrival_soc[session])
 
     def due_soc(self, session: np.ndarray, row: np.ndarray | int, start: int) -> np.ndarray:
         """State of charge that vehicles of a window from `start` on have to have after the step at a row that they are there.
@@ -124,13 +123,15 @@ class Reference:
         `row`.
         """
         held = self.held_soc[self.sessions.offset[session] + row - self.sessions.start[session]]
-        return np.asarray(np.minimum(self.brought_soc(start)[session], held))
+        return np.asarray(np.minimum(self.brought_soc(session, start), held))
 
     def required_kwh(self, start: int, hours: int) -> np.ndarray:
         """Energy that vehicles that leave within a window require of it, shape (sessions,); zero for the others."""
-        sessions = self.sessions
-        required = np.maximum(sessions.required_soc - self.brought_soc(start), 0.0) * sessions.capacity_kwh
-        return np.where(sessions.within(start, hours), required, 0.0)
+        sessions, required = self.sessions, np.zeros(len(self.sessions.end))
+        own = np.flatnonzero(sessions.within(start, hours))
+        lacking = np.maximum(sessions.required_soc[own] - self.brought_soc(own, start), 0.0)
+        required[own] = lacking * sessions.capacity_kwh[own]
+        return required
 
     def window(self, start: int, hours: int) -> WindowReference:
         """The run over steps `start` to `start + hours - 1`; its demand charge and days start without earlier peaks."""
@@ -164,12 +165,13 @@ def first_soc(sessions: Sessions, start: int, reference: Reference | None) -> di
     Without a reference only of those that arrive. CityLearn looks one row ahead for what an arrival brings, so of the first two
     rows it does not know it.
     """
-    brought = sessions.arrival_soc if reference is None else reference.brought_soc(start)
-    known = {int(sessions.vehicle[i]): float(brought[i]) for i in np.flatnonzero(sessions.start == start + 1)}
-    there = sessions.there(start)
-    if reference is None:
-        there = there[sessions.start[there] == start]
-    return known | {int(sessions.vehicle[i]): float(brought[i]) for i in there}
+    near = sessions.near(start)
+    begin = sessions.start[near]
+    near = near[(begin <= start + 1) & ((begin >= start) | (reference is not None))]
+    # Of one vehicle the session counts in which it is there.
+    near = near[np.argsort(sessions.start[near] <= start, kind="stable")]
+    brought = sessions.arrival_soc[near] if reference is None else reference.brought_soc(near, start)
+    return dict(zip(sessions.vehicle[near].tolist(), brought.tolist(), strict=True))
 
 
 def scale_of(parts: Sequence[tuple[Reference, Window]]) -> Scale:

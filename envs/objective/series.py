@@ -95,7 +95,16 @@ class Sessions:
 
     def there(self, row: int) -> np.ndarray:
         """Indices of the sessions whose vehicle is plugged in at a row."""
-        return np.flatnonzero((self.start <= row) & (self.end >= row))
+        near = self.near(row)
+        return near[self.start[near] <= row]
+
+    def near(self, row: int) -> np.ndarray:
+        """Indices of the sessions of whom some are there at a row or in the next hour: those that end soon enough after it."""
+        return np.arange(*np.searchsorted(self.end, [row, row + self._longest + 2]))
+
+    @cached_property
+    def _longest(self) -> int:
+        return int((self.end - self.start).max(initial=0))
 
     def within(self, start: int, hours: int) -> np.ndarray:
         """Whose vehicle leaves within a window, shape (sessions,): one of windows that follow each other."""

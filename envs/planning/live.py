@@ -11,6 +11,8 @@ sees of a plan, it gives as well: `seen`, to be appended to the site's own obser
 from __future__ import annotations
 
 import json
+import math
+import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -22,7 +24,7 @@ from common.errors import UsageError
 from envs.batch_backend.tables import Tables
 from envs.current_hour import SiteState
 from envs.objective.series import DayPeak
-from envs.planning.mpc import HORIZON, Outlook, carry_out, planned_hour
+from envs.planning.mpc import HORIZON, Outlook, carry_out, in_order, planned_hour
 from envs.planning.mpc_programme import Plan, RecedingProgramme
 from envs.planning.mpc_site import MpcSite, Need, Tanks, uses_of
 from envs.scenarios.scenario import Window
@@ -88,7 +90,9 @@ class LiveController:
         """
         site = self.site
         tank_soc = np.zeros((site.buildings, 3)) if tank_soc is None else np.asarray(tank_soc, np.float64)
-        self._check(outlook, battery_soc, tank_soc)
+        self._check(outlook, battery_soc, tank_soc, imported_kwh)
+        need = self._need(vehicles)
+        # Nothing was counted before: after an error the same hour can be planned again.
         self._count(outlook, imported_kwh)
         if len(outlook.hour) != self._hours:
             self._hours = len(outlook.hour)
@@ -99,16 +103,14 @@ class LiveController:
             Window(0, 0, 1), self._row, np.asarray(battery_soc, np.float64), tank_soc, np.zeros(0), imported_kwh, peaks,
             self._day.kw,
         )  # fmt: skip
-        need = self._need(vehicles)
         plan = self._programme.solve(outlook.programme(site, state, need, np.ones(len(outlook.hour))))
         actions = self._idle.copy()
         carry_out(site, plan, need, actions)
-        battery, soc, net, use, held = planned_hour(site, self.uses, state, plan)
-        own = [np.column_stack([battery, soc]), *(np.column_stack([use[:, u], held[:, u]]) for u in range(len(self.uses)))]  # type: ignore[index]
+        seen = in_order(*(np.asarray(part)[np.newaxis] for part in planned_hour(site, self.uses, state, plan)))
         self._row, self._last = self._row + 1, outlook
-        return LivePlan(actions, plan, np.append(np.concatenate(own, axis=1).ravel(), net).astype(np.float32))
+        return LivePlan(actions, plan, seen[0].astype(np.float32))
 
-    def _check(self, outlook: Outlook, battery_soc: np.ndarray, tank_soc: np.ndarray) -> None:
+    def _check(self, outlook: Outlook, battery_soc: np.ndarray, tank_soc: np.ndarray, imported_kwh: float | None) -> None:
         buildings, tanks, hours = self.site.buildings, len(self.site.tanks), len(outlook.hour)
         if hours <= PLAN_HOURS[-1]:
             raise UsageError(f"the outlook has {hours} hours; a plan takes at least {PLAN_HOURS[-1] + 1}, {HORIZON} are usual")
@@ -123,6 +125,10 @@ class LiveController:
                 raise UsageError(f"{name} has the shape {values.shape}; this site needs {shape}")
             if not np.isfinite(values).all():
                 raise UsageError(f"{name} has a value that is no number")
+            if name.endswith("_soc") and not ((values >= 0.0) & (values <= 1.0)).all():
+                raise UsageError(f"{name} has a value outside 0 to 1, which is a part of the capacity")
+        if imported_kwh is not None and not math.isfinite(imported_kwh):
+            raise UsageError("imported_kwh is no number")
 
     def _count(self, outlook: Outlook, imported_kwh: float | None) -> None:
         """Count the import of the hour before, and enter the present one."""
@@ -143,6 +149,9 @@ class LiveController:
         known = np.isin(action, self._chargers["action"])
         if not known.all():
             raise UsageError(f"action {action[~known][0]} is no charger's; these are {self._chargers['action'].tolist()}")
+        for own in vehicles:
+            if own.hours < 1 or not 0.0 <= own.missing_kwh < math.inf:
+                raise UsageError(f"{own} is no vehicle that is plugged in: it stays an hour or more, and lacks 0 kWh or more")
         power, efficiency = self._chargers["power"][index], self._chargers["efficiency"][index]
         last = np.array([own.hours for own in vehicles], np.int64) - 1
         missing = np.array([own.missing_kwh for own in vehicles], np.float64)
@@ -185,5 +194,5 @@ class LiveController:
             charge = DemandCharge(**{**tariff, "peak_hours": tuple(tariff["peak_hours"])}) if tariff else None
             idle = arrays.pop("idle")
             return cls(MpcSite(**arrays, tanks=tanks, tariff=charge, worth=facts["worth"]), facts["uses"], chargers, idle)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, EOFError, zipfile.BadZipFile, ValueError, KeyError, TypeError) as error:
             raise UsageError(f"{path} is no file of model predictive control, as an export writes it: {error}") from error

@@ -193,6 +193,13 @@ def planned_hour(site: MpcSite, uses: Sequence[str], state: SiteState, plan: Pla
     return battery, soc, plan.net_kwh[0], use, tanks.scattered(held, site.buildings)[:, of_uses]
 
 
+def in_order(battery: np.ndarray, soc: np.ndarray, net: np.ndarray, use: np.ndarray, held: np.ndarray) -> np.ndarray:
+    """Fields of `envs.environments.seen_year.Shadow` in the order of `envs.seen.Seen.names`, shape (rows, observations)."""
+    of_tanks = [np.stack([use[..., u], held[..., u]], axis=-1) for u in range(use.shape[-1])]
+    own = np.concatenate([battery[..., np.newaxis], soc, *of_tanks], axis=-1)  # (rows, buildings, kinds)
+    return np.concatenate([own.reshape(len(own), -1), net[:, np.newaxis]], axis=1)
+
+
 def _useful(tanks: Tanks, held_kwh: np.ndarray, tap_kwh: np.ndarray) -> np.ndarray:
     """Most heat or cold that is worth holding at the end of the horizon [kWh], shape (T,).
 

@@ -71,7 +71,9 @@ def doubts(path: Path) -> list[str]:
 
         for column, doubt in _of_building(building, series):
             found.setdefault(column, []).append(f"{name}: {doubt}")
-    return [f"doubtful: {first}" + (f" ({len(rest)} more buildings)" if rest else "") for first, *rest in found.values()]
+    more = {kind: len(lines) - 1 for kind, lines in found.items()}
+    words = {kind: f" (and {count} more building{'s' * (count > 1)})" if count else "" for kind, count in more.items()}
+    return [f"doubtful: {lines[0]}{words[kind]}" for kind, lines in found.items()]
 
 
 def _of_building(building: Mapping[str, Any], series: Callable[[str, str], np.ndarray | None]) -> Iterator[tuple[str, str]]:
@@ -86,7 +88,5 @@ def _of_building(building: Mapping[str, Any], series: Callable[[str, str], np.nd
     load = series("energy_simulation", _LOAD)
     size = max(kwp, power)
     if load is not None and size and load.any() and not _SMALL * size <= load.mean() <= _LARGE * size:
-        yield (
-            _LOAD,
-            (f"{_LOAD} is {load.mean():.3g} kWh an hour on average, beside {size:g} kW of PV or battery: is it in W or MWh?"),
-        )
+        mean = f"{_LOAD} is {load.mean():.3g} kWh an hour on average"
+        yield _LOAD, f"{mean}, beside {size:g} kW of PV or battery: is it in W or MWh?"

@@ -428,11 +428,13 @@ class BoundSite:
         number = np.bincount(index, minlength=len(groups))
         # Of each group, shape (G,): greatest power in and out [kW], and the efficiency of charger and battery together.
         self.charge, self.v2g, self.efficiency = groups[:, 3] * number, groups[:, 4] * number, groups[:, 5]
-        soc = reference.brought_soc(window.start)
+        soc = reference.brought_soc(np.arange(len(sessions.end)), window.start)
         held = soc * sessions.capacity_kwh
         # A departure that lacks no more than the tolerance counts as met.
         wish = (sessions.required_soc - MET_TOLERANCE - soc) * sessions.capacity_kwh
-        required = np.where(counted, np.maximum(wish, 0.0), 0.0)
+        # What can be taken from a vehicle is missing only as far as it then lacks what it wants, and only if it leaves.
+        least = np.where(charger["discharge_max"] > 0.0, -sessions.capacity_kwh, 0.0)
+        required = np.where(counted, np.maximum(wish, least), least)
         self.required = np.bincount(index, required[there], len(groups))
         # Energy that full power from arrival to departure does not deliver.
         most = (sessions.end - np.maximum(sessions.start, window.start) + 1) * charger["charge_max"] * efficiency

@@ -29,9 +29,7 @@ class Contender:
     experiment: str  # folder or URI of the experiment that it comes from, with whose steps and scenario it is trained
     hyperparameters: Assignment
     evaluations: int = 0  # of its trial, that it was chosen after; 0 for all of a whole trial
-    keep: Literal["", "best", "last"] = (
-        ""  # which evaluation of a run counts, `best` or `last`; empty for that of the experiment
-    )
+    keep: Literal["", "best", "last"] = ""  # which evaluation of a run counts; empty for that of the experiment
 
     @property
     def slug(self) -> str:

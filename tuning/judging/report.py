@@ -102,7 +102,7 @@ def conclude(race: Race, console: Console, searched: Sequence[Experiment] = ()) 
 
 
 def promised(search: Results, judgement: Results) -> list[str]:
-    """How far the score of each trial that was judged lies from the one that its search had for it."""
+    """The score that its search had for each trial that was judged, beside the one that fresh seeds have."""
     rows = luck(search, judgement)
     rows = rows[(rows["split"] == "test") & (rows["trial"] >= 0) & rows["change"].notna()]
     return [

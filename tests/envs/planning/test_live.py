@@ -9,7 +9,6 @@ import pytest
 
 from common.errors import UsageError
 from envs.current_hour import SiteState
-from envs.environments.seen_year import run_shadow
 from envs.environments.vector_env import open_years
 from envs.environments.year_cache import year_reference, year_tables
 from envs.objective.weights import DEFAULT, Weights
@@ -17,6 +16,7 @@ from envs.planning.live import FILE, LiveController, Plugged
 from envs.planning.mpc import HORIZON, ModelPredictiveControl, Outlook, _of_tanks, hour_plan
 from envs.planning.mpc_programme import HourPlan
 from envs.scenarios.scenario import scenario
+from envs.seen import Seen
 from envs.yardsticks.mpc_runs import mpc_plant
 from tests.envs.tanks import with_tank
 
@@ -96,18 +96,16 @@ def test_it_solves_the_programmes_of_a_simulation(small_schema: Path, tmp_path: 
     assert twin.solved[-1].peaks_kw.any()
 
 
-def test_what_a_policy_sees_of_a_plan_is_as_in_training(small_schema: Path, tmp_path: Path) -> None:
-    twin, hours = Twin(small_schema, tmp_path), 6  # at night, when no vehicle is there
-    shadow = run_shadow(twin.site, 0, "seven-days", DEFAULT, hours=hours)
-    before = None
-    for row in range(hours):
-        found = twin.live.plan(twin.outlook(row), shadow.soc[row, :, 0], (), before)
-        state = SiteState(twin.state.window, row, shadow.soc[row, :, 0], np.zeros((1, 3)), np.zeros(4), before, (0.0, 0.0), 0.0)
-        assert found.seen[1:-1].tolist()[0] == state.battery_soc[0]
-        assert found.seen[0] == pytest.approx(found.plan.battery_kwh[0, 0])
-        assert found.seen[-1] == pytest.approx(found.plan.net_kwh[0])
-        assert len(found.seen) == shadow.battery_kwh.shape[1] + shadow.soc[row].size + 1
-        before = float(shadow.net_kwh[row])
+def test_what_a_policy_sees_of_a_plan_is_in_the_order_of_its_names(small_schema: Path, tmp_path: Path) -> None:
+    twin = Twin(with_tank(small_schema, tmp_path / "site", cooling=True), tmp_path)
+    state, live = twin.state, twin.live
+    found = live.plan(twin.outlook(state.row), state.battery_soc, twin.plugged(state), None, state.tank_soc)
+    seen = dict(zip(Seen(plan="learned").names(1, live.uses), found.seen.tolist(), strict=True))
+    assert seen["planned_battery"] == pytest.approx(found.plan.battery_kwh[0, 0])
+    assert seen["planned_soc"] == pytest.approx(state.battery_soc[0])
+    assert seen["planned_soc_8"] == pytest.approx(found.plan.stored_kwh[0, 8] / live.site.capacity[0])
+    assert seen["planned_cooling_storage"] == pytest.approx(found.actions[live.site.tanks.action[0]], abs=1e-6)
+    assert seen["planned_net"] == pytest.approx(found.plan.net_kwh[0])
 
 
 def test_wrong_values_are_one_line(small_schema: Path, tmp_path: Path) -> None:
@@ -121,7 +119,16 @@ def test_wrong_values_are_one_line(small_schema: Path, tmp_path: Path) -> None:
         twin.live.plan(replace(outlook, hour=outlook.hour[:8]), np.zeros(1))
     with pytest.raises(UsageError, match="action 0 is no charger's"):
         twin.live.plan(outlook, np.zeros(1), [Plugged(0, 1.0, 3)])
+    for vehicle in (Plugged(1, 1.0, 0), Plugged(1, np.nan, 3), Plugged(1, -1.0, 3)):
+        with pytest.raises(UsageError, match="no vehicle that is plugged in"):
+            twin.live.plan(outlook, np.zeros(1), [vehicle])
+    with pytest.raises(UsageError, match="battery_soc has a value outside 0 to 1"):
+        twin.live.plan(outlook, np.full(1, 40.0))
+    with pytest.raises(UsageError, match="imported_kwh is no number"):
+        twin.live.plan(outlook, np.zeros(1), (), np.nan)
     (tmp_path / "other.npz").write_bytes(b"nothing")
-    for name in ("other.npz", "missing.npz"):
+    (tmp_path / "empty.npz").touch()
+    (tmp_path / "cut.npz").write_bytes((tmp_path / FILE).read_bytes()[:400])
+    for name in ("other.npz", "empty.npz", "cut.npz", "missing.npz"):
         with pytest.raises(UsageError, match="no file of model predictive control"):
             LiveController.load(tmp_path / name)

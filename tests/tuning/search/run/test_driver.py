@@ -190,11 +190,11 @@ def test_tunes_run_begins_anew_after_many_trials_and_the_search_goes_on(
     collect = gc.collect
     monkeypatch.setattr("tuning.search.run.driver.gc.collect", lambda: runs.append(len(study(experiment))) or collect())
     experiment = create(Settings(
-        name="short", dir=str(tmp_path), trials=7, steps=600, reports=1, concurrency=1, scheduler="none", sampler="random"
+        name="short", dir=str(tmp_path), trials=6, steps=600, reports=1, concurrency=1, scheduler="none", sampler="random"
     ))  # fmt: skip
     run(experiment, short_trial)
     assert runs == [3, 6]
-    assert load(experiment.paths.folder).trials["state"].tolist() == ["complete"] * 7
+    assert load(experiment.paths.folder).trials["state"].tolist() == ["complete"] * 6
 
 
 def test_a_bug_stops_the_search_and_not_one_trial_more_is_begun(tune_session: None, tmp_path: Path) -> None:
