@@ -105,7 +105,8 @@ def test_runs_are_repeated_once_where_citylearn_steps_the_site(
         year_reference(beyond, 0)
     assert not is_prepared(beyond, 0)
     monkeypatch.setattr("envs.environments.year_cache.check_repeats", repeated.append)
-    monkeypatch.setattr("envs.environments.year_cache.uncontrolled_run", lambda *_: (year_reference(site, 0).run, np.zeros(0)))
+    found = year_reference(site, 0)
+    monkeypatch.setattr("envs.environments.year_cache.uncontrolled_run", lambda *_: (found.run, found.held_soc))
     year_reference(beyond, 0)
     year_reference(beyond, 0)
     assert len(repeated) == 2
