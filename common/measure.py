@@ -115,6 +115,10 @@ class Measure:
 
 
 SCORE = Measure("score", "1", "mean reward an hour", "more", BY_HOURS)
+# Part of the vehicle energy that charging at full power from arrival serves; below it, savings come from energy that was not
+# delivered, so no such policy wins.
+LEAST_SERVED: Final = 0.95
+SERVICE: Final = f"{LEAST_SERVED:.0%} of the vehicle energy that can be served"
 
 
 def by_the_year(title: str, measures: Iterable[Measure] = ()) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from common.files import write_whole
-from common.measure import A_YEAR, BASIS, SCORE, SITE, Measure, Scale
+from common.measure import A_YEAR, BASIS, LEAST_SERVED, SCORE, SITE, Measure, Scale
 from common.texts import markdown
 from results.schema import measures_of
 
@@ -29,7 +29,6 @@ METRICS = "metrics"  # attribute of a table: the metadata of each metric, by col
 BOUND = "bound of score"  # name of the rows with the bound of the score
 BOUNDS = (BOUND, "bound of co2", "bound of cost")
 EXACT_MPC = "MPC: exact future"  # on the way to the bound, and no rival: no controller knows the future
-LEAST_SERVED = 0.95  # of the vehicle energy that can be served; below it, savings come from energy that was not delivered
 _PREFERRED = ("citylearn", "batch")  # the first one that evaluated a run counts: CityLearn is the reference
 CHANGE = "change"  # how years of a change against the uncontrolled site are joined: as those of what changes
 _CHANGES = {"co2_kg": "co2_change", "bill": "bill_change"}  # what bounds tell, and the column of its change
@@ -48,9 +47,9 @@ class Ranking:
 
     objective: Measure | None  # what is judged; None where that is the score
     # Of the evaluations of a run, a row a year: the objective's value, the same turned so that more is better, and by how much
-    # requirements are missed.
+    # what is required is missed.
     rated: Callable[[Sequence[Mapping[str, Any]]], tuple[float, float, float]]
-    requirements: str  # in words; empty for none
+    required: str  # in words
 
 
 def metrics(measures: Mapping[str, Measure]) -> dict[str, Measure]:
@@ -88,7 +87,7 @@ def per_run(evaluations: pd.DataFrame, measures: Mapping[str, Measure], ranking:
     """One row a run, its years together: a contender's training with a seed, or a baseline.
 
     Where two backends evaluated a run, CityLearn's numbers count. Columns are contender, algorithm (empty for baselines and
-    bounds), seed (-1 for these), backend, and `metrics`; with a ranking also `OBJECTIVE`, `GOAL` and `SHORTFALL`.
+    bounds), seed (-1 for these), backend, `metrics` and `SHORTFALL`; with a ranking also `OBJECTIVE` and `GOAL`.
     """
     import pandas as pd
 
@@ -103,13 +102,18 @@ def per_run(evaluations: pd.DataFrame, measures: Mapping[str, Measure], ranking:
     bounds = judged[judged["contender"] == BOUND].set_index("year")["score"]
     rows = []
     for (contender, seed), own in judged.groupby(["contender", "seed"], sort=False):
-        rows.append({"contender": contender, "seed": seed, **_values(own, bounds, measures)})
+        values = _values(own, bounds, measures)
+        # 0 where nothing is known of vehicles.
+        rows.append(
+            {"contender": contender, "seed": seed, **values, SHORTFALL: max(0.0, 1.0 - values[_SERVED.name] / LEAST_SERVED)}
+        )
         rows[-1] |= {name: own[name].iloc[0] for name in ("backend", "algorithm")}
         if ranking:
             years = [{str(name): value for name, value in year.items()} for year in own.to_dict("records")]
             rows[-1] |= dict(zip((OBJECTIVE, GOAL, SHORTFALL), ranking.rated(years), strict=True))
-    of_ranking = [OBJECTIVE, GOAL, SHORTFALL] if ranking else []
-    return pd.DataFrame(rows, columns=["contender", "algorithm", "seed", "backend", *metrics(measures), *of_ranking])
+    of_ranking = [OBJECTIVE, GOAL] if ranking else []
+    columns = ["contender", "algorithm", "seed", "backend", *metrics(measures), SHORTFALL, *of_ranking]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def preferred(evaluations: pd.DataFrame) -> pd.DataFrame:
@@ -138,17 +142,8 @@ def served(required_kwh: float, missing_kwh: float, uncontrolled_missing_kwh: fl
     return _ratio(required_kwh - missing_kwh, required_kwh - uncontrolled_missing_kwh)
 
 
-def serves(shares: np.ndarray) -> bool:
-    """Whether a contender serves its vehicles: `LEAST_SERVED` or more, as interquartile mean. True without vehicles."""
-    import numpy as np
-
-    from results.statistics import iqm
-
-    return not (np.isfinite(shares).all() and iqm(shares) < LEAST_SERVED)
-
-
 def meets(shortfalls: np.ndarray) -> bool:
-    """Whether a contender meets the requirements, as interquartile mean over its runs."""
+    """Whether a contender meets what is required, as interquartile mean over its runs."""
     from results.statistics import iqm
 
     return not iqm(shortfalls) > 0.0
@@ -163,8 +158,8 @@ def judgement(evaluations: pd.DataFrame, measures: Mapping[str, Measure], rankin
 
     Columns are contender, algorithm, runs, backend, comparable, and of each of `metrics` the mean over runs with `..._low` and
     `..._high`, the ends of Student's 95 % interval over seeds, each by itself; empty with a single run. `comparable` is false
-    below `LEAST_SERVED`. With a ranking there are `OBJECTIVE`, its interval, `GOAL` and `meets` too; what misses requirements
-    is not comparable.
+    for what misses something that a ranking requires; without one, `LEAST_SERVED`. With a ranking there are `OBJECTIVE`, its
+    interval and `GOAL` too.
     """
     import numpy as np
     import pandas as pd
@@ -183,16 +178,14 @@ def judgement(evaluations: pd.DataFrame, measures: Mapping[str, Measure], rankin
         for name in measured:
             whole = known_mean(own[name].to_numpy(float))
             row |= {name: whole.value, f"{name}_low": whole.low, f"{name}_high": whole.high}
-        row["comparable"] = serves(own["served"].to_numpy(float))
+        # Bounds say nothing of most KPIs, and what has no score is another site: neither is measured by what it misses.
+        rated = contender not in BOUNDS and bool(own["score"].notna().any())
+        row["comparable"] = not rated or meets(own[SHORTFALL].to_numpy(float))
         if ranking:
-            # Bounds say nothing of most KPIs, and what has no score is another site: neither is measured by what it misses.
-            rated = contender not in BOUNDS and bool(own["score"].notna().any())
-            row["meets"] = not rated or meets(own[SHORTFALL].to_numpy(float))
-            row["comparable"] = row["comparable"] and row["meets"]
             row[GOAL] = float(own[GOAL].mean()) if rated and np.isfinite(own[GOAL]).all() else float("nan")
         rows.append(row)
     ends = [f"{name}{end}" for name in measured for end in ("", "_low", "_high")]
-    of_ranking = [GOAL, "meets"] if ranking else []
+    of_ranking = [GOAL] if ranking else []
     table = pd.DataFrame(rows, columns=["contender", "algorithm", "runs", "backend", "comparable", *ends, *of_ranking])
     table.attrs[METRICS] = {name: measure.metadata for name, measure in listed.items()}
     kinds = [0 if row.algorithm else 2 if row.contender in BOUNDS else 1 for row in table.itertuples()]

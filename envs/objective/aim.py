@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 from common.errors import UserError
-from common.measure import SCORE, SITE, Measure
+from common.measure import LEAST_SERVED, SCORE, SERVICE, SITE, Measure
 from common.texts import hint, number, printable
 from envs.objective.columns import ALIASES, measures
 from envs.objective.kpis import BATTERY, CARBON, CITYLEARN, DEMAND_CHARGE, PRICE, PV, VEHICLES
@@ -32,11 +32,6 @@ _OF_VEHICLES = ("ev_", "departures")  # beginnings of the names of KPIs
 _THERMAL = ("cooling_storage", "heating_storage", "dhw_storage")
 CHARGING = "electric_vehicle_storage"  # kind of the action of a charger
 _JUDGED: tuple[Split, ...] = ("validation", "test")  # where a policy is rated
-# What a user is told where `Aim.leaves_vehicles`.
-VEHICLES_LEFT = (
-    "aim: neither a weight nor a requirement is of the vehicles' energy, so a policy that learns to charge may leave "
-    "them empty; a judgement takes none that serves less than 95% of what can be served"
-)
 
 
 def _has_charger(building: Mapping[str, Any]) -> bool:
@@ -109,6 +104,11 @@ class Requirement:
         """What `parse` reads."""
         return f"{self.measure.name}{self.sign}{self.bound!r}"
 
+    @property
+    def shown(self) -> str:
+        """As a person reads it."""
+        return f"{self.measure.name} {self.sign} {self.bound:g}"
+
     def shortfall(self, value: float) -> float:
         """By how much a value misses the bound, as a part of it (of 1 for a bound of 0); 0 where it meets it."""
         if math.isnan(value):
@@ -140,7 +140,7 @@ class Outcome:
 
     score: float  # mean reward an hour
     objective: float | None = None  # value of the objective in its unit; None where that is the score alone
-    # by how much requirements are missed, as a sum of parts; 0 where all are met; None without any
+    # by how much requirements and vehicles are missed, as a sum of parts; 0 where all is met; None where nothing is required
     shortfall: float | None = None
     objective_2: float | None = None  # value of the second of two objectives; None with one
     gain: float | None = None  # with two objectives, by how much the first is better than on the uncontrolled site, see `gain`
@@ -158,7 +158,7 @@ class Aim:
 
     weights: Weights = DEFAULT  # of the terms of the reward `improvement`
     objective: Measure = SCORE  # what a search maximises, or minimises where less is better
-    requirements: tuple[Requirement, ...] = ()  # what a winner has to meet
+    requirements: tuple[Requirement, ...] = ()  # what a winner has to meet, beside `LEAST_SERVED`
     second: Measure | None = None  # the second objective, where there are two; the search then gives a front
 
     @classmethod
@@ -222,7 +222,7 @@ class Aim:
         if not self.is_score:
             facts["objective"] = " and ".join(f"{own.name} ({own.better} is better)" for own in self.objectives)
         if self.requirements:
-            facts["requirements"] = ", ".join(f"{r.measure.name} {r.sign} {r.bound:g}" for r in self.requirements)
+            facts["requirements"] = ", ".join(own.shown for own in self.requirements)
         return facts
 
     @property
@@ -235,11 +235,33 @@ class Aim:
         return Outcome(
             SCORE.value(rows),
             None if self.is_score else self.objective.value(rows),
-            sum(own.shortfall(own.measure.value(rows)) for own in self.requirements) if self.requirements else None,
+            self._shortfall(rows),
             self.second.value(rows) if self.second else None,
             gain(self.objective, rows) if self.second else None,
             gain(self.second, rows) if self.second else None,
         )
+
+    @property
+    def _states_service(self) -> bool:
+        """Whether the user says what vehicles have to get; otherwise `LEAST_SERVED` is required."""
+        return any(own.measure.name.startswith(_OF_VEHICLES) for own in self.requirements)
+
+    @property
+    def required(self) -> str:
+        """All that a policy has to meet, in words."""
+        return " and ".join([*(own.shown for own in self.requirements), *([] if self._states_service else [SERVICE])])
+
+    def _required(self, rows: Sequence[Row]) -> tuple[Requirement, ...]:
+        """All that a policy has to meet on the site of these rows."""
+        served = measures()["ev_served"]
+        without = served.value(rows, SITE)
+        if self._states_service or math.isnan(without):
+            return self.requirements
+        return (*self.requirements, Requirement(served, ">=", LEAST_SERVED * without))
+
+    def _shortfall(self, rows: Sequence[Row]) -> float | None:
+        short = sum(own.shortfall(own.measure.value(rows)) for own in self._required(rows))
+        return short if short or self.requirements else None
 
     def goal(self, outcome: Outcome) -> float:
         """What trials are compared by: the score, the objective turned so that more is better, or the mean of two gains."""
@@ -288,20 +310,13 @@ class Aim:
     def missed(self, rows: Sequence[Row]) -> list[str]:
         """Requirements that a policy misses, each with its value and that of the uncontrolled site."""
         lines = []
-        for own in self.requirements:
+        for own in self._required(rows):
             value = own.measure.value(rows)
             if own.shortfall(value):
                 before = own.measure.value(rows, SITE)
                 site = "" if math.isnan(before) else f"; the uncontrolled site {own.measure.exact(before)}"
-                lines.append(f"{own.measure.name} {own.sign} {own.bound:g} (it has {own.measure.exact(value)}{site})")
+                lines.append(f"{own.shown} (it has {own.measure.exact(value)}{site})")
         return lines
-
-    def leaves_vehicles(self, scenario: Scenario) -> bool:
-        """Whether nothing that is wanted needs vehicles to get energy, on a site that can charge some."""
-        wanted = [*self.objectives, *(own.measure for own in self.requirements)]
-        if self.weights.ev > 0.0 or any(own.name.startswith(_OF_VEHICLES) for own in wanted):
-            return False
-        return scenario.schema is None or CHARGING in schema_file.active_actions(scenario.schema)
 
     def idle(self, scenario: Scenario) -> dict[str, str]:
         """Weights that can do nothing on a site, each with the reason."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from common.measure import SCORE, Measure
+from common.measure import LEAST_SERVED, SCORE, Measure
 from results.analysis.judged import BOUND, MPC, NO_CONTROL, RULE, UNCONTROLLED, kind_of
 from results.analysis.searched import frame
 from results.judgement import BOUND as OF_SCORE
-from results.judgement import EXACT_MPC, LEAST_SERVED
+from results.judgement import EXACT_MPC
 from results.loader import Results, ratings
 
 if TYPE_CHECKING:

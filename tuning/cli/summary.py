@@ -156,7 +156,7 @@ def _of_aim(rows: pd.DataFrame, aim: Aim) -> list[tuple[str, list[str]]]:
     """Columns beside the score, each a heading and its cells: the objective, and whether requirements are met."""
     objectives = () if aim.is_score else aim.objectives
     columns = [objective.column(rows[name].tolist()) for objective, name in zip(objectives, _VALUES, strict=False)]
-    if aim.requirements:
+    if aim.requirements or (rows["shortfall"] > 0.0).any():
         columns.append(("required", ["missed" if shortfall > 0.0 else "met" for shortfall in rows["shortfall"]]))
     return columns
 

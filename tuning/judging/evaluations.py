@@ -22,7 +22,6 @@ from envs.objective.kpis import CITYLEARN
 from envs.scenarios.scenario import Split, Window
 from envs.task import Task
 from envs.yardsticks.rows import Row, baseline_rows, bound_rows, by_year, mpc_rows, row_of
-from results.judgement import served
 from results.table_files import ResultsError, read_file, write_file
 from tuning.runtime.processes import end_with_parent
 
@@ -155,9 +154,3 @@ def objective_of(rows: Sequence[Mapping[str, Any]], aim: Aim) -> float:
     if not np.isfinite(value):
         raise ValidityError(f"{rows[0]['contender']}, run {rows[0]['trial']}: {aim.objective.name} of {value} is no number")
     return value
-
-
-def served_of(rows: Sequence[Mapping[str, Any]]) -> float:
-    """Part of the vehicle energy that a run served over its years; see `results.judgement.served`."""
-    names = ("ev_required_kwh", "ev_missing_kwh", "uncontrolled_ev_missing_kwh")
-    return served(*(sum(float(row[name]) for row in rows) for name in names))

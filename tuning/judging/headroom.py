@@ -13,7 +13,7 @@ from rich.table import Table
 from common.errors import UsageError
 from common.measure import SCORE, Scale, by_the_year
 from envs.environments import fit
-from envs.objective.aim import SCORE_ALONE, VEHICLES_LEFT, Aim, idle_terms
+from envs.objective.aim import SCORE_ALONE, Aim, idle_terms
 from envs.objective.columns import measures
 from envs.objective.evaluate import check_score
 from envs.scenarios.doubts import doubts
@@ -24,7 +24,7 @@ from envs.yardsticks import bound as bounding
 from envs.yardsticks import mpc_runs
 from envs.yardsticks.rows import Row as Years
 from envs.yardsticks.rows import baseline_rows, bound_rows, mpc_rows
-from results.judgement import BOUND, BOUNDS, EXACT_MPC, LEAST_SERVED
+from results.judgement import BOUND, BOUNDS, EXACT_MPC
 from tuning.cli.console import Fitted, busy, plain_table, say, terminal
 from tuning.experiment.settings import splits_in
 from tuning.judging.settings import HeadroomSettings, Mpc, methods
@@ -44,7 +44,7 @@ class Row:
     peak_kw: float | None  # highest import; None for the bound, which does not minimise it
     served: float | None  # part of the vehicles' energy; None without vehicles
     objective: float | None = None  # value of what is aimed at, if not the score; None where it has none
-    misses: tuple[str, ...] = ()  # requirements
+    misses: bool = False  # something that is required
 
 
 @dataclass(frozen=True)
@@ -91,12 +91,11 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     if bounds and unplanned and methods(settings.mpc):
         lines.append(f"no model predictive control: {unplanned}")
     if not aim.is_score and (not bounds or aim.objective.name not in _BOUNDED):
-        lines.append(best_of(rows, uncontrolled, aim))
-    lines += [f"{row.name} misses {'; '.join(row.misses)}" for row in rows if row.misses and row.score is not None]
+        lines.append(best_of(rows, aim))
+    if missing := [row.name for row in rows if row.misses and row.score is not None]:
+        lines.append(f"not counted, as they miss {aim.required}: {', '.join(missing)}")
     lines += doubts(site.schema) if site.schema else []
     lines += aim.idle_lines(site)
-    if aim.leaves_vehicles(site):
-        lines.append(VEHICLES_LEFT)
     if aim.shown:
         lines = [f"aim: {aim.shown}", *lines]
     hours = sum(window.hours for window in windows)
@@ -165,13 +164,13 @@ def row_of(name: str, years: Sequence[Years], aim: Aim = SCORE_ALONE) -> Row:
         None if math.isnan(peak) else peak,
         None if math.isnan(served) else served,
         aim.objective.value(years) if is_aimed and not aim.is_score else None,
-        tuple(aim.missed(years)) if is_aimed else (),
+        is_aimed and bool(aim.outcome(years).shortfall),
     )
 
 
-def best_of(rows: Sequence[Row], uncontrolled: Row, aim: Aim) -> str:
+def best_of(rows: Sequence[Row], aim: Aim) -> str:
     """What the best controller without learning reaches of an objective that has no bound, in one line."""
-    rivals = [row for row in _others(rows, uncontrolled) if row.objective is not None and not math.isnan(row.objective)]
+    rivals = [row for row in _others(rows) if row.objective is not None and not math.isnan(row.objective)]
     if not rivals:
         return f"{aim.objective.name}: no controller without learning meets what is required, and there is no bound of it"
     sign = -1.0 if aim.objective.better == "less" else 1.0
@@ -182,10 +181,9 @@ def best_of(rows: Sequence[Row], uncontrolled: Row, aim: Aim) -> str:
     )
 
 
-def _others(rows: Sequence[Row], uncontrolled: Row) -> list[Row]:
+def _others(rows: Sequence[Row]) -> list[Row]:
     """Controllers without learning that serve the vehicles and meet what is required."""
-    known = [row for row in rows if row.name not in (*BOUNDS, EXACT_MPC) and row.score is not None]
-    return [row for row in known if not row.misses and _serves(row, uncontrolled)]
+    return [row for row in rows if row.name not in (*BOUNDS, EXACT_MPC) and row.score is not None and not row.misses]
 
 
 def remaining(rows: Sequence[Row], uncontrolled: Row) -> list[str]:
@@ -194,7 +192,7 @@ def remaining(rows: Sequence[Row], uncontrolled: Row) -> list[str]:
     That controller is the uncontrolled site, a rule, one of CityLearn's, or model predictive control with forecasts, if it
     serves the vehicles and misses no requirement. With the exact future it is a mark on the way to the bound.
     """
-    others = _others(rows, uncontrolled)
+    others = _others(rows)
     if not others:
         return ["no controller without learning meets what is required, so the remaining headroom is not known"]
     lines = []
@@ -218,18 +216,16 @@ def remaining(rows: Sequence[Row], uncontrolled: Row) -> list[str]:
     return lines
 
 
-def _serves(row: Row, uncontrolled: Row) -> bool:
-    """Whether vehicles get at least `LEAST_SERVED` of what they get on the uncontrolled site."""
-    return row.served is None or uncontrolled.served is None or row.served >= LEAST_SERVED * uncontrolled.served
-
-
 def tables(title: str, rows: Sequence[Row], uncontrolled: Row, aim: Aim = SCORE_ALONE) -> tuple[Table, Table]:
     """Two tables for a terminal of 80 columns: ratings, and the site's figures with their change from the uncontrolled site."""
     ratings, amounts = plain_table(title), plain_table()
     co2 = Scale.of([row.co2_kg for row in rows], "kg")
     cost, peak = Scale.of([row.cost for row in rows], ""), Scale.of([row.peak_kw for row in rows], "kW")
     heading, values = aim.objective.column([row.objective for row in rows])
-    objective, required = ([] if aim.is_score else [heading]), (["required"] if aim.requirements else [])
+    objective, required = (
+        ([] if aim.is_score else [heading]),
+        (["required"] if aim.requirements else []),
+    )
     for table, names in (
         (ratings, ("score", *objective, *required, "served")),
         (amounts, (co2.heading("CO2"), "change", cost.heading("bill"), "change", peak.heading("peak"))),

@@ -16,7 +16,7 @@ from envs.seen import Seen
 from envs.task import Task
 from envs.yardsticks.mpc_runs import NAMES
 from results import load
-from results.judgement import LEAST_SERVED, meets, serves
+from results.judgement import meets
 from results.table_files import OTHER_VERSION, ResultsError, read_file, read_table
 from tuning.cli.console import busy, say
 from tuning.experiment.folder import Experiment
@@ -33,7 +33,6 @@ from tuning.judging.evaluations import (
     run_all,
     run_jobs,
     score_of,
-    served_of,
 )
 from tuning.judging.folder import Contender, Judgement
 from tuning.judging.settings import NO_MPC, Mpc, methods
@@ -108,7 +107,7 @@ class Race:
             if not racing:
                 break
             self._evaluate(racing, self._backend)
-            racing = self._serving(racing)
+            racing = [contender for contender in racing if self._meets(contender)]
             # At the last look no score drops a contender: the verdict compares all that remain.
             if count != self.looks[-1] and len(racing) > 1:
                 racing = self._ahead(racing)
@@ -210,21 +209,8 @@ class Race:
         parts = (self._part(contender, number, self._backend) for number in self._runs[contender.name])
         return np.array([figure(read_file(part)) for part in parts])
 
-    def _serving(self, racing: list[Contender]) -> list[Contender]:
-        """Contenders that serve their vehicles and meet the requirements: to deliver no energy must not win."""
-        serving = [contender for contender in racing if serves(self._of_runs(contender, served_of))]
-        for contender in racing:
-            if contender not in serving:
-                self._say(
-                    f"{contender.name} is out of the race: it cannot win, as it serves less than {LEAST_SERVED:.0%} of the "
-                    "vehicle energy that can be served"
-                )
-        return [contender for contender in serving if self._meets(contender)]
-
     def _meets(self, contender: Contender) -> bool:
-        """Whether a contender meets the requirements; a line says which not."""
-        if not self._aim.requirements:
-            return True
+        """Whether a contender serves its vehicles and meets the requirements; a line says what it misses."""
         shortfalls = self._of_runs(contender, lambda rows: self._aim.outcome(rows).shortfall or 0.0)
         if meets(shortfalls):
             return True

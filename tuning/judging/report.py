@@ -156,7 +156,7 @@ def ranking_of(aim: Aim) -> Ranking | None:
         value = outcome.score if outcome.objective is None else outcome.objective
         return value, aim.goal(outcome), outcome.shortfall or 0.0
 
-    return Ranking(None if aim.is_score else aim.objective, rated, aim.facts.get("requirements", ""))
+    return Ranking(None if aim.is_score else aim.objective, rated, aim.required)
 
 
 def _extent(hours: pd.Series, has_years: bool) -> str:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from results.judgement import BOUNDS, EXACT_MPC, GOAL, LEAST_SERVED, Ranking, per_run
+from common.measure import SERVICE
+from results.judgement import BOUNDS, EXACT_MPC, GOAL, Ranking, per_run
 from results.statistics import CONFIDENCE, Interval, compared_in_pairs, compared_with_value
 
 FIRST = 3  # runs of each contender before the first is dropped: an interval of two runs is too wide
@@ -92,16 +93,9 @@ def verdict(
     """
     column = GOAL if ranking else "score"
     lines = [f"{name} failed and cannot win: {reason}" for name, reason in failed.items()]
-    out = ~table["comparable"]
-    if ranking and ranking.requirements and (missing := table.loc[~table["meets"].astype(bool), "contender"].tolist()):
-        lines.append(f"not comparable (*), as they miss {ranking.requirements}: {', '.join(missing)}")
-        out &= table["meets"].astype(bool)
-    left_out = table.loc[out, "contender"].tolist()
-    if left_out:
-        lines.append(
-            f"not comparable (*), as they serve less than {LEAST_SERVED:.0%} of the vehicle energy that can be served: "
-            f"{', '.join(left_out)}"
-        )
+    if left_out := table.loc[~table["comparable"], "contender"].tolist():
+        required = ranking.required if ranking else SERVICE
+        lines.append(f"not comparable (*), as they miss {required}: {', '.join(left_out)}")
     known = table.loc[table["comparable"], "contender"].tolist()
     runs = per_run(evaluations, {}, ranking)
     scores = {name: values for name, values in run_scores(runs, column).items() if name in known and len(values) > 1}

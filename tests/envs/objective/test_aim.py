@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from common.measure import SERVICE
 from common.units import YEAR
 from envs.objective.aim import SCORE_ALONE, TERM_OF, Aim, AimError, Outcome, RewardShare, absent, gain, why_none
 from envs.objective.columns import measures
@@ -19,7 +20,7 @@ from tests.envs.schema_changes import edited, put
 ROWS = [
     {
         "hours": 100, "score": 0.1, "peak_kw": 50.0, "ev_served": 0.9, "ev_required_kwh": 10.0,
-        "uncontrolled_ev_served": 0.97, "uncontrolled_ev_required_kwh": 10.0,
+        "uncontrolled_ev_served": 0.94, "uncontrolled_ev_required_kwh": 10.0,
     }
 ]  # fmt: skip
 
@@ -59,12 +60,13 @@ def test_bounds_on_both_sides_of_a_measure_may_leave_room() -> None:
 
 def test_what_is_missed_is_said_with_its_value_and_the_uncontrolled_sites() -> None:
     aim = Aim.parse(require=("ev_served>=0.95",))
-    assert aim.missed(ROWS) == ["ev_served >= 0.95 (it has 0.9000; the uncontrolled site 0.9700)"]
+    assert aim.missed(ROWS) == ["ev_served >= 0.95 (it has 0.9000; the uncontrolled site 0.9400)"]
     assert not Aim.parse(require=("ev_served>=0.9",)).missed(ROWS)
 
 
 def test_what_was_not_measured_is_not_met() -> None:
-    nothing = [{**ROWS[0], "ev_served": math.nan, "ev_required_kwh": 0.0, "citylearn_cost_total": math.nan}]
+    unknown = dict.fromkeys(("ev_served", "uncontrolled_ev_served", "citylearn_cost_total"), math.nan)
+    nothing = [{**ROWS[0], **unknown}]
     assert Aim.parse(require=("ev_served>=0.95",)).outcome(nothing).shortfall == 1.0
     assert Aim.parse(require=("citylearn_cost_total<=1",)).outcome(nothing).shortfall == 1.0
 
@@ -101,11 +103,19 @@ def test_other_aims_are_refused_in_one_line(
     assert "\n" not in str(error.value)
 
 
-def test_an_aim_may_leave_vehicles_empty_where_there_are_some(small_schema: Path) -> None:
-    site = scenario(str(small_schema))
-    assert Aim.parse(("co2=1",)).leaves_vehicles(site)
-    assert not SCORE_ALONE.leaves_vehicles(site)
-    assert not Aim.parse(("co2=1",), require=("ev_served>=0.9",)).leaves_vehicles(site)
+def test_a_policy_that_leaves_vehicles_empty_does_not_win_unless_the_user_says_what_they_get() -> None:
+    thief, fair = [{**ROWS[0], "score": 0.4, "ev_served": 0.5}], ROWS  # 95 % of 0.94 are 0.893
+    for aim in (SCORE_ALONE, Aim.parse(("co2=1",)), Aim.parse(objective="peak_kw", require=("peak_kw<=100",))):
+        assert aim.outcome(thief).shortfall == pytest.approx(1.0 - 0.5 / 0.893)
+        assert aim.rating(aim.outcome(thief)) < aim.rating(aim.outcome(fair))
+        assert not aim.outcome(fair).shortfall
+        assert aim.missed(thief) == ["ev_served >= 0.893 (it has 0.5000; the uncontrolled site 0.9400)"]
+        assert aim.required.endswith(SERVICE)
+    stated = Aim.parse(require=("departures_met>=0",))
+    assert stated.outcome([{**thief[0], "departures_met": 0}]).shortfall == 0.0
+    assert stated.required == "departures_met >= 0"
+    # Nothing is asked where there is no vehicle.
+    assert SCORE_ALONE.outcome([{**thief[0], "uncontrolled_ev_served": math.nan}]) == Outcome(0.4)
 
 
 def test_what_a_site_or_its_reward_cannot_tell_is_refused(small_schema: Path, tmp_path: Path) -> None:

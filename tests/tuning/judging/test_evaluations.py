@@ -18,7 +18,7 @@ from envs.task import Task
 from envs.yardsticks.bound import BoundError
 from results.table_files import judged_path, read_file, write_file
 from tuning.judging import evaluations
-from tuning.judging.evaluations import Job, _result, check_agreement, run_all, score_of, served_of
+from tuning.judging.evaluations import Job, _result, check_agreement, run_all, score_of
 
 
 @ray.remote(num_cpus=1)
@@ -81,7 +81,6 @@ def test_backends_agree_in_ratios_too(tmp_path: Path, name: str, values: tuple[f
 def test_years_of_a_run_count_by_what_they_hold() -> None:
     years = [year(100, 0.1, 2.0), year(300, 0.2, 6.0)]
     assert score_of(years) == pytest.approx(0.175)
-    assert served_of(years) == pytest.approx(0.75)
     with pytest.raises(ValidityError, match="a, run 2: a score of nan is no number"):
         score_of([*years, year(100, math.nan, 2.0)])
 

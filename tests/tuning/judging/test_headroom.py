@@ -15,12 +15,12 @@ from envs.yardsticks.baselines import UNCONTROLLED
 from envs.yardsticks.rows import baseline_rows, bound_rows
 from results.judgement import EXACT_MPC
 from tuning.cli.console import Fitted
-from tuning.judging.headroom import Row, best_of, check_baselines, find_headroom, remaining, tables
+from tuning.judging.headroom import Row, best_of, check_baselines, find_headroom, remaining, row_of, tables
 from tuning.judging.settings import HeadroomSettings
 
 
-def row(name: str, score: float | None, co2: float, cost: float, served: float | None = None) -> Row:
-    return Row(name, score, co2, cost, None, served)
+def row(name: str, score: float | None, co2: float, cost: float) -> Row:
+    return Row(name, score, co2, cost, None, None)
 
 
 BEFORE = row(UNCONTROLLED, 0.0, 100.0, 200.0)
@@ -52,9 +52,14 @@ def test_a_rule_that_is_worse_than_nothing_leaves_nothing_to_learn() -> None:
 
 
 def test_citylearns_controllers_count_if_they_serve_the_vehicles() -> None:
-    before = replace(BEFORE, served=0.9)
-    rows = [before, row("CityLearn: a", 0.06, 92.0, 178.0, 0.88), row("CityLearn: b", 0.07, 90.0, 171.0, 0.3)]
-    score, co2, cost = remaining([*rows, *bounds(0.08, 90.0, 170.0)], before)
+    years = [{"hours": 10, "score": 0.07, "co2_kg": 90.0, "bill": 171.0, "ev_required_kwh": 5.0, "ev_served": 0.3,
+              "uncontrolled_ev_required_kwh": 5.0, "uncontrolled_ev_served": 0.9}]  # fmt: skip
+    thief = row_of("CityLearn: b", years)
+    assert thief.misses
+    served = row_of("CityLearn: a", [{**years[0], "ev_served": 0.86}])
+    assert not served.misses
+    rows = [BEFORE, replace(served, score=0.06, co2_kg=92.0, cost=178.0), thief]
+    score, co2, cost = remaining([*rows, *bounds(0.08, 90.0, 170.0)], BEFORE)
     for line, gives in ((score, "+0.0600"), (co2, "-8.0%"), (cost, "-11.0%")):
         assert f"reaches {gives} (CityLearn: a)" in line
 
@@ -110,15 +115,15 @@ def test_an_objective_without_a_bound_is_said_to_have_none_and_who_misses_a_requ
     rows = [
         replace(BEFORE, objective=30.0),
         replace(RULE, objective=20.0),
-        replace(row("rule: thief", 0.09, 80.0, 150.0), objective=10.0, misses=("ev_served >= 0.9 (it has 0.1)",)),
+        replace(row("rule: thief", 0.09, 80.0, 150.0), objective=10.0, misses=True),
         *bounds(0.1, 79.0, 149.0),
     ]
-    line = best_of(rows, BEFORE, aim)
+    line = best_of(rows, aim)
     assert line == ("peak_kw: the best controller without learning reaches 20.0 kW (rule: any); there is no bound of it")
     score, *_ = remaining(rows, BEFORE)
     assert "+0.0500 (rule: any)" in score
-    nothing = [replace(own, misses=("x",)) for own in rows[:2]]
-    assert "no controller without learning meets" in best_of(nothing, BEFORE, aim)
+    nothing = [replace(own, misses=True) for own in rows[:2]]
+    assert "no controller without learning meets" in best_of(nothing, aim)
     assert remaining([*nothing, *bounds(0.1, 79.0, 149.0)], BEFORE) == [
         "no controller without learning meets what is required, so the remaining headroom is not known"
     ]

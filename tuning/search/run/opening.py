@@ -15,7 +15,6 @@ from common.uris import is_uri
 from envs.environments.backend import beyond_batch, choose_backend
 from envs.environments.fit import check_one_layout, check_own_reward, check_seen, check_stays
 from envs.environments.year_cache import any_district, has_several_buildings
-from envs.objective.aim import VEHICLES_LEFT
 from envs.objective.reward import RewardName, check_reward
 from envs.scenarios.doubts import doubts
 from envs.scenarios.splits import SPLITS
@@ -349,8 +348,6 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     notes += planned.notes
     notes += doubts(site.schema) if site.schema else []
     notes += settings.aim.idle_lines(site) if settings.reward == "improvement" else []
-    if settings.aim.leaves_vehicles(site):
-        notes.append(VEHICLES_LEFT)
     if settings.backend == "auto" and backend == "citylearn":
         missing = ", ".join(beyond_batch(site))
         notes.append(f"{site.title}: stepped by CityLearn itself, because the batch backend does not support: {missing}")
