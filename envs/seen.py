@@ -13,7 +13,6 @@ from typing import Any, Literal, Self
 from envs.objective.weights import DEFAULT, Weights
 
 PlanMethod = Literal["none", "yesterday", "seven-days", "learned"]
-PLAN_METHODS: tuple[PlanMethod, ...] = ("none", "yesterday", "seven-days", "learned")
 # Hours from the present one: at the end of each, the planned state of charge is seen.
 PLAN_HOURS = (0, 1, 2, 4, 8)
 PLANNED_BATTERY, PLANNED_SOC = "planned_battery", "planned_soc"  # energy of this hour, and state of charge at its beginning

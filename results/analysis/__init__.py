@@ -10,13 +10,11 @@ Each takes the `Results` of one experiment; `compare` takes a list. Columns and 
 is too small for a question gives an empty frame with the same columns. None of them needs ray, torch or CityLearn.
 """
 
-from results.analysis.changes import default_to_best
-from results.analysis.curves import confirmed, learning_curves, mean_curves, rung_ranks
-from results.analysis.judged import judged_runs, luck, reward_terms
+from results.analysis.curves import confirmed, learning_curves, mean_curves
+from results.analysis.judged import judged_runs, luck
 from results.analysis.ped_anova import importance
 from results.analysis.progress import best_so_far, compare, leaderboard, pareto_front, references
-from results.analysis.searched import best_trial, coverage, default_trial, effects
-from results.analysis.times import memory, time_spent, timeline
+from results.analysis.searched import best_trial, default_trial, effects
 from results.analysis.yardsticks import beside_yardsticks, best_alone
 
 __all__ = [
@@ -26,8 +24,6 @@ __all__ = [
     "best_trial",
     "compare",
     "confirmed",
-    "coverage",
-    "default_to_best",
     "default_trial",
     "effects",
     "importance",
@@ -36,11 +32,6 @@ __all__ = [
     "learning_curves",
     "luck",
     "mean_curves",
-    "memory",
     "pareto_front",
     "references",
-    "reward_terms",
-    "rung_ranks",
-    "time_spent",
-    "timeline",
 ]

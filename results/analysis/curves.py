@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from results.analysis.searched import frame, misses, rated
 from results.experiment_file import Facts, read_facts
 from results.fresh import of_length
 from results.loader import Results, ratings
-from results.statistics import NORMAL, known_mean, paired_mean
+from results.statistics import known_mean, paired_mean
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
 
 
@@ -100,57 +98,3 @@ def confirmed(results: Results) -> pd.DataFrame:
         rows.append(row)
     types = {"confirms": "int64", "role": "object", "runs": "int64", "ended_early": "int64"}
     return frame(rows, types | dict.fromkeys(("mean", "low", "high", "gain", "gain_low", "gain_high"), "float64"))
-
-
-LEAST_PAIRS = 4  # trials below which a rank correlation says nothing
-
-
-def rung_ranks(results: Results) -> pd.DataFrame:
-    """Rank correlation of ratings at each evaluation with those at each later one.
-
-    Only trials that went on can be compared, and those were good before, so correlations are lower than among all trials.
-
-    Returns:
-        A row for each pair of evaluations: `rung` and `against` (from 1), `part` and `against_part` (of a trial's most steps),
-        `trials` (that have both), `correlation` (Spearman; empty below `LEAST_PAIRS` trials), `low` and `high` (95 % interval
-        by Fisher's z with the variance of Bonett and Wright 2000), `kept` (smallest share of the trials, in the order at the
-        rung, that holds the later best) and `is_last` (the later one is the last).
-    """
-    import numpy as np
-
-    facts = read_facts(results.single.folder)
-    own = evaluated(results, facts)
-    of_search = results.trials.loc[results.trials["confirms"].isna() & results.trials["same_as"].isna(), "trial"]
-    own = own[own["trial"].isin(of_search) & (own["rung"] > 0)]
-    table = own.drop_duplicates(["trial", "rung"], keep="last").pivot(index="trial", columns="rung", values="place")
-    reports = facts.settings.get("reports")
-    whole = float(reports) if isinstance(reports, int) and reports > 0 else math.nan
-    rungs = [int(rung) for rung in table.columns]
-    rows: list[dict[str, object]] = []
-    for place, rung in enumerate(rungs):
-        for against in rungs[place + 1 :]:
-            pairs = table[[rung, against]].dropna().to_numpy(float)
-            if len(pairs) < 2:
-                continue
-            correlation, low, high = _spearman(pairs)
-            first, last = pairs.T
-            kept = float(np.mean(first >= first[last.argmax()]))
-            row = {"rung": rung, "against": against, "part": rung / whole, "against_part": against / whole}
-            row |= {"trials": len(pairs), "correlation": correlation, "low": low, "high": high, "kept": kept}
-            rows.append({**row, "is_last": against == (rungs[-1] if math.isnan(whole) else whole)})
-    types = {"rung": "int64", "against": "int64", "part": "float64", "against_part": "float64", "trials": "int64"}
-    return frame(rows, {**types, **dict.fromkeys(("correlation", "low", "high", "kept"), "float64"), "is_last": "bool"})
-
-
-def _spearman(pairs: np.ndarray) -> tuple[float, float, float]:
-    """Rank correlation of pairs, shape (trials, 2), with its interval; NaN for too few, or where one side has no order."""
-    import numpy as np
-    import pandas as pd
-
-    ranks = pd.DataFrame(pairs).rank().to_numpy()
-    if len(pairs) < LEAST_PAIRS or (ranks.std(axis=0) == 0.0).any():
-        return math.nan, math.nan, math.nan
-    correlation = float(np.corrcoef(ranks.T)[0, 1])
-    z = math.atanh(max(-1.0 + 1e-9, min(1.0 - 1e-9, correlation)))
-    half = NORMAL * math.sqrt((1.0 + correlation**2 / 2.0) / (len(pairs) - 3))
-    return correlation, math.tanh(z - half), math.tanh(z + half)

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from common.measure import BY_HOURS, SCORE, SITE, Measure
+from common.measure import SCORE, SITE, Measure
 from results.analysis.curves import confirmed
-from results.analysis.searched import best_trial, default_trial, frame, ranks_by_score, rated
+from results.analysis.searched import default_trial, frame, ranks_by_score, rated
 from results.experiment_file import read_facts
 from results.fresh import DEFAULT
 from results.judgement import BOUNDS, preferred, table_of
@@ -167,37 +167,3 @@ def luck(results: Results, judgement: Results | None = None) -> pd.DataFrame:
     table = frame(rows, {**types, **dict.fromkeys(("search", "fresh", "low", "high"), "float64")})
     table["change"] = table["fresh"] - table["search"]
     return table
-
-
-TERM = "term_"  # prefix of the columns with the terms of the reward
-
-
-def reward_terms(results: Results, judgement: Results | None = None) -> pd.DataFrame:
-    """The weighted terms of the reward: what the score of a policy consists of.
-
-    Returns:
-        A row for each policy and term: `policy`, `kind` (`best`, `default`, or see `kind_of`), `split`, `runs`, `term`, `value`
-        (mean reward an hour; 0 is the uncontrolled site) and `score`. Terms that are 0 for all policies, and policies without
-        terms, are left out.
-    """
-    import pandas as pd
-
-    last = results.rated_evaluations
-    parts = []
-    for kind, number in (("best", best_trial(results)), (DEFAULT, default_trial(results))):
-        own = last[last["trial"] == (-1 if number is None else number)]
-        parts.append(own.assign(policy=f"{kind} (trial {number})", kind=kind, run=0))
-    if judgement is not None:
-        judged = preferred(judgement.evaluations)
-        kinds = [kind_of(*pair) for pair in zip(judged["contender"], judged["algorithm"], strict=True)]
-        parts.append(judged.assign(policy=judged["contender"], kind=kinds, run=judged["seed"].fillna(-1)))
-    rows = pd.concat(parts, ignore_index=True)
-    terms = [str(name) for name in rows.columns if str(name).startswith(TERM) and rows[name].abs().sum() > 0.0]
-    found = []
-    for policy, own in rows.dropna(subset=terms, how="all").groupby("policy", sort=False):
-        facts = {"policy": policy, "kind": own["kind"].iloc[0], "split": own["split"].iloc[0], "runs": own["run"].nunique()}
-        score = SCORE.value(own)
-        values = {name.removeprefix(TERM): Measure(name, over=BY_HOURS).value(own) for name in terms}
-        found += [{**facts, "term": term, "value": number, "score": score} for term, number in values.items()]
-    types = {"policy": "object", "kind": "object", "split": "object", "runs": "int64", "term": "object"}
-    return frame(found, {**types, "value": "float64", "score": "float64"})

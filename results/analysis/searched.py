@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -123,7 +122,6 @@ def frame(rows: list[dict[str, Any]], types: Mapping[str, str]) -> pd.DataFrame:
 
 
 EDGE = 0.05  # part of a range that counts as its edge
-BINS = 10  # equal parts of a range
 
 
 def effects(results: Results) -> pd.DataFrame:
@@ -162,61 +160,3 @@ def effects(results: Results) -> pd.DataFrame:
     types |= dict.fromkeys(("score", "rating", "shortfall"), "float64") | {"is_best": "bool", "at_edge": "object"}
     filled = [part for part in parts if len(part)]
     return pd.concat(filled, ignore_index=True)[[*types]].astype(types) if filled else frame([], types)
-
-
-def coverage(results: Results) -> pd.DataFrame:
-    """How much of each range the search tried.
-
-    Returns:
-        A row a hyperparameter: `hyperparameter`, `low`, `high`, `log` (empty for choices), `trials` (in which it acts),
-        `values` (different ones), `parts` (equal parts of the range, at most ten, or values that it has), `tried` (share of
-        these with a trial), `expected` (share that as many even draws would try), `gap_low` and `gap_high` (ends of the widest
-        stretch of the range without a trial, as values; empty for choices), `gap` (its share of the range) and `untried`
-        (choices without a trial, with commas).
-    """
-    import numpy as np
-
-    trials = searched(results)
-    rows: list[dict[str, object]] = []
-    for name, own in ranges_of(trials, read_facts(results.single.folder)).items():
-        # A range of one value has nothing to try.
-        if own.values == 1 or own.low == own.high:
-            continue
-        column = trials.loc[acts(trials, own), GIVEN + name]
-        parts = min(BINS, own.values or BINS) if not own.choices else len(own.choices)
-        places = own.positions(column)
-        places = places[(places >= 0.0) & (places <= 1.0)]
-        tried = len(set(_parts(places, parts, bool(own.choices))))
-        row: dict[str, object] = {
-            "hyperparameter": name, "low": own.low, "high": own.high, "log": own.log, "trials": len(column),
-            "values": column.map(text_of).nunique(), "parts": parts, "tried": tried / parts,
-            "expected": 1.0 - (1.0 - 1.0 / parts) ** len(column), "untried": "",
-        }  # fmt: skip
-        if own.choices:
-            row["untried"] = ", ".join(text for text in own.choices if text not in set(column.map(text_of)))
-        else:
-            ends = np.unique(np.concatenate([[0.0], places, [1.0]]))
-            widest = int(np.diff(ends).argmax())
-            row["gap"] = float(ends[widest + 1] - ends[widest])
-            row["gap_low"], row["gap_high"] = (value_at(own, float(ends[place])) for place in (widest, widest + 1))
-        rows.append(row)
-    types = {"hyperparameter": "object", "low": "float64", "high": "float64", "log": "bool", "trials": "int64"}
-    types |= {"values": "int64", "parts": "int64", **dict.fromkeys(("tried", "expected", "gap_low", "gap_high"), "float64")}
-    return frame(rows, {**types, "gap": "float64", "untried": "object"})
-
-
-def _parts(places: np.ndarray, parts: int, of_choices: bool) -> list[int]:
-    """Number of the part that each place lies in."""
-    import numpy as np
-
-    scaled = np.rint(places * (parts - 1)) if of_choices else np.minimum(np.floor(places * parts), parts - 1)
-    return [int(part) for part in scaled]
-
-
-def value_at(own: Range, place: float) -> float:
-    """Value at a position of a range of numbers; see `Range.positions`."""
-    if not own.log:
-        return own.low + place * (own.high - own.low)
-    if own.from_one:
-        return 1.0 - (1.0 - own.low) * ((1.0 - own.high) / (1.0 - own.low)) ** place
-    return own.low * math.exp(place * math.log(own.high / own.low))

@@ -47,7 +47,6 @@ DARK: Mapping[str, str] = {
     "c6": "#f5f5f5",  # white for black
     "grey": "#8b939c",
 }
-AMOUNTS = "cividis"  # scheme of Vega for amounts
 _NAME = re.compile(r"var\(--([a-z0-9]+)\)")
 
 

@@ -11,7 +11,7 @@ from pkgutil import iter_modules
 from common.measure import BASIS
 from common.uris import is_uri
 from results.analysis.searched import misses, searched
-from results.analysis.times import timeline
+from results.analysis.times import stretches
 from results.loader import Results, load, names_of
 from results.places import EXPERIMENT, JUDGEMENT, TABLES, local_folder
 from results.report import figures
@@ -34,7 +34,7 @@ _BY_GAINS = (
 _BY_OBJECTIVE = f"Here the rating is {{}}, turned so that more is better; amounts are of {BASIS}."
 # Answers that stand at the top.
 _OF_EXPERIMENT = ("saved", "yardsticks", "importance", "best-so-far")
-_OF_JUDGEMENT, _OF_POLICY = ("ranking", "amounts", "luck"), ("savings", "duration-curve")
+_OF_JUDGEMENT, _OF_POLICY = ("ranking", "amounts", "luck"), ("savings", "week")
 
 
 def sections(sources: Sources) -> tuple[Section, ...]:
@@ -99,7 +99,7 @@ def _facts(results: Results) -> dict[str, str]:
     if trials.empty:
         return {"trials": "none"}
     states = listed([f"{count:,} {state}" for state, count in trials["state"].value_counts().items()])
-    line = timeline(results)
+    line = stretches(results.reports)
     facts = {
         "site": site(str(trials["scenario"].iloc[0])),
         "algorithm": str(trials["algorithm"].iloc[0]),

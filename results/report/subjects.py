@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import calendar
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from common.units import DAY
 from results import analysis
 from results.analysis.judged import Verdict
 from results.analysis.judged import verdict as verdict_of
 from results.analysis.searched import aims, searched
 from results.experiment_file import Facts, read_facts
 from results.loader import Results
-from results.report.words import Unit, percent, unit_for
 from results.rollout import COLUMNS, ROLLOUT_VERSION
 from results.table_files import ResultsError, size_fault
 
@@ -79,11 +76,6 @@ class Search:
         return self.table(analysis.luck, self.judgement)
 
     @property
-    def terms(self) -> pd.DataFrame:
-        """See `results.analysis.reward_terms`."""
-        return self.table(analysis.reward_terms, self.judgement)
-
-    @property
     def confirmed(self) -> pd.DataFrame:
         """See `results.analysis.confirmed`."""
         return self.table(analysis.confirmed)
@@ -111,11 +103,6 @@ class Judged:
         """Contenders, the best first."""
         return list(self.verdict.table["contender"]) if self.verdict else []
 
-    @property
-    def terms(self) -> pd.DataFrame | None:
-        """See `results.analysis.reward_terms`; None where nothing was judged."""
-        return analysis.reward_terms(self.results, self.results) if self.verdict else None
-
     @cached_property
     def lucky(self) -> pd.DataFrame | None:
         """Contenders beside the search that they come from, on the test split; None where these are not on the page."""
@@ -134,9 +121,7 @@ class Judged:
         return analysis.confirmed(self.results)
 
 
-OWN, WITHOUT = "policy", "uncontrolled"
 ONE_METER = "The site counts as one meter here: import is net import above 0."
-LEAST = 1e-3  # part of what flows; less than this is rounding
 
 
 @dataclass(frozen=True)
@@ -168,48 +153,3 @@ def read_rollout(path: Path) -> Hours:
     if about.get("schema_version") != str(ROLLOUT_VERSION):
         raise ResultsError(f"{path}: another version of this package wrote it: write it again with python -m tuning.rollout")
     return Hours(path, about, content.select(list(COLUMNS)).to_pandas())
-
-
-def by_day(hours: pd.DataFrame) -> pd.DataFrame:
-    """Import of each whole day, kWh: columns day (from 1), policy, uncontrolled."""
-    day = (hours["step"] // DAY + 1).rename("day")
-    drawn = hours[["net_kwh", "uncontrolled_net_kwh"]].clip(lower=0.0)
-    daily = drawn.groupby(day).sum().rename(columns={"net_kwh": "policy", "uncontrolled_net_kwh": "uncontrolled"})
-    # A first or last day of some hours would look like a day of little import.
-    return daily[(hours.groupby(day).size() == DAY) | (len(hours) < 2 * DAY)].reset_index()
-
-
-def change_of(own: float, without: float) -> float:
-    """Change as a part; NaN where there was nothing."""
-    return float(own) / float(without) - 1.0 if without else float("nan")
-
-
-def less(change: float) -> str:
-    """A change in words."""
-    if change != change:
-        return "where there was none"
-    if abs(change) < 0.0005:
-        return "no different"
-    return f"{percent(abs(change))} {'less' if change < 0 else 'more'}"
-
-
-def flows(hours: pd.DataFrame, column: str) -> bool:
-    """Whether a flow is more than rounding."""
-    most = float(hours["load_kwh"].abs().max()) or 1.0
-    return bool(hours[column].abs().max() > LEAST * most)
-
-
-def unit_of(unit: str, frame: pd.DataFrame) -> Unit:
-    """A unit that fits the largest value of a frame."""
-    return unit_for(unit, float(frame.abs().max().max()))
-
-
-def month_name(value: float, whole: bool = False) -> str:
-    """A month in words; its number where it is none."""
-    names = calendar.month_name if whole else calendar.month_abbr
-    return str(names[int(value)]) if 1 <= value <= 12 else f"month {int(value)}"
-
-
-def renamed(frame: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
-    """The columns of a table, with the names that a person reads."""
-    return frame[list(names)].rename(columns=names)

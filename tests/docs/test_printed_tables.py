@@ -51,8 +51,9 @@ def printed() -> set[tuple[str, ...]]:
     print_comparison([], console)
     row = Row("uncontrolled", 0.0, 1.0, 1.0, 1.0, None)
     beside = pd.DataFrame(columns=["name", "score", "of_bound", "served"])
+    trials = pd.DataFrame(columns=["shortfall"])
     for table in (
-        _ranking(pd.DataFrame(), year, SCORE_ALONE), _against_uncontrolled(year, measures(), ""), *tables(nothing, "a site"),
+        _ranking(trials, year, SCORE_ALONE), _against_uncontrolled(year, measures(), ""), *tables(nothing, "a site"),
         *of_headroom("a site", [row], row), _yardsticks(beside),
     ):  # fmt: skip
         console.print(table)

@@ -96,7 +96,7 @@ def test_citylearn_judges_by_the_aim_of_the_search(
     folder = tmp_path / "judgements" / "one"
     own = pd.read_parquet(folder / "judgement.parquet").set_index("contender")
     assert own.loc[["ppo 0", "MPC: seven days", UNCONTROLLED], "objective"].gt(0.0).all()
-    assert own.loc[["ppo 0", UNCONTROLLED], "meets"].all()
+    assert own.loc[["ppo 0", UNCONTROLLED], "comparable"].all()
     found = load(folder).evaluations
     runs = found[found["contender"] == "ppo 0"]
     figures = runs.pivot_table(index=["seed", "year"], columns="backend", values=["daily_peak_kw", "score", "import_kwh"])

@@ -92,8 +92,8 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
         lines.append(f"no model predictive control: {unplanned}")
     if not aim.is_score and (not bounds or aim.objective.name not in _BOUNDED):
         lines.append(best_of(rows, aim))
-    if missing := [row.name for row in rows if row.misses and row.score is not None]:
-        lines.append(f"not counted, as they miss {aim.required}: {', '.join(missing)}")
+    if left_out := [row.name for row in rows if row.misses and row.score is not None]:
+        lines.append(f"not counted, as they miss {aim.required}: {', '.join(left_out)}")
     lines += doubts(site.schema) if site.schema else []
     lines += aim.idle_lines(site)
     if aim.shown:

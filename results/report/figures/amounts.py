@@ -18,13 +18,13 @@ def figure(judged: Judged) -> Figure | None:
     return amounts(judged.verdict.table) if judged.verdict else None
 
 
-def amounts(table: pd.DataFrame) -> Figure:
+def amounts(table: pd.DataFrame) -> Figure | None:
     question = f"What does each controller save in {BASIS}?"
     measured = metrics_of(table)
     changes = {name: own for name, own in measured.items() if own.over == CHANGE}
     known = table[table[[*changes]].notna().all(axis=1)]
     if known.empty:
-        return Figure("amounts", question, "It cannot be said: nothing was judged.")
+        return None
     trained = known[known["algorithm"].astype(bool) & known["comparable"]]
     top = (trained if len(trained) else known).iloc[0]
     amount_of = {own.label: own for own in measured.values() if own.over != CHANGE}

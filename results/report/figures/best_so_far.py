@@ -7,9 +7,9 @@ from results import analysis
 from results.analysis.searched import searched
 from results.report.charts import Figure, Panel, channel, chart, coloured, hover, layer, sampled
 from results.report.subjects import Search
-from results.report.words import counted, duration, percent, score
+from results.report.words import duration, percent, score
 
-PLACES = {"experiment": 3}  # in the sections of these kinds
+PLACES = {"experiment": 8}  # in the sections of these kinds
 LEAST_TRIALS = 5  # for an answer about the budget
 WORTH = 0.1  # part of the whole gain in the last third of the time, from which on more time is worth it
 VISIBLE = 0.02  # part of the whole gain that counts as a rise of the best
@@ -18,18 +18,18 @@ MOST_POINTS = 400  # of the line of the best so far
 _KINDS = {"uncontrolled": "grey", "default": "c2", "rule": "c4", "mpc": "c5", "bound": "c3"}
 
 
-def figure(search: Search) -> Figure:
+def figure(search: Search) -> Figure | None:
     results, judged = search.results, search.judgement
-    return best_so_far(analysis.best_so_far(results), analysis.references(results, judged), len(search.table(searched)))
-
-
-def best_so_far(best: pd.DataFrame, references: pd.DataFrame, trials: int) -> Figure:
-    question = "Is a larger budget worth it?"
+    best = analysis.best_so_far(results)
     known = best[best["best"].notna()]
-    if known.empty:
-        return Figure(
-            "best-so-far", question, f"It cannot be said from {counted(trials, 'trial')}: none has a score that may win."
-        )
+    # A few trials do not tell.
+    if known.empty or len(search.table(searched)) < LEAST_TRIALS:
+        return None
+    return best_so_far(known, analysis.references(results, judged))
+
+
+def best_so_far(known: pd.DataFrame, references: pd.DataFrame) -> Figure:
+    question = "Is a larger budget worth it?"
     lines = _references(references)
     minutes = known.assign(minutes=known["elapsed_seconds"] / 60.0, millions=known["total_steps"] / 1e6)
     names = ["best so far", *lines["kind"].unique()]
@@ -76,7 +76,7 @@ def best_so_far(best: pd.DataFrame, references: pd.DataFrame, trials: int) -> Fi
         "is the question on rising trials below. A dot is a new best trial. The line falls where the leading trial does worse "
         f"after more training.{tests}{_thinned(len(minutes), len(line))}"
     )
-    return Figure("best-so-far", question, _worth(known, references, trials), tuple(panels), table, note)
+    return Figure("best-so-far", question, _worth(known, references), tuple(panels), table, note)
 
 
 def _references(references: pd.DataFrame) -> pd.DataFrame:
@@ -86,10 +86,8 @@ def _references(references: pd.DataFrame) -> pd.DataFrame:
     return best.sort_index()
 
 
-def _worth(known: pd.DataFrame, references: pd.DataFrame, trials: int) -> str:
+def _worth(known: pd.DataFrame, references: pd.DataFrame) -> str:
     """Whether the last third of the time paid."""
-    if trials < LEAST_TRIALS:
-        return f"It cannot be said from {counted(trials, 'trial')}; it takes at least {LEAST_TRIALS}."
     time, values = known["elapsed_seconds"].to_numpy(float), known["best"].to_numpy(float)
     whole = float(time[-1])
     before = values[np.searchsorted(time, whole * 2.0 / 3.0, side="right") - 1] if time[0] <= whole * 2.0 / 3.0 else values[0]

@@ -5,24 +5,24 @@ import pandas as pd
 from results import analysis
 from results.loader import Results, names_of
 from results.report.charts import CATEGORIES, Figure, Panel, channel, chart, coloured, hover, layer, sampled
-from results.report.words import counted, duration, first_of, listed, score
+from results.report.words import duration, first_of, listed, score
 
 PLACES = {"comparison": 1}  # in the sections of these kinds
 _MOST_POINTS = 200
 _DIFFER = {"scenario": "sites", "reward": "rewards", "aim": "aims or splits"}  # what ratings depend on
 
 
-def figure(experiments: tuple[Results, ...]) -> Figure:
+def figure(experiments: tuple[Results, ...]) -> Figure | None:
     names = names_of([one.folder for one in experiments])
     lines = [analysis.best_so_far(one).assign(experiment=name) for one, name in zip(experiments, names, strict=True)]
     return comparison(analysis.compare(experiments), pd.concat(lines, ignore_index=True))
 
 
-def comparison(table: pd.DataFrame, lines: pd.DataFrame) -> Figure:
+def comparison(table: pd.DataFrame, lines: pd.DataFrame) -> Figure | None:
     question = "Which experiment came furthest?"
     rated = table[table["best_rating"].notna()].sort_values("best_rating", ascending=False)
     if rated.empty:
-        return Figure("comparison", question, f"It cannot be said: none of {counted(len(table), 'experiment')} has a winner.")
+        return None
     top = rated.iloc[0]
     differ = [several for name, several in _DIFFER.items() if rated[name].nunique() > 1]
     second = f", before {rated['experiment'].iloc[1]} with {score(rated['best_rating'].iloc[1])}" if len(rated) > 1 else ""

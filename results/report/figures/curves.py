@@ -7,26 +7,25 @@ from results.report.charts import Figure, Panel, by_state, channel, chart, colou
 from results.report.subjects import Search
 from results.report.words import counted, percent
 
-PLACES = {"experiment": 11}  # in the sections of these kinds
+PLACES = {"experiment": 9}  # in the sections of these kinds
 MOST_CURVES = 60
 _RISING = 0.05  # part of a trial's whole gain in the last quarter of its training
 
 
-def figure(search: Search) -> Figure:
-    return curves(analysis.learning_curves(search.results), analysis.mean_curves(search.results), search.best)
+def figure(search: Search) -> Figure | None:
+    learning = analysis.learning_curves(search.results)
+    if search.best is None or learning.empty:
+        return None
+    return curves(learning, analysis.mean_curves(search.results), search.best)
 
 
-def curves(learning: pd.DataFrame, means: pd.DataFrame, best: int | None) -> Figure:
+def curves(learning: pd.DataFrame, means: pd.DataFrame, best: int) -> Figure:
     question = "Are trials still rising when they end, and were the right ones stopped?"
     own = learning[learning["role"] == "search"]
-    if own.empty:
-        return Figure("learning-curves", question, "It cannot be said: no trial was evaluated.")
     count = own["trial"].nunique()
     last = own[own["is_last"]].sort_values("rating", ascending=False)
     # The best, and others evenly spread over the ranks.
-    shown = {*last["trial"].head(MOST_CURVES // 2), *sampled(last, MOST_CURVES // 2)["trial"]} | (
-        {best} if best is not None else set()
-    )
+    shown = {*last["trial"].head(MOST_CURVES // 2), *sampled(last, MOST_CURVES // 2)["trial"], best}
     drawn = own[own["trial"].isin(shown) & own["rating"].notna()].assign(thousands=lambda frame: frame["steps"] / 1e3)
     colours = by_state(drawn)
     x, y = channel("thousands", title="thousand steps of the trial"), channel("rating", title="rating")
@@ -37,7 +36,7 @@ def curves(learning: pd.DataFrame, means: pd.DataFrame, best: int | None) -> Fig
             detail=channel("trial", "nominal"), tooltip=tip,
         )
     ]  # fmt: skip
-    winner = drawn[drawn["trial"] == best] if best is not None else drawn.head(0)
+    winner = drawn[drawn["trial"] == best]
     if len(winner):
         layers.append(layer(winner, {"type": "line", "strokeWidth": 3.5, "color": colour("ink")}, x=x, y=y, tooltip=tip))
     panels = [Panel(chart(*layers), f"All trials; trial {best}, the best, is thick" if len(winner) else "All trials")]
@@ -89,10 +88,8 @@ def _late_share(own: pd.DataFrame) -> float:
     return float((values[-1] - before[-1]) / gain) if len(before) and gain > 0.0 else float("nan")
 
 
-def _rising(own: pd.DataFrame, best: int | None) -> str:
+def _rising(own: pd.DataFrame, best: int) -> str:
     """Whether the best still rose."""
-    if best is None:
-        return "No trial has won, so it cannot be said which one should be longer."
     winner = own[own["trial"] == best]
     share = _late_share(winner)
     if share != share:
@@ -105,10 +102,10 @@ def _rising(own: pd.DataFrame, best: int | None) -> str:
     return f"The best, trial {best}, no longer rose in its last quarter."
 
 
-def _stopped(own: pd.DataFrame, best: int | None) -> str:
+def _stopped(own: pd.DataFrame, best: int) -> str:
     """Whether trials that were stopped were behind the later winner at the same evaluation."""
     ended = own[own["is_last"] & own["state"].isin(["pruned", "frozen"]) & (own["trial"] != best)]
-    if best is None or ended.empty:
+    if ended.empty:
         return ""
     winner = own[own["trial"] == best].set_index("rung")["rating"]
     at = ended["rung"].map(winner)

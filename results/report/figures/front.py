@@ -23,11 +23,11 @@ def figure(search: Search) -> Figure | None:
     return front(*gains(search.results), search.best, amounts)
 
 
-def front(found: pd.DataFrame, names: tuple[str, ...], best: int | None, amounts: Collection[str] = ()) -> Figure:
+def front(found: pd.DataFrame, names: tuple[str, ...], best: int | None, amounts: Collection[str] = ()) -> Figure | None:
     question = "Which trials are best in one aim without losing in the other?"
     own = found[found["on_front"]]
     if own.empty:
-        return Figure("front", question, "It cannot be said: no trial that ended meets all requirements and has both gains.")
+        return None
     first, second = names[0], names[1]
     headings = {name: f"{name}, {BASIS}" if name in amounts else name for name in names}
     at_first, at_second = own.iloc[0], own.sort_values(["gain_2", "trial"], ascending=[False, True]).iloc[0]

@@ -9,22 +9,17 @@ from results.report.subjects import Search
 from results.report.words import counted, first_of, listed, percent
 
 PLACES = {"experiment": 6}  # in the sections of these kinds
-LEAST_TRIALS = 8  # for importances; see `results.analysis.importance`
 _SURENESS = {"surely": "c1", "perhaps": "c5", "as by chance": "grey"}  # that a hyperparameter matters
 _MOST_SETTLED = 5  # hyperparameters that a note names
 
 
-def figure(search: Search) -> Figure:
-    has_changes = not search.table(analysis.default_to_best).empty
-    return importance(search.table(analysis.importance), search.rated, settled(search.results), has_changes)
+def figure(search: Search) -> Figure | None:
+    found = search.table(analysis.importance)
+    return None if found.empty else importance(found, settled(search.results))
 
 
-def importance(found: pd.DataFrame, trials: int, fixed: pd.DataFrame | None = None, has_changes: bool = False) -> Figure:
+def importance(found: pd.DataFrame, fixed: pd.DataFrame | None = None) -> Figure:
     question = "Which hyperparameters matter?"
-    if found.empty:
-        why = f"it takes at least {LEAST_TRIALS}" if trials < LEAST_TRIALS else "their ratings or values do not differ enough"
-        changed = " What led from the default to the best is below, change by change." if has_changes else ""
-        return Figure("importance", question, f"It cannot be said from {counted(trials, 'trial')}: {why}.{changed}")
     top = found.iloc[0]
     some = found[found["beyond_chance"]]
     sure = some[some["low"] > 0.0]

@@ -6,26 +6,15 @@ from results.report.charts import Figure, Panel, channel, chart, colour, coloure
 from results.report.subjects import Judged, Search
 from results.report.words import capital, interval, score
 
-PLACES = {"experiment": 13, "judgement": 4}  # in the sections of these kinds
-_BROKEN = "It cannot be said: trainings with fresh seeds did not reach the end, and those that did are the lucky ones."
+PLACES = {"experiment": 5, "judgement": 3}  # in the sections of these kinds
 
 
 def figure(subject: Search | Judged) -> Figure | None:
     return None if subject.lucky is None else luck(subject.lucky, subject.confirmed)
 
 
-def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure:
+def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure | None:
     question = "Is the winner good, or was it lucky?"
-    broken = bool((confirmed["ended_early"] > 0).any())
-    if found.empty and broken:
-        return Figure("luck", question, _BROKEN)
-    if found.empty:
-        return Figure(
-            "luck",
-            question,
-            "It cannot be said: each trial was trained once, with one random seed. Training the best again would tell: "
-            "--confirm keeps a part of the search's time for it, and python -m tuning.judge EXPERIMENT does it afterwards.",
-        )
     own = found[~found["is_default"] & found["change"].notna()]
     gains = confirmed[confirmed["gain"].notna()]
     told = []
@@ -43,8 +32,9 @@ def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure:
             f"the {same.measure} of {same['name']} {fell} from {score(same.search)} in the search "
             f"to {score(same.fresh)} on the {same.split} split"
         )
-    none = _BROKEN if broken else "It cannot be said: no winner was trained again."
-    answer = f"{capital('; '.join(told))}." if told else none
+    if not told:
+        return None
+    answer = f"{capital('; '.join(told))}."
     drawn = found.assign(label=[f"{row.name} ({row.split})" for row in each(found[["name", "split"]])])
     long = pd.concat(
         [drawn.assign(value=drawn["search"], what="in the search"), drawn.assign(value=drawn["fresh"], what="fresh seeds")]

@@ -15,14 +15,13 @@ from results.report.words import listed, number, percent, score
 PLACES = {"judgement": 1}  # in the sections of these kinds
 
 
-def figure(judged: Judged) -> Figure:
-    return ranking(analysis.judged_runs(judged.results), judged.verdict)
+def figure(judged: Judged) -> Figure | None:
+    runs = analysis.judged_runs(judged.results)
+    return None if runs.empty else ranking(runs, judged.verdict)
 
 
 def ranking(runs: pd.DataFrame, verdict: Verdict | None = None) -> Figure:
     question = "Which controller is best on hours that no training used?"
-    if runs.empty:
-        return Figure("ranking", question, "It cannot be said: nothing was judged.")
     aim = verdict.aim if verdict else {}
     measure = aim.get("objective", "score")
     by_score = measure == "score"

@@ -10,34 +10,34 @@ from results.report.charts import Figure, savings_of
 from results.report.subjects import Search
 from results.report.words import RULES, UNCONTROLLED, listed
 
-PLACES = {"experiment": 4}  # in the sections of these kinds
+PLACES = {"experiment": 3}  # in the sections of these kinds
 # A page may be read from its first lines alone, so these sentences stand with the savings.
 _CHOSEN = "Expect less: these hours also chose the trial."
 _CHECKED = "What fresh seeds or new hours give is under the question of luck."
 _UNCHECKED = "No new hours or seeds have checked it."
 
 
-def figure(search: Search) -> Figure:
+def figure(search: Search) -> Figure | None:
     best, last = search.best, search.results.rated_evaluations
+    last, trials = last[last["trial"] == (-1 if best is None else best)], search.results.trials
+    if best is None or last.empty:
+        return None
     # By its training again, or by its judgement.
     others = ~search.lucky["is_default"].astype(bool) & search.lucky["change"].notna()
     checked = bool(others.any() or search.confirmed["gain"].notna().any())
-    last, trials = last[last["trial"] == (-1 if best is None else best)], search.results.trials
-    reward = "improvement" if best is None else trials.loc[trials["trial"] == best, "reward"].item()
+    reward = trials.loc[trials["trial"] == best, "reward"].item()
     return saved(last, search.results.measures, best, checked=checked, reward=reward)
 
 
 def saved(
     last: pd.DataFrame,
     measures: Mapping[str, Measure],
-    best: int | None,
+    best: int,
     split: str = "validation",
     checked: bool = False,
     reward: str = "improvement",
-) -> Figure:
+) -> Figure | None:
     question = f"What does the best policy save in {BASIS}?"
-    if best is None or last.empty:
-        return Figure("saved", question, "It cannot be said: no trial has won.")
     amounts = []
     for measure in measures.values():
         own, before = measure.value(last), measure.value(last, SITE)
@@ -45,7 +45,7 @@ def saved(
             amounts.append({"name": measure.label, "unit": measure.shown_unit, "own": own, "before": before})
             amounts[-1]["is_yearly"] = measure.over == A_YEAR
     if not amounts:
-        return Figure("saved", question, "It cannot be said: its evaluation has no amounts.")
+        return None
     found = savings_of(amounts, "best policy")
     raised = f" and raises {listed(found.higher)}" if found.higher else ""
     if found.lower:

@@ -5,7 +5,7 @@ import pandas as pd
 from common.measure import BASIS
 from common.units import YEAR
 from results.report.charts import Figure, savings_of
-from results.report.subjects import ONE_METER, OWN, WITHOUT, Hours
+from results.report.subjects import ONE_METER, Hours
 from results.report.words import UNCONTROLLED, counted, listed
 
 PLACES = {"policy": 1}  # in the sections of these kinds
@@ -21,7 +21,7 @@ def savings(hours: pd.DataFrame) -> Figure:
     total = sums(hours)
     amounts = []
     for column, (name, unit) in _AMOUNTS.items():
-        own, before = total.loc[[OWN, WITHOUT], column]
+        own, before = total[column]
         if before:
             amounts.append({"name": name, "unit": unit, "own": own, "before": before, "is_yearly": column != "peak_kw"})
     question = f"What does the policy save in {BASIS}?"

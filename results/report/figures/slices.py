@@ -11,7 +11,7 @@ from results.report.charts import Figure, Panel, channel, chart, colour, each, h
 from results.report.subjects import Search
 from results.report.words import counted, first_of, listed, plain
 
-PLACES = {"experiment": 8}  # in the sections of these kinds
+PLACES = {"experiment": 7}  # in the sections of these kinds
 MOST_SLICES = 12  # panels
 MOST_POINTS = 300  # of a slice
 _BEYOND = 0.25  # how far beyond the ends of a range a start is drawn, as a part of it
@@ -19,20 +19,17 @@ _APART = 0.28  # of two ticks, as a part of the axis
 _LONG = 6  # characters of a value that are read at once
 
 
-def figure(search: Search) -> Figure:
-    return slices(search.table(analysis.effects), search.order)
+def figure(search: Search) -> Figure | None:
+    effects = search.table(analysis.effects)
+    effects = effects[effects["rating"].notna()]
+    return slices(effects, search.order) if effects["is_best"].any() else None
 
 
 def slices(effects: pd.DataFrame, order: list[str]) -> Figure:
     question = "Is the best at an edge of the search?"
-    effects = effects[effects["rating"].notna()]
-    if effects.empty:
-        return Figure("slices", question, "It cannot be said: no trial was rated.")
     winner = effects[effects["is_best"]]
     edges = winner[winner["at_edge"] != ""]
-    if winner.empty:
-        answer = "It cannot be said: no trial has won."
-    elif edges.empty:
+    if edges.empty:
         answer = f"No: trial {int(winner['trial'].iloc[0])}, the best, lies within all {counted(len(winner), 'range')}."
     else:
         told = [f"{row.hyperparameter}={_short(row.label)} ({row.at_edge} end)" for row in each(edges)]

@@ -2,12 +2,13 @@
 
 import pandas as pd
 
-from common.units import WEEK
+from common.units import DAY, WEEK
 from results.report.charts import Figure, Panel, channel, chart, coloured, hover, layer
-from results.report.subjects import ONE_METER, Hours, by_day, change_of, flows, less, renamed, unit_of
-from results.report.words import unit_for
+from results.report.subjects import ONE_METER, Hours
+from results.report.words import Unit, percent, unit_for
 
 PLACES = {"policy": 2}  # in the sections of these kinds
+_ROUNDING = 1e-3  # part of the load; what moves less does not move
 
 
 def figure(policy: Hours) -> Figure:
@@ -17,12 +18,11 @@ def figure(policy: Hours) -> Figure:
 def week(hours: pd.DataFrame) -> Figure:
     part = hardest_week(hours)
     own, without = part["net_kwh"].clip(lower=0.0), part["uncontrolled_net_kwh"].clip(lower=0.0)
-    units = unit_of("kW", part[["load_kwh", "pv_kwh", "net_kwh", "uncontrolled_net_kwh"]])
+    units = _unit(part[["load_kwh", "pv_kwh", "net_kwh", "uncontrolled_net_kwh"]])
     energy = unit_for("kWh", max(own.sum(), without.sum()))
     first = int(part["step"].iloc[0]) // 24 + 1
-    saved = change_of(own.sum(), without.sum())
     answer = (
-        f"It imports {energy(own.sum())}, {less(saved)} than without control; "
+        f"It imports {energy(own.sum())}, {_beside(own.sum(), without.sum())} without control; "
         f"its highest hour is {units(own.max())} instead of {units(without.max())}."
     )
     days = (part["step"] - part["step"].iloc[0]) / 24.0
@@ -40,9 +40,11 @@ def week(hours: pd.DataFrame) -> Figure:
     )  # fmt: skip
     panels = [Panel(chart(power), "Net import, consumption and PV")]
     moving = {"battery_kwh": "battery", "charging_kwh": "vehicles"}
-    moving = {column: name for column, name in moving.items() if flows(part, column)}
+    moving = {
+        column: name for column, name in moving.items() if part[column].abs().max() > _ROUNDING * part["load_kwh"].abs().max()
+    }
     if moving:
-        small = unit_of("kW", part[list(moving)])
+        small = _unit(part[list(moving)])
         moved = pd.concat(
             [pd.DataFrame({"day": days, "kw": part[column] * small.factor, "name": name}) for column, name in moving.items()]
         )
@@ -53,10 +55,21 @@ def week(hours: pd.DataFrame) -> Figure:
             tooltip=hover(("name", "what"), ("day", "day"), ("kw", small.unit)),
         )  # fmt: skip
         panels.append(Panel(chart(steps, height=150), "What batteries and vehicles take"))
-    daily = by_day(part)
-    table = renamed(daily, {"day": "day", "policy": "import by the policy, kWh", "uncontrolled": "uncontrolled, kWh"})
+    daily = pd.DataFrame({"import by the policy, kWh": own, "uncontrolled, kWh": without})
+    table = daily.groupby((part["step"] // DAY + 1).rename("day")).sum().reset_index()
     note = f"The week in which the uncontrolled site has its highest import. {ONE_METER}"
     return Figure("week", "What does the policy do in the hardest week?", answer, tuple(panels), table, note)
+
+
+def _unit(power: pd.DataFrame) -> Unit:
+    return unit_for("kW", float(power.abs().max().max()))
+
+
+def _beside(own: float, without: float) -> str:
+    if not without:
+        return "where there was none"
+    change = own / without - 1.0
+    return "as much as" if abs(change) < 0.0005 else f"{percent(abs(change))} {'less' if change < 0.0 else 'more'} than"
 
 
 def hardest_week(hours: pd.DataFrame) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from results import Results
-from results.analysis import judged_runs, luck, references, reward_terms
+from results.analysis import judged_runs, luck, references
 from results.analysis.judged import caveats, kind_of
 from tests.results.made import MEASURES, evaluation, row, search, settle, tables
 
@@ -82,36 +82,6 @@ def test_an_experiment_is_no_judgement(tmp_path: Path) -> None:
 def test_only_the_last_evaluation_of_a_trial_counts(tmp_path: Path) -> None:
     results = search(tmp_path, 3)
     assert results.rated_evaluations["steps"].tolist() == [4000] * 3
-
-
-def test_best_and_default_have_terms_that_add_up_to_their_scores(tmp_path: Path) -> None:
-    results = search(tmp_path, 8)
-    found = reward_terms(results)
-    assert set(found["kind"]) == {"best", "default"}
-    assert set(found["term"]) == {"co2", "cost"}  # ev is 0 for all
-    for _, own in found.groupby("policy"):
-        assert own["value"].sum() == pytest.approx(own["score"].iloc[0])
-
-
-def test_a_judgements_policies_follow_with_their_runs_and_the_reference_backend(tmp_path: Path) -> None:
-    def judged(contender: str, score: float, backend: str, **columns: object) -> dict[str, object]:
-        return evaluation(0, 1, score, contender=contender, **columns) | {"backend": backend, "split": "test"}
-
-    rows = [
-        judged("a 1", 0.2, "batch", algorithm="ppo", seed=1), judged("a 1", 0.4, "citylearn", algorithm="ppo", seed=1),
-        judged("a 1", 0.6, "citylearn", algorithm="ppo", seed=2), judged("rule: PV first", 0.1, "batch"),
-        judged("bound of score", 0.9, "batch") | {"term_co2": None, "term_cost": None, "term_ev": None},
-    ]  # fmt: skip
-    found = reward_terms(search(tmp_path, 4), tables(tmp_path, [], [], rows))
-    of_test = found[found["split"] == "test"]
-    assert of_test["policy"].unique().tolist() == ["a 1", "rule: PV first"]  # the bound has no terms
-    own = of_test[of_test["policy"] == "a 1"].set_index("term")
-    assert own["value"].to_dict() == pytest.approx({"co2": 0.375, "cost": 0.125})
-    assert (own["runs"] == 2).all()
-
-
-def test_without_a_winner_there_are_none(tmp_path: Path) -> None:
-    assert reward_terms(tables(tmp_path, [row(0, None, "failed")])).empty
 
 
 def test_beside_savings_stand_a_score_below_no_control_and_vehicles_that_pay() -> None:

@@ -18,7 +18,7 @@ from results.loader import load
 from results.report import figures
 from results.report.page import page
 from results.report.sections import Sources, drawn, read_sources, rollouts_in, sections, shown_rollouts, site
-from results.report.subjects import Hours
+from results.report.subjects import Hours, Judged
 from results.rollout import table, write
 from results.table_files import ResultsError
 from tests.results import made
@@ -34,18 +34,16 @@ def answers(sources: Sources) -> dict[str, str]:
 def test_a_search_with_a_known_answer_is_told_so(tmp_path: Path) -> None:
     found = answers(Sources((made.search(tmp_path, 40, noise=0.005),)))
     assert found["importance"].startswith(("shared_policy matters most:", "None surely. Most likely shared_policy ("))
-    assert found["changes"].startswith("shared_policy, from False to True:")
-    assert found["timeline"].startswith("1 slot for trials worked 100 %")
-    assert "none exceeded what it was granted" in found["memory"]
-    assert found["luck"].startswith("It cannot be said: each trial was trained once, with one random seed.")
+    assert "luck" not in found  # each trial was trained once
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
-def test_few_trials_give_a_page_that_says_what_cannot_be_said(tmp_path: Path, count: int) -> None:
+def test_few_trials_give_a_page_without_the_questions_that_they_leave_open(tmp_path: Path, count: int) -> None:
     (section,) = sections(Sources((made.search(tmp_path, count),)))
     found = {figure.name: figure.answer for figure in section.figures}
-    for name in ("best-so-far", "importance", "changes", "rungs", "parallel"):
-        assert found[name].startswith(("It cannot be said", "None: the default, trial 0")), name
+    assert "leaders" in found
+    assert not {"best-so-far", "importance", "luck"} & set(found)
+    assert not any(answer.startswith("It cannot be said:") for answer in found.values())
     assert b"</html>" in page(section.title, [section])
 
 
@@ -94,9 +92,6 @@ def test_what_misses_a_requirement_has_no_rating_and_is_counted(tmp_path: Path, 
         drawn = json.dumps([panel.spec for panel in figure.panels])
         for text in (*shown, drawn):
             assert not re.search(HUGE, text), (figure.name, text[:200])
-    changed = next(figure.answer for figure in section.figures if figure.name == "changes")
-    if len(missed) < 12:
-        assert changed.endswith("the default misses a requirement.")
     table = compare([results])
     assert bool(table["best_rating"].isna().iloc[0]) is (len(missed) == 12)
     assert leaderboard(results)["rating"].isna().sum() == len(missed)
@@ -165,18 +160,15 @@ def test_the_default_that_experiments_share_is_told_once(tmp_path: Path) -> None
     both = tuple(made.search(tmp_path / name, 3) for name in ("a", "b"))
     row = made.evaluation(0, 1, 0.1, contender="ppo default, 4,000 steps", algorithm="ppo", seed=1) | {"split": "test"}
     judged = made.tables(tmp_path / "j", [], [], [row])
-    section = next(one for one in sections(Sources(both, (judged,))) if one.kind == "judgement")
-    (figure,) = [one for one in section.figures if one.name == "luck"]
-    assert figure.table is not None
-    assert figure.table["name"].tolist() == ["ppo default, 4,000 steps"]
+    found = Judged(judged, both).lucky
+    assert found is not None
+    assert found["name"].tolist() == ["ppo default, 4,000 steps"]
 
 
 @pytest.mark.parametrize("count", [1, 30, 24 * 40])
 def test_any_number_of_hours_gives_all_figures(count: int, tmp_path: Path) -> None:
     (section,) = sections(Sources(policies=(Hours(tmp_path / "a.parquet", {}, hours(40).head(count)),)))
-    assert [figure.name for figure in section.figures] == [
-        "savings", "week", "year", "duration-curve", "monthly-bill", "batteries-and-vehicles"
-    ]  # fmt: skip
+    assert [figure.name for figure in section.figures] == ["savings", "week"]
     assert all(figure.answer.endswith(".") for figure in section.figures)
     assert all(isinstance(figure.table, pd.DataFrame) for figure in section.figures if figure.panels)
 

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from results import analysis
-from results.report.subjects import Judged, Search, by_day, read_rollout
+from results.report.subjects import Judged, Search, read_rollout
 from results.rollout import table, write
 from results.table_files import ResultsError
 from tests.results import made
@@ -22,7 +22,7 @@ def test_a_table_is_computed_once(tmp_path: Path) -> None:
 
 def test_where_nothing_was_judged_there_is_no_verdict(tmp_path: Path) -> None:
     judged = Judged(made.tables(tmp_path, []), ())
-    assert (judged.verdict, judged.terms, judged.lucky, judged.ranked) == (None, None, None, [])
+    assert (judged.verdict, judged.lucky, judged.ranked) == (None, None, [])
 
 
 def file_of(path: Path, frame: pd.DataFrame) -> Path:
@@ -45,9 +45,3 @@ def test_other_files_are_refused_by_one_line_with_the_remedy(tmp_path: Path) -> 
         read_rollout(tmp_path / "b.parquet")
     with pytest.raises(ResultsError, match=r"c\.parquet: .*write it again"):
         read_rollout(tmp_path / "c.parquet")
-
-
-def test_days_that_are_not_whole_are_left_out() -> None:
-    daily = by_day(hours(5).iloc[3:-3])
-    assert daily["day"].tolist() == [2, 3, 4]
-    assert daily["policy"].tolist() == pytest.approx([54.0] * 3)

@@ -57,9 +57,4 @@ NONE = default(0.0).head(0)
 def test_whether_more_budget_pays_follows_from_the_last_third(
     values: list[float], references: pd.DataFrame, begin: str
 ) -> None:
-    assert best_so_far(line(values), references, 20).answer.startswith(begin)
-
-
-def test_few_trials_say_nothing_about_the_budget() -> None:
-    assert best_so_far(line([0.1, 0.2]), NONE, 2).answer == "It cannot be said from 2 trials; it takes at least 5."
-    assert "none has a score" in best_so_far(line([0.1]).head(0), NONE, 3).answer
+    assert best_so_far(line(values), references).answer.startswith(begin)

@@ -37,4 +37,3 @@ def test_stopped_trials_are_compared_with_the_winner_at_the_same_evaluation() ->
     assert curves(own, MEANS, 0).answer.endswith(
         "Of 2 trials that were stopped or frozen, 1 lay behind it at the same evaluation."
     )
-    assert curves(own.head(0), MEANS, None).answer == "It cannot be said: no trial was evaluated."

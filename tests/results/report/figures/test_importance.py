@@ -16,44 +16,37 @@ def important(low: float, beyond: bool) -> pd.DataFrame:
 
 
 def test_importance_is_said_as_surely_as_it_is_known() -> None:
-    assert importance(important(0.5, True), 30).answer == (
+    assert importance(important(0.5, True)).answer == (
         "gamma matters most: 80.0 % of what sets the best apart (50.0 % to 90.0 %)."
     )
     assert (
-        importance(important(0.0, True), 30).answer
+        importance(important(0.0, True)).answer
         == "None surely. Most likely gamma (80.0 % of what sets the best apart); but 30 trials are too few: "
         "the part of each may be 0, and that of gamma up to 90.0 %."
     )
-    assert importance(important(0.0, False), 30).answer.startswith("None surely: with 30 trials no importance")
-    few = importance(important(0.0, False).head(0), 2)
-    assert few.answer == "It cannot be said from 2 trials: it takes at least 8."
-    few = importance(important(0.0, False).head(0), 7, None, True)
-    assert few.answer == (
-        "It cannot be said from 7 trials: it takes at least 8. "
-        "What led from the default to the best is below, change by change."
-    )
+    assert importance(important(0.0, False)).answer.startswith("None surely: with 30 trials no importance")
 
 
 def test_the_longest_bar_is_never_passed_over_in_silence() -> None:
     both = important(0.0, True).assign(low=[0.0, 0.1], beyond_chance=[True, True])
-    assert importance(both, 30).answer == (
+    assert importance(both).answer == (
         "Surely n_steps matters. gamma may matter more, 80.0 % of what sets the best apart, but from 30 trials that can be "
         "chance (0.0 % to 90.0 %)."
     )
     likely = both.assign(low=[0.0, 0.0], beyond_chance=[False, True])
-    assert importance(likely, 30).answer.endswith(" The longer bar of gamma is no more than chance gives.")
+    assert importance(likely).answer.endswith(" The longer bar of gamma is no more than chance gives.")
 
 
 @pytest.mark.parametrize(
     ("low", "beyond", "kinds"), [(0.5, True, "surely"), (0.0, True, "perhaps"), (0.0, False, "as by chance")]
 )
 def test_bars_of_importance_are_as_sure_as_the_sentence(low: float, beyond: bool, kinds: str) -> None:
-    (panel,) = importance(important(low, beyond), 30).panels
+    (panel,) = importance(important(low, beyond)).panels
     assert panel.spec["layer"][0]["data"]["values"][0]["kind"] == kinds
 
 
 def test_the_note_names_what_the_search_hardly_varied() -> None:
     fixed = pd.DataFrame({"hyperparameter": ["shared_policy"], "value": ["True"], "trials": [20], "of": [24]})
     told = "Hardly varied: shared_policy (20 of 24 trials True); what a search settles early looks unimportant here."
-    assert told in importance(important(0.5, True), 30, fixed).note
-    assert "Hardly varied" not in importance(important(0.5, True), 30, fixed.head(0)).note
+    assert told in importance(important(0.5, True), fixed).note
+    assert "Hardly varied" not in importance(important(0.5, True), fixed.head(0)).note

@@ -18,15 +18,11 @@ def test_luck_compares_the_search_with_fresh_seeds() -> None:
         "With fresh seeds trial 4 is better than the default: +0.0500 (+0.0100 to +0.0900); "
         "the score of trial 4 fell from +0.300 in the search to +0.200 on the validation split."
     )
+    # The mean of those that reached the end would be lucky.
     short = gains.assign(ended_early=1, gain=np.nan)
     for none in (found.head(0), found.assign(is_default=True)):
-        assert luck(none, short).answer == (
-            "It cannot be said: trainings with fresh seeds did not reach the end, and those that did are the lucky ones."
-        )
+        assert luck(none, short) is None
     assert "not surely other than the default" in luck(found, gains.assign(gain_low=-0.01)).answer
-    assert luck(found.head(0), gains.head(0)).answer.startswith(
-        "It cannot be said: each trial was trained once, with one random seed."
-    )
 
 
 def test_luck_has_a_chart_for_scores_and_one_for_ratings() -> None:
