@@ -121,6 +121,11 @@ LEAST_SERVED: Final = 0.95
 SERVICE: Final = f"{LEAST_SERVED:.0%} of the vehicle energy that can be served"
 
 
+def states_service(kpis: Iterable[str]) -> bool:
+    """Whether requirements on these KPIs say what vehicles have to get. Otherwise `LEAST_SERVED` is required."""
+    return any(name.startswith(("ev_", "departures")) for name in kpis)
+
+
 def by_the_year(title: str, measures: Iterable[Measure] = ()) -> str:
     """A heading with the time that amounts are of; unchanged where measures are given, and none of them is an amount."""
     shown = list(measures)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 from common.errors import UserError
-from common.measure import LEAST_SERVED, SCORE, SERVICE, SITE, Measure
+from common.measure import LEAST_SERVED, SCORE, SERVICE, SITE, Measure, states_service
 from common.texts import hint, number, printable
 from envs.objective.columns import ALIASES, measures
 from envs.objective.kpis import BATTERY, CARBON, CITYLEARN, DEMAND_CHARGE, PRICE, PV, VEHICLES
@@ -28,7 +28,6 @@ _MISSED = -1e15
 _MOST_SHORT = 1e6
 MOST_OBJECTIVES = 2
 _FORM = "it takes NAME>=NUMBER or NAME<=NUMBER in quotes, as in --require 'ev_served>=0.95'"
-_OF_VEHICLES = ("ev_", "departures")  # beginnings of the names of KPIs
 _THERMAL = ("cooling_storage", "heating_storage", "dhw_storage")
 CHARGING = "electric_vehicle_storage"  # kind of the action of a charger
 _JUDGED: tuple[Split, ...] = ("validation", "test")  # where a policy is rated
@@ -243,8 +242,7 @@ class Aim:
 
     @property
     def _states_service(self) -> bool:
-        """Whether the user says what vehicles have to get; otherwise `LEAST_SERVED` is required."""
-        return any(own.measure.name.startswith(_OF_VEHICLES) for own in self.requirements)
+        return states_service(own.measure.name for own in self.requirements)
 
     @property
     def required(self) -> str:

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path, PurePath
 from pkgutil import iter_modules
 
-from common.measure import BASIS
+from common.measure import BASIS, SERVICE, states_service
 from common.uris import is_uri
 from results.analysis.searched import misses, searched
 from results.analysis.times import stretches
@@ -79,11 +79,10 @@ def _required(search: Search) -> list[str]:
     results, own = search.results, search.table(searched)
     if own["shortfall"].isna().all():
         return []
-    bounds = ", ".join(map(str, search.facts.settings.get("require") or ()))
+    stated = [str(each) for each in search.facts.settings.get("require") or ()]
+    bounds = ", ".join([*stated, *([] if states_service(stated) else [SERVICE])])
     again = results.confirmations
-    told = [
-        f"Of {counted(len(own), 'trial')} {int(misses(own).sum()):,} missed a requirement{f' ({bounds})' if bounds else ''}"
-    ]
+    told = [f"Of {counted(len(own), 'trial')} {int(misses(own).sum()):,} missed a requirement ({bounds})"]
     if len(again):
         told[0] += f", and of {counted(len(again), 'confirmation')} {int(misses(again).sum()):,}"
     told[0] += "; what misses one has no rating, and is not drawn."

@@ -19,9 +19,12 @@ def figure(search: Search) -> Figure | None:
     return curves(learning, analysis.mean_curves(search.results), search.best)
 
 
-def curves(learning: pd.DataFrame, means: pd.DataFrame, best: int) -> Figure:
+def curves(learning: pd.DataFrame, means: pd.DataFrame, best: int) -> Figure | None:
     question = "Are trials still rising when they end, and were the right ones stopped?"
     own = learning[learning["role"] == "search"]
+    answer = f"{_rising(own, best)} {_stopped(own, best)}".strip()
+    if not answer:
+        return None
     count = own["trial"].nunique()
     last = own[own["is_last"]].sort_values("rating", ascending=False)
     # The best, and others evenly spread over the ranks.
@@ -52,7 +55,6 @@ def curves(learning: pd.DataFrame, means: pd.DataFrame, best: int) -> Figure:
         if count > len(shown)
         else ""
     )
-    answer = f"{_rising(own, best)} {_stopped(own, best)}".strip()
     return Figure("learning-curves", question, answer, tuple(panels), table, omitted)
 
 
@@ -89,11 +91,11 @@ def _late_share(own: pd.DataFrame) -> float:
 
 
 def _rising(own: pd.DataFrame, best: int) -> str:
-    """Whether the best still rose."""
+    """Whether the best still rose; empty where its evaluations do not tell."""
     winner = own[own["trial"] == best]
     share = _late_share(winner)
     if share != share:
-        return f"It cannot be said of trial {best}: {counted(len(winner), 'evaluation')} without a steady gain."
+        return ""
     if share >= _RISING:
         told = f"{percent(share)} of its gain came in its last quarter"
         return f"The best, trial {best}, was still rising: {told}, so more --steps may pay."
