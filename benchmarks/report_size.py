@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -37,7 +36,6 @@ def make(folder: Path, trials: int) -> Results:
     import pandas as pd
 
     from envs.objective.columns import evaluation_columns
-    from results.analysis.searched import value_at
     from results.schema import schema
 
     settle(folder, reports=EVALUATIONS)
@@ -46,7 +44,7 @@ def make(folder: Path, trials: int) -> Results:
     rows, reports, evaluations = [], [], []
     for number in range(trials):
         places = random.uniform(size=len(ranges))
-        given = {f"hp_{own.name}": _value(own, place, value_at) for own, place in zip(ranges.values(), places, strict=True)}
+        given = {f"hp_{own.name}": _value(own, place) for own, place in zip(ranges.values(), places, strict=True)}
         end = float(0.2 - 0.2 * abs(places[0] - 0.6) - 0.1 * places[1] + 0.02 * random.standard_normal())
         rungs = EVALUATIONS if number % 3 == 0 else int(random.integers(2, EVALUATIONS))
         begin = BEGIN + timedelta(seconds=30.0 * (number // SLOTS))
@@ -78,11 +76,17 @@ def make(folder: Path, trials: int) -> Results:
     return made
 
 
-def _value(own: Range, place: float, value_at: Callable[[Range, float], float]) -> Any:
+def _value(own: Range, place: float) -> Any:
     if own.choices:
         text = own.choices[int(place * len(own.choices))]
         return {"True": True, "False": False}.get(text, text)
-    value = float(value_at(own, place))
+    # The inverse of `Range.positions`.
+    if not own.log:
+        value = own.low + place * (own.high - own.low)
+    elif own.from_one:
+        value = 1.0 - (1.0 - own.low) * ((1.0 - own.high) / (1.0 - own.low)) ** place
+    else:
+        value = own.low * (own.high / own.low) ** place
     return round(value) if own.whole or own.powers else value
 
 

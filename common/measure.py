@@ -115,6 +115,15 @@ class Measure:
 
 
 SCORE = Measure("score", "1", "mean reward an hour", "more", BY_HOURS)
+_SCORE_TOLERANCE: Final = 1e-4  # of a bound, of its solver and of single precision
+_LEAST_BOUND: Final = 1e-3  # where there is next to nothing to win, the solver's tolerance is one of the site's energies
+
+
+def exceeds(score: float, bound: float) -> bool:
+    """Whether a score is above what perfect foresight reaches, or no number."""
+    return not score <= bound + _SCORE_TOLERANCE * max(abs(bound), _LEAST_BOUND)
+
+
 # Part of the vehicle energy that charging at full power from arrival serves; below it, savings come from energy that was not
 # delivered, so no such policy wins.
 LEAST_SERVED: Final = 0.95

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -69,6 +70,11 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def note(text: str) -> None:
+    """Say on standard error what went on all the same."""
+    print(f"note: {printable(text)}", file=sys.stderr)
 
 
 def hint(word: str, known: Iterable[str], otherwise: str = "") -> str:

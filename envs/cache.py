@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -23,6 +22,7 @@ from filelock import FileLock
 from common.errors import UserError
 from common.files import sync_folder
 from common.paths import FOLDER_VARIABLE, cache_folder, shortened
+from common.texts import note
 
 LOCK = ".lock"
 _LEVELS = 2  # of a key: a scenario's folder, and an entry of it
@@ -167,7 +167,7 @@ def _is_whole(target: Path) -> bool:
 def _name_damage(target: Path) -> None:
     """Say that an entry differs from its checksum; one without a checksum was never whole."""
     if target.exists() and _sum_file(target).exists():
-        print(f"note: {target} of the cache is damaged; it is made anew", file=sys.stderr)
+        note(f"{target} of the cache is damaged; it is made anew")
 
 
 def _remove(target: Path) -> None:

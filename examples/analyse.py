@@ -28,10 +28,10 @@ def main(experiment: tyro.conf.Positional[Path]) -> None:
     except ResultsError as error:
         print(error)
         return
-    last = results.evaluations[results.evaluations["trial"] == best["trial"]].groupby("year").last()
-    for kpi in ("co2_kg", "bill", "peak_kw"):
-        change = last[kpi].sum() / last[f"uncontrolled_{kpi}"].sum() - 1.0
-        print(f"{kpi}: {change:+.1%} against the uncontrolled site")
+    rated = results.rated_evaluations[results.rated_evaluations["trial"] == best["trial"]]
+    for kpi in ("co2_kg", "bill", "peak_kw", "ev_served"):
+        now, before = (results.measures[kpi].value(rated, site) for site in ("", "uncontrolled_"))
+        print(f"{kpi}: {now:,.4g}, without control {before:,.4g}")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from common.texts import printable
 from tuning.cli.command import command
 from tuning.exporting.settings import ExportSettings
 
@@ -18,7 +19,7 @@ def _export(settings: ExportSettings) -> int:
 
     paths = export_policy(settings)
     for path in paths:
-        print(path)
+        print(printable(str(path)))
     if any(path.name == SEEN for path in paths):
         note = f"note: the policy acts beside a plan, which {SEEN} has for the hours of this site's data and for no others; of "
         print(note + "other hours envs.planning.live makes it from your forecasts, see docs/export.md", file=sys.stderr)

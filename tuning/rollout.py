@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from common.texts import printable
 from tuning.cli.command import command
 from tuning.exporting.settings import RolloutSettings
 
@@ -18,7 +19,7 @@ def _rollout(settings: RolloutSettings) -> int:
 
     rollout = roll_out(settings)
     for path in (rollout.table, rollout.picture):
-        print(path)
+        print(printable(str(path)))
     return 0
 
 

@@ -602,17 +602,19 @@ def _raise_peak(prices: np.ndarray, peak: np.ndarray, peak_hour: int, net: float
 
 
 @_inlined
-def _owed(session: Any, held_soc: np.ndarray, start: int, row: int, soc: float) -> float:
+def _owed(session: Any, held_soc: np.ndarray, start: int, row: int, stays: bool, soc: float) -> float:
     """Energy that a vehicle is without after the step at a row, see `envs.objective.reference.Reference.due_soc`."""
-    brought = session.arrival if session.start >= start else np.float64(held_soc[session.offset + start - session.start])
-    due = min(brought, np.float64(held_soc[session.offset + row - session.start]))
-    return max(due - np.float64(soc), 0.0) * session.capacity
+    due = np.float64(held_soc[session.offset + row + stays - session.start])
+    if not stays:
+        brought = session.arrival if session.start >= start else np.float64(held_soc[session.offset + start - session.start])
+        due = min(brought, due)
+    return max(due - np.float64(soc), 0.0) * session.capacity / session.efficiency
 
 
 @_compiled
 def _reward(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) -> None:
     """Terms of `envs.objective.reward.improvement_terms`, repeated here for speed; a test holds them to it."""
-    buildings, session, soc, gives = site.building.size, rows.session, state.soc, rows.held_soc.size > 0
+    buildings, session, soc, settles = site.building.size, rows.session, state.soc, rows.held_soc.size > 0
     recorded = out.session_missing.shape[0] > 0
     for b in copies:
         copy = state.copy[b]
@@ -647,13 +649,13 @@ def _reward(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) 
                 out.session_missing[b, s] = lacking
             missing += lacking
             reference_missing += session[s].reference_missing
-        if gives:
-            # At the end also from vehicles that stay. Sessions are in order of their ends, those of a later year begin later.
+        if settles:
+            # At the end also to vehicles that stay. Sessions are in order of their ends, those of a later year begin later.
             first, last = hour.first_departure, rows.hour[row + 1].first_departure
             for s in range(first, session.size if copy.step + 1 == copy.hours else last):
-                if session[s].start > row or not session[s].gives:
+                if session[s].start > row or not (session[s].gives or s >= last):
                     continue
-                owed = _owed(session[s], rows.held_soc, copy.start, row, soc[b, buildings + session[s].vehicle])
+                owed = _owed(session[s], rows.held_soc, copy.start, row, s >= last, soc[b, buildings + session[s].vehicle])
                 if recorded:
                     out.session_owed[b, s] = owed
                 meter = rows.meter[row, session[s].building]

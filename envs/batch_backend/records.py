@@ -154,11 +154,12 @@ SESSION = np.dtype(
         ("start", np.int64),  # first row
         ("building", np.int64),
         ("vehicle", np.int64),
-        ("gives", np.int64),  # whether its charger can take energy from the vehicle, and how it was charged is known
+        ("gives", np.int64),  # whether its charger can take energy from the vehicle
         ("offset", np.int64),  # index of its first hour in `Rows.held_soc`
         ("arrival", np.float64),  # state of charge on arrival
         ("required", np.float64),  # required state of charge at departure
         ("capacity", np.float64),  # [kWh]
+        ("efficiency", np.float64),  # best one of charger and battery together
         ("reference_missing", np.float64),  # energy missing at the end in the uncontrolled run [kWh]
     ],
     align=True,
@@ -262,7 +263,7 @@ class Rows(NamedTuple):
     template: Any  # observation with what depends on actions left out, shape (R, O), float32
     plugged: Any  # `PLUGGED` in order of the rows, for each in order of the chargers, shape (P,)
     session: Any  # `SESSION` in order of their ends, shape (S,)
-    held_soc: Any  # of the uncontrolled run, see `envs.objective.reference.Reference`; empty where no charger gives
+    held_soc: Any  # of the uncontrolled run, see `envs.objective.reference.Reference`; empty where that is to be found
     event: Any  # `EVENT` of each vehicle, shape (R, V); without rows where parked vehicles are not stepped
 
 

@@ -176,7 +176,7 @@ def row_arrays(years: list[Year], parked: bool) -> records.Rows:
         joined["template"].append(year.template)
         joined["hour"].append(hours)
         joined["session"].append(_sessions(year, row, held))
-        joined["held_soc"].append(year.reference.held_soc if year.reference and tables.sessions.gives.any() else _NOTHING)
+        joined["held_soc"].append(year.reference.held_soc if year.reference else _NOTHING)
         for name in ("meter", "plugged", "event"):
             joined[name].append(tables.rows[name])
         row, plugged, session = row + len(hours), plugged + len(tables.rows["plugged"]), session + len(tables.sessions.end)
@@ -194,8 +194,8 @@ def _sessions(year: Year, first_row: int, first_held: int) -> np.ndarray:
     record = np.zeros(len(sessions.end), dtype=records.SESSION)
     record["start"], record["vehicle"], record["building"] = first_row + sessions.start, sessions.vehicle, sessions.building
     record["required"], record["capacity"] = sessions.required_soc, sessions.capacity_kwh
+    record["efficiency"], record["gives"] = sessions.efficiency, sessions.gives
     record["arrival"], record["offset"] = sessions.arrival_soc, first_held + sessions.offset
-    record["gives"] = sessions.gives if year.reference else False
     record["reference_missing"] = year.reference.run.missing_kwh if year.reference else 0.0
     return record
 

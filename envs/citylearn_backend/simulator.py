@@ -52,7 +52,7 @@ def read_sessions(buildings: Sequence[Any], vehicles: Sequence[Any], rows: int) 
     chargers = [charger for building in buildings for charger in building.electric_vehicle_chargers]
     number = {vehicle.name: i for i, vehicle in enumerate(vehicles)}
     columns: dict[str, list[float]] = {
-        name: [] for name in ("charger", "vehicle", "start", "end", "arrival_soc", "required_soc", "capacity_kwh")
+        name: [] for name in ("charger", "vehicle", "start", "end", "arrival_soc", "required_soc", "capacity_kwh", "efficiency")
     }
     for index, charger in enumerate(chargers):
         series = charger.charger_simulation
@@ -83,6 +83,7 @@ def read_sessions(buildings: Sequence[Any], vehicles: Sequence[Any], rows: int) 
             columns["arrival_soc"].append(estimated if np.isnan(measured) else measured)
             columns["required_soc"].append(float(required[row]))
             columns["capacity_kwh"].append(float(vehicles[vehicle].battery.capacity))
+            columns["efficiency"].append(_best_efficiency(charger, vehicles[vehicle].battery))
     order = np.argsort(columns["end"], kind="stable")
     integer = ("charger", "vehicle", "start", "end")
     arrays = {
@@ -91,6 +92,13 @@ def read_sessions(buildings: Sequence[Any], vehicles: Sequence[Any], rows: int) 
     building = np.array([number for number, own in enumerate(buildings) for _ in own.electric_vehicle_chargers], np.int64)
     gives = np.array([charger.max_discharging_power > 0.0 for charger in chargers], bool)
     return Sessions(**arrays, building=building[arrays["charger"]], gives=gives[arrays["charger"]])
+
+
+def _best_efficiency(charger: Any, battery: Any) -> float:
+    """Best efficiency of a charger and a vehicle's battery together, in both directions and at any power."""
+    curves = (charger.charge_efficiency_curve, charger.discharge_efficiency_curve)
+    best = max(float(charger.efficiency) if curve is None else float(np.asarray(curve)[1].max()) for curve in curves)
+    return best * float(np.sqrt(np.asarray(battery.power_efficiency_curve)[1].max()))
 
 
 def tanks(building: Any) -> list[Any]:
@@ -260,9 +268,10 @@ class CityLearnSimulator:
         self._missing[leaving] = self._missing_kwh(leaving, step)
         if self._reference is not None:
             settled = self.sessions.there(row) if step + 1 == self._hours else leaving
-            settled = settled[self.sessions.gives[settled]]
+            settled = settled[self.sessions.gives[settled] | (self.sessions.end[settled] > row)]
             due = self._reference.due_soc(settled, row, self._start)
-            self._owed[settled] = np.maximum(due - self._soc(settled, step), 0.0) * self.sessions.capacity_kwh[settled]
+            worth = self.sessions.capacity_kwh[settled] / self.sessions.efficiency[settled]
+            self._owed[settled] = np.maximum(due - self._soc(settled, step), 0.0) * worth
         if terminated:
             observations = self._observe_after_last_step()
         return np.asarray(observations[0], dtype=np.float64), _total(rewards)
@@ -280,9 +289,9 @@ class CityLearnSimulator:
         return float(self._missing[self._ends.get(row, _NONE)].sum())
 
     def owed_kwh(self, row: int) -> np.ndarray:
-        """Energy that each building took for good from the vehicles that left after the step at a row, shape (buildings,).
+        """Energy that each building owes to the vehicles that left after the step at a row, shape (buildings,); see `Run`.
 
-        At the end of the run also from those that stay.
+        At the end of the run also to those that stay.
         """
         settled = self.sessions.there(row) if row + 1 == self._start + self._hours else self._ends.get(row, _NONE)
         return np.bincount(self.sessions.building[settled], self._owed[settled], len(self.env.buildings))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import astuple
@@ -11,6 +12,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
+from common.errors import ScenarioError
 from common.generators import set_generator
 from envs.citylearn_backend.simulator import SIMULATORS, CityLearnSimulator
 from envs.current_hour import Present, SiteState, scaled
@@ -101,6 +103,9 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         figures = self._figures(row, index)
         terms = improvement_terms(figures, self.uncontrolled.step(index), self.reference.scale, self._weights)
         reward = sum(terms.values()) if self.reward_name == "improvement" else schema_reward
+        if not math.isfinite(reward):
+            # A learner would blame its hyperparameters.
+            raise ScenarioError(f"{self.scenario.title}: the schema's reward is {reward} in row {row}; mend its class")
         info: dict[str, Any] = dict(terms)
         if self._splits:
             info[BUILDING_REWARDS] = self._split(row, index, site_net_before, terms, reward)

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from common.errors import InconsistentError
-from common.measure import SCORE
+from common.measure import SCORE, exceeds
 from envs.objective.kpis import KPIS, RATIOS, JoinedRun, Kpis, Part, kpis, scores_2022
 from envs.objective.reference import Reference
 from envs.objective.reward import TERMS
@@ -119,9 +119,6 @@ class Episode:
 
 # Series are float32, and CityLearn rounds on the way; a wrong sign or a forgotten device is a thousand times as much.
 RELATIVE = 1e-4
-# Of the bound, as HiGHS stops within a tolerance.
-SCORE_TOLERANCE = 1e-4
-LEAST_BOUND = 1e-3  # where there is next to nothing to win, the solver's tolerance is one of the site's energies
 
 
 class ValidityError(InconsistentError):
@@ -180,5 +177,5 @@ def check_kpis(year: int, kpis: Kpis, vehicles_give: bool = False) -> None:
 
 def check_score(name: str, year: int, score: float, bound: float) -> None:
     """Check that a score is not above what perfect foresight reaches; a `ValidityError` if it is."""
-    if not score <= bound + SCORE_TOLERANCE * max(abs(bound), LEAST_BOUND):
+    if exceeds(score, bound):
         raise ValidityError(f"{name}, year {year}: a score of {score:+.6f} is above the bound of {bound:+.6f}")

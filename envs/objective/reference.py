@@ -119,11 +119,12 @@ class Reference:
     def due_soc(self, session: np.ndarray, row: np.ndarray | int, start: int) -> np.ndarray:
         """State of charge that vehicles of a window from `start` on have to have after the step at a row that they are there.
 
-        What they brought, or what standby left of it on the uncontrolled site; shape as `session`, indices of sessions, and
-        `row`.
+        One that leaves has what it brought, or what standby left of it on the uncontrolled site. One that stays has what it has
+        there: otherwise it would pay to charge behind the window's end. Shape as `session`, indices of sessions, and `row`.
         """
-        held = self.held_soc[self.sessions.offset[session] + row - self.sessions.start[session]]
-        return np.asarray(np.minimum(self.brought_soc(session, start), held))
+        stays = self.sessions.end[session] > row
+        held = self.held_soc[self.sessions.offset[session] + row + stays - self.sessions.start[session]]
+        return np.where(stays, held, np.minimum(self.brought_soc(session, start), held))
 
     def required_kwh(self, start: int, hours: int) -> np.ndarray:
         """Energy that vehicles that leave within a window require of it, shape (sessions,); zero for the others."""

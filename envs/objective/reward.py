@@ -105,5 +105,5 @@ def check_reward(scenario: Scenario, reward: RewardName) -> None:
     if serving:
         raise ScenarioError(
             f"{scenario.title} has the actions {', '.join(serving)}. The reward improvement counts energy alone, so its best "
-            "policy would switch these devices off: take --reward schema, or make them inactive in the schema"
+            "policy would switch these devices off: search with --reward schema, or make them inactive in the schema"
         )

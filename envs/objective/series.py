@@ -81,6 +81,7 @@ class Sessions:
     arrival_soc: np.ndarray  # state of charge on arrival [-], shape (sessions,)
     required_soc: np.ndarray  # required state of charge at departure [-], shape (sessions,)
     capacity_kwh: np.ndarray  # of the vehicle's battery, shape (sessions,)
+    efficiency: np.ndarray  # best one of charger and battery together, shape (sessions,)
 
     @cached_property
     def required_kwh(self) -> np.ndarray:
@@ -134,7 +135,8 @@ class Run:
     # energy that the vehicle of each session lacked when it left, shape (sessions,); zero for sessions that did not end in
     # this run
     missing_kwh: np.ndarray
-    # energy that it brought and is without when it leaves or the run ends, as the site took it, shape (sessions,)
+    # what the site has to draw for what it brought and is without when it leaves, or, where it stays, for what the
+    # uncontrolled run has given it and this one has not when the run ends; shape (sessions,)
     owed_kwh: np.ndarray
     off_grid: np.ndarray  # hours of a power outage, in which a building draws and feeds nothing, shape (buildings, hours)
 

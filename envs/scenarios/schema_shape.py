@@ -6,6 +6,7 @@ stops it. Limits are wide: what lies beyond is a wrong unit or a slip, and would
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -321,6 +322,11 @@ ACTIONS = frozenset(
 OF_APPLIANCES = ("deferrable_appliance_", "escalator_")
 
 
+# Forecasts, which versions before CityLearn 3 named by the hours that they look ahead.
+_HOURS = ("6", "12", "24")
+_AHEAD = re.compile(r"_(6|12|24)h$")
+
+
 @dataclass(frozen=True)
 class _Switches(Shape):
     """Observations or actions by name, of which the active ones have to be known, or begin like some."""
@@ -337,7 +343,9 @@ class _Switches(Shape):
         for name, entry in value.items():
             unknown = name not in self.known and not name.startswith(self.beginnings)
             if unknown and isinstance(entry, dict) and entry.get("active"):
-                yield Fault((*place, name), f"is active, and CityLearn has no such {self.what}; {remedy(name, self.known)}")
+                renamed = _AHEAD.sub(lambda hours: f"_{_HOURS.index(hours[1]) + 1}", name)
+                told = f"did you mean {renamed}?" if renamed in self.known else remedy(name, self.known)
+                yield Fault((*place, name), f"is active, and CityLearn has no such {self.what}; {told}")
 
 
 # -- the whole -------------------------------------------------------------------------------

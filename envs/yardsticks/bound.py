@@ -16,7 +16,7 @@ HiGHS (Huangfu and Hall 2018) solves the programme through SciPy.
                charge of the battery after = before + root * in - out / root      within its limits, in + out <= power
                held after = kept * before + root * filled - tapped / root         within the tank and what its device leaves
                delivered = efficiency * charging, missing >= required - delivered for each group of sessions
-               owed >= -delivered less what standby takes, which counts as import when they leave
+               owed >= due - delivered, which counts as import when they leave or the window ends, see `Reference.due_soc`
                ramp >= |change of the site's net|,  month's peaks >= net,  day's peak >= net
 """
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OBJECTIVES", "Bound", "BoundError", "Objective", "bound", "window_bound"]
 
-VERSION = 6  # part of the cache's key
+VERSION = 7  # part of the cache's key
 
 
 def bound(task: Task, window: Window, objective: Objective, most_seconds: float | None = None) -> Bound:
@@ -114,6 +114,7 @@ class Bound:
     co2_kg: float
     cost: float  # of energy and demand charge
     missing_kwh: float  # that vehicles lack
+    required_kwh: float  # that they require
     import_kwh: float  # with what vehicles brought and leave without
     # PV energy used on site that the programme counts and its hours do not have. It is above 0 only where batteries can be
     # exported, as the reward is no linear function there. 0 means that the score is that of its hours.
@@ -133,7 +134,7 @@ def read_solution(site: BoundSite, variables: Variables, solution: np.ndarray, o
     own_emission, own_cost = emission_and_cost(site, variables)
     net = solution[variables.drawn] - solution[variables.fed]
     owed = np.zeros(net.shape)
-    np.add.at(owed, site.leaves, solution[variables.owed])
+    np.add.at(owed, site.leaves, solution[variables.owed] / site.efficiency[site.owes])
     drawn = import_kwh(net) + owed
     emission = float((drawn * site.carbon).sum())
     site_import = import_kwh(net.sum(axis=0))
@@ -162,7 +163,7 @@ def read_solution(site: BoundSite, variables: Variables, solution: np.ndarray, o
     peaks = float(day_peak_rises(site.day, nets).sum())
     figures = StepFigures(emission, cost, solar, ramp, missing, peaks)
     score = sum(improvement_terms(figures, before.total, site.scale, site.weights).values()) / site.hours
-    return Bound(objective, score, emission, cost, missing, float(drawn.sum()), lent)
+    return Bound(objective, score, emission, cost, missing, site.required_kwh, float(drawn.sum()), lent)
 
 
 Terms = list[tuple[np.ndarray, Any]]  # variables with their factors
@@ -180,7 +181,7 @@ class Variables:
     fed: np.ndarray  # export
     ramp: np.ndarray  # (hours,)
     missing: np.ndarray  # (groups,)
-    owed: np.ndarray  # of the groups whose vehicles can give
+    owed: np.ndarray  # of the groups that may be owed, see `BoundSite.owes`
     peak: np.ndarray  # of each month in peak hours and outside them, (months, 2)
     above: np.ndarray  # by which the second exceeds the first, (months,)
     months: np.ndarray  # number of each hour's month, (hours,)
@@ -222,12 +223,12 @@ def constrain(programme: LinearProgramme, site: BoundSite) -> Variables:
     programme.rows(False, site.held, *((row, variable, -factor) for row, variable, factor in delivered))
     lacking = [(row, variable, -factor) for row, variable, factor in delivered]
     programme.rows(False, -site.required, *lacking, (groups, missing, -1.0))
-    gives = np.flatnonzero(site.v2g)
-    owed, row = programme.variables(len(gives)), np.full(len(groups), -1)
-    row[gives] = np.arange(len(gives))
+    owes = np.flatnonzero(site.owes)
+    owed, row = programme.variables(len(owes)), np.full(len(groups), -1)
+    row[owes] = np.arange(len(owes))
     own = np.flatnonzero(row[group] >= 0)
     taken_back = [(row[group[own]], variable[own], factor[own]) for _, variable, factor in lacking]
-    programme.rows(False, site.standby[gives], *taken_back, (row[gives], owed, -1.0))
+    programme.rows(False, -site.due[owes], *taken_back, (row[owes], owed, -1.0))
     ramp = programme.variables(hours)
     _add_ramp(programme, site, drawn, fed, ramp)
     months, peak, above = _add_peaks(programme, site, drawn, fed)
@@ -299,8 +300,9 @@ def _add_day_peaks(programme: LinearProgramme, site: BoundSite, drawn: np.ndarra
 
 def emission_and_cost(site: BoundSite, variables: Variables) -> tuple[Terms, Terms]:
     """Terms of emission and of cost."""
-    emission: Terms = [(variables.drawn, site.carbon), (variables.owed, site.carbon[site.leaves])]
-    cost: Terms = [(variables.drawn, site.price), (variables.owed, site.price[site.leaves])]
+    drawn = 1.0 / site.efficiency[site.owes]
+    emission: Terms = [(variables.drawn, site.carbon), (variables.owed, site.carbon[site.leaves] * drawn)]
+    cost: Terms = [(variables.drawn, site.price), (variables.owed, site.price[site.leaves] * drawn)]
     if site.tariff:
         share = site.uncontrolled.month_share[np.searchsorted(variables.months, np.arange(len(variables.above)))]
         cost.append((variables.peak[:, 0], site.tariff.peak_price * share))
@@ -400,10 +402,14 @@ class BoundSite:
         self.first_held = tables.initial_tank[tanks.building, tanks.use] * tanks.capacity
 
     @property
+    def owes(self) -> np.ndarray:
+        """Groups whose vehicles may be owed energy: the site can take some, or has to give them some; shape (G,)."""
+        return (self.v2g > 0.0) | (self.due > 0.0)
+
+    @property
     def leaves(self) -> tuple[np.ndarray, np.ndarray]:
-        """Building and last hour of the groups whose vehicles can give."""
-        gives = self.v2g > 0.0
-        return self.building[gives], self.last[gives]
+        """Building and last hour of these groups."""
+        return self.building[self.owes], self.last[self.owes]
 
     @property
     def there(self) -> tuple[np.ndarray, np.ndarray]:
@@ -417,11 +423,11 @@ class BoundSite:
         charger = simulator.site.charger[sessions.charger]
         there = (sessions.end >= window.start) & (sessions.start < window.start + window.hours) & (charger["action"] >= 0)
         counted = sessions.within(window.start, window.hours)
+        self.required_kwh = float(reference.required_kwh(window.start, window.hours).sum())
         self.lost_kwh = float(reference.run.missing_kwh[counted & (charger["action"] < 0)].sum())
         first = np.maximum(sessions.start - window.start, 0)
         last = np.minimum(sessions.end - window.start, window.hours - 1)
-        best = _best_efficiency(simulator)[sessions.charger]
-        efficiency = best * np.array([_best_root(simulator, self.buildings + k) for k in sessions.vehicle])
+        efficiency = sessions.efficiency
         keys = np.stack([charger["building"], first, last, charger["charge_max"], charger["discharge_max"], efficiency], axis=1)
         groups, index = np.unique(keys[there], axis=0, return_inverse=True)
         self.building, self.first, self.last = groups[:, 0].astype(int), groups[:, 1].astype(int), groups[:, 2].astype(int)
@@ -443,7 +449,8 @@ class BoundSite:
         self.held = np.bincount(index, held[there], len(groups))
         own = np.flatnonzero(there)
         due = reference.due_soc(own, np.minimum(sessions.end[own], window.start + window.hours - 1), window.start)
-        self.standby = np.bincount(index, (soc[own] - due) * sessions.capacity_kwh[own], len(groups))
+        # Energy that has to be delivered so that nothing is owed; below 0 what may be taken.
+        self.due = np.bincount(index, (due - soc[own]) * sessions.capacity_kwh[own], len(groups))
 
 
 def _best_root(simulator: BatchSimulator, k: int) -> float:
@@ -453,14 +460,3 @@ def _best_root(simulator: BatchSimulator, k: int) -> float:
     if not points:
         return float(battery["flat_root"])
     return float(np.sqrt(curve[records.EFFICIENCY_CURVE, 1, :points].max()))
-
-
-def _best_efficiency(simulator: BatchSimulator) -> np.ndarray:
-    """Best efficiency of each charger, in both directions and at any power, shape (chargers,)."""
-    charger, curve = simulator.site.charger, simulator.site.charger_curve
-    best = np.zeros(len(charger))
-    for side, points in ((records.CHARGING, "charge_points"), (records.DISCHARGING, "discharge_points")):
-        for c in range(len(charger)):
-            own = int(charger[points][c])
-            best[c] = max(best[c], curve[c, side, 1, :own].max() if own else charger["efficiency"][c])
-    return best

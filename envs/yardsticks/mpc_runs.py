@@ -18,7 +18,7 @@ from envs.planning.mpc_site import MpcSite, Vehicles
 from envs.scenarios.scenario import Scenario, Window
 from envs.task import Task
 
-VERSION = 3  # part of the cache's key: raise it when a change of the code changes plans
+VERSION = 4  # part of the cache's key: raise it when a change of the code changes plans
 
 # Names of the controllers in tables, by the method of their forecasts.
 NAMES: Mapping[Method, str] = {

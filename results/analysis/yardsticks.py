@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from common.measure import LEAST_SERVED, SCORE, Measure
+from common.measure import LEAST_SERVED, SCORE, Measure, exceeds
 from results.analysis.judged import BOUND, MPC, NO_CONTROL, RULE, UNCONTROLLED, kind_of
 from results.analysis.searched import frame
 from results.judgement import BOUND as OF_SCORE
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TRIAL, PLAN = "trial", "plan"
-_TOLERANCE = 1e-6  # of a score beside a bound, which a solver gives
 ADDS = 5e-5  # of the score; less is nothing in the four digits that are shown
 
 
@@ -49,7 +48,7 @@ def beside_yardsticks(results: Results) -> pd.DataFrame:
     types = {"name": "object", "kind": "object", **dict.fromkeys(("score", "served", "of_bound"), "float64")}
     if not rows or results.scored.empty:
         return frame([], types)
-    without = next((row["served"] for row in rows if row["kind"] == UNCONTROLLED), float("nan"))
+    without = _without(frame(rows, types))
     rules = [row for row in rows if row["kind"] == RULE and not row["served"] < LEAST_SERVED * without]  # type: ignore[operator]
     best_rule = max(rules, key=lambda row: row["score"], default=None)  # type: ignore[arg-type, return-value]
     rows = [row for row in rows if row["kind"] != RULE or row is best_rule]
@@ -66,6 +65,12 @@ def beside_yardsticks(results: Results) -> pd.DataFrame:
     table = frame(rows, types)
     table["of_bound"] = table["score"] / limit if limit > 0.0 else float("nan")  # type: ignore[operator]
     return table.sort_values("score", kind="stable", ignore_index=True)
+
+
+def _without(table: pd.DataFrame) -> float:
+    """Part of the vehicle energy that the uncontrolled site serves; NaN where that is not known."""
+    served = table.loc[table["kind"] == UNCONTROLLED, "served"]
+    return float(served.iloc[0]) if len(served) else float("nan")
 
 
 def yardstick_lines(results: Results) -> list[str]:
@@ -87,16 +92,19 @@ def yardstick_lines(results: Results) -> list[str]:
         told = "none has ended" if alone is None else f"trial {alone['trial']}, score {SCORE.shown(alone['score'])}"
         lines.append(f"Best that acts alone, and needs nothing but its network: {told}.")
     mpc = table[(table["kind"] == MPC) & (table["name"] != EXACT_MPC)]
-    limit = table.loc[table["kind"] == BOUND, "score"]
-    if len(limit) and limit.iloc[0] > 0.0:
-        most = float(limit.iloc[0])
-        if value > most + _TOLERANCE:
+    limit = table[table["kind"] == BOUND]
+    if len(limit) and limit["score"].iloc[0] > 0.0:
+        most, served = float(limit["score"].iloc[0]), float(limit["served"].iloc[0])
+        robs = f", which serves {served:.1%} of the vehicle energy" if served < LEAST_SERVED * _without(table) else ""
+        if exceeds(value, most):
             lines.append(
                 f"Internal consistency failed: trial {number} scores {value:+.6f}, above the bound of {most:+.6f}; trust "
                 "neither, and report it."
             )
         elif value > 0.0:
-            lines.append(f"Trial {number} reaches {value / most:.0%} of what perfect foresight allows, {SCORE.shown(most)}.")
+            lines.append(
+                f"Trial {number} reaches {value / most:.0%} of what perfect foresight allows, {SCORE.shown(most)}{robs}."
+            )
     if len(mpc) and mpc["score"].max() > value + ADDS:
         rival = mpc.sort_values("score").iloc[-1]
         lines.append(f"Better without any learning: {rival['name']}, score {SCORE.shown(rival['score'])}.")

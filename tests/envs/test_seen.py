@@ -1,7 +1,9 @@
 """What a policy sees follows from weights and hyperparameters."""
 
+from typing import get_args
+
 from envs.objective.weights import DEFAULT, Weights
-from envs.seen import HYPERPARAMETERS, PLAN_METHODS, Seen
+from envs.seen import HYPERPARAMETERS, PlanMethod, Seen
 from search_spaces.common import PLAN
 
 
@@ -15,7 +17,7 @@ def test_by_default_nothing_is_seen_further() -> None:
 def test_hyperparameters_are_those_of_the_search_spaces() -> None:
     assert (PLAN.name,) == tuple(HYPERPARAMETERS)
     assert Seen().hyperparameters == {PLAN.name: PLAN.default}
-    assert PLAN.choices == PLAN_METHODS
+    assert PLAN.choices == get_args(PlanMethod)
 
 
 def test_only_a_plan_depends_on_the_weights() -> None:
@@ -39,4 +41,4 @@ def test_names_are_those_of_each_building_and_then_of_the_site() -> None:
 def test_parts_are_what_takes_long() -> None:
     assert Seen(day_peak=True).parts == ()
     assert Seen(day_peak=True, plan="yesterday").parts == (Seen(plan="yesterday"),)
-    assert [Seen(plan=method).learns for method in PLAN_METHODS] == [False, False, False, True]
+    assert [Seen(plan=method).learns for method in get_args(PlanMethod)] == [False, False, False, True]

@@ -100,15 +100,37 @@ def test_what_is_taken_for_good_is_owed_when_a_vehicle_leaves_or_the_window_ends
     sessions, owed = episode.reference.sessions, episode.run.owed_kwh
     leaves = np.flatnonzero(sessions.within(window.start, window.hours) & sessions.gives)
     stays = sessions.there(window.start + window.hours - 1)
-    brought = episode.reference.brought_soc(np.arange(len(sessions.end)), window.start) * sessions.capacity_kwh
-    # Seven hours at 2 kW empty what had come; from seven in the evening there are four hours.
+    whole = sessions.capacity_kwh / sessions.efficiency
+    brought = episode.reference.brought_soc(np.arange(len(sessions.end)), window.start) * whole
+    # Seven hours at 2 kW empty what had come, and it costs the loss both ways to put it back.
     taken = -episode.run.charging_kwh[0]
-    assert owed[leaves].sum() == pytest.approx(taken[:7].sum() / 0.95, rel=0.05)
-    assert owed[stays].sum() == pytest.approx(taken[19:].sum() / 0.95, rel=0.05)
-    assert (owed <= brought + 1e-6).all()
+    assert owed[leaves].sum() == pytest.approx(taken[:7].sum() / 0.95**2, rel=0.05)
+    assert (owed[leaves] <= brought[leaves] + 1e-6).all()
+    # From seven in the evening there are four hours, in which the uncontrolled run charges too.
+    given = episode.reference.due_soc(stays, window.start + window.hours - 1, window.start) * whole[stays] - brought[stays]
+    assert owed[stays].sum() == pytest.approx(taken[19:].sum() / 0.95**2 + given.sum(), rel=0.05)
     assert not np.delete(owed, [*leaves, *stays]).any()
     (found,) = evaluated([episode])
     assert found.kpis["import_kwh"] == pytest.approx(np.maximum(episode.run.net_kwh, 0.0).sum() + owed.sum())
+
+
+def test_it_does_not_pay_to_charge_behind_the_end_of_a_window(site: Scenario) -> None:
+    """As the uncontrolled run, but nothing in the last hours, in which vehicles that stay are charged."""
+    windows = (Window(0, 3 * DAY, 2 * DAY), Window(0, 5 * DAY, DAY))
+    env = WindowsEnv(site, windows)
+
+    def policy(observation: np.ndarray) -> np.ndarray:
+        actions = env.present.uncontrolled_actions()
+        copies = env.simulator.state.copy
+        late = copies["step"] >= copies["hours"] - 4
+        actions[late] = 0.0
+        return actions
+
+    (found,) = evaluated(list(env.episodes(policy)))
+    assert found.changed_kwh > 1.0  # something was left uncharged
+    # Of those that leave in these hours it is missing.
+    missing = found.kpis["ev_missing_kwh"] / 0.9
+    assert found.kpis["import_kwh"] + missing >= found.uncontrolled["import_kwh"] - 0.01
 
 
 def test_to_empty_vehicles_does_not_pay(site: Scenario) -> None:

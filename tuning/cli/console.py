@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +24,7 @@ from common.texts import printable
 from common.uris import with_uris
 
 NARROWEST = 12  # characters of a column of names; on a narrower terminal each name has a line of its own
-NEWS_SECONDS = 10.0  # between two lines about the same, where there is no terminal
+NEWS_SECONDS = 5.0  # between two lines about the same, where there is no terminal
 _GAPS = ("  ", " ")  # between columns, as the terminal allows
 # What a report may fail at: files, memory, odd tables. Results are written by then, so none of these ends the command.
 _FAILURES = (UserError, OSError, MemoryError, ArithmeticError, LookupError, ValueError)
@@ -41,7 +42,7 @@ def say(console: Console, line: object) -> None:
 
 @contextmanager
 def busy(console: Console, doing: str) -> Iterator[Callable[[str], None]]:
-    """Show what a command does as long as it does it: a moving sign on a terminal, elsewhere a line, and news now and then.
+    """Show what a command does as long as it does it: a moving sign on a terminal, elsewhere a line every few seconds.
 
     Yields:
         Shows how far that is, in words.
@@ -51,15 +52,19 @@ def busy(console: Console, doing: str) -> Iterator[Callable[[str], None]]:
             yield lambda news: status.update(Text(printable(f"{doing}: {news}")))
         return
     say(console, doing)
-    told = time.monotonic()
+    begun, latest, done = time.monotonic(), [""], threading.Event()
 
-    def tell(news: str) -> None:
-        nonlocal told
-        if time.monotonic() - told >= NEWS_SECONDS:
-            told = time.monotonic()
-            say(console, f"{doing}: {news}")
+    def repeat() -> None:
+        while not done.wait(NEWS_SECONDS):
+            say(console, f"{doing}: {latest[0]}{time.monotonic() - begun:.0f} s so far")
 
-    yield tell
+    thread = threading.Thread(target=repeat, daemon=True)
+    thread.start()
+    try:
+        yield lambda news: latest.__setitem__(0, f"{news}, ")
+    finally:
+        done.set()
+        thread.join()
 
 
 class SteadyOutput:

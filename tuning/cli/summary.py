@@ -105,10 +105,10 @@ def print_comparison(experiments: Sequence[Results], console: Console, aim: Aim 
         best = results.best
         rows = results.rated_evaluations[results.rated_evaluations["trial"] == best["trial"]]
         amounts = [results.measures.get(column, Measure(column)) for column in ("co2_kg", "bill")]
-        changes = [amount.value(rows) / amount.value(rows, SITE) - 1.0 for amount in amounts]
+        changes = [_change(amount.value(rows), amount.value(rows, SITE)) for amount in amounts]
         served = results.measures.get("ev_served", Measure("ev_served")).value(rows)
         table.add_row(
-            name, f"{best['score']:+.4f}", *next(cells), *(f"{change:+.1%}" for change in changes), _share(served),
+            name, f"{best['score']:+.4f}", *next(cells), *changes, _share(served),
             str(best["trial"]), f"{best['seconds'] / 60:.1f}", folder,
         )  # fmt: skip
     console.print(Fitted(table))
@@ -209,8 +209,7 @@ def _against_uncontrolled(rows: pd.DataFrame, measures: Mapping[str, Measure], v
             table.add_row(measure.label, _share(now), _share(before), f"{100 * (now - before):+.1f} pp")
         else:
             scale = measure.scale((now, before))
-            change = f"{now / before - 1.0:+.1%}" if before else ""
-            table.add_row(scale.heading(measure.label), scale.text(now), scale.text(before), change)
+            table.add_row(scale.heading(measure.label), scale.text(now), scale.text(before), _change(now, before))
     return table
 
 
@@ -222,6 +221,10 @@ def _yardsticks(beside: pd.DataFrame) -> Table:
     for name, score, of_bound, served in beside[["name", "score", "of_bound", "served"]].to_numpy():
         table.add_row(str(name), SCORE.shown(score), "" if pd.isna(of_bound) else f"{of_bound:.0%}", _share(served))
     return table
+
+
+def _change(now: float, before: float) -> str:
+    return "" if not before or pd.isna(now) or pd.isna(before) else f"{now / before - 1.0:+.1%}"
 
 
 def _share(part: float) -> str:

@@ -420,3 +420,11 @@ def typed(value: Any) -> str:
         # One text with several words, such as a start with values of its own, is typed in quotes.
         return " ".join(f'"{each}"' if isinstance(each, str) and " " in each else typed(each) for each in value) or "not given"
     return str(value) if value != "" else "not given"
+
+
+def option_words(name: str, value: object) -> list[str]:
+    """A setting as an option with its value, as it is typed; a flag has none."""
+    option = name.replace("_", "-")
+    if isinstance(value, bool):
+        return [f"--{option}" if value else f"--no-{option}"]
+    return [f"--{option}", *map(str, value if isinstance(value, tuple) else (value,))]

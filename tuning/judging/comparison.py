@@ -14,6 +14,7 @@ from tuning.cli.console import draw_report, say, terminal
 from tuning.experiment.folder import check_name, discard, first_free
 from tuning.experiment.lock import experiment_lock
 from tuning.experiment.reading import open_to_read
+from tuning.experiment.settings import option_words
 from tuning.judging.settings import JudgeSettings
 from tuning.runtime.cluster import check_address
 from tuning.runtime.processes import Interrupted, stop_signals_as_interrupts
@@ -94,14 +95,5 @@ def _command(settings: JudgeSettings, name: str) -> str:
     options: list[str] = []
     for option in (entry.name for entry in fields(named)):
         if (value := getattr(named, option)) != getattr(default, option):
-            options += _option(option.replace("_", "-"), value)
+            options += option_words(option, value)
     return python_command("tuning.judge", *settings.experiments, *options)
-
-
-def _option(name: str, value: object) -> list[str]:
-    """An option with its value as it is typed; a flag has none."""
-    if isinstance(value, bool):
-        return [f"--{name}" if value else f"--no-{name}"]
-    if isinstance(value, tuple):
-        return [f"--{name}", *map(str, value)]
-    return [f"--{name}", str(value)]

@@ -21,7 +21,7 @@ from envs.objective.evaluate import ValidityError
 from envs.objective.kpis import CITYLEARN
 from envs.scenarios.scenario import Split, Window
 from envs.task import Task
-from envs.yardsticks.rows import Row, baseline_rows, bound_rows, by_year, mpc_rows, row_of
+from envs.yardsticks.rows import Row, baseline_rows, bound_rows, bounded, by_year, mpc_rows, row_of
 from results.table_files import ResultsError, read_file, write_file
 from tuning.runtime.processes import end_with_parent
 
@@ -117,8 +117,9 @@ def mpc_jobs(task: Task, method: Method, part: Path) -> list[Job]:
 
 
 def bound_jobs(task: Task, part: Path) -> list[Job]:
-    """Bounds of every objective on every year, for scenarios that `envs.yardsticks.bound` can describe."""
-    return [Job(part, partial(bound_rows, task, SPLIT, own)) for own in by_year(task.site.windows(SPLIT)).values()]
+    """Bounds on every year of the objectives that mean something, for scenarios that `envs.yardsticks.bound` can describe."""
+    objectives = bounded(task.site)
+    return [Job(part, partial(bound_rows, task, SPLIT, own, objectives)) for own in by_year(task.site.windows(SPLIT)).values()]
 
 
 def check_agreement(part: Path, other: Path) -> None:

@@ -11,19 +11,18 @@ from rich.console import Console
 from rich.table import Table
 
 from common.errors import UsageError
-from common.measure import SCORE, Scale, by_the_year
+from common.measure import LEAST_SERVED, SCORE, Scale, by_the_year
 from envs.environments import fit
-from envs.objective.aim import SCORE_ALONE, Aim, idle_terms
+from envs.objective.aim import SCORE_ALONE, Aim
 from envs.objective.columns import measures
 from envs.objective.evaluate import check_score
 from envs.scenarios.doubts import doubts
 from envs.scenarios.scenario import Window
 from envs.task import Task
 from envs.yardsticks import baselines as yardsticks
-from envs.yardsticks import bound as bounding
 from envs.yardsticks import mpc_runs
 from envs.yardsticks.rows import Row as Years
-from envs.yardsticks.rows import baseline_rows, bound_rows, mpc_rows
+from envs.yardsticks.rows import baseline_rows, bound_rows, bounded, mpc_rows
 from results.judgement import BOUND, BOUNDS, EXACT_MPC
 from tuning.cli.console import Fitted, busy, plain_table, say, terminal
 from tuning.experiment.settings import splits_in
@@ -126,9 +125,7 @@ def _mpc(task: Task, split: str, windows: Sequence[Window], given: Sequence[Mpc]
 def _bounds(task: Task, split: str, windows: Sequence[Window], console: Console) -> list[Years]:
     """Bounds of all objectives; they are cached."""
     rows = list[Years]()
-    # A bound of what is always 0 is an arbitrary point.
-    idle = idle_terms(task.site)
-    for objective in (name for name in bounding.OBJECTIVES if name not in idle):
+    for objective in bounded(task.site):
         with busy(console, f"{task.site.title}: bound of {objective}, computed once"):
             rows += bound_rows(task, split, windows, (objective,))
     return rows
@@ -211,6 +208,8 @@ def remaining(rows: Sequence[Row], uncontrolled: Row) -> list[str]:
                 continue
             gap, texts = (reached - most) / base, (f"{reached / base - 1.0:+.1%}", f"{most / base - 1.0:+.1%}")
         share = f"the best controller without learning reaches {texts[0]} ({best.name}), no policy more than {texts[1]}"
+        if limit.served is not None and uncontrolled.served and limit.served < LEAST_SERVED * uncontrolled.served:
+            share += f", which serves {limit.served:.1%} of the vehicle energy"
         amount = f"{gap:+.4f}" if objective == "score" else f"{gap:.1%} of the uncontrolled site's"
         lines.append(f"{label}: {share}; remaining headroom: {amount if gap > NEGLIGIBLE else 'negligible'}")
     return lines

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from filelock import FileLock
 
 from common.files import write_whole
 from common.paths import cache_folder
+from common.texts import note
 from envs.cache import usable_cache
 from envs.objective.weights import DEFAULT
 from envs.seen import Seen
@@ -81,7 +81,7 @@ class Calibration:
         except (ValueError, RecursionError):  # wrong encodings too
             known = None
         if not isinstance(known, dict) or not all(map(_are_ratios, known.values())):
-            print(f"note: {self._path} is damaged; the next trials begin a new one", file=sys.stderr)
+            note(f"{self._path} is damaged; the next trials begin a new one")
             return {}
         return known
 

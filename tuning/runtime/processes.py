@@ -20,18 +20,26 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C, after a line has said what there is and how it continues."""
 
 
+def stop_signals() -> list[signal.Signals]:
+    """Signals that ask a command to stop: Ctrl-C, a cluster that takes a node away, a terminal that closes.
+
+    Ctrl-C does so also where a shell had it ignored, and a closing terminal does not where `nohup` had that ignored.
+    """
+    known = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
+    return [each for each in known if each.name != "SIGHUP" or signal.getsignal(each) is not signal.SIG_IGN]
+
+
 @contextmanager
 def stop_signals_as_interrupts() -> Iterator[None]:
-    """Raise KeyboardInterrupt for SIGTERM and SIGINT, also where a shell had Ctrl-C ignored.
+    """Raise KeyboardInterrupt for each of `stop_signals`.
 
-    Clusters send SIGTERM before they take a node away. While trials run, `tuning.search.run.run_control` handles both instead.
+    While trials run, `tuning.search.run.run_control` handles them instead.
     Outside the main thread, which alone gets signals, nothing changes.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    signals = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, signal.default_int_handler) for number in signals}
+    before = {number: signal.signal(number, signal.default_int_handler) for number in stop_signals()}
     try:
         yield
     finally:

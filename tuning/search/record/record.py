@@ -8,7 +8,6 @@ search; it changes nothing.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +18,10 @@ from optuna.trial import FrozenTrial, TrialState
 
 from common.files import NEW
 from common.measure import SCORE
+from common.texts import note
 from envs.objective.aim import Aim, Outcome
 from results import Results
+from results.analysis.yardsticks import ADDS
 from results.frames import files_of
 from results.schema import GIVEN
 from results.table_files import read_file, rows_path
@@ -79,7 +80,7 @@ class Record:
         evaluated, idle = None, [does_nothing(row) for row in report.evaluations]
         alone, planned = report.columns.get("plan_score"), list[bool]()
         if report.evaluated and report.evaluations and alone is not None:
-            planned = [SCORE.value(report.evaluations) == alone]
+            planned = [abs(SCORE.value(report.evaluations) - alone) <= ADDS]
         if report.evaluated and math.isfinite(rating := self._aim.rating(report.evaluated.outcome)):
             # The due steps are the same for all trials; the steps taken are rounded up to whole updates.
             due = due_steps(report.evaluated.number, self._steps, self._reports)
@@ -248,7 +249,7 @@ def take_memory_marker(paths: ExperimentPaths, number: int) -> int | None:
     text = marker.read_bytes()[: MOST_DIGITS + 1]
     marker.unlink()
     if not text.isdigit() or len(text) > MOST_DIGITS:
-        print(f"note: {marker} holds no number of bytes; it is removed", file=sys.stderr)
+        note(f"{marker} holds no number of bytes; it is removed")
         return None
     return int(text)
 

@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Protocol
 
 from tuning.experiment.folder import ExperimentPaths
+from tuning.runtime.processes import stop_signals
 from tuning.trial.checkpoint import Checkpoints, KeptCheckpoints
 
 TOGETHER_SECONDS = 1.0  # in which several SIGTERM are one
@@ -117,7 +118,7 @@ class RunControl:
 
         def on_signal(number: int, frame: FrameType | None) -> None:
             if signalled:
-                if number == signal.SIGTERM and time.monotonic() - signalled[0] < TOGETHER_SECONDS:
+                if number != signal.SIGINT and time.monotonic() - signalled[0] < TOGETHER_SECONDS:
                     return
                 raise KeyboardInterrupt
             signalled.append(time.monotonic())
@@ -127,7 +128,7 @@ class RunControl:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+        before = {number: signal.signal(number, on_signal) for number in stop_signals()}
         try:
             yield
         finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 
 from rich.console import Console
@@ -12,11 +13,13 @@ from common.errors import InconsistentError, UserError
 from common.texts import python_command
 from envs.environments import fit
 from envs.objective.columns import evaluation_columns
+from envs.scenarios.splits import Splits
 from envs.yardsticks.bound import Objective, TooLongError
 from envs.yardsticks.rows import Row, baseline_rows, bound_rows, mpc_rows
 from results.table_files import judged_path, write_file
 from tuning.cli.console import busy, say
 from tuning.experiment.folder import Experiment
+from tuning.experiment.settings import Settings, option_words
 
 MOST_SECONDS = 60.0  # that they may take; `python -m tuning.headroom` waits for all
 _BOUNDS: dict[str, Objective] = {"co2_kg": "co2", "bill": "cost"}  # of objectives beside the score
@@ -32,10 +35,12 @@ def write_yardsticks(experiment: Experiment, written: Callable[[Path], None], co
     """
     settings, folder = experiment.settings, experiment.paths.folder
     controllers, bounds = (judged_path(folder, name, "batch") for name in ("baselines", "bounds"))
-    if controllers.exists() or settings.reward != "improvement":
+    if controllers.exists():
         return
     task = settings.task.judged
-    if task.stepped_by != "batch":
+    if settings.reward != "improvement" or task.stepped_by != "batch":
+        why = task.why_not_batch() or "the reward is the schema's own, by which the uncontrolled site does not score 0"
+        say(console, f"not compared with rules, the bound and model predictive control: {why}")
         return
     begun, windows, split = time.monotonic(), task.validation_windows, "validation"
 
@@ -67,7 +72,11 @@ def write_yardsticks(experiment: Experiment, written: Callable[[Path], None], co
         say(console, f"nothing to compare with: {error}")
         return
     if left_out:
-        command = python_command("tuning.headroom", "--scenario", settings.scenario)
+        plain, words = Settings(), list[str]()
+        for name in ("weights", "objective", "require", *(entry.name for entry in fields(Splits))):
+            if (value := getattr(settings, name)) != getattr(plain, name):
+                words += option_words(name, value)
+        command = python_command("tuning.headroom", "--scenario", settings.scenario, *words)
         say(console, f"left out, as it takes over a minute: {' and '.join(left_out)}; {command} computes all")
     for path, content in ((bounds, limits), (controllers, rows)):
         if content:

@@ -10,7 +10,8 @@ from tests.results.made import MEASURES
 
 def test_amounts_name_what_the_best_trained_controller_saves() -> None:
     table = pd.DataFrame(
-        {
+        dict.fromkeys(metrics(MEASURES), 1.0)
+        | {
             "contender": ["ppo 1", "rule: a"], "algorithm": ["ppo", ""], "comparable": True, "co2_change": [-0.2, -0.1],
             "bill_change": [0.1, -0.1], "import_kwh": [1e5, 2e5], "co2_kg": 1e3, "peak_kw": 10.0, "bill": 5.0,
             "self_consumption": 0.5, "served": np.nan,

@@ -52,7 +52,7 @@ def draw_some(of: Drawing, count: int) -> list[FrozenTrial]:
     return known
 
 
-@pytest.mark.parametrize("sampler", ["tpe", "random", "gp", "cmaes"])
+@pytest.mark.parametrize("sampler", list(SAMPLERS))
 def test_the_same_trials_before_it_give_the_same_trial(sampler: str) -> None:
     of = drawing(settings={"sampler": sampler})
     known = draw_some(of, 12)

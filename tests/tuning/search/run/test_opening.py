@@ -299,7 +299,6 @@ def test_an_aim_is_continued_however_it_is_typed(tmp_path: Path) -> None:
     again = replace(aimed, weights=("co2=5e-1", "grid=0.5"), require=("ev_served >= 0.9",))
     assert check_continued(before, again).settings == before.settings
     (aim, plan, there) = check(again).notes
-    assert any("may leave them empty" in note for note in check(settings(tmp_path / "other", weights=("co2=1",))).notes)
     assert plan.startswith("searched too, ")
     assert aim == "aim: weights: co2 0.5, grid 0.5; objective: bill (less is better); requirements: ev_served >= 0.9"
     assert "is continued" in there

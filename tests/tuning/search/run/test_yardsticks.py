@@ -44,7 +44,9 @@ def test_where_they_cannot_be_or_would_take_long_there_are_none(
     if "backend" in given:
         monkeypatch.setattr("envs.task.Task.why_not_batch", lambda self: "it cannot")
     backend = given.pop("backend", "batch")
-    assert written(experiment(tmp_path / "one", small_schema, "ppo", backend, **given)) == ([], "")
+    files, said = written(experiment(tmp_path / "one", small_schema, "ppo", backend, **given))
+    assert not files
+    assert said.startswith("not compared with rules, the bound and model predictive control: ")
 
 
 def test_what_takes_too_long_is_left_out_and_said(small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
