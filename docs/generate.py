@@ -21,8 +21,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import tyro
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from search_spaces import Kind, OnlyIf, Parameter, Scale
+from search_spaces import Kind
 from search_spaces.common import REWARD_SHARE, with_reward_share
+from search_spaces.parameter import OnlyIf, Parameter, Scale
 
 FOLDER = Path(__file__).parent / "reference"
 COMMAND = "uv run python -m docs.generate"

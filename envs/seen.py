@@ -34,14 +34,8 @@ class Seen:
     @classmethod
     def of(cls, weights: Weights, assignment: Mapping[str, Any] | None = None) -> Self:
         """What the weights of the reward and a trial's hyperparameters say."""
-        given = {name: assignment[name] for name in HYPERPARAMETERS if name in assignment} if assignment else {}
-        planned = given.get("plan", "none") != "none"
-        return cls(day_peak=weights.observes_day_peak, weights=weights if planned else DEFAULT, **given)
-
-    @property
-    def hyperparameters(self) -> dict[str, str]:
-        """The values that `of` reads."""
-        return {name: getattr(self, name) for name in HYPERPARAMETERS}
+        plan = (assignment or {}).get("plan", "none")
+        return cls(weights.observes_day_peak, plan, DEFAULT if plan == "none" else weights)
 
     @property
     def is_plain(self) -> bool:
@@ -73,6 +67,3 @@ class Seen:
     def names(self, buildings: int, tanks: Sequence[str] = ()) -> tuple[str, ...]:
         """Names of the further observations of so many buildings: those of the first, of the second, ..., of the site."""
         return (*self.own(tanks) * buildings, *self.common)
-
-
-HYPERPARAMETERS = ("plan",)

@@ -17,30 +17,7 @@ Some values that the engineers' scripts never read contradict the others. They a
 transitions out of rollouts of 16 and 128.
 """
 
-from search_spaces.parameter import (
-    Assignment,
-    AtMost,
-    Kind,
-    OnlyIf,
-    Parameter,
-    PartOf,
-    Scale,
-    SearchedFrom,
-    SpaceError,
-    Value,
-)
+from search_spaces.parameter import Assignment, Kind, SpaceError, Value
 from search_spaces.space import SearchSpace
 
-__all__ = [
-    "Assignment",
-    "AtMost",
-    "Kind",
-    "OnlyIf",
-    "Parameter",
-    "PartOf",
-    "Scale",
-    "SearchSpace",
-    "SearchedFrom",
-    "SpaceError",
-    "Value",
-]
+__all__ = ["Assignment", "Kind", "SearchSpace", "SpaceError", "Value"]

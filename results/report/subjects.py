@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from results import analysis
 from results.analysis.judged import Verdict
 from results.analysis.judged import verdict as verdict_of
-from results.analysis.searched import aims, searched
+from results.analysis.searched import aims
 from results.experiment_file import Facts, read_facts
 from results.loader import Results
 from results.rollout import COLUMNS, ROLLOUT_VERSION
@@ -30,8 +30,6 @@ class Search:
     results: Results
     judgement: Results | None = None  # of the page, where there is exactly one
     _tables: dict[Any, Any] = field(default_factory=dict, repr=False)
-
-    ranked: ClassVar[tuple[str, ...]] = ()
 
     def table(self, made: Callable[..., Table], *more: Any) -> Table:
         """What a function of `results.analysis` says of the search, computed once."""
@@ -54,16 +52,6 @@ class Search:
     def best(self) -> int | None:
         """Number of the winner."""
         return self.table(analysis.best_trial)
-
-    @property
-    def default(self) -> int | None:
-        """Number of the default's trial."""
-        return self.table(analysis.default_trial)
-
-    @property
-    def rated(self) -> int:
-        """How many of its own trials have a rating."""
-        return int(self.table(searched)["rating"].notna().sum())
 
     @property
     def order(self) -> list[str]:
@@ -97,11 +85,6 @@ class Judged:
     def verdict(self) -> Verdict | None:
         """The table of its verdict; None where nothing was judged."""
         return None if self.evaluations.empty else verdict_of(self.results)
-
-    @property
-    def ranked(self) -> list[str]:
-        """Contenders, the best first."""
-        return list(self.verdict.table["contender"]) if self.verdict else []
 
     @cached_property
     def lucky(self) -> pd.DataFrame | None:

@@ -3,7 +3,8 @@
 import pytest
 
 from docs import generate
-from search_spaces import AtMost, Kind, OnlyIf, Parameter
+from search_spaces import Kind
+from search_spaces.parameter import AtMost, OnlyIf, Parameter
 from tests.test_docs import our_commands
 
 

@@ -67,14 +67,3 @@ def test_what_is_above_asks_a_task_and_takes_no_scenario() -> None:
         }
     ]
     assert above == []
-
-
-def test_modules_import_in_no_circle() -> None:
-    def name(path: Path) -> str:
-        return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-
-    graph = {name(path): imported(path) - {name(path)} for path in MODULES}
-    while graph:
-        free = {module for module, needs in graph.items() if not needs & graph.keys()}
-        assert free, f"a circle among {sorted(graph)}"
-        graph = {module: needs for module, needs in graph.items() if module not in free}

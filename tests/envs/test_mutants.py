@@ -119,20 +119,6 @@ def damage(rng: np.random.Generator, path: Path) -> None:
     mutants.write(path.parent, {path.name: kinds[int(rng.integers(len(kinds)))](rng, content)}, {})
 
 
-def test_whatever_is_done_to_an_entry_of_the_cache_it_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(cache.FOLDER_VARIABLE, str(tmp_path))
-    for number in range(60):
-        rng = np.random.default_rng([18, number])
-        content = rng.bytes(int(rng.integers(0, 3000)))
-        path = cache.cached_file("site/entry.bin", lambda new, content=content: new.write_bytes(content))
-        assert path.read_bytes() == content, number
-        victim = path if rng.random() < 0.8 else path.with_name("entry.bin.sum")
-        damage(rng, victim)
-        again = cache.cached_file("site/entry.bin", lambda new, content=content: new.write_bytes(content))
-        assert again.read_bytes() == content, number
-        path.unlink()
-
-
 @pytest.mark.slow
 def test_whatever_is_done_to_a_scenarios_cache_its_numbers_stay(
     tmp_path: Path, small_schema: Path, monkeypatch: pytest.MonkeyPatch

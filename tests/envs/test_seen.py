@@ -3,7 +3,7 @@
 from typing import get_args
 
 from envs.objective.weights import DEFAULT, Weights
-from envs.seen import HYPERPARAMETERS, PlanMethod, Seen
+from envs.seen import PlanMethod, Seen
 from search_spaces.common import PLAN
 
 
@@ -15,8 +15,8 @@ def test_by_default_nothing_is_seen_further() -> None:
 
 
 def test_hyperparameters_are_those_of_the_search_spaces() -> None:
-    assert (PLAN.name,) == tuple(HYPERPARAMETERS)
-    assert Seen().hyperparameters == {PLAN.name: PLAN.default}
+    assert Seen.of(DEFAULT, {PLAN.name: "learned"}).plan == "learned"
+    assert Seen().plan == PLAN.default
     assert PLAN.choices == get_args(PlanMethod)
 
 

@@ -1,7 +1,5 @@
 """A file changes bounds and choices, and each of its names and values is checked."""
 
-import random
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -218,68 +216,3 @@ def test_a_files_deviations_hold_beside_a_plan_too(tmp_path: Path, text: str, le
 
 def test_bounds_change_no_text_by_which_an_experiment_is_compared(tmp_path: Path) -> None:
     assert changed(tmp_path / "space.toml", "clip_range = {low = 0.1, high = 0.4}").describe() == PPO.describe()
-
-
-VALUES = (
-    "0", "1", "-1", "64", "128", "4096", "1e-4", "0.99", "1.0", "1e400", "inf", "-inf", "nan", "true", "''", "'tanh'",
-    "'64,64'", "'9'", "[]", "[64, 128]", "['tanh', 'relu']", "[[1]]", "{}", "{low = 1}", "9999999999999999999999",
-    "1979-05-27",
-    "0x10", "'\\u0000'", "'" + "9" * 5000 + "'",
-)  # fmt: skip
-RIGHT = (
-    "gamma = {low = 0.9, high = 0.95}", "n_steps = {low = 512, high = 1024}", "learning_rate = {low = 1e-4, high = 1e-3}",
-    "n_epochs = {low = 2, high = 5}", "activation = {choices = ['tanh']}", "hidden_sizes = {choices = ['64,64']}",
-    "batch_size = {low = 64, high = 4096}", "normalize_observations = {value = true}", "clip_range = {low = 0.1, high = 0.2}",
-)  # fmt: skip
-KEYS = ("low", "high", "log", "choices", "value", "lower", "''", "low.high")
-
-
-def mutant(draw: random.Random) -> bytes:
-    """A file with right lines, and with wrong names, keys and values, sometimes damaged."""
-    names = [parameter.name for parameter in PPO.parameters] * 3 + ["gama", "''", "PPO", "a.b", "trial"]
-    lines = draw.sample(RIGHT, draw.choice((1, 2, 5)))
-    for name in draw.sample(names, draw.choice((0, 0, 1, 2))):
-        if draw.random() < 0.6:
-            keys = draw.choice((("low", "high"), ("low", "high"), ("low", "high", "log"), ("choices",), ("value",)))
-        else:
-            keys = tuple(draw.sample(KEYS, draw.choice((1, 2, 3))))
-        table = ", ".join(f"{key} = {draw.choice(VALUES)}" for key in keys)
-        lines.append(f"{name} = {{{table}}}" if draw.random() < 0.9 else f"{name} = {draw.choice(VALUES)}")
-    content = bytearray("\n".join(lines).encode())
-    if draw.random() < 0.2:
-        content[draw.randrange(len(content))] = draw.randrange(256)
-    return bytes(content)
-
-
-def check_mutants(path: Path, seed: int, count: int) -> Counter[str]:
-    """What becomes of files: refused in a line, or accepted and held in every draw."""
-    draw, found = random.Random(seed), Counter[str]()
-    for number in range(count):
-        path.write_bytes(mutant(draw))
-        try:
-            space = override(PPO, path)
-            space.check(space.own_values(), {"steps": 1e6})
-        except SpaceError as error:
-            if "\n" in str(error):
-                pytest.fail(f"{number}: {error}")
-            found["refused"] += 1
-            continue
-        for assignment in drawn(space, 2, {}, LIMITS, seed=number):
-            for parameter in space.parameters:
-                value, own = assignment[parameter.name], parameter.own
-                if own and value is not None:
-                    held = value in own.choices if own.choices else own.low <= value <= own.high  # type: ignore[operator]
-                    assert held, (number, parameter.name, value, own)
-        found["held"] += 1
-    return found
-
-
-def test_mutants_of_a_day_are_refused_or_hold(tmp_path: Path) -> None:
-    found = check_mutants(tmp_path / "space.toml", 0, 300)
-    assert min(found["refused"], found["held"]) > 10
-
-
-@pytest.mark.slow
-def test_mutants_by_the_thousand_are_refused_or_hold(tmp_path: Path) -> None:
-    found = check_mutants(tmp_path / "space.toml", 1, 10_000)
-    assert sum(found.values()) == 10_000

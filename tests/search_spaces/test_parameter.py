@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-from search_spaces import AtMost, Kind, OnlyIf, Parameter, PartOf, Scale, SearchedFrom, SpaceError
+from search_spaces import Kind, SpaceError
+from search_spaces.parameter import AtMost, OnlyIf, Parameter, PartOf, Scale, SearchedFrom
 
 BATCH = Parameter("batch", Kind.INTEGER, 64, "", low=1, high=1024)
 CUT = Parameter("cut", Kind.NUMBER, 0.5, "", low=0.1, high=2.0, optional=True)

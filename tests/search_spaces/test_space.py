@@ -3,7 +3,8 @@
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-from search_spaces import AtMost, Kind, OnlyIf, Parameter, PartOf, Scale, SearchSpace, SpaceError
+from search_spaces import Kind, SearchSpace, SpaceError
+from search_spaces.parameter import AtMost, OnlyIf, Parameter, PartOf, Scale
 from tests.search_spaces.draws import drawn
 
 SPACE = SearchSpace(

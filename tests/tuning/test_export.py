@@ -374,17 +374,6 @@ def test_an_export_is_of_the_trial_and_the_judgement_that_were_asked_for(
     assert [row.startswith(shown) for row in rows] == [True]
 
 
-def test_what_cannot_be_exported_is_one_line(small_schema: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "there").mkdir()
-    assert main([str(tmp_path), "--to", str(tmp_path / "there")]) == 2
-    told = f"error: --to {tmp_path / 'there'}: it is there already, and nothing is written over it\n"
-    assert capsys.readouterr().err == told
-    assert main([str(tmp_path), "--to", str(tmp_path / "new")]) == 2
-    told = f"error: no experiment in {tmp_path}: an experiment's folder holds experiment.json\n"
-    assert capsys.readouterr().err == told
-    assert [path.name for path in tmp_path.iterdir()] == ["there"]
-
-
 def with_a_trial(schema: Path, folder: Path) -> Experiment:
     """An experiment with one trial, which has no checkpoint."""
     of = create(Settings(scenario=str(schema), backend="batch", name="one", dir=str(folder)))

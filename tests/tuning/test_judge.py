@@ -1,7 +1,6 @@
 """A whole judgement, from searches to the table; and what is refused."""
 
 import shutil
-import signal
 from pathlib import Path
 
 import pandas as pd
@@ -13,7 +12,6 @@ from envs.yardsticks.baselines import RULES, UNCONTROLLED, WITHOUT
 from envs.yardsticks.bound import BoundError
 from results import load
 from results.judgement import BOUNDS
-from results.table_files import judged_path, write_file
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import ExperimentPaths, create
 from tuning.experiment.settings import Settings
@@ -104,24 +102,6 @@ def test_citylearn_judges_by_the_aim_of_the_search(
         assert figures[name]["batch"].to_numpy() == pytest.approx(figures[name]["citylearn"].to_numpy(), rel=1e-6, abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "at least one experiment"),
-        (["nowhere"], "no experiment in"),
-        (["nowhere", "--seeds", "1"], "--seeds 1: it is at least 2"),
-        (["nowhere", "--top", "0"], "--top 0: it is at least 1"),
-    ],
-)
-def test_what_is_refused_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(arguments) == 2
-    assert message in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.fixture
 def searched(small_schema: Path, tmp_path: Path) -> list[str]:
     """The command that judges a search with one trial."""
@@ -135,23 +115,6 @@ def command_of(schema: Path, folder: Path) -> list[str]:
     records.update(0, score=0.05)
     records.end(0, "complete")
     return [str(folder / "e"), "--dir", str(folder / "j")]
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stops_it_and_says_how_to_go_on(
-    searched: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int
-) -> None:
-    def judged(self: Race, judged_by: str) -> None:
-        write_file(judged_path(Path(searched[2]) / "one", "bounds", "batch"), [])
-        signal.raise_signal(number)
-
-    monkeypatch.delenv("UV_RUN_RECURSION_DEPTH", raising=False)
-    monkeypatch.setattr("tuning.judging.race.Race.run", judged)
-    before = signal.getsignal(number)
-    assert main([*searched, "--name", "one"]) == 130
-    command = f"python -m tuning.judge {searched[0]} --name one --dir {searched[2]}"
-    assert f"stopped; continue with: {command}\n" in capsys.readouterr().out
-    assert signal.getsignal(number) is before
 
 
 @pytest.mark.parametrize(

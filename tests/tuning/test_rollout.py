@@ -21,10 +21,3 @@ def test_the_paths_of_its_files_are_printed(monkeypatch: pytest.MonkeyPatch, cap
     assert main(["experiments/one", "--trial", "3", "--week", "2"]) == 0
     assert capsys.readouterr().out == "hours.parquet\nweek.png\n"
     assert given == [RolloutSettings("experiments/one", trial="3", week=2)]
-
-
-def test_a_folder_that_holds_no_experiment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(tmp_path)]) == 2
-    told = f"error: no experiment in {tmp_path}: an experiment's folder holds experiment.json\n"
-    assert capsys.readouterr().err == told
-    assert not list(tmp_path.iterdir())

@@ -84,12 +84,6 @@ def test_bounds_that_cannot_hold_are_refused_and_nothing_is_created(capsys: pyte
     assert not folder.exists()
 
 
-def test_a_folder_that_holds_something_else_is_left_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    assert "another --name" in refused(capsys, "--dir", str(tmp_path), "--name", "mine")
-    assert list((tmp_path / "mine").iterdir()) == []
-
-
 def begun(folder: Path, space: Path | None = None, **settings: Any) -> Experiment:
     """An experiment before its first trial, as the command line creates it."""
     given = Settings(name="mine", dir=str(folder), scenario="iquitos-38", backend="batch", trials=4, **settings)

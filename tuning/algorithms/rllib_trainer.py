@@ -222,7 +222,7 @@ class RLlibTrainer(Trainer):
             "learn_charging": learns_charging,
             "initial_charging": charging,
             "shared_policy": self.shares,
-            **(self._of_env("seen", Seen) or Seen()).hyperparameters,
+            "plan": (self._of_env("seen", Seen) or Seen()).plan,
             "normalize_observations": runner.normalizer is not None,
             "clip_obs": runner.preprocessing.clip_obs,
             "normalize_rewards": runner.reward_normalizer is not None,

@@ -27,7 +27,9 @@ def check_order(path: Path, what: str, theirs: list[str], own: list[str]) -> Non
     """End where the site does not have the policy's names in the policy's order."""
     for number, (their, needed) in enumerate(zip_longest(theirs, own), start=1):
         if their != needed:
-            there = f"{what} {number} is {their!r}; the policy takes {needed or 'none'} there"
+            # A stranger's name may hold escape sequences of terminals.
+            shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in their or "")
+            there = f"{what} {number} is {shown or 'missing'}; the policy takes {needed or 'none'} there"
             sys.exit(f"error: {path}: {there}, see policy.json")
 
 

@@ -25,7 +25,6 @@ from envs.planning.live import LiveController
 from envs.scenarios.schema_file import building_names
 from envs.scenarios.splits import SPLITS, Split
 from envs.scenarios.tariff import DemandCharge
-from envs.seen import Seen
 from envs.task import Task
 from results import ResultsError, load
 from tuning.cli.console import busy, terminal
@@ -125,10 +124,9 @@ def export(
 def _seen_words(task: Task, split: Split) -> str:
     """Where a controller has from what the policy sees beside the site's own observations."""
     site, seen = task.site, task.seen
-    options = [f"{name}={value}" for name, value in seen.hyperparameters.items() if value != getattr(Seen(), name)]
     where = site.title_of(split) if site.segments else site.title
     year = "" if site.schema else f", year {site.years('test')[0]}"
-    return f"{', '.join(options)}; {SEEN} has it for each row of {where}{year}, and fits no other data"
+    return f"plan={seen.plan}; {SEEN} has it for each row of {where}{year}, and fits no other data"
 
 
 def _check_peaks(task: Task, layout: ObservationLayout) -> None:

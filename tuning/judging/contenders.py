@@ -30,7 +30,7 @@ from tuning.judging.folder import Contender, JudgementPaths
 from tuning.search.proposals.plan import limits, plan
 from tuning.search.run.driver import search
 from tuning.trial.evaluations import evaluations_due
-from tuning.trial.records import TrialRecords, trial_seed
+from tuning.trial.records import TrialRecords
 
 CONTROL = "default"
 _STRUCTURE = {"learn_charging": "learned charging", "shared_policy": "one policy for all buildings"}
@@ -243,8 +243,3 @@ def train(experiment: Experiment, runs: int, console: Console) -> list[int]:
                 raise UsageError(reason)
     trials = load(folder).trials
     return [int(number) for number in trials.loc[trials["state"] == "complete", "trial"]]
-
-
-def seed_of(experiment: Experiment, number: int) -> int:
-    """Seed of a contender's run, the same for all contenders."""
-    return trial_seed(experiment.settings.seed, number)

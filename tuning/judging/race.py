@@ -21,7 +21,7 @@ from results.table_files import OTHER_VERSION, ResultsError, read_file, read_tab
 from tuning.cli.console import busy, say
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings
-from tuning.judging.contenders import experiment_of, seed_of, train
+from tuning.judging.contenders import experiment_of, train
 from tuning.judging.evaluations import (
     SPLIT,
     Job,
@@ -40,6 +40,7 @@ from tuning.judging.verdict import looks, standing
 from tuning.runtime.cluster import address_source, cluster_address
 from tuning.runtime.ray_session import ray_session
 from tuning.search.run.preparation import prepare
+from tuning.trial.records import trial_seed
 
 SPLITS: tuple[Split, ...] = ("train", "test")  # that evaluations need; the search that trains prepares the others
 
@@ -133,7 +134,7 @@ class Race:
             for number in self._runs[contender.name]:
                 part = self._part(contender, number, backend)
                 if self._lacks(part, contender.name):
-                    of_run = {**about, "seed": seed_of(experiment, number), "trial": number}
+                    of_run = {**about, "seed": trial_seed(experiment.settings.seed, number), "trial": number}
                     jobs += run_jobs(self.task, experiment.paths.folder, number, of_run, backend, part)
         if jobs:
             with ray_session(cluster_address(self._settings.address), address_source(self._settings.address)):

@@ -32,11 +32,6 @@ def test_the_plain_reward_is_the_negative_import(small_tables: Tables) -> None:
     assert (rewards != 0.0).any()
 
 
-def test_its_exponent_is_the_schemas(small_tables: Tables) -> None:
-    rewards, net = stepped(small_tables, "RewardFunction", {"exponent": 2.0})
-    assert rewards == pytest.approx(-(np.maximum(net, 0.0) ** 2).sum(axis=1), rel=1e-6)
-
-
 def test_every_reward_that_is_supported_gives_a_number_for_each_copy(small_tables: Tables) -> None:
     for name in REWARDS:
         rewards, _ = stepped(small_tables, name)

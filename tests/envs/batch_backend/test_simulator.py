@@ -175,12 +175,6 @@ def test_an_episode_that_runs_into_the_next_year_is_refused(tables: Tables) -> N
         simulator.set_state(state)
 
 
-def test_the_state_of_a_whole_year_is_taken(tables: Tables) -> None:
-    simulator = BatchSimulator({0: Year(tables, tables.rows["template"])}, 1)
-    simulator.begin(0, 0, 0, len(tables.exogenous.hour) - 1, seed=0)
-    simulator.set_state(simulator.get_state())
-
-
 @pytest.mark.parametrize("beyond", [10.0, -10.0])
 def test_actions_outside_their_range_are_clipped(small_tables: Tables, beyond: float) -> None:
     nets = []

@@ -34,6 +34,7 @@ SESSIONS = Sessions(
     arrival_soc=np.array([0.1, 0.2, 0.5, 0.0]),
     required_soc=np.array([0.5, 0.5, 0.8, 1.0]),
     capacity_kwh=np.array([10.0, 10.0, 10.0, 10.0]),
+    efficiency=np.ones(4),
 )
 HELD = np.array([0.1, 0.3, 0.2, 0.35, 0.5, 0.65, 0.0, 0.2])  # of each session in each of its two hours
 TARIFF = DemandCharge((18, 19), peak_price=10.0, off_peak_excess_price=4.0, currency="PEN")

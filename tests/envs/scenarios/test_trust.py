@@ -21,7 +21,7 @@ from envs.scenarios import trust
 from envs.scenarios.scenario import scenario
 from envs.scenarios.schema_file import read_schema
 from envs.scenarios.tariff import FILE_NAME, DemandCharge
-from envs.scenarios.trust import CLASSES, autosized, is_on, named_classes, named_files, reward_classes, root_of
+from envs.scenarios.trust import autosized, is_on, named_files, root_of
 from tests.audit import audited
 from tests.envs.scenarios import strangers
 
@@ -298,21 +298,6 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def test_all_classes_are_named_with_their_places() -> None:
-    found = list(named_classes(SCHEMA))
-    assert {own.name for own in found} == set("123456789")
-    assert {own.role for own in found} == CLASSES.keys() - {"reward"}
-    places = {own.place for own in found}
-    assert {"buildings.mall.type", "buildings.mall.chargers.one.type", "electric_vehicles_def.v.type"} <= places
-    assert "buildings.mall.power_outage.stochastic_power_outage_model.type" in places
-    assert [own.place for own in reward_classes(SCHEMA)] == ["reward_function.type"]
-    each = {"reward_function": {"type": {"default": "a", "mall": "b"}}}
-    assert [(own.place, own.name) for own in reward_classes(each)] == [
-        ("reward_function.type.default", "a"),
-        ("reward_function.type.mall", "b"),
-    ]
-
-
 def test_all_files_are_named_with_their_places() -> None:
     found = {file.name: file for file in named_files(SCHEMA)}
     assert set(found) == set("abcdefghijklmnopz")
@@ -330,16 +315,6 @@ def test_only_events_may_lie_at_home() -> None:
     assert [file.relative for file in named_files(unknown)] == ["~no such user/o"]
 
 
-@pytest.mark.parametrize("value", [None, 5, "text", [], ["a"], True])
-def test_values_of_another_type_name_nothing(value: Any) -> None:
-    assert list(named_files({"buildings": value, "robustness": value})) == []
-    for place in (*BUILDING, "include"):
-        building = {key: inner for key, inner in BUILDING.items() if key == "type"} | {place: value}
-        schema = {"buildings": {"mall": building, "other": value}, "electric_vehicles_def": value, "reward_function": value}
-        assert all(isinstance(file.name, str) for file in named_files(schema))
-        assert all(own.name is not None for own in (*named_classes(schema), *reward_classes(schema)))
-
-
 def test_the_root_is_beside_the_schema_or_below_it() -> None:
     path = Path("/sites/a/schema.json")
     for configured, root in ((None, "/sites/a"), ("", "/sites/a"), ("b", "/sites/a/b"), ("/c", "/c"), (3, "/sites/a")):
@@ -355,12 +330,6 @@ def test_devices_that_citylearn_sizes_are_those_of_included_buildings() -> None:
 @pytest.mark.parametrize(("value", "on"), [(True, True), (1, True), (" Yes", True), ("off", False), (None, False), ([], False)])
 def test_what_citylearn_takes_for_true(value: Any, on: bool) -> None:
     assert is_on(value) is on
-
-
-def test_the_small_site_names_the_files_in_its_folder(small_schema: Path) -> None:
-    names = {file.name for file in named_files(read_schema(small_schema))}
-    assert {"mall.csv", "weather.csv", "motorcycle_001.csv"} <= names
-    assert all((small_schema.parent / name).is_file() for name in names)
 
 
 def test_citylearn_has_no_other_places() -> None:

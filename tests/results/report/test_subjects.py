@@ -17,12 +17,12 @@ from tests.results.report.made import hours
 def test_a_table_is_computed_once(tmp_path: Path) -> None:
     search = Search(made.search(tmp_path, 3))
     assert search.table(analysis.leaderboard) is search.table(analysis.leaderboard)
-    assert (search.rated, search.aims) == (3, ("score",))
+    assert search.aims == ("score",)
 
 
 def test_where_nothing_was_judged_there_is_no_verdict(tmp_path: Path) -> None:
     judged = Judged(made.tables(tmp_path, []), ())
-    assert (judged.verdict, judged.lucky, judged.ranked) == (None, None, [])
+    assert (judged.verdict, judged.lucky) == (None, None)
 
 
 def file_of(path: Path, frame: pd.DataFrame) -> Path:

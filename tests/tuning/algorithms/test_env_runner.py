@@ -55,15 +55,3 @@ def test_the_stopwatch_times_the_environment_alone(algo: str) -> None:
         trained.runner.watch(stopwatch)
         runner = runner_of(trained)
         assert 0.003 * len(runner.env.raw) <= stopwatch.seconds < time.perf_counter() - start
-
-
-@pytest.mark.parametrize("algo", ALGOS)
-def test_another_runner_goes_on_from_its_state(algo: str) -> None:
-    with built(algo, normalize_rewards=True) as first, built(algo, normalize_rewards=True, seed=9) as second:
-        first.update()
-        state = first.get_state()
-        rows = [(0, first.replay.get_rows(0, first.replay.rows))] if first.replay else []
-        found = [(first.update(), first.runner.get_state()["reward_normalizer"]["squares"])]
-        second.set_state(state, rows)
-        found.append((second.update(), second.runner.get_state()["reward_normalizer"]["squares"]))
-        assert found[0] == found[1]

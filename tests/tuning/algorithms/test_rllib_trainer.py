@@ -96,27 +96,3 @@ def test_stopwatches_time_the_environment_and_the_learner_from_when_they_watch()
         assert learner.take() > 0.0
     finally:
         trained.stop()
-
-
-@pytest.mark.usefixtures("small_ray")
-def test_a_state_holds_plain_values_and_arrays_alone() -> None:
-    trained: Any = trainer("ppo")
-    try:
-        trained.update()
-        found = set()
-
-        def look(value: Any) -> None:
-            if isinstance(value, dict):
-                for each in value.values():
-                    look(each)
-            elif isinstance(value, list | tuple) and type(value) in (list, tuple):
-                for each in value:
-                    look(each)
-            else:
-                found.add(type(value).__module__.partition(".")[0])
-
-        look(trained.get_state())
-        assert "tuning" not in found
-        assert np.__name__ in found
-    finally:
-        trained.stop()

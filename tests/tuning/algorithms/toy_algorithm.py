@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from optuna.distributions import FloatDistribution
 
-from search_spaces import Assignment, Kind, Parameter, SearchSpace
+from search_spaces import Assignment, Kind, SearchSpace
+from search_spaces.parameter import Parameter
 from tuning.algorithms.memory import Problem, Term, Workload
 from tuning.algorithms.registry import AlgorithmSpec
 from tuning.algorithms.trainer import Rows, Setup, Trainer, Update

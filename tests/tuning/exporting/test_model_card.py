@@ -27,13 +27,6 @@ from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords
 
 
-def test_the_command_is_quoted_as_the_systems_own_shell_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = Settings(scenario="my site/schema.json", backend="batch")
-    assert " --scenario 'my site/schema.json' " in hyperparameters_toml({}, own).splitlines()[0]
-    monkeypatch.setattr("common.texts.os.name", "nt")
-    assert ' --scenario "my site/schema.json" ' in hyperparameters_toml({}, own).splitlines()[0]
-
-
 def test_the_command_states_the_splits() -> None:
     own = Settings(scenario="a.json", backend="batch", train=("0-9", "20-29"), test_buildings=("one", "b two"))
     assert hyperparameters_toml({}, own).splitlines()[0].endswith(" --train 0-9 20-29 --test-buildings one 'b two'")
@@ -168,30 +161,6 @@ def test_a_run_that_the_table_lacks_was_not_judged(judged: tuple[Experiment, Jud
     write_table(judgement.paths.table, judgement_of("another"), {})
     run = experiment_of(judgement.contenders[0], judgement.paths, 1)
     assert own_judgement(run) == (None, "")
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [b'{"question": ', b"\xff\xfe", b"[]", b'{"question": {"scenario": "iquitos"}}', b'{"contenders": []}'],
-    ids=["half", "no text", "a list", "no contenders", "no question"],
-)
-def test_a_damaged_judgement_is_told_in_a_line(
-    judged: tuple[Experiment, Judgement], tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: bytes
-) -> None:
-    of, judgement = judged
-    paths = judgement.paths
-    paths.settings.write_bytes(damage)
-    to = tmp_path / "within" / "mall"
-    command = [str(of.paths.folder), "--trial", "0", "--to", str(to), "--judgement", str(paths.folder)]
-    assert main(command) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"error: {paths.settings} is damaged (")
-    assert line.endswith("restore it from a copy, or judge anew under another --name")
-    assert not to.parent.exists()
-    assert paths.settings.read_bytes() == damage
-    run = experiment_of(judgement.contenders[0], paths, 1)
-    with pytest.raises(UsageError, match="is damaged"):
-        own_judgement(run)
 
 
 def test_a_run_whose_judgement_has_a_table_alone_is_refused(judged: tuple[Experiment, Judgement]) -> None:

@@ -1,16 +1,12 @@
 """What stands between CityLearn and the network of an exported policy, beyond the bounds that a short run stays within."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pytest
 import torch
 from torch import nn
 
 from envs.observation import ObservationLayout
-from tuning.algorithms.networks.layers import ModeNetwork
-from tuning.algorithms.preprocessing import FrozenNormalizer, unscaled
 from tuning.exporting import onnx_policy
 from tuning.exporting.onnx_policy import OBSERVATIONS, SitePolicy, write_onnx
 
@@ -20,10 +16,6 @@ LAYOUT = ObservationLayout(
 )  # fmt: skip
 RAW = np.array([[24.0, -99.0, 5.0], [6.0, 12.0, 7.0], [11.0, 99.0, 5.0]])
 FEATURES = len(LAYOUT.scaled_names)
-
-
-def as_is(values: torch.Tensor) -> torch.Tensor:
-    return values
 
 
 class Told(nn.Module):
@@ -44,24 +36,6 @@ def test_observations_are_scaled_and_actions_cut_to_their_range_as_the_environme
     np.testing.assert_allclose(actions.numpy(), [[-1.0, 0.5], [0.0, 0.125], [1.0, 0.5]])
     np.testing.assert_allclose(mode.seen.numpy(), LAYOUT.scale(RAW), atol=1e-7)
     assert mode.seen.dtype == torch.float32
-
-
-@pytest.mark.parametrize(
-    ("preprocess", "greatest"),
-    [
-        (FrozenNormalizer(np.linspace(-2, 1, FEATURES, dtype=np.float32), np.full(FEATURES, 8, dtype=np.float32), 10.0), 10.0),
-        (unscaled(0.5), 0.5),
-        (unscaled(), 1.0),
-    ],
-    ids=["normalised", "clipped", "as it is"],
-)
-def test_a_network_normalises_and_clips_what_it_sees_as_in_training(
-    preprocess: Callable[[np.ndarray], np.ndarray], greatest: float
-) -> None:
-    scaled = LAYOUT.scale(RAW)
-    found = ModeNetwork(preprocess, nn.Identity(), as_is)(torch.tensor(scaled)).numpy()
-    np.testing.assert_allclose(found, preprocess(scaled), rtol=1e-6)
-    assert np.abs(found).max() == greatest
 
 
 def test_the_file_holds_no_path_of_the_machine_that_wrote_it(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from common.storage.faults import StorageLostError
 from common.storage.location import StorageError
 from common.storage.objects import Objects
-from tests.tuning.storage.stand_in import Changes, KilledError
+from tests.tuning.storage.stand_in import Changes
 from tuning.experiment.folder import ExperimentPaths
 from tuning.storage import lease, search_files
 from tuning.storage.lease import Lease, OvertakenError, run_key
@@ -103,25 +103,6 @@ def test_rows_that_a_trial_told_come_first_then_the_study_then_the_row_of_the_tr
         (paths.folder / REPORTS).unlink()
         own.written(paths.folder / REPORTS)
     assert not objects.has(REPORTS)
-
-
-@pytest.mark.parametrize("killed_at", [f"+{REPORTS}", f"+{JOURNAL}", f"+{ROW}"])
-def test_whatever_a_kill_leaves_what_comes_later_is_not_there(
-    objects: Objects, paths: ExperimentPaths, changes: Changes, killed_at: str
-) -> None:
-    def before(change: str) -> None:
-        if change == killed_at:
-            raise KilledError
-
-    own = files(objects, paths).__enter__()
-    write(paths, own, ROW, b"row")
-    append(paths, b"told")
-    write(paths, own, REPORTS, b"reports")
-    changes.before = before
-    with pytest.raises(KilledError):
-        own.flush()
-    assert changes == [f"+{key}" for key in (REPORTS, JOURNAL, ROW)][: len(changes)]
-    assert killed_at not in changes
 
 
 def test_files_that_others_write_follow_as_they_change(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -13,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from results.table_files import read_file, rows_path, write_file
 from tests.tuning.trial.crash import Killed, killed_at
 from tuning.algorithms.sac.replay_buffer import ReplayBuffer
 from tuning.trial.checkpoint import Checkpoints
@@ -239,17 +237,6 @@ def test_if_all_are_damaged_there_is_none(tmp_path: Path) -> None:
     assert len(said) == 2
 
 
-def test_changed_numbers_are_damage(tmp_path: Path) -> None:
-    save(tmp_path, Trainer(), 1)
-    path = tmp_path / "000000000001" / "state.json"
-    state = json.loads(path.read_text())
-    state["content"]["trial"]["steps"] = 7
-    path.write_text(json.dumps(state))
-    newest, said = Checkpoints(tmp_path).newest()
-    assert newest is None
-    assert "has changed since it was written" in said[0]
-
-
 def test_the_checkpoint_of_another_trainer_is_refused_by_the_place_that_differs(tmp_path: Path) -> None:
     save(tmp_path, Trainer(weights=np.zeros(9)), 1)
     newest, _ = Checkpoints(tmp_path).newest()
@@ -309,25 +296,3 @@ def test_a_kill_at_any_disk_operation_costs_the_newest_checkpoint_at_most(
         assert_restored(folder, trainer, 60)
         shutil.rmtree(folder)
     assert reached == {3, 4}
-
-
-@pytest.mark.parametrize("after", [False, True])
-def test_a_kill_at_any_disk_operation_leaves_whole_part_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: bool
-) -> None:
-    path = rows_path(tmp_path, "reports", 0)
-    old, new = ([{"trial": 0, "update": 1, "steps": 100, "score": score}] for score in (0.25, 0.5))
-    operation, ended = 0, False
-    found = []
-    while not ended:
-        operation += 1
-        write_file(path, old)
-        try:
-            with killed_at(monkeypatch, operation, after):
-                write_file(path, new)
-            ended = True
-        except Killed:
-            found.append(read_file(path)[0]["score"])
-    assert found[0] == 0.25
-    assert set(found) == ({0.25, 0.5} if after else {0.25})
-    assert read_file(path)[0]["score"] == 0.5

@@ -6,7 +6,6 @@ import io
 import json
 import math
 import pickle
-import random
 import zipfile
 from collections import OrderedDict
 from copy import copy
@@ -50,17 +49,6 @@ def test_dictionaries_keep_their_order_and_arrays_their_types() -> None:
         assert found.dtype == given.dtype
         np.testing.assert_array_equal(found, given)
         assert found.flags.writeable
-
-
-def test_a_generators_state_goes_on() -> None:
-    generator, state = random.Random(3), np.random.default_rng(3)
-    version, words, spare = there_and_back(generator.getstate())
-    other = random.Random()
-    other.setstate((version, words, spare))
-    assert other.random() == generator.random()
-    restored = np.random.default_rng(0)
-    restored.bit_generator.state = there_and_back(state.bit_generator.state)
-    assert restored.random() == state.random()
 
 
 @pytest.mark.parametrize("value", [object(), {1, 2}, b"bytes", {(1, 2): 3}, np.array([None]), 1j, np.complex128(1), print])

@@ -116,8 +116,8 @@ def same_tables(one: Experiment, other: Experiment, exact: bool = True) -> None:
         ("ppo", "batch", {"normalize_rewards": True, "learn_charging": True, "target_kl": 0.01}),
         ("ppo", "citylearn", {}),
         ("a2c", "batch", {"normalize_rewards": True}),
-        ("sac", "batch", {"n_step": 3}),
-        ("sac", "batch", {"learn_charging": True}),
+        ("sac", "batch", {"n_step": 3, "normalize_rewards": True, "learning_rate_schedule": "linear", "max_grad_norm": 1.0}),
+        ("sac", "batch", {"learn_charging": True, "ent_coef": 0.1}),
         pytest.param("sac", "citylearn", {"normalize_rewards": True}, marks=pytest.mark.slow),
         # With a policy for single buildings.
         ("ppo", "batch", {"shared_policy": True, "normalize_rewards": True}),

@@ -15,7 +15,7 @@ from optuna.distributions import CategoricalDistribution
 from common.errors import UsageError
 from envs.environments.fit import can_share, can_start_from_plan, has_chargers, why_no_mpc
 from envs.objective.weights import Weights
-from envs.seen import HYPERPARAMETERS, Seen
+from envs.seen import Seen
 from envs.task import Task
 from search_spaces import Assignment, SearchSpace, SpaceError
 from search_spaces.common import REWARD_SHARE, SHARES
@@ -160,10 +160,9 @@ def _is_open(space: SearchSpace, name: str, fixed: Assignment) -> bool:
 def seen_by(planned: Plan, weights: Weights) -> tuple[Seen, ...]:
     """All that policies of a search may see, each kind by itself; the first is what all of them see."""
     seens = [Seen.of(weights)]
-    for name in HYPERPARAMETERS:
-        if name in planned.space:
-            values = [*_values(planned, name), *(start[name] for start in planned.starts)]
-            seens += [Seen.of(weights, {name: value}) for value in values]
+    if PLAN in planned.space:
+        values = [*_values(planned, PLAN), *(start[PLAN] for start in planned.starts)]
+        seens += [Seen.of(weights, {PLAN: value}) for value in values]
     return tuple(dict.fromkeys(seens))
 
 

@@ -1,42 +1,15 @@
 """Layers, and the mode of a policy as one network."""
 
-from pathlib import Path
-
 import numpy as np
 import torch
 from torch import nn
 
-from envs.environments.vector_env import WindowsEnv
-from envs.environments.year_cache import observation_layout
-from envs.objective.evaluate import evaluate
 from envs.observation import ChargerGroups, Charging
-from envs.scenarios.scenario import Window, scenario
+from envs.scenarios.scenario import Window
 from tuning.algorithms.networks.layers import ModeNetwork, SiteInputs, UncontrolledCharging
 from tuning.algorithms.preprocessing import ObservationNormalizer, unscaled
 
 WINDOWS = (Window(0, 0, 168), Window(0, 500, 168))
-
-
-def test_policies_start_from_what_the_uncontrolled_site_does(small_schema: Path) -> None:
-    site = scenario(str(small_schema))
-    env, layout = WindowsEnv(site, WINDOWS), observation_layout(site)
-    groups = layout.chargers
-    assert groups is not None
-    inputs, charging = SiteInputs(layout.size, groups), UncontrolledCharging(len(layout.actions), 1.0, groups)
-    differences = []
-
-    def policy(observations: np.ndarray) -> np.ndarray:
-        _, each = inputs(torch.from_numpy(observations.copy()))
-        actions: np.ndarray = charging(each).numpy()
-        differences.append(np.abs(actions - env.simulator.uncontrolled_actions()))
-        return actions
-
-    (found,) = evaluate(env, policy)
-    # Losses within batteries differ from vehicle to vehicle, and are in no observation.
-    assert np.max(differences) < 0.2
-    assert np.mean(differences) < 0.01
-    assert abs(found.kpis["ev_served"] - found.uncontrolled["ev_served"]) < 0.01
-    assert abs(found.kpis["co2_kg"] / found.uncontrolled["co2_kg"] - 1.0) < 0.002
 
 
 def test_it_lies_between_idle_and_initial_charging_within_the_limit() -> None:

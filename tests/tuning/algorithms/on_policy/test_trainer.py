@@ -10,7 +10,6 @@ import torch
 from envs.environments.year_cache import district, observation_layout
 from envs.objective.evaluate import evaluate, score
 from envs.scenarios.scenario import scenario
-from envs.seen import HYPERPARAMETERS
 from envs.task import Task
 from envs.yardsticks.lessons import lessons
 from envs.yardsticks.mpc_runs import mpc
@@ -33,7 +32,7 @@ def test_what_is_read_back_is_what_was_given(algo: str, monkeypatch: pytest.Monk
     # Compiling takes a minute; that it is asked for shows below.
     monkeypatch.setattr(torch, "compile", lambda function, mode: function)
     for parameter in algorithm(algo).space.parameters:
-        if parameter.name in (*NEED_GPU, *HYPERPARAMETERS, "shared_policy"):
+        if parameter.name in (*NEED_GPU, "plan", "shared_policy"):
             # Refused here, see test_precision; or needs several buildings, see test_building_view.
             continue
         other = OTHERS.get(parameter.kind, next((choice for choice in parameter.choices if choice != parameter.default), None))

@@ -61,19 +61,3 @@ class SeenVectorEnv(MatchVectorEnv):
         observations, rewards, terminated, truncated, infos = super().step(actions)
         self.record.append((before, np.array(actions), rewards, truncated, observations))
         return observations, rewards, terminated, truncated, infos
-
-
-def state(trainer: SACTrainer) -> dict[str, np.ndarray]:
-    """Everything that the learner trains, by name."""
-    learner = trainer.learner
-    found = {name: value.numpy().copy() for name, value in learner.network.state_dict().items()}
-    for name, optimizer in learner._named_optimizers.items():
-        for entry, value in optimizer.state_dict()["state"][0].items():
-            found[f"{name}/{entry}"] = value.numpy().copy()
-    return found
-
-
-def assert_equal(ours: dict[str, np.ndarray], theirs: dict[str, np.ndarray]) -> None:
-    assert ours.keys() == theirs.keys()
-    for name, value in ours.items():
-        np.testing.assert_array_equal(value, theirs[name], err_msg=name)

@@ -10,7 +10,7 @@ from torch import nn
 
 from tests.tuning.algorithms.match import FEATURES
 from tests.tuning.algorithms.memory_checks import living
-from tests.tuning.algorithms.sac.sac_small import assert_equal, batches, built, learn, state, watched
+from tests.tuning.algorithms.sac.sac_small import batches, built, learn, watched
 from tuning.algorithms.rllib_base import DivergedError
 from tuning.algorithms.sac.learner import ACTOR, CRITIC, ENT_COEF, Batch, FlatParameters
 from tuning.algorithms.sac.trainer import SACTrainer
@@ -199,16 +199,6 @@ def test_numbers_that_are_not_finite_are_an_error_that_says_what_to_do() -> None
             trainer.learner.network.policy_layers[0].weight.fill_(math.nan)
         with pytest.raises(DivergedError, match=r"policy_loss.*after 100 steps: lower learning_rate"):
             learn(trainer, steps=100)
-
-
-def test_an_earlier_state_replaces_a_later_one() -> None:
-    with built() as trainer:
-        for _ in range(2):
-            trainer.algorithm.train()
-        saved, held = state(trainer), trainer.algorithm.learner_group.get_state()
-        learn(trainer, gradient_steps=4)
-        trainer.algorithm.learner_group.set_state(held)
-        assert_equal(state(trainer), saved)
 
 
 def test_a_round_keeps_nothing_of_its_single_steps() -> None:

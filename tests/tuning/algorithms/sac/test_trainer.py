@@ -1,24 +1,20 @@
 """From hyperparameters to SAC and back: each is read back, acts, and learns."""
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from envs.seen import HYPERPARAMETERS
 from search_spaces import Kind
 from search_spaces.sac import SAC
 from tests.tuning.algorithms.match import mean_return
-from tests.tuning.algorithms.sac.sac_small import SeenVectorEnv, assert_equal, built, learn, state
+from tests.tuning.algorithms.sac.sac_small import SeenVectorEnv, built
 from tests.tuning.algorithms.shown import answers
 from tuning.algorithms.precision import NEED_GPU
 from tuning.algorithms.sac.learner import CRITIC
 from tuning.algorithms.sac.trainer import LOG_STD, WITHIN
-from tuning.trial.checkpoint import Checkpoints
-from tuning.trial.checkpoint_files import TrialState
 
 pytestmark = pytest.mark.usefixtures("small_ray")
 OTHERS: dict[str, Any] = {"learning_rate_schedule": "linear", "activation": "silu", "hidden_sizes": "8,24", "gamma": 0.9}
@@ -31,7 +27,7 @@ NEEDED: dict[str, dict[str, Any]] = {
 
 
 # What buildings share and what is seen of a site need one, see test_building_view.
-TRIED = [each for each in SAC.parameters if each.name not in (*HYPERPARAMETERS, "shared_policy")]
+TRIED = [each for each in SAC.parameters if each.name not in ("plan", "shared_policy")]
 
 
 @pytest.mark.parametrize(
@@ -110,35 +106,6 @@ def test_the_policys_mode_lies_in_the_environments_range() -> None:
             seen = torch.from_numpy(trainer.runner.preprocess()(observations))
             mean, _ = trainer.learner.network.parameters_of_distribution(seen)
         np.testing.assert_allclose(actions, -3.0 + 2.0 * (mean.tanh().numpy() + 1.0), rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.parametrize("extra", [{}, {"ent_coef": 0.1}])
-def test_a_restored_trial_learns_on_bit_by_bit(extra: dict[str, Any], tmp_path: Path) -> None:
-    with built(**EVERYTHING, **extra) as first:
-        for _ in range(4):
-            first.algorithm.train()
-        Checkpoints(tmp_path).save(first, TrialState(steps=1))
-        saved = state(first)
-        learn(first, gradient_steps=6, steps=200)
-        after, counted = state(first), first.learner.gradient_steps
-        statistics = first.runner.get_state()
-        lifetime = int(first.algorithm.train()["num_env_steps_sampled_lifetime"])
-    with built(seed=99, **EVERYTHING, **extra) as second:
-        checkpoint, _ = Checkpoints(tmp_path).newest()
-        assert checkpoint
-        checkpoint.restore(second)
-        assert_equal(state(second), saved)
-        learn(second, gradient_steps=6, steps=200)
-        assert_equal(state(second), after)
-        assert second.learner.gradient_steps == counted
-        for name in ("normalizer", "reward_normalizer"):
-            for entry, value in statistics[name].items():
-                np.testing.assert_array_equal(second.runner.get_state()[name][entry], value)
-        np.testing.assert_array_equal(second.runner.get_state()["generator"], statistics["generator"])
-        # It goes on counting from where it was.
-        assert second.algorithm.train()["num_env_steps_sampled_lifetime"] == lifetime
-        assert second.runner.buffer.transitions == lifetime
-    assert any((saved[name] != after[name]).any() for name in saved)
 
 
 def test_losses_are_missing_until_learning_starts() -> None:

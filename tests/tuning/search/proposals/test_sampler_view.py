@@ -10,7 +10,8 @@ from optuna.distributions import FloatDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 from envs.objective.aim import Aim, Outcome
-from search_spaces import Kind, Parameter, SearchSpace
+from search_spaces import Kind, SearchSpace
+from search_spaces.parameter import Parameter
 from tuning.experiment.option_values import SAMPLERS
 from tuning.search.proposals.sampler_view import as_seen
 from tuning.search.record.trials import GAINS, HYPERPARAMETERS, REQUIRED

@@ -10,7 +10,8 @@ import pytest
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from envs.objective.aim import Aim, Outcome
-from search_spaces import Kind, Parameter, SearchSpace
+from search_spaces import Kind, SearchSpace
+from search_spaces.parameter import Parameter
 from tests.tuning.search.fakes import ask
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings

@@ -3,7 +3,6 @@
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -77,29 +76,6 @@ def test_a_trial_goes_on_once_what_is_known_of_it_is_where_it_belongs(experiment
     assert (handout.home.storage, handout.home.lease) == ("memory://here", 7)
     of.search.take(0, Report(500, saved=True))
     assert files.steps == (500,)
-
-
-def test_an_assignment_that_was_tried_has_a_row_and_is_not_handed_out(experiment: Experiment) -> None:
-    of = Searched(experiment, trials=3)
-    of.begin()
-    of.complete(0, 0.4)
-    draw, first = of.draws.drawing.draw, of.memory.trial(0)
-
-    def repeats_once(known: Any, *given: Any) -> Any:
-        drawn = draw(known, *given)
-        if len(known) == 1:
-            drawn.set_user_attr("hyperparameters", first.user_attrs["hyperparameters"])
-        return drawn
-
-    object.__setattr__(of.draws.drawing, "draw", repeats_once)
-    assert of.begin() == 2
-    trials = load(experiment.paths.folder).trials
-    assert trials["state"].tolist() == ["complete", "complete", "running"]
-    assert trials["score"].tolist()[:2] == [0.4, 0.4]
-    assert trials["steps"].tolist()[1:] == [0, 0]
-    assert trials["same_as"].tolist()[1] == 0
-    assert trials["same_as"].isna().tolist() == [True, False, True]
-    assert ("on_ended", 1, "complete", 0.4) in of.control.told
 
 
 def test_a_trial_of_a_larger_machine_is_not_begun_on_one_where_it_cannot_fit(experiment: Experiment) -> None:
