@@ -1,5 +1,6 @@
 """Table of contenders, baselines and bounds, with intervals, on years that no training or selection used.
 
+from results import load
 from results.judgement import judgement
 results = load("judgements/iquitos-1")
 judgement(results.evaluations, results.measures)   # pandas DataFrame, a row for each contender, baseline and bound
@@ -12,14 +13,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
+
 from common.files import write_whole
 from common.measure import A_YEAR, BASIS, LEAST_SERVED, SCORE, SITE, Measure, Scale
 from common.texts import markdown
 from results.schema import measures_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
     import pyarrow as pa
 
 JUDGEMENT_VERSION = 1
@@ -89,8 +91,6 @@ def per_run(evaluations: pd.DataFrame, measures: Mapping[str, Measure], ranking:
     Where two backends evaluated a run, CityLearn's numbers count. Columns are contender, algorithm (empty for baselines and
     bounds), seed (-1 for these), backend, `metrics` and `SHORTFALL`; with a ranking also `OBJECTIVE` and `GOAL`.
     """
-    import pandas as pd
-
     judged = preferred(evaluations).copy()
     judged["seed"] = judged["seed"].fillna(-1).astype("int64")
     judged["algorithm"] = judged["algorithm"].fillna("")
@@ -161,9 +161,6 @@ def judgement(evaluations: pd.DataFrame, measures: Mapping[str, Measure], rankin
     for what misses something that a ranking requires; without one, `LEAST_SERVED`. With a ranking there are `OBJECTIVE`, its
     interval and `GOAL` too.
     """
-    import numpy as np
-    import pandas as pd
-
     from results.statistics import known_mean
 
     runs = per_run(evaluations, measures, ranking)

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from common.files import write_whole
 from common.units import WEEK
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
 
 ROLLOUT_VERSION = 1
@@ -59,7 +60,6 @@ def write(path: Path, content: pa.Table) -> None:
 def draw_week(series: Mapping[str, np.ndarray], start: int, title: str) -> Any:
     """Figure of a week: the parts of the site's net import, and net import beside the uncontrolled site's."""
     import matplotlib.pyplot as plt
-    import numpy as np
 
     part = slice(start, start + WEEK)
     own = {name: np.asarray(values)[part] for name, values in series.items()}

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import numpy as np
+import pandas as pd
 
 from results.analysis.searched import frame, misses, rated
 from results.experiment_file import Facts, read_facts
 from results.fresh import of_length
 from results.loader import Results, ratings
 from results.statistics import known_mean, paired_mean
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def evaluated(results: Results, facts: Facts | None = None) -> pd.DataFrame:
@@ -21,8 +19,6 @@ def evaluated(results: Results, facts: Facts | None = None) -> pd.DataFrame:
         Columns `trial`, `steps`, `time`, `seconds`, `score`, `rating` (empty where a requirement is missed), `place` (what
         ranks: the same, or far below), and `rung`: how many evaluations were due by these steps, as a late update skips one.
     """
-    import numpy as np
-
     reports = results.reports
     place = ratings(reports).astype(float)
     own = reports.assign(rating=rated(reports), place=place)[np.isfinite(place)]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
 
 from common.measure import SCORE, SITE, Measure
 from results.analysis.curves import confirmed
@@ -18,9 +20,6 @@ from results.loader import Results
 from results.places import JUDGED
 from results.statistics import known_mean
 from results.table_files import ResultsError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 UNNOTICED = 0.01  # part of the vehicles' energy that a policy may serve less than without control
 CONTENDER, RULE, MPC, BOUND, UNCONTROLLED = "contender", "rule", "mpc", "bound", "uncontrolled"
@@ -97,8 +96,6 @@ def judged_runs(judgement: Results) -> pd.DataFrame:
         where it judged), `score`, and `low` and `high` of the contender's mean: Student's 95 % interval over seeds, empty with
         one run.
     """
-    import numpy as np
-
     rows = []
     for contender, group in preferred(judgement.evaluations).groupby("contender", sort=False):
         runs = []
@@ -126,8 +123,6 @@ def luck(results: Results, judgement: Results | None = None) -> pd.DataFrame:
         (Student's 95 % interval over seeds), `change` (`fresh` less `search`). A default of a judgement counts if it has the
         experiment's algorithm and steps.
     """
-    import pandas as pd
-
     trials = results.trials.set_index("trial")
     facts = read_facts(results.single.folder)
     default = default_trial(results, facts)

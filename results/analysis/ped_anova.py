@@ -7,17 +7,14 @@ for all subsamples at once, as the interval needs hundreds of them; a test holds
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import numpy as np
+import pandas as pd
 
 from results.analysis.searched import acts, admissible, frame, ranges_of, searched
 from results.experiment_file import Range, read_facts, text_of
 from results.loader import Results
 from results.schema import GIVEN
 from results.statistics import NORMAL
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
 
 LEAST_TRIALS = 8
 BEST = 0.1  # part of the trials that count as the best
@@ -43,8 +40,6 @@ def importance(results: Results, repetitions: int = REPETITIONS) -> pd.DataFrame
         cut at 0 and 1), `divergence` (of PED-ANOVA, nothing subtracted), `chance` (that shuffled ratings exceed in 5 % of
         cases), `beyond_chance`, `trials` (that are compared) and `best_trials` (of them the best).
     """
-    import numpy as np
-
     trials = admissible(searched(results)).sort_values("rating", ascending=False, kind="stable", ignore_index=True)
     ranges = ranges_of(trials, read_facts(results.single.folder))
     count = len(trials)
@@ -97,8 +92,6 @@ def settled(results: Results) -> pd.DataFrame:
 
 def _shares(values: np.ndarray) -> np.ndarray:
     """Parts of the sum of each column, shape (hyperparameters, cases); what is negative counts as 0."""
-    import numpy as np
-
     positive = np.maximum(values, 0.0)
     total = positive.sum(axis=0)
     shares: np.ndarray = positive / np.where(total > 0.0, total, 1.0)
@@ -110,8 +103,6 @@ def _points(trials: pd.DataFrame, own: Range) -> tuple[np.ndarray, int, bool]:
 
     A point of -1 is that of a trial in which the hyperparameter does not act, or has a choice that is not drawn.
     """
-    import numpy as np
-
     number = min(GRID, own.values or GRID)
     places = own.positions(trials[GIVEN + own.name])
     known = acts(trials, own) & ~np.isnan(places)
@@ -130,8 +121,6 @@ def _divergences(points: np.ndarray, number: int, is_choice: bool, order: np.nda
         order: trials, the best first, shape (orders, trials).
         best: how many of each are the best.
     """
-    import numpy as np
-
     if number < 2:
         return np.zeros(len(order))
     best_counts, counts = (_counted(points[part], number) for part in (order[:, :best], order))
@@ -144,8 +133,6 @@ def _divergences(points: np.ndarray, number: int, is_choice: bool, order: np.nda
 
 def _counted(points: np.ndarray, number: int) -> np.ndarray:
     """How often each point occurs in each row, shape (rows, points)."""
-    import numpy as np
-
     rows = np.arange(len(points))[:, np.newaxis] * (number + 1)
     counted = np.bincount((points + 1 + rows).ravel(), minlength=len(points) * (number + 1))
     return counted.reshape(len(points), number + 1)[:, 1:].astype(float)
@@ -167,7 +154,6 @@ def _choice_density(counts: np.ndarray) -> np.ndarray:
 
 def _density(counts: np.ndarray) -> np.ndarray:
     """Kernel density of counts (rows, points): a truncated normal at each trial, with Scott's bandwidth, and a flat one."""
-    import numpy as np
     from scipy.special import ndtr
 
     number = counts.shape[1]
@@ -196,8 +182,6 @@ def _density(counts: np.ndarray) -> np.ndarray:
 
 def _at_or_after(present: np.ndarray, start: np.ndarray) -> np.ndarray:
     """First point from `start` on that has a trial, else the last one that has; shape (rows,)."""
-    import numpy as np
-
     number = present.shape[1]
     grid = np.arange(number)
     after = np.where(present & (grid >= start[:, np.newaxis]), grid, number).min(axis=1)

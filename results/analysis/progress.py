@@ -6,7 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from common.measure import A_YEAR, SCORE, SITE, Better, Measure
 from common.texts import printable
@@ -30,9 +33,6 @@ from results.loader import GAINS, Results, names_of, not_dominated, ratings
 from results.schema import GIVEN, STATES
 from results.table_files import ResultsError
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 _CANDIDATES = ("complete", "frozen", "running")  # states of trials that may win
 
 
@@ -47,8 +47,6 @@ def best_so_far(results: Results) -> pd.DataFrame:
         `total_steps` (of all trials), `trial`, `steps` (of it), `score`, `rating`, `best` (rating; empty until one may win and
         meets all requirements), `best_score`, `best_trial`, `highest` (rating of any evaluation so far) and `is_new_best`.
     """
-    import numpy as np
-
     trials = results.trials.set_index("trial")
     of_search = trials.index[trials["confirms"].isna()]
     own = evaluated(results)
@@ -137,8 +135,6 @@ def leaderboard(results: Results) -> pd.DataFrame:
         `confirmed`, `confirmed_low`, `confirmed_high` (mean rating with fresh seeds, Student's 95 % interval) and
         `confirmed_runs`; the `hp_` columns.
     """
-    import numpy as np
-
     from results.analysis.curves import confirmed
 
     trials = results.trials[results.trials["confirms"].isna()].copy()
@@ -178,8 +174,6 @@ def pareto_front(results: Results, objectives: Sequence[str] | Mapping[str, Bett
         `shortfall`, each objective (amounts of a year of 8,760 h), and `on_front`: no other trial is at least as good in all
         and better in one. What misses a requirement, or lacks a value, is not on the front.
     """
-    import numpy as np
-
     wanted = _measures(objectives, results)
     trials = results.scored
     trials = trials[trials["same_as"].isna()]
@@ -261,8 +255,6 @@ def compare(experiments: Sequence[Results] | Results) -> pd.DataFrame:
         each amount that tables show, such as `co2_kg_change`: of the best against the uncontrolled site on the validation
         split.
     """
-    import numpy as np
-
     from results.analysis.times import elapsed
 
     rows = []

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from common.measure import SCORE
 from results.experiment_file import Facts, Range, read_facts, text_of
 from results.fresh import DEFAULT
 from results.loader import Results, ratings
 from results.schema import GIVEN
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
 
 
 def searched(results: Results) -> pd.DataFrame:
@@ -22,8 +21,6 @@ def searched(results: Results) -> pd.DataFrame:
     Returns:
         Rows of `trials` in any state that can be ranked. Its columns, and `rating` as `rated` has it.
     """
-    import numpy as np
-
     trials = results.trials
     own = trials["same_as"].isna() & trials["confirms"].isna() & np.isfinite(ratings(trials).astype(float))
     return trials.assign(rating=rated(trials))[own].reset_index(drop=True)
@@ -85,8 +82,6 @@ def ranges_of(trials: pd.DataFrame, facts: Facts) -> dict[str, Range]:
     Where the settings tell of none, it is what was tried: hyperparameters that differ between trials, from the least value to
     the greatest, on a log scale where these differ tenfold and more.
     """
-    import pandas as pd
-
     columns = {str(name).removeprefix(GIVEN): trials[name] for name in trials.columns if str(name).startswith(GIVEN)}
     if facts.settings:
         return {name: own for name, own in facts.ranges.items() if name in columns}
@@ -106,8 +101,6 @@ def ranges_of(trials: pd.DataFrame, facts: Facts) -> dict[str, Range]:
 
 def acts(trials: pd.DataFrame, own: Range) -> np.ndarray:
     """Whether a hyperparameter does something in each trial, shape (trials,)."""
-    import numpy as np
-
     if own.only_if is None or GIVEN + own.only_if[0] not in trials:
         return np.ones(len(trials), bool)
     name, values = own.only_if
@@ -116,8 +109,6 @@ def acts(trials: pd.DataFrame, own: Range) -> np.ndarray:
 
 def frame(rows: list[dict[str, Any]], types: Mapping[str, str]) -> pd.DataFrame:
     """Rows as a frame that has these columns with these types, also without any row."""
-    import pandas as pd
-
     return pd.DataFrame(rows, columns=[*types]).astype(dict(types))
 
 
@@ -135,9 +126,6 @@ def effects(results: Results) -> pd.DataFrame:
         `shortfall`, `is_best`, and `at_edge`: `lower` or `upper` where the winner's value lies within a twentieth of an end of
         its range, else empty. An end of the range beyond which nothing is valid is an edge all the same.
     """
-    import numpy as np
-    import pandas as pd
-
     trials = searched(results)
     best = best_trial(results)
     parts = []

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
+import numpy as np
+import pandas as pd
 
 # Between two reports of a trial that runs, clock and stopwatch agree within milliseconds.
 _PAUSE = 0.5  # s
@@ -28,8 +25,6 @@ def stretches(reports: pd.DataFrame) -> pd.DataFrame:
     begins = clock.isna() | (clock - ran > _PAUSE)
     stretch = begins.groupby(trial).cumsum().astype("int64")
     before = own["steps"].groupby(trial).shift().fillna(0).astype("int64")
-    import pandas as pd
-
     own = own.assign(stretch=stretch, begin=own["time"] - pd.to_timedelta(ran, unit="s"), ran=ran, from_steps=before)
     return own.groupby(["trial", "stretch"], as_index=False).agg(
         begin=("begin", "first"), end=("time", "last"), seconds=("ran", "sum"), from_steps=("from_steps", "first"),
@@ -43,8 +38,6 @@ def elapsed(own: pd.DataFrame, at: pd.Series) -> np.ndarray:
     Returns:
         Shape of `at`.
     """
-    import numpy as np
-
     if own.empty:
         return np.zeros(len(at))
     ordered = own.sort_values("begin")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pandas as pd
 
 from common.measure import LEAST_SERVED, SCORE, Measure, exceeds
 from results.analysis.judged import BOUND, MPC, NO_CONTROL, RULE, UNCONTROLLED, kind_of
@@ -10,9 +10,6 @@ from results.analysis.searched import frame
 from results.judgement import BOUND as OF_SCORE
 from results.judgement import EXACT_MPC
 from results.loader import Results, ratings
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TRIAL, PLAN = "trial", "plan"
 ADDS = 5e-5  # of the score; less is nothing in the four digits that are shown

@@ -10,12 +10,12 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from results.report.words import capital, percent, unit_for
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LIGHT: Mapping[str, str] = {
     "paper": "#ffffff",
@@ -241,8 +241,6 @@ def savings_of(amounts: Sequence[Mapping[str, Any]], policy: str) -> Savings:
         amounts: each with `name`, `unit`, `own`, `before` (not 0) and `is_yearly`.
         policy: what the table calls it.
     """
-    import pandas as pd
-
     found = pd.DataFrame(amounts)
     found["change"] = found["own"] / found["before"] - 1.0
     units = [unit_for(row.unit, max(row.own, row.before)) for row in each(found)]
@@ -312,8 +310,6 @@ def hover(*columns: tuple[str, str]) -> list[dict[str, Any]]:
 
 def sampled(frame: pd.DataFrame, most: int) -> pd.DataFrame:
     """At most so many rows, evenly spread, with the first and the last."""
-    import numpy as np
-
     if len(frame) <= most:
         return frame
     return frame.iloc[np.unique(np.linspace(0, len(frame) - 1, most).round().astype(int))]
@@ -326,15 +322,11 @@ def parts(*names: str) -> list[dict[str, str]]:
 
 def greatest(frame: pd.DataFrame, column: str) -> Any:
     """The first row with the greatest value of a column; missing values do not count."""
-    import numpy as np
-
     return frame.iloc[int(np.nanargmax(frame[column].to_numpy(float)))]
 
 
 def least(frame: pd.DataFrame, column: str) -> Any:
     """The first row with the least value of a column; see `greatest`."""
-    import numpy as np
-
     return frame.iloc[int(np.nanargmin(frame[column].to_numpy(float)))]
 
 

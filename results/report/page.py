@@ -11,13 +11,12 @@ import json
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from results.report.charts import DARK, LIGHT, Figure, Section, variables
 from results.report.words import number
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SCRIPTS = ("vega", "vega-lite", "vega-embed")  # in the order in which they load
 MOST_ROWS = 25  # of a table
@@ -174,8 +173,6 @@ def _spoken(figure: Figure, title: str) -> str:
 
 def _table(frame: pd.DataFrame) -> str:
     """The numbers of a figure, at most `MOST_ROWS` rows of them."""
-    import pandas as pd
-
     numeric = [pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind) for kind in frame.dtypes]
     classes = [' class="number"' if one else "" for one in numeric]
     head = "".join(f'<th scope="col"{kind}>{escape(str(name))}</th>' for name, kind in zip(frame.columns, classes, strict=True))

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+
+import pandas as pd
 
 from results import analysis
 from results.analysis.judged import Verdict
@@ -16,9 +18,6 @@ from results.experiment_file import Facts, read_facts
 from results.loader import Results
 from results.rollout import COLUMNS, ROLLOUT_VERSION
 from results.table_files import ResultsError, size_fault
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Table = TypeVar("Table")
 
@@ -89,8 +88,6 @@ class Judged:
     @cached_property
     def lucky(self) -> pd.DataFrame | None:
         """Contenders beside the search that they come from, on the test split; None where these are not on the page."""
-        import pandas as pd
-
         lucky = [analysis.luck(one, self.results) for one in self.experiments] if self.verdict else []
         if not any(len(one) for one in lucky):
             return None
