@@ -6,11 +6,10 @@ Files of the years and uncontrolled runs that the cache lacks are made in parall
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import ray
 from ray.util.queue import Empty, Queue
@@ -39,6 +38,7 @@ from tuning.search.proposals.plan import Plan, limits
 SPLITS: tuple[Split, ...] = ("train", "validation")  # that a search sees
 
 LEAST_NEWS = 0.02  # part of a task between two messages
+SHOWN = 3  # jobs in a line, where there is no terminal
 
 
 def prepare(
@@ -69,7 +69,7 @@ def prepare(
         *others, last = map(str, years)
         which = f"years {', '.join(others)} and {last}" if others else f"year {last}"
         say(console, f"{scenario.title}: preparing {which}, this once: series, tables, the uncontrolled site")
-        _run([Job(f"year {year}", _prepare_year, (task, year, day_peak)) for year in years], console)
+        _run([Job(f"year {year}", partial(prepare_year, scenario, year, day_peak=day_peak), True) for year in years], console)
     parts = list(dict.fromkeys(part for seen in seens for part in seen.parts))
     lacking = [(year, part) for year in sorted(of_splits) for part in parts if not has_shadow(scenario, year, part)]
     if lacking:
@@ -77,21 +77,19 @@ def prepare(
         if any(part.learns for _, part in lacking):
             # The other splits are forecast by models of the train split.
             jobs = [
-                Job(_model_title(kind, fold), _train_model, (task, kind, hours, fold))
+                Job(_model_title(kind, fold), partial(learned_model, scenario, kind, hours, fold))
                 for kind, hours, fold in models_to_train(scenario)
             ]
             _run(jobs, console)
             # A year's plans are made hour after hour, by one core. Its forecasts are no part of that.
             years = list(dict.fromkeys(year for year, part in lacking if part.learns))
             jobs = [
-                Job(f"year {year}, forecasts of {kind}", _make_forecasts, (task, year, kind))
+                Job(f"year {year}, forecasts of {kind}", partial(learned_table, scenario, year, kind, HORIZON, crossed=True))
                 for year, kind in forecasts_to_make(scenario, years)
             ]
             _run(jobs, console)
-        _run(
-            [Job(f"year {year}, {_words(part)}", _prepare_seen, (task, year, part)) for year, part in lacking],
-            console,
-        )
+        jobs = [Job(f"year {year}, {_words(part)}", partial(shadow, scenario, year, part), True) for year, part in lacking]
+        _run(jobs, console)
 
 
 def _model_title(kind: Kind, fold: int | None) -> str:
@@ -106,8 +104,8 @@ def prepare_lessons(task: Task, console: Console) -> None:
         return
     hours = sum(window.hours for window in lesson_windows(site))
     say(console, f"{site.title}: the teacher plans {hours:,} hours of the train split, this once")
-    _run([Job("forecasts", _prepare_teacher, (task,))], console)
-    _run([Job(f"lessons {part}", _prepare_lessons, (task, part)) for part in parts], console)
+    _run([Job("forecasts", partial(prepare_teacher, site))], console)
+    _run([Job(f"lessons {part}", partial(lesson_part, task, part), True) for part in parts], console)
 
 
 def _words(part: Seen) -> str:
@@ -117,23 +115,17 @@ def _words(part: Seen) -> str:
 
 @dataclass(frozen=True)
 class Job:
-    """Something that is prepared.
+    """Something that is prepared, in a process of its own."""
 
-    Attributes:
-        title: for people.
-        function: a Ray function, which takes the arguments, a queue for progress, and the title.
-        arguments: of it.
-    """
-
-    title: str
-    function: Any
-    arguments: tuple[Any, ...]
+    title: str  # for people
+    work: Callable[..., object]
+    tells: bool = False  # whether it takes `on_progress`, which it tells how far it is, as a part
 
 
 def _run(tasks: Sequence[Job], console: Console) -> None:
     """Run tasks in parallel, and show how far each is."""
     queue = Queue(actor_options={"num_cpus": 0})
-    running = {task.function.remote(*task.arguments, queue, task.title): task.title for task in tasks}
+    running = {_prepare.remote(task, queue): task.title for task in tasks}
     begun = told = time.monotonic()
     with Progress(
         TextColumn("  {task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeElapsedColumn(),
@@ -149,8 +141,9 @@ def _run(tasks: Sequence[Job], console: Console) -> None:
                 bars.update(bar[title], completed=part)
             if not console.is_terminal and time.monotonic() - told >= NEWS_SECONDS:
                 told = time.monotonic()
-                far = ", ".join(f"{task.description} {task.percentage:.0f} %" for task in bars.tasks if not task.finished)
-                say(console, f"{told - begun:.0f} s: {far}")
+                far = [f"{task.description} {task.percentage:.0f} %" for task in bars.tasks if not task.finished]
+                more = f" and {len(far) - SHOWN} more" if len(far) > SHOWN else ""
+                say(console, f"{told - begun:.0f} s: {', '.join(far[:SHOWN])}{more}")
     queue.shutdown()
 
 
@@ -186,37 +179,7 @@ def _raise_own_errors(task: ray.ObjectRef[None]) -> None:
 
 
 @ray.remote(num_cpus=1)
-def _prepare_year(task: Task, year: int, day_peak: bool, queue: Queue, title: str) -> None:
-    end_with_parent()
-    prepare_year(task.site, year, partial(_tell, queue, title), day_peak)
-
-
-@ray.remote(num_cpus=1)
-def _train_model(task: Task, kind: Kind, hours: int, fold: int | None, queue: Queue, title: str) -> None:
-    end_with_parent()
-    learned_model(task.site, kind, hours, fold)
-
-
-@ray.remote(num_cpus=1)
-def _make_forecasts(task: Task, year: int, kind: Kind, queue: Queue, title: str) -> None:
-    end_with_parent()
-    learned_table(task.site, year, kind, HORIZON, crossed=True)
-
-
-@ray.remote(num_cpus=1)
-def _prepare_seen(task: Task, year: int, part: Seen, queue: Queue, title: str) -> None:
-    end_with_parent()
-    shadow(task.site, year, part, partial(_tell, queue, title))
-
-
-@ray.remote(num_cpus=1)
-def _prepare_teacher(task: Task, queue: Queue, title: str) -> None:
-    end_with_parent()
-    prepare_teacher(task.site)
-
-
-@ray.remote(num_cpus=1)
-def _prepare_lessons(task: Task, part: int, queue: Queue, title: str) -> None:
+def _prepare(job: Job, queue: Queue) -> None:
     end_with_parent()
     told = 0.0
 
@@ -225,9 +188,9 @@ def _prepare_lessons(task: Task, part: int, queue: Queue, title: str) -> None:
         # Each hour would be a message.
         if done - told > LEAST_NEWS:
             told = done
-            _tell(queue, title, done)
+            _tell(queue, job.title, done)
 
-    lesson_part(task, part, on_progress=tell)
+    job.work(**({"on_progress": tell} if job.tells else {}))
 
 
 def plan_resources(settings: Settings, console: Console, look: Look) -> Planner:
