@@ -650,9 +650,10 @@ def _reward(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) 
             missing += lacking
             reference_missing += session[s].reference_missing
         if settles:
-            # At the end also to vehicles that stay. Sessions are in order of their ends, those of a later year begin later.
             first, last = hour.first_departure, rows.hour[row + 1].first_departure
-            for s in range(first, session.size if copy.step + 1 == copy.hours else last):
+            # At the end also to vehicles that stay. Sessions are in order of their ends: the longest says how far to look.
+            ends = row + 1 + (reward.longest + 1 if copy.step + 1 == copy.hours else 0)
+            for s in range(first, rows.hour[min(ends, rows.hour.size - 1)].first_departure):
                 if session[s].start > row or not (session[s].gives or s >= last):
                     continue
                 owed = _owed(session[s], rows.held_soc, copy.start, row, s >= last, soc[b, buildings + session[s].vehicle])

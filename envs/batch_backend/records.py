@@ -97,6 +97,7 @@ REWARD = np.dtype(
         ("weight", np.float64, (6,)),
         ("demand_price", np.float64, (2,)),  # peak price and off-peak excess price of the demand charge, zeros for none
         ("met_tolerance", np.float64),  # state of charge by which a departure may miss what it requires
+        ("longest", np.int64),  # hours of the longest session
     ],
     align=True,
 )

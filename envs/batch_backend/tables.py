@@ -150,6 +150,7 @@ def _reward(years: list[Year], weights: Weights) -> np.ndarray:
     for own, year in zip(record, years, strict=True):
         if year.reference:
             own["mean"] = list(year.reference.scale.by_term().values())
+        own["longest"] = year.tables.sessions.longest
         if year.tariff:
             own["demand_price"] = year.tariff.peak_price, year.tariff.off_peak_excess_price
     record["weight"], record["met_tolerance"] = list(weights.by_term().values()), MET_TOLERANCE

@@ -101,10 +101,11 @@ class Sessions:
 
     def near(self, row: int) -> np.ndarray:
         """Indices of the sessions of whom some are there at a row or in the next hour: those that end soon enough after it."""
-        return np.arange(*np.searchsorted(self.end, [row, row + self._longest + 2]))
+        return np.arange(*np.searchsorted(self.end, [row, row + self.longest + 2]))
 
     @cached_property
-    def _longest(self) -> int:
+    def longest(self) -> int:
+        """Hours from the first row of the longest session to its last."""
         return int((self.end - self.start).max(initial=0))
 
     def within(self, start: int, hours: int) -> np.ndarray:
