@@ -90,7 +90,7 @@ def test_citylearn_judges_by_the_aim_of_the_search(
     assert "judging by citylearn" in said
     assert "weights: co2 0.4, cost 0.3, ev 0.1, peak 0.2; objective: daily_peak_kw (less is better)" in said
     # CityLearn's own rules charge by the hour, and miss it.
-    assert "as they miss ev_served >= 0.5, import_kwh >= 1" in said
+    assert "as they miss ev_served >= 0.5 and import_kwh >= 1" in said
     folder = tmp_path / "judgements" / "one"
     own = pd.read_parquet(folder / "judgement.parquet").set_index("contender")
     assert own.loc[["ppo 0", "MPC: seven days", UNCONTROLLED], "objective"].gt(0.0).all()
