@@ -69,7 +69,7 @@ class Comparison:
 def conclude(race: Race, console: Console, searched: Sequence[Experiment] = ()) -> Comparison:
     """Check the evaluations of a race, write its table and verdict as Parquet and Markdown, and print them.
 
-    By score, the verdict ends with what the searches that the contenders come from had said of them.
+    The verdict ends with what the searches that the contenders come from had said of them.
     """
     paths, seeds = race.judgement.paths, race.judgement.settings.seeds
     site, aim = race.task.site, race.task.aim
@@ -82,8 +82,7 @@ def conclude(race: Race, console: Console, searched: Sequence[Experiment] = ()) 
     ranking = ranking_of(aim)
     table = judgement(evaluations, results.measures, ranking)
     lines = verdict(evaluations, table, seeds, len(race.looks), race.failed, ranking)
-    if aim.is_score:
-        lines += [line for experiment in searched for line in promised(load(experiment.paths.folder), results)]
+    lines += [line for experiment in searched for line in promised(load(experiment.paths.folder), results)]
     if aim.shown:
         lines = [f"aim: {aim.shown}", *lines]
     title, hours = site.title_of("test"), evaluations.groupby("year")["hours"].first()
@@ -106,7 +105,7 @@ def promised(search: Results, judgement: Results) -> list[str]:
     rows = luck(search, judgement)
     rows = rows[(rows["split"] == "test") & (rows["trial"] >= 0) & rows["change"].notna()]
     return [
-        f"{name}: {SCORE.shown(before)} in its search, {SCORE.shown(now)} on test hours with fresh seeds"
+        f"{name}: score {SCORE.shown(before)} in its search, {SCORE.shown(now)} on test hours with fresh seeds"
         for name, before, now in rows[["name", "search", "fresh"]].to_numpy()
     ]
 

@@ -35,6 +35,8 @@ def amounts(table: pd.DataFrame) -> Figure | None:
         told.append(f"{named} by {percent(abs(float(top[name])))}{_absolute(top, name, amount_of[change.label])}")
         before = does
     answer = f"{top['contender']} {' and '.join(told)} against {UNCONTROLLED}."
+    if top["served"] == top["served"]:
+        answer += f" Vehicles get {percent(float(top['served']))} of the energy that can be served."
     drawn = known[~known["contender"].isin(NO_CONTROL)].head(MOST_CONTROLLERS)
     labels = {name: change.label for name, change in changes.items()}
     long = drawn.melt("contender", [*labels], "what", "change").assign(what=lambda rows: rows["what"].map(labels))

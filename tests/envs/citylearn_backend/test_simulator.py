@@ -522,7 +522,10 @@ def charger(state: list[int], countdown: list[int], arrival: list[float], **more
         electric_vehicle_estimated_soc_arrival=np.array(arrival),
         **more,
     )
-    return SimpleNamespace(charger_id="c", charger_simulation=series, max_discharging_power=0.0)
+    return SimpleNamespace(
+        charger_id="c", charger_simulation=series, max_discharging_power=0.0, efficiency=0.9, charge_efficiency_curve=None,
+        discharge_efficiency_curve=None,
+    )  # fmt: skip
 
 
 def building(*chargers: SimpleNamespace) -> SimpleNamespace:
@@ -530,7 +533,9 @@ def building(*chargers: SimpleNamespace) -> SimpleNamespace:
 
 
 def vehicle() -> SimpleNamespace:
-    return SimpleNamespace(name="a", battery=SimpleNamespace(capacity=5.0, initial_soc=0.4))
+    return SimpleNamespace(
+        name="a", battery=SimpleNamespace(capacity=5.0, initial_soc=0.4, power_efficiency_curve=[[0.0, 1.0], [0.64, 0.81]])
+    )
 
 
 def test_an_announced_vehicle_arrives_with_the_charge_that_was_announced() -> None:
@@ -568,12 +573,16 @@ def test_a_vehicle_that_is_there_at_first_begins_with_what_the_schema_says_if_th
         assert found.arrival_soc.tolist() == [expected]
 
 
-def test_sessions_know_their_building_and_whether_its_charger_can_give() -> None:
+def test_sessions_know_their_building_and_what_their_charger_can() -> None:
     state, countdown, arrival = [AWAY, CONNECTED, AWAY], [0, 1, 0], [-0.1, 0.2, -0.1]
     chargers = [charger(state, countdown, arrival) for _ in range(3)]
     chargers[1].max_discharging_power = 7.0
+    curve = [[0.0, 1.0], [0.7, 0.8]]
+    chargers[1].charge_efficiency_curve = chargers[2].charge_efficiency_curve = chargers[2].discharge_efficiency_curve = curve
     found = read_sessions([building(chargers[0]), building(*chargers[1:])], [vehicle()], 3)
     assert (found.building.tolist(), found.gives.tolist()) == ([0, 1, 1], [False, True, False])
+    # At the best power, and in the better direction: of the charger 0.9 and 0.8, of the vehicle's battery the root of 0.81.
+    assert found.efficiency == pytest.approx([0.81, 0.81, 0.72])
 
 
 def test_a_session_that_the_data_cut_off_has_no_departure() -> None:
