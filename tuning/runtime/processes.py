@@ -6,13 +6,15 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from types import FrameType
 
 import psutil
 
+TOGETHER_SECONDS = 1.0  # in which several SIGTERM are one
 LOOK_SECONDS = 1.0  # between two checks whether the parent runs
 
 
@@ -34,12 +36,34 @@ def stop_signals_as_interrupts() -> Iterator[None]:
     """Raise KeyboardInterrupt for each of `stop_signals`.
 
     While trials run, `tuning.search.run.run_control` handles them instead.
-    Outside the main thread, which alone gets signals, nothing changes.
+    """
+
+    def interrupt(count: int) -> None:
+        raise KeyboardInterrupt
+
+    with on_stop_signals(interrupt):
+        yield
+
+
+@contextmanager
+def on_stop_signals(act: Callable[[int], None]) -> Iterator[None]:
+    """Act at each of `stop_signals`, given how many there were. Only the main thread gets signals; elsewhere nothing happens.
+
+    Clusters stop all processes of a job, and `uv run` passes its own signal on, so several within a moment are one. Ctrl-C is
+    typed, and each counts.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, signal.default_int_handler) for number in stop_signals()}
+    came: list[float] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if came and number != signal.SIGINT and time.monotonic() - came[0] < TOGETHER_SECONDS:
+            return
+        came.append(time.monotonic())
+        act(len(came))
+
+    before = {number: signal.signal(number, handle) for number in stop_signals()}
     try:
         yield
     finally:

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,6 +26,29 @@ def test_a_signal_is_an_interrupt_also_where_a_shell_ignored_it(number: int) -> 
         assert signal.getsignal(number) is signal.SIG_IGN
     finally:
         signal.signal(number, before)
+
+
+def test_a_signal_that_is_sent_twice_interrupts_once_and_ctrl_c_each_time() -> None:
+    with stop_signals_as_interrupts():
+        for number, again in ((signal.SIGTERM, False), (signal.SIGINT, True)):
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(number)
+            # What is cleaned up then goes on.
+            with pytest.raises(KeyboardInterrupt) if again else nullcontext():
+                signal.raise_signal(number)
+            if not again:
+                signal.raise_signal(number)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there is no such signal")
+@pytest.mark.parametrize("ignored", [False, True])
+def test_a_terminal_that_closes_interrupts_unless_nohup_ignores_it(ignored: bool) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)
+    try:
+        with nullcontext() if ignored else pytest.raises(KeyboardInterrupt), stop_signals_as_interrupts():
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_another_thread_leaves_signals_alone() -> None:

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import math
 import os
-import signal
-import threading
-import time
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from types import FrameType
 from typing import Protocol
 
 from tuning.experiment.folder import ExperimentPaths
-from tuning.runtime.processes import stop_signals
+from tuning.runtime.processes import on_stop_signals
 from tuning.trial.checkpoint import Checkpoints, KeptCheckpoints
 
-TOGETHER_SECONDS = 1.0  # in which several SIGTERM are one
 ALIKE = 3  # first failures at the same line of code that stop a search: a bug, not a bad assignment
 
 
@@ -108,32 +103,18 @@ class RunControl:
     def signals(self) -> Iterator[None]:
         """Stop the run at the first Ctrl-C or SIGTERM, and at once at the second.
 
-        Clusters send SIGTERM before they take a node away, and to all processes of a job that they stop: `uv run` passes its
-        own on, so several within a moment are one. Only the main thread receives signals; elsewhere nothing happens.
-
         Raises:
             KeyboardInterrupt: at the second signal.
         """
-        signalled: list[float] = []
 
-        def on_signal(number: int, frame: FrameType | None) -> None:
-            if signalled:
-                if number != signal.SIGINT and time.monotonic() - signalled[0] < TOGETHER_SECONDS:
-                    return
+        def act(count: int) -> None:
+            if count > 1:
                 raise KeyboardInterrupt
-            signalled.append(time.monotonic())
             self.stop()
             self._listener.say("stopping: trials write their checkpoints; a second Ctrl-C stops at once")
 
-        if threading.current_thread() is not threading.main_thread():
+        with on_stop_signals(act):
             yield
-            return
-        before = {number: signal.signal(number, on_signal) for number in stop_signals()}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
     def say(self, line: str) -> None:
         """Show a line."""

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from tuning.experiment.folder import ExperimentPaths
-from tuning.search.run import run_control
 from tuning.search.run.run_control import ALIKE, Retention, RunControl, not_kept
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import TrialState
@@ -72,7 +71,7 @@ def test_trials_see_that_a_run_goes_on_until_it_stops(tmp_path: Path, listener: 
 def test_the_first_signal_stops_the_run_and_the_second_stops_at_once(
     tmp_path: Path, listener: Listener, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_control, "TOGETHER_SECONDS", 0.0)
+    monkeypatch.setattr("tuning.runtime.processes.TOGETHER_SECONDS", 0.0)
     run, before = control(tmp_path, listener), signal.getsignal(number)
     with run.signals():
         signal.raise_signal(number)
