@@ -46,6 +46,22 @@ def stop_signals_as_interrupts() -> Iterator[None]:
 
 
 @contextmanager
+def own_stop_signals() -> Iterator[None]:
+    """Keep what happens at `stop_signals` while Ray starts, which sets a handler of its own: it ends the process in silence."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in stop_signals()}
+    try:
+        yield
+    except SystemExit as error:
+        raise KeyboardInterrupt from error
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
 def on_stop_signals(act: Callable[[int], None]) -> Iterator[None]:
     """Act at each of `stop_signals`, given how many there were. Only the main thread gets signals; elsewhere nothing happens.
 

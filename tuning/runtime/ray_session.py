@@ -27,6 +27,7 @@ import psutil
 
 from common.errors import UserError
 from tuning.runtime.cluster import ClusterError, check_cluster, is_ray_running
+from tuning.runtime.processes import own_stop_signals
 
 # Of a Ray on this machine. Trials pass a few kilobytes; by default Ray's store takes a third of the memory.
 OPTIONS: dict[str, Any] = {"address": "local", "include_dashboard": False, "object_store_memory": 150 * 2**20}
@@ -174,7 +175,8 @@ def _join(address: str, source: str) -> None:
 
     ray_constants.RAY_ENABLE_UV_RUN_RUNTIME_ENV = OF_A_JOB in os.environ and _is_run_by_uv()
     try:
-        ray.init(address=address, runtime_env={"env_vars": _of_processes()}, **QUIET)
+        with own_stop_signals():
+            ray.init(address=address, runtime_env={"env_vars": _of_processes()}, **QUIET)
     except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         raise ClusterError(f"{source} {address!r}: {' '.join(str(error).split())}") from error
 
@@ -239,7 +241,7 @@ def _start(options: dict[str, Any]) -> None:
 
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            with _session_of_their_own():
+            with _session_of_their_own(), own_stop_signals():
                 ray.init(**options, **QUIET)
             break
         except Exception as error:

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from tuning.runtime import processes
-from tuning.runtime.processes import stop_signals_as_interrupts
+from tuning.runtime.processes import own_stop_signals, stop_signals_as_interrupts
 
 NUMBERS = [signal.SIGINT, signal.SIGTERM]
 
@@ -49,6 +49,19 @@ def test_a_terminal_that_closes_interrupts_unless_nohup_ignores_it(ignored: bool
             signal.raise_signal(signal.SIGHUP)
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def as_ray_does() -> None:
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(number))
+    signal.raise_signal(signal.SIGTERM)
+
+
+def test_what_ray_does_at_a_signal_while_it_starts_is_an_interrupt_and_its_handler_does_not_stay() -> None:
+    with stop_signals_as_interrupts():
+        ours = signal.getsignal(signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt), own_stop_signals():
+            as_ray_does()
+        assert signal.getsignal(signal.SIGTERM) is ours
 
 
 def test_another_thread_leaves_signals_alone() -> None:
