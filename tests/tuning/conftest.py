@@ -22,8 +22,11 @@ class SmallRay:
         self._open: ExitStack | None = None
 
     def start(self) -> None:
-        if self._open is not None:
+        import ray
+
+        if self._open is not None and ray.is_initialized():
             return
+        self.stop()  # where a test has shut it down
         with ExitStack() as stack:
             stack.enter_context(ray_session(num_cpus=1))
             from ray.rllib.connectors import connector_v2
