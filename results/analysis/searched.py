@@ -139,7 +139,9 @@ def effects(results: Results) -> pd.DataFrame:
             value=np.nan if own.choices else pd.to_numeric(column, errors="coerce").astype(float), at_edge="",
         )  # fmt: skip
         if not own.choices:
-            edges = np.select([places <= EDGE, places >= 1.0 - EDGE], ["lower", "upper"], "")
+            # On a logarithmic scale 0 is no end that could be widened.
+            finite = np.isfinite(places)
+            edges = np.select([finite & (places <= EDGE), finite & (places >= 1.0 - EDGE)], ["lower", "upper"], "")
             part["at_edge"] = np.where(part["is_best"] & part["acts"], edges, "")
         parts.append(part)
     types = {"hyperparameter": "object", "trial": "int64", "state": "object", "value": "float64", "label": "object"}

@@ -1,6 +1,6 @@
 """What figures are made of: colours, pieces of Vega-Lite specifications, and rows of tables.
 
-Categories have the colours of Okabe and Ito (2008), amounts those of cividis (Nunez et al. 2018): both are told apart by the
+Categories have the colours of Okabe and Ito (2008), which are told apart by the
 colour-blind. Specifications say `var(--c1)`, so a page changes its colours without drawing its charts again.
 """
 

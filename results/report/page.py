@@ -212,7 +212,7 @@ def _colophon() -> str:
     return (
         "This page asks no other machine for anything. Charts are drawn by "
         f"{named} (University of Washington Interactive Data Lab, BSD 3-Clause). "
-        "Colours are told apart by the colour-blind: Okabe-Ito and cividis."
+        "Colours are told apart by the colour-blind: Okabe-Ito."
     )
 
 

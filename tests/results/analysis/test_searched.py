@@ -128,3 +128,9 @@ def test_the_lower_edge_is_one_too_and_only_the_best_is_at_it(tmp_path: Path) ->
     trials = [row(0, 0.5, hp_gamma=0.9005), row(1, 0.3, hp_gamma=0.999)]
     found = effects(tables(tmp_path, trials))
     assert found.loc[found["hyperparameter"] == "gamma", "at_edge"].tolist() == ["lower", ""]
+
+
+def test_nothing_is_an_edge_that_no_range_could_hold(tmp_path: Path) -> None:
+    settle(tmp_path)
+    found = effects(tables(tmp_path, [row(0, 0.5, hp_learning_rate=0.0), row(1, 0.3, hp_learning_rate=1e-3)]))
+    assert not found.loc[found["hyperparameter"] == "learning_rate", "at_edge"].any()
