@@ -103,7 +103,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         figures = self._figures(row, index)
         terms = improvement_terms(figures, self.uncontrolled.step(index), self.reference.scale, self._weights)
         reward = sum(terms.values()) if self.reward_name == "improvement" else schema_reward
-        if not math.isfinite(reward):
+        if self.reward_name == "schema" and not math.isfinite(reward):
             # A learner would blame its hyperparameters.
             raise ScenarioError(f"{self.scenario.title}: the schema's reward is {reward} in row {row}; mend its class")
         info: dict[str, Any] = dict(terms)

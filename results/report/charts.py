@@ -1,7 +1,7 @@
 """What figures are made of: colours, pieces of Vega-Lite specifications, and rows of tables.
 
-Categories have the colours of Okabe and Ito (2008), which are told apart by the
-colour-blind. Specifications say `var(--c1)`, so a page changes its colours without drawing its charts again.
+Categories have the colours of Okabe and Ito (2008), which the colour-blind tell apart. Specifications say `var(--c1)`, so a
+page changes its colours without drawing its charts again.
 """
 
 from __future__ import annotations
@@ -152,8 +152,6 @@ CONFIG: dict[str, Any] = {
     "bar": {"color": colour("c1")},
     "area": {"color": colour("c1")},
     "rule": {"color": colour("grey")},
-    "rect": {"color": colour("c1")},
-    "tick": {"color": colour("c1")},
     "range": {"category": [colour(name) for name in CATEGORIES]},
 }  # fmt: skip
 
@@ -323,11 +321,6 @@ def parts(*names: str) -> list[dict[str, str]]:
 def greatest(frame: pd.DataFrame, column: str) -> Any:
     """The first row with the greatest value of a column; missing values do not count."""
     return frame.iloc[int(np.nanargmax(frame[column].to_numpy(float)))]
-
-
-def least(frame: pd.DataFrame, column: str) -> Any:
-    """The first row with the least value of a column; see `greatest`."""
-    return frame.iloc[int(np.nanargmin(frame[column].to_numpy(float)))]
 
 
 def each(frame: pd.DataFrame) -> list[Any]:

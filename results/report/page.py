@@ -41,7 +41,6 @@ WORDS: Mapping[str, str] = {
     "Seed": "The number from which random draws start. Training again with fresh seeds shows what was luck.",
     "95 % interval": "Where the true value probably lies. One that contains 0 leaves open whether there is an effect.",
     "Judgement": "A comparison on test hours, with fresh seeds, simple rules and a bound that no controller can beat.",
-    "Slot": "A place on a machine or card in which one trial runs at a time.",
 }
 _POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
 _OLD = (

@@ -16,7 +16,7 @@ from common.measure import SCORE
 from envs.environments.backend import Backend
 from envs.forecasts import Method
 from envs.objective.aim import Aim
-from envs.objective.columns import evaluation_columns
+from envs.objective.columns import CHANGED, evaluation_columns
 from envs.objective.evaluate import ValidityError
 from envs.objective.kpis import CITYLEARN
 from envs.scenarios.scenario import Split, Window
@@ -27,6 +27,7 @@ from tuning.runtime.processes import end_with_parent
 
 SPLIT: Split = "test"
 WAIT_SECONDS = 2.0  # between two looks
+SINGLE = float(np.finfo(np.float32).eps)
 AGREEMENT = 1e-6  # relative difference of a KPI between backends; rewards with a power differ by two float32 ulps
 
 
@@ -134,8 +135,8 @@ def check_agreement(part: Path, other: Path) -> None:
             # The batch backend has no ratio where thermal storages act.
             if name in CITYLEARN and np.isnan(value) != np.isnan(second[name]):
                 continue
-            # Small differences of large flows in single precision add up.
-            least = AGREEMENT * (first["consumption_kwh"] if name == "changed_kwh" else 1.0)
+            # A sum of differences of hourly flows in single precision: each is known to the last digit of a flow.
+            least = SINGLE * (first["import_kwh"] + first["export_kwh"]) if name == CHANGED else AGREEMENT
             if not np.isclose(value, second[name], rtol=AGREEMENT, atol=least, equal_nan=True):
                 raise ValidityError(
                     f"{first['contender']}, year {first['year']}: {name} is {value!r} by {first['backend']} and "

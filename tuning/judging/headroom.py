@@ -221,10 +221,7 @@ def tables(title: str, rows: Sequence[Row], uncontrolled: Row, aim: Aim = SCORE_
     co2 = Scale.of([row.co2_kg for row in rows], "kg")
     cost, peak = Scale.of([row.cost for row in rows], ""), Scale.of([row.peak_kw for row in rows], "kW")
     heading, values = aim.objective.column([row.objective for row in rows])
-    objective, required = (
-        ([] if aim.is_score else [heading]),
-        (["required"] if aim.requirements else []),
-    )
+    objective, required = ([] if aim.is_score else [heading]), (["required"] if aim.requirements else [])
     for table, names in (
         (ratings, ("score", *objective, *required, "served")),
         (amounts, (co2.heading("CO2"), "change", cost.heading("bill"), "change", peak.heading("peak"))),

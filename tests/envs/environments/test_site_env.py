@@ -1,12 +1,15 @@
 """The environment keeps gymnasium's contract and the reward's promise."""
 
+import math
 import warnings
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+from common.errors import ScenarioError
 from common.units import DAY
 from envs.environments.site_env import SiteEnv, SiteEnvs
 from envs.environments.year_cache import observation_layout
@@ -69,6 +72,15 @@ def test_the_uncontrolled_site_scores_zero_where_windows_cut_sessions(small_sche
     (nothing,) = evaluate(env, lambda _: -np.ones((1, *env.action_space.shape)))
     assert nothing.kpis["ev_missing_kwh"] == pytest.approx(nothing.kpis["ev_required_kwh"], rel=0.01)
     env.close()
+
+
+def test_a_reward_of_the_schema_that_is_no_number_is_named(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("envs.citylearn_backend.simulator._total", lambda rewards: math.nan)
+    for reward, ends in (("schema", True), ("improvement", False)):
+        env = window_env(small_schema, Window(0, 30, 4), reward=reward)
+        env.reset()
+        with pytest.raises(ScenarioError, match="the schema's reward is nan in row 30") if ends else nullcontext():
+            env.step(env.action_space.sample())
 
 
 def test_an_evaluation_gives_no_energy_away(small_schema: Path) -> None:

@@ -133,6 +133,9 @@ def test_a_generated_schema_passes(schema: dict[str, Any]) -> None:
         ),
         (put("actions", "_note", value={"active": True}), "actions._note is active, and CityLearn has no such action"),
         (put("actions", "electrical_storge", value={"active": True}), "did you mean electrical_storage?"),
+        # As they were called before CityLearn 3.
+        (put("observations", "electricity_pricing_predicted_6h", value={"active": True}), "electricity_pricing_predicted_1?"),
+        (put("observations", "outdoor_dry_bulb_temperature_predicted_24h", value={"active": True}), "_predicted_3?"),
         (put("simulation_start_time_step", value=0.0), "simulation_start_time_step is 0.0; it has to be a whole number"),
         (put("actions", "sell", value={"active": True}), "actions.sell is active, and CityLearn has no such action"),
         (put(*BATTERY, "attributes", "capacity", value=True), "attributes.capacity is true; it has to be a number above 0"),

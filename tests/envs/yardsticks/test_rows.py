@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from envs.scenarios.scenario import Window
+from envs.scenarios.scenario import Window, scenario
 from envs.task import Task
 from envs.yardsticks import rows
 from envs.yardsticks.bound import Bound, TooLongError, bound
-from envs.yardsticks.rows import bound_rows, by_year, mpc_rows
+from envs.yardsticks.rows import bound_rows, bounded, by_year, mpc_rows
+from tests.envs.schema_changes import edited, put
 
 
 def test_windows_of_a_year_count_by_their_hours(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,11 +22,19 @@ def test_windows_of_a_year_count_by_their_hours(small_schema: Path, monkeypatch:
     def of(task: Task, window: Window, *_: Any) -> Bound:
         return replace(base, score=scores[window.hours], co2_kg=10.0)
 
+    base = replace(base, missing_kwh=1.0, required_kwh=4.0)
     monkeypatch.setattr(rows, "bound", of)
     first, second = bound_rows(task, "test", windows, ("score",))
     assert [first["year"], second["year"]] == [0, 1]
     assert (first["score"], first["co2_kg"], first["hours"]) == (pytest.approx(0.05), 20.0, 96)
     assert (first["contender"], first["split"]) == ("bound of score", "test")
+    assert (first["ev_required_kwh"], first["ev_served"]) == (8.0, 0.75)
+
+
+def test_what_is_always_0_has_no_bound(small_schema: Path, tmp_path: Path) -> None:
+    assert bounded(scenario(str(small_schema))) == ("score", "co2", "cost")
+    without = edited(small_schema, tmp_path / "site", put("buildings", "mall", "carbon_intensity", value=None))
+    assert bounded(scenario(str(without))) == ("score", "cost")
 
 
 def test_years_come_in_the_order_of_their_windows() -> None:

@@ -72,6 +72,13 @@ def test_where_a_row_does_not_say_what_its_plan_scores_nothing_is_said_of_it(tmp
     assert yardstick_lines(results)[0].startswith("Best that acts alone")
 
 
+@pytest.mark.parametrize(("served", "told"), [(0.2, True), (0.86, False)])
+def test_a_bound_that_leaves_vehicles_empty_is_told_so(tmp_path: Path, served: float, told: bool) -> None:
+    rows = [{**row, "ev_served": served} if row["contender"] == "bound of score" else row for row in controllers()]
+    (line, *_) = yardstick_lines(searched(tmp_path, [made.row(0, 0.05)], rows))
+    assert (f", +0.0800, which serves {served:.1%} of the vehicle energy." in line) is told
+
+
 def test_a_policy_above_the_bound_is_no_triumph(tmp_path: Path) -> None:
     results = searched(tmp_path, [made.row(0, 0.09)], controllers())
     (line,) = yardstick_lines(results)

@@ -191,6 +191,15 @@ def test_experiments_are_compared_by_their_best_trials(tmp_path: Path) -> None:
     assert cells["sac"] == ["none", "sac"]
 
 
+def test_what_costs_nothing_without_control_has_no_change(tmp_path: Path) -> None:
+    write_trial(tmp_path, 0, "complete", 0.1, algorithm="ppo")
+    write_evaluation(tmp_path, 0, 2, co2_kg=0.0, bill=80.0, uncontrolled_co2_kg=0.0)
+    output = io.StringIO()
+    print_comparison([load(tmp_path)], Console(file=output, width=140))
+    assert "-20.0%" in cells_of(output.getvalue())["ppo"]
+    assert "inf" not in output.getvalue()
+
+
 def test_a_stated_validation_split_is_in_the_title(tmp_path: Path) -> None:
     write_trial(tmp_path, 0, "complete", 0.04)
     write_evaluation(tmp_path, 0, 2, hours=100)

@@ -130,6 +130,12 @@ def test_a_site_in_another_order_is_refused(
         rows_of({"month": MONTHS, "hour": HOURS + 1}, (), tmp_path, monkeypatch, changes=changes)
 
 
+def test_a_strangers_name_does_not_act_on_the_terminal() -> None:
+    with pytest.raises(SystemExit) as caught:
+        controller.check_order(Path("schema.json"), "observation", ["\x1b]0;me\x07"], ["hour"])
+    assert str(caught.value).isprintable()
+
+
 def test_what_is_no_number_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     price = np.array([0.1, 0.2, np.nan, 0.2, 0.1, 0.1, 0.1])
     with pytest.raises(SystemExit, match=r"^error: hour 2 of .*: price is no number"):

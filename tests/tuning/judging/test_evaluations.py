@@ -66,13 +66,17 @@ def year(hours: int, score: float, missing: float) -> dict[str, Any]:
         ("citylearn_cost_total", (math.nan, 0.9), True),
         ("ev_served", (math.nan, 0.9), False),
         ("ev_served", (math.nan, math.nan), True),
+        # An hour's net of 1,500 kWh differs by one float32 ulp, and by a thousandth of itself.
+        ("changed_kwh", (116.928466796875, 116.9285888671875), True),
+        ("changed_kwh", (116.9, 118.4), False),
     ],
 )
 def test_backends_agree_in_ratios_too(tmp_path: Path, name: str, values: tuple[float, float], agree: bool) -> None:
     backends = ("batch", "citylearn")
     parts = [judged_path(tmp_path, "a-002", backend) for backend in backends]
     for part, backend, value in zip(parts, backends, values, strict=True):
-        row = {**year(10, 0.1, 2.0), "year": 3, "backend": backend, name: value}
+        flows = {"import_kwh": 2000.0, "export_kwh": 0.0}
+        row = {**year(10, 0.1, 2.0), **flows, "year": 3, "backend": backend, name: value}
         write_file(part, [row], measures=evaluation_columns())
     with nullcontext() if agree else pytest.raises(ValidityError, match=f"a, year 3: {name} is"):
         check_agreement(*parts)

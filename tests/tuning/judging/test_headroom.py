@@ -39,6 +39,14 @@ def test_remaining_headroom_is_told_for_each_objective() -> None:
     assert "remaining headroom: 5.0%" in cost
 
 
+def test_a_bound_that_leaves_vehicles_empty_is_told_so() -> None:
+    before = replace(BEFORE, served=0.9)
+    limit, *others = bounds(0.08, 92.9, 170.0)
+    for served, told in ((0.2, True), (0.86, False)):
+        score, *_ = remaining([before, RULE, replace(limit, served=served), *others], before)
+        assert (f"which serves {served:.1%} of the vehicle energy" in score) is told
+
+
 def test_without_a_rule_the_uncontrolled_site_is_what_there_is() -> None:
     score, *_ = remaining([BEFORE, *bounds(0.08, 92.0, 170.0)], BEFORE)
     assert "the best controller without learning reaches +0.0000 (uncontrolled)" in score

@@ -10,10 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
+from common.errors import ScenarioError
 from envs.environments.backend import Backend
 from envs.forecasts import Method
 from envs.objective.columns import evaluation_columns
 from envs.objective.evaluate import ValidityError
+from envs.scenarios.scenario import Scenario
 from envs.task import Task
 from envs.yardsticks.mpc_runs import NAMES
 from results.schema import SCHEMA_VERSION
@@ -146,6 +148,17 @@ def test_who_misses_a_requirement_leaves_the_race_whatever_its_score(made: Made,
         "good is out of the race: it cannot win, as it misses ev_served >= 0.79 (it has 0.7800; the uncontrolled site"
         in console.export_text()
     )
+
+
+def test_a_split_that_counts_no_stay_is_not_judged(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(site: Scenario, split: str) -> None:
+        assert split == "test"
+        raise ScenarioError("no stay")
+
+    monkeypatch.setattr("envs.environments.fit.check_stays", refuse)
+    with pytest.raises(ScenarioError, match="no stay"):
+        made.run(made.judgement(), "batch")
+    assert not made.trained
 
 
 def test_chosen_forecasts_are_judged_once_and_others_can_be_added(made: Made, console: Console) -> None:

@@ -52,11 +52,12 @@ def test_where_they_cannot_be_or_would_take_long_there_are_none(
 def test_what_takes_too_long_is_left_out_and_said(small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(yardsticks, "MOST_SECONDS", 0.0)
     monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
-    of = experiment(tmp_path / "one", small_schema, "ppo")
+    of = experiment(tmp_path / "one", small_schema, "ppo", weights=("co2=0.6", "cost=0.4"))
     files, said = written(of)
     assert files == ["baselines-batch.parquet"]
     assert "left out, as it takes over a minute: the bound and model predictive control" in said
     assert "tuning.headroom" in said
+    assert "--weights co2=0.6 cost=0.4" in said
 
 
 def test_an_error_costs_no_search_its_end(small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
