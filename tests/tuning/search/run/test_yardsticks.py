@@ -60,6 +60,22 @@ def test_what_takes_too_long_is_left_out_and_said(small_schema: Path, tmp_path: 
     assert "--weights co2=0.6 cost=0.4" in said
 
 
+@pytest.mark.parametrize(("done", "kept"), [(0.4, False), (0.6, True)])
+def test_what_is_half_done_after_a_minute_is_not_thrown_away(
+    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: float, kept: bool
+) -> None:
+    monkeypatch.setattr(yardsticks, "MOST_SECONDS", 60.0)
+
+    def slow(*given: Any) -> list[Any]:
+        monkeypatch.setattr(yardsticks, "MOST_SECONDS", 0.0)
+        given[-1](done)
+        return []
+
+    monkeypatch.setattr(yardsticks, "mpc_rows", slow)
+    _, said = written(experiment(tmp_path / "one", small_schema, "ppo"))
+    assert ("left out" not in said) is kept
+
+
 def test_an_error_costs_no_search_its_end(small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> None:
         raise UserError("no such file")
