@@ -38,10 +38,11 @@ CONTRACTS: dict[str, Callable[[Any], bool]] = {
     "ray.air.execution._internal.actor_manager": lambda module: (
         "isinstance(exception, RayActorError)" in inspect.getsource(module)
     ),
-    # `ray_session._session_of_their_own`: what starts Ray's processes.
+    # `ray_session._processes_without_stop_signals`: what starts Ray's processes, and how they are ended.
     "ray._private.services": lambda module: (
         issubclass(module.ConsolePopen, subprocess.Popen) and _takes(module.canonicalize_bootstrap_address, "addr")
     ),
+    "ray._private.node": lambda module: "process.terminate()" in inspect.getsource(module.Node._kill_process_impl),
     # `ray_session.ray_logs`.
     "ray._private.worker": lambda module: (
         hasattr(module, "_global_node") and callable(importlib.import_module("ray._private.node").Node.get_logs_dir_path)

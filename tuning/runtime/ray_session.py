@@ -12,12 +12,14 @@ import re
 import secrets
 import shlex
 import shutil
+import signal
 import stat
+import subprocess
 import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -27,7 +29,7 @@ import psutil
 
 from common.errors import UserError
 from tuning.runtime.cluster import ClusterError, check_cluster, is_ray_running
-from tuning.runtime.processes import own_stop_signals
+from tuning.runtime.processes import own_stop_signals, stop_signals
 
 # Of a Ray on this machine. Trials pass a few kilobytes; by default Ray's store takes a third of the memory.
 OPTIONS: dict[str, Any] = {"address": "local", "include_dashboard": False, "object_store_memory": 150 * 2**20}
@@ -218,21 +220,39 @@ def _python(executable: str) -> dict[str, Any]:
 
 
 @contextmanager
-def _session_of_their_own() -> Iterator[None]:
-    """Let Ray start its processes in a session of their own.
+def _processes_without_stop_signals() -> Iterator[None]:
+    """Let Ray start processes that `stop_signals` do not reach, as they begin with these blocked.
 
-    `timeout` signals the whole process group of a command. The driver alone is to have the signal: trials write their
-    checkpoints, which they cannot without Ray. On Linux the kernel ends Ray's processes with the driver. On macOS Ray ends them
-    by their process group, so they stay in it there; Windows has none.
+    `timeout` signals a command's whole process group, Slurm and systemd all processes of a job. The driver alone is to have the
+    signal: trials write their checkpoints, which they cannot without Ray. Windows has no such signals.
     """
     services: Any = import_module("ray._private.services")
     started = services.ConsolePopen
-    if sys.platform == "linux":
-        services.ConsolePopen = partial(started, start_new_session=True)
+
+    def start(*arguments: Any, **options: Any) -> Any:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, stop_signals())
+        try:
+            process = started(*arguments, **options)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        process.terminate = partial(_end, process)  # Ray ends its processes so
+        return process
+
+    if sys.platform != "win32":
+        services.ConsolePopen = start
     try:
         yield
     finally:
         services.ConsolePopen = started
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process of Ray that SIGTERM does not reach, and those that it has started."""
+    family = psutil.Process(process.pid).children(recursive=True)
+    process.kill()
+    for each in family:
+        with suppress(psutil.NoSuchProcess):
+            each.kill()
 
 
 def _start(options: dict[str, Any]) -> None:
@@ -241,7 +261,7 @@ def _start(options: dict[str, Any]) -> None:
 
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            with _session_of_their_own(), own_stop_signals():
+            with _processes_without_stop_signals(), own_stop_signals():
                 ray.init(**options, **QUIET)
             break
         except Exception as error:

@@ -378,6 +378,7 @@ def test_a_process_that_ray_killed_for_host_memory_was_lost(monkeypatch: pytest.
 
 PROGRAM = """
 import os
+import signal
 import psutil
 import ray
 from tuning.runtime.ray_session import ray_logs, ray_session
@@ -390,16 +391,21 @@ with ray_session(num_cpus=1):
             import os
             return os.environ["TOLD"]
 
-    print(ray.get(Actor.remote().told.remote(), timeout=90))
+    actor = Actor.remote()
+    ray.get(actor.told.remote(), timeout=90)
+    theirs = psutil.Process().children(recursive=True)
+    for child in theirs:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            child.send_signal(number)
+    print(ray.get(actor.told.remote(), timeout=90))
     assert (ray_logs() / "raylet.out").is_file()
-    # A signal to all processes of a command does not reach them.
-    mine, theirs = os.getpgid(0), [os.getpgid(child.pid) for child in psutil.Process().children(recursive=True)]
-    assert theirs and mine not in theirs
+_, left = psutil.wait_procs(theirs, timeout=10)
+assert theirs and not left
 """
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there no shell starts workers")
-def test_processes_start_in_a_session_of_their_own_by_an_interpreter_in_a_folder_with_a_space_and_a_quote(
+def test_processes_live_on_at_signals_to_a_whole_job_and_start_in_a_folder_with_a_space_and_a_quote(
     tmp_path: Path,
 ) -> None:
     environment = tmp_path / "it's a t\u00fcner"
