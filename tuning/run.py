@@ -72,6 +72,7 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
         tell(*outcome.reason.splitlines(), f"then continue with: {continuing}")
         draw_report_so_far(outcome.folder, console)
         return STOPPED
+    from envs.objective.reward import reference_lines
     from tuning.cli.console import draw_report, say
     from tuning.cli.summary import print_summary, unpaid_lines
     from tuning.storage.stored_experiment import checkpoint_sizes, publish, run_in
@@ -79,7 +80,8 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
 
     experiment = run_in(outcome.folder)
     settings = experiment.settings
-    print_summary(outcome, console, settings.aim, settings.words_of("validation"), settings.teacher)
+    off = reference_lines(settings.task.site)
+    print_summary(outcome, console, settings.aim, settings.words_of("validation"), settings.teacher, off)
     for line in unpaid_lines(settings, outcome):
         say(console, line)
     if experiment.storage and not experiment.is_local:

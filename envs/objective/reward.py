@@ -90,6 +90,20 @@ def coefficients(scale: Scale, weights: Weights = DEFAULT) -> dict[str, float]:
     return {name: weight[name] / mean if mean > 0.0 else 0.0 for name, mean in scale.by_term().items()}
 
 
+def _serving(scenario: Scenario) -> list[str]:
+    """Actions of devices that serve people, such as `cooling_device`."""
+    names = schema_file.active_actions(scenario.schema) if scenario.schema else []
+    return [name for name in names if name not in STORAGE_ACTIONS]
+
+
+def reference_lines(scenario: Scenario) -> list[str]:
+    """A line that says what the uncontrolled site does not do where actions are of devices that serve people; else none."""
+    if not (serving := _serving(scenario)):
+        return []
+    off = ", ".join(serving)
+    return [f"the uncontrolled site leaves {off} off: changes against it count all energy with which a policy serves people"]
+
+
 def check_reward(scenario: Scenario, reward: RewardName) -> None:
     """Check that a reward fits a site; a `ScenarioError` if it does not.
 
@@ -101,8 +115,7 @@ def check_reward(scenario: Scenario, reward: RewardName) -> None:
     if reward == "schema":
         trust.check_reward(scenario.schema, schema_file.read_schema(scenario.schema), scenario.trusted)
         return
-    serving = [name for name in schema_file.active_actions(scenario.schema) if name not in STORAGE_ACTIONS]
-    if serving:
+    if serving := _serving(scenario):
         raise ScenarioError(
             f"{scenario.title} has the actions {', '.join(serving)}. The reward improvement counts energy alone, so its best "
             "policy would switch these devices off: search with --reward schema, or make them inactive in the schema"

@@ -35,9 +35,23 @@ NO_DEFAULT = "Trainings of the default did not reach the end, so no trial is com
 
 
 def print_summary(
-    results: Results, console: Console, aim: Aim = SCORE_ALONE, validation: str = "", teacher: str = "none"
+    results: Results,
+    console: Console,
+    aim: Aim = SCORE_ALONE,
+    validation: str = "",
+    teacher: str = "none",
+    reference: Sequence[str] = (),
 ) -> None:
-    """Print the best trials, the best hyperparameters, its KPIs against the uncontrolled site, and where the files are."""
+    """Print the best trials, the best hyperparameters, its KPIs against the uncontrolled site, and where the files are.
+
+    Args:
+        results: of the search.
+        console: prints.
+        aim: of the search.
+        validation: what it was rated on, in words.
+        teacher: of the search.
+        reference: lines on what the uncontrolled site does.
+    """
     trials = results.trials
     for _, row in trials[trials["state"].isin(["failed", "oom"])].iterrows():
         error = "" if pd.isna(row["error"]) else row["error"].strip().rpartition("\n")[2]
@@ -68,6 +82,8 @@ def print_summary(
             say(console, f"KPIs of trial {best['trial']} cannot be shown: its evaluations cannot be read")
         else:
             console.print(Fitted(_against_uncontrolled(last, results.measures, validation)))
+            for line in reference:
+                say(console, line)
             for line in caveats(last, results.measures, best["reward"]):
                 say(console, f"Trial {best['trial']}: {line}")
         if len(beside := beside_yardsticks(results)):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from common.errors import ScenarioError
-from envs.objective.reward import TERMS, Scale, StepFigures, check_reward, coefficients, improvement_terms
+from envs.objective.reward import TERMS, Scale, StepFigures, check_reward, coefficients, improvement_terms, reference_lines
 from envs.objective.weights import Weights
 from envs.scenarios.scenario import scenario
 from tests.envs.schema_changes import edited, put
@@ -61,5 +61,8 @@ def test_a_reward_that_counts_energy_alone_is_refused_for_actions_that_serve_peo
     check_reward(site, "improvement")
     serving = scenario(str(edited(small_schema, tmp_path, put("actions", action, value={"active": True}))))
     check_reward(serving, "schema")
+    assert reference_lines(site) == []
+    (line,) = reference_lines(serving)
+    assert f"leaves {action} off" in line
     with pytest.raises(ScenarioError, match=action):
         check_reward(serving, "improvement")

@@ -15,7 +15,7 @@ from common.uris import is_uri
 from envs.environments.backend import beyond_batch, choose_backend
 from envs.environments.fit import check_one_layout, check_own_reward, check_seen, check_stays
 from envs.environments.year_cache import any_district, has_several_buildings
-from envs.objective.reward import RewardName, check_reward
+from envs.objective.reward import RewardName, check_reward, reference_lines
 from envs.scenarios.doubts import doubts
 from envs.scenarios.splits import SPLITS
 from envs.seen import Seen
@@ -347,7 +347,7 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     notes += _of_two_objectives(settings, planned)
     notes += planned.notes
     notes += doubts(site.schema) if site.schema else []
-    notes += settings.aim.idle_lines(site) if settings.reward == "improvement" else []
+    notes += settings.aim.idle_lines(site) if settings.reward == "improvement" else reference_lines(site)
     if settings.backend == "auto" and backend == "citylearn":
         missing = ", ".join(beyond_batch(site))
         notes.append(f"{site.title}: stepped by CityLearn itself, because the batch backend does not support: {missing}")
