@@ -1,0 +1,296 @@
+"""Reads a CSV file of a meter, as utilities and loggers export it, into values by the hour."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import numpy as np
+import pandas as pd
+
+from common.errors import ScenarioError
+
+HOUR = pd.Timedelta(hours=1)
+SHOWN = 5  # gaps that a message names
+SAMPLE = 100_000  # letters that tell what is between columns
+_UNIT = re.compile(r"[(\[]\s*([^)\]]+?)\s*[)\]]$|_([A-Za-z]+)$")  # at the end of a column's name: (kWh), [kWh], _kwh
+_DECIMAL_COMMA = re.compile(r"(-?\d+),(\d+)")
+_DAY_FIRST = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})\b")
+_OFFSET = re.compile(r"(Z|[+-]\d{2}:?\d{2})$")
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What a file measures.
+
+    Attributes:
+        name: of the option that names the file, without its dashes.
+        amounts: units that add up over an hour, each with what one of it is in the unit of the hours' values.
+        rates: units of which an hour has the mean, likewise.
+    """
+
+    name: str
+    amounts: dict[str, float]
+    rates: dict[str, float]
+
+    def factor(self, path: Path, column: str, given: str) -> tuple[str, float]:
+        """The unit of a column and what one of it is. Raises a ScenarioError where nothing says it, or both differ."""
+        units = {_plain(unit): (unit, size) for unit, size in {**self.amounts, **self.rates}.items()}
+        found = _UNIT.search(column)
+        of_column = units.get(_plain(found[1] or found[2])) if found else None
+        of_option = units.get(_plain(given))
+        known = ", ".join(unit for unit, _ in units.values())
+        if given and not of_option:
+            raise ScenarioError(f"--{self.name}-unit {given}: there are {known}")
+        if of_column and of_option and of_column != of_option:
+            raise ScenarioError(f"{path}: the name {column!r} has another unit than --{self.name}-unit {given}; leave one out")
+        if not (of_column or of_option):
+            raise ScenarioError(f"{path}: no unit is known of {column!r}; say it by --{self.name}-unit, one of {known}")
+        return of_column or of_option or ("", 0.0)
+
+
+def _plain(unit: str) -> str:
+    """A unit without what says of what it is: any money is EUR, and g CO2/kWh is g/kWh."""
+    amount, slash, per = re.sub(r"\s|co2(-?eq)?\.?", "", unit.casefold()).partition("/")
+    return f"{'eur' if slash and amount not in ('g', 'kg', 't') else amount}{slash}{per}"
+
+
+_ENERGY, _POWER = {"Wh": 1e-3, "kWh": 1.0, "MWh": 1e3}, {"W": 1e-3, "kW": 1.0, "MW": 1e3}
+LOAD = Quantity("load", _ENERGY, _POWER)  # kWh in an hour
+PV = Quantity("pv", _ENERGY, _POWER)  # kWh in an hour
+PRICE = Quantity("price", {}, {"EUR/kWh": 1.0, "EUR/MWh": 1e-3})  # for a kWh, in any money
+CARBON = Quantity("carbon", {}, {"kg/kWh": 1.0, "g/kWh": 1e-3, "kg/MWh": 1e-3, "t/MWh": 1.0})  # kg for a kWh
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How times are written.
+
+    Attributes:
+        zone: name of the time zone of local times, such as `Europe/Berlin`; empty for times that know no summer time.
+        label: whether a time is the begin or the end of its interval.
+    """
+
+    zone: str = ""
+    label: Literal["begin", "end"] = "begin"
+
+    def __post_init__(self) -> None:
+        try:
+            ZoneInfo(self.zone or "UTC")
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise ScenarioError(f"--zone {self.zone}: there is no such time zone; write one such as Europe/Berlin") from None
+
+    def local(self, instants: pd.DatetimeIndex) -> pd.DatetimeIndex:
+        """What the clocks on the site show at instants."""
+        return instants.tz_convert(self.zone or "UTC")
+
+
+@dataclass(frozen=True)
+class Hours:
+    """What a file has by the hour.
+
+    Attributes:
+        values: shape (hours, columns); its index has the beginnings of hours in UTC, or as the file has them without a zone.
+        filled: how many values were missing.
+    """
+
+    values: pd.DataFrame
+    filled: int
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """A CSV file as it is, every cell a text, with points in decimals. Raises a ScenarioError if it is no table."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ScenarioError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ScenarioError(f"{path} is no text in UTF-8; save it as CSV in UTF-8") from None
+    try:
+        separator = csv.Sniffer().sniff(text[:SAMPLE], ",;\t").delimiter
+        table = pd.read_csv(path, sep=separator, dtype=str, encoding="utf-8-sig", skipinitialspace=True)
+    except (csv.Error, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise ScenarioError(f"{path} is no table ({error}); save it as CSV: a line of names, then lines of values") from None
+    table = table.rename(columns=str.strip).apply(lambda column: column.str.strip())
+    if table.empty:
+        raise ScenarioError(f"{path} has no rows")
+    if separator == ",":
+        return table
+    return table.apply(lambda column: column.str.replace(_DECIMAL_COMMA, r"\1.\2", regex=True))
+
+
+def read_hours(path: Path, quantity: Quantity, unit: str, clock: Clock, fill: int, readings: bool = False) -> Hours:
+    """Read a file with times, or dates and times, in its first columns, and numbers in the others.
+
+    Args:
+        path: CSV file.
+        quantity: what it measures.
+        unit: of the numbers; empty where the names of columns end in it.
+        clock: how its times are written.
+        fill: longest gap in hours that is filled, by the line between its ends.
+        readings: whether the numbers are what a meter has counted so far.
+
+    Raises:
+        ScenarioError: in a line that says what is wrong and what to do.
+    """
+    table = read_table(path)
+    times, columns = _times(table)
+    values = pd.DataFrame({name: numbers(path, table[name]) for name in columns})
+    if values.empty:
+        raise ScenarioError(f"{path} has no column of numbers beside its times")
+    values.index = instants(path, times, clock)
+    units = {quantity.factor(path, name, unit) for name in columns}
+    if len(units) > 1:
+        raise ScenarioError(f"{path} has columns in several units; write all in one")
+    ((unit, size),) = units
+    values = _in_order(path, values, clock) * size
+    step = _step(path, pd.DatetimeIndex(values.index))
+    if readings:
+        values = _counted(path, values)
+    elif quantity.amounts and (counter := next((name for name in columns if _is_counter(values[name])), None)):
+        raise ScenarioError(f"{path}: {counter!r} never falls, as what a meter has counted so far; if it is so, add --readings")
+    if clock.label == "end" and not readings:
+        values.index = pd.DatetimeIndex(values.index) - step
+    return _filled(path, _by_the_hour(values, step, readings or unit in quantity.amounts), fill, clock)
+
+
+def _times(table: pd.DataFrame) -> tuple[pd.Series, list[str]]:
+    """The texts of times, and the names of the other columns. Dates and times of a day may have a column each."""
+    first, *others = table.columns
+    times = table[first]
+    if others and ":" not in str(times.iloc[0]) and ":" in str(table[others[0]].iloc[0]):
+        return times + " " + table[others[0]], others[1:]
+    return times, others
+
+
+def numbers(path: Path, texts: pd.Series) -> pd.Series:
+    """A column as numbers; NaN where there is nothing. Raises a ScenarioError for what is no number."""
+    values = pd.to_numeric(texts, errors="coerce")
+    wrong = values.isna() & texts.notna() & ~texts.fillna("").str.lower().isin(["", "nan", "na", "n/a", "null", "-"])
+    if wrong.any():
+        raise ScenarioError(f"{_at(path, wrong)}: {texts.name} is {texts[wrong].iloc[0]!r}; it has to be a number")
+    return values.astype(float)
+
+
+def _at(path: Path, rows: pd.Series) -> str:
+    """Place of the first of some rows. The first line has the names."""
+    return f"{path}, line {int(np.argmax(rows.to_numpy())) + 2}"
+
+
+def instants(path: Path, texts: pd.Series, clock: Clock) -> pd.DatetimeIndex:
+    """Times in UTC; without a zone as they are written. Raises a ScenarioError for what is no time."""
+    written = texts.fillna("")
+    if not written.iloc[0][:4].isdigit():
+        written = _year_first(path, written)
+    has_offset = bool(_OFFSET.search(written.iloc[0]))
+    times = pd.to_datetime(written, format="ISO8601", errors="coerce", utc=has_offset)
+    if times.isna().any():
+        raise ScenarioError(f"{_at(path, times.isna())}: {texts[times.isna()].iloc[0]!r} is no time; write 2024-03-31 14:00")
+    if has_offset and not clock.zone:
+        raise ScenarioError(f"{path}: times have an offset from UTC; say by --zone which clock people there live by")
+    if not has_offset:
+        # Where summer time ends, an hour is there twice; the first is of summer time.
+        is_first = times.groupby(times).cumcount() == 0
+        local = times.dt.tz_localize(clock.zone or "UTC", ambiguous=is_first.to_numpy(), nonexistent="NaT")
+        if (lost := local.isna()).any():
+            raise ScenarioError(
+                f"{_at(path, lost)}: {texts[lost].iloc[0]} does not exist in {clock.zone}, as summer time begins then; if the "
+                "times have no summer time, leave --zone out"
+            )
+        times = local.dt.tz_convert("UTC")
+    return pd.DatetimeIndex(times)
+
+
+def _year_first(path: Path, texts: pd.Series) -> pd.Series:
+    """Dates as 31.03.2024, 31/03/2024 or 03/31/2024 with the year first; all rows tell which of the first two is the day."""
+    parts = texts.str.extract(_DAY_FIRST)
+    if parts.isna().any(axis=None):
+        wrong = parts.isna().any(axis=1)
+        raise ScenarioError(f"{_at(path, wrong)}: {texts[wrong].iloc[0]!r} is no time; write 2024-03-31 14:00")
+    first, second = parts[0].astype(int), parts[2].astype(int)
+    if (first.max() > 12) == (second.max() > 12):
+        raise ScenarioError(f"{path}: {texts.iloc[0]} may be a day and a month or a month and a day; write 2024-03-31 14:00")
+    order = r"\4-\3-\1" if first.max() > 12 else r"\4-\1-\3"
+    written = texts.str.replace(_DAY_FIRST, order, regex=True)
+    return written.str.replace(r"-(\d)(?!\d)", r"-0\1", regex=True).str.replace(r" (\d):", r" 0\1:", regex=True)
+
+
+def _in_order(path: Path, values: pd.DataFrame, clock: Clock) -> pd.DataFrame:
+    """Rows in the order of time; equal ones once."""
+    values = values[~(values.index.duplicated() & values.reset_index().duplicated().to_numpy())].sort_index(kind="stable")
+    twice = pd.DatetimeIndex(values.index[values.index.duplicated()])
+    if len(twice):
+        why = "" if clock.zone else "; if these are local times with summer time, say by --zone where"
+        raise ScenarioError(f"{path} has {clock.local(twice[:1])[0]:%Y-%m-%d %H:%M} twice, with other values{why}")
+    return values
+
+
+def _step(path: Path, index: pd.DatetimeIndex) -> pd.Timedelta:
+    """Time between two rows: an hour, or a whole part of it."""
+    if len(index) < 2:
+        raise ScenarioError(f"{path} has one row; it needs a row for each hour, or for each part of an hour")
+    step = pd.Series(index).diff().median()
+    if HOUR % step != pd.Timedelta(0):
+        raise ScenarioError(f"{path} has a row every {step}; it needs one for each hour, or for each whole part of an hour")
+    off = pd.Series(index)[(index - index.floor("h")) % step != pd.Timedelta(0)]
+    if len(off):
+        raise ScenarioError(f"{path}, {off.iloc[0]:%Y-%m-%d %H:%M:%S}: rows are {step} apart, and this one is between two")
+    return step
+
+
+def _is_counter(values: pd.Series) -> bool:
+    """Whether numbers never fall and rise often, as those on a meter do. A load's rise and fall every day."""
+    change = np.diff(values.dropna())
+    return bool(len(change) >= 48 and (change >= 0.0).all() and (change > 0.0).mean() > 0.2)
+
+
+def _counted(path: Path, values: pd.DataFrame) -> pd.DataFrame:
+    """What was counted from each reading to the next."""
+    counted = values.diff().shift(-1).iloc[:-1]
+    fallen = (counted < 0.0).any(axis=1)
+    if fallen.any():
+        when = counted.index[int(np.argmax(fallen.to_numpy()))]
+        raise ScenarioError(
+            f"{path}: a reading falls after {when:%Y-%m-%d %H:%M}; if these are no readings, leave --readings out"
+        )
+    return counted
+
+
+def _by_the_hour(values: pd.DataFrame, step: pd.Timedelta, adds_up: bool) -> pd.DataFrame:
+    """Whole hours from the first to the last; NaN for an hour of which a part is missing."""
+    by_hour = values.groupby(pd.DatetimeIndex(values.index).floor("h"))
+    hours = by_hour.sum() if adds_up else by_hour.mean()
+    hours = hours.where(by_hour.count() == HOUR // step)
+    return hours.reindex(pd.date_range(hours.index[0], hours.index[-1], freq="h"))
+
+
+def _filled(path: Path, hours: pd.DataFrame, fill: int, clock: Clock) -> Hours:
+    """Fill short gaps, and name those that are longer. Both ends are cut to hours that all columns have."""
+    whole = hours.notna().all(axis=1)
+    if not whole.any():
+        raise ScenarioError(f"{path} has no hour with a value in each column")
+    hours = hours.loc[whole.idxmax() : whole[::-1].idxmax()]
+    gaps = [(name, start, length) for name in hours for start, length in _runs(hours[name].isna().to_numpy())]
+    long = [gap for gap in gaps if gap[2] > fill]
+    if long:
+        local = clock.local(pd.DatetimeIndex(hours.index))
+        named = [f"{name} from {local[start]:%Y-%m-%d %H:%M} for {length} h" for name, start, length in long[:SHOWN]]
+        more = f" and {len(long) - SHOWN} more" if len(long) > SHOWN else ""
+        raise ScenarioError(f"{path} has gaps: {'; '.join(named)}{more}; complete the file, or fill them by a line with --fill")
+    return Hours(hours.interpolate(), sum(length for *_, length in gaps))
+
+
+def _runs(missing: np.ndarray) -> list[tuple[int, int]]:
+    """Start and length of each run of True."""
+    runs, start = [], 0
+    for is_missing, rows in groupby(missing.tolist()):
+        length = len(list(rows))
+        if is_missing:
+            runs.append((start, length))
+        start += length
+    return runs

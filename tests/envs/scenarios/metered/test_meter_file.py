@@ -1,0 +1,160 @@
+"""Files of meters: what they say by the hour, and in which line they are refused."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from common.errors import ScenarioError
+from envs.scenarios.metered.meter_file import CARBON, LOAD, PRICE, Clock, Hours, Quantity, read_hours
+
+Read = Callable[..., Hours]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """Writes a file and reads it."""
+
+    def write(
+        text: str, quantity: Quantity = LOAD, unit: str = "", clock: Clock | None = None, fill: int = 0, readings: bool = False
+    ) -> Hours:
+        path = tmp_path / "meter.csv"
+        path.write_text(text, encoding="utf-8")
+        return read_hours(path, quantity, unit, clock or Clock(), fill, readings)
+
+    return write
+
+
+def _lines(times: pd.DatetimeIndex, values: object, name: str = "home (kWh)", written: str = "%Y-%m-%d %H:%M") -> str:
+    return pd.DataFrame({"time": times.strftime(written), name: values}).to_csv(index=False)
+
+
+HOURS = pd.date_range("2024-01-01", periods=48, freq="h")
+VALUES = np.arange(48) % 7 + 1.0
+
+
+@pytest.mark.parametrize(
+    ("unit", "expected"), [("kWh", 10.0), ("Wh", 0.01), ("MWh", 10_000.0), ("kW", 2.5), ("W", 0.0025), ("MW", 2500.0)]
+)
+def test_energies_of_an_hour_add_up_and_of_powers_it_has_the_mean(read: Read, unit: str, expected: float) -> None:
+    quarters = pd.date_range("2024-01-01", periods=8, freq="15min")
+    values = [1.0, 2.0, 3.0, 4.0, 0.0, 0.0, 0.0, 0.0]
+    for text, option in ((_lines(quarters, values, f"home ({unit})"), ""), (_lines(quarters, values, "home"), unit)):
+        assert read(text, unit=option).values.iloc[:, 0].tolist() == pytest.approx([expected, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("quantity", "unit", "factor"),
+    [
+        (PRICE, "EUR/kWh", 1.0), (PRICE, "PEN/MWh", 1e-3), (CARBON, "kg/kWh", 1.0), (CARBON, "gCO2/kWh", 1e-3),
+        (CARBON, "g CO2eq/kWh", 1e-3), (CARBON, "t/MWh", 1.0),
+    ],
+)  # fmt: skip
+def test_prices_and_carbon_are_for_a_kwh(read: Read, quantity: Quantity, unit: str, factor: float) -> None:
+    assert read(_lines(HOURS, VALUES, f"it ({unit})"), quantity).values.iloc[:, 0].tolist() == pytest.approx(VALUES * factor)
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "words"),
+    [("home", "", "say it by --load-unit"), ("home (kWh)", "Wh", "another unit"), ("home", "furlong", "there are Wh, kWh")],
+)
+def test_a_unit_is_never_guessed(read: Read, name: str, unit: str, words: str) -> None:
+    with pytest.raises(ScenarioError, match=words):
+        read(_lines(HOURS, VALUES, name), unit=unit)
+
+
+@pytest.mark.parametrize(
+    "written", ["%Y-%m-%dT%H:%M:%S", "%d.%m.%Y %H:%M", "%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M", "%Y-%m-%d,%H:%M"]
+)
+def test_dates_are_read_as_all_rows_together_allow(read: Read, written: str) -> None:
+    hours = pd.date_range("2024-01-01", periods=24 * 20, freq="h")
+    text = _lines(hours, 1.0, written=written).replace('"', "")
+    text = text.replace("time,", "date,time,") if "," in written else text
+    assert read(text).values.index.tz_localize(None).tolist() == hours.tolist()
+
+
+def test_a_date_that_may_be_two_is_refused(read: Read) -> None:
+    with pytest.raises(ScenarioError, match="a day and a month or a month and a day"):
+        read(_lines(HOURS, VALUES, written="%d/%m/%Y %H:%M"))
+
+
+def test_semicolons_and_decimal_commas_are_those_of_a_spreadsheet(read: Read) -> None:
+    text = _lines(HOURS, VALUES + 0.25).replace(",", ";").replace(".", ",")
+    assert read(text).values.iloc[:, 0].tolist() == (VALUES + 0.25).tolist()
+
+
+@pytest.mark.parametrize(("start", "hours"), [("2024-03-30", 71), ("2024-10-26", 73)])
+def test_summer_time_leaves_out_an_hour_and_repeats_one(read: Read, start: str, hours: int) -> None:
+    instants = pd.date_range(start, periods=3 * 96 + 4 * (hours - 72), freq="15min", tz="Europe/Berlin")
+    with_offset = _lines(instants, 0.5, written="%Y-%m-%dT%H:%M:%S%z")
+    for text in (_lines(instants, 0.5), with_offset):
+        read_ = read(text, clock=Clock("Europe/Berlin")).values
+        assert len(read_) == hours
+        assert (read_ == 2.0).all(axis=None)
+        assert read_.index[0] == instants[0]
+    with pytest.raises(ScenarioError, match="by --zone"):
+        read(with_offset)
+
+
+def test_local_times_without_their_zone_are_found_out(read: Read) -> None:
+    autumn = pd.date_range("2024-10-26", periods=73, freq="h", tz="Europe/Berlin")
+    with pytest.raises(ScenarioError, match=r"2024-10-27 02:00 twice.*--zone"):
+        read(_lines(autumn, np.arange(73) % 5))
+    spring = pd.date_range("2024-03-30", periods=72, freq="h")
+    with pytest.raises(ScenarioError, match="line 28: 2024-03-31 02:00 does not exist in Europe/Berlin"):
+        read(_lines(spring, 1.0), clock=Clock("Europe/Berlin"))
+
+
+def test_a_time_may_be_the_end_of_what_its_row_measures(read: Read) -> None:
+    assert read(_lines(HOURS[1:], VALUES[:-1]), clock=Clock(label="end")).values.index[0] == HOURS.tz_localize("UTC")[0]
+
+
+def test_readings_of_a_meter_are_what_was_counted_between_them(read: Read) -> None:
+    readings = _lines(HOURS.append(HOURS[-1:] + pd.Timedelta(hours=1)), 1e5 + np.concatenate([[0.0], np.cumsum(VALUES)]))
+    assert read(readings, readings=True).values.iloc[:, 0].tolist() == pytest.approx(VALUES)
+    with pytest.raises(ScenarioError, match=r"never falls.*--readings"):
+        read(readings)
+    with pytest.raises(ScenarioError, match="a reading falls after 2024-01-01 06:00"):
+        read(_lines(HOURS, VALUES), readings=True)
+
+
+def test_short_gaps_are_filled_and_long_ones_named(read: Read) -> None:
+    text = _lines(HOURS.delete([5, 6]), np.delete(np.arange(48.0), [5, 6]) % 40)
+    filled = read(text, fill=2)
+    assert filled.values.iloc[:, 0].tolist() == (np.arange(48.0) % 40).tolist()
+    assert filled.filled == 2
+    with pytest.raises(ScenarioError, match=r"from 2024-01-01 05:00 for 2 h; .*--fill"):
+        read(text, fill=1)
+    quarters = pd.date_range("2024-01-01", periods=16, freq="15min").delete(6)
+    with pytest.raises(ScenarioError, match="from 2024-01-01 01:00 for 1 h"):
+        read(_lines(quarters, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "no table"),
+        ("time,home (kWh)\n", "no rows"),
+        ("time\n2024-01-01 00:00\n2024-01-01 01:00\n", "no"),
+        ("time,home (kWh)\nnoon,1\n2024-01-01 01:00,2\n", "line 2: 'noon' is no time"),
+        ("time,home (kWh)\n2024-01-01 00:00,1\n2024-01-01 01:00,much\n", "line 3: home .kWh. is 'much'"),
+        ("time,home (kWh)\n2024-01-01 00:00,1\n2024-01-01 00:00,2\n2024-01-01 01:00,2\n", "twice"),
+        ("time,home (kWh)\n2024-01-01 00:00,1\n2024-01-01 02:00,1\n2024-01-01 04:00,1\n", "a row every"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_none_of_a_meter_gets_one_line(read: Read, text: str, words: str) -> None:
+    with pytest.raises(ScenarioError, match=words) as refused:
+        read(text)
+    assert "\n" not in str(refused.value)
+
+
+def test_rows_between_two_are_refused(read: Read) -> None:
+    with pytest.raises(ScenarioError, match="2024-01-01 03:30:00: rows are 0 days 01:00:00 apart, and this one is between two"):
+        read(_lines(HOURS.insert(4, pd.Timestamp("2024-01-01 03:30")), 1.0))
+
+
+def test_an_unknown_zone_is_refused() -> None:
+    with pytest.raises(ScenarioError, match="--zone Mars"):
+        Clock("Mars")
