@@ -207,7 +207,7 @@ class Settings:
     """Ray cluster to join: auto, or host:port of one; by default that of RAY_ADDRESS, else this machine alone, as with
     local."""
     resume: str = ""
-    """Folder or URI of an experiment to continue. --trials, --budget, --confirm, --steps, --concurrency, --address, --retries,
+    """Folder, name or URI of an experiment to continue. --trials, --budget, --confirm, --steps, --concurrency, --address, --retries,
     --keep-checkpoints, --gpu-memory, --on-oom, --progress-csv, --tensorboard and --callback may be given anew. The command
     that began it, with its --name, continues it too: where it was begun, or with a storage on any machine."""
     extend: bool = False

@@ -106,7 +106,7 @@ class Opened:
 
 
 def experiment_to_continue(settings: Settings) -> Experiment | None:
-    """The experiment that settings continue: the one in the folder `resume`, or an existing one with their name.
+    """The experiment that settings continue: the one in the folder `resume` or of this name, or an existing one with their name.
 
     Returns:
         None if the settings begin a new one.
@@ -116,7 +116,8 @@ def experiment_to_continue(settings: Settings) -> Experiment | None:
         StorageError: if a storage that is named cannot be read.
     """
     if settings.resume:
-        return experiment_at(settings.resume, settings.storage)
+        by_name = None if is_uri(settings.dir) or Path(settings.resume).exists() else replace(settings, name=settings.resume)
+        return experiment_at((by_name and existing(by_name)) or settings.resume, settings.storage)
     above = storage_of(settings)
     if above and is_uri(settings.dir):
         place = None if name_fault(settings.name) else above / settings.name

@@ -121,6 +121,7 @@ def test_an_experiment_is_found_by_its_name_or_its_folder(tmp_path: Path) -> Non
     experiment = begun(tmp_path)
     assert experiment_to_continue(settings(tmp_path)) == experiment
     assert experiment_to_continue(Settings(resume=str(tmp_path / "one"))) == experiment
+    assert experiment_to_continue(Settings(resume="one", dir=str(tmp_path))) == experiment
     with pytest.raises(UsageError, match="no experiment in"):
         experiment_to_continue(Settings(resume=str(tmp_path)))
     # Only one that is named and not pointed at is said to be there.
