@@ -207,8 +207,8 @@ class Settings:
     """Ray cluster to join: auto, or host:port of one; by default that of RAY_ADDRESS, else this machine alone, as with
     local."""
     resume: str = ""
-    """Folder, name or URI of an experiment to continue. --trials, --budget, --confirm, --steps, --concurrency, --address, --retries,
-    --keep-checkpoints, --gpu-memory, --on-oom, --progress-csv, --tensorboard and --callback may be given anew. The command
+    """Folder, name or URI of an experiment to continue. --trials, --budget, --confirm, --steps, --concurrency, --address,
+    --retries, --keep-checkpoints, --gpu-memory, --on-oom, --progress-csv, --tensorboard and --callback may be given anew. The command
     that began it, with its --name, continues it too: where it was begun, or with a storage on any machine."""
     extend: bool = False
     """Let trials that are complete go on to a larger number of --steps, from their checkpoints."""

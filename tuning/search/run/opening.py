@@ -106,7 +106,7 @@ class Opened:
 
 
 def experiment_to_continue(settings: Settings) -> Experiment | None:
-    """The experiment that settings continue: the one in the folder `resume` or of this name, or an existing one with their name.
+    """The experiment that settings continue: what `resume` points at or names, or an existing one with their name.
 
     Returns:
         None if the settings begin a new one.
