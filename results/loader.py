@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from common.measure import Measure
 from common.texts import printable
 from common.uris import is_uri, uri_of, with_uris
-from results.experiment_file import read_facts
+from results.experiment_file import Facts, read_facts
 from results.frames import EXPERIMENT, Filter, checked_conditions, files_of, filtered, lacking, read_frame
 from results.fresh import FreshRuns, fresh_runs
 from results.places import is_pattern, local_folder, matching
@@ -177,10 +177,15 @@ class Results:
         again = self.confirmations
         return fresh_runs(again.assign(rating=ratings(again)), self.steps)
 
+    @property
+    def facts(self) -> Facts:
+        """What the folder of one experiment tells beside the tables, as it is now."""
+        return read_facts(self.single.folder)
+
     @functools.cached_property
     def steps(self) -> int | None:
         """Most steps of a trial, as the experiment has them now; None where its folder does not tell."""
-        steps = read_facts(self.single.folder).settings.get("steps")
+        steps = self.facts.settings.get("steps")
         return steps if isinstance(steps, int) else None
 
     @property
