@@ -19,7 +19,7 @@ from results.experiment_file import FORMAT, read_facts
 from results.places import local_folder, matching
 from results.report.__main__ import main as report_main
 from results.report.sections import read_sources
-from tests.results.report.test_sections import roll
+from tests.results.report.made import rolled
 from tests.storage_server import ENVIRONMENT, Faults, StorageServer, dead_endpoint, environment, faulty_proxy
 from tests.uploads import upload
 
@@ -121,7 +121,7 @@ def test_a_new_experiment_without_trials_is_loaded(place: str, tmp_path: Path) -
 
 
 def test_a_report_from_a_uri_is_written_here(experiment: Path, place: str, capsys: pytest.CaptureFixture[str]) -> None:
-    roll(experiment / "rollouts" / "trial-00001-000000000200-year-0.parquet")
+    rolled(experiment / "rollouts" / "trial-00001-000000000200-year-0.parquet")
     upload(experiment, f"{place}/ppo-1")
     sources = read_sources([f"{place}/ppo-1", f"{place}/ppo-1/"])
     assert (len(sources.experiments), len(sources.policies)) == (1, 1)
@@ -182,10 +182,6 @@ def test_a_copy_may_be_deleted_at_any_time(experiment: Path, place: str) -> None
     upload(experiment, f"{place}/ppo-1")
     shutil.rmtree(load(f"{place}/ppo-1").folder.parents[1])
     assert len(load(f"{place}/ppo-1").trials) == 4
-
-
-def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
-    assert local_folder(tmp_path, ["results/"]) == tmp_path
 
 
 def test_a_trial_that_ends_while_it_is_read_has_all_that_its_row_counts(
