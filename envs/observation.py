@@ -201,15 +201,11 @@ _CHARGER_FEATURES = {
 }
 
 
-def charger_observations(charger: str) -> set[str]:
-    """Names of all observations that there may be of a charger."""
-    return {f"{prefix}{charger}_{end}" for prefix, ends in _CHARGER_FEATURES.items() for end in ends}
+def charger_observations(charger: str) -> dict[str, str]:
+    """Kinds of all observations that there may be of a charger, by their names."""
+    return {f"{prefix}{charger}_{end}": prefix + end for prefix, ends in _CHARGER_FEATURES.items() for end in ends}
 
 
 def charger_kind(name: str, charger: str) -> str:
     """Kind of an observation of a charger; empty if it is of another charger or of none."""
-    for prefix, ends in _CHARGER_FEATURES.items():
-        for end in ends:
-            if name == f"{prefix}{charger}_{end}":
-                return prefix + end
-    return ""
+    return charger_observations(charger).get(name, "")

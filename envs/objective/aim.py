@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 from common.errors import UserError
 from common.measure import LEAST_SERVED, SCORE, SERVICE, SITE, Measure, states_service
-from common.texts import hint, number, printable
+from common.texts import hint, number_or_nan, printable
 from envs.objective.columns import ALIASES, measures
 from envs.objective.kpis import BATTERY, CARBON, CITYLEARN, DEMAND_CHARGE, PRICE, PV, VEHICLES
 from envs.objective.reward import RewardName
@@ -123,10 +123,7 @@ class Requirement:
             name, found, value = text.partition(sign)
             if not found:
                 continue
-            try:
-                bound = number(value)
-            except ValueError:
-                bound = math.nan
+            bound = number_or_nan(value)
             if not math.isfinite(bound):
                 raise AimError(f"--require {shown!r}: {_FORM}")
             return cls(_measure("--require", name.strip()), sign, bound)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from common.errors import ScenarioError
 from common.paths import is_share, shortened, user_path
-from common.texts import hint, number
+from common.texts import hint, number_or_nan
 from common.units import DAY, WEEK, YEAR
 from envs.cache import cached_folder
 from envs.scenarios import schema_file, trust
@@ -159,10 +159,7 @@ def _digest(content: object) -> str:
 
 def _pv_kwp(name: str, option: str) -> float:
     key, _, value = option.partition("=")
-    try:
-        kwp = number(value)
-    except ValueError:
-        kwp = math.nan
+    kwp = number_or_nan(value)
     if key != "pv_kwp" or not 0.0 < kwp < math.inf:
         raise ScenarioError(f"'{name}': the one option is pv_kwp=KILOWATTS with a number above 0, as in iquitos:pv_kwp=4162")
     return kwp

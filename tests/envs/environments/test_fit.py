@@ -53,22 +53,15 @@ def test_a_demand_charge_that_rewards_peaks_has_neither(small_schema: Path, tmp_
         bound(Task(site.name), Window(0, 0, 48), "score")
 
 
-def test_a_plain_site_has_both(small_schema: Path) -> None:
-    site = scenario(str(small_schema))
-    assert not why_no_bound(site)
-    assert not why_no_mpc(site)
+def test_plain_sites_and_those_with_thermal_storages_have_both(small_schema: Path, tmp_path: Path) -> None:
+    for path in (small_schema, with_tank(small_schema, tmp_path)):
+        assert (why_no_bound(scenario(str(path))), why_no_mpc(scenario(str(path)))) == ("", "")
 
 
 def test_what_only_citylearn_steps_has_neither(small_schema: Path, tmp_path: Path) -> None:
     site = scenario(str(edited(small_schema, tmp_path, put("timezone", value="America/Lima"))))
     assert why_no_bound(site).startswith("the bound needs the batch backend, which does not support: 'timezone'")
     assert why_no_mpc(site).startswith("model predictive control needs the batch backend, which does not support: 'timezone'")
-
-
-def test_sites_with_thermal_storages_have_both(small_schema: Path, tmp_path: Path) -> None:
-    site = scenario(str(with_tank(small_schema, tmp_path)))
-    assert not why_no_bound(site)
-    assert not why_no_mpc(site)
 
 
 def test_segments_with_tanks_of_different_kinds_have_none(

@@ -12,7 +12,6 @@ from gymnasium.utils.env_checker import check_env
 from common.errors import ScenarioError
 from common.units import DAY
 from envs.environments.site_env import SiteEnv, SiteEnvs
-from envs.environments.year_cache import observation_layout
 from envs.objective.evaluate import TRAINING_HOURS, evaluate, score
 from envs.scenarios.scenario import Window, scenario, training_starts
 from envs.task import Task
@@ -60,18 +59,6 @@ def test_the_uncontrolled_site_scores_zero_over_the_year_and_over_parts_of_a_mon
         assert evaluation.kpis["bill"] == pytest.approx(evaluation.uncontrolled["bill"], rel=1e-6)
         assert evaluation.kpis["demand_charge"] > 0.0
         env.close()
-
-
-def test_the_uncontrolled_site_scores_zero_where_windows_cut_sessions(small_schema: Path) -> None:
-    # From three in the afternoon to seven in the evening: vehicles are plugged in at both ends.
-    windows = [Window(0, day * DAY + 15, 2 * DAY + 4) for day in (1, 8, 20)]
-    env = window_env(small_schema, *windows)
-    (evaluation,) = evaluate(env, lambda _: env.present.uncontrolled_actions())
-    assert evaluation.terms["ev"] == pytest.approx(0.0, abs=1e-6)
-    assert evaluation.kpis["ev_required_kwh"] == evaluation.uncontrolled["ev_required_kwh"] > 0.0
-    (nothing,) = evaluate(env, lambda _: -np.ones((1, *env.action_space.shape)))
-    assert nothing.kpis["ev_missing_kwh"] == pytest.approx(nothing.kpis["ev_required_kwh"], rel=0.01)
-    env.close()
 
 
 def test_a_reward_of_the_schema_that_is_no_number_is_named(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,16 +135,6 @@ def test_a_seed_repeats_an_episode_and_another_differs(env: SiteEnv) -> None:
     assert first == second != other
 
 
-def test_the_schemas_own_reward_is_citylearns(small_schema: Path) -> None:
-    env = window_env(small_schema, Window(0, 0, DAY), reward="schema")
-    env.reset()
-    for step in range(DAY):
-        reward = env.step(env.action_space.sample())[1]
-        # CityLearn's default reward is the negative of what is imported.
-        assert reward == pytest.approx(-max(0.0, float(env.simulator.net_kwh(step).sum())), rel=1e-5)
-    env.close()
-
-
 def test_actions_beyond_the_box_are_clipped(small_schema: Path) -> None:
     env = window_env(small_schema, Window(0, 0, DAY))
     rewards = []
@@ -199,15 +176,6 @@ def test_observations_stay_within_bounds_and_use_them(small_schema: Path) -> Non
     assert clipped == []
     still = {name for name, low, high in zip(names, lowest, highest, strict=True) if low == high}
     assert still <= {name for name in names if "month" in name}
-    env.close()
-
-
-def test_one_layout_serves_all_years(small_schema: Path) -> None:
-    layout = observation_layout(scenario(str(small_schema)))
-    assert type(layout).from_json(layout.to_json()) == layout
-    env = window_env(small_schema, Window(0, 0, DAY))
-    assert env.layout == layout
-    assert env.observation_space.shape == (len(layout.scaled_names),) == (layout.size,)
     env.close()
 
 

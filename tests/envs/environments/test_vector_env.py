@@ -11,8 +11,6 @@ from common.units import DAY
 from envs.district import BUILDING_REWARDS
 from envs.environments.site_env import SiteEnv, SiteEnvs
 from envs.environments.vector_env import SiteVectorEnv, WindowsEnv
-from envs.objective.evaluate import evaluate, score
-from envs.objective.kpis import Kpis
 from envs.objective.reward import RewardName
 from envs.objective.weights import DEFAULT, Weights
 from envs.observation import DAY_PEAK_NAME
@@ -133,24 +131,6 @@ def test_several_years_share_a_batch_and_start_all_over_them() -> None:
         months |= set(hours["month"].tolist())
     assert years == {0, 1}
     assert len(months) >= 10
-
-
-@pytest.fixture(scope="module")
-def evaluations(small_schema: Path) -> list[tuple[float, Kpis]]:
-    found = []
-    for backend in ("batch", "citylearn"):
-        env = Task(str(small_schema), backend=backend, validation_weeks=2).evaluation_env()  # type: ignore[arg-type]
-        (evaluation,) = result = evaluate(env, policy)
-        found.append((score(result), evaluation.kpis))
-        env.close()
-    return found
-
-
-def test_scores_and_kpis_do_not_depend_on_the_backend(evaluations: list[tuple[float, Kpis]]) -> None:
-    (batch_score, batch_kpis), (score_, kpis_) = evaluations
-    assert batch_score == pytest.approx(score_, rel=1e-9)
-    assert batch_kpis == pytest.approx(kpis_, rel=1e-9)
-    assert batch_kpis["departures"] > 0
 
 
 @pytest.mark.parametrize(

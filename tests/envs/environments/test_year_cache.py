@@ -54,10 +54,7 @@ def test_a_second_call_needs_no_simulator(small_schema: Path, monkeypatch: pytes
     site = scenario(str(small_schema))
     first = tables_file(site, 0), observation_layout(site)
 
-    def refuse(*arguments: object) -> None:
-        raise AssertionError("a simulator was taken")
-
-    monkeypatch.setattr(SIMULATORS, "take", refuse)
+    monkeypatch.setattr(SIMULATORS, "take", lambda *_: pytest.fail("a simulator was taken"))
     assert (tables_file(site, 0), observation_layout(site)) == first
 
 

@@ -68,11 +68,8 @@ def test_learned_forecasts_are_made_once(small_schema: Path, monkeypatch: pytest
     assert first is not None
     assert first.shape == (1, year_series(site, 0).rows, HOURS - 1)
 
-    def fail(*arguments: object) -> None:
-        raise AssertionError("made again")
-
     for name in ("train_model", "forecast_table"):
-        monkeypatch.setattr(f"envs.environments.year_forecasts.{name}", fail)
+        monkeypatch.setattr(f"envs.environments.year_forecasts.{name}", lambda *_: pytest.fail("made again"))
     again = learned_table(site, 0, "pv", HOURS)
     np.testing.assert_array_equal(first, again)
     found = site_forecast(site, 0, "learned", HOURS).ahead("pv", 100, HOURS)

@@ -16,10 +16,6 @@ UNCONTROLLED = StepFigures(emission_kg=8.0, cost=15.0, solar_use_kwh=3.0, ramp_k
 WEIGHTS = Weights(peak=0.3)
 
 
-def test_the_uncontrolled_step_gets_nothing() -> None:
-    assert set(improvement_terms(UNCONTROLLED, UNCONTROLLED, SCALE).values()) == {0.0}
-
-
 @pytest.mark.parametrize(
     ("figure", "value", "term", "expected"),
     [

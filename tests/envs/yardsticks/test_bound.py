@@ -163,18 +163,6 @@ def test_where_batteries_cannot_be_exported_the_score_is_that_of_the_hours(small
     assert bound(Task(str(small_schema)), Window(0, 0, 336), "score").lent_kwh == pytest.approx(0.0, abs=1e-3)
 
 
-@pytest.mark.parametrize("objective", ["co2", "cost"])
-def test_a_bound_of_emission_or_cost_serves_every_vehicle_and_is_below_the_rules(small_schema: Path, objective: str) -> None:
-    window = Window(0, 0, 336)
-    task = Task(str(small_schema))
-    limit = bound(task, window, objective)  # type: ignore[arg-type]
-    for name, (own,) in baselines(task, [window]).items():
-        value = own.kpis["co2_kg"] if objective == "co2" else own.kpis["bill"]
-        assert getattr(limit, "co2_kg" if objective == "co2" else "cost") <= value + SLACK, name
-        # Energy that no charger can deliver is missing there too.
-        assert limit.missing_kwh <= own.kpis["ev_missing_kwh"] + SLACK, name
-
-
 def test_each_bound_is_the_best_of_its_own(small_schema: Path) -> None:
     window = Window(0, 0, 240)
     found: dict[str, Bound] = {name: bound(Task(str(small_schema)), window, name) for name in OBJECTIVES}
@@ -183,23 +171,12 @@ def test_each_bound_is_the_best_of_its_own(small_schema: Path) -> None:
     assert found["cost"].cost <= found["co2"].cost + SLACK
 
 
-def test_buildings_are_metered_by_themselves(two: Path) -> None:
-    window = Window(0, 0, 168)
-    task = Task(str(two))
-    limit = bound(task, window, "score")
-    found = [own[0].score for name, own in baselines(task, [window]).items() if name != WITHOUT]
-    assert max(found) <= limit.score + SLACK
-
-
 def test_a_bound_is_solved_once(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     window = Window(0, 0, 48)
     task = Task(str(small_schema))
     first = bound(task, window, "cost")
 
-    def fail(*arguments: object) -> Bound:
-        raise AssertionError("solved again")
-
-    monkeypatch.setattr("envs.yardsticks.bound.window_bound", fail)
+    monkeypatch.setattr("envs.yardsticks.bound.window_bound", lambda *_: pytest.fail("solved again"))
     assert bound(task, window, "cost") == first
 
 

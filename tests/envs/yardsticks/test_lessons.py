@@ -22,7 +22,6 @@ from envs.yardsticks.lessons import (
     lessons,
     parts_of,
     teach,
-    train_plant,
     train_reference,
     train_series,
 )
@@ -89,22 +88,6 @@ def test_of_many_years_weeks_are_taken_evenly() -> None:
     assert MOST_HOURS - WEEK <= sum(window.hours for window in windows) <= MOST_HOURS
     counts = [sum(window.year == year for window in windows) for year in (1, 4, 5)]
     assert max(counts) - min(counts) <= 1
-
-
-def test_other_hours_change_neither_forecasts_nor_prices_nor_the_rewards_scale(small_schema: Path, changed: Path) -> None:
-    own, other = (scenario(str(path)) for path in (small_schema, changed))
-    assert own.key != other.key
-    assert not np.array_equal(year_reference(own, 0).run.net_kwh, year_reference(other, 0).run.net_kwh)
-    rows = [window.start + 5 for window in own.windows("train")] + [
-        window.start + window.hours - 1 for window in own.windows("train")
-    ]
-    for method in ("seven-days", "exact"):
-        first, second = (train_plant(site, 0, method, DAY) for site in (own, other))
-        assert first.site.worth == second.site.worth
-        np.testing.assert_array_equal(first.site.price, second.site.price)
-        for row in rows:
-            for kind in ("load", "pv", "carbon", "charging"):
-                np.testing.assert_array_equal(first.forecast.ahead(kind, row, DAY), second.forecast.ahead(kind, row, DAY))
 
 
 def test_nor_do_other_hours_change_what_is_known_of_tanks(small_schema: Path, tmp_path: Path) -> None:
