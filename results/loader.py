@@ -221,9 +221,11 @@ class Results:
     def _checked(self, name: str) -> pd.DataFrame:
         """A table; once all three are in memory, what they lack is told."""
         frame = self._table(name)
-        tables = {**{other: self.__dict__.get(other) for other in TABLES}, name: frame}
-        if not self.parts and not self.given and all(own is not None for own in tables.values()):
-            _warn_of_lacking(self.folder, tables, any(self._skipped.values()))
+        tables: dict[str, Any] = {**{other: self.__dict__.get(other) for other in TABLES}, name: frame}
+        is_whole = not self.parts and not self.given and all(own is not None for own in tables.values())
+        if is_whole and not any(self._skipped.values()):
+            for line in lacking(**tables):
+                _warn(f"{self.folder / FOLDER}: {line}")
         return frame
 
 
@@ -328,12 +330,6 @@ def _warn_of(reasons: dict[Path, str]) -> None:
         first = trial_of(path.stem) if path.parent.name == "trials" else None
         hidden = "" if first is None else f"; trials {first} to {first + TOGETHER - 1} are left out, as far as there are any"
         _warn(f"skipped {path}: {reasons[path]}{hidden}")
-
-
-def _warn_of_lacking(folder: Path, tables: dict[str, Any], is_skipped: bool) -> None:
-    if not is_skipped:
-        for line in lacking(**tables):
-            _warn(f"{folder / FOLDER}: {line}")
 
 
 def _warn(line: str) -> None:

@@ -291,10 +291,10 @@ def _beside_uncontrolled(found: pd.DataFrame) -> dict[str, Any]:
     return chart(whole, bars, texts, height=32 * len(drawn))
 
 
-def by_state(drawn: pd.DataFrame, column: str = "state") -> dict[str, Any]:
-    """A colour for each state that trials have."""
-    names = [state for state in STATES if (drawn[column] == state).any()]
-    return coloured(column, names, [STATES[name] for name in names])
+def by_kind(drawn: pd.DataFrame, field: str, colours: Mapping[str, str]) -> dict[str, Any]:
+    """The colours of those names that a column has."""
+    names = [name for name in colours if (drawn[field] == name).any()]
+    return coloured(field, names, [colours[name] for name in names])
 
 
 def hover(*columns: tuple[str, str]) -> list[dict[str, Any]]:

@@ -98,7 +98,7 @@ def write_pictures(sections: Sequence[Section], folder: Path, format: str) -> tu
                 content = vl_convert.vegalite_to_svg(drawing).encode()
             place = f"{number}-" if len(sections) > 1 else ""
             paths.append(folder / f"{place}{figure.name}.{format}")
-            write_whole(paths[-1], lambda file, content=content: file.write(content))
+            _write(paths[-1], content)
     return tuple(paths)
 
 
@@ -109,6 +109,10 @@ def _drawable(content: Any) -> Any:
     if isinstance(content, dict):
         return {_drawable(name): _drawable(value) for name, value in content.items()}
     return [_drawable(value) for value in content] if isinstance(content, list | tuple) else content
+
+
+def _write(path: Path, content: bytes) -> None:
+    write_whole(path, lambda file: file.write(content))
 
 
 def whole(figure: Figure) -> dict[str, Any]:

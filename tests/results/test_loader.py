@@ -22,8 +22,12 @@ from tests.results.made import row, tables
 from tests.results.trials import KINDS, trial
 
 
-def test_what_is_written_is_loaded_in_order(experiment: Path) -> None:
-    results = load(experiment)
+@pytest.fixture
+def results(experiment: Path) -> Results:
+    return load(experiment)
+
+
+def test_what_is_written_is_loaded_in_order(results: Results) -> None:
     assert results.trials["trial"].tolist() == [0, 1, 2, 3]
     assert list(zip(results.reports["trial"], results.reports["update"], strict=True)) == [(0, 1), (0, 2), (1, 2)]
     assert results.evaluations.empty
@@ -128,8 +132,7 @@ def test_warnings_of_large_tables_come_with_them(experiment: Path, monkeypatch: 
     assert results.skipped == (part,)
 
 
-def test_filters_by_trial_open_no_files_of_others(experiment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    results = load(experiment)
+def test_filters_by_trial_open_no_files_of_others(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = count_reads(monkeypatch)
     assert results.read("reports", filters=[("trial", "==", 1)])["steps"].tolist() == [200]
     assert opened == ["reports/00001"]
@@ -139,8 +142,7 @@ def test_filters_by_trial_open_no_files_of_others(experiment: Path, monkeypatch:
     assert results.read("reports", filters=[("trial", "==", 7)]).empty
 
 
-def test_columns_and_filters_give_what_the_whole_table_has(experiment: Path) -> None:
-    results = load(experiment)
+def test_columns_and_filters_give_what_the_whole_table_has(results: Results) -> None:
     whole = results.reports
     found = results.read("reports", ["update", "trial"], [("trial", "not in", [1]), ("update", "<=", 1)])
     expected = whole[~whole["trial"].isin([1]) & (whole["update"] <= 1)][["update", "trial"]].reset_index(drop=True)
@@ -294,8 +296,7 @@ def test_a_column_that_an_experiment_lacks_is_empty_for_conditions(
     assert len(empty) == without
 
 
-def test_values_of_numpy_and_pandas_are_conditions_too(experiment: Path) -> None:
-    results = load(experiment)
+def test_values_of_numpy_and_pandas_are_conditions_too(results: Results) -> None:
     for given in (np.array([1]), pd.Series([1]), {1}, range(1, 2), (np.int64(1),), [1.0, None]):
         assert results.read("reports", filters=[("trial", "in", given)])["trial"].tolist() == [1]
     assert results.read("reports", filters=[("trial", "==", np.int64(1)), ("trial", "<", 1.5)])["trial"].tolist() == [1]
