@@ -168,11 +168,10 @@ class ObservationLayout:
 
 def join_layouts(layouts: Sequence[ObservationLayout]) -> ObservationLayout:
     """One layout for several segments of one split: the widest bounds of each observation."""
-    first = layouts[0]
     return replace(
-        first,
-        low=tuple(map(min, *(own.low for own in layouts))) if len(layouts) > 1 else first.low,
-        high=tuple(map(max, *(own.high for own in layouts))) if len(layouts) > 1 else first.high,
+        layouts[0],
+        low=tuple(map(min, zip(*(own.low for own in layouts), strict=True))),
+        high=tuple(map(max, zip(*(own.high for own in layouts), strict=True))),
         # Of the first segment in which a vehicle comes to the charger.
         hourly_soc=tuple(next(filter(None, rises), 0.0) for rises in zip(*(own.hourly_soc for own in layouts), strict=True)),
     )

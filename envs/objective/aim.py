@@ -433,7 +433,7 @@ class RewardShare:
     @property
     def default(self) -> float:
         """The first aim's share of the user's weights."""
-        return self.weights.by_term()[self.first] / self.together
+        return self.share_in(self.weights)
 
     def weights_at(self, share: float) -> Weights:
         """Weights of the reward of a trial."""
@@ -443,8 +443,6 @@ class RewardShare:
 
     def share_in(self, weights: Weights) -> float:
         """The first aim's share of the weights of a trial."""
-        if weights == self.weights:
-            return self.default
         by_term = weights.by_term()
         return by_term[self.first] / (by_term[self.first] + by_term[self.second])
 

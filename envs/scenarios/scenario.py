@@ -237,13 +237,23 @@ def sample_weeks(windows: tuple[Window, ...], weeks: int) -> tuple[Window, ...]:
     """
     if weeks == 0:
         return windows
-    blocks = [
+    blocks = weeks_of(windows)
+    longest = {whole.year: max(block.hours for block in blocks if block.year == whole.year) for whole in windows}
+    # The last week of a stated range has an hour less, as there is one step less than rows.
+    blocks = [block for block in blocks if block.hours >= longest[block.year] - 1]
+    return evenly(blocks, weeks)
+
+
+def weeks_of(windows: tuple[Window, ...]) -> list[Window]:
+    """Weeks of windows, and what remains of each window after its whole weeks."""
+    return [
         Window(whole.year, start, min(WEEK, whole.start + whole.hours - start))
         for whole in windows
         for start in range(whole.start, whole.start + whole.hours, WEEK)
     ]
-    longest = {whole.year: max(block.hours for block in blocks if block.year == whole.year) for whole in windows}
-    # The last week of a stated range has an hour less, as there is one step less than rows.
-    blocks = [block for block in blocks if block.hours >= longest[block.year] - 1]
-    weeks = min(weeks, len(blocks))
-    return tuple(blocks[(2 * i + 1) * len(blocks) // (2 * weeks)] for i in range(weeks))
+
+
+def evenly(windows: list[Window], most: int) -> tuple[Window, ...]:
+    """At most so many windows, spread evenly over all."""
+    count = min(most, len(windows))
+    return tuple(windows[(2 * i + 1) * len(windows) // (2 * count)] for i in range(count))
