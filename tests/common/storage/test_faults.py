@@ -44,6 +44,8 @@ def on_windows(number: int, second: str | None = None) -> OSError:
         (client_error("ConditionalRequestConflict", 409), Fault.TRANSIENT),
         (client_error("NoSuchKey", 404), Fault.ABSENT),
         (client_error("NoSuchBucket", 404), Fault.NO_PLACE),
+        (FileNotFoundError("The specified bucket does not exist"), Fault.NO_PLACE),
+        (FileNotFoundError("a/b"), Fault.ABSENT),
         (client_error("PreconditionFailed", 412), Fault.EXISTS),
         (client_error("SignatureDoesNotMatch", 403), Fault.DENIED),
         (client_error("InvalidRequest", 400), Fault.PERMANENT),

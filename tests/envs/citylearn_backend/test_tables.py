@@ -19,7 +19,7 @@ from envs.scenarios.tariff import DemandCharge
 from tests.districts import FOUR, OWN
 
 
-def test_a_year_of_other_steps_than_hours_is_refused(small_schema: Path, tmp_path: Path) -> None:
+def test_a_year_of_other_steps_than_hours_is_refused(small_schema: Path) -> None:
     with SIMULATORS.lend(small_schema) as simulator:
         device = simulator.env.buildings[0].electrical_storage
         before = device.time_step_ratio

@@ -90,16 +90,11 @@ def test_rewards_add_up_to_the_savings_that_the_kpis_show(small_schema: Path) ->
     rng = np.random.default_rng(0)
     (evaluation,) = evaluate(env, lambda _: rng.uniform(-1.0, 1.0, (1, *env.action_space.shape)))
     now, before, scale, hours = evaluation.kpis, evaluation.uncontrolled, env.reference.scale, 20 * DAY
-    assert evaluation.terms["co2"] == pytest.approx(
-        0.50 * (before["co2_kg"] - now["co2_kg"]) / hours / scale.emission_kg, rel=1e-4
-    )
-    assert evaluation.terms["cost"] == pytest.approx(0.15 * (before["bill"] - now["bill"]) / hours / scale.cost, rel=1e-4)
-    assert evaluation.terms["ev"] == pytest.approx(
-        0.10 * (before["ev_missing_kwh"] - now["ev_missing_kwh"]) / hours / scale.required_kwh, rel=1e-4
-    )
-    assert evaluation.terms["grid"] == pytest.approx(
-        0.05 * (before["ramping_kwh"] - now["ramping_kwh"]) / hours / scale.ramp_kwh, rel=1e-2
-    )
+    for term, weight, kpi, mean, within in (
+        ("co2", 0.50, "co2_kg", scale.emission_kg, 1e-4), ("cost", 0.15, "bill", scale.cost, 1e-4),
+        ("ev", 0.10, "ev_missing_kwh", scale.required_kwh, 1e-4), ("grid", 0.05, "ramping_kwh", scale.ramp_kwh, 1e-2),
+    ):  # fmt: skip
+        assert evaluation.terms[term] == pytest.approx(weight * (before[kpi] - now[kpi]) / hours / mean, rel=within), term
     used = [k["self_consumption"] * k["pv_kwh"] for k in (now, before)]
     assert evaluation.terms["solar"] == pytest.approx(0.20 * (used[0] - used[1]) / hours / scale.pv_kwh, rel=1e-4)
     assert evaluation.score == pytest.approx(sum(evaluation.terms.values()))
@@ -196,15 +191,9 @@ def test_an_impossible_state_is_refused(env: SiteEnv, place: str, value: object)
         env.set_state({**state, place: value})
 
 
-WINDOWS = (Window(0, 0, 24), Window(0, 240, 30))
-
-
-def opened(schema: Path, copies: int = 2) -> SiteEnvs:
-    return SiteEnvs(scenario(str(schema)), WINDOWS, copies, "improvement")
-
-
 def test_a_state_of_another_number_of_copies_is_refused(small_schema: Path) -> None:
-    two, three = opened(small_schema), opened(small_schema, copies=3)
+    site, windows = scenario(str(small_schema)), (Window(0, 0, 24), Window(0, 240, 30))
+    two, three = (SiteEnvs(site, windows, copies, "improvement") for copies in (2, 3))
     two.reset(seed=0)
     with pytest.raises(ValueError, match="zip"):
         three.set_state(two.get_state())

@@ -6,19 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from common.measure import A_YEAR, BY_HOURS, MOST, Measure
+from common.measure import A_YEAR, BY_HOURS, MOST
 from common.units import DAY
 from envs.environments.site_env import SiteEnv
 from envs.environments.vector_env import WindowsEnv
 from envs.objective.evaluate import evaluate
 from envs.objective.kpis import (
-    AMOUNT,
     ENTRIES,
     KPIS,
     RATIOS,
-    SIGNED,
     JoinedRun,
-    Kpi,
     Kpis,
     Part,
     district_ratios,
@@ -94,10 +91,6 @@ def test_a_part_of_nothing_is_no_number() -> None:
     assert np.isnan(found["battery_cycles"])
 
 
-def mean_import(run: JoinedRun) -> float:
-    return float(run.import_kwh.mean())
-
-
 def test_a_formula_gives_the_type_of_its_column_and_bounds_name_kpis() -> None:
     assert len(KPIS) == len(ENTRIES), "two KPIs have one name"
     for name, kpi in KPIS.items():
@@ -107,29 +100,8 @@ def test_a_formula_gives_the_type_of_its_column_and_bounds_name_kpis() -> None:
         assert {kpi.bounds_where(gives).at_most for gives in (False, True)} <= {"", *KPIS}, name
 
 
-def test_bounds_with_giving_vehicles_hold_only_there() -> None:
-    kpi = Kpi(Measure("mean", "kWh", "mean import"), mean_import, AMOUNT, SIGNED)
-    assert (kpi.bounds_where(False), kpi.bounds_where(True)) == (AMOUNT, SIGNED)
-    assert Kpi(Measure("mean", "kWh", "mean import"), mean_import).bounds_where(True) == AMOUNT
-
-
 def test_a_mean_is_weighted_by_a_column_that_there_is() -> None:
     assert {kpi.measure.over for kpi in KPIS.values()} <= {A_YEAR, MOST, BY_HOURS, *KPIS}
-
-
-def test_series_are_those_of_the_windows_hours() -> None:
-    joined = JoinedRun([part(2, 4), part(0, 1)], SERIES, reference())
-    hours = [2, 3, 0]
-    assert np.array_equal(joined.net_kwh, RUN.net_kwh[:, hours])
-    assert np.array_equal(joined.battery_kwh, RUN.battery_kwh[:, hours])
-    for name in ("pv_kwh", "price", "carbon"):
-        assert np.array_equal(getattr(joined, name), getattr(SERIES, name)[:, hours]), name
-    assert np.array_equal(joined.import_kwh, np.maximum(joined.net_kwh, 0.0))
-
-
-def test_the_sites_net_stays_apart_by_window() -> None:
-    joined = JoinedRun([part(0, 2), part(2, 4)], SERIES, reference())
-    assert [net.tolist() for net in joined.site_net_kwh] == [[2.0, 3.0], [6.0, 6.0]]
 
 
 def test_each_window_pays_its_part_of_the_month() -> None:
@@ -139,11 +111,6 @@ def test_each_window_pays_its_part_of_the_month() -> None:
     assert whole == 60.0
     # The first half has its peak of 3 kW at 18 h and pays half a month of it.
     assert halves[0] == 10.0 * 3.0 / 2.0
-
-
-def test_only_sessions_within_a_window_count() -> None:
-    assert JoinedRun([Part(0, RUN)], SERIES, reference()).missing_kwh.tolist() == [1.0, 0.0, 1.5]
-    assert JoinedRun([part(0, 3)], SERIES, reference()).missing_kwh.tolist() == [1.0]
 
 
 def actions_of(hours: int, actions: int) -> np.ndarray:

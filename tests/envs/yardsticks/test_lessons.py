@@ -12,7 +12,7 @@ from envs.environments.vector_env import Start
 from envs.environments.year_cache import year_reference
 from envs.environments.year_forecasts import train_rows, year_series
 from envs.forecasts import KINDS
-from envs.scenarios.scenario import BLOCKS, Window, scenario
+from envs.scenarios.scenario import BLOCKS, Scenario, Window, scenario
 from envs.task import Task
 from envs.yardsticks import lessons as taught
 from envs.yardsticks.lessons import (
@@ -104,8 +104,7 @@ def test_nor_do_other_hours_change_what_is_known_of_tanks(small_schema: Path, tm
     assert not np.array_equal(known.values["cooling_demand"], real.values["cooling_demand"])
 
 
-def test_hours_of_the_train_split_are_what_they_are(small_schema: Path) -> None:
-    site = scenario(str(small_schema))
+def test_hours_of_the_train_split_are_what_they_are(site: Scenario) -> None:
     real, known = year_reference(site, 0), train_reference(site, 0)
     for window in site.windows("train"):
         part = slice(window.start, window.start + window.hours)
@@ -113,8 +112,7 @@ def test_hours_of_the_train_split_are_what_they_are(small_schema: Path) -> None:
         np.testing.assert_array_equal(known.exogenous.price[:, part], real.exogenous.price[:, part])
 
 
-def test_a_year_that_trains_as_a_whole_is_taken_as_it_is(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_year_that_trains_as_a_whole_is_taken_as_it_is(site: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(taught, "train_rows", lambda site, year, rows: np.ones(rows, dtype=bool))
-    site = scenario(str(small_schema))
     assert train_reference(site, 0).scale == year_reference(site, 0).scale
     np.testing.assert_array_equal(train_reference(site, 0).run.net_kwh, year_reference(site, 0).run.net_kwh)
