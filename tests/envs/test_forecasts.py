@@ -79,11 +79,8 @@ def test_a_profile_has_a_value_for_every_hour() -> None:
     assert found[0, 2:].tolist() == pytest.approx([4.5] * 22)
 
 
-FUTURE = np.arange(100.0)[np.newaxis]
-
-
 def test_after_the_last_row_days_repeat() -> None:
-    found = ExactForecast(FUTURE).ahead(98, 28)
+    found = ExactForecast(np.arange(100.0)[np.newaxis]).ahead(98, 28)
     np.testing.assert_array_equal(found[0, :2], [98.0, 99.0])  # the future, as far as there is one
     np.testing.assert_array_equal(found[0, 2:26], np.arange(76.0, 100.0))
     np.testing.assert_array_equal(found[0, 26:], [76.0, 77.0])

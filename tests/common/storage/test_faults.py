@@ -7,8 +7,6 @@ from common.storage import faults
 from common.storage.faults import Fault, StorageLostError, fault_of, persistently
 from common.storage.location import Location, StorageError
 
-PLACE = Location("s3://bucket/exp")
-
 
 class HttpError(Exception):
     """As of gcsfs."""
@@ -75,7 +73,7 @@ def failing(*errors: Exception) -> list[float]:
         if waiting:
             raise waiting.pop(0)
 
-    persistently(PLACE, 'writing "a"', attempt, lambda: (OSError, HttpError), 60)
+    persistently(Location("s3://bucket/exp"), 'writing "a"', attempt, lambda: (OSError, HttpError), 60)
     return tried
 
 
