@@ -77,10 +77,10 @@ class ObservationLayout:
         features: list[dict[str, int]] = []
         taken: set[int] = set()
         for _, charger in known:
-            kinds: dict[str, int] = {}
+            kind_of, kinds = charger_observations(charger), dict[str, int]()
             for i, name in enumerate(self.names):
                 # Two buildings may use one charger's name; features and actions come in the same order.
-                if i not in taken and (kind := charger_kind(name, charger)) and kind not in kinds:
+                if i not in taken and (kind := kind_of.get(name)) and kind not in kinds:
                     kinds[kind] = i
             taken.update(kinds.values())
             features.append(kinds)
@@ -203,8 +203,3 @@ _CHARGER_FEATURES = {
 def charger_observations(charger: str) -> dict[str, str]:
     """Kinds of all observations that there may be of a charger, by their names."""
     return {f"{prefix}{charger}_{end}": prefix + end for prefix, ends in _CHARGER_FEATURES.items() for end in ends}
-
-
-def charger_kind(name: str, charger: str) -> str:
-    """Kind of an observation of a charger; empty if it is of another charger or of none."""
-    return charger_observations(charger).get(name, "")

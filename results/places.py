@@ -7,16 +7,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from common.paths import fit_name, name_fault, user_path
 from common.texts import printable
 from common.uris import is_uri, stand_for
 from results.schema import FOLDER
 from results.table_files import ResultsError
-
-if TYPE_CHECKING:
-    from common.storage.objects import Objects
 
 ROLE: Final = "read"  # of the working copies
 EXPERIMENT, JUDGEMENT = "experiment.json", "judgement.json"  # files that tell the kinds apart
@@ -84,12 +81,8 @@ def matching(pattern: str) -> list[str]:
             if fnmatchcase(name, part)
         ]
     with ThreadPoolExecutor(16) as threads:
-        held = list(threads.map(lambda name: _holds_results(objects, name), names))
+        held = list(threads.map(lambda name: any(objects.has(f"{name}/{file}") for file in (EXPERIMENT, JUDGEMENT)), names))
     found = sorted(f"{place.uri}/{name}" for name, holds in zip(names, held, strict=True) if holds)
     if not found:
         raise ResultsError(f"{printable(pattern)}: no experiment there has such a name")
     return found
-
-
-def _holds_results(objects: Objects, name: str) -> bool:
-    return objects.has(f"{name}/{EXPERIMENT}") or objects.has(f"{name}/{JUDGEMENT}")
