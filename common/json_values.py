@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -41,7 +41,7 @@ def checked(value: Any, kind: Any, place: str) -> Any:
 
     Args:
         value: that was read.
-        kind: str, int, float, bool, None, a Literal, a union, `tuple[X, ...]`, `list[X]`, or a mapping from str.
+        kind: str, int, float, bool, None, a Literal, a union, `tuple[X, ...]`, `list[X]`, a mapping from str, or a dataclass.
         place: of the value, for the message.
 
     Raises:
@@ -66,6 +66,8 @@ def checked(value: Any, kind: Any, place: str) -> Any:
     elif origin is not None and issubclass(origin, Mapping):
         if isinstance(value, dict):
             return {key: checked(each, parts[1], f"{place}.{key}") for key, each in value.items()}
+    elif is_dataclass(kind):
+        return described(kind, value, place)  # type: ignore[arg-type]
     elif kind is float and type(value) is int and abs(value) <= MOST:
         return float(value)
     elif type(value) is kind and not (kind is int and abs(value) > MOST):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import os
 import re
 import shlex
@@ -118,6 +119,14 @@ def number(text: str) -> float:
     except ValueError:
         pass
     raise ValueError(f"{text!r} is no number in the digits 0 to 9")
+
+
+def number_or_nan(text: str) -> float:
+    """The same; NaN for a text that is no number."""
+    try:
+        return number(text)
+    except ValueError:
+        return math.nan
 
 
 def whole_number(text: str) -> int:

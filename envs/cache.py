@@ -20,7 +20,7 @@ import numpy as np
 from filelock import FileLock
 
 from common.errors import UserError
-from common.files import sync_folder
+from common.files import sync_folder, write_whole
 from common.paths import FOLDER_VARIABLE, cache_folder, shortened
 from common.texts import note
 
@@ -184,11 +184,7 @@ def _sum_file(target: Path) -> Path:
 
 
 def _write_sum(target: Path, digest: str) -> None:
-    with tempfile.NamedTemporaryFile("w", dir=target.parent, prefix=".new-", delete=False, encoding="utf-8") as file:
-        file.write(f"{digest}\n")
-        file.flush()
-        os.fsync(file.fileno())
-    Path(file.name).replace(_sum_file(target))
+    write_whole(_sum_file(target), lambda file: file.write(f"{digest}\n".encode()))
     sync_folder(target.parent)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from envs.observation import CHARGER_ACTION, ObservationLayout, charger_kind
+from envs.observation import CHARGER_ACTION, ObservationLayout, charger_observations
 from envs.seen import ENERGIES as SEEN_ENERGIES
 
 COMMON = -1  # owner of what belongs to no single building
@@ -72,9 +72,9 @@ class District:
         found = []
         for name, action in self._owned(building):
             if name.startswith(CHARGER_ACTION):
-                charger = name.removeprefix(CHARGER_ACTION)
-                own = ((charger_kind(names[i], charger), i) for i in self.buildings.chargers if owners[i] == building)
-                found.append((action, {kind: i for kind, i in own if kind}))
+                kinds = charger_observations(name.removeprefix(CHARGER_ACTION))
+                own = [i for i in self.buildings.chargers if owners[i] == building and names[i] in kinds]
+                found.append((action, {kinds[names[i]]: i for i in own}))
         return found
 
     def _owned(self, building: int) -> list[tuple[str, int]]:

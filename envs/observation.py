@@ -77,10 +77,10 @@ class ObservationLayout:
         features: list[dict[str, int]] = []
         taken: set[int] = set()
         for _, charger in known:
-            kinds: dict[str, int] = {}
+            kind_of, kinds = charger_observations(charger), dict[str, int]()
             for i, name in enumerate(self.names):
                 # Two buildings may use one charger's name; features and actions come in the same order.
-                if i not in taken and (kind := charger_kind(name, charger)) and kind not in kinds:
+                if i not in taken and (kind := kind_of.get(name)) and kind not in kinds:
                     kinds[kind] = i
             taken.update(kinds.values())
             features.append(kinds)
@@ -168,11 +168,10 @@ class ObservationLayout:
 
 def join_layouts(layouts: Sequence[ObservationLayout]) -> ObservationLayout:
     """One layout for several segments of one split: the widest bounds of each observation."""
-    first = layouts[0]
     return replace(
-        first,
-        low=tuple(map(min, *(own.low for own in layouts))) if len(layouts) > 1 else first.low,
-        high=tuple(map(max, *(own.high for own in layouts))) if len(layouts) > 1 else first.high,
+        layouts[0],
+        low=tuple(map(min, zip(*(own.low for own in layouts), strict=True))),
+        high=tuple(map(max, zip(*(own.high for own in layouts), strict=True))),
         # Of the first segment in which a vehicle comes to the charger.
         hourly_soc=tuple(next(filter(None, rises), 0.0) for rises in zip(*(own.hourly_soc for own in layouts), strict=True)),
     )
@@ -201,15 +200,6 @@ _CHARGER_FEATURES = {
 }
 
 
-def charger_observations(charger: str) -> set[str]:
-    """Names of all observations that there may be of a charger."""
-    return {f"{prefix}{charger}_{end}" for prefix, ends in _CHARGER_FEATURES.items() for end in ends}
-
-
-def charger_kind(name: str, charger: str) -> str:
-    """Kind of an observation of a charger; empty if it is of another charger or of none."""
-    for prefix, ends in _CHARGER_FEATURES.items():
-        for end in ends:
-            if name == f"{prefix}{charger}_{end}":
-                return prefix + end
-    return ""
+def charger_observations(charger: str) -> dict[str, str]:
+    """Kinds of all observations that there may be of a charger, by their names."""
+    return {f"{prefix}{charger}_{end}": prefix + end for prefix, ends in _CHARGER_FEATURES.items() for end in ends}

@@ -64,12 +64,10 @@ class LiveSearch:
         values = checked(read_json(folder / PROGRESS_FILE), dict[str, Any], "its content")
         if (version := values.pop("format", None)) != FORMAT:
             raise ValueError(f"its format is {version}, and this version reads {FORMAT}")
-        trials = checked(values.pop("trials", []), list[Any], "trials")
-        known = [described(LiveTrial, trial, f"trials[{index}]") for index, trial in enumerate(trials)]
-        search = described(cls, {**values, "trials": []}, "its content")
+        search = described(cls, values, "its content")
         if any(len(point) != 2 for point in search.curve):
             raise ValueError("curve has a point that is no pair")
-        return cls(**{**vars(search), "trials": tuple(known)})
+        return search
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from common.measure import Measure
 from common.texts import printable
 from common.uris import is_uri, uri_of, with_uris
-from results.experiment_file import read_facts
+from results.experiment_file import Facts, read_facts
 from results.frames import EXPERIMENT, Filter, checked_conditions, files_of, filtered, lacking, read_frame
 from results.fresh import FreshRuns, fresh_runs
 from results.places import is_pattern, local_folder, matching
@@ -177,10 +177,15 @@ class Results:
         again = self.confirmations
         return fresh_runs(again.assign(rating=ratings(again)), self.steps)
 
+    @property
+    def facts(self) -> Facts:
+        """What the folder of one experiment tells beside the tables, as it is now."""
+        return read_facts(self.single.folder)
+
     @functools.cached_property
     def steps(self) -> int | None:
         """Most steps of a trial, as the experiment has them now; None where its folder does not tell."""
-        steps = read_facts(self.single.folder).settings.get("steps")
+        steps = self.facts.settings.get("steps")
         return steps if isinstance(steps, int) else None
 
     @property
@@ -216,9 +221,11 @@ class Results:
     def _checked(self, name: str) -> pd.DataFrame:
         """A table; once all three are in memory, what they lack is told."""
         frame = self._table(name)
-        tables = {**{other: self.__dict__.get(other) for other in TABLES}, name: frame}
-        if not self.parts and not self.given and all(own is not None for own in tables.values()):
-            _warn_of_lacking(self.folder, tables, any(self._skipped.values()))
+        tables: dict[str, Any] = {**{other: self.__dict__.get(other) for other in TABLES}, name: frame}
+        is_whole = not self.parts and not self.given and all(own is not None for own in tables.values())
+        if is_whole and not any(self._skipped.values()):
+            for line in lacking(**tables):
+                _warn(f"{self.folder / FOLDER}: {line}")
         return frame
 
 
@@ -323,12 +330,6 @@ def _warn_of(reasons: dict[Path, str]) -> None:
         first = trial_of(path.stem) if path.parent.name == "trials" else None
         hidden = "" if first is None else f"; trials {first} to {first + TOGETHER - 1} are left out, as far as there are any"
         _warn(f"skipped {path}: {reasons[path]}{hidden}")
-
-
-def _warn_of_lacking(folder: Path, tables: dict[str, Any], is_skipped: bool) -> None:
-    if not is_skipped:
-        for line in lacking(**tables):
-            _warn(f"{folder / FOLDER}: {line}")
 
 
 def _warn(line: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from common.paths import fit_name, name_fault, user_path
 from common.texts import printable
@@ -15,26 +15,22 @@ from common.uris import is_uri, stand_for
 from results.schema import FOLDER
 from results.table_files import ResultsError
 
-if TYPE_CHECKING:
-    from common.storage.objects import Objects
-
 ROLE: Final = "read"  # of the working copies
 EXPERIMENT, JUDGEMENT = "experiment.json", "judgement.json"  # files that tell the kinds apart
 JUDGED = "judgement.parquet"  # in a judgement's folder, once it has its verdict
 TABLES: Final = (EXPERIMENT, JUDGEMENT, JUDGED, f"{FOLDER}/")  # what `results.load` and analysis read
-PATIENCE: Final = 30.0  # seconds of attempts, while a person waits
+PATIENCE: Final = 30.0  # seconds of attempts, until storage counts as lost: a person waits
 _ROWS: Final = f"{FOLDER}/trials/"
 _MAGIC = re.compile(r"[*\[]")  # a question mark begins a query
 
 
-def local_folder(given: str | Path, wanted: Sequence[str] = TABLES, role: str = ROLE, patience: float | None = None) -> Path:
+def local_folder(given: str | Path, wanted: Sequence[str] = TABLES, role: str = ROLE) -> Path:
     """A folder with what a reader wants of a place. What storage cannot give raises a StorageError.
 
     Args:
         given: path of a folder, which is taken as it is, or URI.
         wanted: of a URI: names of files, and folders, which end with `/`. What is gone there is removed from the copy.
         role: of the copy; readers of one role share it.
-        patience: seconds of attempts, until storage counts as lost; by default `PATIENCE`.
     """
     if not is_uri(given):
         return user_path(given)
@@ -47,7 +43,7 @@ def local_folder(given: str | Path, wanted: Sequence[str] = TABLES, role: str = 
     name = fit_name(place.name) if name_fault(place.name) else place.name
     folder = working_folder(place, role) / name
     stand_for(folder, str(place))
-    copy = WorkingCopy(folder, Objects(place, PATIENCE if patience is None else patience))
+    copy = WorkingCopy(folder, Objects(place, PATIENCE))
     if f"{FOLDER}/" in wanted:
         # Rows of trials first: each was put after the parts that it counts, so a run that goes on seems to have lost none.
         copy.pull([_ROWS])
@@ -65,7 +61,7 @@ def is_pattern(given: str) -> bool:
     return is_uri(given) and _MAGIC.search(given) is not None
 
 
-def matching(pattern: str, patience: float | None = None) -> list[str]:
+def matching(pattern: str) -> list[str]:
     """URIs of the experiments and judgements that a pattern such as `s3://bucket/ppo-*` names; none raise a ResultsError."""
     from common.storage.location import location
     from common.storage.objects import Objects
@@ -75,7 +71,7 @@ def matching(pattern: str, patience: float | None = None) -> list[str]:
     if first < 3:
         raise ResultsError(f"{printable(pattern)}: a pattern stands after the bucket, as in s3://bucket/experiments/ppo-*")
     place = location("/".join(parts[:first]))
-    objects = Objects(place, PATIENCE if patience is None else patience)
+    objects = Objects(place, PATIENCE)
     names = [""]
     for part in parts[first:]:
         names = [
@@ -85,12 +81,8 @@ def matching(pattern: str, patience: float | None = None) -> list[str]:
             if fnmatchcase(name, part)
         ]
     with ThreadPoolExecutor(16) as threads:
-        held = list(threads.map(lambda name: _holds_results(objects, name), names))
+        held = list(threads.map(lambda name: any(objects.has(f"{name}/{file}") for file in (EXPERIMENT, JUDGEMENT)), names))
     found = sorted(f"{place.uri}/{name}" for name, holds in zip(names, held, strict=True) if holds)
     if not found:
         raise ResultsError(f"{printable(pattern)}: no experiment there has such a name")
     return found
-
-
-def _holds_results(objects: Objects, name: str) -> bool:
-    return objects.has(f"{name}/{EXPERIMENT}") or objects.has(f"{name}/{JUDGEMENT}")

@@ -26,11 +26,16 @@ STATES = ("running", "frozen", "complete", "pruned", "oom", "failed")
 GIVEN = "hp_"  # what the search assigned
 USED = "used_"  # what was read back from the built trainer
 
+_TIME = "timestamp"
 # name: (Arrow type, unit, meaning). "1" is a plain number, "" a column without a unit.
 Columns = Mapping[str, tuple[str, str, str]]
 
-# Columns of a search with two objectives, empty in others. The rating is then the mean of both gains.
-_OF_A_FRONT: Columns = {
+# What trials and reports are ranked by. The last three are of a search with two objectives, whose rating is the mean of both
+# gains, and empty in others.
+_RATED: Columns = {
+    "objective": ("float64", "", "value of --objective in its unit, amounts of a year; empty where that is the score"),
+    "shortfall": ("float64", "1", "by how much --require is missed, as a sum of parts; 0 where all is met; empty without any"),
+    "rating": ("float64", "", "what trials are ranked by, if not the score: the objective, turned so that more is better"),
     "objective_2": ("float64", "", "value of the second of two objectives, like the first"),
     "gain": (
         "float64",
@@ -46,10 +51,7 @@ _TRIALS: Columns = {
     "score": ("float64", "1", "score of the evaluation that counts (--keep); higher is better, 0 is the uncontrolled site"),
     "kept_steps": ("int64", "1", "steps at that evaluation; its policy is exported and judged"),
     "plan_score": ("float64", "1", "score of its plan alone, which its policy changes; empty without a plan"),
-    "objective": ("float64", "", "value of --objective in its unit, amounts of a year; empty where that is the score"),
-    "shortfall": ("float64", "1", "by how much --require is missed, as a sum of parts; 0 where all is met; empty without any"),
-    "rating": ("float64", "", "what trials are ranked by, if not the score: the objective, turned so that more is better"),
-    **_OF_A_FRONT,
+    **_RATED,
     "on_front": (
         "bool",
         "",
@@ -64,8 +66,8 @@ _TRIALS: Columns = {
     "steps": ("int64", "1", "environment steps trained, cumulative over resumes"),
     "budget_steps": ("int64", "1", "environment steps that were asked for"),
     "updates": ("int64", "1", "rounds of collecting and learning"),
-    "started": ("timestamp[us, tz=UTC]", "", "start of the first run"),
-    "finished": ("timestamp[us, tz=UTC]", "", "end; empty while it runs"),
+    "started": (_TIME, "", "start of the first run"),
+    "finished": (_TIME, "", "end; empty while it runs"),
     "seconds": ("float64", "s", "wall time from its start in its process to its last report, cumulative over resumes"),
     "environment_seconds": ("float64", "s", "of it in the training environment"),
     "learner_seconds": ("float64", "s", "of it in gradient updates"),
@@ -112,13 +114,10 @@ _REPORTS: Columns = {
     "trial": ("int64", "1", "number of the trial"),
     "update": ("int64", "1", "number of the update, from 1"),
     "steps": ("int64", "1", "environment steps so far"),
-    "time": ("timestamp[us, tz=UTC]", "", "when it was reported"),
+    "time": (_TIME, "", "when it was reported"),
     "seconds": ("float64", "s", "wall time of the trial so far"),
     "score": ("float64", "1", "score on the validation split; empty where it was not evaluated"),
-    "objective": ("float64", "", "value of --objective in its unit, amounts of a year; empty where that is the score"),
-    "shortfall": ("float64", "1", "by how much --require is missed, as a sum of parts; 0 where all is met; empty without any"),
-    "rating": ("float64", "", "what trials are ranked by, if not the score: the objective, turned so that more is better"),
-    **_OF_A_FRONT,
+    **_RATED,
     "episode_return": ("float64", "1", "mean return of the training episodes that ended; empty where none did"),
     "policy_loss": ("float64", "1", "mean over the update"),
     "value_loss": ("float64", "1", "mean over the update"),
@@ -177,19 +176,13 @@ def schema(
     measured = {SCORE.name: SCORE} if table == "evaluations" else {}
     if doubled := {*own, *measured} & (measures or {}).keys():
         raise ValueError(f"table {table} has columns {', '.join(sorted(doubled))} of its own: name the measures otherwise")
-    types = {
-        "int64": pa.int64(),
-        "float64": pa.float64(),
-        "string": pa.string(),
-        "bool": pa.bool_(),
-        "timestamp[us, tz=UTC]": pa.timestamp("us", tz="UTC"),
-    }
     fields = [
-        pa.field(name, types[kind], metadata={"unit": unit, "meaning": meaning}) for name, (kind, unit, meaning) in own.items()
+        pa.field(name, pa.timestamp("us", tz="UTC") if kind == _TIME else kind, metadata={"unit": unit, "meaning": meaning})
+        for name, (kind, unit, meaning) in own.items()
     ]
     measured |= dict(measures or {})
-    fields += [pa.field(name, types[measure.kind], metadata=measure.metadata) for name, measure in measured.items()]
-    natural = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
+    fields += [pa.field(name, measure.kind, metadata=measure.metadata) for name, measure in measured.items()]
+    natural = {int: "int64", float: "float64", bool: "bool", str: "string"}
     for prefix, meaning in ((GIVEN, "assigned by the search"), (USED, "read back from the trainer")):
         fields += [
             pa.field(prefix + name, natural[kind], metadata={"unit": "", "meaning": meaning})

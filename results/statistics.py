@@ -120,9 +120,7 @@ def _table(scores: Mapping[str, np.ndarray]) -> np.ndarray:
     table = np.array([*scores.values()], np.float64)
     if table.ndim != 2 or table.shape[1] < 2:
         raise ValueError(f"scores of shape {table.shape[1:]}: it takes at least two runs of each contender")
-    if not np.isfinite(table).all():
-        raise ValueError("a score is not finite: leave out runs that failed, and say so")
-    return table
+    return _checked(table)
 
 
 def _intervals(table: np.ndarray, family: Family, confidence: float) -> list[Interval]:

@@ -51,9 +51,7 @@ def read_sessions(buildings: Sequence[Any], vehicles: Sequence[Any], rows: int) 
     """Charging sessions of a year; a `ScenarioError` if a vehicle is plugged in that the schema does not define."""
     chargers = [charger for building in buildings for charger in building.electric_vehicle_chargers]
     number = {vehicle.name: i for i, vehicle in enumerate(vehicles)}
-    columns: dict[str, list[float]] = {
-        name: [] for name in ("charger", "vehicle", "start", "end", "arrival_soc", "required_soc", "capacity_kwh", "efficiency")
-    }
+    found: list[tuple[float, ...]] = []
     for index, charger in enumerate(chargers):
         series = charger.charger_simulation
         # Reading an attribute slices and copies it, so each is read once.
@@ -76,18 +74,15 @@ def read_sessions(buildings: Sequence[Any], vehicles: Sequence[Any], rows: int) 
                 # Of a vehicle that is there in the first row the data need not say it.
                 estimated = float(vehicles[vehicle].battery.initial_soc)
             measured = float(current[start])
-            columns["charger"].append(index)
-            columns["vehicle"].append(vehicle)
-            columns["start"].append(start)
-            columns["end"].append(row)
-            columns["arrival_soc"].append(estimated if np.isnan(measured) else measured)
-            columns["required_soc"].append(float(required[row]))
-            columns["capacity_kwh"].append(float(vehicles[vehicle].battery.capacity))
-            columns["efficiency"].append(_best_efficiency(charger, vehicles[vehicle].battery))
-    order = np.argsort(columns["end"], kind="stable")
-    integer = ("charger", "vehicle", "start", "end")
+            arrival_soc, battery = estimated if np.isnan(measured) else measured, vehicles[vehicle].battery
+            efficiency = _best_efficiency(charger, battery)
+            found.append((index, vehicle, start, row, arrival_soc, float(required[row]), float(battery.capacity), efficiency))
+    found.sort(key=lambda session: session[3])
+    integers, numbers = ("charger", "vehicle", "start", "end"), ("arrival_soc", "required_soc", "capacity_kwh", "efficiency")
+    columns = np.array(found, dtype=np.float64).reshape(-1, 8).T
     arrays = {
-        name: np.array(values, dtype=np.int64 if name in integer else np.float64)[order] for name, values in columns.items()
+        name: values.astype(np.int64 if name in integers else np.float64)
+        for name, values in zip((*integers, *numbers), columns, strict=True)
     }
     building = np.array([number for number, own in enumerate(buildings) for _ in own.electric_vehicle_chargers], np.int64)
     gives = np.array([charger.max_discharging_power > 0.0 for charger in chargers], bool)

@@ -75,7 +75,7 @@ def _stacked(curves: list[np.ndarray]) -> np.ndarray:
 
 def charger_parameters(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
     """`charger` and `charger_curve` of `envs.batch_backend.records.Site`."""
-    buildings = [n for n, b in enumerate(simulator.env.buildings) for _ in b.electric_vehicle_chargers or ()]
+    buildings = [n for n, b in enumerate(simulator.env.buildings) for _ in b.electric_vehicle_chargers]
     action = {id(charger): index for index, charger in simulator.charger_actions}
     record = np.zeros(len(simulator.chargers), dtype=records.CHARGER)
     curves = []
@@ -90,11 +90,6 @@ def charger_parameters(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
         )  # fmt: skip
     stacked = _stacked(curves) if curves else np.zeros((0, 2, 1))
     return {"charger": record, "charger_curve": stacked.reshape(len(record), 2, *stacked.shape[1:])}
-
-
-def chargers_of(building: Any) -> list[Any]:
-    """Chargers of a building."""
-    return list(building.electric_vehicle_chargers or ())
 
 
 def thermal_devices(building: Any) -> list[Any]:
@@ -253,12 +248,13 @@ def read_observations(simulator: CityLearnSimulator) -> tuple[np.ndarray, np.nda
     """Raw observations of all rows with what depends on actions left out, and what that is: `observed` of `records.Site`."""
     columns: list[np.ndarray] = []
     endogenous: list[tuple[int, int, int, int]] = []
-    vehicles = [[records.VEHICLE_SOC, n, 0, -1] for n, b in enumerate(simulator.env.buildings) for _ in chargers_of(b)]
+    buildings = simulator.env.buildings
+    vehicles = [[records.VEHICLE_SOC, n, 0, -1] for n, b in enumerate(buildings) for _ in b.electric_vehicle_chargers]
     for n, (building, names) in enumerate(observed(simulator)):
         sources = _sources(building)
-        for charger in chargers_of(building):
+        for charger in building.electric_vehicle_chargers:
             sources.update(_charger_columns(simulator, charger))
-        soc_names = {_soc_name(c): simulator.chargers.index(c) for c in chargers_of(building)}
+        soc_names = {_soc_name(c): simulator.chargers.index(c) for c in building.electric_vehicle_chargers}
         for name in names:
             kind = _kind(name, n)
             if kind is not None:
@@ -288,11 +284,6 @@ def observed(simulator: CityLearnSimulator) -> list[tuple[Any, list[str]]]:
         seen.update(shared)
     assert [name for _, names in found for name in names] == simulator.observation_names
     return found
-
-
-def charger_names(building: Any) -> set[str]:
-    """Names that a building's chargers may contribute to the observation."""
-    return {name for charger in chargers_of(building) for name in charger_observations(charger.charger_id)}
 
 
 def _sources(building: Any) -> dict[str, np.ndarray]:
@@ -442,7 +433,7 @@ def read_buildings(simulator: CityLearnSimulator, history: int = 0) -> Buildings
     owners: list[int] = []
     of_chargers: list[int] = []
     for n, (building, names) in enumerate(observed(simulator)):
-        own = charger_names(building)
+        own = {name for charger in building.electric_vehicle_chargers for name in charger_observations(charger.charger_id)}
         of_chargers += [len(owners) + i for i, name in enumerate(names) if name in own]
         owners += [COMMON if name in shared else n for name in names]
     actions = [n for n, building in enumerate(buildings) for _ in building.active_actions]

@@ -12,12 +12,12 @@ from common.units import DAY
 from envs.batch_backend.tables import Tables
 from envs.citylearn_backend.simulator import SIMULATORS
 from envs.environments.backend import beyond_batch
-from envs.environments.year_cache import district, observation_layout, year_tables
+from envs.environments.year_cache import district, has_several_buildings, observation_layout, year_tables
 from envs.objective.series import Exogenous
 from envs.observation import layout_gap
 from envs.planning.mpc_site import uses_of
 from envs.scenarios.scenario import SPLITS, Scenario, Split
-from envs.scenarios.schema_file import active_actions, building_names, read_schema
+from envs.scenarios.schema_file import active_actions, read_schema
 from envs.scenarios.shapes import is_left_out
 from envs.scenarios.tariff import DemandCharge
 from envs.scenarios.trust import CLASSES, reward_classes
@@ -148,9 +148,7 @@ def has_chargers(scenario: Scenario) -> bool:
 
 def can_share(scenario: Scenario) -> bool:
     """Whether policies with and without sharing can run on all splits: there are several buildings, the same in each."""
-    if not scenario.schema or not _same_in_all_splits(scenario):
-        return False
-    return len(building_names(scenario.schema_path(scenario.years("train")[0]))) > 1
+    return _same_in_all_splits(scenario) and has_several_buildings(scenario)
 
 
 def can_start_from_plan(scenario: Scenario) -> bool:

@@ -64,7 +64,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         self._next_window, self._splits = 0, False
         self._loans = ExitStack()
         self._years: dict[int, tuple[CityLearnSimulator, Reference]] = {}
-        self._open(self.windows[0].year)
+        self.simulator, self.reference = self._year(self.windows[0].year)
         self.observation_space = gym.spaces.Box(-1.0, 1.0, (self.layout.size,), np.float32)
         self.action_space = gym.spaces.Box(-1.0, 1.0, self.simulator.action_low.shape, np.float32)
 
@@ -84,7 +84,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         self._drift_seed, self._charge = drift_seed, charge
         self._taken: list[np.ndarray] = []
         window = self.window
-        self._open(window.year)
+        self.simulator, self.reference = self._year(window.year)
         raw = self.simulator.begin(window.start, window.hours, drift_seed, charge, self.reference)
         self.uncontrolled = self.reference.window(window.start, window.hours)
         self._previous_net = self.uncontrolled.previous_net_kwh
@@ -193,9 +193,6 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         """Give the simulators to the next environment of this process."""
         self._loans.close()
         self._years.clear()
-
-    def _open(self, year: int) -> None:
-        self.simulator, self.reference = self._year(year)
 
     def _year(self, year: int) -> tuple[CityLearnSimulator, Reference]:
         if year not in self._years:

@@ -105,11 +105,10 @@ def learned_model(scenario: Scenario, kind: Kind, hours: int, without: int | Non
     """Model of a series, of the train split or all but one of its folds, cached; None where the series never changes."""
 
     def years() -> list[tuple[SiteSeries, np.ndarray]]:
-        each = ((year, year_series(scenario, year)) for year in scenario.years("train"))
-        rows = [(year, series, train_rows(scenario, year, series.rows)) for year, series in each]
+        years = _train_years(scenario)
         if without is None:
-            return [(series, own) for _, series, own in rows]
-        return [(series, own & (_folds(scenario, year) != without)) for year, series, own in rows]
+            return [(series, own) for _, series, own in years]
+        return [(series, own & (_folds(scenario, year) != without)) for year, series, own in years]
 
     return cached_model(_model_key(scenario, kind, hours, without), years, kind, hours)
 
@@ -221,6 +220,12 @@ def train_rows(scenario: Scenario, year: int, rows: int) -> np.ndarray:
     return within
 
 
+def _train_years(scenario: Scenario) -> list[tuple[int, SiteSeries, np.ndarray]]:
+    """Years of the train split with their series and `train_rows`."""
+    each = [(year, year_series(scenario, year)) for year in scenario.years("train")]
+    return [(year, series, train_rows(scenario, year, series.rows)) for year, series in each]
+
+
 def year_statistics(scenario: Scenario, year: int, hours: int) -> TrainStatistics:
     """What the train split says of the buildings of a year: of others than those that train, what it says of their mean."""
     trained = train_statistics(scenario, hours)
@@ -242,10 +247,7 @@ def year_statistics(scenario: Scenario, year: int, hours: int) -> TrainStatistic
 @lru_cache(maxsize=8)
 def train_statistics(scenario: Scenario, hours: int) -> TrainStatistics:
     """What the hours of the train split say of a site."""
-    years = []
-    for year in scenario.years("train"):
-        series = year_series(scenario, year)
-        years.append((year, series, train_rows(scenario, year, series.rows)))
+    years = _train_years(scenario)
     profile = {
         kind: mean_profile([(series.hour[own], series.values[kind][:, own]) for _, series, own in years])
         for kind in years[0][1].kinds
@@ -294,8 +296,7 @@ def _charging_by_age(
             break
         hour = (reference.exogenous.hour[sessions.start] + age) % DAY
         np.add.at(total, (at["building"][some], hour[some]), taken[some])
-        if age + 1 < hours:
-            # Young enough for all horizons that are longer than this age.
-            for ahead in range(age + 1, hours):
-                np.add.at(by_age[:, :, ahead], (at["building"][some], hour[some]), taken[some])
+        # Young enough for all horizons that are longer than this age.
+        for ahead in range(age + 1, hours):
+            np.add.at(by_age[:, :, ahead], (at["building"][some], hour[some]), taken[some])
     return by_age, total

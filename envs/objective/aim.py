@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 from common.errors import UserError
 from common.measure import LEAST_SERVED, SCORE, SERVICE, SITE, Measure, states_service
-from common.texts import hint, number, printable
+from common.texts import hint, number_or_nan, printable
 from envs.objective.columns import ALIASES, measures
 from envs.objective.kpis import BATTERY, CARBON, CITYLEARN, DEMAND_CHARGE, PRICE, PV, VEHICLES
 from envs.objective.reward import RewardName
@@ -123,10 +123,7 @@ class Requirement:
             name, found, value = text.partition(sign)
             if not found:
                 continue
-            try:
-                bound = number(value)
-            except ValueError:
-                bound = math.nan
+            bound = number_or_nan(value)
             if not math.isfinite(bound):
                 raise AimError(f"--require {shown!r}: {_FORM}")
             return cls(_measure("--require", name.strip()), sign, bound)
@@ -436,7 +433,7 @@ class RewardShare:
     @property
     def default(self) -> float:
         """The first aim's share of the user's weights."""
-        return self.weights.by_term()[self.first] / self.together
+        return self.share_in(self.weights)
 
     def weights_at(self, share: float) -> Weights:
         """Weights of the reward of a trial."""
@@ -446,8 +443,6 @@ class RewardShare:
 
     def share_in(self, weights: Weights) -> float:
         """The first aim's share of the weights of a trial."""
-        if weights == self.weights:
-            return self.default
         by_term = weights.by_term()
         return by_term[self.first] / (by_term[self.first] + by_term[self.second])
 

@@ -53,17 +53,7 @@ class JoinedRun:
     @cached_property
     def pv_kwh(self) -> np.ndarray:
         """PV generation, shape (N, H)."""
-        return self._hours(self.series.pv_kwh)
-
-    @cached_property
-    def price(self) -> np.ndarray:
-        """Price of energy [currency/kWh], shape (N, H)."""
-        return self._hours(self.series.price)
-
-    @cached_property
-    def carbon(self) -> np.ndarray:
-        """Carbon intensity [kg CO2/kWh], shape (N, H)."""
-        return self._hours(self.series.carbon)
+        return self.hours_of(self.series.pv_kwh)
 
     @cached_property
     def import_kwh(self) -> np.ndarray:
@@ -109,7 +99,7 @@ class JoinedRun:
         within = self.reference.sessions.within
         return np.concatenate([part.run.missing_kwh[within(part.start, part.run.net_kwh.shape[1])] for part in self.parts])
 
-    def _hours(self, values: np.ndarray) -> np.ndarray:
+    def hours_of(self, values: np.ndarray) -> np.ndarray:
         """The windows' hours of a series of the year, shape (N, H)."""
         rows = [slice(part.start, part.start + part.run.net_kwh.shape[1]) for part in self.parts]
         return np.concatenate([values[:, part] for part in rows], axis=1)
@@ -168,7 +158,7 @@ def _consumption_kwh(run: JoinedRun) -> float:
 
 
 def _energy_cost(run: JoinedRun) -> float:
-    return float((run.import_kwh * run.price).sum())
+    return float((run.import_kwh * run.hours_of(run.series.price)).sum())
 
 
 def _peak_kw(run: JoinedRun) -> float:
@@ -227,7 +217,7 @@ ENTRIES = (
     Kpi(Measure("export_kwh", "kWh", "fed into the grid"), lambda run: float(export_kwh(run.net_kwh).sum())),
     Kpi(
         Measure("co2_kg", "kg", "emission of the import", label="CO2", needs=CARBON),
-        lambda run: float((run.import_kwh * run.carbon).sum()),
+        lambda run: float((run.import_kwh * run.hours_of(run.series.carbon)).sum()),
     ),
     # Prices may be negative.
     Kpi(Measure("energy_cost", "currency", "of the import", needs=PRICE), _energy_cost, SIGNED),

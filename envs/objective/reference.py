@@ -181,11 +181,9 @@ def scale_of(parts: Sequence[tuple[Reference, Window]]) -> Scale:
     sums = dict.fromkeys(("emission_kg", "cost", "pv_kwh", "ramp_kwh", "required_kwh", "peak_rise_kw"), 0.0)
     for reference, window in parts:
         own, part = reference.window(window.start, window.hours), slice(window.start, window.start + window.hours)
-        sums["emission_kg"] += float(own.emission_kg.sum())
-        sums["cost"] += float(own.cost.sum())
+        for name in ("emission_kg", "cost", "ramp_kwh", "peak_rise_kw"):
+            sums[name] += float(getattr(own, name).sum())
         sums["pv_kwh"] += float(reference.exogenous.pv_kwh[:, part].sum())
-        sums["ramp_kwh"] += float(own.ramp_kwh.sum())
-        sums["peak_rise_kw"] += float(own.peak_rise_kw.sum())
         sums["required_kwh"] += float(reference.required_kwh(window.start, window.hours).sum())
     return Scale(**{name: value / hours for name, value in sums.items()})
 

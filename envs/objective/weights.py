@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Self
 
 from common.errors import ScenarioError
-from common.texts import hint, number, printable
+from common.texts import hint, number_or_nan, printable
 
 MOST = 1000.0  # of a weight: only their ratios say what is best
 _ALIASES = {"ramping": "grid"}  # what the term is called elsewhere
@@ -87,10 +87,7 @@ class Weights:
                 raise WeightsError(f"--weights {shown!r}: there is no term of this name; {remedy}")
             if name in given:
                 raise WeightsError(f"--weights {shown!r}: {name} is given twice")
-            try:
-                given[name] = number(value)
-            except ValueError:
-                given[name] = math.nan
+            given[name] = number_or_nan(value)
             if math.isnan(given[name]):
                 raise WeightsError(f"--weights {shown!r}: {_FORM}")
         return cls(**{name: given.get(name, 0.0) for name in names})

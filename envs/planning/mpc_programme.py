@@ -211,26 +211,18 @@ class RecedingProgramme:
                     (slot, self._stored[n, before], -nominal * slope / site.capacity[n]),
                 )
             )
-        self._peaks = np.zeros((months, 2, slots), dtype=int)
-        for month in range(months):
-            for kind in range(2):
-                self._peaks[month, kind] = programme.rows(
-                    False, np.zeros(slots), (slot, self._net, 1.0), (slot, self._peak[month, kind], -1.0)
-                )
-        self._day_peaks = np.zeros((days, slots), dtype=int)
-        for day in range(days):
-            self._day_peaks[day] = programme.rows(
-                False, np.zeros(slots), (slot, self._net, 1.0), (slot, self._day_peak[day], -1.0)
-            )
+        peaks = np.arange(months * 2 * slots).reshape(months, 2, slots)
+        self._peaks = programme.rows(
+            False, np.zeros(peaks.size), (peaks, self._net, 1.0), (peaks, self._peak[..., np.newaxis], -1.0)
+        ).reshape(peaks.shape)
+        day_peaks = np.arange(days * slots).reshape(days, slots)
+        self._day_peaks = programme.rows(
+            False, np.zeros(day_peaks.size), (day_peaks, self._net, 1.0), (day_peaks, self._day_peak[:, np.newaxis], -1.0)
+        ).reshape(day_peaks.shape)
         each = np.arange(months)
-        if months:
-            programme.rows(
-                False,
-                np.zeros(months),
-                (each, self._peak[:, 1], 1.0),
-                (each, self._peak[:, 0], -1.0),
-                (each, self._above, -1.0),
-            )
+        programme.rows(
+            False, np.zeros(months), (each, self._peak[:, 1], 1.0), (each, self._peak[:, 0], -1.0), (each, self._above, -1.0)
+        )
         self._arguments = programme.arguments()
         self._low, self._high = (self._arguments["bounds"][:, side].copy() for side in (0, 1))
         self._equations = len(self._arguments["b_eq"])

@@ -278,16 +278,12 @@ class Vehicles:
         here = np.arange(first, last)
         return here[self._end[here] >= row]
 
-    def coming(self, row: int, hours: int) -> np.ndarray:
-        """Indices of the sessions that begin within the hours that follow a row."""
-        return np.arange(*np.searchsorted(self._start, [row + 1, row + hours]))
-
     def need(self, row: int, vehicle_soc: np.ndarray, hours: int, foresees: bool) -> Need:
         """What vehicles need in the next hours, from their states of charge, shape (vehicles,), or the future too."""
         own = self.plugged(row)
         soc = vehicle_soc[self._vehicle[own]]
         if foresees:
-            coming = self.coming(row, hours)
+            coming = np.arange(*np.searchsorted(self._start, [row + 1, row + hours]))
             own, soc = np.concatenate([own, coming]), np.concatenate([soc, self._arrival[coming]])
         missing = np.maximum(self._required[own] - soc, 0.0) * self._capacity[own]
         first, last = np.maximum(self._start[own] - row, 0), self._end[own] - row

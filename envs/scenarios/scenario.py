@@ -12,7 +12,7 @@ from pathlib import Path
 
 from common.errors import ScenarioError
 from common.paths import is_share, shortened, user_path
-from common.texts import hint, number
+from common.texts import hint, number_or_nan
 from common.units import DAY, WEEK, YEAR
 from envs.cache import cached_folder
 from envs.scenarios import schema_file, trust
@@ -159,10 +159,7 @@ def _digest(content: object) -> str:
 
 def _pv_kwp(name: str, option: str) -> float:
     key, _, value = option.partition("=")
-    try:
-        kwp = number(value)
-    except ValueError:
-        kwp = math.nan
+    kwp = number_or_nan(value)
     if key != "pv_kwp" or not 0.0 < kwp < math.inf:
         raise ScenarioError(f"'{name}': the one option is pv_kwp=KILOWATTS with a number above 0, as in iquitos:pv_kwp=4162")
     return kwp
@@ -240,13 +237,23 @@ def sample_weeks(windows: tuple[Window, ...], weeks: int) -> tuple[Window, ...]:
     """
     if weeks == 0:
         return windows
-    blocks = [
+    blocks = weeks_of(windows)
+    longest = {whole.year: max(block.hours for block in blocks if block.year == whole.year) for whole in windows}
+    # The last week of a stated range has an hour less, as there is one step less than rows.
+    blocks = [block for block in blocks if block.hours >= longest[block.year] - 1]
+    return evenly(blocks, weeks)
+
+
+def weeks_of(windows: tuple[Window, ...]) -> list[Window]:
+    """Weeks of windows, and what remains of each window after its whole weeks."""
+    return [
         Window(whole.year, start, min(WEEK, whole.start + whole.hours - start))
         for whole in windows
         for start in range(whole.start, whole.start + whole.hours, WEEK)
     ]
-    longest = {whole.year: max(block.hours for block in blocks if block.year == whole.year) for whole in windows}
-    # The last week of a stated range has an hour less, as there is one step less than rows.
-    blocks = [block for block in blocks if block.hours >= longest[block.year] - 1]
-    weeks = min(weeks, len(blocks))
-    return tuple(blocks[(2 * i + 1) * len(blocks) // (2 * weeks)] for i in range(weeks))
+
+
+def evenly(windows: list[Window], most: int) -> tuple[Window, ...]:
+    """At most so many windows, spread evenly over all."""
+    count = min(most, len(windows))
+    return tuple(windows[(2 * i + 1) * len(windows) // (2 * count)] for i in range(count))

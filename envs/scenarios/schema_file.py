@@ -82,8 +82,7 @@ def check(path: Path) -> None:
     """Check a scenario without CityLearn; a `ScenarioError` has a line for each fault of schema, files, tariff and series."""
     schema = read_schema(path)
     faults, of_schema = Faults(), schema_faults(schema)
-    for line in (*(f"{path}: {fault}" for fault in of_schema), *tariff_faults(path)):
-        faults.add(line)
+    faults.add(*(f"{path}: {fault}" for fault in of_schema), *tariff_faults(path))
     # The files can be told only from a schema of the right form.
     if not any(fault.form for fault in of_schema):
         _check_files(path, schema, faults)
@@ -94,10 +93,7 @@ def _check_files(path: Path, schema: dict[str, Any], faults: Faults) -> None:
     """Check that the files are there, and what they hold."""
     root = root_of(path, schema)
     missing = sorted({name for name in _named(schema) if not is_file(root / name)})
-    for name in missing:
-        faults.add(f"{path} names {name}, which is not in {root}")
-    for line in _unsized(path, schema):
-        faults.add(line)
+    faults.add(*(f"{path} names {name}, which is not in {root}" for name in missing), *_unsized(path, schema))
     for name, building in schema["buildings"].items():
         outage = _at(building, "power_outage")
         if not is_left_out(building) and outage.get("simulate_power_outage") and outage.get("stochastic_power_outage"):

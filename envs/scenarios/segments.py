@@ -96,9 +96,7 @@ def days_of(month: np.ndarray, start_date: str | None) -> list[Day] | str:
             return f"month {number} follows month {int(month[begin - 1])} at row {begin}"
         length = _length(years[index], number, hours)
         is_first, is_last = begin == 0, end == len(month)
-        if not (is_first or is_last) and hours != length * DAY:
-            return f"month {number} has {hours} rows from row {begin} on, and the calendar has {length * DAY} hours"
-        if hours > length * DAY:
+        if hours > length * DAY or not (is_first or is_last or hours == length * DAY):
             return f"month {number} has {hours} rows from row {begin} on, and the calendar has {length * DAY} hours"
         # The first month is counted from its end.
         offset = length * DAY - hours if is_first else 0
@@ -126,13 +124,10 @@ def _years(month: np.ndarray, borders: list[int], start_date: str | None) -> lis
     hours = (dt.date(year, second, 1) - start).days * DAY
     if abs(hours - borders[1]) > DAY:
         return f"start_date is {start_date}, and by the months of the series row {borders[1]} begins month {second}"
-    years: list[int | None] = []
-    for index, begin in enumerate(borders[:-1]):
-        if index == 0:
-            years.append(year - (second == 1))
-        else:
-            year += bool(index > 1 and int(month[begin]) == 1)
-            years.append(year)
+    years: list[int | None] = [year - (second == 1), year]
+    for begin in borders[2:-1]:
+        year += int(month[begin]) == 1
+        years.append(year)
     return years
 
 

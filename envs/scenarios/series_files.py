@@ -246,8 +246,7 @@ class _Files:
 
     def _is_long_enough(self, file: Path, rows: int) -> bool:
         is_first = self._length is None
-        if self._length is None:
-            self._length = (file, rows)
+        self._length = self._length or (file, rows)
         other, expected = self._length
         if rows != expected:
             self._faults.add(
@@ -465,8 +464,6 @@ def _soc(series: _Series, column: str) -> np.ndarray:
 
 def _check_places(plugged_in: list[tuple[_Series, np.ndarray]], vehicles: int) -> None:
     """Refuse a vehicle that is at two chargers in one row: CityLearn would charge it at both."""
-    if not plugged_in:
-        return
     place = np.full((vehicles, len(plugged_in[0][1])), -1)
     for charger, (series, vehicle) in enumerate(plugged_in):
         rows = np.flatnonzero(vehicle >= 0)

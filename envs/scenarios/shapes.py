@@ -34,9 +34,9 @@ class Faults:
     def __len__(self) -> int:
         return len(self._lines)
 
-    def add(self, line: str) -> None:
-        """Add a fault. Characters that cannot be printed, such as a line break in a name, are shown as escapes."""
-        self._lines[printable(line)] = None
+    def add(self, *lines: str) -> None:
+        """Add faults. Characters that cannot be printed, such as a line break in a name, are shown as escapes."""
+        self._lines |= dict.fromkeys(map(printable, lines))
 
     def refuse(self) -> None:
         """Raise a `ScenarioError` with at most `MOST` faults and how many more there are; do nothing where there is none."""

@@ -49,8 +49,7 @@ class DemandCharge:
         if not path.exists():
             return None
         faults = Faults()
-        for line in tariff_faults(schema_path):
-            faults.add(line)
+        faults.add(*tariff_faults(schema_path))
         faults.refuse()
         values = read_object(path)["demand_charge"]
         return cls(

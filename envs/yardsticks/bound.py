@@ -137,8 +137,8 @@ def read_solution(site: BoundSite, variables: Variables, solution: np.ndarray, o
     np.add.at(owed, site.leaves, solution[variables.owed] / site.efficiency[site.owes])
     drawn = import_kwh(net) + owed
     emission = float((drawn * site.carbon).sum())
-    site_import = import_kwh(net.sum(axis=0))
-    cost = float((drawn * site.price).sum() + demand_costs(site.tariff, *site.calendar, site_import, site.start).sum())
+    nets = net.sum(axis=0)
+    cost = float((drawn * site.price).sum() + demand_costs(site.tariff, *site.calendar, import_kwh(nets), site.start).sum())
     worth = coefficients(site.scale, site.weights)
     for name, term, by_programme, by_hours in (
         ("emission", "co2", total(own_emission), emission), ("cost", "cost", total(own_cost), cost),
@@ -158,7 +158,6 @@ def read_solution(site: BoundSite, variables: Variables, solution: np.ndarray, o
         raise BoundError(f"the bound uses {solar:,.2f} kWh of PV on site by its programme and {solar - lent:,.2f} by its hours")
     missing = float(solution[variables.missing].sum()) + site.lost_kwh
     previous = before.previous_net_kwh
-    nets = net.sum(axis=0)
     ramp = float(np.abs(np.diff(nets, prepend=nets[0] if previous is None else previous)).sum())
     peaks = float(day_peak_rises(site.day, nets).sum())
     figures = StepFigures(emission, cost, solar, ramp, missing, peaks)
@@ -277,10 +276,7 @@ def _add_peaks(
     peak, above = programme.variables(count, 2), programme.variables(count)
     if site.tariff:
         outside = np.where(np.isin(site.hour, site.tariff.peak_hours), 0, 1)
-        hours = np.arange(site.hours)
-        own = ((drawn, 1.0), (fed, -1.0))
-        terms = [(hours, variable[building], factor) for building in range(site.buildings) for variable, factor in own]
-        programme.rows(False, np.zeros(site.hours), *terms, (hours, peak[months, outside], -1.0))
+        _keep_above_net(programme, site, drawn, fed, peak[months, outside])
         each = np.arange(count)
         programme.rows(False, np.zeros(count), (each, peak[:, 1], 1.0), (each, peak[:, 0], -1.0), (each, above, -1.0))
     return months, peak, above
@@ -292,10 +288,15 @@ def _add_day_peaks(programme: LinearProgramme, site: BoundSite, drawn: np.ndarra
         return programme.variables(0)
     day = site.day - site.day[0]
     peak = programme.variables(int(day[-1]) + 1)
+    _keep_above_net(programme, site, drawn, fed, peak[day])
+    return peak
+
+
+def _keep_above_net(programme: LinearProgramme, site: BoundSite, drawn: np.ndarray, fed: np.ndarray, peak: np.ndarray) -> None:
+    """Keep a variable of each hour at or above the site's net import."""
     hours, own = np.arange(site.hours), ((drawn, 1.0), (fed, -1.0))
     terms = [(hours, variable[building], factor) for building in range(site.buildings) for variable, factor in own]
-    programme.rows(False, np.zeros(site.hours), *terms, (hours, peak[day], -1.0))
-    return peak
+    programme.rows(False, np.zeros(site.hours), *terms, (hours, peak, -1.0))
 
 
 def emission_and_cost(site: BoundSite, variables: Variables) -> tuple[Terms, Terms]:

@@ -37,7 +37,7 @@ from envs.objective.series import Sessions
 from envs.objective.weights import DEFAULT, Weights
 from envs.planning.mpc import HORIZON, ModelPredictiveControl, Plant
 from envs.planning.mpc_site import MpcSite, Vehicles
-from envs.scenarios.scenario import Scenario, Window
+from envs.scenarios.scenario import Scenario, Window, evenly, weeks_of
 from envs.task import Task
 from envs.yardsticks.mpc_runs import mpc_plant
 
@@ -89,13 +89,7 @@ def parts_of(scenario: Scenario) -> int:
 
 def lesson_windows(scenario: Scenario) -> tuple[Window, ...]:
     """Weeks of the train split, and what remains of its windows after whole weeks; evenly taken where there are many."""
-    weeks = [
-        Window(whole.year, start, min(WEEK, whole.start + whole.hours - start))
-        for whole in scenario.windows("train")
-        for start in range(whole.start, whole.start + whole.hours, WEEK)
-    ]
-    count = min(len(weeks), max(1, MOST_HOURS // WEEK))
-    return tuple(weeks[(2 * i + 1) * len(weeks) // (2 * count)] for i in range(count))
+    return evenly(weeks_of(scenario.windows("train")), max(1, MOST_HOURS // WEEK))
 
 
 def lesson_part(task: Task, part: int, method: Method = METHOD, on_progress: Callable[[float], None] | None = None) -> Lessons:

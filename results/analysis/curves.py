@@ -6,13 +6,12 @@ import numpy as np
 import pandas as pd
 
 from results.analysis.searched import frame, misses, rated
-from results.experiment_file import Facts, read_facts
 from results.fresh import of_length
 from results.loader import Results, ratings
 from results.statistics import known_mean, paired_mean
 
 
-def evaluated(results: Results, facts: Facts | None = None) -> pd.DataFrame:
+def evaluated(results: Results) -> pd.DataFrame:
     """Reports with an evaluation, in the order of trials and steps.
 
     Returns:
@@ -23,7 +22,7 @@ def evaluated(results: Results, facts: Facts | None = None) -> pd.DataFrame:
     place = ratings(reports).astype(float)
     own = reports.assign(rating=rated(reports), place=place)[np.isfinite(place)]
     own = own[["trial", "steps", "time", "seconds", "score", "rating", "place"]].reset_index(drop=True)
-    reported = (facts or read_facts(results.single.folder)).settings.get("reports")
+    reported = results.facts.settings.get("reports")
     if isinstance(reported, int) and reported > 0:
         budget = own["trial"].map(results.trials.set_index("trial")["budget_steps"]).astype(float)
         due = np.floor(own["steps"] * reported / budget).clip(upper=reported)

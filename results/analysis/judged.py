@@ -12,7 +12,6 @@ import pandas as pd
 from common.measure import SCORE, SITE, Measure
 from results.analysis.curves import confirmed
 from results.analysis.searched import default_trial, frame, ranks_by_score, rated
-from results.experiment_file import read_facts
 from results.fresh import DEFAULT
 from results.judgement import BOUNDS, preferred, table_of
 from results.judgement import judgement as judged_table
@@ -124,8 +123,7 @@ def luck(results: Results, judgement: Results | None = None) -> pd.DataFrame:
         experiment's algorithm and steps.
     """
     trials = results.trials.set_index("trial")
-    facts = read_facts(results.single.folder)
-    default = default_trial(results, facts)
+    facts, default = results.facts, default_trial(results)
     rows: list[dict[str, object]] = []
     rating, scores = rated(trials), trials["score"]
     measure = SCORE.name if ranks_by_score(facts) else "rating"

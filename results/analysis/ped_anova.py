@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from results.analysis.searched import acts, admissible, frame, ranges_of, searched
-from results.experiment_file import Range, read_facts, text_of
+from results.experiment_file import Range, text_of
 from results.loader import Results
 from results.schema import GIVEN
 from results.statistics import NORMAL
@@ -41,7 +41,7 @@ def importance(results: Results, repetitions: int = REPETITIONS) -> pd.DataFrame
         cases), `beyond_chance`, `trials` (that are compared) and `best_trials` (of them the best).
     """
     trials = admissible(searched(results)).sort_values("rating", ascending=False, kind="stable", ignore_index=True)
-    ranges = ranges_of(trials, read_facts(results.single.folder))
+    ranges = ranges_of(trials, results.facts)
     count = len(trials)
     types = {"hyperparameter": "object", **dict.fromkeys(("importance", "low", "high", "divergence", "chance"), "float64")}
     types |= {"beyond_chance": "bool", "trials": "int64", "best_trials": "int64"}
@@ -83,7 +83,7 @@ def settled(results: Results) -> pd.DataFrame:
     """
     trials = admissible(searched(results))
     rows = []
-    for name, own in ranges_of(trials, read_facts(results.single.folder)).items() if len(trials) >= LEAST_TRIALS else ():
+    for name, own in ranges_of(trials, results.facts).items() if len(trials) >= LEAST_TRIALS else ():
         counts = trials.loc[acts(trials, own), GIVEN + name].map(text_of).value_counts()
         if len(counts) and counts.iloc[0] >= SETTLED * counts.sum():
             rows.append({"hyperparameter": name, "value": counts.index[0], "trials": counts.iloc[0], "of": counts.sum()})

@@ -27,7 +27,6 @@ from results.analysis.searched import (
     searched,
 )
 from results.analysis.times import elapsed, stretches
-from results.experiment_file import read_facts
 from results.fresh import DEFAULT
 from results.loader import GAINS, Results, names_of, not_dominated, ratings
 from results.schema import GIVEN, STATES
@@ -90,11 +89,10 @@ def references(results: Results, judgement: Results | None = None) -> pd.DataFra
     """
     rows: list[dict[str, object]] = []
     trials = results.trials
-    facts = read_facts(results.single.folder)
-    by_score = ranks_by_score(facts)
-    if len(trials) and (len(aims(facts)) > 1 or (by_score and trials["reward"].iloc[0] == "improvement")):
+    by_score = ranks_by_score(results.facts)
+    if len(trials) and (len(aims(results.facts)) > 1 or (by_score and trials["reward"].iloc[0] == "improvement")):
         rows.append({"kind": "uncontrolled", "name": "uncontrolled", "split": "validation", "runs": 1, "score": 0.0})
-    number = default_trial(results, facts)
+    number = default_trial(results)
     if number is not None:
         first = trials[trials["trial"] == number]
         row = {"kind": DEFAULT, "name": f"default (trial {number})", "split": "validation", "runs": 1}
@@ -135,8 +133,6 @@ def leaderboard(results: Results) -> pd.DataFrame:
         `confirmed`, `confirmed_low`, `confirmed_high` (mean rating with fresh seeds, Student's 95 % interval) and
         `confirmed_runs`; the `hp_` columns.
     """
-    from results.analysis.curves import confirmed
-
     trials = results.trials[results.trials["confirms"].isna()].copy()
     ranking = ratings(trials).astype(float)
     trials["rating"] = rated(trials)
@@ -220,7 +216,7 @@ def gains(results: Results) -> tuple[pd.DataFrame, tuple[str, ...]]:
         `state`, `steps`, `score`, `objective`, `objective_2`, `gain`, `gain_2` and `on_front`.
     """
     trials = admissible(searched(results))
-    names = aims(read_facts(results.single.folder))
+    names = aims(results.facts)
     known = trials[trials[list(GAINS)].notna().all(axis=1)][[*_OF_GAINS]]
     known = known.assign(on_front=known["trial"].isin(results.front["trial"]))
     return known.sort_values(["gain", "trial"], ascending=[False, True], ignore_index=True), names
@@ -255,8 +251,6 @@ def compare(experiments: Sequence[Results] | Results) -> pd.DataFrame:
         each amount that tables show, such as `co2_kg_change`: of the best against the uncontrolled site on the validation
         split.
     """
-    from results.analysis.times import elapsed
-
     rows = []
     every = list(experiments.experiments if isinstance(experiments, Results) else experiments)
     measures = [measure for one in every for measure in one.measures.values()]
@@ -267,7 +261,7 @@ def compare(experiments: Sequence[Results] | Results) -> pd.DataFrame:
         counts = of_search["state"].value_counts()
         ran = stretches(results.reports)
         own: dict[str, object] = {"experiment": label, "folder": results.place, "trials": len(of_search)}
-        own["aim"] = aim_of(read_facts(results.single.folder).settings)
+        own["aim"] = aim_of(results.facts.settings)
         for name in ("algorithm", "scenario", "reward"):
             own[name] = trials[name].iloc[0] if len(trials) else ""
         own |= {state: int(counts.get(state, 0)) for state in STATES}

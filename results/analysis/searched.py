@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from common.measure import SCORE
-from results.experiment_file import Facts, Range, read_facts, text_of
+from results.experiment_file import Facts, Range, text_of
 from results.fresh import DEFAULT
 from results.loader import Results, ratings
 from results.schema import GIVEN
@@ -59,7 +59,7 @@ def best_trial(results: Results) -> int | None:
     return None if results.scored.empty else int(results.best["trial"])
 
 
-def default_trial(results: Results, facts: Facts | None = None) -> int | None:
+def default_trial(results: Results) -> int | None:
     """Number of the trial that has the default preset; None where none is known to have it.
 
     Confirmations name it. Else it follows from the settings: the first trials have the presets of `--start-from`.
@@ -68,7 +68,7 @@ def default_trial(results: Results, facts: Facts | None = None) -> int | None:
     of_default = again.loc[(again["confirm_role"] == DEFAULT) & (again["confirms"] >= 0), "confirms"]
     if len(of_default):
         return int(of_default.iloc[0])
-    settings = (facts or read_facts(results.single.folder)).settings
+    settings = results.facts.settings
     starts = [settings["preset"]] if settings.get("preset") else settings.get("start_from")
     if not isinstance(starts, list) or DEFAULT not in starts:
         return None
@@ -129,7 +129,7 @@ def effects(results: Results) -> pd.DataFrame:
     trials = searched(results)
     best = best_trial(results)
     parts = []
-    for name, own in ranges_of(trials, read_facts(results.single.folder)).items():
+    for name, own in ranges_of(trials, results.facts).items():
         column = trials[GIVEN + name]
         places = own.positions(column)
         part = trials[["trial", "state", "score", "rating", "shortfall"]].assign(

@@ -24,12 +24,9 @@ def stretches(reports: pd.DataFrame) -> pd.DataFrame:
     clock = own["time"].diff().dt.total_seconds().where(trial == trial.shift())
     begins = clock.isna() | (clock - ran > _PAUSE)
     stretch = begins.groupby(trial).cumsum().astype("int64")
-    before = own["steps"].groupby(trial).shift().fillna(0).astype("int64")
-    own = own.assign(stretch=stretch, begin=own["time"] - pd.to_timedelta(ran, unit="s"), ran=ran, from_steps=before)
-    return own.groupby(["trial", "stretch"], as_index=False).agg(
-        begin=("begin", "first"), end=("time", "last"), seconds=("ran", "sum"), from_steps=("from_steps", "first"),
-        to_steps=("steps", "last"),
-    )  # fmt: skip
+    own = own.assign(stretch=stretch, begin=own["time"] - pd.to_timedelta(ran, unit="s"), ran=ran)
+    stretches = own.groupby(["trial", "stretch"], as_index=False)
+    return stretches.agg(begin=("begin", "first"), end=("time", "last"), seconds=("ran", "sum"))
 
 
 def elapsed(own: pd.DataFrame, at: pd.Series) -> np.ndarray:

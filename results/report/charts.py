@@ -52,11 +52,9 @@ _NAME = re.compile(r"var\(--([a-z0-9]+)\)")
 
 def colour(name: str) -> str:
     """How a specification names a colour."""
-    return f"var(--{name})" if name in LIGHT else _unknown(name)
-
-
-def _unknown(name: str) -> str:
-    raise KeyError(f"no colour {name}: there are {', '.join(LIGHT)}")
+    if name not in LIGHT:
+        raise KeyError(f"no colour {name}: there are {', '.join(LIGHT)}")
+    return f"var(--{name})"
 
 
 def themed(spec: Any, theme: Mapping[str, str] = LIGHT) -> Any:
@@ -198,9 +196,7 @@ def rows(frame: pd.DataFrame, columns: Sequence[str]) -> list[dict[str, Any]]:
 
 def _plain(value: Any) -> Any:
     """A value as JSON has it."""
-    if isinstance(value, bool) or value is None:
-        return value
-    if isinstance(value, int):
+    if value is None or isinstance(value, int):
         return value
     if isinstance(value, float):
         if not math.isfinite(value):
@@ -295,10 +291,10 @@ def _beside_uncontrolled(found: pd.DataFrame) -> dict[str, Any]:
     return chart(whole, bars, texts, height=32 * len(drawn))
 
 
-def by_state(drawn: pd.DataFrame, column: str = "state") -> dict[str, Any]:
-    """A colour for each state that trials have."""
-    names = [state for state in STATES if (drawn[column] == state).any()]
-    return coloured(column, names, [STATES[name] for name in names])
+def by_kind(drawn: pd.DataFrame, field: str, colours: Mapping[str, str]) -> dict[str, Any]:
+    """The colours of those names that a column has."""
+    names = [name for name in colours if (drawn[field] == name).any()]
+    return coloured(field, names, [colours[name] for name in names])
 
 
 def hover(*columns: tuple[str, str]) -> list[dict[str, Any]]:

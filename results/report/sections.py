@@ -79,7 +79,7 @@ def _required(search: Search) -> list[str]:
     results, own = search.results, search.table(searched)
     if own["shortfall"].isna().all():
         return []
-    stated = [str(each) for each in search.facts.settings.get("require") or ()]
+    stated = [str(each) for each in results.facts.settings.get("require") or ()]
     bounds = ", ".join([*stated, *([] if states_service(stated) else [SERVICE])])
     again = results.confirmations
     told = [f"Of {counted(len(own), 'trial')} {int(misses(own).sum()):,} missed a requirement ({bounds})"]

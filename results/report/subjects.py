@@ -14,7 +14,6 @@ from results import analysis
 from results.analysis.judged import Verdict
 from results.analysis.judged import verdict as verdict_of
 from results.analysis.searched import aims
-from results.experiment_file import Facts, read_facts
 from results.loader import Results
 from results.rollout import COLUMNS, ROLLOUT_VERSION
 from results.table_files import ResultsError, size_fault
@@ -37,15 +36,10 @@ class Search:
         found: Table = self._tables[made]
         return found
 
-    @cached_property
-    def facts(self) -> Facts:
-        """What its folder tells."""
-        return read_facts(self.results.folder)
-
     @property
     def aims(self) -> tuple[str, ...]:
         """See `results.analysis.searched.aims`."""
-        return aims(self.facts)
+        return aims(self.results.facts)
 
     @property
     def best(self) -> int | None:

@@ -85,9 +85,9 @@ def duration(seconds: float) -> str:
     return " ".join(f"{count} {unit}" for count, unit in parts[:2] if count)
 
 
-def counted(count: int, one: str, several: str = "") -> str:
+def counted(count: int, one: str) -> str:
     """A count with its noun."""
-    return f"{count:,} {one if count == 1 else several or one + 's'}"
+    return f"{count:,} {one if count == 1 else one + 's'}"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -1,13 +1,8 @@
-"""The two kinds of error that commands report in one line."""
+"""Errors that commands report in one line."""
 
 import pytest
 
-from common.errors import InconsistentError, UsageError, UserError
-
-
-def test_a_users_error_and_a_fault_of_the_project_are_told_apart() -> None:
-    assert not issubclass(UserError, InconsistentError)
-    assert not issubclass(InconsistentError, UserError)
+from common.errors import UsageError, UserError
 
 
 def test_a_usage_error_is_caught_as_a_user_error_and_as_a_value_error() -> None:

@@ -12,17 +12,10 @@ def _none_stand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uris, "_STANDING", {})
 
 
-@pytest.mark.parametrize("given", ["s3://bucket/a", "gs://bucket", "file:///mnt/a", "simplecache::s3://bucket/a"])
-def test_a_scheme_and_two_slashes_make_a_uri(given: str) -> None:
-    assert is_uri(given)
-
-
-@pytest.mark.parametrize(
-    "given", ["experiments/ppo", "/mnt/s3://a", r"C:\experiments", "C:/experiments", "C://experiments", ""]
-)
-def test_paths_and_drives_are_no_uri(given: str) -> None:
-    assert not is_uri(given)
-    assert not is_uri(Path("s3://bucket"))
+def test_a_scheme_and_two_slashes_make_a_uri_and_paths_and_drives_are_none() -> None:
+    uris = ("s3://bucket/a", "gs://bucket", "file:///mnt/a", "simplecache::s3://bucket/a")
+    others = ("experiments/ppo", "/mnt/s3://a", r"C:\experiments", "C:/experiments", "C://experiments", "", Path("s3://bucket"))
+    assert [given for given in (*uris, *others) if is_uri(given)] == [*uris]
 
 
 def test_a_path_that_was_made_from_a_uri_is_known() -> None:

@@ -10,7 +10,14 @@ from envs.batch_backend.tables import Tables
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.citylearn_backend.tables import read_tables
 from envs.environments.year_cache import schema_reward
+from envs.scenarios.scenario import Scenario, scenario
 from tests.envs.schema_changes import edited
+
+
+@pytest.fixture(scope="session")
+def site(small_schema: Path) -> Scenario:
+    """The small site."""
+    return scenario(str(small_schema))
 
 
 @pytest.fixture(scope="session")

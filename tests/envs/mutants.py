@@ -184,6 +184,7 @@ def _json(change: Callable[[Rng, Any, Any], object]) -> Callable[[Rng, bytes], b
         change(rng, holder, place[-1])
         return json.dumps(value).encode()
 
+    mutation.__name__ = f"json{change.__name__}"
     return mutation
 
 
@@ -218,8 +219,6 @@ def _swap(rng: Rng, holder: Any, name: Any) -> None:
 
 
 json_set, json_scale, json_delete, json_rename, json_add, json_swap = map(_json, (_set, _scale, _delete, _rename, _add, _swap))
-for _name in ("set", "scale", "delete", "rename", "add", "swap"):
-    globals()[f"json_{_name}"].__name__ = f"json_{_name}"
 
 
 def json_text(rng: Rng, content: bytes) -> bytes:

@@ -180,10 +180,7 @@ def test_what_was_checked_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> 
     cache.cached_file("a/b.bin", write)
     cache.cached_file("a/b.bin", refuse)
 
-    def read_again(*arguments: object) -> None:
-        raise AssertionError("it was read again")
-
-    monkeypatch.setattr(cache.zlib, "crc32", read_again)
+    monkeypatch.setattr(cache.zlib, "crc32", lambda *_: pytest.fail("it was read again"))
     cache.cached_file("a/b.bin", refuse)
 
 
@@ -238,7 +235,7 @@ def test_a_folder_without_permission_is_named(method: str, monkeypatch: pytest.M
         cache.cached_file("a/kept.bin", lambda path: os.close(os.open(path, os.O_CREAT)))
 
 
-def test_a_full_disk_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_named() -> None:
     def full(path: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -246,7 +243,7 @@ def test_a_full_disk_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         cache.cached_file("a/b", full)
 
 
-def test_other_errors_of_the_content_are_not_the_caches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_errors_of_the_content_are_not_the_caches() -> None:
     def fail(path: Path) -> None:
         raise FileNotFoundError(errno.ENOENT, "No such file", "weather.csv")
 

@@ -1,14 +1,12 @@
 """Rules and model predictive control see the same present hour on both backends."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from envs.current_hour import Present, scaled
 from envs.environments.site_env import SiteEnv
 from envs.environments.vector_env import WindowsEnv
-from envs.scenarios.scenario import Window, scenario
+from envs.scenarios.scenario import Scenario, Window
 
 WINDOW = Window(0, 100, 48)
 
@@ -34,8 +32,7 @@ def seen(present: Present) -> dict[str, np.ndarray]:
     }
 
 
-def test_both_backends_show_the_same(small_schema: Path) -> None:
-    site = scenario(str(small_schema))
+def test_both_backends_show_the_same(site: Scenario) -> None:
     found: list[list[dict[str, np.ndarray]]] = []
     for env in (WindowsEnv(site, [WINDOW]), SiteEnv(site, [WINDOW], "sequence")):
         rng, present, hours = np.random.default_rng(0), env.present, []

@@ -79,16 +79,9 @@ def test_a_profile_has_a_value_for_every_hour() -> None:
     assert found[0, 2:].tolist() == pytest.approx([4.5] * 22)
 
 
-FUTURE = np.arange(100.0)[np.newaxis]
-
-
-def test_it_is_the_future() -> None:
-    np.testing.assert_array_equal(ExactForecast(FUTURE).ahead(10, 24), FUTURE[:, 10:34])
-
-
 def test_after_the_last_row_days_repeat() -> None:
-    found = ExactForecast(FUTURE).ahead(98, 28)
-    np.testing.assert_array_equal(found[0, :2], [98.0, 99.0])
+    found = ExactForecast(np.arange(100.0)[np.newaxis]).ahead(98, 28)
+    np.testing.assert_array_equal(found[0, :2], [98.0, 99.0])  # the future, as far as there is one
     np.testing.assert_array_equal(found[0, 2:26], np.arange(76.0, 100.0))
     np.testing.assert_array_equal(found[0, 26:], [76.0, 77.0])
 
@@ -205,8 +198,3 @@ def test_only_the_exact_forecast_changes_with_the_future(method: Method) -> None
 def test_vehicles_to_come_take_their_part_of_the_charging() -> None:
     forecast = SiteForecast(SERIES, "yesterday", STATISTICS)
     np.testing.assert_allclose(forecast.arriving(NOW, 5), 0.5 * forecast.ahead("charging", NOW, 5))
-
-
-def test_after_the_last_row_the_calendar_repeats_a_day() -> None:
-    rows = SiteForecast(SERIES, "yesterday", STATISTICS).calendar_rows(LENGTH - 2, 4)
-    assert rows.tolist() == [LENGTH - 2, LENGTH - 1, LENGTH - 24, LENGTH - 23]

@@ -11,7 +11,7 @@ from common.errors import UserError
 from envs import cache
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.environments.year_cache import observation_layout, year_reference, year_tables
-from envs.scenarios.scenario import scenario
+from envs.scenarios.scenario import Scenario, scenario
 from envs.scenarios.shapes import MOST
 from tests.envs import mutants
 from tests.envs.mutants import Files
@@ -121,10 +121,9 @@ def damage(rng: np.random.Generator, path: Path) -> None:
 
 @pytest.mark.slow
 def test_whatever_is_done_to_a_scenarios_cache_its_numbers_stay(
-    tmp_path: Path, small_schema: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, site: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(cache.FOLDER_VARIABLE, str(tmp_path / "cache"))
-    site = scenario(str(small_schema))
 
     def numbers() -> tuple[bytes, str, bytes]:
         tables = year_tables(site, 0)

@@ -1,7 +1,7 @@
 """Made-up experiments: the trials of a search with a known answer, without training."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -72,6 +72,12 @@ def row(number: int, score: float | None, state: str = "complete", **columns: An
     budget = {"steps": BUDGET, "budget_steps": BUDGET, "updates": REPORTS}
     memory["peak_rss_bytes"] = int(memory["peak_rss_bytes"])
     return {"trial": number, "state": state, "score": score, **facts, **times, **budget, **memory, **given, **columns}
+
+
+def again(first: int, of: int, scores: Sequence[float]) -> list[Row]:
+    """Trainings of a trial again with fresh seeds, numbered from `first` on; those of trial 0 are the default's."""
+    role = "best" if of else "default"
+    return [row(first + run, own, confirms=of, confirm_run=run, confirm_role=role) for run, own in enumerate(scores)]
 
 
 def reports(number: int, score: float, rungs: int = REPORTS, begin: float | None = None) -> list[Row]:

@@ -113,15 +113,6 @@ def test_runs_make_an_interval_and_one_makes_none() -> None:
     assert pd.isna(table.loc["rule", "score_low"])
 
 
-def test_intervals_of_three_runs_hold_the_true_mean_in_95_of_100() -> None:
-    random, repetitions, count = np.random.default_rng(0), 150, 3
-    rows = [row(str(i), 3, 0.05 + 0.001 * random.standard_normal(), seed) for i in range(repetitions) for seed in range(count)]
-    table = judgement(frame(*BOUNDS, *rows), MEASURES)
-    table = table[table["algorithm"] == "ppo"]
-    held = ((table["score_low"] <= 0.05) & (table["score_high"] >= 0.05)).mean()
-    assert abs(held - 0.95) < 3.0 * np.sqrt(0.95 * 0.05 / repetitions)
-
-
 def test_what_has_no_score_has_no_share_of_the_bound() -> None:
     table = judgement(frame(*BOUNDS, row("no PV, no battery", 3, float("nan"))), MEASURES).set_index("contender")
     assert pd.isna(table.loc["no PV, no battery", "bound_share"])

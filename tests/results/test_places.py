@@ -19,8 +19,9 @@ from results.experiment_file import FORMAT, read_facts
 from results.places import local_folder, matching
 from results.report.__main__ import main as report_main
 from results.report.sections import read_sources
-from tests.results.report.test_sections import roll
-from tests.storage_server import ENVIRONMENT, Faults, StorageServer, dead_endpoint, environment, faulty_proxy
+from tests.common.storage.test_objects import no_secret
+from tests.results.report.made import rolled
+from tests.storage_server import Faults, StorageServer, dead_endpoint, environment, faulty_proxy
 from tests.uploads import upload
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*its row counts")
@@ -121,7 +122,7 @@ def test_a_new_experiment_without_trials_is_loaded(place: str, tmp_path: Path) -
 
 
 def test_a_report_from_a_uri_is_written_here(experiment: Path, place: str, capsys: pytest.CaptureFixture[str]) -> None:
-    roll(experiment / "rollouts" / "trial-00001-000000000200-year-0.parquet")
+    rolled(experiment / "rollouts" / "trial-00001-000000000200-year-0.parquet")
     upload(experiment, f"{place}/ppo-1")
     sources = read_sources([f"{place}/ppo-1", f"{place}/ppo-1/"])
     assert (len(sources.experiments), len(sources.policies)) == (1, 1)
@@ -146,13 +147,6 @@ def test_readers_outlast_faults(
     pd.testing.assert_frame_equal(load(experiment).reports, found.reports)
 
 
-def told_without_secrets(error: Exception) -> str:
-    text = str(error)
-    assert text.isprintable()
-    assert not any(secret in text for secret in list(ENVIRONMENT.values())[:2])
-    return text
-
-
 def test_what_cannot_be_read_is_one_line(s3_server: StorageServer, s3_bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(StorageError, match="there is no such bucket"):
         load("s3://no-such-bucket/ppo-1")
@@ -165,7 +159,7 @@ def test_what_cannot_be_read_is_one_line(s3_server: StorageServer, s3_bucket: st
         monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.endpoint)
         with pytest.raises(StorageError, match="is not permitted") as denied:
             load(f"{s3_bucket}/ppo-1")
-        told_without_secrets(denied.value)
+        no_secret(denied.value)
 
 
 def test_a_server_that_is_down_is_told_within_the_readers_patience(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,17 +169,13 @@ def test_a_server_that_is_down_is_told_within_the_readers_patience(monkeypatch: 
     monkeypatch.setattr(places, "PATIENCE", 0.5)
     with pytest.raises(StorageLostError) as caught:
         load(f"{bucket}/ppo-1")
-    assert f"{bucket}/ppo-1: " in told_without_secrets(caught.value)
+    assert f"{bucket}/ppo-1: " in no_secret(caught.value)
 
 
 def test_a_copy_may_be_deleted_at_any_time(experiment: Path, place: str) -> None:
     upload(experiment, f"{place}/ppo-1")
     shutil.rmtree(load(f"{place}/ppo-1").folder.parents[1])
     assert len(load(f"{place}/ppo-1").trials) == 4
-
-
-def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
-    assert local_folder(tmp_path, ["results/"]) == tmp_path
 
 
 def test_a_trial_that_ends_while_it_is_read_has_all_that_its_row_counts(

@@ -10,10 +10,9 @@ from results.report.charts import Section
 from results.report.figures.ranking import ranking
 from results.report.page import page
 from results.report.sections import Sources, read_sources, sections
-from results.rollout import table, write
 from tests.results import made
 from tests.results.report.browser import CHROMIUM, browser
-from tests.results.report.made import hours
+from tests.results.report.made import rolled
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 
@@ -35,9 +34,7 @@ def named() -> pd.DataFrame:
 
 
 def test_a_page_is_whole_at_each_width_light_and_dark(tmp_path: Path) -> None:
-    frame = hours(62)
-    write(tmp_path / "rolled.parquet", table({name: frame[name].to_numpy() for name in frame}, {"trial": "1"}))
-    policies = read_sources([tmp_path / "rolled.parquet"]).policies
+    policies = read_sources([rolled(tmp_path / "rolled.parquet", 62)]).policies
     both = tuple(
         made.search(tmp_path / name, count, noise=0.01) for name, count in (("a-name-that-is-quite-long" * 3, 30), ("b", 2))
     )

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -22,8 +23,6 @@ def test_columns_are_all_there_or_it_is_an_error() -> None:
 
 
 def test_a_picture_has_the_hours_of_its_week() -> None:
-    import matplotlib.pyplot as plt
-
     series = {name: np.arange(400.0) for name in COLUMNS}
     figure = draw_week(series, 168, "week")
     upper = figure.axes[0]
@@ -34,16 +33,12 @@ def test_a_picture_has_the_hours_of_its_week() -> None:
 
 @pytest.mark.parametrize("title", [r"cost $\foo$", "$", "a$b$c", "a_b^c", "{", "\\"])
 def test_a_title_is_no_formula(title: str, tmp_path: Path) -> None:
-    import matplotlib.pyplot as plt
-
     figure = draw_week({name: np.arange(200.0) for name in COLUMNS}, 0, title)
     figure.savefig(tmp_path / "week.png", dpi=20)
     plt.close(figure)
 
 
 def test_a_long_title_stands_clear_of_the_legend() -> None:
-    import matplotlib.pyplot as plt
-
     title = "citylearn_challenge_2022_phase_all, test (days 240-364 of 10 buildings), trial 0: a week from day 22"
     figure = draw_week({name: np.arange(200.0) for name in COLUMNS}, 0, title)
     figure.canvas.draw()

@@ -69,6 +69,9 @@ def test_choices_and_values_are_those_of_the_file(tmp_path: Path) -> None:
         ("hidden_sizes = {choices = [64, 128]}", "hidden_sizes=64: it takes sizes of layers"),
         ("learning_rate = {low = '1e-4', high = 1e-3}", 'learning_rate="1e-4": a bound is a number'),
         ("learning_rate = {value = '1e-4'}", 'learning_rate="1e-4": it takes a number'),
+        ("learning_rate = {value = true}", "learning_rate=true: it takes a number"),
+        ("learning_rate = {value = [1]}", r"learning_rate=\[1\]: it takes a number"),
+        ("n_epochs = {value = 2.0}", r"n_epochs=2\.0: it takes a whole number"),
         ("n_epochs = {value = 1.5}", "n_epochs=1.5: it takes a whole number"),
         pytest.param(f"n_epochs = {{value = {'9' * 5000}}}", "is no TOML", id="5000 digits"),
         pytest.param(

@@ -1,6 +1,5 @@
 """One hyperparameter: its values, its scale, its conditions."""
 
-import math
 from typing import Any
 
 import pytest
@@ -10,23 +9,11 @@ from search_spaces import Kind, SpaceError
 from search_spaces.parameter import AtMost, OnlyIf, Parameter, PartOf, Scale, SearchedFrom
 
 BATCH = Parameter("batch", Kind.INTEGER, 64, "", low=1, high=1024)
-CUT = Parameter("cut", Kind.NUMBER, 0.5, "", low=0.1, high=2.0, optional=True)
 
 
 def test_a_condition_on_a_falling_scale_is_refused() -> None:
     with pytest.raises(ValueError, match="a scale that rises"):
         Parameter("gamma", Kind.NUMBER, 0.9, "", scale=Scale.ONE_MINUS, at_most=AtMost("batch"))
-
-
-@pytest.mark.parametrize(
-    ("scale", "inner", "outer"),
-    [
-        (Scale.IDENTITY, 0.3, 0.3), (Scale.IDENTITY, "tanh", "tanh"), (Scale.POWER_OF_TWO, 10, 1024),
-        (Scale.ONE_MINUS, 0.25, 0.75),
-    ],
-)  # fmt: skip
-def test_a_scale_makes_the_value(scale: Scale, inner: float | str, outer: float | str) -> None:
-    assert scale.outer(inner) == outer
 
 
 def test_a_power_of_two_lies_between_two_bounds_or_does_not() -> None:
@@ -35,35 +22,6 @@ def test_a_power_of_two_lies_between_two_bounds_or_does_not() -> None:
     assert not Scale.POWER_OF_TWO.has_value(0, 0.5)
     assert Scale.IDENTITY.has_value(2.5, 3)
     assert not Scale.IDENTITY.has_value(2.5, 2.9)
-
-
-def test_none_switches_off_what_is_optional_and_nothing_else() -> None:
-    assert CUT.parse("none") is None
-    with pytest.raises(SpaceError, match="batch=none: it takes a whole number"):
-        BATCH.parse("none")
-
-
-@pytest.mark.parametrize("value", [0.05, 2.5, math.nan])
-def test_a_number_out_of_range_is_refused_with_both_bounds(value: float | str) -> None:
-    with pytest.raises(SpaceError, match=rf"cut={value}: it lies between 0\.1 and 2"):
-        CUT.check(value)
-
-
-@pytest.mark.parametrize(
-    ("value", "said"), [("0.5", 'cut="0.5": it takes a number'), (True, "cut=true: it takes a number"), ([1], r"cut=\[1\]: it")]
-)
-def test_what_is_no_number_is_refused_as_it_stands_in_a_file(value: Any, said: str) -> None:
-    with pytest.raises(SpaceError, match=said):
-        CUT.check(value)
-
-
-def test_a_whole_number_is_whole_and_typed_in_ascii() -> None:
-    assert BATCH.parse("1e2") == 100
-    with pytest.raises(SpaceError, match=r"batch=2\.0: it takes a whole number"):
-        BATCH.check(2.0)
-    for text in ("\uff12", "1.5"):
-        with pytest.raises(SpaceError, match="it takes a whole number"):
-            BATCH.parse(text)
 
 
 @pytest.mark.parametrize("value", [64, [64], "\uff16\uff14", "64,", ""])

@@ -22,7 +22,6 @@ def test_what_acts_on_a_learned_entropy_coefficient_is_refused_beside_a_fixed_on
         ({"buffer_size": 100, "batch_size": 101}, "batch_size=101.*buffer_size=100"),
         ({"learning_starts": 501}, "learning_starts=501.*steps"),
         ({"train_freq": 251}, "train_freq=251.*steps"),
-        ({"ent_coef": 0.1, "target_entropy": -1.0}, "target_entropy.*ent_coef none"),
         ({"tau": 0.0}, "tau=0.0"),
     ],
 )

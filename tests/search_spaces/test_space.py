@@ -26,17 +26,6 @@ def draw(fixed: dict | None = None, budget: float = 1e6, seed: int = 0, trials: 
     return drawn(SPACE, trials, fixed, {"budget": budget}, seed)
 
 
-def test_a_space_knows_its_names() -> None:
-    assert "gamma" in SPACE
-    assert "gama" not in SPACE
-
-
-def test_an_assignment_is_complete_and_valid() -> None:
-    for assignment in draw():
-        assert list(assignment) == [p.name for p in SPACE.parameters]
-        SPACE.check(assignment, {"budget": 1e6})
-
-
 def test_conditions_hold_in_every_drawn_assignment_and_are_reached() -> None:
     found = draw(budget=4 * 512)
     assert all(a["batch"] <= a["steps_each"] <= 512 for a in found)

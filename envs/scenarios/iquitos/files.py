@@ -163,20 +163,16 @@ def _schema(site: Site) -> dict[str, Any]:
                 "pricing": "pricing.csv",
                 "inactive_observations": [],
                 "inactive_actions": [],
-                "electrical_storage": {
-                    "type": "citylearn.energy_model.Battery",
-                    "autosize": False,
-                    "attributes": BATTERY,
-                },
-                "pv": {
-                    "type": "citylearn.energy_model.PV",
-                    "autosize": False,
-                    "attributes": {"nominal_power": site.pv.kwp},
-                },
+                "electrical_storage": _device("Battery", BATTERY),
+                "pv": _device("PV", {"nominal_power": site.pv.kwp}),
                 "chargers": {name: _charger(kind, name) for kind, name in sockets},
             }
         },
     }
+
+
+def _device(kind: str, attributes: dict[str, Any]) -> dict[str, Any]:
+    return {"type": f"citylearn.energy_model.{kind}", "autosize": False, "attributes": attributes}
 
 
 def _charger(kind: SocketType, name: str) -> dict[str, Any]:
@@ -207,7 +203,4 @@ def _vehicle(kind: SocketType) -> dict[str, Any]:
         "power_efficiency_curve": [[0.0, 1.0], [1.0, 1.0]],
         "capacity_power_curve": [[0.0, 1.0], [1.0, 1.0]],
     }
-    return {
-        "include": True,
-        "battery": {"type": "citylearn.energy_model.Battery", "autosize": False, "attributes": battery},
-    }
+    return {"include": True, "battery": _device("Battery", battery)}

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from results import analysis
-from results.report.charts import Figure, Panel, by_state, channel, chart, colour, coloured, hover, layer, sampled
+from results.report.charts import STATES, Figure, Panel, by_kind, channel, chart, colour, coloured, hover, layer, sampled
 from results.report.subjects import Search
 from results.report.words import counted, percent
 
@@ -30,7 +30,7 @@ def curves(learning: pd.DataFrame, means: pd.DataFrame, best: int) -> Figure | N
     # The best, and others evenly spread over the ranks.
     shown = {*last["trial"].head(MOST_CURVES // 2), *sampled(last, MOST_CURVES // 2)["trial"], best}
     drawn = own[own["trial"].isin(shown) & own["rating"].notna()].assign(thousands=lambda frame: frame["steps"] / 1e3)
-    colours = by_state(drawn)
+    colours = by_kind(drawn, "state", STATES)
     x, y = channel("thousands", title="thousand steps of the trial"), channel("rating", title="rating")
     tip = hover(("trial", "trial"), ("thousands", "thousand steps"), ("rating", "rating"), ("state", "state"))
     layers = [

@@ -4,7 +4,7 @@ import pandas as pd
 
 from results import analysis
 from results.analysis.ped_anova import settled
-from results.report.charts import Figure, Panel, channel, chart, colour, coloured, each, hover, layer, parts
+from results.report.charts import Figure, Panel, by_kind, channel, chart, colour, each, hover, layer, parts
 from results.report.subjects import Search
 from results.report.words import counted, first_of, listed, percent
 
@@ -60,10 +60,9 @@ def importance(found: pd.DataFrame, fixed: pd.DataFrame | None = None) -> Figure
             for beyond, low in zip(drawn["beyond_chance"], drawn["low"], strict=True)
         ]
     )
-    kinds = [kind for kind in _SURENESS if (drawn["kind"] == kind).any()]
     bars = layer(
         drawn, {"type": "bar", "height": 14}, y=y, x=channel("importance", title="importance", axis={"format": ".0%"}),
-        color=coloured("kind", kinds, [_SURENESS[kind] for kind in kinds]),
+        color=by_kind(drawn, "kind", _SURENESS),
         tooltip=[*hover(("hyperparameter", "hyperparameter"), ("kind", "it is")), *parts("importance", "low", "high")],
     )  # fmt: skip
     ends = layer(

@@ -8,7 +8,7 @@ import pandas as pd
 from results import analysis
 from results.analysis.judged import Verdict
 from results.judgement import BOUND, EXACT_MPC, GOAL, OBJECTIVE
-from results.report.charts import CONTROLLERS, MOST_CONTROLLERS, Figure, Panel, channel, chart, colour, coloured, hover, layer
+from results.report.charts import CONTROLLERS, MOST_CONTROLLERS, Figure, Panel, by_kind, channel, chart, colour, hover, layer
 from results.report.subjects import Judged
 from results.report.words import listed, number, percent, score
 
@@ -51,9 +51,8 @@ def ranking(runs: pd.DataFrame, verdict: Verdict | None = None) -> Figure:
         if not top.comparable:
             answer = f"None that was trained is comparable: each misses what the verdict requires. {answer}"
     drawn = table.head(MOST_CONTROLLERS)
-    names = [kind for kind in CONTROLLERS if (drawn["kind"] == kind).any()]
     y = channel("contender", "nominal", sort=None, axis={"labelLimit": 230})
-    colours = coloured("kind", names, [CONTROLLERS[kind] for kind in names])
+    colours = by_kind(drawn, "kind", CONTROLLERS)
     bars = layer(
         drawn, {"type": "bar", "height": 14}, y=y, x=channel("value", title=measure), color=colours,
         tooltip=hover(("contender", "contender"), ("value", measure), ("low", "from"), ("high", "to"), ("runs", "runs")),

@@ -33,7 +33,6 @@ def saved(
     last: pd.DataFrame,
     measures: Mapping[str, Measure],
     best: int,
-    split: str = "validation",
     checked: bool = False,
     reward: str = "improvement",
 ) -> Figure | None:
@@ -49,15 +48,15 @@ def saved(
     found = savings_of(amounts, "best policy")
     raised = f" and raises {listed(found.higher)}" if found.higher else ""
     if found.lower:
-        answer = f"Against {UNCONTROLLED}, trial {best} lowers {listed(found.lower)}{raised} on the {split} hours."
+        answer = f"Against {UNCONTROLLED}, trial {best} lowers {listed(found.lower)}{raised} on the validation hours."
         answer += f" {_CHOSEN} {_CHECKED if checked else _UNCHECKED}"
     elif found.higher:
-        answer = f"Nothing: against {UNCONTROLLED}, trial {best} raises {listed(found.higher)} on the {split} hours."
+        answer = f"Nothing: against {UNCONTROLLED}, trial {best} raises {listed(found.higher)} on the validation hours."
     else:
-        answer = f"Nothing: trial {best} is like {UNCONTROLLED} on the {split} hours."
+        answer = f"Nothing: trial {best} is like {UNCONTROLLED} on the validation hours."
     answer = " ".join([answer, *caveats(last, measures, reward)])
     note = (
-        f"Scaled from {last['hours'].sum():,.0f} {split} hours; the peak is the highest of all. "
+        f"Scaled from {last['hours'].sum():,.0f} validation hours; the peak is the highest of all. "
         "The dashed line is the uncontrolled site. "
         f"The bill is in the tariff's currency. {RULES}"
     )

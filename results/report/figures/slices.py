@@ -87,10 +87,11 @@ def _ticks(own: pd.Series, values: pd.Series) -> dict[str, Any]:
     """Axis of a range on its own scale: both ends, and round values between that are far enough apart for their texts."""
     scale = Range("", float(own["low"]), float(own["high"]), bool(own["log"]), bool(own.get("from_one", False)))
     doubled = all(_is_power_of_two(value) for value in [scale.low, scale.high, *values.dropna()])
-    inner = [float(2**power) for power in range(64) if scale.low < 2**power < scale.high] if doubled else _round_values(scale)
+    powers = [2**power for power in range(64) if scale.low < 2**power < scale.high]
+    inner = pd.Series(powers if doubled else _round_values(scale), dtype=float)
     # A range of one value has it in the middle.
     taken = {0.0: scale.low, 1.0: scale.high} if scale.low < scale.high else {0.5: scale.low}
-    for place, value in sorted(zip(scale.positions(_column(inner)), inner, strict=True), key=lambda pair: abs(pair[0] - 0.5)):
+    for place, value in sorted(zip(scale.positions(inner), inner, strict=True), key=lambda pair: abs(pair[0] - 0.5)):
         if all(abs(place - other) >= _APART for other in taken):
             taken[float(place)] = value
     places = sorted(taken)
@@ -113,10 +114,6 @@ def _round_values(scale: Range) -> list[float]:
         found = [step * count for count in range(math.ceil(least / step), math.floor(most / step) + 1)]
     found = [value for value in found if least < value < most]
     return [1.0 - value for value in found] if scale.from_one and scale.log else found
-
-
-def _column(values: list[float]) -> pd.Series:
-    return pd.Series(values, dtype=float)
 
 
 def _tick(value: float) -> str:

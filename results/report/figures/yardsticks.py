@@ -1,7 +1,7 @@
 """Where the best policies of a search stand between no control and perfect foresight."""
 
 from results.analysis.yardsticks import PLAN, TRIAL, beside_yardsticks, yardstick_lines
-from results.report.charts import CONTROLLERS, Figure, Panel, channel, chart, coloured, hover, layer
+from results.report.charts import CONTROLLERS, Figure, Panel, by_kind, channel, chart, hover, layer
 from results.report.subjects import Search
 
 PLACES = {"experiment": 4}  # in the sections of these kinds
@@ -15,11 +15,10 @@ def figure(search: Search) -> Figure | None:
         return None
     if table.empty:
         return Figure("yardsticks", question, " ".join(lines))
-    kinds = [kind for kind in _COLOURS if (table["kind"] == kind).any()]
     drawn = table.assign(served=table["served"].where(table["served"].notna(), None))
     bars = layer(
         drawn, {"type": "bar", "height": 14}, y=channel("name", "nominal", sort=None, axis={"labelLimit": 260}),
-        x=channel("score"), color=coloured("kind", kinds, [_COLOURS[kind] for kind in kinds]),
+        x=channel("score"), color=by_kind(drawn, "kind", _COLOURS),
         tooltip=hover(("name", "controller"), ("score", "score"), ("of_bound", "of the bound"), ("served", "served")),
     )  # fmt: skip
     note = "All ran through the hours that rated the trials. 0 is the uncontrolled site; the bound knows the future."

@@ -7,8 +7,6 @@ from common.storage import faults
 from common.storage.faults import Fault, StorageLostError, fault_of, persistently
 from common.storage.location import Location, StorageError
 
-PLACE = Location("s3://bucket/exp")
-
 
 class HttpError(Exception):
     """As of gcsfs."""
@@ -44,6 +42,8 @@ def on_windows(number: int, second: str | None = None) -> OSError:
         (client_error("ConditionalRequestConflict", 409), Fault.TRANSIENT),
         (client_error("NoSuchKey", 404), Fault.ABSENT),
         (client_error("NoSuchBucket", 404), Fault.NO_PLACE),
+        (FileNotFoundError("The specified bucket does not exist"), Fault.NO_PLACE),
+        (FileNotFoundError("a/b"), Fault.ABSENT),
         (client_error("PreconditionFailed", 412), Fault.EXISTS),
         (client_error("SignatureDoesNotMatch", 403), Fault.DENIED),
         (client_error("InvalidRequest", 400), Fault.PERMANENT),
@@ -73,7 +73,7 @@ def failing(*errors: Exception) -> list[float]:
         if waiting:
             raise waiting.pop(0)
 
-    persistently(PLACE, 'writing "a"', attempt, lambda: (OSError, HttpError), 60)
+    persistently(Location("s3://bucket/exp"), 'writing "a"', attempt, lambda: (OSError, HttpError), 60)
     return tried
 
 

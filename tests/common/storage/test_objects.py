@@ -1,6 +1,7 @@
 import os
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import fsspec
@@ -77,21 +78,20 @@ def test_a_folder_is_no_object(objects: Objects) -> None:
         objects.read("a")
 
 
-def test_of_many_that_create_one_object_one_gets_it(objects: Objects) -> None:
-    won = []
-    barrier = threading.Barrier(8)
+def winners(writers: list[Objects], key: str) -> list[bytes]:
+    """Contents of those that could create an object, of several that try at once."""
+    barrier = threading.Barrier(len(writers))
 
-    def create(token: str) -> None:
+    def create(number: int) -> bool:
         barrier.wait()
-        if objects.create("runs/1", token.encode()):
-            won.append(token)
+        return writers[number].create(key, f"token-{number}".encode())
 
-    threads = [threading.Thread(target=create, args=(f"token-{number}",)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [token.encode() for token in won] == [objects.read("runs/1")]
+    with ThreadPoolExecutor(len(writers)) as pool:
+        return [f"token-{number}".encode() for number, won in enumerate(pool.map(create, range(len(writers)))) if won]
+
+
+def test_of_many_that_create_one_object_one_gets_it(objects: Objects) -> None:
+    assert winners([objects] * 8, "runs/1") == [objects.read("runs/1")]
     assert objects.listed().keys() == {"runs/1"}
 
 
@@ -158,16 +158,7 @@ def test_two_runs_that_create_under_faults_never_both_win(
         monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.endpoint)
         runs = [Objects(location(s3_bucket)) for _ in range(2)]
         for number in range(6):
-            won: list[int] = []
-            threads = [
-                threading.Thread(target=lambda n=n: won.extend([n] * runs[n].create(f"e/{number}", f"token-{n}".encode())))  # noqa: B023
-                for n in range(2)
-            ]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            assert [f"token-{n}".encode() for n in won] == [runs[0].read(f"e/{number}")]
+            assert winners(runs, f"e/{number}") == [runs[0].read(f"e/{number}")]
     assert proxy.injected["lost_answer"] > 0
 
 

@@ -11,7 +11,7 @@ from common.storage import stores
 from common.storage.faults import Fault, fault_of
 from common.storage.location import Location, StorageError, location
 from common.storage.objects import Objects
-from common.storage.stores import LocalStore, RemoteStore, _file_system, is_missing_place
+from common.storage.stores import LocalStore, RemoteStore, _file_system
 
 
 def test_a_write_that_fails_leaves_the_object_as_it_was_and_nothing_beside_it(
@@ -96,11 +96,6 @@ def test_any_file_system_of_fsspec_serves() -> None:
     for _ in range(2):
         store.remove("b")
     assert store.listed("").keys() == {"a/1", "a/12"}
-
-
-def test_a_missing_bucket_is_told_from_a_missing_object() -> None:
-    assert is_missing_place(FileNotFoundError("The specified bucket does not exist"))
-    assert not is_missing_place(FileNotFoundError("a/b"))
 
 
 def test_an_object_in_s3_is_read_by_one_request_as_parts_may_be_of_two_contents() -> None:

@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 
 import pytest
@@ -95,8 +94,3 @@ def test_working_folders_differ_by_place_and_role_and_lie_in_the_cache(cache: Pa
     folders = {working_folder(place, role) for place in (one, two) for role in ("run", "read", "trial-00003")}
     assert len(folders) == 6
     assert {folder.parent for folder in folders} == {cache / "storage"}
-
-
-def test_the_index_names_the_place(copy: WorkingCopy, objects: Objects) -> None:
-    copy.pull([""])
-    assert json.loads((copy.folder / INDEX).read_text())["uri"] == str(objects.location)

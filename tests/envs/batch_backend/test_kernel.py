@@ -115,17 +115,21 @@ def test_the_comparison_finds_a_planted_error(record: str, field: str, factor: f
         search()
 
 
+def agree(schema: Path, name: str, start: int = 0, hours: int = 0, copies: int = 1, parked: bool = False) -> None:
+    """Both backends have the same bits under a policy; by default over a whole year."""
+    simulator, tables = open_both(schema)
+    batch = BatchSimulator({0: raw_year(tables)}, copies, parked=parked)
+    found = compare(simulator, batch, acting(batch, name), 0, start, hours or simulator.rows - 1, seed=3, charge=0.5)
+    assert set(found.values()) == {0.0}
+
+
 @pytest.mark.parametrize("name", POLICIES)
 def test_the_site_agrees_bit_by_bit(small_schema: Path, name: str) -> None:
-    simulator, tables = open_both(small_schema)
-    batch = BatchSimulator({0: raw_year(tables)}, copies=2, parked=True)
-    assert set(compare(simulator, batch, acting(batch, name), 0, 0, 40 * 24, seed=3, charge=0.5).values()) == {0.0}
+    agree(small_schema, name, copies=2, parked=True)
 
 
 def test_metered_data_agree_bit_by_bit(real_schema: Path) -> None:
-    simulator, tables = open_both(real_schema)
-    batch = BatchSimulator({0: raw_year(tables)}, copies=1)
-    assert set(compare(simulator, batch, acting(batch, "random"), 0, 500, 1000).values()) == {0.0}
+    agree(real_schema, "random", 500, 1000)
 
 
 def test_what_parked_vehicles_do_changes_nothing_that_is_seen(small_schema: Path) -> None:
@@ -178,17 +182,13 @@ def test_a_copy_does_not_depend_on_its_neighbours(small_schema: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_whole_year_of_metered_data_agrees_bit_by_bit(real_schema: Path, name: str) -> None:
-    simulator, tables = open_both(real_schema)
-    batch = BatchSimulator({0: raw_year(tables)}, copies=1)
-    assert set(compare(simulator, batch, acting(batch, name), 0, 0, simulator.rows - 1).values()) == {0.0}
+    agree(real_schema, name)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["random", "policy"])
 def test_a_whole_year_of_the_default_site_agrees_bit_by_bit(name: str) -> None:
-    simulator, tables = open_both(scenario("iquitos").schema_path(1))
-    batch = BatchSimulator({0: raw_year(tables)}, copies=1, parked=True)
-    assert set(compare(simulator, batch, acting(batch, name), 0, 0, simulator.rows - 1).values()) == {0.0}
+    agree(scenario("iquitos").schema_path(1), name, parked=True)
 
 
 @pytest.mark.parametrize("weights", [DEFAULT, Weights(co2=0.1, cost=0.7, solar=0.3, grid=0.9, ev=0.2, peak=0.6)])

@@ -13,7 +13,12 @@ from envs.batch_backend.tables import Tables, Year, allocate, row_arrays, site_a
 from envs.scenarios.tariff import DemandCharge
 
 
-def test_a_file_gives_back_what_was_written(small_tables: Tables, tmp_path: Path) -> None:
+@pytest.fixture
+def year(small_tables: Tables) -> Year:
+    return Year(small_tables, small_tables.rows["template"])
+
+
+def test_a_file_gives_back_what_was_written_as_the_kernel_expects_it(small_tables: Tables, tmp_path: Path) -> None:
     small_tables.save(tmp_path / "year.npz")
     read = Tables.load(tmp_path / "year.npz")
     assert (read.names, read.reward) == (small_tables.names, small_tables.reward)
@@ -23,43 +28,29 @@ def test_a_file_gives_back_what_was_written(small_tables: Tables, tmp_path: Path
                 np.testing.assert_array_equal(getattr(read, group)[name][field], value[field], err_msg=name)
     np.testing.assert_array_equal(read.exogenous.pv_kwh, small_tables.exogenous.pv_kwh)
     np.testing.assert_array_equal(read.sessions.required_kwh, small_tables.sessions.required_kwh)
-    assert "template" not in Tables.load(tmp_path / "year.npz", template=False).rows
-
-
-def test_records_of_a_file_are_aligned_as_the_kernel_expects_them(small_tables: Tables, tmp_path: Path) -> None:
-    small_tables.save(tmp_path / "year.npz")
-    read = Tables.load(tmp_path / "year.npz")
     assert read.site["battery"].dtype == records.BATTERY
     assert read.site["battery"].dtype.isalignedstruct
     assert read.rows["plugged"].dtype.isalignedstruct
+    for field in fields(read.exogenous):
+        assert type(getattr(read.exogenous, field.name)) is type(getattr(small_tables.exogenous, field.name)), field.name
+    assert "template" not in Tables.load(tmp_path / "year.npz", template=False).rows
 
 
-def test_plain_numbers_of_the_year_come_back_as_numbers(small_tables: Tables, tmp_path: Path) -> None:
-    small_tables.save(tmp_path / "year.npz")
-    read = Tables.load(tmp_path / "year.npz").exogenous
-    for field in fields(read):
-        value = getattr(small_tables.exogenous, field.name)
-        assert type(getattr(read, field.name)) is type(value), field.name
-
-
-def test_years_of_different_sites_cannot_share_a_batch(small_tables: Tables) -> None:
+def test_years_of_different_sites_cannot_share_a_batch(small_tables: Tables, year: Year) -> None:
     battery = small_tables.site["battery"].copy()
     battery["capacity"] *= 2.0
     other = replace(small_tables, site=small_tables.site | {"battery": battery})
-    template = small_tables.rows["template"]
     with pytest.raises(ScenarioError, match="differ in their devices"):
-        BatchSimulator({0: Year(small_tables, template), 1: Year(other, template)}, 2)
+        BatchSimulator({0: year, 1: replace(year, tables=other)}, 2)
 
 
-def test_years_of_different_tariffs_cannot_share_a_batch(small_tables: Tables) -> None:
-    template = small_tables.rows["template"]
+def test_years_of_different_tariffs_cannot_share_a_batch(year: Year) -> None:
     tariff = DemandCharge((18,), 10.0, 4.0, "PEN")
     with pytest.raises(ScenarioError, match="differ in their devices or tariff"):
-        site_arrays([Year(small_tables, template), Year(small_tables, template, tariff)], None)
+        site_arrays([year, replace(year, tariff=tariff)], None)
 
 
-def test_a_second_years_rows_follow_the_first_ones(small_tables: Tables) -> None:
-    year = Year(small_tables, small_tables.rows["template"])
+def test_a_second_years_rows_follow_the_first_ones(small_tables: Tables, year: Year) -> None:
     one, two = row_arrays([year], parked=False), row_arrays([year, year], parked=False)
     rows, plugged = len(small_tables.exogenous.hour), len(small_tables.rows["plugged"])
     assert len(two.hour) == 2 * rows + 1
@@ -70,22 +61,22 @@ def test_a_second_years_rows_follow_the_first_ones(small_tables: Tables) -> None
     assert np.array_equal(two.session["start"][len(one.session) :], one.session["start"] + rows)
 
 
-def test_vehicles_that_are_away_are_stepped_only_on_demand_where_every_arrival_is_known(small_tables: Tables) -> None:
+def test_vehicles_that_are_away_are_stepped_only_on_demand_where_every_arrival_is_known(
+    small_tables: Tables, year: Year
+) -> None:
     assert small_tables.rows["arrivals_known"]
-    year = Year(small_tables, small_tables.rows["template"])
     assert len(row_arrays([year], parked=False).event) == 0
     assert len(row_arrays([year], parked=True).event) == len(small_tables.exogenous.hour)
 
 
-def test_a_batch_changes_no_tables(small_tables: Tables) -> None:
+def test_a_batch_changes_no_tables(small_tables: Tables, year: Year) -> None:
     """Tables are shared by all simulators of a process."""
-    site = site_arrays([Year(small_tables, small_tables.rows["template"])], None)
+    site = site_arrays([year], None)
     site.battery["capacity"] = 0.0
     assert small_tables.site["battery"]["capacity"].all()
 
 
-def test_sessions_are_recorded_on_demand(small_tables: Tables) -> None:
-    year = Year(small_tables, small_tables.rows["template"])
+def test_sessions_are_recorded_on_demand(small_tables: Tables, year: Year) -> None:
     site, rows = site_arrays([year], None), row_arrays([year], parked=False)
     for record, copies in ((False, 0), (True, 3)):
         _, out = allocate(site, rows, 3, record)

@@ -35,6 +35,7 @@ from envs.citylearn_backend.simulator import (
     read_rules,
     read_sessions,
 )
+from envs.objective.series import Sessions
 from tests.envs.scenarios import strangers
 from tests.envs.schema_changes import MALL, edited, put
 
@@ -126,16 +127,6 @@ def test_a_schema_that_was_changed_behind_the_scenarios_back_needs_trust(small_s
         CityLearnSimulator(path, with_reward=True)
 
 
-def test_energy_balances_at_every_hour(simulator: CityLearnSimulator) -> None:
-    drive(simulator, 240, HOURS)
-    run, series = simulator.run(), simulator.exogenous
-    rows = slice(240, 240 + HOURS)
-    balance = series.load_kwh[:, rows] + run.battery_kwh - series.pv_kwh[:, rows] + run.charging_kwh
-    assert np.abs(run.battery_kwh).sum() > 0.0
-    assert run.charging_kwh.sum() > 0.0
-    np.testing.assert_allclose(run.net_kwh, balance, atol=1e-3)
-
-
 def test_cost_and_emission_are_citylearns(simulator: CityLearnSimulator) -> None:
     drive(simulator, 240, HOURS)
     series, rows, drawn = simulator.exogenous, slice(240, 240 + HOURS), np.maximum(simulator.run().net_kwh, 0.0)
@@ -195,30 +186,6 @@ def test_episodes_that_the_schema_asks_for_hide_nothing_of_the_year(
     other = CityLearnSimulator(edited(small_schema, tmp_path, put("episode_time_steps", value=48)), with_reward=True)
     np.testing.assert_array_equal(other.exogenous.load_kwh, simulator.exogenous.load_kwh)
     np.testing.assert_array_equal(other.sessions.end, simulator.sessions.end)
-
-
-def test_citylearns_ratios_are_those_of_an_environment_that_was_left_alone(
-    small_schema: Path, simulator: CityLearnSimulator
-) -> None:
-    from citylearn.citylearn import CityLearnEnv
-
-    # The year's last days, where the simulator goes a step further than CityLearn.
-    start = simulator.rows - 1 - HOURS
-    simulator.begin(start, HOURS, 0)
-    plain = CityLearnEnv(str(small_schema), central_agent=True)
-    plain.episode_time_steps = [(start, start + HOURS)]
-    plain.buildings[0].electrical_storage.initial_soc = 0.2
-    plain.reset(seed=0)
-    rng = np.random.default_rng(0)
-    for _ in range(HOURS):
-        action = rng.uniform(simulator.action_low, simulator.action_high)
-        simulator.step(action)
-        plain.step([action.tolist()])
-    table = plain.evaluate()
-    expected = table[table["level"] == "district"].set_index("cost_function")["value"].to_dict()
-    found = simulator.citylearn_ratios()
-    for name in ("electricity_consumption_total", "carbon_emissions_total", "cost_total", "all_time_peak_average"):
-        assert found[name] == pytest.approx(expected[name], rel=1e-6), name
 
 
 def test_a_run_is_what_was_stepped_since_it_began(simulator: CityLearnSimulator) -> None:
@@ -314,28 +281,7 @@ def test_attributes_of_another_network_are_one_line(weights: Path, change: dict[
     assert "\n" not in str(error.value)
 
 
-class Opened:
-    """In place of a simulator, which takes seconds to build."""
-
-    def __init__(self, schema_path: Path, with_reward: bool, trusted: bool) -> None:
-        self.schema_path, self.with_reward, self.trusted = schema_path, with_reward, trusted
-
-
-@pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulator_module, "CityLearnSimulator", Opened)
-
-
-@pytest.mark.usefixtures("opened")
-def test_a_simulator_that_is_given_back_is_taken_again() -> None:
-    simulators, path = SimulatorPool(), Path("schema.json")
-    first = simulators.take(path)
-    assert simulators.take(path) is not first
-    simulators.give_back(first)
-    assert simulators.take(path) is first
-
-
-@pytest.mark.usefixtures("opened")
+@pytest.mark.usefixtures("faked")
 def test_simulators_of_other_scenarios_rewards_and_trust_are_kept_apart() -> None:
     simulators = SimulatorPool()
     own = simulators.take(Path("a"), with_reward=False)
@@ -346,7 +292,7 @@ def test_simulators_of_other_scenarios_rewards_and_trust_are_kept_apart() -> Non
     assert simulators.take(Path("a")) is own
 
 
-@pytest.mark.usefixtures("opened")
+@pytest.mark.usefixtures("faked")
 def test_a_loan_ends_with_its_block_and_an_error_drops_the_simulator() -> None:
     simulators, path = SimulatorPool(), Path("schema.json")
     with simulators.lend(path) as first:
@@ -372,16 +318,17 @@ class Series:
 
 
 class Fake:
-    """In place of a CityLearn simulator; one of its figures can be made to differ."""
+    """In place of a CityLearn simulator, which takes seconds to build; one of its figures can be made to differ."""
 
-    schema_path, with_reward, trusted, rows = Path("schema.json"), False, False, ROWS
+    rows = ROWS
     action_low, action_high = -np.ones(2), np.ones(2)
     observation_names: Sequence[str] = ("state", "empty", "added")
     begun = start = hour = 0
     state = 0.0
     differs: Callable[[Fake], dict[str, float]] = staticmethod(lambda self: {})
 
-    def __init__(self, *_: object) -> None:
+    def __init__(self, schema_path: Path = Path("schema.json"), with_reward: bool = False, trusted: bool = False) -> None:
+        self.schema_path, self.with_reward, self.trusted = schema_path, with_reward, trusted
         self.exogenous = self.sessions = Series(np.array([1.0, np.nan, self._added("series")]))
 
     def _added(self, name: str) -> float:
@@ -484,17 +431,11 @@ def test_a_controller_that_lacks_a_device_is_left_out_and_no_other_error_is_hidd
         assert "BasicRBC" not in found
 
 
-@pytest.fixture(scope="module")
-def whole(small_schema: Path) -> CityLearnSimulator:
-    return CityLearnSimulator(small_schema, with_reward=False)
-
-
-def test_sessions_are_those_of_the_files(whole: CityLearnSimulator) -> None:
-    sessions = whole.sessions
+def test_sessions_are_those_of_the_files(simulator: CityLearnSimulator) -> None:
+    sessions = simulator.sessions
+    simulator.begin(0, simulator.rows - 1, 0)
     for i in (0, len(sessions.end) // 2, len(sessions.end) - 1):
-        series = whole.chargers[sessions.charger[i]].charger_simulation
-        state = series.electric_vehicle_charger_state
-        whole.begin(0, whole.rows - 1, 0)
+        series = simulator.chargers[sessions.charger[i]].charger_simulation
         state = series.electric_vehicle_charger_state
         assert np.all(state[sessions.start[i] : sessions.end[i] + 1] == 1)
         assert state[sessions.start[i] - 1] != 1
@@ -538,24 +479,25 @@ def vehicle() -> SimpleNamespace:
     )
 
 
+def sessions_of(state: list[int], countdown: list[int], arrival: list[float], **more: object) -> Sessions:
+    return read_sessions([building(charger(state, countdown, arrival, **more))], [vehicle()], len(state))
+
+
 def test_an_announced_vehicle_arrives_with_the_charge_that_was_announced() -> None:
-    state = [AWAY, COMING, CONNECTED, CONNECTED, AWAY]
-    found = read_sessions([building(charger(state, [0, 0, 2, 1, 0], [-0.1, 0.3, 0.9, 0.9, -0.1]))], [vehicle()], 5)
+    found = sessions_of([AWAY, COMING, CONNECTED, CONNECTED, AWAY], [0, 0, 2, 1, 0], [-0.1, 0.3, 0.9, 0.9, -0.1])
     assert (found.start.tolist(), found.end.tolist()) == ([2], [3])
     assert found.arrival_soc.tolist() == [0.3]
     assert found.required_kwh == pytest.approx([2.5])
 
 
 def test_a_measured_charge_goes_before_an_announced_one() -> None:
-    state = [AWAY, COMING, CONNECTED, AWAY]
     measured = {"electric_vehicle_current_soc": np.array([np.nan, np.nan, 0.6, np.nan])}
-    found = read_sessions([building(charger(state, [0, 0, 1, 0], [-0.1, 0.3, -0.1, -0.1], **measured))], [vehicle()], 4)
+    found = sessions_of([AWAY, COMING, CONNECTED, AWAY], [0, 0, 1, 0], [-0.1, 0.3, -0.1, -0.1], **measured)
     assert found.arrival_soc.tolist() == [0.6]
 
 
 def test_a_countdown_that_starts_again_begins_a_new_session() -> None:
-    state = [AWAY, *[CONNECTED] * 4, AWAY]
-    found = read_sessions([building(charger(state, [0, 2, 1, 2, 1, 0], [-0.1, 0.2, 0.2, 0.4, 0.4, -0.1]))], [vehicle()], 6)
+    found = sessions_of([AWAY, *[CONNECTED] * 4, AWAY], [0, 2, 1, 2, 1, 0], [-0.1, 0.2, 0.2, 0.4, 0.4, -0.1])
     assert list(zip(found.start.tolist(), found.end.tolist(), strict=True)) == [(1, 2), (3, 4)]
     assert found.arrival_soc.tolist() == [0.2, 0.4]
 
@@ -569,7 +511,7 @@ def test_a_session_begins_with_the_vehicle_that_is_named() -> None:
 
 def test_a_vehicle_that_is_there_at_first_begins_with_what_the_schema_says_if_the_data_say_nothing() -> None:
     for given, expected in ((0.3, 0.3), (-0.1, 0.4)):
-        found = read_sessions([building(charger([CONNECTED, CONNECTED, AWAY], [2, 1, 0], [given, -0.1, -0.1]))], [vehicle()], 3)
+        found = sessions_of([CONNECTED, CONNECTED, AWAY], [2, 1, 0], [given, -0.1, -0.1])
         assert found.arrival_soc.tolist() == [expected]
 
 
@@ -586,7 +528,7 @@ def test_sessions_know_their_building_and_what_their_charger_can() -> None:
 
 
 def test_a_session_that_the_data_cut_off_has_no_departure() -> None:
-    found = read_sessions([building(charger([AWAY, CONNECTED, CONNECTED], [0, 5, 4], [-0.1, 0.2, 0.2]))], [vehicle()], 3)
+    found = sessions_of([AWAY, CONNECTED, CONNECTED], [0, 5, 4], [-0.1, 0.2, 0.2])
     assert found.end.tolist() == [2]
     # The last row is no step.
     assert not found.within(0, 2).any()

@@ -1,11 +1,12 @@
 """The bound and model predictive control need a site that linear programmes describe."""
 
 import json
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -13,62 +14,56 @@ import pytest
 from common.errors import ScenarioError
 from envs.environments.fit import check_one_layout, check_own_reward, check_seen, check_stays, why_no_bound, why_no_mpc
 from envs.environments.year_cache import year_tables
-from envs.scenarios.scenario import Splits, Window, scenario
+from envs.scenarios.scenario import Scenario, Splits, Window, scenario
 from envs.scenarios.tariff import FILE_NAME
 from envs.seen import Seen
 from envs.task import Task
-from envs.yardsticks.bound import bound
+from envs.yardsticks.bound import Objective, bound
 from tests.envs.changed_rows import two_buildings
 from tests.envs.schema_changes import edited, put
 from tests.envs.tanks import with_tank
 from tests.envs.yardsticks.sites import changed
 
 
+def below_zero(name: str, column: str, folder: Path) -> None:
+    series = pd.read_csv(folder / name)
+    series.loc[12, column] = -0.1
+    series.to_csv(folder / name, index=False)
+
+
+def peaks_rewarded(folder: Path) -> None:
+    tariff = json.loads((folder / FILE_NAME).read_text(encoding="utf-8"))
+    tariff["demand_charge"]["peak_price"] = 0.0
+    (folder / FILE_NAME).write_text(json.dumps(tariff), encoding="utf-8")
+
+
 @pytest.mark.parametrize(
-    ("name", "column"), [("pricing.csv", "electricity_pricing"), ("carbon_intensity.csv", "carbon_intensity")]
+    ("change", "objective", "why"),
+    [
+        (partial(below_zero, "pricing.csv", "electricity_pricing"), "cost", "below zero"),
+        (partial(below_zero, "carbon_intensity.csv", "carbon_intensity"), "cost", "below zero"),
+        (peaks_rewarded, "score", "demand charge"),
+    ],
 )
-def test_a_site_beyond_a_linear_programme_has_neither(small_schema: Path, tmp_path: Path, name: str, column: str) -> None:
-    def below_zero(schema: dict[str, Any], folder: Path) -> None:
-        series = pd.read_csv(folder / name)
-        series.loc[12, column] = -0.1
-        series.to_csv(folder / name, index=False)
-
-    site = scenario(str(changed(small_schema, tmp_path, below_zero)))
-    assert "below zero" in why_no_bound(site)
-    assert "below zero" in why_no_mpc(site)
-    with pytest.raises(ScenarioError, match="below zero"):
-        bound(Task(site.name), Window(0, 0, 48), "cost")
+def test_a_site_beyond_a_linear_programme_has_neither(
+    small_schema: Path, tmp_path: Path, change: Callable[[Path], None], objective: Objective, why: str
+) -> None:
+    site = scenario(str(changed(small_schema, tmp_path, lambda schema, folder: change(folder))))
+    assert why in why_no_bound(site)
+    assert why in why_no_mpc(site)
+    with pytest.raises(ScenarioError, match=why):
+        bound(Task(site.name), Window(0, 0, 48), objective)
 
 
-def test_a_demand_charge_that_rewards_peaks_has_neither(small_schema: Path, tmp_path: Path) -> None:
-    def excess(schema: dict[str, Any], folder: Path) -> None:
-        tariff = json.loads((folder / FILE_NAME).read_text(encoding="utf-8"))
-        tariff["demand_charge"]["peak_price"] = 0.0
-        (folder / FILE_NAME).write_text(json.dumps(tariff), encoding="utf-8")
-
-    site = scenario(str(changed(small_schema, tmp_path, excess)))
-    assert "demand charge" in why_no_bound(site)
-    assert "demand charge" in why_no_mpc(site)
-    with pytest.raises(ScenarioError, match="demand charge"):
-        bound(Task(site.name), Window(0, 0, 48), "score")
-
-
-def test_a_plain_site_has_both(small_schema: Path) -> None:
-    site = scenario(str(small_schema))
-    assert not why_no_bound(site)
-    assert not why_no_mpc(site)
+def test_plain_sites_and_those_with_thermal_storages_have_both(small_schema: Path, tmp_path: Path) -> None:
+    for path in (small_schema, with_tank(small_schema, tmp_path)):
+        assert (why_no_bound(scenario(str(path))), why_no_mpc(scenario(str(path)))) == ("", "")
 
 
 def test_what_only_citylearn_steps_has_neither(small_schema: Path, tmp_path: Path) -> None:
     site = scenario(str(edited(small_schema, tmp_path, put("timezone", value="America/Lima"))))
     assert why_no_bound(site).startswith("the bound needs the batch backend, which does not support: 'timezone'")
     assert why_no_mpc(site).startswith("model predictive control needs the batch backend, which does not support: 'timezone'")
-
-
-def test_sites_with_thermal_storages_have_both(small_schema: Path, tmp_path: Path) -> None:
-    site = scenario(str(with_tank(small_schema, tmp_path)))
-    assert not why_no_bound(site)
-    assert not why_no_mpc(site)
 
 
 def test_segments_with_tanks_of_different_kinds_have_none(
@@ -162,9 +157,8 @@ def test_a_reward_of_the_users_own_is_tried_before_anything_learns(
 
 
 def test_a_site_all_of_whose_stays_cross_the_borders_of_its_windows_is_refused(
-    small_schema: Path, monkeypatch: pytest.MonkeyPatch
+    site: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site = scenario(str(small_schema))
     check_stays(site, "validation")
     tables = year_tables(site, 0)
     over_night = replace(

@@ -17,7 +17,6 @@ from envs.environments.seen_year import (
     forecasts_to_make,
     has_shadow,
     models_to_train,
-    owners,
     run_shadow,
     seen_bounds,
     seen_buildings,
@@ -33,7 +32,7 @@ from envs.objective.reward import Scale
 from envs.objective.weights import DEFAULT, Weights
 from envs.planning.mpc import HORIZON
 from envs.planning.mpc_site import Tanks
-from envs.scenarios.scenario import Splits, Window, scenario
+from envs.scenarios.scenario import Scenario, Splits, Window, scenario
 from envs.seen import PLAN_HOURS, Seen
 from envs.task import Task
 from envs.yardsticks.mpc_runs import run_mpc
@@ -46,6 +45,11 @@ SEEN = Seen(plan="yesterday")
 SPLITS = Splits(train=("0-19",), validation=("20-24",), test=("25-28", "31-33"), test_buildings=("one", "three"))
 
 
+@pytest.fixture
+def site(four_buildings: Path) -> Scenario:
+    return scenario(str(four_buildings))
+
+
 @pytest.fixture(autouse=True)
 def a_plan(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(seen_year, "shadow", made_up_plan)
@@ -54,8 +58,7 @@ def a_plan(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     seen_rows.cache_clear()
 
 
-def test_by_default_all_is_as_without(four_buildings: Path) -> None:
-    site = scenario(str(four_buildings))
+def test_by_default_all_is_as_without(site: Scenario) -> None:
     assert seen_layout(site, Seen()) == observation_layout(site)
     assert seen_layout(site, Seen(day_peak=True)) == observation_layout(site, day_peak=True)
     np.testing.assert_array_equal(seen_template(site, 0, Seen()), scaled_template(site, 0))
@@ -63,8 +66,7 @@ def test_by_default_all_is_as_without(four_buildings: Path) -> None:
 
 
 @pytest.mark.parametrize("seen", [Seen(day_peak=True, plan="learned"), Seen(plan="yesterday")], ids=["peak", "plan"])
-def test_both_backends_see_the_same(four_buildings: Path, seen: Seen) -> None:
-    site = scenario(str(four_buildings))
+def test_both_backends_see_the_same(site: Scenario, seen: Seen) -> None:
     layout = seen_layout(site, seen)
     found = []
     for backend in ("batch", "citylearn"):
@@ -99,9 +101,8 @@ def test_buildings_own_what_is_seen_of_them(four_buildings: Path) -> None:
     assert len(found.buildings.observations) == found.layout.simulated
 
 
-def test_what_takes_long_is_known_to_be_missing(four_buildings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_takes_long_is_known_to_be_missing(site: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path))
-    site = scenario(str(four_buildings))
     assert not any(has_shadow(site, 0, part) for part in Seen(plan="learned").parts)
     assert ("load", HORIZON, None) in models_to_train(site)
     assert ("load", HORIZON, 3) in models_to_train(site)
@@ -123,13 +124,7 @@ def test_bounds_hold_the_training_rows_alone(four_buildings: Path) -> None:
     np.testing.assert_allclose(np.ptp(bounds, axis=1), 1.2 * np.ptp(own, axis=0), rtol=1e-5)
 
 
-def test_every_column_has_an_owner(four_buildings: Path) -> None:
-    site, seen = scenario(str(four_buildings)), SEEN
-    assert seen_rows(site, 0, seen).shape[1] == len(owners(site, 0, seen)) == len(seen.names(4))
-
-
-def test_without_stated_splits_it_has_all_rows(four_buildings: Path) -> None:
-    site = scenario(str(four_buildings))
+def test_without_stated_splits_it_has_all_rows(site: Scenario) -> None:
     np.testing.assert_array_equal(seen_table(site, "train", SEEN), seen_rows(site, 0, SEEN))
 
 
@@ -159,8 +154,7 @@ def test_its_first_row_is_the_first_that_the_schema_runs(four_buildings: Path, t
 HOURS, CHANGED = 60, 40
 
 
-def test_it_does_what_model_predictive_control_does(four_buildings: Path) -> None:
-    site = scenario(str(four_buildings))
+def test_it_does_what_model_predictive_control_does(site: Scenario) -> None:
     found = run_shadow(site, 0, "seven-days", DEFAULT, hours=HOURS)
     run = run_mpc(Task(site.name), Window(0, 0, HOURS), "seven-days").run
     # Until a battery is nearly full: it then takes less than a linear programme plans.
@@ -209,8 +203,7 @@ def test_it_does_not_know_the_future(
     assert (after.net_kwh[CHANGED:] != before.net_kwh[CHANGED:]).any()
 
 
-def test_plans_of_other_rewards_and_forecasts_have_other_keys(four_buildings: Path) -> None:
-    site = scenario(str(four_buildings))
+def test_plans_of_other_rewards_and_forecasts_have_other_keys(site: Scenario) -> None:
     keys = {
         _shadow_key(site, 0, Seen(plan=method, weights=weights))  # type: ignore[arg-type]
         for method in ("yesterday", "learned")

@@ -11,12 +11,10 @@ from common.units import DAY
 from envs.district import BUILDING_REWARDS
 from envs.environments.site_env import SiteEnv, SiteEnvs
 from envs.environments.vector_env import SiteVectorEnv, WindowsEnv
-from envs.objective.evaluate import evaluate, score
-from envs.objective.kpis import Kpis
 from envs.objective.reward import RewardName
 from envs.objective.weights import DEFAULT, Weights
 from envs.observation import DAY_PEAK_NAME
-from envs.scenarios.scenario import Window, scenario
+from envs.scenarios.scenario import Scenario, Window, scenario
 from envs.task import Task
 
 WINDOWS = (Window(0, 0, 4 * DAY), Window(0, 12 * DAY + 15, 3 * DAY + 4), Window(0, 29 * DAY, 5 * DAY))
@@ -36,8 +34,7 @@ def drawn(seed: int) -> Weights:
 @pytest.mark.parametrize(
     ("reward", "weights"), [("improvement", DEFAULT), ("schema", DEFAULT), *(("improvement", drawn(seed)) for seed in (1, 2))]
 )
-def test_both_backends_judge_a_policy_alike(small_schema: Path, reward: str, weights: Weights) -> None:
-    site = scenario(str(small_schema))
+def test_both_backends_judge_a_policy_alike(site: Scenario, reward: str, weights: Weights) -> None:
     batch = WindowsEnv(site, WINDOWS, reward, weights)  # type: ignore[arg-type]
     citylearn = SiteEnv(site, WINDOWS, "sequence", reward, weights=weights)  # type: ignore[arg-type]
     for found, expected in zip(batch.episodes(policy), citylearn.episodes(policy), strict=True):
@@ -55,8 +52,7 @@ def test_both_backends_judge_a_policy_alike(small_schema: Path, reward: str, wei
 
 
 @pytest.mark.parametrize("weights", [DEFAULT, drawn(3)])
-def test_both_backends_show_the_same_observations_spaces_and_ends(small_schema: Path, weights: Weights) -> None:
-    site = scenario(str(small_schema))
+def test_both_backends_show_the_same_observations_spaces_and_ends(site: Scenario, weights: Weights) -> None:
     window = Window(0, 27 * DAY + 3, 4 * DAY)
     single = SiteEnv(site, [window], "sequence", weights=weights)
     many = SiteVectorEnv(site, [window], 1, weights=weights)
@@ -83,8 +79,7 @@ def test_both_backends_show_the_same_observations_spaces_and_ends(small_schema: 
     single.close()
 
 
-def test_a_copy_begins_another_episode_at_the_step_after_its_end(small_schema: Path) -> None:
-    site = scenario(str(small_schema))
+def test_a_copy_begins_another_episode_at_the_step_after_its_end(site: Scenario) -> None:
     env = SiteVectorEnv(site, [Window(0, start, 3 * DAY) for start in range(0, 30 * DAY, DAY)], num_envs=4)
     assert env.metadata["autoreset_mode"] == AutoresetMode.NEXT_STEP
     env.reset(seed=1)
@@ -133,24 +128,6 @@ def test_several_years_share_a_batch_and_start_all_over_them() -> None:
         months |= set(hours["month"].tolist())
     assert years == {0, 1}
     assert len(months) >= 10
-
-
-@pytest.fixture(scope="module")
-def evaluations(small_schema: Path) -> list[tuple[float, Kpis]]:
-    found = []
-    for backend in ("batch", "citylearn"):
-        env = Task(str(small_schema), backend=backend, validation_weeks=2).evaluation_env()  # type: ignore[arg-type]
-        (evaluation,) = result = evaluate(env, policy)
-        found.append((score(result), evaluation.kpis))
-        env.close()
-    return found
-
-
-def test_scores_and_kpis_do_not_depend_on_the_backend(evaluations: list[tuple[float, Kpis]]) -> None:
-    (batch_score, batch_kpis), (score_, kpis_) = evaluations
-    assert batch_score == pytest.approx(score_, rel=1e-9)
-    assert batch_kpis == pytest.approx(kpis_, rel=1e-9)
-    assert batch_kpis["departures"] > 0
 
 
 @pytest.mark.parametrize(

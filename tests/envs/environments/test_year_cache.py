@@ -19,7 +19,6 @@ from envs.environments.year_cache import (
     observation_layout,
     prepare_year,
     scaled_template,
-    schema_reward,
     tables_file,
     uncontrolled_run,
     year_reference,
@@ -28,14 +27,13 @@ from envs.environments.year_cache import (
 from envs.objective.reference import reference_key
 from envs.objective.series import Sessions
 from envs.observation import DAY_PEAK_NAME
-from envs.scenarios.scenario import scenario
+from envs.scenarios.scenario import Scenario, scenario
 from envs.scenarios.schema_file import read_schema
 
 ROOT = Path(__file__).parents[3]
 
 
-def test_a_prepared_year_opens_without_citylearn(small_schema: Path) -> None:
-    site = scenario(str(small_schema))
+def test_a_prepared_year_opens_without_citylearn(site: Scenario, small_schema: Path) -> None:
     prepare_year(site, 0)
     assert is_prepared(site, 0)
     scaled = scaled_template(site, 0)
@@ -50,19 +48,14 @@ def test_a_prepared_year_opens_without_citylearn(small_schema: Path) -> None:
     assert done.stdout.split() == []
 
 
-def test_a_second_call_needs_no_simulator(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    site = scenario(str(small_schema))
+def test_a_second_call_needs_no_simulator(site: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
     first = tables_file(site, 0), observation_layout(site)
 
-    def refuse(*arguments: object) -> None:
-        raise AssertionError("a simulator was taken")
-
-    monkeypatch.setattr(SIMULATORS, "take", refuse)
+    monkeypatch.setattr(SIMULATORS, "take", lambda *_: pytest.fail("a simulator was taken"))
     assert (tables_file(site, 0), observation_layout(site)) == first
 
 
-def test_a_year_is_prepared_when_its_uncontrolled_run_is_kept(small_schema: Path) -> None:
-    site = scenario(str(small_schema))
+def test_a_year_is_prepared_when_its_uncontrolled_run_is_kept(site: Scenario) -> None:
     prepare_year(site, 0)
     path = cache_folder() / reference_key(site, 0)
     kept = path.read_bytes()
@@ -112,20 +105,12 @@ def test_runs_are_repeated_once_where_citylearn_steps_the_site(
     assert len(repeated) == 2
 
 
-def test_tables_of_a_year_come_without_raw_observations(small_schema: Path) -> None:
-    site = scenario(str(small_schema))
+def test_tables_of_a_year_come_without_raw_observations(site: Scenario) -> None:
     assert "template" not in year_tables(site, 0).rows
     assert "template" in Tables.load(tables_file(site, 0)).rows
 
 
-def test_the_schemas_reward_is_named_without_its_module(small_schema: Path) -> None:
-    name, attributes = schema_reward(small_schema)
-    assert "." not in name
-    assert attributes == "null" or attributes.startswith("{")
-
-
-def test_the_uncontrolled_run_is_that_of_citylearn(small_schema: Path) -> None:
-    site = scenario(str(small_schema))
+def test_the_uncontrolled_run_is_that_of_citylearn(site: Scenario, small_schema: Path) -> None:
     run = year_reference(site, 0).run
     simulator = CityLearnSimulator(small_schema, with_reward=False)
     simulator.begin(0, simulator.rows - 1, seed=0)

@@ -19,7 +19,7 @@ from envs.environments.year_forecasts import (
     year_statistics,
 )  # fmt: skip
 from envs.forecasts import METHODS, Kind, SiteSeries
-from envs.scenarios.scenario import Splits, Window, scenario
+from envs.scenarios.scenario import Scenario, Splits, Window, scenario
 from envs.task import Task
 from envs.yardsticks.mpc_runs import run_mpc
 from tests.districts import FOUR, TWO, write_district
@@ -27,8 +27,7 @@ from tests.districts import FOUR, TWO, write_district
 HOURS = 4
 
 
-def test_series_are_those_of_the_uncontrolled_site(small_schema: Path) -> None:
-    site = scenario(str(small_schema))
+def test_series_are_those_of_the_uncontrolled_site(site: Scenario) -> None:
     series, reference = year_series(site, 0), year_reference(site, 0)
     values = series.values
     np.testing.assert_allclose(values["load"] - values["pv"] + values["charging"], reference.run.net_kwh, atol=1e-3)
@@ -37,8 +36,7 @@ def test_series_are_those_of_the_uncontrolled_site(small_schema: Path) -> None:
     assert not any("net_electricity" in name or "soc" in name for name in series.names)
 
 
-def test_the_train_split_alone_is_learned_from(small_schema: Path) -> None:
-    site = scenario(str(small_schema))
+def test_the_train_split_alone_is_learned_from(site: Scenario) -> None:
     own = train_rows(site, 0, year_series(site, 0).rows)
     assert own.sum() == sum(window.hours for window in site.windows("train"))
     for split in ("validation", "test"):
@@ -61,18 +59,14 @@ def test_a_series_that_repeats_has_no_error() -> None:
     assert mean_error([(series, np.ones(240, dtype=bool))]) > 0.0
 
 
-def test_learned_forecasts_are_made_once(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    site = scenario(str(small_schema))
+def test_learned_forecasts_are_made_once(site: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
     site_forecast(site, 0, "learned", HOURS)
     first = learned_table(site, 0, "pv", HOURS)
     assert first is not None
     assert first.shape == (1, year_series(site, 0).rows, HOURS - 1)
 
-    def fail(*arguments: object) -> None:
-        raise AssertionError("made again")
-
     for name in ("train_model", "forecast_table"):
-        monkeypatch.setattr(f"envs.environments.year_forecasts.{name}", fail)
+        monkeypatch.setattr(f"envs.environments.year_forecasts.{name}", lambda *_: pytest.fail("made again"))
     again = learned_table(site, 0, "pv", HOURS)
     np.testing.assert_array_equal(first, again)
     found = site_forecast(site, 0, "learned", HOURS).ahead("pv", 100, HOURS)

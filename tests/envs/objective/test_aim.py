@@ -13,7 +13,7 @@ from envs.objective.aim import SCORE_ALONE, TERM_OF, Aim, AimError, Outcome, Rew
 from envs.objective.columns import measures
 from envs.objective.reward import TERMS
 from envs.objective.weights import DEFAULT, Weights, WeightsError
-from envs.scenarios.scenario import Splits, scenario
+from envs.scenarios.scenario import Scenario, Splits, scenario
 from envs.scenarios.tariff import FILE_NAME
 from tests.envs.schema_changes import edited, put
 
@@ -118,8 +118,7 @@ def test_a_policy_that_leaves_vehicles_empty_does_not_win_unless_the_user_says_w
     assert SCORE_ALONE.outcome([{**thief[0], "uncontrolled_ev_served": math.nan}]) == Outcome(0.4)
 
 
-def test_what_a_site_or_its_reward_cannot_tell_is_refused(small_schema: Path, tmp_path: Path) -> None:
-    site = scenario(str(small_schema))
+def test_what_a_site_or_its_reward_cannot_tell_is_refused(site: Scenario, small_schema: Path, tmp_path: Path) -> None:
     Aim.parse(("co2=1",), "citylearn_2022_score", ("ev_served>=1",)).check(site, "improvement", "batch")
     with pytest.raises(AimError, match="--reward schema has none"):
         Aim.parse(("co2=1",)).check(site, "schema", "batch")

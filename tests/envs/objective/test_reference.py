@@ -13,7 +13,7 @@ from envs.objective.reference import Before, BuildingSeries, Reference, building
 from envs.objective.reward import TERMS
 from envs.objective.series import Run
 from envs.objective.weights import DEFAULT, Weights
-from envs.scenarios.scenario import scenario
+from envs.scenarios.scenario import Scenario, scenario
 from tests.envs.objective import by_hand
 from tests.envs.objective.by_hand import HELD, RUN, SERIES, SESSIONS, TARIFF
 
@@ -92,7 +92,7 @@ def test_hours_are_dear_by_the_demand_charge_or_else_by_their_price(reference: R
     assert np.array_equal(cheap.dear, reference.dear)
 
 
-def test_a_year_is_simulated_once(small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_year_is_simulated_once(site: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path))
     calls: list[int] = []
 
@@ -100,7 +100,6 @@ def test_a_year_is_simulated_once(small_schema: Path, tmp_path: Path, monkeypatc
         calls.append(1)
         return RUN, HELD
 
-    site = scenario(str(small_schema))
     found = [cached_reference(site, 0, SERIES, SESSIONS, simulate) for _ in range(2)]
     assert len(calls) == 1
     assert np.array_equal(found[1].held_soc, HELD)
@@ -109,7 +108,6 @@ def test_a_year_is_simulated_once(small_schema: Path, tmp_path: Path, monkeypatc
 
 
 START, HOURS = 200, 24
-GRID = TERMS.index("grid")
 
 
 class Hours:
@@ -154,7 +152,7 @@ def test_own_gains_and_the_rest_add_up_to_the_sites_reward(four_buildings: Path,
     terms = np.array(found.terms)
     by_building = [TERMS.index(name) for name in ("co2", "solar")]
     # The demand charge is in the cost too, so this is compared without it: where nothing raises the month's peaks.
-    gained = terms.sum(axis=1) - terms[:, [GRID, TERMS.index("ev"), TERMS.index("peak")]].sum(axis=1)
+    gained = terms.sum(axis=1) - terms[:, [TERMS.index(name) for name in ("grid", "ev", "peak")]].sum(axis=1)
     calm = np.abs(gained - own.sum(axis=1)) < 1e-6
     assert calm.sum() > HOURS // 3
     assert np.abs(terms[:, by_building]).max() > 0.0

@@ -110,22 +110,19 @@ def test_what_a_policy_sees_of_a_plan_is_in_the_order_of_its_names(small_schema:
 
 def test_wrong_values_are_one_line(small_schema: Path, tmp_path: Path) -> None:
     twin = Twin(small_schema, tmp_path)
-    outlook = twin.outlook(START)
-    with pytest.raises(UsageError, match=r"battery_soc has the shape \(2,\); this site needs \(1,\)"):
-        twin.live.plan(outlook, np.zeros(2))
-    with pytest.raises(UsageError, match="pv_kwh has a value that is no number"):
-        twin.live.plan(replace(outlook, pv_kwh=outlook.pv_kwh * np.nan), np.zeros(1))
-    with pytest.raises(UsageError, match="the outlook has 8 hours; a plan takes at least 9"):
-        twin.live.plan(replace(outlook, hour=outlook.hour[:8]), np.zeros(1))
-    with pytest.raises(UsageError, match="action 0 is no charger's"):
-        twin.live.plan(outlook, np.zeros(1), [Plugged(0, 1.0, 3)])
-    for vehicle in (Plugged(1, 1.0, 0), Plugged(1, np.nan, 3), Plugged(1, -1.0, 3)):
-        with pytest.raises(UsageError, match="no vehicle that is plugged in"):
-            twin.live.plan(outlook, np.zeros(1), [vehicle])
-    with pytest.raises(UsageError, match="battery_soc has a value outside 0 to 1"):
-        twin.live.plan(outlook, np.full(1, 40.0))
-    with pytest.raises(UsageError, match="imported_kwh is no number"):
-        twin.live.plan(outlook, np.zeros(1), (), np.nan)
+    outlook, soc, vehicles = twin.outlook(START), np.zeros(1), (Plugged(1, 1.0, 0), Plugged(1, np.nan, 3), Plugged(1, -1.0, 3))
+    wrong: list[tuple[str, tuple[Any, ...]]] = [
+        (r"battery_soc has the shape \(2,\); this site needs \(1,\)", (outlook, np.zeros(2))),
+        ("pv_kwh has a value that is no number", (replace(outlook, pv_kwh=outlook.pv_kwh * np.nan), soc)),
+        ("the outlook has 8 hours; a plan takes at least 9", (replace(outlook, hour=outlook.hour[:8]), soc)),
+        ("action 0 is no charger's", (outlook, soc, [Plugged(0, 1.0, 3)])),
+        *(("no vehicle that is plugged in", (outlook, soc, [vehicle])) for vehicle in vehicles),
+        ("battery_soc has a value outside 0 to 1", (outlook, np.full(1, 40.0))),
+        ("imported_kwh is no number", (outlook, soc, (), np.nan)),
+    ]
+    for message, given in wrong:
+        with pytest.raises(UsageError, match=message):
+            twin.live.plan(*given)
     (tmp_path / "other.npz").write_bytes(b"nothing")
     (tmp_path / "empty.npz").touch()
     (tmp_path / "cut.npz").write_bytes((tmp_path / FILE).read_bytes()[:400])

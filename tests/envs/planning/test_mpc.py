@@ -87,7 +87,7 @@ def test_tanks_do_as_planned_on_both_backends_and_are_worth_it(small_schema: Pat
         np.testing.assert_allclose(soc, expected, atol=1e-3)
     assert max(float(plan.tank_kwh[0].max()) for _, plan in planned) > 10.0
     # Tanks that stand idle leave something on the table.
-    idle = replace(plants[0].site, tanks=_none(tanks))
+    idle = replace(plants[0].site, tanks=Tanks(*(getattr(tanks, field.name)[:0] for field in fields(Tanks))))
     env = Task(site.name).evaluation_env([window])
     (without,) = env.episodes(ModelPredictiveControl(env.present, {0: replace(plants[0], site=idle)}, HOURS))
     assert episode.reward > without.reward + 1e-3
@@ -111,10 +111,6 @@ def test_what_finds_no_use_is_not_held_for_later(small_schema: Path, tmp_path: P
         np.testing.assert_allclose(plan.tank_kwh[0], 0.0, atol=1e-6)
         hour, _ = hour_plan(plant, state, HOURS, np.ones(900))
         assert RecedingProgramme(plant.site, HOURS).solve(hour).tank_kwh[0].max() > 1.0
-
-
-def _none(tanks: Tanks) -> Tanks:
-    return Tanks(*(getattr(tanks, field.name)[:0] for field in fields(Tanks)))
 
 
 def test_it_plans_for_the_weights_of_the_reward(small_schema: Path) -> None:

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from envs.planning import mpc
 from envs.planning.mpc import HourPlan, ModelPredictiveControl
-from envs.planning.mpc_programme import LinearProgramme, MpcError, Plan, RecedingProgramme
+from envs.planning.mpc_programme import MpcError, Plan, RecedingProgramme
 from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import month_shares
 from envs.task import Task
@@ -140,37 +140,3 @@ def test_a_window_pays_its_part_of_a_month(hours: tuple[mpc.Plant, list[tuple[Ho
     assert found[-1][0].peak_worth[0, 0] == pytest.approx(price * share[-1])
     crossing = next(hour for hour, _ in found if hour.month.any())
     assert crossing.peak_worth[1, 0] == pytest.approx(price * share[-1])
-
-
-def test_a_programme_of_two_blocks_has_its_optimum() -> None:
-    """Maximise x + 2y with x + y = 4 and y <= x: both are 2."""
-    programme = LinearProgramme()
-    x, y = programme.variables(1, high=3.0), programme.variables(1)
-    programme.rows(True, np.array([4.0]), (np.array([0]), x, 1.0), (np.array([0]), y, 1.0))
-    programme.rows(False, np.array([0.0]), (np.array([0]), y, 1.0), (np.array([0]), x, -1.0))
-    programme.cost[[*x, *y]] = -1.0, -2.0
-    found = linprog(**programme.arguments())
-    assert found.x == pytest.approx([2.0, 2.0])
-
-
-def test_rows_of_later_blocks_follow_those_before() -> None:
-    programme = LinearProgramme()
-    x = programme.variables(2, 3)
-    assert x.tolist() == [[0, 1, 2], [3, 4, 5]]
-    for block in range(2):
-        programme.rows(False, np.array([1.0, 2.0]), (np.arange(2)[:, np.newaxis], x, float(block + 1)))
-    arguments = programme.arguments()
-    assert arguments["b_ub"].tolist() == [1.0, 2.0, 1.0, 2.0]
-    assert arguments["A_ub"].toarray().tolist() == [
-        [1, 1, 1, 0, 0, 0],
-        [0, 0, 0, 1, 1, 1],
-        [2, 2, 2, 0, 0, 0],
-        [0, 0, 0, 2, 2, 2],
-    ]
-    assert "A_eq" not in arguments
-
-
-def test_bounds_are_broadcast_over_a_block() -> None:
-    programme = LinearProgramme()
-    programme.variables(2, 2, low=np.array([[1.0], [2.0]]), high=5.0)
-    assert programme.arguments()["bounds"].tolist() == [[1.0, 5.0], [1.0, 5.0], [2.0, 5.0], [2.0, 5.0]]

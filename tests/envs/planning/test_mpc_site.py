@@ -23,14 +23,6 @@ def site(small_schema: Path) -> MpcSite:
     return MpcSite.of(year_tables(own, 0), year_reference(own, 0))
 
 
-def test_losses_lie_within_the_curve(small_schema: Path, site: MpcSite) -> None:
-    tables = year_tables(scenario(str(small_schema)), 0)
-    curve = tables.site["battery_curve"][0, records.EFFICIENCY_CURVE, 1]
-    low, high = np.sqrt(curve.min()), np.sqrt(curve.max())
-    for root in (site.root_in[0], site.root_out[0]):
-        assert low < root < high
-
-
 def test_roots_follow_the_curve(small_schema: Path) -> None:
     tables = year_tables(scenario(str(small_schema)), 0)
     battery, curve = tables.site["battery"][0], tables.site["battery_curve"][0]

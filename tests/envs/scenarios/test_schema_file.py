@@ -108,13 +108,11 @@ def test_a_file_that_is_no_schema_is_refused(tmp_path: Path, text: str) -> None:
         scenario(str(path))
 
 
-def test_a_schema_may_have_a_byte_order_mark(small_schema: Path, tmp_path: Path) -> None:
-    path = shutil.copytree(small_schema.parent, tmp_path / "site") / "schema.json"
-    path.write_text(path.read_text(encoding="utf-8"), encoding="utf-8-sig")
-    site = scenario(str(path))
-    assert beyond_batch(site) == beyond_batch(scenario(str(small_schema)))
-    assert schema_reward(path) == schema_reward(small_schema)
-    assert schema_file.read_schema(path) == schema_file.read_schema(small_schema)
+def test_a_schema_may_have_a_byte_order_mark(site: Path, small_schema: Path) -> None:
+    site.write_text(site.read_text(encoding="utf-8"), encoding="utf-8-sig")
+    assert beyond_batch(scenario(str(site))) == beyond_batch(scenario(str(small_schema)))
+    assert schema_reward(site) == schema_reward(small_schema)
+    assert schema_file.read_schema(site) == schema_file.read_schema(small_schema)
 
 
 def test_series_lie_beside_the_schema_or_in_the_folder_that_it_names(
@@ -141,36 +139,27 @@ def test_steps_and_active_actions_are_those_of_the_schema(small_schema: Path) ->
 
 
 @pytest.mark.parametrize("name", ["schema.json", FILE_NAME, "weather.csv", "motorcycle_001.csv"])
-def test_the_digest_changes_with_every_file_that_is_read(small_schema: Path, tmp_path: Path, name: str) -> None:
-    folder = shutil.copytree(small_schema.parent, tmp_path / "site")
-    before = schema_file.digest(folder / "schema.json")
-    (folder / "notes.txt").write_text("not read", encoding="utf-8")
-    assert schema_file.digest(folder / "schema.json") == before
-    path = folder / name
+def test_the_digest_changes_with_every_file_that_is_read(site: Path, name: str) -> None:
+    before = schema_file.digest(site)
+    (site.parent / "notes.txt").write_text("not read", encoding="utf-8")
+    assert schema_file.digest(site) == before
+    path = site.parent / name
     path.write_text(path.read_text(encoding="utf-8") + "\n", encoding="utf-8")
-    assert schema_file.digest(folder / "schema.json") != before
+    assert schema_file.digest(site) != before
 
 
 def test_the_digest_is_that_of_names_and_contents_and_reads_a_large_file_in_pieces(
-    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = shutil.copytree(small_schema.parent, tmp_path / "site")
-    schema = folder / "schema.json"
-    named = sorted(set(schema_file._named(schema_file.read_schema(schema))))
-    code = folder / "model.py"
+    named = sorted(set(schema_file._named(schema_file.read_schema(site))))
+    folder, code = site.parent, site.parent / "model.py"
     code.write_bytes(b"a line\n" * 2**19)
     hashed = hashlib.sha256()
-    for file in (schema, folder / FILE_NAME, *(folder / name for name in named), code):
+    for file in (site, folder / FILE_NAME, *(folder / name for name in named), code):
         if file.exists():
             hashed.update(file.name.encode() + file.read_bytes())
     monkeypatch.delattr(Path, "read_bytes")
-    assert schema_file.digest(schema, [code]) == hashed.hexdigest()[:12]
-
-
-@pytest.fixture
-def schema(small_schema: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(small_schema.read_text(encoding="utf-8"))
-    return content
+    assert schema_file.digest(site, [code]) == hashed.hexdigest()[:12]
 
 
 @pytest.mark.parametrize(
@@ -310,7 +299,7 @@ def sized(small_schema: Path, tmp_path: Path) -> Path:
     return edited(small_schema, tmp_path / "site", put(*MALL, "electrical_storage", "autosize", value=True))
 
 
-def test_the_folders_are_citylearns(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folders_are_citylearns() -> None:
     from citylearn.data import DataSet
 
     data = DataSet(offline=True)

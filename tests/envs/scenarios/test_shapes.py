@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from common import files
 from common.errors import ScenarioError
 from envs.scenarios.series_files import SERIES
 from envs.scenarios.shapes import (
@@ -234,30 +232,7 @@ def test_many_names_are_compared_at_once(tmp_path: Path) -> None:
         read_object(path)
 
 
-def test_a_sound_object_is_read_with_a_byte_order_mark_or_without(tmp_path: Path) -> None:
-    path = tmp_path / "schema.json"
-    for mark in (b"", b"\xef\xbb\xbf"):
-        path.write_bytes(mark + b'{"a": {"b": [1, 2.5, null, true]}}')
-        assert read_object(path) == {"a": {"b": [1, 2.5, None, True]}}
-
-
 def test_a_file_that_cannot_be_opened_is_one_line(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "away.json"):
         with pytest.raises(ScenarioError, match="cannot be read"):
             read_object(path)
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes in folders")
-def test_a_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "tariff.json")
-    with pytest.raises(ScenarioError, match=r"tariff\.json cannot be read: it is a pipe or a device, not a regular file; "):
-        read_object(tmp_path / "tariff.json")
-
-
-def test_a_huge_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "MOST_TEXT", 2**20)
-    path = tmp_path / "schema.json"
-    with path.open("wb") as file:
-        file.truncate(2**20 + 1)
-    with pytest.raises(ScenarioError, match="more than 1 MiB"):
-        read_object(path)

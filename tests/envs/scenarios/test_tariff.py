@@ -80,11 +80,3 @@ def test_a_fault_is_named_with_file_and_place(tmp_path: Path, content: str | dic
     with pytest.raises(ScenarioError, match=fault) as refused:
         DemandCharge.of(tmp_path / "schema.json")
     assert FILE_NAME in str(refused.value)
-
-
-def test_all_faults_of_a_tariff_are_told_at_once(tmp_path: Path) -> None:
-    values = {"peak_hours": [24], "peak_price": None, "currency": "PEN"}
-    (tmp_path / FILE_NAME).write_text(json.dumps({"demand_charge": values}), encoding="utf-8")
-    with pytest.raises(ScenarioError) as refused:
-        DemandCharge.of(tmp_path / "schema.json")
-    assert len(str(refused.value).splitlines()) == 3

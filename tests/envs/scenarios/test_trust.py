@@ -151,9 +151,7 @@ def test_no_form_of_a_schema_stops_the_check(tmp_path: Path) -> None:
     assert all(message.isprintable() for message in messages)
 
 
-def test_weights_need_trust_where_torch_would_unpickle_them(
-    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_weights_need_trust_where_torch_would_unpickle_them(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     schema = read_schema(small_schema)
     (building,) = schema["buildings"].values()
     building["dynamics"] = {"type": "citylearn.dynamics.LSTMDynamics", "attributes": {"filename": "weights.pth"}}

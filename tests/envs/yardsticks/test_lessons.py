@@ -12,7 +12,7 @@ from envs.environments.vector_env import Start
 from envs.environments.year_cache import year_reference
 from envs.environments.year_forecasts import train_rows, year_series
 from envs.forecasts import KINDS
-from envs.scenarios.scenario import BLOCKS, Window, scenario
+from envs.scenarios.scenario import BLOCKS, Scenario, Window, scenario
 from envs.task import Task
 from envs.yardsticks import lessons as taught
 from envs.yardsticks.lessons import (
@@ -22,7 +22,6 @@ from envs.yardsticks.lessons import (
     lessons,
     parts_of,
     teach,
-    train_plant,
     train_reference,
     train_series,
 )
@@ -91,22 +90,6 @@ def test_of_many_years_weeks_are_taken_evenly() -> None:
     assert max(counts) - min(counts) <= 1
 
 
-def test_other_hours_change_neither_forecasts_nor_prices_nor_the_rewards_scale(small_schema: Path, changed: Path) -> None:
-    own, other = (scenario(str(path)) for path in (small_schema, changed))
-    assert own.key != other.key
-    assert not np.array_equal(year_reference(own, 0).run.net_kwh, year_reference(other, 0).run.net_kwh)
-    rows = [window.start + 5 for window in own.windows("train")] + [
-        window.start + window.hours - 1 for window in own.windows("train")
-    ]
-    for method in ("seven-days", "exact"):
-        first, second = (train_plant(site, 0, method, DAY) for site in (own, other))
-        assert first.site.worth == second.site.worth
-        np.testing.assert_array_equal(first.site.price, second.site.price)
-        for row in rows:
-            for kind in ("load", "pv", "carbon", "charging"):
-                np.testing.assert_array_equal(first.forecast.ahead(kind, row, DAY), second.forecast.ahead(kind, row, DAY))
-
-
 def test_nor_do_other_hours_change_what_is_known_of_tanks(small_schema: Path, tmp_path: Path) -> None:
     site = scenario(str(with_tank(small_schema, tmp_path, cooling=True)))
     real, known = year_series(site, 0), train_series(site, 0)
@@ -121,8 +104,7 @@ def test_nor_do_other_hours_change_what_is_known_of_tanks(small_schema: Path, tm
     assert not np.array_equal(known.values["cooling_demand"], real.values["cooling_demand"])
 
 
-def test_hours_of_the_train_split_are_what_they_are(small_schema: Path) -> None:
-    site = scenario(str(small_schema))
+def test_hours_of_the_train_split_are_what_they_are(site: Scenario) -> None:
     real, known = year_reference(site, 0), train_reference(site, 0)
     for window in site.windows("train"):
         part = slice(window.start, window.start + window.hours)
@@ -130,8 +112,7 @@ def test_hours_of_the_train_split_are_what_they_are(small_schema: Path) -> None:
         np.testing.assert_array_equal(known.exogenous.price[:, part], real.exogenous.price[:, part])
 
 
-def test_a_year_that_trains_as_a_whole_is_taken_as_it_is(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_year_that_trains_as_a_whole_is_taken_as_it_is(site: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(taught, "train_rows", lambda site, year, rows: np.ones(rows, dtype=bool))
-    site = scenario(str(small_schema))
     assert train_reference(site, 0).scale == year_reference(site, 0).scale
     np.testing.assert_array_equal(train_reference(site, 0).run.net_kwh, year_reference(site, 0).run.net_kwh)

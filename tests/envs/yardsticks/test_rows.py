@@ -10,7 +10,7 @@ from envs.scenarios.scenario import Window, scenario
 from envs.task import Task
 from envs.yardsticks import rows
 from envs.yardsticks.bound import Bound, TooLongError, bound
-from envs.yardsticks.rows import bound_rows, bounded, by_year, mpc_rows
+from envs.yardsticks.rows import bound_rows, bounded, mpc_rows
 from tests.envs.schema_changes import edited, put
 
 
@@ -35,11 +35,6 @@ def test_what_is_always_0_has_no_bound(small_schema: Path, tmp_path: Path) -> No
     assert bounded(scenario(str(small_schema))) == ("score", "co2", "cost")
     without = edited(small_schema, tmp_path / "site", put("buildings", "mall", "carbon_intensity", value=None))
     assert bounded(scenario(str(without))) == ("score", "cost")
-
-
-def test_years_come_in_the_order_of_their_windows() -> None:
-    windows = [Window(2, 0, 24), Window(1, 0, 24), Window(2, 24, 24)]
-    assert by_year(windows) == {2: (windows[0], windows[2]), 1: (windows[1],)}
 
 
 def test_all_windows_share_the_time(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from results.analysis import confirmed, learning_curves, mean_curves
 from results.analysis.curves import evaluated
 from results.statistics import mean
-from tests.results.made import reports, row, search, settle, tables
+from tests.results.made import again, reports, row, settle, tables
 
 
 def test_a_late_update_skips_an_evaluation(tmp_path: Path) -> None:
@@ -31,14 +32,8 @@ def test_updates_without_an_evaluation_are_no_points(tmp_path: Path) -> None:
 
 
 def confirmations() -> tuple[list[dict[str, object]], list[dict[str, object]]]:
-    trials, reported = [row(0, 0.15), row(1, 0.4)], []
-    for run in range(3):
-        for side, score in ((0, 0.1), (1, 0.3)):
-            number, end = 2 + 2 * run + side, score + 0.01 * run * (1 + side)
-            role = ("default", "best")[side]
-            trials.append(row(number, end, confirms=side, confirm_run=run, confirm_role=role))
-            reported += reports(number, end)
-    return trials, reported
+    trained = [*again(2, 0, (0.10, 0.11, 0.12)), *again(5, 1, (0.30, 0.32, 0.34))]
+    return [row(0, 0.15), row(1, 0.4), *trained], [own for each in trained for own in reports(each["trial"], each["score"])]
 
 
 def test_confirmations_have_means_with_students_interval_and_paired_gains(tmp_path: Path) -> None:
@@ -47,7 +42,7 @@ def test_confirmations_have_means_with_students_interval_and_paired_gains(tmp_pa
     assert found.index.tolist() == ["best", "default"]
     assert found.loc["best", "mean"] == pytest.approx(0.32)
     assert found.loc["best", "gain"] == pytest.approx(0.21)
-    assert found.loc["best", "gain_low"] == pytest.approx(mean(results.trials["score"].to_numpy()[3::2] - results.trials["score"].to_numpy()[2::2]).low)  # fmt: skip # noqa: E501
+    assert found.loc["best", "gain_low"] == pytest.approx(mean(np.array([0.20, 0.21, 0.22])).low)
     assert found["gain"].isna().tolist() == [False, True]
     curves = mean_curves(results)
     assert curves["rung"].tolist() == [1, 2, 3, 4] * 2
@@ -65,13 +60,3 @@ def test_candidates_count_in_no_mean(tmp_path: Path) -> None:
     assert results.candidates["trial"].tolist() == [8]
     assert 8 not in results.confirmations["trial"].tolist()
     assert learning_curves(results).set_index("trial").loc[8, "role"].unique().tolist() == ["candidate"]
-
-
-def test_one_run_has_no_interval(tmp_path: Path) -> None:
-    found = confirmed(tables(tmp_path, [row(0, 0.1), row(1, 0.3, confirms=0, confirm_run=0, confirm_role="default")]))
-    assert found["mean"].tolist() == [0.3]
-    assert found[["low", "high", "gain"]].isna().all(axis=None)
-
-
-def test_a_search_without_confirmations_has_none(tmp_path: Path) -> None:
-    assert mean_curves(search(tmp_path, 2)).empty

@@ -8,7 +8,7 @@ import pytest
 from results import Results
 from results.analysis import judged_runs, luck, references
 from results.analysis.judged import caveats, kind_of
-from tests.results.made import MEASURES, evaluation, row, search, settle, tables
+from tests.results.made import MEASURES, again, evaluation, row, settle, tables
 
 
 def judgement(folder: Path) -> Results:
@@ -24,8 +24,7 @@ def judgement(folder: Path) -> Results:
 
 def experiment(folder: Path) -> Results:
     settle(folder)
-    again = [row(2 + run, 0.3 + 0.01 * run, confirms=1, confirm_run=run, confirm_role="best") for run in range(2)]
-    return tables(folder, [row(0, 0.15), row(1, 0.4), *again])
+    return tables(folder, [row(0, 0.15), row(1, 0.4), *again(2, 1, (0.30, 0.31))])
 
 
 def test_kinds_follow_from_names() -> None:
@@ -63,11 +62,6 @@ def test_scores_stand_beside_ratings_only_where_these_are_scores(tmp_path: Path)
     assert references(by_score).set_index("kind")["score"]["uncontrolled"] == 0.0
 
 
-def test_years_of_a_run_are_weighted_by_their_hours(tmp_path: Path) -> None:
-    rows = [evaluation(0, 1, score, contender="rule") | {"year": year, "hours": hours} for year, score, hours in ((6, 0.1, 100), (7, 0.4, 300))]  # fmt: skip # noqa: E501
-    assert judged_runs(tables(tmp_path, [], [], rows))["score"].tolist() == pytest.approx([0.325])
-
-
 def test_references_have_a_judgements_rules_and_bound(tmp_path: Path) -> None:
     found = references(experiment(tmp_path), judgement(tmp_path))
     of_test = found[found["split"] == "test"]
@@ -77,11 +71,6 @@ def test_references_have_a_judgements_rules_and_bound(tmp_path: Path) -> None:
 
 def test_an_experiment_is_no_judgement(tmp_path: Path) -> None:
     assert judged_runs(experiment(tmp_path)).empty
-
-
-def test_only_the_last_evaluation_of_a_trial_counts(tmp_path: Path) -> None:
-    results = search(tmp_path, 3)
-    assert results.rated_evaluations["steps"].tolist() == [4000] * 3
 
 
 def test_beside_savings_stand_a_score_below_no_control_and_vehicles_that_pay() -> None:

@@ -8,7 +8,7 @@ import pytest
 from results import Results, ResultsError
 from results.analysis import best_so_far, compare, leaderboard, pareto_front, references
 from results.analysis.progress import aim_of, gains
-from tests.results.made import evaluation, reports, row, search, settle, tables
+from tests.results.made import again, evaluation, reports, row, search, settle, tables
 
 
 def test_each_evaluation_tells_who_would_have_won_then(tmp_path: Path) -> None:
@@ -37,12 +37,8 @@ def test_until_a_trial_that_may_win_was_evaluated_there_is_no_best(tmp_path: Pat
 
 def test_references_have_the_site_the_default_and_confirmations(tmp_path: Path) -> None:
     settle(tmp_path)
-    again = [
-        row(10 + 2 * run + side, score + 0.01 * run, confirms=side, confirm_run=run, confirm_role=("default", "best")[side])
-        for run in range(3)
-        for side, score in ((0, 0.1), (1, 0.3))
-    ]
-    found = references(tables(tmp_path, [row(0, 0.15), row(1, 0.4), *again])).set_index("kind")
+    trained = [*again(2, 0, (0.10, 0.11, 0.12)), *again(5, 1, (0.30, 0.31, 0.32))]
+    found = references(tables(tmp_path, [row(0, 0.15), row(1, 0.4), *trained])).set_index("kind")
     assert found["score"].to_dict() == pytest.approx(
         {"uncontrolled": 0.0, "default": 0.15, "confirmed best": 0.31, "confirmed default": 0.11}
     )
@@ -71,7 +67,7 @@ def test_the_best_comes_first_and_what_has_no_rating_last(tmp_path: Path) -> Non
     settle(tmp_path)
     trials = [
         row(0, 0.1), row(1, None, "failed"), row(2, 0.5, "frozen"), row(3, 0.3, "pruned"),
-        *(row(4 + run, score, confirms=2, confirm_run=run, confirm_role="best") for run, score in enumerate((0.6, 0.4))),
+        *again(4, 2, (0.6, 0.4)),
     ]  # fmt: skip
     found = leaderboard(tables(tmp_path, trials))
     assert found["trial"].tolist() == [2, 3, 0, 1]
@@ -149,9 +145,9 @@ def test_a_search_with_one_objective_has_none(tmp_path: Path) -> None:
 def test_each_experiment_has_a_row_with_its_best_and_what_it_cost(tmp_path: Path) -> None:
     first = search(tmp_path / "first", 6)
     settle(tmp_path / "second")
-    again = [row(2 + side, (0.1, 0.3)[side] + 0.01 * run, confirms=side, confirm_run=run, confirm_role=("default", "best")[side]) | {"trial": 2 + 2 * run + side} for run in range(3) for side in (0, 1)]  # fmt: skip # noqa: E501
+    trained = [*again(2, 0, (0.10, 0.11, 0.12)), *again(5, 1, (0.30, 0.31, 0.32))]
     evaluated = [evaluation(1, 4000, 0.4, bill=8.0, uncontrolled_bill=10.0)]
-    second = tables(tmp_path / "second", [row(0, 0.15), row(1, 0.4), *again], reports(0, 0.15) + reports(1, 0.4), evaluated)
+    second = tables(tmp_path / "second", [row(0, 0.15), row(1, 0.4), *trained], reports(0, 0.15) + reports(1, 0.4), evaluated)
     empty = tables(tmp_path / "third", [])
     found = compare([first, second, empty])
     assert found["experiment"].tolist() == ["first", "second", "third"]

@@ -8,8 +8,8 @@ import pytest
 
 from results import Results, analysis
 from results.analysis import effects
-from results.analysis.searched import acts, admissible, best_trial, default_trial, ranges_of, searched
-from results.experiment_file import Facts, Range
+from results.analysis.searched import default_trial, ranges_of, searched
+from results.experiment_file import Facts
 from tests.results.made import reports, row, search, settle, tables
 
 PLAIN = [getattr(analysis, name) for name in analysis.__all__ if name not in ("compare", "pareto_front")]
@@ -32,11 +32,6 @@ def test_confirmations_repeats_and_trials_without_a_rating_do_not_count(tmp_path
     own = searched(tables(tmp_path, trials))
     assert own["trial"].tolist() == [0, 2, 6, 7]
     assert own["rating"].tolist() == [0.1, 0.2, -7.0, 0.4]
-
-
-def test_trials_that_miss_a_requirement_are_not_admissible(tmp_path: Path) -> None:
-    results = tables(tmp_path, [row(0, 0.1, shortfall=0.0), row(1, 0.2, shortfall=0.3), row(2, 0.3)])
-    assert admissible(searched(results))["trial"].tolist() == [0, 2]
 
 
 def test_the_default_is_the_trial_of_its_start_or_the_one_that_confirmations_name(tmp_path: Path) -> None:
@@ -62,12 +57,6 @@ def test_without_settings_ranges_are_what_was_tried(tmp_path: Path) -> None:
     assert found["shared_policy"].choices == ("False", "True")
     alike = tables(tmp_path, [row(0, 0.1, hp_gamma=0.9), row(1, 0.1, hp_gamma=0.9)])
     assert "gamma" not in ranges_of(searched(alike), Facts())
-
-
-def test_a_hyperparameter_acts_only_where_its_condition_holds(tmp_path: Path) -> None:
-    trials = searched(tables(tmp_path, [row(0, 0.1), row(1, 0.1, hp_shared_policy=True)]))
-    assert acts(trials, Range("gamma", 0.9, 0.99)).all()
-    assert acts(trials, Range("gamma", 0.9, 0.99, only_if=("shared_policy", ("True",)))).tolist() == [False, True]
 
 
 @pytest.fixture(scope="module")
@@ -100,12 +89,6 @@ def test_an_experiment_of_any_size_has_an_answer_with_the_same_columns(
         if hasattr(whole[name], "columns"):
             assert [*found.columns] == [*whole[name].columns], name
             assert found.empty or name == "leaderboard" or found.dtypes.to_dict() == whole[name].dtypes.to_dict(), name
-
-
-def test_the_best_is_that_of_the_results(tmp_path: Path) -> None:
-    results = search(tmp_path, 5)
-    assert best_trial(results) == results.best["trial"]
-    assert best_trial(tables(tmp_path, [row(0, None, "failed")])) is None
 
 
 def test_each_trial_has_its_place_in_the_range_of_the_search(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import shutil
@@ -37,7 +36,6 @@ class View:
         drawn: how many charts.
         cut: charts that are wider than the place that they have, have a text that leaves them, or a
             name on an axis that ends early.
-        picture: a screenshot of the whole page, PNG.
     """
 
     errors: list[str] = field(default_factory=list)
@@ -45,7 +43,6 @@ class View:
     page_width: int = 0
     drawn: int = 0
     cut: list[str] = field(default_factory=list)
-    picture: bytes = b""
 
 
 class Browser:
@@ -83,7 +80,7 @@ class Browser:
             raise RuntimeError(str(result["exceptionDetails"]))
         return result["result"].get("value")
 
-    def view(self, path: Path, width: int = 1280, scheme: str = "light", media: str = "", picture: bool = False) -> View:
+    def view(self, path: Path, width: int = 1280, scheme: str = "light", media: str = "") -> View:
         """Open a file, wait until all charts are drawn, and say what happened.
 
         Args:
@@ -91,7 +88,6 @@ class Browser:
             width: of the window, pixels.
             scheme: light or dark.
             media: "print" shows the page as a printer would.
-            picture: whether to take a screenshot.
         """
         self.events.clear()
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
@@ -132,11 +128,6 @@ class Browser:
             return inner.right > outer.right + 1 || [...svg.querySelectorAll("text")].some((text) => leaves(text) || cut(text));
         }).map((chart) => chart.dataset.chart)""",
         )
-        if picture:
-            metrics = self.call("Page.getLayoutMetrics", session)["cssContentSize"]
-            clip = {"x": 0, "y": 0, "width": metrics["width"], "height": metrics["height"], "scale": 1}
-            shot = self.call("Page.captureScreenshot", session, clip=clip, captureBeyondViewport=True)
-            found.picture = base64.b64decode(shot["data"])
         for event in self.events:
             content = event.get("params", {})
             if event.get("method") == "Runtime.exceptionThrown":

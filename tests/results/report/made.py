@@ -8,6 +8,7 @@ import pandas as pd
 from results.report.charts import Figure
 from results.report.sections import drawn
 from results.report.subjects import Hours
+from results.rollout import table, write
 
 
 def hours(days: int = 62, factor: float = 0.5) -> pd.DataFrame:
@@ -31,6 +32,13 @@ def hours(days: int = 62, factor: float = 0.5) -> pd.DataFrame:
             "price": np.where(month == 1, 0.1, 0.2), "carbon": zero + 0.5, "uncontrolled_net_kwh": without,
         }
     )  # fmt: skip
+
+
+def rolled(path: Path, days: int = 2) -> Path:
+    """A file with these hours, of the policy of a trial 1."""
+    frame = hours(days)
+    write(path, table({name: frame[name].to_numpy() for name in frame}, {"trial": "1"}))
+    return path
 
 
 def figures(days: int) -> tuple[Figure, ...]:

@@ -9,8 +9,6 @@ import pytest
 from results.report.charts import (
     DARK,
     LIGHT,
-    Figure,
-    Section,
     channel,
     chart,
     colour,
@@ -70,12 +68,6 @@ def test_a_sample_is_even_and_keeps_both_ends() -> None:
     assert sampled(frame, 2000) is frame
 
 
-def test_a_figure_may_be_an_answer_alone() -> None:
-    figure = Figure("luck", "Lucky?", "It cannot be said.")
-    assert (figure.panels, figure.table, figure.note) == ((), None, "")
-    assert Section("a", "experiment", {}, (figure,)).brief == ()
-
-
 TEXT_CONTRAST, MARK_CONTRAST = 4.5, 3.0  # least ratios of WCAG 2.2, level AA: of text, and of what a picture shows
 
 
@@ -90,11 +82,6 @@ def _luminance(value: str) -> float:
     parts = (int(value[place : place + 2], 16) / 255 for place in (1, 3, 5))
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def test_contrast_is_that_of_wcag() -> None:
-    assert contrast("#000000", "#ffffff") == pytest.approx(21.0)
-    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])

@@ -19,10 +19,9 @@ from results.report import figures
 from results.report.page import page
 from results.report.sections import Sources, drawn, read_sources, rollouts_in, sections, shown_rollouts, site
 from results.report.subjects import Hours, Judged
-from results.rollout import table, write
 from results.table_files import ResultsError
 from tests.results import made
-from tests.results.report.made import hours
+from tests.results.report.made import hours, rolled
 
 HUGE = r"e[+]1|(?<![\d.])\d{10}|\d{3},\d{3},\d{3},\d{3}"  # what the rank of a missed requirement looks like
 
@@ -184,22 +183,16 @@ def test_a_figure_is_a_module_and_goes_with_it(tmp_path: Path, monkeypatch: pyte
     assert [one.name for one in left] == [one.name for one in whole if one.name != "week"]
 
 
-def roll(path: Path) -> Path:
-    frame = hours(2)
-    write(path, table({name: frame[name].to_numpy() for name in frame}, {"trial": "1"}))
-    return path
-
-
 def test_an_experiment_brings_the_rollout_of_its_best_trial(experiment: Path) -> None:
     for number in (0, 1, 2):
-        roll(experiment / "rollouts" / f"trial-{number:05d}-000000000200-year-0.parquet")
+        rolled(experiment / "rollouts" / f"trial-{number:05d}-000000000200-year-0.parquet")
     assert [path.name[:11] for path in shown_rollouts(load(experiment))] == ["trial-00001"]
     sources = read_sources([experiment])
     assert (len(sources.experiments), len(sources.policies), len(sources.judgements)) == (1, 1, 0)
 
 
 def test_rollouts_are_taken_as_files_and_as_a_folder(tmp_path: Path) -> None:
-    paths = [roll(tmp_path / f"trial-0000{number}-000000000200-year-0.parquet") for number in (1, 2)]
+    paths = [rolled(tmp_path / f"trial-0000{number}-000000000200-year-0.parquet") for number in (1, 2)]
     assert [one.path for one in read_sources([tmp_path]).policies] == paths
     assert [one.path for one in read_sources([paths[1]]).policies] == paths[1:]
     assert rollouts_in(tmp_path / "none") == ()

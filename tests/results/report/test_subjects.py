@@ -2,16 +2,14 @@
 
 from pathlib import Path
 
-import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
 from results import analysis
 from results.report.subjects import Judged, Search, read_rollout
-from results.rollout import table, write
 from results.table_files import ResultsError
 from tests.results import made
-from tests.results.report.made import hours
+from tests.results.report.made import rolled
 
 
 def test_a_table_is_computed_once(tmp_path: Path) -> None:
@@ -25,18 +23,13 @@ def test_where_nothing_was_judged_there_is_no_verdict(tmp_path: Path) -> None:
     assert (judged.verdict, judged.lucky) == (None, None)
 
 
-def file_of(path: Path, frame: pd.DataFrame) -> Path:
-    write(path, table({name: frame[name].to_numpy() for name in frame}, {"trial": "3", "scenario": "made"}))
-    return path
-
-
 def test_a_rollout_is_read_with_its_facts(tmp_path: Path) -> None:
-    found = read_rollout(file_of(tmp_path / "a.parquet", hours(2)))
-    assert (found.about["trial"], len(found.table)) == ("3", 48)
+    found = read_rollout(rolled(tmp_path / "a.parquet"))
+    assert (found.about["trial"], len(found.table)) == ("1", 48)
 
 
 def test_other_files_are_refused_by_one_line_with_the_remedy(tmp_path: Path) -> None:
-    path = file_of(tmp_path / "a.parquet", hours(1))
+    path = rolled(tmp_path / "a.parquet")
     pq.write_table(pq.read_table(path).drop_columns(["price"]), tmp_path / "b.parquet")
     (tmp_path / "c.parquet").write_bytes(b"PAR1 no table")
     with pytest.raises(

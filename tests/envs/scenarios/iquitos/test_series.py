@@ -55,10 +55,6 @@ def test_daily_values_cover_all_rows_and_the_first_covers_the_last() -> None:
     assert spread[-1] == 0
 
 
-def test_tables_have_a_row_for_each_hour() -> None:
-    assert table("mall_load_kw").shape == (24, 12)
-
-
 YEARS = range(8)
 
 
