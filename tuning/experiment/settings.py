@@ -208,8 +208,8 @@ class Settings:
     local."""
     resume: str = ""
     """Folder, name or URI of an experiment to continue. --trials, --budget, --confirm, --steps, --concurrency, --address,
-    --retries, --keep-checkpoints, --gpu-memory, --on-oom, --progress-csv, --tensorboard and --callback may be given anew. The command
-    that began it, with its --name, continues it too: where it was begun, or with a storage on any machine."""
+    --retries, --keep-checkpoints, --gpu-memory, --on-oom, --progress-csv, --tensorboard and --callback may be given anew.
+    The command that began it, with its --name, continues it too: where it was begun, or with a storage on any machine."""
     extend: bool = False
     """Let trials that are complete go on to a larger number of --steps, from their checkpoints."""
     progress_csv: bool = False
