@@ -10,6 +10,7 @@ from common.errors import ScenarioError
 from envs.objective.reward import STORAGE_ACTIONS
 from envs.scenarios.scenario import Scenario
 from envs.scenarios.schema_file import read_schema
+from envs.scenarios.shapes import is_left_out
 from envs.scenarios.trust import CLASSES
 
 Backend = Literal["batch", "citylearn"]
@@ -82,7 +83,7 @@ def _found(schema: Mapping[str, Any]) -> Iterator[str]:
     for vehicle in (schema.get("electric_vehicles_def") or {}).values():
         yield from (f"'{name}' of a vehicle" for name in _beyond(vehicle, _VEHICLE))
     for building in schema["buildings"].values():
-        if building.get("include", True):
+        if not is_left_out(building):
             yield from _in_building(building)
 
 

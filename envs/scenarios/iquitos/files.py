@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from common.units import YEAR
+from envs.scenarios import entries
+from envs.scenarios.entries import FORECAST_HOURS, LITHIUM, charger_csv
 from envs.scenarios.iquitos import site as parameters
 from envs.scenarios.iquitos.series import (
-    FORECAST_HOURS,
     Calendar,
-    Session,
     Weather,
     ac_power,
     calendar,
@@ -26,18 +26,7 @@ from envs.scenarios.iquitos.site import ROWS, Site, SocketType
 from envs.scenarios.tariff import FILE_NAME as TARIFF_FILE
 from envs.scenarios.tariff import DemandCharge
 
-BATTERY = {
-    "capacity": 1700.0,  # kWh
-    "nominal_power": 400.0,  # kW
-    "initial_soc": 0.5,
-    "depth_of_discharge": 0.8,
-    "efficiency": 0.95,
-    "capacity_loss_coefficient": 1e-5,
-    "loss_coefficient": 1e-4,
-    "power_efficiency_curve": [[0.0, 0.83], [0.3, 0.92], [0.6, 0.95], [0.8, 0.94], [1.0, 0.91]],
-    "capacity_power_curve": [[0.0, 1.0], [0.8, 1.0], [1.0, 0.95]],
-}
-CHARGER_EFFICIENCY = 0.95
+BATTERY = {"capacity": 1700.0, "nominal_power": 400.0, **LITHIUM}  # kWh, kW
 OBSERVATIONS = (
     "month", "day_type", "hour",
     "diffuse_solar_irradiance", "diffuse_solar_irradiance_predicted_1", "diffuse_solar_irradiance_predicted_2",
@@ -64,7 +53,7 @@ def write_year(site: Site, year: int, folder: Path) -> None:
         for number in range(kind.count):
             name = _socket(kind, number)
             visits = sessions(site, kind, number, year)
-            (folder / f"{name}.csv").write_text(_charger_csv(name, visits), encoding="utf-8")
+            (folder / f"{name}.csv").write_text(charger_csv(name, visits, ROWS), encoding="utf-8")
     demand_charge = DemandCharge(
         peak_hours=parameters.PEAK_HOURS,
         peak_price=parameters.DEMAND_PRICE_PEAK,
@@ -119,88 +108,15 @@ def _pricing(cal: Calendar) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _charger_csv(name: str, visits: list[Session]) -> str:
-    """The socket's series; written by hand because 128 data frames cost seconds.
-
-    Each socket has one vehicle. Its state of charge on arrival is in the arrival row, where CityLearn looks for it if the
-    vehicle was not announced.
-    """
-    rows = ["3,,,,,,"] * ROWS
-    for i, visit in enumerate(visits):
-        for row in range(visit.start, visit.end):
-            arrival = visit.arrival_soc if row == visit.start else ""
-            rows[row] = f"1,{name},{visit.end - row},{visit.target_soc},,{arrival},{name}_{i}"
-    header = (
-        "electric_vehicle_charger_state,electric_vehicle_id,electric_vehicle_departure_time,"
-        "electric_vehicle_required_soc_departure,electric_vehicle_estimated_arrival_time,"
-        "electric_vehicle_estimated_soc_arrival,electric_vehicle_session_id"
-    )
-    return "\n".join([header, *rows, ""])
-
-
 def _schema(site: Site) -> dict[str, Any]:
     sockets = [(kind, _socket(kind, number)) for kind in site.sockets for number in range(kind.count)]
-    return {
-        "random_seed": 0,
-        "root_directory": None,
-        "central_agent": True,
-        "simulation_start_time_step": 0,
-        "simulation_end_time_step": YEAR,
-        "episode_time_steps": None,
-        "rolling_episode_split": False,
-        "random_episode_split": False,
-        "seconds_per_time_step": 3600,
-        "observations": {name: {"active": True, "shared_in_central_agent": True} for name in OBSERVATIONS},
-        "actions": {"electrical_storage": {"active": True}, "electric_vehicle_storage": {"active": True}},
-        "reward_function": {"type": "citylearn.reward_function.RewardFunction", "attributes": None},
-        "electric_vehicles_def": {name: _vehicle(kind) for kind, name in sockets},
-        "buildings": {
-            "mall": {
-                "include": True,
-                "energy_simulation": "mall.csv",
-                "weather": "weather.csv",
-                "carbon_intensity": "carbon_intensity.csv",
-                "pricing": "pricing.csv",
-                "inactive_observations": [],
-                "inactive_actions": [],
-                "electrical_storage": _device("Battery", BATTERY),
-                "pv": _device("PV", {"nominal_power": site.pv.kwp}),
-                "chargers": {name: _charger(kind, name) for kind, name in sockets},
-            }
-        },
-    }
-
-
-def _device(kind: str, attributes: dict[str, Any]) -> dict[str, Any]:
-    return {"type": f"citylearn.energy_model.{kind}", "autosize": False, "attributes": attributes}
-
-
-def _charger(kind: SocketType, name: str) -> dict[str, Any]:
-    return {
-        "type": "citylearn.electric_vehicle_charger.Charger",
-        "charger_simulation": f"{name}.csv",
-        "noise_std": 0,
-        "attributes": {
-            "efficiency": CHARGER_EFFICIENCY,
-            "max_charging_power": kind.power_kw,
-            "min_charging_power": 0.0,
-            "max_discharging_power": 0.0,
-            "min_discharging_power": 0.0,
-        },
-    }
-
-
-def _vehicle(kind: SocketType) -> dict[str, Any]:
-    # All losses of charging are the charger's. Attributes left out would be drawn at random.
-    battery = {
-        "capacity": kind.battery_kwh,
-        "nominal_power": kind.power_kw,
-        "initial_soc": 0.5,
-        "depth_of_discharge": 1.0,
-        "efficiency": 1.0,
-        "capacity_loss_coefficient": 0.0,
-        "loss_coefficient": 0.0,
-        "power_efficiency_curve": [[0.0, 1.0], [1.0, 1.0]],
-        "capacity_power_curve": [[0.0, 1.0], [1.0, 1.0]],
-    }
-    return {"include": True, "battery": _device("Battery", battery)}
+    mall = entries.building(
+        "mall",
+        ("weather", "carbon_intensity", "pricing"),
+        electrical_storage=entries.battery(BATTERY),
+        pv=entries.pv(site.pv.kwp),
+        chargers={name: entries.charger(f"{name}.csv", kind.power_kw) for kind, name in sockets},
+    )
+    vehicles = {name: entries.vehicle(kind.battery_kwh, kind.power_kw) for kind, name in sockets}
+    actions = ("electrical_storage", "electric_vehicle_storage")
+    return entries.schema(dict.fromkeys(OBSERVATIONS, True), actions, {"mall": mall}, vehicles, YEAR)

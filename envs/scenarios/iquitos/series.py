@@ -12,6 +12,7 @@ import pandas as pd
 import pvlib
 from scipy import stats
 
+from envs.scenarios.entries import FORECAST_HOURS, Session
 from envs.scenarios.iquitos.site import (
     ALTITUDE,
     ARRIVAL_FACTOR,
@@ -94,7 +95,6 @@ HOUR_LAG_1 = 0.41
 # Passing clouds reflect: an hour may exceed the clear sky by this much.
 CLEAR_SKY_LIMIT = 1.1
 
-FORECAST_HOURS = (6, 12, 24)  # CityLearn's three predictions
 FORECAST_SKILL = (0.8, 0.7, 0.6)  # correlation of a forecast's deviation from the mean with the actual one
 TEMPERATURE_SIGMA = 0.8  # K, of a day around the month's mean
 
@@ -198,16 +198,6 @@ ARRIVAL_SOC = (0.245, 0.12)  # mean and standard deviation, clipped to 0-1
 TARGET_SOC = (0.78, 0.15)  # likewise, and above the arrival's
 SHORT_STAY = (1, 2)  # hours, both ends included
 LONG_STAY = (4, 8)
-
-
-@dataclass(frozen=True)
-class Session:
-    """One vehicle at one socket: plugged in during rows `start` to `end - 1` of the year."""
-
-    start: int
-    end: int
-    arrival_soc: float
-    target_soc: float
 
 
 def sessions(site: Site, kind: SocketType, number: int, year: int) -> list[Session]:

@@ -65,3 +65,14 @@ def test_it_knows_these_classes_of_devices_and_no_other_that_pass_without_trust(
 def test_a_missing_feature_is_named(small_schema: Path, tmp_path: Path, path: tuple[str, ...], value: Any, name: str) -> None:
     found = unsupported(edited(small_schema, tmp_path, put(*path, value=value)))
     assert any(entry.startswith(name) for entry in found), found
+
+
+@pytest.mark.parametrize(("included", "is_asked"), [(None, True), (True, True), (False, False)])
+def test_what_is_asked_of_a_building_is_asked_where_citylearn_includes_it(
+    small_schema: Path, tmp_path: Path, included: bool | None, is_asked: bool
+) -> None:
+    def change(schema: dict[str, Any]) -> None:
+        schema["buildings"]["mall"] |= {"include": included, "noise_std": 0.1}
+
+    found = unsupported(edited(small_schema, tmp_path, change))
+    assert any(entry.startswith("noise_std of a building") for entry in found) == is_asked
