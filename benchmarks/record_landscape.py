@@ -21,6 +21,7 @@ import numpy as np
 import tyro
 from optuna.distributions import BaseDistribution, CategoricalDistribution
 
+from benchmarks.replay.command import carry_out
 from benchmarks.replay.landscape import Landscape, gathered, save
 from benchmarks.replay.landscape import load as load_landscape
 from common.errors import UserError
@@ -280,8 +281,4 @@ def main(options: Options) -> Path:
 
 
 if __name__ == "__main__":
-    try:
-        main(tyro.cli(Options, description=__doc__))
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+    carry_out(main, Options, __doc__)
