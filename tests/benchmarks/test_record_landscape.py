@@ -9,7 +9,7 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 
 from benchmarks import record_landscape
-from benchmarks.record_landscape import NEAR, LandscapeError, Options, commands, joined, narrow_space, packed, starts_among
+from benchmarks.record_landscape import NEAR, LandscapeError, Options, joined, narrow_space, packed
 from benchmarks.replay.landscape import Landscape, load
 from results.schema import GIVEN
 from results.table_files import add_rows, write_rows
@@ -43,23 +43,6 @@ def recorded(folder: Path, name: str, rates: list[float], space: str = "") -> Pa
     return paths.folder
 
 
-def test_half_of_the_draws_lie_around_the_default_and_half_in_the_whole_space(tmp_path: Path) -> None:
-    (near, first), (whole, second) = commands(Options(trials=101, work=tmp_path), tmp_path / "near.toml")
-    assert (near.name, whole.name) == ("iquitos-38-ppo-near", "iquitos-38-ppo-whole")
-    assert first[first.index("--trials") + 1] == "50"
-    assert second[second.index("--trials") + 1] == "51"
-    assert "--space" in first
-    assert "--space" not in second
-    assert first[first.index("--seed") + 1] != second[second.index("--seed") + 1]
-
-
-def test_what_is_there_is_resumed(tmp_path: Path) -> None:
-    (tmp_path / "iquitos-38-ppo-near").mkdir()
-    (_, resumed), (_, begun) = commands(Options(work=tmp_path), tmp_path / "near.toml")
-    assert "--resume" in resumed
-    assert "--resume" not in begun
-
-
 def test_the_narrow_space_is_valid_and_holds_the_default(tmp_path: Path) -> None:
     (tmp_path / "near.toml").write_text(narrow_space())
     space = override(algorithm("ppo").space, tmp_path / "near.toml")
@@ -89,17 +72,6 @@ def test_starts_that_were_recorded_are_known_and_trainings_of_one_are_its_seeds(
     assert land.costs == pytest.approx([2 / 3, 1.0, 2 / 3])
 
 
-def test_without_the_default_a_landscape_has_no_starts() -> None:
-    default, other, another = ({"x": float(number)} for number in range(3))
-    assert starts_among([default, other, default], [another, other, default]) == (2, 1)
-    assert starts_among([default, other], [other, another]) == ()
-
-
-def test_without_a_finished_trial_the_folders_are_named(tmp_path: Path) -> None:
-    with pytest.raises(LandscapeError, match="a: no trial has finished"):
-        packed("none", [recorded(tmp_path, "a", [])])
-
-
 @pytest.mark.filterwarnings("ignore:.*it lacks the evaluation")
 def test_a_landscape_is_begun_and_added_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record_landscape, "FOLDER", tmp_path / "landscapes")
@@ -109,11 +81,6 @@ def test_a_landscape_is_begun_and_added_to(tmp_path: Path, monkeypatch: pytest.M
     record_landscape.main(Options(name="site", packed=(first,)))
     path = record_landscape.main(Options(name="site", packed=(second,), add=True))
     assert [point["learning_rate"] for point in load(path).points] == [5e-4, 1e-3, 2e-4]
-
-
-def test_a_part_has_seeds_of_its_own(tmp_path: Path) -> None:
-    begun = commands(Options(seed=2, work=tmp_path), tmp_path / "near.toml")
-    assert [command[command.index("--seed") + 1] for _, command in begun] == ["2", "3"]
 
 
 def part(rates: list[float], **changes: Any) -> Landscape:

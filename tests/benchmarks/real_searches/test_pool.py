@@ -2,7 +2,6 @@
 
 import itertools
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import psutil
 import pytest
 
 from benchmarks.real_searches import pool
-from benchmarks.real_searches.records import RealSearchError
 
 WORKS = "import json; (folder / 'done.json').write_text(json.dumps({'at': os.environ['BUILDING_TUNER_CACHE']}))"
 FAULTY = "(folder / 'error.txt').write_text('--budget: too little'); sys.exit(2)"
@@ -68,27 +66,3 @@ def test_a_job_that_is_stuck_is_ended_with_all_that_it_started(tmp_path: Path) -
     assert "not done after 1 s" in line
     child = int((own.folder / "child").read_text())
     assert not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
-
-
-def test_a_pool_that_is_stopped_ends_its_jobs(tmp_path: Path) -> None:
-    own = job(tmp_path, STUCK, [])
-
-    def stop(line: str) -> None:
-        if line.startswith("second"):
-            raise KeyboardInterrupt
-
-    second = pool.Job("second", tmp_path / "second", {"script": WORKS}, tmp_path / "cache", False, 60.0, lambda row: None)
-    quick = job(tmp_path, f"import time\nwhile not Path({str(own.folder / 'child')!r}).exists(): time.sleep(0.01)", [])
-    with pytest.raises(KeyboardInterrupt):
-        pool.run([own, quick, second], [pool.slots(1, 1)[0]] * 2, stop)
-    child, until = int((own.folder / "child").read_text()), time.monotonic() + 10
-    while psutil.pid_exists(child) and psutil.Process(child).status() != psutil.STATUS_ZOMBIE:
-        assert time.monotonic() < until
-        time.sleep(0.01)
-
-
-def test_searches_at_once_share_no_core(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(psutil.Process, "cpu_affinity", lambda self: [3, 5, 7, 9, 11], raising=False)
-    assert pool.slots(2, 2) == [(3, 5), (7, 9)]
-    with pytest.raises(RealSearchError, match="this process may use 5 cores"):
-        pool.slots(2, 3)

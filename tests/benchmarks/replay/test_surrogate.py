@@ -25,13 +25,6 @@ def test_expected_ends_and_costs_follow_what_was_recorded(surrogate: Surrogate) 
     assert spearmanr(costs, LAND.costs).statistic > 0.95
 
 
-def test_between_recorded_points_it_expects_something_between(surrogate: Surrogate) -> None:
-    whole = made(0, assignments=120, columns=3)
-    others = whole.encoded[40:]
-    ends = surrogate.expected(others)[:, -1]
-    assert spearmanr(ends, whole.means[40:, -1]).statistic > 0.6
-
-
 def test_a_training_is_what_is_expected_and_what_its_seed_adds(surrogate: Surrogate) -> None:
     best = LAND.encoded[int(surrogate.ends.argmax())]
     trainings = np.array([surrogate.training(best, np.random.default_rng(seed)) for seed in range(200)])
