@@ -37,13 +37,7 @@ def trained(of: Experiment, curves: Sequence[Sequence[float]]) -> AskedStudy:
     """Trials with these ratings after each rung, frozen there; a trial with ten is complete."""
     memory = asked_study(of, {}, LIMITS["steps"])
     for curve in curves:
-        proposal = memory.ask()
-        for place, rating in enumerate(curve, 1):
-            memory.report(proposal.number, place * RUNG, rating)
-        if len(curve) == 10:
-            memory.complete(proposal.number, curve[-1])
-        else:
-            memory.freeze(proposal.number)
+        memory.train(*curve, is_complete=len(curve) == 10)
     return memory
 
 
@@ -169,10 +163,7 @@ def test_the_share_of_two_objectives_goes_along_where_it_means_the_same(
     space = algorithm_of(of.settings).space
     memory = asked_study(of, {"reward_share": 0.8}, LIMITS["steps"], space=space)
     for end in (0.1, 0.2):
-        number = memory.ask().number
-        for rung in range(1, 11):
-            memory.report(number, rung * RUNG, end * rung / 10, (end, end))
-        memory.complete(number, end)
+        memory.train(*[(end, end)] * 10, is_complete=True)
     (found,) = learned_from(now(of.paths.folder, objective=today))
     ours = algorithm_of(Settings(objective=today)).space
     default = ours["reward_share"].default if "reward_share" in ours else None

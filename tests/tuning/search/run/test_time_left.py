@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from search_spaces import Assignment
-from tests.tuning.search.fakes import AskedStudy, Clock, asked_study
+from tests.tuning.search.fakes import SHORT as STEPS
+from tests.tuning.search.fakes import SHORT_RUNG as RUNG
+from tests.tuning.search.fakes import AskedStudy, Clock, study
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.folder import create
 from tuning.experiment.option_values import Budget
-from tuning.experiment.settings import Settings
 from tuning.search.promotion.choosing import LastPart
 from tuning.search.promotion.confirmation import Confirmation
 from tuning.search.record.ledger import Ledger
@@ -17,7 +17,6 @@ from tuning.search.record.trials import Costs
 from tuning.search.run.time_left import BudgetLeft, TimeLeft, Work
 
 SPACE = algorithm("ppo").space
-STEPS, RUNG = 1000, 100
 LIMITS = {"steps": float(STEPS)}
 DEFAULT = algorithm("ppo").preset("default", {}, LIMITS)
 
@@ -199,16 +198,12 @@ def by_formula(assignment: Assignment) -> float:
 @pytest.fixture
 def memory(tmp_path: Path) -> AskedStudy:
     """A study with the default, and then a trial with a step that costs three times as much."""
-    experiment = create(Settings(name="one", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random"))
-    return asked_study(experiment, {}, STEPS, [DEFAULT])
+    return study(tmp_path, [DEFAULT], sampler="random")
 
 
 def search(memory: AskedStudy) -> None:
-    for number in range(2):
-        memory.ask()
-        for rung in range(1, number + 2):
-            memory.report(number, rung * RUNG, 0.1 * (number + 1))
-        memory.freeze(number)
+    memory.train(0.1)
+    memory.train(0.2, 0.2)
 
 
 def work(memory: AskedStudy, amount: float, confirms: bool = False) -> Work:
@@ -235,8 +230,7 @@ def test_the_part_that_confirms_costs_what_the_default_and_the_best_cost(memory:
 
 
 def test_the_default_counts_with_its_cost_where_the_search_did_not_try_it(tmp_path: Path) -> None:
-    experiment = create(Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random"))
-    memory = asked_study(experiment, {}, STEPS)
+    memory = study(tmp_path, sampler="random")
     search(memory)
     # It trains both of its trials again, beside the default.
     assert work(memory, 40_000.0, confirms=True).ahead() == pytest.approx((39_700.0 - 6_000.0) * 3.0 + 6_000.0 * 7.0 / 3.0)
