@@ -64,15 +64,6 @@ def test_finished_trials_of_several_experiments_become_one_landscape(tmp_path: P
 
 
 @pytest.mark.filterwarnings("ignore:.*it lacks the evaluation")
-def test_starts_that_were_recorded_are_known_and_trainings_of_one_are_its_seeds(tmp_path: Path) -> None:
-    land = packed("both", [recorded(tmp_path, "a", [1e-3, 5e-4]), recorded(tmp_path, "b", [2e-4, 5e-4])])
-    assert [point["learning_rate"] for point in land.points] == [1e-3, 5e-4, 2e-4]
-    assert land.starts == (1,)  # the default; the other one, with a plan, was not recorded
-    assert land.ratings.shape == (3, 1, 2)  # both trainings of the default are the same
-    assert land.costs == pytest.approx([2 / 3, 1.0, 2 / 3])
-
-
-@pytest.mark.filterwarnings("ignore:.*it lacks the evaluation")
 def test_a_landscape_is_begun_and_added_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record_landscape, "FOLDER", tmp_path / "landscapes")
     first, second = recorded(tmp_path, "a", [5e-4, 1e-3]), recorded(tmp_path, "b", [5e-4, 2e-4])
