@@ -1,13 +1,14 @@
 """Substitutes for the surroundings of a search, and a search without Ray."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from optuna.pruners import BasePruner
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from envs.objective.aim import Outcome
 from results import load
@@ -84,6 +85,26 @@ def draws_of(
     """Draws trials of an experiment."""
     space = space or algorithm_of(experiment.settings).space
     return Draws(memory, Drawing(experiment.settings, space, fixed or {}, {"steps": float(steps)}, starts, excess))
+
+
+def draw_some(of: Drawing, count: int, known: Sequence[FrozenTrial] = ()) -> list[FrozenTrial]:
+    """Draw trials one after the other; each is complete, and worse than the one before."""
+    drawn = list(known)
+    for number in range(count):
+        trial = of.draw(drawn, "one")
+        trial.state, trial.value, trial.datetime_complete = TrialState.COMPLETE, -float(number), datetime.now()
+        drawn.append(trial)
+    return drawn
+
+
+def ended(
+    number: int, params: Mapping[str, float], within: Mapping[str, Any], value: float, **constraints: float
+) -> FrozenTrial:
+    """A complete trial that violates some constraints."""
+    distributions = {name: within[name] for name in params}
+    trial = create_trial(params=dict(params), distributions=distributions, value=value, constraints=constraints)
+    trial.number = number
+    return trial
 
 
 class AskedStudy(StudyMemory):

@@ -10,21 +10,7 @@ from results import load
 from tests.tuning.search.fakes import FailingFiles, Searched, changed, states, two_begun
 from tuning.experiment.folder import Experiment
 from tuning.memory.planner import FALLBACKS
-from tuning.search.run.phases import MOST_LOSSES
 from tuning.trial.protocol import Ending, Report
-
-
-def test_a_trial_fails_if_its_process_is_lost_again_and_again_at_one_checkpoint(experiment: Experiment) -> None:
-    of = Searched(experiment)
-    for _ in range(MOST_LOSSES + 1):
-        assert of.begin() == 0
-        of.lose(0)
-    assert of.begin() == 1
-    trials = load(experiment.paths.folder).trials
-    assert trials["state"].tolist() == ["failed", "running"]
-    assert trials["finished"].notna()[0]
-    assert "died" in trials["error"][0]
-    assert of.control.names()[-2:] == ["on_ended", "on_failed"]
 
 
 @pytest.mark.parametrize("retries", [0, 2])
@@ -108,18 +94,6 @@ def test_a_trial_that_ran_out_of_memory_is_tried_again_alone(experiment: Experim
     assert trials["out_of_memory"].tolist() == [1, 0, 0]
 
 
-def test_a_trial_that_runs_out_of_memory_alone_violates_a_constraint_by_its_missing_bytes(experiment: Experiment) -> None:
-    of = two_begun(experiment)
-    of.complete(1)
-    of.run_out(0)
-    assert of.begin() == 0
-    of.search.take(0, Report(columns={"peak_rss_bytes": 10 * 2**30}))
-    of.run_out(0)
-    assert states(experiment) == ["oom", "complete"]
-    assert max(of.memory.trial(0).constraints.values()) == 6 * 2**30
-    assert of.begin() == 2
-
-
 def test_with_adapt_each_attempt_saves_more_memory(experiment: Experiment) -> None:
     of = two_begun(experiment, on_oom="adapt")
     of.complete(1)
@@ -161,18 +135,3 @@ def test_a_trial_that_leaves_its_node_goes_on_from_its_checkpoint(experiment: Ex
     # Told once: it may run on now.
     of.complete(0)
     assert states(experiment) == ["complete"]
-
-
-@pytest.mark.parametrize("is_stopping", [False, True])
-def test_a_trial_that_is_taken_back_before_it_began_is_handed_out_again(experiment: Experiment, is_stopping: bool) -> None:
-    of = Searched(experiment)
-    assert [of.begin(), of.begin()] == [0, 1]
-    of.control.is_stopping = is_stopping
-    for number in range(2):
-        of.search.withdraw(number)
-    assert of.search.withdrawn == {0, 1}
-    of.search.keep(0)
-    of.search.end(1, Report(ending=Ending.STOPPED), False)
-    assert of.search.running == {0}
-    assert states(experiment) == ["running", "running"]
-    assert of.begin() == (None if is_stopping else 1)
