@@ -91,12 +91,6 @@ def test_values_that_are_none_are_read_beside_numbers(tmp_path: Path) -> None:
     assert expected_ends(trials, experiment(tmp_path)).keys() == {0, 1, 2, 3}
 
 
-def test_a_rating_that_is_no_number_teaches_nothing() -> None:
-    trial = with_curve(0, {1000: 0.5})
-    trial.intermediate_values = {1000: "high"}  # type: ignore[dict-item]
-    assert usable([trial], Settings(steps=1000), SPACE) == ({}, {"below 20% of their steps": 1})
-
-
 def test_one_damaged_trial_spoils_no_rank(tmp_path: Path) -> None:
     of = experiment(tmp_path)
     sound = [with_curve(number, {500: 0.1 * number, 1000: 0.2 * number}, gamma=0.9 + number / 100) for number in range(4)]

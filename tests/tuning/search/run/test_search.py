@@ -25,22 +25,6 @@ from tuning.trial.protocol import Report
 from tuning.trial.records import TrialRecords
 
 
-def test_trials_are_handed_out_up_to_their_number(experiment: Experiment) -> None:
-    of = Searched(experiment)
-    handouts = [of.search.hand_out() for _ in "ab"]
-    assert [handout.number for handout in handouts if handout] == [0, 1]
-    assert [handout.home.run for handout in handouts if handout] == ["this"] * 2
-    assert states(experiment) == ["running", "running"]
-    # One of these may have to be handed out again.
-    assert of.begin() is None
-    assert of.search.running == {0, 1}
-    for number in range(2):
-        of.complete(number)
-    assert of.begin() is None
-    assert of.search.running == set()
-    assert states(experiment) == ["complete", "complete"]
-
-
 def test_a_trial_gets_what_cuda_takes_of_its_card_with_its_grant(experiment: Experiment) -> None:
     baseline = CardBaseline(640 * MIB, 64 * MIB, 500 * MIB, "measured on this card")
     card = planner(experiment.settings, experiment.paths.folder, gpus=1, card_bytes=8 * GIB, baseline=baseline)
