@@ -10,7 +10,21 @@ from results import load
 from tests.tuning.search.fakes import FailingFiles, Searched, changed, states, two_begun
 from tuning.experiment.folder import Experiment
 from tuning.memory.planner import FALLBACKS
+from tuning.search.run.phases import MOST_LOSSES
 from tuning.trial.protocol import Ending, Report
+
+
+def test_a_trial_fails_if_its_process_is_lost_again_and_again_at_one_checkpoint(experiment: Experiment) -> None:
+    of = Searched(experiment)
+    for _ in range(MOST_LOSSES + 1):
+        assert of.begin() == 0
+        of.lose(0)
+    assert of.begin() == 1
+    trials = load(experiment.paths.folder).trials
+    assert trials["state"].tolist() == ["failed", "running"]
+    assert trials["finished"].notna()[0]
+    assert "died" in trials["error"][0]
+    assert of.control.names()[-2:] == ["on_ended", "on_failed"]
 
 
 @pytest.mark.parametrize("retries", [0, 2])
@@ -99,6 +113,7 @@ def test_with_adapt_each_attempt_saves_more_memory(experiment: Experiment) -> No
     of.complete(1)
     rungs = []
     for _ in range(len(FALLBACKS) + 1):
+        of.search.take(0, Report(columns={"peak_rss_bytes": 10 * 2**30}))
         of.run_out(0)
         handout = of.search.hand_out()
         assert handout
@@ -107,6 +122,8 @@ def test_with_adapt_each_attempt_saves_more_memory(experiment: Experiment) -> No
         rungs.append((handout.limits.fallback, of.rows.row(0)["savings"]))
     assert rungs == [(0, None), (1, "half minibatches"), (2, "half minibatches, bfloat16")]
     assert states(experiment) == ["oom", "complete", "running"]
+    # It violates a constraint by its missing bytes.
+    assert max(of.memory.trial(0).constraints.values()) == 6 * 2**30
 
 
 def test_a_process_that_ended_itself_for_memory_ran_out_and_did_not_crash(experiment: Experiment) -> None:
