@@ -40,13 +40,6 @@ def run(left: TimeLeft, clock: Clock, number: int, *reports: tuple[float, int]) 
         left.on_report(number, steps, clock.now - begin)
 
 
-def test_before_the_first_report_with_a_step_there_is_no_estimate(clock: Clock) -> None:
-    left = estimate(clock)
-    assert left.seconds() is None
-    run(left, clock, 0, (30.0, 0))
-    assert left.seconds() is None
-
-
 def test_the_first_report_gives_a_pace_without_the_time_before_the_trial_began(clock: Clock) -> None:
     left = estimate(clock, trials=1)
     left.on_start(0)
@@ -110,15 +103,6 @@ def test_a_trial_that_stops_keeps_its_steps_and_goes_on_from_its_checkpoint(cloc
     assert left.seconds() == pytest.approx(15.0)
     run(left, clock, 0, (10.0, 300))
     assert left.seconds() == pytest.approx(17.5)
-
-
-def test_trials_that_end_without_a_start_are_done(clock: Clock) -> None:
-    left = estimate(clock, trials=2)
-    run(left, clock, 0, (0.0, 0), (10.0, 500))
-    left.on_ended(7)
-    assert left.seconds() == pytest.approx(10.0)
-    left.on_report(7, 100, 1.0)
-    assert left.seconds() == pytest.approx(10.0)
 
 
 class Used:
@@ -222,11 +206,6 @@ def test_what_is_done_is_weighed_and_what_is_left_of_the_search_costs_as_much_on
     assert whole.ahead() == pytest.approx(9_700.0 * 7.0 / 3.0)
     # So it is where the budget pays for no confirmation.
     assert work(memory, 10_000.0, confirms=True).ahead() == pytest.approx(9_700.0 * 7.0 / 3.0)
-
-
-def test_the_part_that_confirms_costs_what_the_default_and_the_best_cost(memory: AskedStudy) -> None:
-    search(memory)
-    assert work(memory, 40_000.0, confirms=True).ahead() == pytest.approx((39_700.0 - 6_000.0) * 7.0 / 3.0 + 6_000.0 * 2.0)
 
 
 def test_the_default_counts_with_its_cost_where_the_search_did_not_try_it(tmp_path: Path) -> None:
