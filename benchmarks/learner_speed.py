@@ -15,7 +15,6 @@ from typing import Any
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
-import numpy as np
 import tyro
 
 SCENARIO, COPIES = "iquitos", 64
@@ -76,11 +75,19 @@ class StableBaselines3:
         import stable_baselines3
         from stable_baselines3.common.logger import configure
 
+        from benchmarks.real_searches.same_step import same_step_env
+        from benchmarks.real_searches.sb3_env import BatchVecEnv
+
         settings = dict(SETTINGS[algo])
         settings["n_steps"] //= COPIES
         sizes = [int(size) for size in options.hidden_sizes.split(",")]
         self.model = getattr(stable_baselines3, algo.upper())(
-            "MlpPolicy", vec_env(), seed=0, device=options.device, policy_kwargs={"net_arch": sizes}, **settings
+            "MlpPolicy",
+            BatchVecEnv(same_step_env(SCENARIO, COPIES)),
+            seed=0,
+            device=options.device,
+            policy_kwargs={"net_arch": sizes},
+            **settings,
         )
         self.model.set_logger(configure(None, []))
         self.model._setup_learn(10**7)
@@ -100,44 +107,6 @@ class StableBaselines3:
         start = time.thread_time()
         self.model.train()
         return time.thread_time() - start, time.thread_time() - before
-
-
-def vec_env() -> Any:
-    """The batch backend as Stable-Baselines3's vector environment."""
-    from stable_baselines3.common.vec_env import VecEnv
-
-    from envs.task import Task
-
-    env = Task(SCENARIO).training_env(COPIES)
-
-    class Adapter(VecEnv):
-        def __init__(self) -> None:
-            super().__init__(COPIES, env.single_observation_space, env.single_action_space)
-
-        def reset(self) -> np.ndarray:
-            return env.reset(seed=0)[0].copy()
-
-        def step_async(self, actions: np.ndarray) -> None:
-            self.actions = actions
-
-        def step_wait(self) -> Any:
-            observations, rewards, terminated, truncated, _ = env.step(self.actions)
-            return observations.copy(), rewards.astype(np.float32), terminated | truncated, [{} for _ in range(COPIES)]
-
-        def close(self) -> None: ...
-
-        def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-            return [None] * COPIES
-
-        def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None: ...
-
-        def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
-            return [None] * COPIES
-
-        def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-            return [False] * COPIES
-
-    return Adapter()
 
 
 def main() -> None:

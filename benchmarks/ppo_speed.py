@@ -65,6 +65,7 @@ def stable_baselines3(steps: int) -> tuple[float, float]:
     from envs.environments.site_env import SiteEnv
     from envs.objective.evaluate import TRAINING_HOURS
     from envs.scenarios.scenario import scenario, training_starts
+    from tuning.runtime.stopwatch import Stopwatch
 
     torch.set_num_threads(1)
     site = scenario(SCENARIO)
@@ -73,19 +74,11 @@ def stable_baselines3(steps: int) -> tuple[float, float]:
         "MlpPolicy", env, n_steps=steps, batch_size=BATCH_SIZE, n_epochs=10, learning_rate=3e-4, ent_coef=0.0, seed=0,
         device="cpu", policy_kwargs={"net_arch": [256, 256]},
     )  # fmt: skip
-    learner = 0.0
-    train = model.train
-
-    def timed() -> None:
-        nonlocal learner
-        start = time.perf_counter()
-        train()
-        learner += time.perf_counter() - start
-
-    model.train = timed
+    learning = Stopwatch()
+    model.train = learning.timing(model.train)
     start = time.perf_counter()
     model.learn(steps)
-    return steps / (time.perf_counter() - start), steps / learner
+    return steps / (time.perf_counter() - start), steps / learning.take()
 
 
 def main() -> None:

@@ -2,15 +2,13 @@
 
 Run: `uv run python benchmarks/record_landscape.py --site iquitos-38 --trials 100 --work recordings`. It trains, or resumes, two
 experiments of random draws: over the whole space, and over a narrow one around the default. `--from FOLDER...` packs the
-finished trials of experiments that are there, and trains nothing. A part of a landscape can be packed at any time. With `--add`
-they are added to those in the landscape's file, so that a landscape can be recorded in parts, with other seeds and on other
-machines.
+finished trials of experiments that are there, and trains nothing. A part of a landscape can be packed at any time.
 """
 
 import os
 import subprocess
 import sys
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,10 +17,9 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 import numpy as np
 import tyro
-from optuna.distributions import BaseDistribution, CategoricalDistribution
 
+from benchmarks.replay.command import carry_out
 from benchmarks.replay.landscape import Landscape, gathered, save
-from benchmarks.replay.landscape import load as load_landscape
 from common.errors import UserError
 from results import load
 from search_spaces import SearchSpace
@@ -67,8 +64,6 @@ class Options:
     """Experiments to pack instead, in the order of their trials."""
     seed: int = 0
     """Seed of the first experiment; the second has the next."""
-    add: bool = False
-    """Add to the assignments in the landscape's file, rather than replace them."""
 
 
 def commands(options: Options, space_file: Path) -> list[tuple[Path, list[str]]]:
@@ -186,61 +181,6 @@ def _planned(experiment: Experiment) -> Plan:
     return plan(settings, None, settings.task)
 
 
-def joined(before: Landscape, added: Landscape) -> Landscape:
-    """Both landscapes in one. Trainings of one assignment in both are its seeds.
-
-    Costs are in units of the default's in both, so they may come from machines of different speed. A hyperparameter that only
-    one of them searches is left out, if it has one value there.
-
-    Args:
-        before: a landscape with a default.
-        added: another one with it, of the same steps.
-
-    Raises:
-        LandscapeError: if one has no default, or steps, ranges, or values of what the other does not search differ.
-    """
-    if before.default is None or added.default is None:
-        raise LandscapeError(
-            f"{before.name}: costs are in units of the default's; add experiments whose first trial is the default"
-        )
-    if before.steps.tolist() != added.steps.tolist():
-        raise LandscapeError(f"{before.name}: evaluations differ; record with the same --steps and --reports")
-    both = [name for name in before.distributions if name in added.distributions]
-    for land in (before, added):
-        for name in land.distributions:
-            if name not in both and len({point.get(name) for point in land.points}) > 1:
-                raise LandscapeError(f"{before.name}: {name} is searched in one part and not in the other; pack them apart")
-    if differ := [name for name in both if not _alike(before.distributions[name], added.distributions[name])]:
-        raise LandscapeError(f"{before.name}: ranges of {', '.join(differ)} differ; pack the parts apart")
-    taken = [(land, *place) for land in (before, added) for place in np.argwhere(~np.isnan(land.ratings).all(axis=2)).tolist()]
-    points, ratings, costs = gathered(
-        [_in(land.points[index], both) for land, index, _ in taken],
-        np.array([land.ratings[index, seed] for land, index, seed in taken]),
-        np.array([land.costs[index] for land, index, _ in taken]),
-    )
-    starts = [_in(land.points[start], both) for land in (before, added) for start in land.starts]
-    return Landscape(
-        before.name,
-        points,
-        {name: before.distributions[name] for name in both},
-        before.steps,
-        ratings,
-        costs,
-        starts_among(starts, points),
-    )
-
-
-def _in(point: Point, names: Container[str]) -> Point:
-    return {name: value for name, value in point.items() if name in names}
-
-
-def _alike(one: BaseDistribution, other: BaseDistribution) -> bool:
-    """Whether two ranges hold the same values; the order of choices means nothing."""
-    if isinstance(one, CategoricalDistribution) and isinstance(other, CategoricalDistribution):
-        return set(one.choices) == set(other.choices)
-    return one == other
-
-
 def _name(options: Options) -> str:
     return options.name or f"{options.site}-{options.algo}"
 
@@ -262,8 +202,6 @@ def narrow_space() -> str:
 def main(options: Options) -> Path:
     """Record or pack; returns the file."""
     folders, path = list(options.packed), FOLDER / f"{_name(options)}.parquet"
-    if options.add and not path.exists():
-        raise LandscapeError(f"{path}: there is no landscape to add to; leave --add out to begin one")
     if not folders:
         options.work.mkdir(parents=True, exist_ok=True)
         space_file = options.work / f"{_name(options)}-near.toml"
@@ -272,16 +210,10 @@ def main(options: Options) -> Path:
             subprocess.run(command, check=True)
             folders.append(folder)
     landscape = packed(_name(options), folders)
-    if options.add:
-        landscape = joined(load_landscape(path), landscape)
     save(landscape, path)
     print(f"{path}: {landscape.describe()}, {path.stat().st_size:,} bytes")
     return path
 
 
 if __name__ == "__main__":
-    try:
-        main(tyro.cli(Options, description=__doc__))
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+    carry_out(main, Options, __doc__)

@@ -9,15 +9,15 @@ import os
 import statistics
 import time
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
 import gymnasium as gym
 import numpy as np
 import tyro
-from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
+
+from benchmarks.sampling_speed import FreeVectorEnv
 
 FEATURES, ACTIONS, STORED = 50, 5, 10_000
 ROUND = 10  # gradient steps that ours takes together
@@ -43,33 +43,8 @@ class Options:
     """Ours in bfloat16."""
 
 
-class NoiseVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
-    """Observations and rewards without meaning, at no cost."""
-
-    def __init__(self, num_envs: int) -> None:
-        self.metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP}
-        self.num_envs = num_envs
-        self.single_observation_space = gym.spaces.Box(-10.0, 10.0, (FEATURES,), np.float32)
-        self.single_action_space = gym.spaces.Box(-1.0, 1.0, (ACTIONS,), np.float32)
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.action_space = batch_space(self.single_action_space, num_envs)
-
-    def _drawn(self) -> np.ndarray:
-        return self.np_random.standard_normal((self.num_envs, FEATURES), dtype=np.float32)
-
-    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
-        """First observations."""
-        super().reset(seed=seed)
-        return self._drawn(), {}
-
-    def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Observations and rewards."""
-        none = np.zeros(self.num_envs, bool)
-        return self._drawn(), self.np_random.standard_normal(self.num_envs), none, none, {}
-
-
 class NoiseEnv(gym.Env[np.ndarray, np.ndarray]):
-    """One copy of it, for Stable-Baselines3."""
+    """Spaces of the same sizes, for Stable-Baselines3."""
 
     observation_space = gym.spaces.Box(-10.0, 10.0, (FEATURES,), np.float32)
     action_space = gym.spaces.Box(-1.0, 1.0, (ACTIONS,), np.float32)
@@ -89,7 +64,8 @@ class Ours:
             "gradient_steps": ROUND, "hidden_sizes": options.hidden_sizes, "normalize_observations": False, "clip_obs": None,
             "torch_compile": options.torch_compile, "bf16": options.bf16,
         }  # fmt: skip
-        self.trainer = SACTrainer(Setup(given, NoiseVectorEnv, 10, steps=10**6, seed=0, gpu=options.device == "cuda"))
+        env = partial(FreeVectorEnv, features=FEATURES, actions=ACTIONS)
+        self.trainer = SACTrainer(Setup(given, env, 10, steps=10**6, seed=0, gpu=options.device == "cuda"))
         self.trainer.algorithm.runner.collect(STORED)
         self.replay = self.trainer.algorithm.replay()
 

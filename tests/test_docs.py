@@ -215,11 +215,6 @@ def test_links_lead_from_the_readme_to_every_page() -> None:
     assert spanish <= linked_from(ROOT / "README.es.md") | {ROOT / "README.es.md"}
 
 
-def test_the_page_of_commands_names_every_command() -> None:
-    page = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
-    assert set(our_commands()) <= {module for module, _ in commands(page)}
-
-
 def reached_from(page: Path) -> set[Path]:
     """Pages that one comes to by links, in any number of steps."""
     reached, ahead = {page}, [page]
@@ -234,18 +229,6 @@ def linked_from(page: Path) -> set[Path]:
     """Files that a page links to."""
     targets = [target.partition("#")[0] for _, target in LINK.findall(page.read_text(encoding="utf-8")) if ":" not in target]
     return {(page.parent / target).resolve() for target in targets}
-
-
-def test_the_readme_gives_the_test_command() -> None:
-    assert "uv run pytest -n 2 --dist loadfile\n" in (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-def test_pictures_are_small() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = [target for _, target in re.findall(r"!\[([^\]]*)\]\(([^)\s]+)\)", readme)]
-    assert shown
-    for target in shown:
-        assert (ROOT / target).stat().st_size <= 150_000, target
 
 
 def test_the_workflow_runs_every_python_that_the_project_takes() -> None:
@@ -265,19 +248,6 @@ def test_a_broken_link_is_found(target: str) -> None:
     assert broken_links(ROOT / "README.md", f"# A heading\n\nSee [it]({target}).") == [target]
 
 
-def test_links_to_headings_follow_githubs_rules() -> None:
-    assert anchors("# What `--space` takes\n\n## A, b and C\n\n## A, b and C\n") == {
-        "what---space-takes",
-        "a-b-and-c",
-        "a-b-and-c-1",
-    }
-
-
-def test_commands_are_found_in_fences_and_in_lines() -> None:
-    text = "Run `python -m tuning.doctor --dir x`.\n```\nuv run python -m tuning.run --algo ppo  # a comment\n```\n"
-    assert list(commands(text)) == [("tuning.run", ["--algo", "ppo"]), ("tuning.doctor", ["--dir", "x"])]
-
-
 @pytest.mark.parametrize("arguments", [["--no-such-option", "1"], ["--algo", "dqn"], ["--algo=dqn"]])
 def test_a_wrong_option_or_value_is_found(arguments: list[str]) -> None:
     assert wrong_arguments("tuning.run", arguments)
@@ -291,8 +261,3 @@ def test_a_path_that_is_not_there_is_found(name: str) -> None:
 
 def test_an_example_with_a_wrong_import_is_found() -> None:
     assert missing_imports("```python\nfrom results import load, nothing\n```\n") == ["results.nothing"]
-
-
-def test_paths_of_an_experiment_and_names_of_modules_are_told_apart_from_files() -> None:
-    good = "`EXPERIMENT/results/trials/`, `results.load`, `tuning/run.py`, `hidden_sizes=64,64`, `n_steps`, `tests/test_*.py`"
-    assert missing_paths(good) == []

@@ -3,7 +3,11 @@
 import re
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 # Everything that the main job imports, here or in Ray's workers, and Optuna's lazily imported sampler.
@@ -31,8 +35,6 @@ def distribution(name: str) -> str:
 
 
 def test_requirements_name_every_distribution_that_the_imports_need() -> None:
-    from importlib.metadata import packages_distributions
-
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", IMPORTS], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     owners = packages_distributions()
@@ -43,8 +45,17 @@ def test_requirements_name_every_distribution_that_the_imports_need() -> None:
     assert needed - named - OPTIONAL == set()
 
 
-def test_requirements_pin_every_line_and_name_no_registry() -> None:
-    lines = [line for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines() if line.strip()]
-    for line in lines:
-        assert line.startswith("#") or re.match(r"[A-Za-z0-9._-]+(\[[a-z,]+\])?==\S+", line), line
+@pytest.mark.parametrize("name", ["requirements.txt", "deploy/requirements.txt"])
+def test_requirements_pin_every_line_and_name_no_registry(name: str) -> None:
+    for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
+        assert not line.strip() or line.startswith("#") or re.match(r"[A-Za-z0-9._-]+(\[[a-z,]+\])?==\S+", line), line
         assert "://" not in line
+
+
+def test_images_pin_every_dependency_and_extra_of_nodes_and_the_ray_of_the_tests() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = [entry for extra in ("cluster", "s3", "gcs", "aws") for entry in project["optional-dependencies"][extra]]
+    needed = {distribution(re.split(r"[<>=!\[; ]", entry)[0]) for entry in [*project["dependencies"], *extras]}
+    pins = re.findall(r"^([\w.-]+)(?:\[.*\])?==(\S+)", (ROOT / "deploy" / "requirements.txt").read_text(encoding="utf-8"), re.M)
+    assert needed <= {distribution(name) for name, _ in pins}
+    assert {pinned for name, pinned in pins if name == "ray"} == {version("ray")}

@@ -12,7 +12,7 @@ its own library, and rated on the test split.
 | `job` | one job in its process: prepare a site, search, train again, bound |
 | `sites` | sites by name, and their cache |
 | `methods` | the methods by name |
-| `ours`, `alone`, `ray_tune`, `sb3_search` | a search by each |
+| `ours`, `ray_tune`, `sb3_search` | a search by each |
 | `experiments` | what an experiment's folder says of its winner |
 | `zoo` | what rl-baselines3-zoo samples for PPO |
 | `same_step`, `sb3_env`, `sb3_training` | Stable-Baselines3 on the batch environments |

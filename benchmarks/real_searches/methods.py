@@ -49,7 +49,7 @@ def search_of(method: str) -> Callable[[Task], Winner]:
     if name == OURS:
         from benchmarks.real_searches.ours import search
     elif name == DEFAULT:
-        from benchmarks.real_searches.alone import search
+        from benchmarks.real_searches.ours import search_alone as search
     elif name == RAY_TUNE:
         from benchmarks.real_searches.ray_tune import search
     else:

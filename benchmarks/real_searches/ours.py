@@ -1,4 +1,4 @@
-"""Our search with its defaults: what `python -m tuning.run --budget TIME` does.
+"""Our search with its defaults: what `python -m tuning.run --budget TIME` does; and the default preset alone.
 
 PPO's values of `planned`, with which it starts on several homes, are of a search on other homes than those of the comparison.
 """
@@ -6,7 +6,7 @@ PPO's values of `planned`, with which it starts on several homes, are of a searc
 import time
 from dataclasses import replace
 
-from benchmarks.real_searches.experiments import recommended
+from benchmarks.real_searches.experiments import best_evaluated, recommended
 from benchmarks.real_searches.records import RealSearchError, Task, Winner
 from tuning.experiment.settings import Settings
 from tuning.search.run.opening import Checked
@@ -59,3 +59,23 @@ def search(task: Task) -> Winner:
         budget = f"{task.terms.seconds - taken:.3f}s"
         results = tune(replace(settings(task), budget=budget), console=Console(force_terminal=False))
     return replace(recommended(results.folder), prepared_seconds=taken)
+
+
+def settings_alone(task: Task) -> Settings:
+    """Settings of the default preset alone."""
+    return replace(settings(task), preset="default", budget=f"{task.terms.seconds:.3f}s")
+
+
+def search_alone(task: Task) -> Winner:
+    """Train the default with one seed after another, each up to the most steps, as many at once as the search has cores.
+
+    The best evaluation of them all wins, as if each had left a checkpoint.
+    """
+    from rich.console import Console
+
+    from tuning.runtime.ray_session import ray_session
+    from tuning.search.tune import tune
+
+    with ray_session(num_cpus=task.terms.cores):
+        results = tune(settings_alone(task), console=Console(force_terminal=False))
+    return best_evaluated(results.folder)

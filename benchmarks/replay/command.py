@@ -11,7 +11,7 @@ from common.errors import UserError
 T = TypeVar("T")
 
 
-def carry_out(main: Callable[[T], None], options: type[T], description: str | None) -> None:
+def carry_out(main: Callable[[T], object], options: type[T], description: str | None) -> None:
     """Carry out a command; an error of the user's is one line, and exit status 2.
 
     Args:

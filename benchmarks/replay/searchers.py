@@ -96,8 +96,8 @@ Searcher = Callable[[Replay], None]
 
 def optuna_search(
     replay: Replay,
-    sampler: Callable[[int], BaseSampler],
-    pruner: Callable[[Searched], BasePruner],
+    sampler: Callable[..., BaseSampler],
+    pruner: Callable[[Searched], BasePruner] = lambda land: NopPruner(),
     all_starts: bool = False,
 ) -> None:
     """Optuna's samplers and pruners; a proposal becomes the nearest assignment that has not begun.
@@ -240,7 +240,7 @@ def _startup(replay: Replay) -> int:
 def _asked(
     replay: Replay,
     known: list[FrozenTrial],
-    sampler: Callable[[int], BaseSampler],
+    sampler: Callable[..., BaseSampler],
     pruner: BasePruner,
     number: int | None = None,
     attempt: int = 0,
@@ -248,7 +248,7 @@ def _asked(
     """A study of what is known, as the tuner makes one for each draw, and the trial that it proposes."""
     seed = _seed(replay, len(known) if number is None else number, 0, *_more(attempt))
     name = f"{replay.landscape.name} {replay.seed}"  # Hyperband's brackets depend on it
-    study = optuna.create_study(direction="maximize", study_name=name, sampler=sampler(seed), pruner=pruner)
+    study = optuna.create_study(direction="maximize", study_name=name, sampler=sampler(seed=seed), pruner=pruner)
     study.add_trials(known)
     return study, study.ask(replay.landscape.distributions)
 
@@ -263,22 +263,6 @@ def _trial(land: Searched, index: int, state: TrialState, reports: dict[int, flo
     )
     found.intermediate_values = reports
     return found
-
-
-def _random(seed: int) -> BaseSampler:
-    return RandomSampler(seed=seed)
-
-
-def _tpe(seed: int) -> BaseSampler:
-    return TPESampler(seed=seed)
-
-
-def _gp(seed: int) -> BaseSampler:
-    return GPSampler(seed=seed, warn_independent_sampling=False)
-
-
-def _no_pruner(land: Searched) -> BasePruner:
-    return NopPruner()
 
 
 def _median(land: Searched) -> BasePruner:
@@ -313,16 +297,16 @@ def source(before: Replay, land: Landscape) -> Source:
 
 
 SEARCHERS: dict[str, Searcher] = {
-    "random": partial(optuna_search, sampler=_random, pruner=_no_pruner),
-    "tpe+median": partial(optuna_search, sampler=_tpe, pruner=_median),
-    "tpe+hyperband": partial(optuna_search, sampler=_tpe, pruner=_hyperband),
-    "asha": partial(optuna_search, sampler=_random, pruner=_halving),
-    "tpe+asha": partial(optuna_search, sampler=_tpe, pruner=_halving),
-    "gp": partial(optuna_search, sampler=_gp, pruner=_no_pruner),
+    "random": partial(optuna_search, sampler=RandomSampler),
+    "tpe+median": partial(optuna_search, sampler=TPESampler, pruner=_median),
+    "tpe+hyperband": partial(optuna_search, sampler=TPESampler, pruner=_hyperband),
+    "asha": partial(optuna_search, sampler=RandomSampler, pruner=_halving),
+    "tpe+asha": partial(optuna_search, sampler=TPESampler, pruner=_halving),
+    "gp": partial(optuna_search, sampler=partial(GPSampler, warn_independent_sampling=False)),
     "freeze-thaw": freeze_thaw,
     "freeze-thaw, prior": partial(freeze_thaw, prior=True),
     "freeze-thaw, all starts": partial(freeze_thaw, prior=True, all_starts=True),
-    "tpe+median, all starts": partial(optuna_search, sampler=_tpe, pruner=_median, all_starts=True),
+    "tpe+median, all starts": partial(optuna_search, sampler=TPESampler, pruner=_median, all_starts=True),
     "freeze-thaw, costs unknown": partial(freeze_thaw, costs=False),
 }
 

@@ -61,19 +61,22 @@ def findings(regrets: Regrets, budgets: Sequence[float] = BUDGETS) -> dict[str, 
     return found
 
 
+def row_of(name: str, values: NDArray[np.float64]) -> str:
+    """A row of means with their intervals, of values of shape (seeds, budgets)."""
+    cells = []
+    for column in values.T:
+        low, high = interval(column)
+        cells.append(f"{column.mean():.2f} ({low:.2f} to {high:.2f})")
+    return f"| {name} | {' | '.join(cells)} |"
+
+
 def markdown(regrets: Regrets, budgets: Sequence[float] = BUDGETS) -> str:
     """Tables of regrets by landscape, and of ranks; see `findings`."""
     head = "| searcher | " + " | ".join(f"{budget:g}" for budget in budgets) + " |\n|---|" + "---:|" * len(budgets)
     parts = []
     for land, each in regrets.items():
         rows = [f"**{land}**, mean regret after so many full trainings", "", head]
-        for name, values in each.items():
-            array = np.array(values)
-            cells = []
-            for b in range(len(budgets)):
-                low, high = interval(array[:, b])
-                cells.append(f"{array[:, b].mean():.2f} ({low:.2f} to {high:.2f})")
-            rows.append(f"| {name} | {' | '.join(cells)} |")
+        rows += [row_of(name, np.array(values)) for name, values in each.items()]
         parts.append("\n".join(rows))
     rows = ["**Average rank** over landscapes and seeds", "", head]
     for name, cells in sorted(findings(regrets, budgets)["ranks"].items(), key=lambda item: item[1][-1][0]):

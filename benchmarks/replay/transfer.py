@@ -20,7 +20,7 @@ from benchmarks.replay.__main__ import ReplayError, landscape
 from benchmarks.replay.command import carry_out
 from benchmarks.replay.landscape import SITES, Landscape, made
 from benchmarks.replay.searchers import SEARCHERS, Replay, freeze_thaw, replayed, source
-from benchmarks.replay.tables import BUDGETS, interval
+from benchmarks.replay.tables import BUDGETS, row_of
 
 EARLIER_BUDGET = 10.0  # full trainings of the earlier search
 OTHERS = 5  # sites of each kind by formula
@@ -89,17 +89,9 @@ def markdown(found: dict[str, dict[str, list[list[float]]]]) -> str:
         lands = [each for each in found.values() if other in each]
         values = np.concatenate([each[other] for each in lands])
         apart = values - np.concatenate([each[WITHOUT] for each in lands])
-        rows.append(_row(other, values))
-        differences += [] if other == WITHOUT else [_row(other, apart)]
+        rows.append(row_of(other, values))
+        differences += [] if other == WITHOUT else [row_of(other, apart)]
     return "\n".join([f"{', '.join(found)}: mean regret", "", *rows, "", "less than without:", "", *differences])
-
-
-def _row(name: str, values: np.ndarray) -> str:
-    cells = []
-    for column in values.T:
-        low, high = interval(column)
-        cells.append(f"{column.mean():.2f} ({low:.2f} to {high:.2f})")
-    return f"| {name} | {' | '.join(cells)} |"
 
 
 def main(options: Options) -> None:

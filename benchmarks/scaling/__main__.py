@@ -15,10 +15,10 @@ from statistics import fmean
 
 import psutil
 
-from benchmarks.scaling import again as again_module
 from benchmarks.scaling.made import experiment, grow
 from benchmarks.scaling.proposals import seconds
 from benchmarks.scaling.virtual import search
+from benchmarks.scaling.whole import GOES_ON, rows
 from common.units import MIB
 from results import load
 from tuning.search.record.study import StudyMemory
@@ -58,9 +58,9 @@ def journal(trials: list[int]) -> None:
 
 def again(trials: list[int]) -> None:
     """Print what a search takes that goes on, is loaded and is drawn."""
-    print(f"| trials | {' | '.join(again_module.STEPS)} |\n|---:|---:|---:|---:|---:|---:|")
+    print(f"| trials | {' | '.join(GOES_ON)} |\n|---:|---:|---:|---:|---:|---:|")
     for count in trials:
-        print(f"| {count:,} | {' | '.join(again_module.rows(count))} |", flush=True)
+        print(f"| {count:,} | {' | '.join(rows(count))} |", flush=True)
 
 
 def driver(slots: int, evaluations: int, sampler: str, scheduler: str) -> None:
@@ -68,9 +68,9 @@ def driver(slots: int, evaluations: int, sampler: str, scheduler: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         made = experiment(Path(folder), sampler=sampler, scheduler=scheduler, trials=100_000, concurrency=slots)
         spent = search(made, slots, lambda so_far, begun: so_far.counts["evaluation"] >= evaluations)
-        rows = len(load(made.paths.folder).trials)
+        begun = len(load(made.paths.folder).trials)
     memory = psutil.Process().memory_info().rss / MIB
-    print(f"{slots:,} at once, {sampler}, {scheduler}: {rows:,} trials begun, {memory:.0f} MiB of the process")
+    print(f"{slots:,} at once, {sampler}, {scheduler}: {begun:,} trials begun, {memory:.0f} MiB of the process")
     print("| call | calls | ms each | the last tenth, ms each |\n|---|---:|---:|---:|")
     for kind, each in spent.seconds.items():
         if each:

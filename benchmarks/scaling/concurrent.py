@@ -27,6 +27,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -242,9 +243,7 @@ def measure(count: int, is_hosted: bool, seconds: float) -> None:
     from rich.console import Console
 
     from benchmarks.scaling.made import SPACE, experiment
-    from tests.tuning.roomy import SMALL
-    from tuning.memory.allocation import Budget
-    from tuning.memory.planner import Calibration, Planner
+    from tests.tuning.roomy import planner
     from tuning.runtime.ray_session import OPTIONS, _start
     from tuning.search.proposals.plan import Plan
     from tuning.search.run import driver
@@ -253,8 +252,7 @@ def measure(count: int, is_hosted: bool, seconds: float) -> None:
     cores = 2 * count + 10
     _start({**OPTIONS, "num_cpus": cores, "_memory": cores * 2**31, "_temp_dir": str(folder / "ray")})
     made = experiment(folder, sampler="tpe", scheduler="none", trials=100_000, concurrency=count, backend="batch")
-    budget = Budget(gpus=0, card_bytes=0, ram_bytes=2**40, cores=cores)
-    planner = Planner(made.settings, SMALL, budget, "cpu", Calibration(folder / "calibration.json"))
+    of_all = planner(made.settings, folder, ram_bytes=2**40, cores=cores)
     own = Own()
     window = Window(count, "hosted" if is_hosted else "actors", seconds, own)
     tuner = driver.tuner
@@ -264,14 +262,13 @@ def measure(count: int, is_hosted: bool, seconds: float) -> None:
         own.watch(callbacks, "callback")
         return tuner(paths, trainable, search, [*callbacks, window])
 
-    with patch("tuning.search.run.driver.tuner", watched):
+    with ExitStack() as stack:
+        stack.enter_context(patch("tuning.search.run.driver.tuner", watched))
         if is_hosted:
             hosts = [ray.remote(Host).options(max_concurrency=4000, num_cpus=0).remote() for _ in range(HOSTS)]
             hosted = Hosted(hosts)
-            with patch("ray.tune.execution.tune_controller._ActorClassCache.get", lambda self, cls: hosted):
-                driver.run_trials(made, Plan(SPACE, {}, ()), planner, Console(file=io.StringIO()), trainable)
-        else:
-            driver.run_trials(made, Plan(SPACE, {}, ()), planner, Console(file=io.StringIO()), trainable)
+            stack.enter_context(patch("ray.tune.execution.tune_controller._ActorClassCache.get", lambda self, cls: hosted))
+        driver.run_trials(made, Plan(SPACE, {}, ()), of_all, Console(file=io.StringIO()), trainable)
 
 
 def main() -> None:

@@ -23,12 +23,9 @@ from ray.tune.result import TIME_TOTAL_S
 from rich.console import Console
 
 from benchmarks.scaling.made import REPORTS, SPACE, STEPS, rating
-from common.units import GIB
 from tests.tuning.made_up import evaluated
-from tests.tuning.roomy import SMALL
+from tests.tuning.roomy import roomy
 from tuning.experiment.folder import Experiment
-from tuning.memory.allocation import Budget
-from tuning.memory.planner import Calibration, Planner
 from tuning.search.proposals.plan import Plan
 from tuning.search.run.driver import run_trials
 from tuning.search.run.search import Search
@@ -60,11 +57,6 @@ class Spent:
             self.seconds[kind].append(time.process_time() - begin)
 
     @property
-    def total(self) -> float:
-        """Of all calls, seconds of the processor."""
-        return sum(map(sum, self.seconds.values()))
-
-    @property
     def counts(self) -> Counter[str]:
         """Number of calls, by kind."""
         return Counter({kind: len(each) for kind, each in self.seconds.items()})
@@ -77,7 +69,6 @@ class FakeTuner:
     Attributes:
         search: that it runs.
         progress: of it.
-        two: whether it has two objectives.
         slots: trials at once.
         seconds: between two evaluations of a trial, on average; each trial has a pace of its own.
         updates: reports for each evaluation.
@@ -87,7 +78,6 @@ class FakeTuner:
 
     search: Search
     progress: Any
-    two: bool
     slots: int
     seconds: float
     updates: int
@@ -130,9 +120,7 @@ class FakeTuner:
 
     def _evaluated(self, handout: Handout, evaluation: int, steps: int) -> Report:
         value = rating(handout.hyperparameters, evaluation, handout.number)
-        gains = {"gain": value, "gain_2": 0.1 - value**2} if self.two else {}
-        objectives = {"objective": 1.0 - value, "objective_2": 1.0 + value} if self.two else {}
-        return evaluated(handout.number, evaluation, steps, value, **objectives, **gains)
+        return evaluated(handout.number, evaluation, steps, value)
 
     def _report(self, trial: Any, done: dict[int, int], now: float) -> bool:
         """The next report of a trial; whether it goes on."""
@@ -161,7 +149,6 @@ def search(
     enough: Callable[[Spent, int], bool],
     seconds: float = 60.0,
     updates: int = 5,
-    starts: tuple[dict[str, Any], ...] = (),
 ) -> Spent:
     """Run a search, or a part of it.
 
@@ -171,16 +158,13 @@ def search(
         enough: see `FakeTuner`.
         seconds: see there.
         updates: see there.
-        starts: assignments of the first trials.
     """
     spent = Spent()
 
     def tuner(paths: Any, trainable: Any, search: Search, callbacks: list[Any]) -> FakeTuner:
-        return FakeTuner(search, callbacks[0], of.settings.aim.second is not None, slots, seconds, updates, enough, spent)
+        return FakeTuner(search, callbacks[0], slots, seconds, updates, enough, spent)
 
-    budget = Budget(gpus=0, card_bytes=0, ram_bytes=4 * GIB, cores=2)
-    planner = Planner(of.settings, SMALL, budget, "cpu", Calibration(of.paths.folder / "calibration.json"))
     console = Console(file=io.StringIO())
     with patch("tuning.search.run.driver.tuner", tuner), patch("tuning.search.run.progress.check_nodes", lambda: None):
-        run_trials(of, Plan(SPACE, {}, starts), planner, console, lambda config: None)
+        run_trials(of, Plan(SPACE, {}, ()), roomy(of), console, lambda config: None)
     return spent

@@ -1,18 +1,29 @@
-"""Made-up searches with everything on the disk: journal, rows, reports and evaluations, checkpoints."""
+"""Made-up searches with everything on the disk: journal, rows, reports and evaluations, checkpoints.
+
+And what such a search takes when it goes on, is loaded and is drawn; each in a process of its own.
+"""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 from benchmarks.scaling.made import REPORTS, STEPS, assignments, evaluations_of, experiment, grow, rating
+from benchmarks.scaling.virtual import search
 from envs.objective.columns import measures
 from results.table_files import write_rows
 from search_spaces import Assignment
-from tuning.experiment.folder import Experiment
+from tuning.experiment.folder import Experiment, open_experiment
 from tuning.trial.checkpoint_files import TrialState, write_state
 from tuning.trial.evaluations import due_steps
 from tuning.trial.protocol import Proposal
@@ -21,6 +32,8 @@ from tuning.trial.records import TrialRecords
 UPDATES = 5  # for each evaluation
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 MEASURES = {name: own for name, own in measures().items() if own.label}
+GOES_ON = ("resume", "trials", "reports", "evaluations", "report")
+_CODE = "import sys; from benchmarks.scaling.whole import print_seconds; print_seconds(*sys.argv[1:])"
 KEPT = 10  # complete trials that keep their checkpoints
 
 
@@ -87,3 +100,46 @@ def _evaluations(number: int, assignment: Assignment) -> Iterator[dict[str, Any]
             "trial": number, "steps": due_steps(evaluation, STEPS, REPORTS), "year": 0, "split": "validation",
             "backend": "batch", "hours": 2016, "score": score, **dict.fromkeys(MEASURES, 90.0),
         }  # fmt: skip
+
+
+def rows(trials: int) -> list[str]:
+    """Make a search of some trials, and measure each step: seconds of the processor, and the most memory in MiB."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = whole(Path(folder), trials)
+        environment = {**os.environ, "BUILDING_TUNER_CACHE": f"{folder}/cache"}
+        cells = []
+        for step in GOES_ON:
+            command = [sys.executable, "-c", _CODE, step, str(made.paths.folder)]
+            cells.append(subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE, text=True).stdout.strip())
+        return cells
+
+
+def print_seconds(step: str, folder: str) -> None:
+    """Do one step of `GOES_ON`, and print what it takes."""
+    warnings.simplefilter("ignore")
+    import pandas  # noqa: F401
+    import pyarrow.parquet  # noqa: F401
+
+    from results import load
+    from results.report.writing import write
+
+    begin = time.process_time()
+    if step == "resume":
+        _resume(open_experiment(folder))
+    elif step == "report":
+        write(folder, Path(folder) / "report.html")
+    else:
+        getattr(load(folder), step)
+    seconds = time.process_time() - begin
+    peak = next(int(line.split()[1]) for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    print(f"{seconds:.1f} ({peak // 1024:,})")
+
+
+def _resume(of: Experiment) -> None:
+    """What `--resume` does until the first proposal, without Ray."""
+    from tuning.search.record.record import check_study
+    from tuning.search.run.opening import check_continued
+
+    checked = check_continued(of, replace(of.settings, resume=str(of.paths.folder), concurrency=2))
+    check_study(of)
+    search(replace(of, settings=checked.settings), 2, lambda spent, begun: begun >= 1)

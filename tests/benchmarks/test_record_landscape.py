@@ -1,16 +1,11 @@
 """How a landscape is recorded: the commands, and how finished trials are packed. Nothing is trained here."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from optuna.distributions import CategoricalDistribution, FloatDistribution
 
-from benchmarks import record_landscape
-from benchmarks.record_landscape import NEAR, LandscapeError, Options, commands, joined, narrow_space, packed, starts_among
-from benchmarks.replay.landscape import Landscape, load
+from benchmarks.record_landscape import NEAR, narrow_space, packed
 from results.schema import GIVEN
 from results.table_files import add_rows, write_rows
 from search_spaces.overrides import override
@@ -43,23 +38,6 @@ def recorded(folder: Path, name: str, rates: list[float], space: str = "") -> Pa
     return paths.folder
 
 
-def test_half_of_the_draws_lie_around_the_default_and_half_in_the_whole_space(tmp_path: Path) -> None:
-    (near, first), (whole, second) = commands(Options(trials=101, work=tmp_path), tmp_path / "near.toml")
-    assert (near.name, whole.name) == ("iquitos-38-ppo-near", "iquitos-38-ppo-whole")
-    assert first[first.index("--trials") + 1] == "50"
-    assert second[second.index("--trials") + 1] == "51"
-    assert "--space" in first
-    assert "--space" not in second
-    assert first[first.index("--seed") + 1] != second[second.index("--seed") + 1]
-
-
-def test_what_is_there_is_resumed(tmp_path: Path) -> None:
-    (tmp_path / "iquitos-38-ppo-near").mkdir()
-    (_, resumed), (_, begun) = commands(Options(work=tmp_path), tmp_path / "near.toml")
-    assert "--resume" in resumed
-    assert "--resume" not in begun
-
-
 def test_the_narrow_space_is_valid_and_holds_the_default(tmp_path: Path) -> None:
     (tmp_path / "near.toml").write_text(narrow_space())
     space = override(algorithm("ppo").space, tmp_path / "near.toml")
@@ -78,100 +56,3 @@ def test_finished_trials_of_several_experiments_become_one_landscape(tmp_path: P
     assert land.ratings[:, 0, 1] == pytest.approx([1e-3, 2e-3, 4e-4])
     assert land.costs == pytest.approx([1.0, 1.5, 1.0])
     assert land.default == 0
-
-
-@pytest.mark.filterwarnings("ignore:.*it lacks the evaluation")
-def test_starts_that_were_recorded_are_known_and_trainings_of_one_are_its_seeds(tmp_path: Path) -> None:
-    land = packed("both", [recorded(tmp_path, "a", [1e-3, 5e-4]), recorded(tmp_path, "b", [2e-4, 5e-4])])
-    assert [point["learning_rate"] for point in land.points] == [1e-3, 5e-4, 2e-4]
-    assert land.starts == (1,)  # the default; the other one, with a plan, was not recorded
-    assert land.ratings.shape == (3, 1, 2)  # both trainings of the default are the same
-    assert land.costs == pytest.approx([2 / 3, 1.0, 2 / 3])
-
-
-def test_without_the_default_a_landscape_has_no_starts() -> None:
-    default, other, another = ({"x": float(number)} for number in range(3))
-    assert starts_among([default, other, default], [another, other, default]) == (2, 1)
-    assert starts_among([default, other], [other, another]) == ()
-
-
-def test_without_a_finished_trial_the_folders_are_named(tmp_path: Path) -> None:
-    with pytest.raises(LandscapeError, match="a: no trial has finished"):
-        packed("none", [recorded(tmp_path, "a", [])])
-
-
-@pytest.mark.filterwarnings("ignore:.*it lacks the evaluation")
-def test_a_landscape_is_begun_and_added_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record_landscape, "FOLDER", tmp_path / "landscapes")
-    first, second = recorded(tmp_path, "a", [5e-4, 1e-3]), recorded(tmp_path, "b", [5e-4, 2e-4])
-    with pytest.raises(LandscapeError, match="there is no landscape to add to"):
-        record_landscape.main(Options(name="site", packed=(first,), add=True))
-    record_landscape.main(Options(name="site", packed=(first,)))
-    path = record_landscape.main(Options(name="site", packed=(second,), add=True))
-    assert [point["learning_rate"] for point in load(path).points] == [5e-4, 1e-3, 2e-4]
-
-
-def test_a_part_has_seeds_of_its_own(tmp_path: Path) -> None:
-    begun = commands(Options(seed=2, work=tmp_path), tmp_path / "near.toml")
-    assert [command[command.index("--seed") + 1] for _, command in begun] == ["2", "3"]
-
-
-def part(rates: list[float], **changes: Any) -> Landscape:
-    """A landscape of a learning rate and a constant flag, of which the first assignment is the default."""
-    plain = Landscape(
-        "site",
-        [{"learning_rate": rate, "flag": 0} for rate in rates],
-        {"learning_rate": FloatDistribution(0, 1), "flag": FloatDistribution(0, 1)},
-        np.array([100, 200]),
-        np.array(rates)[:, None, None] * np.ones((1, 1, 2)),
-        np.arange(1.0, 1.0 + len(rates)),
-        (0,),
-    )
-    return replace(plain, **changes)
-
-
-def test_a_part_adds_the_assignments_that_are_new() -> None:
-    added = replace(
-        part([0.1, 0.4]),
-        points=[{"learning_rate": 0.1}, {"learning_rate": 0.4}],
-        distributions={"learning_rate": FloatDistribution(0, 1)},
-    )
-    land = joined(part([0.1, 0.2]), added)
-    assert [point["learning_rate"] for point in land.points] == [0.1, 0.2, 0.4]
-    assert land.ratings.shape == (3, 1, 2)  # the training of the default is the same in both
-    assert land.ratings[:, 0, 1].tolist() == [0.1, 0.2, 0.4]
-    assert land.costs.tolist() == [1, 2, 2]
-    assert land.default == 0
-    assert list(land.distributions) == ["learning_rate"]
-
-
-def test_another_training_in_a_part_is_another_seed() -> None:
-    added = part([0.1, 0.4])
-    land = joined(part([0.1, 0.2]), replace(added, ratings=added.ratings + 0.5))
-    assert land.ratings[0, :, 1].tolist() == [0.1, 0.6]
-    assert np.isnan(land.ratings[1:, 1]).all()
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"starts": ()}, "first trial is the default"),
-        ({"steps": np.array([50, 100])}, "evaluations differ"),
-        (
-            {"distributions": {"learning_rate": FloatDistribution(0, 2), "flag": FloatDistribution(0, 1)}},
-            "ranges of learning_rate",
-        ),
-        ({"distributions": {"flag": FloatDistribution(0, 1)}}, "learning_rate is searched in one part"),
-    ],
-)
-def test_parts_that_do_not_go_together_are_refused(changes: dict[str, Any], said: str) -> None:
-    with pytest.raises(LandscapeError, match=said):
-        joined(part([0.1, 0.2]), part([0.3], **changes))
-
-
-def test_the_order_of_choices_means_nothing() -> None:
-    ranges = [{"learning_rate": FloatDistribution(0, 1), "flag": CategoricalDistribution(order)} for order in ((0, 1), (1, 0))]
-    land = joined(part([0.1], distributions=ranges[0]), part([0.2], distributions=ranges[1]))
-    assert land.distributions == ranges[0]
-    with pytest.raises(LandscapeError, match="ranges of flag differ"):
-        joined(land, part([0.3], distributions=ranges[1] | {"flag": CategoricalDistribution((0, 2))}))

@@ -67,9 +67,3 @@ def test_pages_and_files_that_submit_jobs_are_looked_at() -> None:
 def test_a_search_on_a_cluster_that_grows_says_for_how_many_trials(name: str) -> None:
     assert commands(NAMED[name], RUN)
     assert all("--concurrency" in words for words in commands(NAMED[name], RUN))
-
-
-def test_the_files_have_such_commands() -> None:
-    assert {name for name, path in NAMED.items() if commands(path, RUN)} >= {
-        "rayjob.yaml", "raycluster.yaml", "runtime_env.yaml", "cluster.yaml", "on-premises.yaml",
-    }  # fmt: skip

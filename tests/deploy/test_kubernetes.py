@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -44,18 +43,6 @@ def check_pod(template: dict[str, Any]) -> None:
 def test_a_manifest_has_the_fields_of_kuberay_and_its_pods_those_of_kubernetes(name: str) -> None:
     jsonschema.validate(manifest(name), SCHEMAS[name])
     for template in templates(name):
-        check_pod(template)
-
-
-@pytest.mark.parametrize("name", SCHEMAS)
-def test_a_slip_is_noticed(name: str) -> None:
-    wrong = manifest(name)
-    wrong["spec"]["backofLimit"] = 1
-    with pytest.raises(jsonschema.ValidationError, match="backofLimit"):
-        jsonschema.validate(wrong, SCHEMAS[name])
-    template = copy.deepcopy(next(templates(name)))
-    template["spec"]["containers"][0]["securityContext"]["runAsNonRot"] = True
-    with pytest.raises(kubernetes_validate.ValidationError):
         check_pod(template)
 
 

@@ -154,20 +154,6 @@ def test_every_exemption_is_one_of_a_line() -> None:
     assert {start for start in EXEMPT if not any(line.text.removeprefix("$ ").startswith(start) for line in lines())} == set()
 
 
-def test_a_command_becomes_a_small_one() -> None:
-    assert small(
-        "tuning.run", shlex.split("--algo ppo --budget 20M --steps 500000 --set gamma=0.9 n_steps=4096")
-    ) == shlex.split(
-        f"--algo ppo --budget {4 * STEPS} --steps {STEPS} --set gamma=0.9 n_steps=64 hidden_sizes=8 batch_size=32 n_epochs=1 "
-        "--reports 2 --validation-weeks 1 --concurrency 1 --num-envs 4 --scenario mall/schema.json"
-    )
-    assert small("tuning.headroom", ["--scenario", "iquitos", "--train", "0-55", "70-364"]) == [
-        "--scenario", "mall/schema.json", "--train", "0-17", "24-119",
-    ]  # fmt: skip
-    assert small("tuning.judge", ["experiments/a", "--seeds", "5"]) == ["experiments/a", "--seeds", "2"]
-    assert small("envs.preview", ["--scenario", "iquitos"]) == ["--scenario", "iquitos"]
-
-
 # -- small commands --------------------------------------------------------------------------
 
 

@@ -3,8 +3,6 @@
 import pytest
 
 from docs import generate
-from search_spaces import Kind
-from search_spaces.parameter import AtMost, OnlyIf, Parameter
 from tests.test_docs import our_commands
 
 
@@ -41,31 +39,3 @@ def test_an_option_without_a_description_is_an_error() -> None:
     assert generate._option(Options, described) == ("`--described`", "whole number", "`0`", "What it is.")
     with pytest.raises(ValueError, match="bare has no description"):
         generate._option(Options, bare)
-
-
-def test_a_row_of_a_hyperparameter_has_its_range_and_its_conditions() -> None:
-    parameter = Parameter(
-        "n_steps", Kind.INTEGER, 64, "transitions", low=2, high=100_000, optional=True, at_most=AtMost("steps", 0.25),
-        only_if=OnlyIf("flag", (True,)),
-    )  # fmt: skip
-    assert generate._hyperparameter(parameter) == (
-        "`n_steps`", "whole, 2 to 100,000, at most 0.25 of `steps`, or `none`", "`64`", "",
-        "transitions (acts where `flag` is `true`)",
-    )  # fmt: skip
-
-
-def test_options_of_another_command_are_a_line() -> None:
-    rows = [("`--a`", "text", "", "What it is."), ("`--b`", "text", "", "See python -m tuning.run.")]
-    rows.append(("`--test`", "text; one or more", "", "What only the judge sees."))
-    assert generate._options(rows) == [generate._table(generate.OPTION, rows[:1]), "As of `tuning.run`: `--b`, `--test`."]
-
-
-def test_rows_that_algorithms_share_are_one_row() -> None:
-    rows = {"ppo": [("a",) * 5, ("b",) * 5], "sac": [("a",) * 5]}
-    tables = [generate._table(generate.HYPERPARAMETER, [(name,) * 5]) for name in "ab"]
-    assert list(generate._by_algorithm(rows)) == ["## ppo, sac", tables[0], "## ppo", tables[1]]
-
-
-def test_cells_keep_their_table() -> None:
-    assert generate._table(("a", "b", "c"), [("1", "", "")]) == "| a | b | c |\n| --- | --- | --- |\n| 1 | | |"
-    assert generate._in_table("a | b\n<= c") == "a \\| b &lt;= c"

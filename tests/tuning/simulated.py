@@ -393,7 +393,7 @@ class World:
         return None
 
 
-def check(world: World, is_calm: bool = False) -> None:
+def check(world: World) -> None:
     """What holds at the end of each search."""
     disk = world.disk
     record, _, _ = world.open()

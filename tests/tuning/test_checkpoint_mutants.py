@@ -153,16 +153,10 @@ def run(trained: tuple[Trainer, Path], tmp_path: Path, seed: int, count: int) ->
     return found
 
 
-def test_mutants_of_a_day(trained: tuple[Trainer, Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("seed", "count"), [(0, DAILY), pytest.param(1, ALL, marks=pytest.mark.slow)])
+def test_mutants(trained: tuple[Trainer, Path], tmp_path: Path, seed: int, count: int) -> None:
     with np.errstate(all="ignore"):
-        found = run(trained, tmp_path, 0, DAILY)
-    assert sum(found.values()) == DAILY
-    assert {"1", "refused", "taken"} <= found.keys()
-
-
-@pytest.mark.slow
-def test_mutants_by_the_thousand(trained: tuple[Trainer, Path], tmp_path: Path) -> None:
-    with np.errstate(all="ignore"):
-        found = run(trained, tmp_path, 1, ALL)
-    assert sum(found.values()) == ALL
+        found = run(trained, tmp_path, seed, count)
     print(dict(found))
+    assert sum(found.values()) == count
+    assert {"1", "refused", "taken"} <= found.keys()

@@ -140,8 +140,12 @@ def fault(name: str, line: list[str], capsys: pytest.CaptureFixture[str]) -> tup
     return True, "" if status == 2 and is_line else f"status {status}, {printed.err!r}"
 
 
-def check(name: str, count: int, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Check that a command accepts a line without mistakes, and how it takes so many mutants."""
+@pytest.mark.usefixtures("_only_checked")
+@pytest.mark.parametrize("count", [40, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_is_typed_is_accepted_or_refused_in_a_line(
+    name: str, count: int, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     before, faults, refused = sorted(folder.rglob("*")), [], 0
     command = COMMANDS[name]
     right = [*command.positional, *(word for option in command.needed for word in (f"--{option}", "new"))]
@@ -155,16 +159,3 @@ def check(name: str, count: int, folder: Path, capsys: pytest.CaptureFixture[str
     assert not faults, f"{len(faults)} of {count}:\n" + "\n".join(faults[:30])
     assert refused > 0.2 * count
     assert sorted(folder.rglob("*")) == before
-
-
-@pytest.mark.usefixtures("_only_checked")
-@pytest.mark.parametrize("name", COMMANDS)
-def test_what_is_typed_is_accepted_or_refused_in_a_line(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    check(name, 40, folder, capsys)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("_only_checked")
-@pytest.mark.parametrize("name", COMMANDS)
-def test_thousands_of_lines_are_accepted_or_refused(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    check(name, 2000, folder, capsys)

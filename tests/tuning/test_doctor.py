@@ -29,17 +29,3 @@ def test_an_update_that_fails_is_wrong_and_the_status_says_so(
     said = capsys.readouterr().out
     assert "no kernel image" in said
     assert "not ready, mend first: ppo" in said
-
-
-@pytest.mark.parametrize(("arguments", "line"), [(["--algo", "dqn"], "dqn"), (["--scenario", "nowhere"], "no scenario")])
-def test_a_command_that_cannot_be_carried_out(arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert doctor.main(arguments) == 2
-    assert line in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("text", ["nan", "inf", "-1"])
-def test_gpu_memory_that_is_no_amount_is_refused(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert doctor.main(["--gpu-memory", text, "--dir", str(tmp_path / "new")]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("error: --gpu-memory ")
-    assert not (tmp_path / "new").exists()

@@ -50,17 +50,6 @@ def test_stated_splits_are_in_the_title(small_schema: Path, capsys: pytest.Captu
     assert error.count("\n") == 1
 
 
-def other_site(small_schema: Path, folder: Path, **building: object) -> Path:
-    """The small site with something else in its building."""
-    schema = json.loads(small_schema.read_text(encoding="utf-8"))
-    shutil.copytree(small_schema.parent, folder, dirs_exist_ok=True)
-    (own,) = schema["buildings"].values()
-    own.update(building)
-    path = folder / "schema.json"
-    path.write_text(json.dumps(schema), encoding="utf-8")
-    return path
-
-
 def test_without_a_bound_the_baselines_are_shown_and_why(
     small_schema: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,22 +97,14 @@ def test_what_cannot_be_is_one_line_and_no_traceback(
 def test_a_site_that_only_citylearn_steps_has_baselines_and_no_bound(
     small_schema: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = other_site(small_schema, tmp_path, set_point_hold_time_steps=3)
+    path = shutil.copytree(small_schema.parent, tmp_path / "site") / "schema.json"
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    for building in schema["buildings"].values():
+        building["set_point_hold_time_steps"] = 3
+    path.write_text(json.dumps(schema), encoding="utf-8")
     assert main(["--scenario", str(path)]) == 0
     said = capsys.readouterr().out
     for name in ("uncontrolled", "no PV, no battery", "rule: PV first", "CityLearn: BasicRBC"):
         assert name in said
     assert "no bound and no model predictive control, so the remaining headroom is not known" in said
     assert said.count("set point hold time steps") == 1
-
-
-def test_a_site_whose_score_would_praise_doing_without_is_refused(
-    small_schema: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = other_site(small_schema, tmp_path)
-    schema = json.loads(path.read_text(encoding="utf-8"))
-    schema["actions"]["cooling_device"] = {"active": True}
-    path.write_text(json.dumps(schema), encoding="utf-8")
-    assert main(["--scenario", str(path)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "cooling_device" in line

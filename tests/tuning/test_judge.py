@@ -6,14 +6,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from common.errors import ScenarioError
-from envs.objective.evaluate import ValidityError
 from envs.yardsticks.baselines import RULES, UNCONTROLLED, WITHOUT
-from envs.yardsticks.bound import BoundError
 from results import load
 from results.judgement import BOUNDS
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.folder import ExperimentPaths, create
+from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.export import main as export
 from tuning.judge import main
@@ -117,23 +114,6 @@ def command_of(schema: Path, folder: Path) -> list[str]:
     return [str(folder / "e"), "--dir", str(folder / "j")]
 
 
-@pytest.mark.parametrize(
-    ("error", "status"),
-    [(ValidityError("a sum is off"), 1), (BoundError("no optimum"), 1), (ScenarioError("no such file"), 2)],
-)
-def test_errors_of_evaluations_are_told_in_a_line(
-    searched: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: Exception, status: int
-) -> None:
-    def fail(self: Race, judged_by: str) -> None:
-        raise error
-
-    monkeypatch.setattr(Race, "run", fail)
-    assert main(searched) == status
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("error: ")
-    assert line.endswith(str(error))
-
-
 def test_without_a_contender_that_is_left_it_says_why(
     searched: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -167,9 +147,3 @@ def test_a_scenario_whose_name_is_no_folders_has_a_default_name(
     monkeypatch.setattr(Race, "run", lambda self, judged_by: setattr(self, "finalists", ["e 0"]))
     assert main(command_of(site / "schema.json", tmp_path)) == 0
     assert [path.name for path in (tmp_path / "j").iterdir()] == ["my-site-1"]
-
-
-def test_a_judgements_lock_is_an_experiments(tmp_path: Path) -> None:
-    from tuning.judging.folder import JudgementPaths
-
-    assert JudgementPaths(tmp_path).locked == ExperimentPaths(tmp_path)

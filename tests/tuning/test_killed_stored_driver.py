@@ -25,7 +25,7 @@ from tests.tuning.killed_search import compare
 from tuning.experiment.settings import Settings
 from tuning.storage import lease
 from tuning.storage.journal_mirror import JournalMirror
-from tuning.storage.stored_experiment import create_stored, look_up, run_files
+from tuning.storage.stored_experiment import create_stored, experiment_at, look_up, moved, run_files
 from tuning.storage.trial_files import PushedFiles
 
 pytestmark = local.pytestmark
@@ -137,6 +137,23 @@ def check_kills(above: Location, folder: Path, at_once: int, trials: int, most: 
 def test_a_search_that_is_killed_anywhere_goes_on_from_its_uri(tmp_path: Path) -> None:
     above = location(f"file://{tmp_path}/storage")
     check_kills(above, tmp_path, at_once=1, trials=4, most=1000, least=2, confirmations=0)
+
+
+def test_a_search_that_moves_from_a_folder_is_the_one_that_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder was renamed before: its study keeps its name. `storage/test_moving.py` kills moves."""
+    for name in ("WATCH_SECONDS", "SETTLE_SECONDS"):
+        monkeypatch.setattr(lease, name, 0.0)
+    above, budget, order = location(f"file://{tmp_path}/storage"), 4 * local.STEPS_OF_A_TRIAL, random.Random(1)
+    for name, kill_at in (("whole", math.inf), ("killed", 300.0)):  # a frozen trial waits then that goes on
+        local.begun(tmp_path / name, budget)
+        local.search(tmp_path / name, budget, 1, kill_at, order)
+    renamed = (tmp_path / "killed").rename(tmp_path / "renamed")
+    going = experiment_at(renamed, above.uri)
+    moved(going, going.settings.scenario, lambda experiment: None, lambda line: None)
+    assert search(above / renamed.name, tmp_path / "run", 1, math.inf, order)
+    found = fetched(above / renamed.name, tmp_path / "fetched")
+    local.check(found, budget)
+    compare(found, tmp_path / "whole")
 
 
 @pytest.mark.torture

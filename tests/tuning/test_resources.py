@@ -1,10 +1,12 @@
 """The command prints a table for each kind of memory and what Ray reserves; its status says whether the trial fits."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from common.units import GIB
+from tuning import doctor
 from tuning.memory.allocation import Budget
 from tuning.resources import main
 
@@ -30,15 +32,11 @@ def test_a_trial_that_does_not_fit_has_another_status(
     assert "Granted" not in said
 
 
-@pytest.mark.parametrize(("arguments", "named"), [(["--set", "gama=0.9"], "gama"), (["--scenario", "nowhere"], "no scenario")])
-def test_what_is_wrong_is_one_line(arguments: list[str], named: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(arguments) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert named in line
-
-
+@pytest.mark.parametrize("command", [main, doctor.main])
 @pytest.mark.parametrize("text", ["nan", "inf", "-1"])
-def test_gpu_memory_that_is_no_amount_is_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--gpu-memory", text]) == 2
+def test_gpu_memory_that_is_no_amount_is_refused(
+    command: Callable[[list[str]], int], text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(["--gpu-memory", text]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("error: --gpu-memory ")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import random
 import shutil
 import subprocess
@@ -25,7 +26,7 @@ import pytest
 from common.storage.location import Location, location
 from common.storage.objects import Objects
 from results import load
-from tests.storage_server import FaultyProxy, StorageServer, faulty_proxy
+from tests.storage_server import Faults, FaultyProxy, StorageServer, environment, faulty_proxy
 from tests.tuning.killed_search import (
     DRIVER,
     NODE,
@@ -45,7 +46,6 @@ from tests.tuning.killed_search import (
 )
 from tests.tuning.many_nodes import head_alone, node
 from tests.tuning.test_killed_stored_driver import fetched
-from tests.tuning.test_stored_search import FAULTS, Machine
 from tuning.experiment.folder import ExperimentPaths
 from tuning.storage.journal_mirror import JournalMirror
 
@@ -53,7 +53,29 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="its raylet and 
 
 JOINED = 0.6  # part of the runs that join the cluster
 NODES = 2  # of it, with a core each
+FAULTS = Faults(slow=0.05, failing=0.04, cut_request=0.02, cut_answer=0.02, lost_answer=0.02)
 LATEST = 3.0  # seconds to a kill, after the search has learned something
+
+
+class Machine:
+    """A machine: its folder, its cache, and the variables by which it finds the storage."""
+
+    def __init__(self, folder: Path, endpoint: str) -> None:
+        self.folder, self.cache = folder / "work", folder / "cache"
+        self.folder.mkdir(parents=True)
+        project = str(Path(__file__).parents[2])
+        self.variables = {
+            **os.environ, **environment(endpoint), "BUILDING_TUNER_CACHE": str(self.cache), "PYTHONPATH": project,
+        }  # fmt: skip
+        self.log = folder / "log"
+
+    def start(self, arguments: list[str]) -> subprocess.Popen[bytes]:
+        with self.log.open("ab") as file:
+            return subprocess.Popen(arguments, cwd=self.folder, env=self.variables, stdout=file, stderr=file)
+
+    @property
+    def told(self) -> str:
+        return self.log.read_text(encoding="utf-8")
 
 
 class Nodes:

@@ -50,46 +50,32 @@ def test_the_best_evaluation_of_any_trial_wins_with_its_steps(tmp_path: Path) ->
     assert (found.trials, found.evaluations, found.trained_steps) == (3, 5, 500)
 
 
-def test_without_a_confirmation_ours_is_the_best_trial_at_its_end(tmp_path: Path) -> None:
-    found = recommended(experiment(tmp_path, [(1e-3, [0.4, 0.1, 0.2], None), (2e-3, [0.25, 0.3], None)]))
-    assert (found.score, found.steps) == (0.3, 200)
-    assert found.hyperparameters["learning_rate"] == 2e-3
+CUT = [
+    (DEFAULT_RATE, [0.1, 0.1, 0.2], None), (1e-3, [0.3, 0.3, 0.3], None),
+    (DEFAULT_RATE, [0.1, 0.1, 0.2], 0), (1e-3, [0.1, 0.1, 0.4], 1), (DEFAULT_RATE, [0.1, 0.1, 0.2], 0),
+]  # fmt: skip
+LUCKY = [(1e-3, [0.1, 0.1, 0.2], None), (2e-3, [0.3, 0.9], None), *((1e-3, [0.1, 0.1, score], 0) for score in (0.3, 0.5))]
 
 
-def test_ours_is_what_was_best_when_trained_again_though_luckier_ones_are_there(tmp_path: Path) -> None:
-    trials: list[tuple[float, list[float], int | None]] = [
-        (1e-3, [0.1, 0.1, 0.2], None), (2e-3, [0.3, 0.9], None),
-        (1e-3, [0.1, 0.1, 0.3], 0), (2e-3, [0.1, 0.1, 0.2], 1), (1e-3, [0.1, 0.1, 0.5], 0), (2e-3, [0.1, 0.1, 0.4], 1),
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("trials", "score", "steps", "rate"),
+    [
+        # Without a confirmation it is the best trial at its end.
+        ([(1e-3, [0.4, 0.1, 0.2], None), (2e-3, [0.25, 0.3], None)], 0.3, 200, 2e-3),
+        # What was best when trained again, though luckier ones are there.
+        ([*LUCKY, *((2e-3, [0.1, 0.1, score], 1) for score in (0.2, 0.4))], 0.4, 300, 1e-3),
+        # A single training again confirms nothing.
+        ([(1e-3, [0.1, 0.1, 0.2], None), (2e-3, [0.1, 0.1, 0.9], 0)], 0.2, 300, 1e-3),
+        # The default alone is no winner where the time ended before a second training of another.
+        ([*CUT, (1e-3, [0.1], 1)], 0.3, 300, 1e-3),
+        ([*CUT, (1e-3, [0.1, 0.1, 0.1], 1)], 0.25, 300, 1e-3),
+        # It wins where it is better than the other that was trained again.
+        ([*CUT[:3], (1e-3, [0.1, 0.1, 0.1], 1), CUT[4], (1e-3, [0.1, 0.1, 0.1], 1)], 0.2, 300, DEFAULT_RATE),
+    ],
+)
+def test_what_ours_recommends(tmp_path: Path, trials: list[Any], score: float, steps: int, rate: float) -> None:
     found = recommended(experiment(tmp_path, trials))
-    assert (found.score, found.steps) == (pytest.approx(0.4), 300)
-    assert found.hyperparameters["learning_rate"] == 1e-3
-
-
-def test_a_single_training_again_confirms_nothing(tmp_path: Path) -> None:
-    found = recommended(experiment(tmp_path, [(1e-3, [0.1, 0.1, 0.2], None), (2e-3, [0.1, 0.1, 0.9], 0)]))
-    assert (found.score, found.hyperparameters["learning_rate"]) == (0.2, 1e-3)
-
-
-def test_the_default_alone_is_no_winner_where_the_time_ended_before_a_second_training_of_another(tmp_path: Path) -> None:
-    trials: list[tuple[float, list[float], int | None]] = [
-        (DEFAULT_RATE, [0.1, 0.1, 0.2], None), (1e-3, [0.3, 0.3, 0.3], None),
-        (DEFAULT_RATE, [0.1, 0.1, 0.2], 0), (1e-3, [0.1, 0.1, 0.4], 1), (DEFAULT_RATE, [0.1, 0.1, 0.2], 0), (1e-3, [0.1], 1),
-    ]  # fmt: skip
-    found = recommended(experiment(tmp_path / "cut", trials))
-    assert (found.score, found.hyperparameters["learning_rate"]) == (0.3, 1e-3)
-    found = recommended(experiment(tmp_path / "whole", [*trials[:-1], (1e-3, [0.1, 0.1, 0.1], 1)]))
-    assert (found.score, found.hyperparameters["learning_rate"]) == (pytest.approx(0.25), 1e-3)
-
-
-def test_the_default_wins_where_it_is_better_than_the_other_that_was_trained_again(tmp_path: Path) -> None:
-    trials: list[tuple[float, list[float], int | None]] = [
-        (DEFAULT_RATE, [0.1, 0.1, 0.2], None), (1e-3, [0.3, 0.3, 0.3], None),
-        (DEFAULT_RATE, [0.1, 0.1, 0.2], 0), (1e-3, [0.1, 0.1, 0.1], 1),
-        (DEFAULT_RATE, [0.1, 0.1, 0.2], 0), (1e-3, [0.1, 0.1, 0.1], 1),
-    ]  # fmt: skip
-    found = recommended(experiment(tmp_path, trials))
-    assert (found.score, found.hyperparameters["learning_rate"]) == (pytest.approx(0.2), DEFAULT_RATE)
+    assert (found.score, found.steps, found.hyperparameters["learning_rate"]) == (pytest.approx(score), steps, rate)
 
 
 def test_a_search_without_an_evaluation_has_no_winner(tmp_path: Path) -> None:

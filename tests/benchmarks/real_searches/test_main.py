@@ -99,34 +99,3 @@ def test_another_machine_goes_on_with_the_rows(small_schema: Path, tmp_path: Pat
     assert searched == [1, 1]
     with pytest.raises(UserError, match="searches are compared under equal terms, so choose another --rows"):
         command.main(options(small_schema, tmp_path / "third", rows=rows, budget="1m"))
-
-
-@pytest.mark.parametrize(
-    ("changes", "fault"),
-    [
-        ({"budget": "2M"}, "--budget 2M: searches are compared at equal time"),
-        ({"budget": "soon"}, "--budget soon: it takes a time"),
-        ({"methods": ("ours", "ours")}, "--methods ours ours: name at least one, and each once"),
-        ({"methods": ("theirs",)}, "there is no such method"),
-        ({"seeds": (-1,)}, "--seed -1"),
-        ({"runs": -1}, "--runs -1: it is at least 0"),
-        ({"at_once": 0}, "--at-once 0: it is at least 1"),
-        ({"sites": ("nowhere",)}, "--sites nowhere: no --data"),
-        ({"cores": 100_000}, "this process may use"),
-    ],
-)
-def test_a_wrong_option_is_one_line_and_nothing_is_created(
-    small_schema: Path, tmp_path: Path, changes: dict[str, Any], fault: str
-) -> None:
-    with pytest.raises(UserError, match=fault) as raised:
-        command.main(options(small_schema, tmp_path / "work", **changes))
-    assert "\n" not in str(raised.value)
-    assert not (tmp_path / "work").exists()
-
-
-def test_two_comparisons_do_not_work_in_one_folder(small_schema: Path, tmp_path: Path, begun: list[pool.Job]) -> None:
-    from filelock import FileLock
-
-    with FileLock(tmp_path / "lock"), pytest.raises(UserError, match="another comparison works in it"):
-        command.main(options(small_schema, tmp_path))
-    assert begun == []

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from benchmarks.real_searches import alone, ours
+from benchmarks.real_searches import ours
 from benchmarks.real_searches.records import Task, Terms
 from tests.envs.changed_rows import two_buildings
 from tuning.algorithms.registry import algorithm
@@ -22,5 +22,5 @@ def test_a_search_starts_as_one_of_the_command_line_does(small_schema: Path, tmp
 
 
 def test_the_default_alone_has_no_starts(small_schema: Path, tmp_path: Path) -> None:
-    settings = alone.settings(Task(str(small_schema), 0, TERMS, tmp_path))
+    settings = ours.settings_alone(Task(str(small_schema), 0, TERMS, tmp_path))
     assert check_new(settings).plan.starts == ()

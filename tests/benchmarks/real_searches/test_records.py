@@ -3,11 +3,7 @@
 import random
 from pathlib import Path
 
-import pytest
-
-from benchmarks.real_searches.records import Cell, RealSearchError, Records, Terms, Winner, missing
-
-TERMS = Terms(1200.0, 250_000, 10, 12, 2)
+from benchmarks.real_searches.records import Cell, Records, Winner, missing
 
 
 def winner(seed: int = 0) -> Winner:
@@ -38,18 +34,3 @@ def test_only_cells_without_a_row_are_missing(tmp_path: Path) -> None:
     records, cells = Records(tmp_path), [Cell("a", "ours", 0), Cell("a", "sb3", 0), Cell("a", "ours", 1)]
     records.add("cells", row(cells[1], winner()))
     assert missing(cells, records.rows("cells")) == [cells[0], cells[2]]
-
-
-def test_a_folder_takes_no_searches_under_other_terms(tmp_path: Path) -> None:
-    records = Records(tmp_path / "new")
-    records.check_terms(TERMS)
-    records.check_terms(TERMS)
-    other = Terms(1200.0, 500_000, 10, 12, 2)
-    with pytest.raises(RealSearchError, match=r"terms\.json: steps is 250000, not 500000; .* choose another --rows or --work"):
-        records.check_terms(other)
-
-
-def test_a_damaged_file_is_named(tmp_path: Path) -> None:
-    (tmp_path / "cells.parquet").write_bytes(b"no parquet")
-    with pytest.raises(RealSearchError, match=r"cells\.parquet: it cannot be read"):
-        Records(tmp_path).rows("cells")

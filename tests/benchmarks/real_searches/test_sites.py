@@ -1,9 +1,6 @@
 import shutil
 from pathlib import Path
 
-import pytest
-
-from benchmarks.real_searches.records import RealSearchError
 from benchmarks.real_searches.sites import link_cache, scenario_name
 
 
@@ -12,13 +9,6 @@ def test_a_site_is_a_folder_of_the_data_or_a_schema_or_generated(small_schema: P
     assert scenario_name("homes", tmp_path) == str(tmp_path / "homes" / "schema.json")
     assert scenario_name(str(small_schema), None) == str(small_schema)
     assert scenario_name("iquitos-38", tmp_path) == "iquitos-38"
-
-
-def test_a_site_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RealSearchError, match="--sites homes: no --data names the folder"):
-        scenario_name("homes", None)
-    with pytest.raises(RealSearchError, match=f"--sites homes: no folder of {tmp_path}"):
-        scenario_name("homes", tmp_path)
 
 
 def test_what_a_job_adds_to_its_cache_or_replaces_there_is_its_own(tmp_path: Path) -> None:

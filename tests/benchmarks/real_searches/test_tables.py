@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from benchmarks.real_searches.tables import lines, markdown, verdict
-from results.statistics import Interval, paired_mean
+from results.statistics import paired_mean
 
 
 def judged(method: str, scores: list[list[float]], site: str = "a") -> list[dict[str, object]]:
@@ -53,10 +53,3 @@ def test_parts_of_the_bound_and_none_without_one() -> None:
     first, second = lines(cells("ours") + cells("ours", site="b"), rows, bounds, runs=2)
     assert first.bound_part == pytest.approx(0.64 / 3 / 0.32)
     assert second.bound_part is None
-
-
-@pytest.mark.parametrize(("low", "high", "ahead", "below"), [(0.01, 0.02, 1, 0), (-0.01, 0.02, 0, 0), (-0.02, -0.01, 0, 1)])
-def test_ahead_and_below_need_an_interval_without_zero(low: float, high: float, ahead: int, below: int) -> None:
-    (line,) = lines(cells("sb3"), judged("sb3", THEIRS), [], runs=2)
-    object.__setattr__(line, "ours_minus", Interval(low, 0.0, high))
-    assert verdict([line]) == [f"ours against sb3: ahead on {ahead} of 1 sites, below on {below}."]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from benchmarks.replay.calibration import AHEAD, GROUPS, KNOWN, _lengths, surprises
+from benchmarks.replay.calibration import _lengths, surprises
 from benchmarks.replay.landscape import made
 
 
@@ -16,15 +16,6 @@ def test_more_is_known_of_what_rated_high_after_the_first_fifth() -> None:
     assert (lengths[best[3:8]] >= 10).all()
     assert (lengths >= 4).all()
     assert np.count_nonzero(lengths == 4) > 8
-
-
-def test_every_assignment_is_predicted_once_unless_its_end_is_known() -> None:
-    found = surprises(made(0, 70), 0)
-    assert list(found) == list(GROUPS)
-    sizes = [len(z) for z, _ in found.values()]
-    assert sizes[0] < KNOWN
-    assert sizes[1:] == [AHEAD, 70 - KNOWN]
-    assert all((deviation > 0).all() for _, deviation in found.values())
 
 
 def test_the_model_does_not_see_an_end_that_it_predicts() -> None:

@@ -34,32 +34,12 @@ def test_a_proposal_becomes_the_nearest_assignment_that_is_free() -> None:
     assert land.nearest(land.points[4], [0, 1]) in (0, 1)
 
 
-def test_a_landscape_with_few_assignments_says_so() -> None:
-    assert "preliminary" in made(0, assignments=40).describe()
-    assert "preliminary" not in made(0, assignments=100).describe()
-
-
 def test_trainings_of_one_point_are_its_seeds() -> None:
     curves = np.array([[0.1, 0.2], [0.5, 0.6], [0.3, 0.4], [0.1, 0.2]])
     points, ratings, costs = gathered([{"x": 1.0}, {"x": 2.0}, {"x": 1.0}, {"x": 1.0}], curves, np.array([1.0, 5.0, 3.0, 1.0]))
     assert points == [{"x": 1.0}, {"x": 2.0}]
     assert np.array_equal(ratings, [[[0.1, 0.2], [0.3, 0.4]], [[0.5, 0.6], [np.nan, np.nan]]], equal_nan=True)
     assert costs.tolist() == [2.0, 5.0]  # the last one was given twice
-
-
-def test_it_says_how_many_seeds_an_assignment_has() -> None:
-    land = made(0, assignments=5)
-    ratings = land.ratings.copy()
-    ratings[0, 1:] = np.nan
-    assert "5 assignments, 3 seeds" in land.describe()
-    assert "5 assignments, 1 to 3 seeds" in replace(land, ratings=ratings).describe()
-
-
-def test_a_missing_seed_does_not_count() -> None:
-    land = made(0, assignments=5)
-    ratings = land.ratings.copy()
-    ratings[0, 1] = np.nan
-    assert np.isfinite(replace(land, ratings=ratings).means).all()
 
 
 def test_learning_curves_of_others_are_read_from_their_table(tmp_path: Path) -> None:

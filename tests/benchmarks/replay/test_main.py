@@ -30,12 +30,6 @@ def test_curves_that_end_early_are_replayed_by_their_surrogate_alone(ends_early:
     assert np.shape(found["surrogate of made 0 (12 assignments, 3 seeds, preliminary)"]["random"]) == (2, 2)
 
 
-@pytest.mark.parametrize("budgets", [(), (0.0, 2.0), (4.0, 2.0), (2.0, 2.0)])
-def test_budgets_rise_from_above_0(budgets: tuple[float, ...]) -> None:
-    with pytest.raises(ReplayError, match=r"--budgets.*rising numbers above 0"):
-        regrets(Options(("made:0",), budgets=budgets))
-
-
 def test_a_file_goes_on_with_the_same_budgets_alone(tmp_path: Path) -> None:
     path = tmp_path / "regrets.json"
     options = Options(("made:0",), seeds=1, searchers=("random",), json=path)

@@ -6,7 +6,6 @@ import pytest
 from benchmarks.replay.landscape import made
 from benchmarks.replay.searchers import SEARCHERS, Replay, Spent, replayed
 from results.statistics import mean
-from tuning.search.promotion.thawing import ALWAYS
 
 LAND = made(0, assignments=12, columns=3)
 FULL = float(LAND.steps[-1])
@@ -64,13 +63,6 @@ def test_with_all_starts_a_search_begins_with_each(name: str) -> None:
     assert list(replayed(land, SEARCHERS[other], 6.0, seed=3).reached)[:3] != [4, 9, 2]
 
 
-def test_freeze_thaw_spreads_over_more_assignments_than_full_trainings() -> None:
-    wide = made(3, assignments=40, columns=3)
-    ours, full = (replayed(wide, SEARCHERS[name], 4.0, seed=0) for name in ("freeze-thaw", "random"))
-    assert len(ours.reached) > len(full.reached)
-    assert min(ours.reached.values()) < 20
-
-
 @pytest.mark.slow
 def test_what_the_tuner_does_by_default_finds_more_than_random_search() -> None:
     regrets: dict[str, list[float]] = {"freeze-thaw, prior": [], "random": []}
@@ -81,15 +73,3 @@ def test_what_the_tuner_does_by_default_finds_more_than_random_search() -> None:
     gain = mean(np.array(regrets["random"]) - np.array(regrets["freeze-thaw, prior"]))
     print(f"mean regret after four trainings: {np.mean(regrets['freeze-thaw, prior']):.2f}; random search has {gain} more")
     assert gain.low > 0.0
-
-
-def test_with_prior_what_is_too_costly_is_hardly_begun() -> None:
-    wide = made(3, assignments=60, columns=3)
-    costs = np.where(np.arange(60) % 2, 1.0, ALWAYS + 1.0)
-    costs[0] = 1.0
-    begun = {
-        name: [index for seed in range(4) for index in replayed(replace(wide, costs=costs), SEARCHERS[name], 8.0, seed).reached]
-        for name in ("freeze-thaw, prior", "freeze-thaw")
-    }
-    dear = {name: np.mean([costs[index] > ALWAYS for index in found]) for name, found in begun.items()}
-    assert dear["freeze-thaw, prior"] < 0.1 < dear["freeze-thaw"]

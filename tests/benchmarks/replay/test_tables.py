@@ -1,7 +1,6 @@
-import numpy as np
 import pytest
 
-from benchmarks.replay.tables import OURS, findings, interval, markdown
+from benchmarks.replay.tables import OURS, findings
 
 
 def flat(*means: float) -> list[list[float]]:
@@ -35,21 +34,3 @@ def test_a_pair_below_random_is_named() -> None:
 def test_one_that_is_behind_by_its_interval_is_not_level() -> None:
     bad = {**GOOD, OURS: flat(0.87, 0.75, 0.3, 0.2)}
     assert findings({"a": bad})["first or level"] == {"2": False, "4": False, "10": True, "30": True}
-
-
-def test_equal_regrets_share_a_rank() -> None:
-    same = {"random": flat(0.5, 0.5, 0.5, 0.5), "tpe+median": flat(0.5, 0.5, 0.5, 0.5)}
-    assert {cell[0] for cells in findings({"a": same})["ranks"].values() for cell in cells} == {1.5}
-
-
-def test_an_interval_holds_the_mean_and_narrows_with_more_values() -> None:
-    values = np.random.default_rng(0).normal(size=400)
-    (low, high), (wide_low, wide_high) = interval(values), interval(values[:20])
-    assert low < values.mean() < high
-    assert high - low < wide_high - wide_low
-
-
-def test_the_table_has_a_row_for_each_searcher() -> None:
-    text = markdown({"a": GOOD})
-    assert text.count(f"| {OURS} |") == 2
-    assert "0.20 (0.20 to 0.20)" in text

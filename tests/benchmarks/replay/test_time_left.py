@@ -3,11 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
-from benchmarks.replay.__main__ import ReplayError
 from benchmarks.replay.landscape import made
-from benchmarks.replay.time_left import CONFIRM, COUNTED, WEIGHED, confirming_part, course, right
+from benchmarks.replay.time_left import COUNTED, WEIGHED, course, right
 
 LAND = made(0, 30)
 
@@ -17,15 +15,6 @@ def test_a_search_spends_its_budget_of_steps_and_ends_with_the_best_and_the_defa
     assert len(trained) == len(best) == 27 * len(LAND.steps)
     last = trained[-4 * len(LAND.steps) :]
     assert set(last) == {LAND.default, best[-1]}
-
-
-def test_a_budget_that_does_not_pay_for_the_least_confirmation_is_all_for_the_search() -> None:
-    assert (confirming_part(26.0), confirming_part(27.0)) == (0.0, CONFIRM)
-
-
-def test_a_landscape_without_its_default_is_refused() -> None:
-    with pytest.raises(ReplayError, match="its default is not recorded"):
-        course(replace(LAND, starts=()), 3.0, 0)
 
 
 def test_where_costs_are_alike_both_tell_the_time_left_right() -> None:

@@ -1,14 +1,9 @@
-from dataclasses import replace
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from benchmarks.replay import transfer
 from benchmarks.replay.landscape import made
 from benchmarks.replay.searchers import SEARCHERS, replayed, source
-from benchmarks.replay.transfer import WITHOUT, Options, markdown, regrets
 
 LAND = made(0, assignments=12, columns=3)
 
@@ -34,23 +29,3 @@ def test_a_search_teaches_what_it_trained_long_enough_by_rank() -> None:
     assert sum(found.ranks) == pytest.approx(len(long) * (len(long) + 1) / 2)
     best = max(long, key=lambda index: LAND.means[index, before.reached[index] - 1])
     assert min(found.ranks) == found.ranks[long.index(best)]
-
-
-def test_one_table_has_the_search_without_and_the_paired_differences() -> None:
-    found = {
-        "a": {WITHOUT: [[0.5] * 4] * 3, "alike": [[0.25] * 4] * 3},
-        "b": {WITHOUT: [[0.3] * 4] * 3, "alike": [[0.25] * 4] * 3},
-    }
-    text = markdown(found)
-    assert "| without | 0.40 " in text
-    assert "| alike | -0.15 " in text
-
-
-def test_what_is_done_is_not_computed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transfer, "landscape", lambda name: LAND)
-    monkeypatch.setattr(transfer, "_other", lambda name: made(0, assignments=12, columns=3, site=name.partition(":")[2][2:]))
-    options = Options(("made:0",), seeds=1, budget=1.0, json=tmp_path / "regrets.json")
-    first = regrets(options)
-    assert [len(each) for each in first[f"{LAND.describe()}, 1 trainings"].values()] == [1] * 4
-    monkeypatch.setattr(transfer, "replayed", None)
-    assert regrets(replace(options)) == first

@@ -1,19 +1,22 @@
 """Substitutes for the surroundings of a search, and a search without Ray."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from optuna.pruners import BasePruner
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from envs.objective.aim import Outcome
 from results import load
 from search_spaces import Assignment, SearchSpace
 from tests.tuning.roomy import planner, roomy
-from tuning.algorithms.registry import algorithm_of
-from tuning.experiment.folder import Experiment
+from tuning.algorithms.registry import algorithm, algorithm_of
+from tuning.experiment.folder import Experiment, create
+from tuning.experiment.settings import Settings
 from tuning.memory.placement import Placement
 from tuning.memory.planner import Planner
 from tuning.search.promotion.choosing import Choosing
@@ -31,6 +34,7 @@ from tuning.trial.records import TrialRecords
 REPORTS = 3
 STEPS = 4096
 RUNG = STEPS // REPORTS
+SHORT, SHORT_RUNG = 1000, 100  # steps of a trial and of its rungs, in tests of a study alone
 
 
 class Clock:
@@ -83,6 +87,26 @@ def draws_of(
     return Draws(memory, Drawing(experiment.settings, space, fixed or {}, {"steps": float(steps)}, starts, excess))
 
 
+def draw_some(of: Drawing, count: int, known: Sequence[FrozenTrial] = ()) -> list[FrozenTrial]:
+    """Draw trials one after the other; each is complete, and worse than the one before."""
+    drawn = list(known)
+    for number in range(count):
+        trial = of.draw(drawn, "one")
+        trial.state, trial.value, trial.datetime_complete = TrialState.COMPLETE, -float(number), datetime.now()
+        drawn.append(trial)
+    return drawn
+
+
+def ended(
+    number: int, params: Mapping[str, float], within: Mapping[str, Any], value: float, **constraints: float
+) -> FrozenTrial:
+    """A complete trial that violates some constraints."""
+    distributions = {name: within[name] for name in params}
+    trial = create_trial(params=dict(params), distributions=distributions, value=value, constraints=constraints)
+    trial.number = number
+    return trial
+
+
 class AskedStudy(StudyMemory):
     """A study that draws its trials itself."""
 
@@ -95,6 +119,27 @@ class AskedStudy(StudyMemory):
     def ask(self) -> Proposal:
         """Draw a trial, and add it."""
         return self.add(self.draw())
+
+    def train(self, *told: float | tuple[float, float], is_complete: bool = False) -> int:
+        """Begin a trial with these ratings, or gains in two objectives, after each rung; then it is complete, or frozen."""
+        number, rating = self.ask().number, 0.0
+        for rung, each in enumerate(told, 1):
+            gains = each if isinstance(each, tuple) else None
+            rating = sum(each) / 2 if isinstance(each, tuple) else each
+            self.report(number, rung * SHORT_RUNG, rating, gains)
+        if is_complete:
+            self.complete(number, rating)
+        else:
+            self.freeze(number)
+        return number
+
+
+def study(
+    folder: Path, starts: Sequence[Assignment] = (), fixed: Assignment | None = None, name: str = "one", **settings: Any
+) -> AskedStudy:
+    """A study of PPO's own space without trials, which have ten short rungs."""
+    experiment = create(Settings(name=name, dir=str(folder), steps=SHORT, reports=SHORT // SHORT_RUNG, **settings))
+    return asked_study(experiment, fixed, SHORT, starts, algorithm("ppo").space)
 
 
 def asked_study(

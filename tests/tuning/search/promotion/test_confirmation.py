@@ -4,7 +4,6 @@ Where it pays for more, candidates are trained once more before, and their ratin
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,11 @@ from optuna.trial import FrozenTrial, TrialState
 
 from results.statistics import mean, paired_mean
 from search_spaces import Assignment
-from tests.tuning.search.fakes import AskedStudy, Clock, asked_study
+from tests.tuning.search.fakes import SHORT as STEPS
+from tests.tuning.search.fakes import SHORT_RUNG as RUNG
+from tests.tuning.search.fakes import AskedStudy, Clock, study
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.folder import create
 from tuning.experiment.option_values import Budget
-from tuning.experiment.settings import Settings
 from tuning.search.promotion.choosing import LastPart
 from tuning.search.promotion.confirmation import MOST_CANDIDATES, MOST_CONTENDERS, NOT_TRIED, Confirmation, _Stages
 from tuning.search.record.ledger import Ledger
@@ -38,7 +37,6 @@ from tuning.trial.protocol import Proposal
 from tuning.trial.records import trial_seed
 
 SPACE = algorithm("ppo").space
-STEPS, RUNG = 1000, 100
 LIMITS = {"steps": float(STEPS)}
 DEFAULT = algorithm("ppo").preset("default", {}, LIMITS)
 CONFIRMATION = Confirmation(Costs(SPACE), DEFAULT, STEPS, RUNG)
@@ -47,10 +45,22 @@ SIMULATED = 300
 LEAST = 4.0 * STEPS  # two rounds of the best and of the default
 
 
-def opened(folder: Path, starts: Sequence[Assignment] = (DEFAULT,), objective: str = "") -> AskedStudy:
+def opened(folder: Path, starts: Sequence[Assignment] = (DEFAULT,), **settings: Any) -> AskedStudy:
     """A study without trials."""
-    settings = Settings(name="one", dir=str(folder), steps=STEPS, reports=10, sampler="random")
-    return asked_study(create(replace(settings, objective=objective or settings.objective)), {}, STEPS, starts, SPACE)
+    return study(folder, starts, sampler="random", **settings)
+
+
+def of_two(folder: Path, *gains: tuple[float, float]) -> AskedStudy:
+    """A study of two objectives, with frozen trials that gain so much after a rung."""
+    memory = opened(folder, objective="co2 bill")
+    for pair in gains:
+        memory.train(pair)
+    return memory
+
+
+def complete(memory: AskedStudy, rating: float) -> int:
+    """The search begins a trial and completes it."""
+    return memory.train(*[rating] * 10, is_complete=True)
 
 
 @pytest.fixture
@@ -58,10 +68,7 @@ def memory(tmp_path: Path) -> AskedStudy:
     """A study with the default, 0.1, and frozen trials with 0.2, 0.3 and 0.4 after half of their steps."""
     memory = opened(tmp_path)
     for number in range(4):
-        assert memory.ask().number == number
-        memory.report(number, RUNG, 0.5)  # what counts is the last
-        memory.report(number, 5 * RUNG, 0.1 * (number + 1))
-        memory.freeze(number)
+        memory.train(*[0.5] * 4, 0.1 * (number + 1))  # what counts is the last
     return memory
 
 
@@ -72,24 +79,6 @@ def many(tmp_path: Path) -> AskedStudy:
     for number in range(13):
         complete(memory, 0.1 + 0.001 * number)
     return memory
-
-
-def of_two(folder: Path, *gains: tuple[float, float]) -> AskedStudy:
-    """A study of two objectives, with frozen trials that gain so much after a rung."""
-    memory = opened(folder, objective="co2 bill")
-    for number, pair in enumerate(gains):
-        memory.ask()
-        memory.report(number, RUNG, sum(pair) / 2, pair)
-        memory.freeze(number)
-    return memory
-
-
-def complete(memory: AskedStudy, rating: float) -> int:
-    """The search begins a trial and completes it."""
-    number = memory.ask().number
-    memory.report(number, STEPS, rating)
-    memory.complete(number, rating)
-    return number
 
 
 def go_on(memory: AskedStudy, number: int, rating: float) -> None:
@@ -157,10 +146,6 @@ def test_each_round_has_the_default_and_the_best_and_begins_where_all_of_it_is_p
     memory: AskedStudy, trainings: float, of_a_round: list[int]
 ) -> None:
     assert spend(memory, trainings) == rounds(*of_a_round)
-
-
-def test_with_less_budget_one_is_confirmed_and_with_too_little_none(memory: AskedStudy) -> None:
-    assert contenders(memory, 60.0, 6.0, 5.9, 3.9) == [[0, 3, 2], [0, 3, 2], [0, 3], []]
 
 
 def test_what_confirms_is_not_confirmed_itself(memory: AskedStudy) -> None:
@@ -235,24 +220,23 @@ def test_a_frozen_training_goes_on_only_for_what_is_to_be_trained(memory: AskedS
     assert contenders(memory, 2.4, 2.3) == [[0, 1, 3], [0, 1]]
 
 
-def test_a_frozen_third_seed_waits_for_the_two_seeds_of_a_new_best(memory: AskedStudy) -> None:
+@pytest.mark.parametrize("is_frozen", [True, False])
+def test_a_third_seed_from_before_comes_after_the_two_seeds_of_a_new_best_and_pays_for_none(
+    memory: AskedStudy, is_frozen: bool
+) -> None:
     spend(memory, 6)
     third = begun(memory, 3.0)
     assert role(third) == (0, 2, "default")
-    memory.freeze(third.number)
+    if is_frozen:
+        memory.freeze(third.number)
+    else:
+        end(memory, third)
     go_on(memory, 1, 0.9)
     assert spend(memory, 2.5) == [(1, 0, "best"), (1, 1, "best")]
-    again = drawn(memory, 1.0)
-    assert again
-    assert again.number == third.number
-
-
-def test_a_third_seed_of_the_default_from_before_pays_for_none_of_a_new_best(memory: AskedStudy) -> None:
-    spend(memory, 6)
-    end(memory, begun(memory, 3.0))
-    go_on(memory, 1, 0.9)
-    assert spend(memory, 2.5) == [(1, 0, "best"), (1, 1, "best")]
-    assert begun(memory, 2.0).confirm_run == 2
+    following = drawn(memory, 2.0)
+    assert following
+    assert (following.number == third.number) is is_frozen
+    assert following.user_attrs[CONFIRM_RUN] == 2
 
 
 def test_the_default_is_trained_where_it_was_not_tried_and_keeps_its_trainings_if_it_is_later(tmp_path: Path) -> None:
@@ -275,21 +259,6 @@ def test_a_frozen_candidate_of_an_earlier_part_keeps_no_round_waiting(many: Aske
     assert again.number == first.number
     complete(many, 99.0)
     assert begun(many, 4.0).confirm_role != "candidate"  # too little for candidates
-
-
-def test_with_more_steps_a_frozen_training_is_not_taken_up(memory: AskedStudy) -> None:
-    first = begun(memory, 4.0)
-    half_trained(memory, first)
-    longer = drawn(memory, 8.0, Confirmation(Costs(SPACE), DEFAULT, 2 * STEPS, RUNG))
-    assert longer
-    assert longer.state is TrialState.RUNNING
-    assert (longer.user_attrs[CONFIRMS], longer.user_attrs[CONFIRM_RUN]) == (first.confirms, first.confirm_run)
-
-
-def test_what_runs_takes_its_steps_from_what_is_left(memory: AskedStudy) -> None:
-    assert [begun(memory, left).confirm_run for left in (5.0, 4.9, 4.8, 4.7)] == [0, 0, 1, 1]
-    # All four have a rung, and still take the rest of their steps: nothing is left for a third round of two.
-    assert drawn(memory, 4.6) is None
 
 
 def test_what_has_begun_goes_on_to_the_least_though_the_pace_falls(memory: AskedStudy) -> None:
@@ -530,10 +499,8 @@ def test_those_that_candidates_choose_are_better_than_those_that_the_search_rate
 def two_trials(tmp_path: Path) -> AskedStudy:
     """A study with the default and one other trial, each after a rung."""
     two_trials = opened(tmp_path)
-    for number in range(2):
-        two_trials.ask()
-        two_trials.report(number, RUNG, 0.1 * (number + 1))
-        two_trials.freeze(number)
+    for rating in (0.1, 0.2):
+        two_trials.train(rating)
     return two_trials
 
 

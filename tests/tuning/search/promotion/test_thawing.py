@@ -11,45 +11,33 @@ from optuna.trial import TrialState
 
 from envs.objective.aim import Aim, Outcome
 from search_spaces import Assignment
-from tests.tuning.search.fakes import AskedStudy, asked_study
+from tests.tuning.search.fakes import SHORT as STEPS
+from tests.tuning.search.fakes import SHORT_RUNG as RUNG
+from tests.tuning.search.fakes import AskedStudy, study
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.folder import create
-from tuning.experiment.settings import Settings
 from tuning.search.promotion.thawing import ALWAYS, Thawing, chebyshev, weight
 from tuning.search.proposals.drawing import Draws
 from tuning.search.record.trials import CONFIRMS, Costs, gains_of
 
 SPACE = algorithm("ppo").space
-STEPS, RUNG = 1000, 100
 FIXED: Assignment = {"gamma": 0.9}
 
 
 @pytest.fixture
 def two(tmp_path: Path) -> AskedStudy:
     """A study with two objectives."""
-    experiment = create(Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, objective="co2 bill"))
-    return asked_study(experiment, FIXED, STEPS, space=SPACE)
+    return study(tmp_path, fixed=FIXED, name="two", objective="co2 bill")
 
 
 @pytest.fixture
 def memory(tmp_path: Path) -> AskedStudy:
-    experiment = create(Settings(name="one", dir=str(tmp_path), steps=STEPS, reports=10))
-    return asked_study(experiment, FIXED, STEPS, space=SPACE)
+    return study(tmp_path, fixed=FIXED)
 
 
 def thawing(memory: AskedStudy, costs: Costs | None = None, **changes: Any) -> Thawing:
     given: dict[str, Any] = {"seed": 0, "steps_promised": lambda: math.inf, **changes}
     distributions = SPACE.distributions(FIXED, {"steps": float(STEPS)})
     return Thawing(memory, costs or Costs(SPACE), distributions, STEPS, RUNG, **given)
-
-
-def learn(memory: AskedStudy, *ratings: float) -> int:
-    """Begin a trial, let it be evaluated, and freeze it."""
-    number = memory.ask().number
-    for rung, rating in enumerate(ratings, 1):
-        memory.report(number, rung * RUNG, rating)
-    memory.freeze(number)
-    return number
 
 
 def test_a_running_trial_can_keep_its_slot_and_others_cannot_take_it_over(memory: AskedStudy) -> None:
@@ -62,7 +50,7 @@ def test_a_running_trial_can_keep_its_slot_and_others_cannot_take_it_over(memory
 
 def test_what_costs_too_much_is_left_for_what_gains_as_much(memory: AskedStudy) -> None:
     for _ in range(2):
-        learn(memory, 0.05, 0.1, 0.15)
+        memory.train(0.05, 0.1, 0.15)
     dear = memory.trials()[0].user_attrs["hyperparameters"]
     costs = Costs(SPACE, lambda assignment: 1000.0 if assignment == dear else 1.0)
     chosen = thawing(memory, costs).choose(None, 1e6)
@@ -73,8 +61,8 @@ def test_what_costs_too_much_is_left_for_what_gains_as_much(memory: AskedStudy) 
 def test_draws_and_decisions_follow_from_the_study_alone(memory: AskedStudy, two: AskedStudy, two_aims: bool) -> None:
     of = two if two_aims else memory
     for level in (0.2, 0.5, 0.8):
-        learn_two(two, (level, 1.0 - level))
-        learn(memory, level)
+        two.train((level, 1.0 - level))
+        memory.train(level)
     one, other = (thawing(of, two_aims=two_aims) for _ in range(2))
     assert one.draw(of.draws.draw).params == other.draw(of.draws.draw).params
     assert one.choose(one.draw(of.draws.draw), 1e6) == other.choose(other.draw(of.draws.draw), 1e6)
@@ -93,7 +81,7 @@ def test_ended_trials_and_those_that_confirm_do_not_go_on(memory: AskedStudy) ->
 
 
 def test_from_half_of_its_steps_on_a_trial_that_does_what_an_earlier_one_does_is_not_continued(memory: AskedStudy) -> None:
-    first, second = (learn(memory, *[0.2] * rungs) for rungs in (3, 4))
+    first, second = (memory.train(*[0.2] * rungs) for rungs in (3, 4))
     assert thawing(memory).given_up() == {}
     memory.thaw(second)
     memory.report(second, 5 * RUNG, 0.2)
@@ -117,12 +105,12 @@ def note(memory: AskedStudy, number: int, keeps_plan: bool | None) -> None:
 
 
 def test_from_half_of_its_steps_on_a_trial_that_only_follows_its_plan_is_not_continued(memory: AskedStudy) -> None:
-    number = learn(memory, *[0.2] * 5)
+    number = memory.train(*[0.2] * 5)
     for kept, given_up in ((None, []), (False, []), (True, [number])):
         note(memory, number, kept)
         assert [*thawing(memory).given_up()] == given_up
         assert (thawing(memory).choose(None, 1e6) is None) is bool(given_up)
-    early = learn(memory, *[0.3] * 3)
+    early = memory.train(*[0.3] * 3)
     note(memory, early, True)
     assert [*thawing(memory).given_up()] == [number]
 
@@ -130,7 +118,7 @@ def test_from_half_of_its_steps_on_a_trial_that_only_follows_its_plan_is_not_con
 def test_while_plans_wait_others_go_on_and_nothing_waits_where_there_is_no_other(
     memory: AskedStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    better, worse = learn(memory, 0.5), learn(memory, 0.1)
+    better, worse = memory.train(0.5), memory.train(0.1)
     monkeypatch.setattr("tuning.search.promotion.thawing.has_plan", lambda assignment: assignment == of_better)
     of_better = thawing(memory).costs.assignment(memory.trial(better))
     waiting = replace(thawing(memory), plans_wait=lambda as_frozen: True)
@@ -141,36 +129,27 @@ def test_while_plans_wait_others_go_on_and_nothing_waits_where_there_is_no_other
 
 
 def test_a_trial_that_confirms_is_no_earlier_one(memory: AskedStudy) -> None:
-    learn(memory, 0.1)
+    memory.train(0.1)
     again = memory.draw()
     again.set_user_attr(CONFIRMS, 0)
     number = memory.add(again).number
     memory.report(number, 10 * RUNG, 0.2)
     memory.complete(number, 0.2)
-    learn(memory, *[0.2] * 5)
+    memory.train(*[0.2] * 5)
     assert thawing(memory).given_up() == {}
 
 
 def test_one_that_misses_requirements_is_below_all_and_decides_no_scale(memory: AskedStudy) -> None:
     aim = Aim.parse(require=("ev_served>=0.9",))
     missed, near = (aim.rating(Outcome(0.9, None, shortfall)) for shortfall in (0.5, 0.1))
-    learn(memory, 0.1, 0.2)
-    learn(memory, missed, missed)
-    learn(memory, near, near)
+    memory.train(0.1, 0.2)
+    memory.train(missed, missed)
+    memory.train(near, near)
     curves = thawing(memory)._curves()
     ends = [curve.evaluations[-1][1] for curve in curves]
     assert ends[0] == 0.2
     assert ends[1] < ends[2] < 0.1
     assert min(ends) > -1.0
-
-
-def learn_two(two: AskedStudy, *gains: tuple[float, float]) -> int:
-    """The same with two objectives."""
-    number = two.ask().number
-    for rung, pair in enumerate(gains, 1):
-        two.report(number, rung * RUNG, sum(pair) / 2, pair)
-    two.freeze(number)
-    return number
 
 
 def test_with_two_objectives_all_parts_of_the_front_get_their_turn(two: AskedStudy) -> None:
@@ -179,7 +158,7 @@ def test_with_two_objectives_all_parts_of_the_front_get_their_turn(two: AskedStu
     ends = {}
     for name, level in (("first", (0.9, 0.1)), ("second", (0.1, 0.9)), ("middle", (0.62, 0.62)), ("poor", (0.05, 0.05))):
         noise = 0.002 * random.standard_normal((3, 2))
-        ends[name] = learn_two(two, *(tuple(pair) for pair in (np.array(level) + noise).tolist()))
+        ends[name] = two.train(*(tuple(pair) for pair in (np.array(level) + noise).tolist()))
     model = thawing(two, two_aims=True)
     chosen = []
     for _ in range(24):
@@ -204,7 +183,7 @@ def test_with_two_objectives_what_is_left_pays_for_the_leaders_of_three_directio
 ) -> None:
     seen = []
     monkeypatch.setattr("tuning.search.promotion.thawing.decide", lambda *given: seen.append(given[-1]))
-    learn_two(two, (0.2, 0.8))
+    two.train((0.2, 0.8))
     thawing(two, two_aims=True).choose(None, 3.0 * STEPS)
     assert seen == [1.0 * STEPS]
 
@@ -212,7 +191,7 @@ def test_with_two_objectives_what_is_left_pays_for_the_leaders_of_three_directio
 def test_a_sampler_sees_the_end_of_each_objective_and_requirements_below_all(
     two: AskedStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, second = (learn_two(two, (0.1 * k, 0.9), (0.1 * k, 0.9)) for k in (1, 2))
+    first, second = (two.train((0.1 * k, 0.9), (0.1 * k, 0.9)) for k in (1, 2))
     missing = two.ask().number
     two.report(missing, RUNG, -1.5e15, (5.0, 5.0))
     two.freeze(missing)
@@ -232,7 +211,7 @@ def test_with_many_at_once_a_decision_lacks_few_evaluations_and_with_few_none(
     monkeypatch.setattr("tuning.search.promotion.thawing.LAGGING", 2)
     model = thawing(memory)
     for _ in range(5):
-        learn(memory, 0.1, 0.2)
+        memory.train(0.1, 0.2)
     first = model.draw(memory.draws.draw)
     # None runs, so each draw sees all.
     assert model.draw(memory.draws.draw) is not first
@@ -259,7 +238,7 @@ def test_a_draw_knows_the_same_trials_in_both_objectives_though_a_decision_renew
     of_first = [0.0, 1.0]
     monkeypatch.setattr("tuning.search.promotion.thawing.weight", lambda turn: of_first.pop(0))
     for k in range(5):
-        learn_two(two, (0.1 * k, 0.9), (0.1 * k, 0.9))
+        two.train((0.1 * k, 0.9), (0.1 * k, 0.9))
     running = [two.ask().number for _ in range(5)]
     model = thawing(two, two_aims=True)
     model.draw(two.draws.draw)

@@ -17,7 +17,7 @@ from common.errors import UsageError
 from results import load
 from search_spaces import Assignment, Kind, SearchSpace
 from search_spaces.parameter import Parameter
-from tests.tuning.search.fakes import changed, draws_of
+from tests.tuning.search.fakes import changed, draw_some, draws_of
 from tuning.algorithms import registry
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
@@ -41,15 +41,6 @@ NONE_SEARCHED = {parameter.name: parameter.default for parameter in SPACE.parame
 def drawing(**others: Any) -> Drawing:
     settings = Settings(**others.pop("settings", {}))
     return Drawing(settings, algorithm("ppo").space, others.pop("fixed", {"gamma": 0.9}), LIMITS, **others)
-
-
-def draw_some(of: Drawing, count: int) -> list[FrozenTrial]:
-    known: list[FrozenTrial] = []
-    for number in range(count):
-        trial = of.draw(known, "one")
-        trial.state, trial.value, trial.datetime_complete = TrialState.COMPLETE, -float(number), datetime.now()
-        known.append(trial)
-    return known
 
 
 @pytest.mark.parametrize("sampler", list(SAMPLERS))

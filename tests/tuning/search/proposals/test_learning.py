@@ -37,13 +37,7 @@ def trained(of: Experiment, curves: Sequence[Sequence[float]]) -> AskedStudy:
     """Trials with these ratings after each rung, frozen there; a trial with ten is complete."""
     memory = asked_study(of, {}, LIMITS["steps"])
     for curve in curves:
-        proposal = memory.ask()
-        for place, rating in enumerate(curve, 1):
-            memory.report(proposal.number, place * RUNG, rating)
-        if len(curve) == 10:
-            memory.complete(proposal.number, curve[-1])
-        else:
-            memory.freeze(proposal.number)
+        memory.train(*curve, is_complete=len(curve) == 10)
     return memory
 
 
@@ -95,12 +89,6 @@ def test_values_that_are_none_are_read_beside_numbers(tmp_path: Path) -> None:
     given = [(None, 0.1), (0.02, 0.9), (0.01, 0.9), (None, 0.2)]
     trials = [with_curve(number, {1000: most}, target_kl=own) for number, (own, most) in enumerate(given)]
     assert expected_ends(trials, experiment(tmp_path)).keys() == {0, 1, 2, 3}
-
-
-def test_a_rating_that_is_no_number_teaches_nothing() -> None:
-    trial = with_curve(0, {1000: 0.5})
-    trial.intermediate_values = {1000: "high"}  # type: ignore[dict-item]
-    assert usable([trial], Settings(steps=1000), SPACE) == ({}, {"below 20% of their steps": 1})
 
 
 def test_one_damaged_trial_spoils_no_rank(tmp_path: Path) -> None:
@@ -169,10 +157,7 @@ def test_the_share_of_two_objectives_goes_along_where_it_means_the_same(
     space = algorithm_of(of.settings).space
     memory = asked_study(of, {"reward_share": 0.8}, LIMITS["steps"], space=space)
     for end in (0.1, 0.2):
-        number = memory.ask().number
-        for rung in range(1, 11):
-            memory.report(number, rung * RUNG, end * rung / 10, (end, end))
-        memory.complete(number, end)
+        memory.train(*[(end, end)] * 10, is_complete=True)
     (found,) = learned_from(now(of.paths.folder, objective=today))
     ours = algorithm_of(Settings(objective=today)).space
     default = ours["reward_share"].default if "reward_share" in ours else None

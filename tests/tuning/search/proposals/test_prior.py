@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime
 from typing import Any
 
 import numpy as np
 import optuna
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import FrozenTrial
 
+from tests.tuning.search.fakes import draw_some, ended
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
 from tuning.search.proposals.drawing import Drawing
@@ -54,16 +54,9 @@ def test_without_anything_that_can_differ_the_point_comes_back() -> None:
     assert around({"only": 4}, {"only": SPACE["only"]}, np.random.default_rng(0)) == {"only": 4}
 
 
-def ended(number: int, value: float, **constraints: float) -> FrozenTrial:
-    trial = optuna.trial.create_trial(params={"power": number}, distributions={"power": SPACE["power"]}, value=value)
-    for name, excess in constraints.items():
-        trial.set_constraint(name, excess)
-    trial.number = number
-    return trial
-
-
 def test_the_centre_is_a_start_or_the_best_that_violates_nothing() -> None:
-    seen = [ended(0, 0.1), ended(1, 0.3), ended(2, 0.9, memory=5.0)]
+    values = ((0.1, {}), (0.3, {}), (0.9, {"memory": 5.0}))
+    seen = [ended(number, {"power": number}, SPACE, value, **lacks) for number, (value, lacks) in enumerate(values)]
     random = np.random.default_rng(0)
     found = Counter(str(centre(seen, [{"power": 3}], random)) for _ in range(200))
     assert found.keys() == {"{'power': 1}", "{'power': 3}"}
@@ -76,12 +69,7 @@ def drawn(sampler: str, count: int, **settings: Any) -> list[dict[str, Any]]:
     spec = algorithm("ppo")
     own = Settings(sampler=sampler, **settings)  # type: ignore[arg-type]
     of = Drawing(own, spec.space, {}, LIMITS, [spec.preset("default", {}, LIMITS)])
-    known: list[FrozenTrial] = []
-    for number in range(count):
-        trial = of.draw(known, "one")
-        trial.state, trial.value, trial.datetime_complete = TrialState.COMPLETE, -float(number), datetime.now()
-        known.append(trial)
-    return [trial.params for trial in known]
+    return [trial.params for trial in draw_some(of, count)]
 
 
 def near(params: dict[str, Any], start: dict[str, Any]) -> bool:
@@ -145,11 +133,7 @@ def test_the_whole_space_prefers_choices_that_fewer_than_three_trials_have(
 
 def test_a_choice_that_no_trial_has_is_still_drawn() -> None:
     space, limits = algorithm("ppo").space, {"steps": 250_000.0}
-    known: list[FrozenTrial] = []
-    for number in range(40):
-        trial = Drawing(Settings(seed=1), space, {"learning_rate_schedule": "linear"}, limits).draw(known, "one")
-        trial.state, trial.value, trial.datetime_complete = TrialState.COMPLETE, float(number % 7), datetime.now()
-        known.append(trial)
+    known = draw_some(Drawing(Settings(seed=1), space, {"learning_rate_schedule": "linear"}, limits), 40)
     draws = 80
     others = 0
     for seed in range(draws):

@@ -10,6 +10,7 @@ import pytest
 from optuna.distributions import FloatDistribution
 from optuna.trial import FrozenTrial
 
+from tests.tuning.search.fakes import ended
 from tuning.search.proposals.transfer import MODEL_TRIALS, SHARE, Source, Transfer, believed
 
 SPACE = {"x": FloatDistribution(0.0, 1.0), "y": FloatDistribution(0.0, 1.0)}
@@ -17,12 +18,8 @@ LINE = np.linspace(0.0, 1.0, 8)
 SOURCE = Source([{"x": float(x), "y": 0.5} for x in LINE], [8.0 - place for place in range(8)])  # the best has x = 1
 
 
-def ended(number: int, x: float, value: float, **constraints: float) -> FrozenTrial:
-    trial = optuna.trial.create_trial(params={"x": x, "y": 0.5}, distributions=SPACE, value=value)
-    for name, excess in constraints.items():
-        trial.set_constraint(name, excess)
-    trial.number = number
-    return trial
+def at(number: int, x: float, value: float, **constraints: float) -> FrozenTrial:
+    return ended(number, {"x": x, "y": 0.5}, SPACE, value, **constraints)
 
 
 def draws(of: Transfer, seen: Sequence[FrozenTrial], count: int = 200) -> list[float | None]:
@@ -65,8 +62,8 @@ def test_the_best_come_first_as_they_are_and_none_twice() -> None:
     first = draws(of, [])
     assert set(first) == {1.0, None}
     assert np.mean([x is not None for x in first]) == pytest.approx(SHARE, abs=0.1)
-    assert set(draws(of, [ended(0, 1.0 - 1e-12, 1.0)])) == {LINE[6], None}
-    assert set(draws(of, [ended(0, 1.0, 2.0), ended(1, float(LINE[6]), 1.0)])) == {None}
+    assert set(draws(of, [at(0, 1.0 - 1e-12, 1.0)])) == {LINE[6], None}
+    assert set(draws(of, [at(0, 1.0, 2.0), at(1, float(LINE[6]), 1.0)])) == {None}
 
 
 def test_of_thousands_an_even_part_of_the_ranks_is_modelled() -> None:
@@ -77,7 +74,7 @@ def test_of_thousands_an_even_part_of_the_ranks_is_modelled() -> None:
     assert (ranks[0], ranks[-1]) == (1.0, 4000.0)
     assert np.diff(ranks).max() < 2.0 * 4000 / MODEL_TRIALS
     of = Transfer([many], SPACE)
-    agree = [ended(number, place, 5.0 * place) for number, place in enumerate((0.05, 0.3, 0.5, 0.7, 0.95))]
+    agree = [at(number, place, 5.0 * place) for number, place in enumerate((0.05, 0.3, 0.5, 0.7, 0.95))]
     assert of.weights(agree)[0] > 0.95
     assert max(draw for draw in draws(of, agree, 20) if draw is not None) == 1.0
 
@@ -85,26 +82,26 @@ def test_of_thousands_an_even_part_of_the_ranks_is_modelled() -> None:
 def test_trials_that_contradict_wash_it_out_and_those_that_agree_do_not() -> None:
     of = Transfer([SOURCE], SPACE)
     places = [0.05, 0.3, 0.5, 0.7, 0.95]
-    agree = [ended(number, x, 5.0 * x) for number, x in enumerate(places)]
-    against = [ended(number, x, -5.0 * x) for number, x in enumerate(places)]
+    agree = [at(number, x, 5.0 * x) for number, x in enumerate(places)]
+    against = [at(number, x, -5.0 * x) for number, x in enumerate(places)]
     assert of.weights(agree)[0] > 0.95
     assert of.weights(against) == [0.0]
     assert set(draws(of, against)) == {None}
     # What did not fit into memory says nothing.
-    assert of.weights([ended(number, x, -5.0 * x, memory=1.0) for number, x in enumerate(places)]) == [1.0]
+    assert of.weights([at(number, x, -5.0 * x, memory=1.0) for number, x in enumerate(places)]) == [1.0]
 
 
 def test_with_two_objectives_the_mean_gain_ranks_trials() -> None:
     pairs = [optuna.trial.create_trial(params={"x": x, "y": 0.5}, distributions=SPACE, values=[x, 1.0 - 3.0 * x]) for x in LINE]
     (weight,) = Transfer([SOURCE], SPACE).weights(pairs)
-    (of_the_mean,) = Transfer([SOURCE], SPACE).weights([ended(row, x, 0.5 - x) for row, x in enumerate(LINE)])
+    (of_the_mean,) = Transfer([SOURCE], SPACE).weights([at(row, x, 0.5 - x) for row, x in enumerate(LINE)])
     assert weight == of_the_mean == 0.0
 
 
 def test_of_several_the_one_that_agrees_is_drawn_from() -> None:
     opposite = Source(SOURCE.points, list(reversed(SOURCE.ranks)))
     of = Transfer([opposite, SOURCE], SPACE)
-    seen = [ended(number, x, x) for number, x in enumerate((0.05, 0.3, 0.5, 0.7, 0.9))]
+    seen = [at(number, x, x) for number, x in enumerate((0.05, 0.3, 0.5, 0.7, 0.9))]
     assert set(draws(of, seen)) <= {1.0, LINE[6], None}
     assert draws(of, []).count(0.0) > 40
 

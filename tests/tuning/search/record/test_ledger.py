@@ -10,6 +10,7 @@ import pytest
 
 from search_spaces import Assignment
 from tests.tuning.search.fakes import AskedStudy, Clock, asked_study
+from tests.tuning.search.fakes import study as asked
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
 from tuning.experiment.option_values import Budget
@@ -133,9 +134,7 @@ def test_steps_of_a_budget_of_steps_are_none_of_the_pace_of_a_time(tmp_path: Pat
         return asked_study(experiment, {}, 1000)
 
     before = opened()
-    before.ask()
-    before.report(0, 4 * RUNG, 0.1)
-    before.freeze(0)
+    before.train(0.1, 0.1, 0.1, 0.1)
     assert Ledger(before, Budget(1000.0, "steps"), RUNG).steps_left() == 600.0
     clock, study = Clock(), opened()
     ledger = Ledger(study, Budget(100.0, "seconds"), RUNG, clock)
@@ -216,9 +215,8 @@ def test_only_a_budget_of_time_knows_what_costs_more() -> None:
 
 
 def test_policies_with_a_plan_wait_once_one_more_evaluation_would_be_more_than_half(tmp_path: Path) -> None:
-    experiment = create(Settings(name="one", dir=str(tmp_path), steps=1000, reports=10))
     starts = [SPACE.complete({"plan": plan}, {"steps": 1000.0}) for plan in ("none", "learned")]
-    study = asked_study(experiment, {}, 1000, starts, SPACE)
+    study = asked(tmp_path, starts)
     part = PlansPart(study, Costs(SPACE), RUNG)
     assert part.wait()  # a search begins with one without
     plain, planned = study.ask().number, study.ask().number

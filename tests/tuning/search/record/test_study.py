@@ -63,43 +63,6 @@ def test_what_misses_a_requirement_violates_a_constraint_and_keeps_its_value(exp
     assert study._study.best_trial.number == 1
 
 
-def test_an_evaluation_that_comes_twice_counts_once(experiment: Experiment) -> None:
-    first = memory(experiment)
-    ask(experiment, first)
-    first.report(0, 1, 0.1)
-    again = memory(experiment)
-    again.adopt_unfinished()
-    assert not again.report(0, 1, 0.1)
-    assert again.report(0, 2, 0.3)
-    assert stored(experiment)[0].intermediate_values == {1: 0.1, 2: 0.3}
-
-
-def test_a_kill_at_any_byte_leaves_whole_trials_and_the_same_proposals(experiment: Experiment) -> None:
-    """Cut the journal at every byte of a trial's entries, as a kill in the middle of a write would."""
-    study = memory(experiment)
-    ask(experiment, study)
-    journal = experiment.paths.study
-    before = journal.read_bytes()
-    second = ask(experiment, study)
-    study.report(0, 100, 0.5)
-    study.complete(0, 0.5)
-    after = journal.read_bytes()
-    for cut in (*range(len(before), len(after), 97), len(after) - 1, len(after)):
-        journal.write_bytes(after[:cut])
-        # What a killed writer leaves beside it.
-        Path(f"{journal}.lock").touch()
-        again = memory(experiment)
-        running = again.adopt_unfinished()
-        assert all(proposal.hyperparameters for proposal in running)
-        if len(again.trials()) == 1:
-            assert ask(experiment, again) == second
-        assert again.proposal(1) == second
-        if again.trial(0).state is TrialState.RUNNING:
-            again.report(0, 100, 0.5)
-            again.complete(0, 0.5)
-        assert stored(experiment)[0].intermediate_values == {100: 0.5}
-
-
 def test_trials_that_go_on_are_running_again_and_the_others_are_as_they_were(experiment: Experiment) -> None:
     study = memory(experiment)
     proposals = [ask(experiment, study) for _ in range(4)]

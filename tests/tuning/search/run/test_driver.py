@@ -69,16 +69,11 @@ def fake_trial(config: dict[str, Any]) -> None:
         tune.report(evaluated(number, evaluation, steps * evaluation // EVALUATIONS, score).for_tune())
 
 
-def run(experiment: Experiment, trainable: Any = fake_trial) -> str:
+def run(experiment: Experiment, trainable: Any = fake_trial) -> tuple[str | None, str]:
+    """Run the search; why it stopped, and what it printed."""
     output = io.StringIO()
-    run_trials(
-        experiment,
-        Plan(algorithm("ppo").space, {}, ()),
-        roomy(experiment),
-        Console(file=output, width=120),
-        trainable,
-    )
-    return output.getvalue()
+    plan = Plan(algorithm("ppo").space, {}, ())
+    return run_trials(experiment, plan, roomy(experiment), Console(file=output, width=120), trainable), output.getvalue()
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +102,7 @@ def searched(tune_session: None, tmp_path_factory: pytest.TempPathFactory) -> tu
     experiment = create(settings)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("tuning.search.run.phases.MOST_LOSSES", LOSSES)
-        return experiment, run(experiment)
+        return experiment, run(experiment)[1]
 
 
 def study(experiment: Experiment) -> list[optuna.trial.FrozenTrial]:
@@ -199,14 +194,7 @@ def test_tunes_run_begins_anew_after_many_trials_and_the_search_goes_on(
 
 def test_a_bug_stops_the_search_and_not_one_trial_more_is_begun(tune_session: None, tmp_path: Path) -> None:
     experiment = create(Settings(name="bug", dir=str(tmp_path), trials=9, concurrency=1, retries=0))
-    output = io.StringIO()
-    reason = run_trials(
-        experiment,
-        Plan(algorithm("ppo").space, {}, ()),
-        roomy(experiment),
-        Console(file=output, width=120),
-        buggy_trial,
-    )
+    reason, _ = run(experiment, buggy_trial)
     assert reason
     assert "KeyError: 2" in reason
     assert "buggy.py" in reason

@@ -70,8 +70,3 @@ def test_what_comes_next_after_running_out_of_memory() -> None:
     assert [next_attempt(times, adapt=True) for times in range(1, len(FALLBACKS) + 2)] == [
         "next it is alone on the machine", "next with half minibatches", "next with half minibatches, bfloat16", None
     ]  # fmt: skip
-
-
-def test_what_is_announced_is_what_is_done() -> None:
-    for times in range(2, len(FALLBACKS) + 1):
-        assert next_attempt(times, adapt=True) == f"next with {memory_saving(times).name}"

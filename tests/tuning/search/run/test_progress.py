@@ -14,24 +14,17 @@ from rich.console import Console
 from envs.objective.aim import Outcome
 from results.live import LiveSearch
 from results.live_view import NOT_YET
-from tests.tuning.search.fakes import handed_out
+from tests.tuning.search.fakes import Clock, handed_out
 from tuning.experiment.settings import Settings
 from tuning.search.run.progress import Progress
 from tuning.trial.protocol import Ending, Evaluated, Report
-
-
-class Clock:
-    now = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr("tuning.search.run.progress.check_nodes", lambda: None)
-    monkeypatch.setattr("tuning.search.run.progress.time", clock)
+    monkeypatch.setattr("tuning.search.run.progress.time", SimpleNamespace(monotonic=clock))
     return clock
 
 

@@ -8,35 +8,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from tests.tuning.search.fakes import Control
 from tuning.experiment.folder import ExperimentPaths
 from tuning.search.run.run_control import ALIKE, Retention, RunControl, not_kept
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import TrialState
 
 
-class Listener:
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def say(self, line: str) -> None:
-        self.lines.append(line)
-
-    def on_ended(self, number: int, state: str) -> None:
-        self.lines.append(f"{number} {state}")
-
-    def on_left(self, number: int) -> None:
-        self.lines.append(f"{number} left")
-
-    def on_frozen(self, number: int) -> None:
-        self.lines.append(f"{number} frozen")
-
-
 @pytest.fixture
-def listener() -> Listener:
-    return Listener()
+def listener() -> Control:
+    return Control()
 
 
-def control(folder: Path, listener: Listener, sound: bool = False) -> RunControl:
+def control(folder: Path, listener: Control, sound: bool = False) -> RunControl:
     paths = ExperimentPaths(folder)
     run = RunControl(paths, Retention(paths, 0, {}), listener, sound)
     run.start()
@@ -47,7 +31,7 @@ def goes_on(folder: Path, run: RunControl) -> bool:
     return ExperimentPaths(folder).running(run.run).exists()
 
 
-def test_to_construct_one_writes_and_removes_nothing(tmp_path: Path, listener: Listener) -> None:
+def test_to_construct_one_writes_and_removes_nothing(tmp_path: Path, listener: Control) -> None:
     running = control(tmp_path, listener)
     other = RunControl(ExperimentPaths(tmp_path), Retention(ExperimentPaths(tmp_path), 0, {}), listener, sound=False)
     assert goes_on(tmp_path, running)
@@ -57,7 +41,7 @@ def test_to_construct_one_writes_and_removes_nothing(tmp_path: Path, listener: L
     assert goes_on(tmp_path, other)
 
 
-def test_trials_see_that_a_run_goes_on_until_it_stops(tmp_path: Path, listener: Listener) -> None:
+def test_trials_see_that_a_run_goes_on_until_it_stops(tmp_path: Path, listener: Control) -> None:
     run = control(tmp_path, listener)
     assert goes_on(tmp_path, run)
     run.stop("enough")
@@ -69,7 +53,7 @@ def test_trials_see_that_a_run_goes_on_until_it_stops(tmp_path: Path, listener: 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_first_signal_stops_the_run_and_the_second_stops_at_once(
-    tmp_path: Path, listener: Listener, number: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, listener: Control, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tuning.runtime.processes.TOGETHER_SECONDS", 0.0)
     run, before = control(tmp_path, listener), signal.getsignal(number)
@@ -88,7 +72,7 @@ def traceback_of(place: str, kind: str, text: str) -> str:
     return f'Traceback (most recent call last):\n  File "{place}", line 3, in f\n    f()\n{kind}: {text}\n'
 
 
-def test_a_bug_that_fails_the_first_trials_alike_stops_the_search(tmp_path: Path, listener: Listener) -> None:
+def test_a_bug_that_fails_the_first_trials_alike_stops_the_search(tmp_path: Path, listener: Control) -> None:
     run = control(tmp_path, listener)
     for number in range(ALIKE):
         assert not run.is_stopping
@@ -109,7 +93,7 @@ def fail(run: RunControl, *errors: str | None) -> bool:
 A, B = traceback_of("a.py", "KeyError", "x"), traceback_of("b.py", "KeyError", "x")
 
 
-def test_failures_that_differ_stop_nothing(tmp_path: Path, listener: Listener) -> None:
+def test_failures_that_differ_stop_nothing(tmp_path: Path, listener: Control) -> None:
     assert not fail(control(tmp_path, listener), A, A, B, A, A, A)
     assert not fail(control(tmp_path, listener), A, A, traceback_of("a.py", "ValueError", "x"))
     # Losing a process is no fault of the code.
@@ -117,7 +101,7 @@ def test_failures_that_differ_stop_nothing(tmp_path: Path, listener: Listener) -
 
 
 @pytest.mark.parametrize("state", ["complete", "pruned", "oom", "frozen"])
-def test_failures_after_a_trial_that_ended_well_stop_nothing(tmp_path: Path, listener: Listener, state: str) -> None:
+def test_failures_after_a_trial_that_ended_well_stop_nothing(tmp_path: Path, listener: Control, state: str) -> None:
     assert not fail(control(tmp_path, listener, sound=True), A, A, A)
     run = control(tmp_path, listener)
     assert not fail(run, A, A)
@@ -126,16 +110,16 @@ def test_failures_after_a_trial_that_ended_well_stop_nothing(tmp_path: Path, lis
 
 
 def test_of_a_frozen_trial_the_newest_checkpoint_is_kept(
-    tmp_path: Path, listener: Listener, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, listener: Control, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     frozen: list[int] = []
     monkeypatch.setattr(Retention, "on_frozen", lambda self, number: frozen.append(number))
     control(tmp_path, listener).on_frozen(7)
     assert frozen == [7]
-    assert listener.lines == ["7 frozen"]
+    assert listener.told == [("on_frozen", 7)]
 
 
-def test_a_search_that_finishes_can_still_be_interrupted_and_told_of_a_full_disk(tmp_path: Path, listener: Listener) -> None:
+def test_a_search_that_finishes_can_still_be_interrupted_and_told_of_a_full_disk(tmp_path: Path, listener: Control) -> None:
     run = control(tmp_path, listener)
     with run.signals():
         run.finish()
@@ -146,7 +130,7 @@ def test_a_search_that_finishes_can_still_be_interrupted_and_told_of_a_full_disk
     assert (run.is_finishing, run.reason) == (False, "the disk is full")
 
 
-def test_a_job_that_is_stopped_gets_several_signals_that_are_one(tmp_path: Path, listener: Listener) -> None:
+def test_a_job_that_is_stopped_gets_several_signals_that_are_one(tmp_path: Path, listener: Control) -> None:
     run = control(tmp_path, listener)
     with run.signals():
         for _ in range(3):
@@ -156,7 +140,7 @@ def test_a_job_that_is_stopped_gets_several_signals_that_are_one(tmp_path: Path,
             signal.raise_signal(signal.SIGINT)
 
 
-def test_a_trial_is_told_to_leave_its_node_and_may_run_again(tmp_path: Path, listener: Listener) -> None:
+def test_a_trial_is_told_to_leave_its_node_and_may_run_again(tmp_path: Path, listener: Control) -> None:
     run, paths = control(tmp_path, listener), ExperimentPaths(tmp_path)
     run.leave(3)
     assert paths.leaving(run.run, 3).exists()
@@ -169,7 +153,7 @@ def test_a_trial_is_told_to_leave_its_node_and_may_run_again(tmp_path: Path, lis
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_a_killed_run_told_its_trials_does_not_hold_for_the_next(tmp_path: Path, listener: Listener) -> None:
+def test_what_a_killed_run_told_its_trials_does_not_hold_for_the_next(tmp_path: Path, listener: Control) -> None:
     control(tmp_path, listener).leave(3)
     now = control(tmp_path, listener)
     assert [path.name for path in tmp_path.iterdir()] == [f"running-{now.run}"]

@@ -25,22 +25,6 @@ from tuning.trial.protocol import Report
 from tuning.trial.records import TrialRecords
 
 
-def test_trials_are_handed_out_up_to_their_number(experiment: Experiment) -> None:
-    of = Searched(experiment)
-    handouts = [of.search.hand_out() for _ in "ab"]
-    assert [handout.number for handout in handouts if handout] == [0, 1]
-    assert [handout.home.run for handout in handouts if handout] == ["this"] * 2
-    assert states(experiment) == ["running", "running"]
-    # One of these may have to be handed out again.
-    assert of.begin() is None
-    assert of.search.running == {0, 1}
-    for number in range(2):
-        of.complete(number)
-    assert of.begin() is None
-    assert of.search.running == set()
-    assert states(experiment) == ["complete", "complete"]
-
-
 def test_a_trial_gets_what_cuda_takes_of_its_card_with_its_grant(experiment: Experiment) -> None:
     baseline = CardBaseline(640 * MIB, 64 * MIB, 500 * MIB, "measured on this card")
     card = planner(experiment.settings, experiment.paths.folder, gpus=1, card_bytes=8 * GIB, baseline=baseline)
@@ -255,9 +239,9 @@ def test_the_study_is_told_the_objective_and_what_is_missing_not_the_score(tmp_p
     assert (trial.value, trial.constraints[REQUIRED]) == (-40.0, 0.5)
 
 
-def idle(evaluation: int, is_idle: bool = True) -> Report:
+def idle(evaluation: int, is_idle: bool = True, number: int = 0) -> Report:
     """The report of an evaluation of a policy that does nothing."""
-    row = {"trial": 0, "steps": evaluation * RUNG + 10, "year": 0, "score": 0.0, "changed_kwh": 0.0 if is_idle else 1.0}
+    row = {"trial": number, "steps": evaluation * RUNG + 10, "year": 0, "score": 0.0, "changed_kwh": 0.0 if is_idle else 1.0}
     row |= {"uncontrolled_import_kwh": 1.0, "uncontrolled_export_kwh": 0.0}
     return replace(evaluated(evaluation, 0.0), evaluations=[row])
 
@@ -272,14 +256,11 @@ def test_a_trial_with_a_policy_that_does_nothing_is_stopped_by_no_pruner(experim
     noticed = "policy does nothing: every hour of all of its 2 evaluations is as on the uncontrolled site"
     assert (row["state"], row["noticed"]) == ("pruned", noticed)
     assert f"trial 0: {noticed}" in of.control.lines
-
-
-def test_one_that_did_something_once_goes_on(experiment: Experiment) -> None:
-    of = Searched(experiment)
+    # One that did something once goes on.
     of.begin()
-    assert of.search.take(0, idle(1, is_idle=False))
-    assert of.search.take(0, idle(2))
-    assert load(experiment.paths.folder).trials["noticed"].isna().all()
+    assert of.search.take(1, idle(1, is_idle=False, number=1))
+    assert of.search.take(1, idle(2, number=1))
+    assert load(experiment.paths.folder).trials["noticed"].isna().tolist() == [False, True]
 
 
 @pytest.mark.parametrize("is_idle", [False, True])

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from search_spaces import Assignment
-from tests.tuning.search.fakes import AskedStudy, Clock, asked_study
+from tests.tuning.search.fakes import SHORT as STEPS
+from tests.tuning.search.fakes import SHORT_RUNG as RUNG
+from tests.tuning.search.fakes import AskedStudy, Clock, study
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.folder import create
 from tuning.experiment.option_values import Budget
-from tuning.experiment.settings import Settings
 from tuning.search.promotion.choosing import LastPart
 from tuning.search.promotion.confirmation import Confirmation
 from tuning.search.record.ledger import Ledger
@@ -17,7 +17,6 @@ from tuning.search.record.trials import Costs
 from tuning.search.run.time_left import BudgetLeft, TimeLeft, Work
 
 SPACE = algorithm("ppo").space
-STEPS, RUNG = 1000, 100
 LIMITS = {"steps": float(STEPS)}
 DEFAULT = algorithm("ppo").preset("default", {}, LIMITS)
 
@@ -39,13 +38,6 @@ def run(left: TimeLeft, clock: Clock, number: int, *reports: tuple[float, int]) 
     left.on_start(number)
     for clock.now, steps in reports:
         left.on_report(number, steps, clock.now - begin)
-
-
-def test_before_the_first_report_with_a_step_there_is_no_estimate(clock: Clock) -> None:
-    left = estimate(clock)
-    assert left.seconds() is None
-    run(left, clock, 0, (30.0, 0))
-    assert left.seconds() is None
 
 
 def test_the_first_report_gives_a_pace_without_the_time_before_the_trial_began(clock: Clock) -> None:
@@ -111,15 +103,6 @@ def test_a_trial_that_stops_keeps_its_steps_and_goes_on_from_its_checkpoint(cloc
     assert left.seconds() == pytest.approx(15.0)
     run(left, clock, 0, (10.0, 300))
     assert left.seconds() == pytest.approx(17.5)
-
-
-def test_trials_that_end_without_a_start_are_done(clock: Clock) -> None:
-    left = estimate(clock, trials=2)
-    run(left, clock, 0, (0.0, 0), (10.0, 500))
-    left.on_ended(7)
-    assert left.seconds() == pytest.approx(10.0)
-    left.on_report(7, 100, 1.0)
-    assert left.seconds() == pytest.approx(10.0)
 
 
 class Used:
@@ -199,16 +182,12 @@ def by_formula(assignment: Assignment) -> float:
 @pytest.fixture
 def memory(tmp_path: Path) -> AskedStudy:
     """A study with the default, and then a trial with a step that costs three times as much."""
-    experiment = create(Settings(name="one", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random"))
-    return asked_study(experiment, {}, STEPS, [DEFAULT])
+    return study(tmp_path, [DEFAULT], sampler="random")
 
 
 def search(memory: AskedStudy) -> None:
-    for number in range(2):
-        memory.ask()
-        for rung in range(1, number + 2):
-            memory.report(number, rung * RUNG, 0.1 * (number + 1))
-        memory.freeze(number)
+    memory.train(0.1)
+    memory.train(0.2, 0.2)
 
 
 def work(memory: AskedStudy, amount: float, confirms: bool = False) -> Work:
@@ -229,14 +208,8 @@ def test_what_is_done_is_weighed_and_what_is_left_of_the_search_costs_as_much_on
     assert work(memory, 10_000.0, confirms=True).ahead() == pytest.approx(9_700.0 * 7.0 / 3.0)
 
 
-def test_the_part_that_confirms_costs_what_the_default_and_the_best_cost(memory: AskedStudy) -> None:
-    search(memory)
-    assert work(memory, 40_000.0, confirms=True).ahead() == pytest.approx((39_700.0 - 6_000.0) * 7.0 / 3.0 + 6_000.0 * 2.0)
-
-
 def test_the_default_counts_with_its_cost_where_the_search_did_not_try_it(tmp_path: Path) -> None:
-    experiment = create(Settings(name="two", dir=str(tmp_path), steps=STEPS, reports=10, sampler="random"))
-    memory = asked_study(experiment, {}, STEPS)
+    memory = study(tmp_path, sampler="random")
     search(memory)
     # It trains both of its trials again, beside the default.
     assert work(memory, 40_000.0, confirms=True).ahead() == pytest.approx((39_700.0 - 6_000.0) * 3.0 + 6_000.0 * 7.0 / 3.0)
