@@ -27,6 +27,7 @@ import pytest
 
 from common.errors import UserError
 from docs import generate
+from envs.scenarios.metered.neighbourhood import write_meters
 from tests.districts import write_district
 from tests.test_docs import FENCE, PAGES, ROOT, is_spanish
 from tuning.cli.command import parse
@@ -161,6 +162,8 @@ def small(module: str, arguments: list[str]) -> list[str]:
     """Arguments of the same command on a small site with a small budget."""
     if module == "envs.preview":
         return arguments  # it draws generated sites alone, in seconds
+    if module == "tuning.site":
+        return [f"{arguments[0]}-made", *arguments[1:]]  # the pages' sites have this name here
     options: list[tuple[str, list[str]]] = [("", [])]  # the first has what stands before all options
     for argument in arguments:
         if argument.startswith("--"):
@@ -226,6 +229,7 @@ def stage(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
         write_district(schema_of, folder / site, {name: homes[name] for name in HOMES[:number]})
     (bounds,) = re.findall(r"^```toml\n(.*?)^```", (ROOT / "docs" / "formats.md").read_text(encoding="utf-8"), re.M | re.S)
     (folder / "my-bounds.toml").write_text(bounds, encoding="utf-8")
+    write_meters(folder, seed=0, days=60)
     with ray_session(num_cpus=1):
         yield folder
 
@@ -271,7 +275,16 @@ def _run_file(words: list[str]) -> int:
 def test_the_commands_of_a_page_run(page: str, stage: Path, capfd: pytest.CaptureFixture[str]) -> None:
     failed = []
     with contextlib.chdir(stage):
-        for made in ("experiments", "judgements", "homes-controller", "homes-judged", "mall-controller", "preview"):
+        for made in (
+            "experiments",
+            "judgements",
+            "homes-controller",
+            "homes-judged",
+            "mall-controller",
+            "preview",
+            "homes-made",
+            "hood-made",
+        ):
             shutil.rmtree(made, ignore_errors=True)
         shutil.rmtree("elsewhere-files", ignore_errors=True)
         for line in running()[page]:
