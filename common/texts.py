@@ -54,11 +54,31 @@ ELSEWHERE: Final = {
         "--objective": "metric direction",
         "--reports": "n_evals eval_freq evaluation_interval",
         "--concurrency": "n_jobs num_workers max_concurrent_trials",
-        "--scenario": "env environment schema dataset site",
+        "--scenario": "schema dataset site",
         "--algo": "algorithm agent",
         "--name": "study_name experiment_name",
         "--dir": "output_dir log_dir storage_path",
         "--weights": "reward_weights",
+    }.items()
+    for word in words.split()
+}
+_OF_KPIS: Final = {
+    word: [name]
+    for name, words in {"bill": "cost costs electricity_cost price", "co2_kg": "carbon emission emissions"}.items()
+    for word in words.split()
+}
+# What others have as an option and we have not, with what there is in its place.
+INSTEAD: Final = {
+    "env": "only CityLearn's sites run: --scenario path/to/schema.json",
+    "device": "a card is used where there is one, as far as --gpu-memory allows",
+    "track": "--callback module:name takes a callback of Ray Tune's, such as that of Weights & Biases or MLflow",
+}
+INSTEAD_OF: Final = {
+    word: name
+    for name, words in {
+        "env": "env env_id environment",
+        "device": "device cuda gpu gpus n_gpus num_gpus num_gpus_per_learner",
+        "track": "track wandb wandb_project_name mlflow tensorboard_log",
     }.items()
     for word in words.split()
 }
@@ -86,6 +106,8 @@ def hint(word: str, known: Iterable[str], otherwise: str = "") -> str:
     words, plain = list(known), word.lstrip("-").replace("-", "_").lower()
     meant = ELSEWHERE.get(plain, [])
     if word.startswith("--"):
+        if plain in INSTEAD_OF and "--scenario" in words:
+            return INSTEAD[INSTEAD_OF[plain]]
         named = [plain] if plain in _HYPERPARAMETERS else meant
         meant = [name if name.startswith("--") else f"--set {name}=..." for name in named]
         meant = [name for name in meant if name.split()[0] in words]
@@ -94,6 +116,7 @@ def hint(word: str, known: Iterable[str], otherwise: str = "") -> str:
     else:
         of_hyperparameters = not _HYPERPARAMETERS.isdisjoint(words)
         meant = [name for name in meant if name in words or (of_hyperparameters and name.startswith("--"))]
+        meant = meant or [name for name in _OF_KPIS.get(plain, []) if name in words]
         near = difflib.get_close_matches(word, words, n=1)
     found = meant or near
     return f"did you mean {found[0]}?" if found else otherwise or f"there are {', '.join(words)}"

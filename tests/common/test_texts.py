@@ -1,12 +1,24 @@
 """What people and shells read stands for itself, and what people type is what they mean."""
 
 import os
+import re
 import shlex
 from dataclasses import fields
 
 import pytest
 
-from common.texts import ELSEWHERE, duration, hint, markdown, printable, python_command, quoted, whole_number
+from common.texts import (
+    ELSEWHERE,
+    INSTEAD,
+    INSTEAD_OF,
+    duration,
+    hint,
+    markdown,
+    printable,
+    python_command,
+    quoted,
+    whole_number,
+)
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
 
@@ -32,7 +44,11 @@ def test_a_text_stands_for_itself_in_markdown() -> None:
         ("train_batch_size", ["batch_size", "tau"], "did you mean batch_size?"),
         ("clip_param", ["tau"], "there are tau"),  # of another algorithm
         ("n_envs", ["gamma"], "did you mean --num-envs?"),
-        ("env", ["iquitos", "default"], "there are iquitos, default"),  # no hyperparameters
+        ("dataset", ["iquitos", "default"], "there are iquitos, default"),  # no hyperparameters
+        ("cost", ["bill", "energy_cost"], "did you mean bill?"),
+        ("--env", ["--scenario", "--num-envs"], "only CityLearn's sites run: --scenario path/to/schema.json"),
+        ("--gpus", ["--scenario", "--steps"], "a card is used where there is one, as far as --gpu-memory allows"),
+        ("--device", ["--dir"], "did you mean --dir?"),  # of a command that trains nothing
         ("--trails", ["--trials", "--set"], "did you mean --trials?"),
         ("--n-trials", ["--trials", "--set"], "did you mean --trials?"),
         ("--lr", ["--trials", "--set"], "did you mean --set learning_rate=...?"),
@@ -49,6 +65,9 @@ def test_each_word_of_other_libraries_stands_for_something_that_there_is() -> No
     options = {f"--{entry.name.replace('_', '-')}" for entry in fields(Settings)}
     assert {name for names in ELSEWHERE.values() for name in names} <= hyperparameters | options
     assert not hyperparameters & ELSEWHERE.keys()
+    assert INSTEAD.keys() == set(INSTEAD_OF.values())
+    assert not options & {f"--{word.replace('_', '-')}" for word in INSTEAD_OF}
+    assert all(named in options for sentence in INSTEAD.values() for named in re.findall(r"--[a-z-]+", sentence))
 
 
 def test_a_duration_has_hours_minutes_and_seconds() -> None:

@@ -243,9 +243,10 @@ class Settings:
             raise UsageError(f"--confirm {self.confirm:g}: it is a part of the budget from 0 to {MOST_CONFIRM:g}")
         _ = self.kept_trials, self.aim, self.starts
         if (budget := self.limit) and not budget.is_time and budget.amount < self.steps // self.reports:
+            time = f", {self.budget}m for minutes" if self.budget.isdigit() else ""
             raise UsageError(
                 f"--budget {self.budget}: a trial takes {self.steps // self.reports:,} steps to its first evaluation; give "
-                "more, or a larger --reports"
+                f"more{time}, or a larger --reports"
             )
         if self.aim.second:
             self._check_for_a_front()
