@@ -7,11 +7,9 @@ from the schema of the results. `tests/docs/test_generate.py` fails when a page 
 from __future__ import annotations
 
 import argparse
-import ast
 import importlib
 import inspect
 import sys
-import textwrap
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields
@@ -24,6 +22,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from search_spaces import Kind
 from search_spaces.common import REWARD_SHARE, with_reward_share
 from search_spaces.parameter import OnlyIf, Parameter, Scale
+from tuning.cli.help import documented
 
 FOLDER = Path(__file__).parent / "reference"
 COMMAND = "uv run python -m docs.generate"
@@ -108,19 +107,6 @@ def _of_argparse(action: argparse.Action) -> tuple[str, str, str, str]:
     more = ", one or more" if action.nargs == "+" else ""
     name = action.option_strings[0] if action.option_strings else str(action.metavar)
     return f"`{name}`", taken + more, "must be given" if action.required else "", _in_table(str(action.help))
-
-
-def documented(options: type) -> dict[str, str]:
-    """What stands below each field of a dataclass, as tyro reads it; of inherited fields too."""
-    texts: dict[str, str] = {}
-    for owner in reversed(options.__mro__[:-1]):
-        (body,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
-        assert isinstance(body, ast.ClassDef)
-        for field, text in zip(body.body, body.body[1:], strict=False):
-            is_text = isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
-            if is_text and isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-                texts[field.target.id] = " ".join(text.value.value.split())  # type: ignore[attr-defined]
-    return texts
 
 
 def _option(options: type, entry: Field[Any]) -> tuple[str, str, str, str]:

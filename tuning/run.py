@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tuning.cli.command import command, parse, tell
+from tuning.cli.help import OF_SEARCH
 from tuning.experiment.option_values import ALL
 from tuning.experiment.settings import Settings
 
@@ -28,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
         search had to stop; else see `command`.
     """
     given = sys.argv[1:] if arguments is None else arguments
-    return command(Settings, given, PROGRAM, lambda settings: _run(settings, given))
+    return command(Settings, given, PROGRAM, lambda settings: _run(settings, given), OF_SEARCH)
 
 
 def _run(settings: Settings, arguments: list[str]) -> int:

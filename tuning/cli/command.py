@@ -7,7 +7,7 @@ import errno
 import io
 import itertools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from common.errors import InconsistentError, UsageError, UserError
 from common.paths import shortened
 from common.texts import hint, number, printable, whole_number
 from tuning.cli.console import steady_output
+from tuning.cli.help import ALL, short_help
 from tuning.runtime.processes import Interrupted, stop_signals_as_interrupts
 from tuning.runtime.ray_session import set_environment
 
@@ -32,7 +33,13 @@ _NUMBERS = ConstructorRegistry()
 UNKNOWN = "Unrecognized options: "  # as tyro says it
 
 
-def command(kind: type[T], arguments: Sequence[str] | None, program: str, answer: Callable[[T], int]) -> int:
+def command(
+    kind: type[T],
+    arguments: Sequence[str] | None,
+    program: str,
+    answer: Callable[[T], int],
+    groups: Mapping[str, Sequence[str | None]] | None = None,
+) -> int:
     """Carry out a command.
 
     Args:
@@ -40,22 +47,27 @@ def command(kind: type[T], arguments: Sequence[str] | None, program: str, answer
         arguments: of the command line; those of this process by default.
         program: how it is called.
         answer: carries it out; imports what is heavy, so that `--help` answers at once.
+        groups: of its options, for a `--help` of one screen; see `tuning.cli.help.short_help`. Without them, it has them all.
 
     Returns:
         Exit status: the answer's; with a line on stderr 1 for a failed internal check or output that cannot be written, and 2
         for a command that cannot be carried out as given; 130 after Ctrl-C or SIGTERM.
     """
+    given = sys.argv[1:] if arguments is None else list(arguments)
     with steady_output() as output:
-        status = _status(kind, arguments, program, answer)
+        if groups and {"-h", "--help"} & set(given):
+            print(short_help(kind, program, groups))
+            return 0
+        status = _status(kind, ["--help" if word == ALL and groups else word for word in given], program, answer)
     if output and output.is_lost and not status:
         tell(f"what this command prints could not be written: {output.error}")
         return UNWRITTEN
     return status
 
 
-def _status(kind: type[T], arguments: Sequence[str] | None, program: str, answer: Callable[[T], int]) -> int:
+def _status(kind: type[T], arguments: Sequence[str], program: str, answer: Callable[[T], int]) -> int:
     try:
-        options = parse(kind, sys.argv[1:] if arguments is None else arguments, None, program)
+        options = parse(kind, arguments, None, program)
         set_environment()
         with stop_signals_as_interrupts():
             return answer(options)

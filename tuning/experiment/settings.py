@@ -104,7 +104,10 @@ class SiteSettings:
 
 @dataclass(frozen=True)
 class Settings:
-    """Search for hyperparameters of a building controller, and write all measurements as Parquet."""
+    """Search for hyperparameters of a building controller, and write all measurements as Parquet.
+
+    Only CityLearn's sites run.
+    """
 
     algo: Annotated[str, choice(ALL)] = "ppo"
     """Learning algorithm; all: one experiment of each, one after the other, and a comparison."""
@@ -161,11 +164,8 @@ class Settings:
     """Weeks of the validation split that an evaluation runs through, evenly spaced; 0 for all of it."""
     seed: int = 0
     """Seed of the experiment."""
-    set: Annotated[
-        tuple[tuple[str, ...], ...],
-        tyro.conf.UseAppendAction,
-        tyro.conf.arg(metavar="KEY=VALUE", help="Fix hyperparameters: several in one --set, or --set several times."),
-    ] = ()
+    set: Annotated[tuple[tuple[str, ...], ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="KEY=VALUE")] = ()
+    """Fix hyperparameters: several in one --set, or --set several times."""
     preset: str = ""
     """Run one named assignment, such as rtx4060-after, oom-safe or stable-baselines3; with --trials several times, with
     different seeds. --set goes before it."""
