@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from common.texts import python_command
-from envs.scenarios.metered.options import SiteOptions
+from envs.scenarios.metered import SiteOptions
 from tuning.cli.command import command
 
 

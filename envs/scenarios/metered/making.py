@@ -16,9 +16,9 @@ from common.errors import ScenarioError, UsageError
 from common.paths import name_fault, user_path
 from common.texts import hint, number, python_command
 from envs.scenarios.doubts import doubts
+from envs.scenarios.metered import SiteOptions
 from envs.scenarios.metered.meter_file import CARBON, LOAD, PRICE, PV, Clock, Quantity, read_hours
 from envs.scenarios.metered.neighbourhood import write_meters
-from envs.scenarios.metered.options import SiteOptions
 from envs.scenarios.metered.sessions_file import read_sessions
 from envs.scenarios.metered.site_folder import Building, Socket, write_site
 from envs.scenarios.scenario import scenario

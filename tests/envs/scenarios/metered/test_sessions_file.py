@@ -1,0 +1,46 @@
+"""Charging sessions become chargers with vehicles; what cannot be one is refused."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from common.errors import UserError
+from envs.scenarios.metered import SiteOptions
+from envs.scenarios.metered.making import make_site
+
+
+def test_a_vehicle_is_there_in_whole_hours_and_leaves_with_the_energy_that_it_got(given: SiteOptions) -> None:
+    make_site(given)
+    left = pd.read_csv(given.folder / "Home_A_left.csv")
+    plugged = left[left["electric_vehicle_charger_state"] == 1]
+    # From the first whole hour, 19 to 7 o'clock, then 8 to 12.
+    assert plugged.index.tolist() == [*range(19, 31), *range(32, 36)]
+    assert plugged["electric_vehicle_estimated_soc_arrival"].dropna().tolist() == [0.75, 0.0]
+    assert (plugged["electric_vehicle_required_soc_departure"] == 1.0).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("arrival,departure,energy_kwh\n", "no rows"),
+        ("arrival,departure,energy_kwh\n2024-03-21 18:00,2024-03-22 07:00,9\n", "no column building"),
+        ("building,arrival,departure,kwh\nHome_A,2024-03-21 18:00,2024-03-22 07:00,9\n", "unknown column 'kwh'"),
+        ("building,arrival,departure\nHome_A,2024-03-21 18:00,2024-03-22 07:00\n", "energy_kwh, or arrival_soc"),
+        ("building,arrival,departure,energy_kwh\nHome_Z,2024-03-21 18:00,2024-03-22 07:00,9\n", "'Home_Z' is not in --load"),
+        ("building,arrival,departure,energy_kwh\nHome_A,2024-03-22 18:00,2024-03-22 07:00,9\n", "departure is not after"),
+        (
+            "building,arrival,departure,energy_kwh\nHome_A,2024-03-21 18:00,2024-03-22 07:00,9\n"
+            "Home_A,2024-03-22 05:00,2024-03-22 09:00,9\n",
+            "two vehicles are at charger at 2024-03-22 05:00",
+        ),
+        (
+            "building,arrival,departure,arrival_soc,required_soc\nHome_A,2024-03-21 18:00,2024-03-22 07:00,20,80\n",
+            "from 0 to 1",
+        ),
+    ],
+)
+def test_sessions_that_cannot_be_are_refused(given: SiteOptions, text: str, words: str) -> None:
+    Path(given.sessions).write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=words):
+        make_site(given)
