@@ -202,11 +202,20 @@ class Results:
 
     @property
     def best(self) -> pd.Series:
-        """Row of the complete or frozen trial with the highest rating; without any a ResultsError."""
-        complete = self.scored
-        if complete.empty:
+        """Row of the complete or frozen trial with the highest rating; a ResultsError without any, or of several sites."""
+        of_sites = self.best_of_sites
+        if of_sites.empty:
             raise ResultsError(f"{self.folder}: no trial is complete yet, so there is no best one")
-        return complete.iloc[int(ratings(complete).to_numpy().argmax())]
+        if len(of_sites) > 1:
+            names = ", ".join(map(printable, of_sites["scenario"]))
+            raise ResultsError(f"ratings on several sites ({names}) do not compare: best_of_sites has the best of each")
+        return of_sites.iloc[0]
+
+    @property
+    def best_of_sites(self) -> pd.DataFrame:
+        """Rows of the trial with the highest rating on each site, by `scenario`."""
+        complete = self.scored
+        return complete.loc[ratings(complete).astype(float).groupby(complete["scenario"], dropna=False).idxmax()]
 
     def _table(self, name: str) -> pd.DataFrame:
         if name in self.given:

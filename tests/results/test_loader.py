@@ -4,6 +4,7 @@ import math
 import shutil
 import tracemalloc
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +193,17 @@ def test_several_experiments_are_told_apart_by_a_column(experiment: Path, tmp_pa
     assert same.names == ("ppo-2", "ppo-1")
     with pytest.raises(ResultsError, match=r"these are 2 experiments, and this takes one: give one of results.experiments"):
         _ = results.single
+
+
+def test_ratings_on_several_sites_are_not_compared(experiment: Path, tmp_path: Path) -> None:
+    results = load(twice(experiment, tmp_path) / "ppo-*")
+    best = results.best_of_sites
+    assert best["trial"].tolist() == [results.best["trial"]]
+    elsewhere = results.trials.assign(scenario=results.trials["experiment"].map({"ppo-1": "mall", "ppo-2": "homes"}))
+    several = replace(results, given={"trials": elsewhere})
+    with pytest.raises(ResultsError, match=r"several sites \(homes, mall\) do not compare: best_of_sites"):
+        _ = several.best
+    assert several.best_of_sites["scenario"].tolist() == ["homes", "mall"]
 
 
 def test_experiments_of_one_name_are_told_apart_by_their_paths(experiment: Path, tmp_path: Path) -> None:
