@@ -99,15 +99,9 @@ class ArrayEnvRunner(SingleAgentEnvRunner):
         self._transitions, self._over = 0, []
         return self.metrics.reduce()
 
-    def get_state(
-        self,
-        components: str | Collection[str] | None = None,
-        *,
-        not_components: str | Collection[str] | None = None,
-        **kwargs: Any,
-    ) -> dict[str, Any]:
+    def get_state(self, components: str | Collection[str] | None = None, **given: Any) -> dict[str, Any]:
         """See `SingleAgentEnvRunner`; with the statistics, and the environment's state where it has begun."""
-        state: dict[str, Any] = super().get_state(components, not_components=not_components, **kwargs)
+        state: dict[str, Any] = super().get_state(components, **given)
         state |= {name: own.get_state() for name in NORMALIZERS if (own := getattr(self, name)) is not None}
         if not self._needs_initial_reset:
             sampling = {"ended": self._ended.copy(), "returns": self._returns.copy(), **self.get_sampling()}

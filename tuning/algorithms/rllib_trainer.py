@@ -32,7 +32,7 @@ from tuning.algorithms.precision import check_device
 from tuning.algorithms.preprocessing import Preprocessing
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.rllib_base import ArrayAlgorithm, ArrayConfig, ArrayLearner, Recipe
-from tuning.algorithms.trainer import WHOLE, Rows, Setup, Trainer, Update
+from tuning.algorithms.trainer import WHOLE, Acting, Rows, Setup, Trainer, Update
 
 if TYPE_CHECKING:
     from envs.yardsticks.lessons import Lessons
@@ -183,26 +183,19 @@ class RLlibTrainer(Trainer):
         """See `Trainer`."""
         return _policy(self.mode(), self.view, self.planned)
 
-    def policy_on(self, site: District) -> Callable[[np.ndarray], np.ndarray]:
+    def acting_on(self, site: District) -> Acting:
         """See `Trainer`."""
-        return _policy(self.mode(), self.view_on(site), self.planned_on(site))
+        own = self.view
+        if not isinstance(own, BuildingView):
+            raise UnfitError(WHOLE)
+        view, planned = BuildingView(own.kinds, site), PlannedStorages(site) if self.planned else None
+        return Acting(_policy(self.mode(), view, planned), view, planned)
 
     @property
     def planned(self) -> PlannedStorages | None:
         """See `Trainer`."""
         found: PlannedStorages | None = self._of_env("view", PlannedStorages)
         return found
-
-    def planned_on(self, site: District) -> PlannedStorages | None:
-        """See `Trainer`."""
-        return PlannedStorages(site) if self.planned else None
-
-    def view_on(self, site: District) -> BuildingView:
-        """See `Trainer`."""
-        own = self.view
-        if not isinstance(own, BuildingView):
-            raise UnfitError(WHOLE)
-        return BuildingView(own.kinds, site)
 
     @abstractmethod
     def held(self) -> Assignment:

@@ -6,7 +6,6 @@ import os
 import platform
 import shutil
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
@@ -18,6 +17,7 @@ from envs.scenarios.scenario import INSTALL
 from tuning.memory.allocation import card_budget
 from tuning.memory.gpus import Card, DriverError, cards, driver, loads
 from tuning.memory.prediction import size
+from tuning.trial.provenance import installed_version
 
 PACKAGES = ("ray", "torch", "citylearn", "gymnasium", "optuna", "pandas", "pyarrow", "numba")
 
@@ -64,7 +64,7 @@ def gather(folder: Path) -> Facts:
         error = str(failure)
     memory = psutil.virtual_memory()
     major, minor, _ = platform.python_version_tuple()
-    packages = {name: _version(name) for name in PACKAGES}
+    packages = {name: installed_version(name) for name in PACKAGES}
     return Facts(
         python=(int(major), int(minor)),
         system=platform.platform(),
@@ -82,13 +82,6 @@ def gather(folder: Path) -> Facts:
         cache=cache_folder(),
         cache_writable=_writable(cache_folder()),
     )
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 def _torch() -> Torch:

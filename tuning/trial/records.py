@@ -22,7 +22,7 @@ from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import OF_AN_AIM
 from tuning.trial.protocol import Handout, Limits, Proposal, Report, Row
 from tuning.trial.provenance import provenance
-from tuning.trial.report_copies import ReportCopies
+from tuning.trial.report_copies import CsvCopy, TensorBoardCopy, copies_of
 
 DIED = "its process died without an error; the system kills processes when memory runs out"
 OF_A_REPORT = ("evaluations", "reports")  # tables whose rows a trial tells
@@ -97,7 +97,7 @@ class TrialRecords:
         self.aim = experiment.settings.aim
         self.space: SearchSpace = algorithm_of(experiment.settings).space
         self._tables = tables or ResultTables(experiment.paths.folder, self.space, self._written)
-        self._copies: dict[int, ReportCopies] = {}
+        self._copies: dict[int, list[CsvCopy | TensorBoardCopy]] = {}
 
     def begin(self, proposal: Proposal, **columns: Any) -> None:
         """Write the row of a trial that is handed out; a trial that was interrupted keeps its measurements."""
@@ -128,14 +128,13 @@ class TrialRecords:
         """Add the rows that a trial told. Those beyond the checkpoint from which it goes on are told again, and dropped."""
         if report.restored:
             self.drop_after(number, report.steps)
-        copies = self._copied(number) if report.reports else None  # of those before
+        copies = self._copied(number) if report.reports else []  # of those before
         for table, rows in zip(OF_A_REPORT, (report.evaluations, report.reports), strict=True):
             if rows:
                 self._tables.add(table, number, rows)
-        if copies:
-            copies.add(report.reports)
-            for path in copies.paths:
-                self._written(path)
+        for copy in copies:
+            copy.add(report.reports)
+            self._all_written(copy.paths)
 
     def drop_after(self, number: int, steps: int) -> None:
         """Drop the rows of a trial beyond some steps, before they are told again."""
@@ -146,17 +145,20 @@ class TrialRecords:
 
     def leave(self, number: int) -> None:
         """Note that the process of a trial has ended: copies of its reports for other programs are closed."""
-        if copies := self._copies.pop(number, None):
-            copies.close()
-            for path in copies.paths:
-                self._written(path)
+        for copy in self._copies.pop(number, []):
+            copy.close()
+            self._all_written(copy.paths)
 
-    def _copied(self, number: int) -> ReportCopies:
+    def _all_written(self, paths: Sequence[Path]) -> None:
+        for path in paths:
+            self._written(path)
+
+    def _copied(self, number: int) -> list[CsvCopy | TensorBoardCopy]:
         if number not in self._copies:
             settings, rows = self._experiment.settings, list[dict[str, Any]]()
             if settings.progress_csv or settings.tensorboard:
                 rows = self._tables.read("reports", number)
-            self._copies[number] = ReportCopies.begin(settings, self._experiment.paths, number, rows)
+            self._copies[number] = copies_of(settings, self._experiment.paths, number, rows)
         return self._copies[number]
 
     def refuse(self, proposal: Proposal, predicted: Mapping[str, object]) -> None:

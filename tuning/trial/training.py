@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from envs.objective.aim import Outcome
 from envs.objective.columns import evaluation_row
 from envs.objective.evaluate import Evaluation, Policy, evaluate, score
+from envs.yardsticks.lessons import lessons
 from results.schema import USED
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Trainer, Update
@@ -26,7 +27,7 @@ from tuning.trial.checkpoint_files import OF_AN_AIM, TrialState
 from tuning.trial.device import CPU, Device
 from tuning.trial.evaluations import evaluations_due
 from tuning.trial.monitor import Measurements, Monitor
-from tuning.trial.policy import plan_alone_in, policy_in, teacher_lessons, trial_setup, used_share
+from tuning.trial.policy import acting_in, plan_alone_in, trial_setup, used_share
 from tuning.trial.protocol import Ending, Evaluated, Handout, Report
 from tuning.trial.provenance import provenance
 
@@ -109,7 +110,7 @@ class Training:
                 checkpoint.restore(trainer)
             elif settings.teacher != "none":
                 with measurements.learner.running():
-                    trainer.imitate(teacher_lessons(settings))
+                    trainer.imitate(lessons(settings.task))
             undo.pop_all()
         training = cls(experiment, handout, trainer, state, running, monitor, measurements, files)
         # A value that this process lacks, such as the commit without git, stays as the driver wrote it.
@@ -219,7 +220,7 @@ class Training:
         with self._measurements.evaluation.running():
             if self._evaluation_env is None:
                 self._evaluation_env = self._task.evaluation_env(own_layout=self.trainer.shares)
-            policy = other(self._evaluation_env) if other else policy_in(self.trainer, self._task, "validation")
+            policy = other(self._evaluation_env) if other else acting_in(self.trainer, self._task, "validation").policy
             return evaluate(self._evaluation_env, policy)
 
     def _evaluated_copy(self) -> Report:

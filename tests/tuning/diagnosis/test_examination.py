@@ -52,7 +52,7 @@ def test_the_hyperparameters_of_a_step_are_the_default_ones_but_for_what_is_trie
 
 
 def test_switches_are_compared_with_the_run_without_them() -> None:
-    def attempt(given: dict[str, Any]) -> Outcome:
+    def attempt(**given: Any) -> Outcome:
         if given.get("cuda_graphs"):
             return Outcome("ppo", None, {"vram": 0, "ram": 0}, "needs a GPU")
         return outcome(learner=2.5 if given.get("bf16") else 5.2)

@@ -9,7 +9,7 @@ from common.units import GIB
 from tests.tuning.memory.test_allocation import node, trial
 from tests.tuning.roomy import SMALL, planner
 from tuning.experiment.settings import Settings
-from tuning.memory.allocation import NODE_LABEL, Key, Node, concurrency, kinds_of
+from tuning.memory.allocation import NODE_LABEL, Key, Node, kinds_of, room
 from tuning.memory.placement import Placement
 from tuning.memory.planner import Calibration, Planner
 from tuning.memory.prediction import Prediction
@@ -94,7 +94,7 @@ def test_with_one_machine_all_is_as_its_planner_says(folder: Path) -> None:
         own, usual = Placement(plan), plan.spec.space.complete({})
         assert own.excess(usual) == plan.excess(usual)
         assert own.prediction(usual) == plan.prediction(usual)
-        assert own.at_once(plan.prediction(usual)) == concurrency(plan.prediction(usual), plan.budget)
+        assert own.at_once(plan.prediction(usual)) == room(plan.prediction(usual), plan.budget)
         for alone in (False, True):
             place = own.place(0, usual, alone=alone)
             assert place.grant == plan.grant(usual, alone=alone)

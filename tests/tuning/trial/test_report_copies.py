@@ -13,7 +13,7 @@ from tensorboardX.proto.event_pb2 import Event
 from results.table_files import add_rows, drop_rows_after, read_rows
 from tuning.experiment.folder import ExperimentPaths
 from tuning.experiment.settings import Settings
-from tuning.trial.report_copies import ReportCopies
+from tuning.trial.report_copies import CsvCopy, TensorBoardCopy, copies_of
 
 CSV, EVENTS = Settings(progress_csv=True), Settings(tensorboard=True)
 
@@ -29,14 +29,18 @@ def rows(*steps: int) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def write(paths: ExperimentPaths, copies: ReportCopies, *steps: int) -> None:
-    """What a trial does: the table first, then its copies."""
+Copy = CsvCopy | TensorBoardCopy
+
+
+def write(paths: ExperimentPaths, copy: Copy, *steps: int) -> None:
+    """What a trial does: the table first, then its copy."""
     add_rows(paths.folder, "reports", 3, rows(*steps))
-    copies.add(rows(*steps))
+    copy.add(rows(*steps))
 
 
-def begin(settings: Settings, paths: ExperimentPaths) -> ReportCopies:
-    return ReportCopies.begin(settings, paths, 3, read_rows(paths.folder, "reports", 3))
+def begin(settings: Settings, paths: ExperimentPaths) -> Copy:
+    (copy,) = copies_of(settings, paths, 3, read_rows(paths.folder, "reports", 3))
+    return copy
 
 
 @pytest.fixture
@@ -106,11 +110,8 @@ def test_after_a_kill_no_report_is_doubled_or_missing(paths: ExperimentPaths, se
 
 @pytest.mark.parametrize("settings", [CSV, EVENTS])
 def test_a_copy_that_is_wanted_later_has_the_reports_from_before(paths: ExperimentPaths, settings: Settings) -> None:
-    before = begin(Settings(), paths)
-    write(paths, before, 100, 200)
-    before.close()
-    assert not paths.progress_csv(3).exists()
-    assert not paths.tensorboard(3).exists()
+    assert copies_of(Settings(), paths, 3, []) == []
+    add_rows(paths.folder, "reports", 3, rows(100, 200))
     add_rows(paths.folder, "reports", 4, [{**row, "trial": 4} for row in rows(900)])
     begin(replace(settings, steps=9), paths).close()
     assert seen(paths, settings) == [100, 200]

@@ -27,6 +27,7 @@ from results import load
 from tests.envs.made_up_plans import made_up_plan
 from tests.tuning.trial.small_trials import EVALUATIONS, STEPS_OF_A_TRIAL, experiment, hyperparameters
 from tuning.algorithms.registry import names
+from tuning.algorithms.trainer import Acting
 from tuning.experiment.folder import Experiment, ExperimentPaths
 from tuning.experiment.lock import Permission
 from tuning.experiment.settings import Settings
@@ -384,7 +385,7 @@ def test_policies_for_single_buildings_validate_under_the_bounds_of_the_homes(
 ) -> None:
     found: list[bool] = []
     task = SimpleNamespace(evaluation_env=lambda own_layout: found.append(own_layout))
-    monkeypatch.setattr("tuning.trial.training.policy_in", lambda *given: None)
+    monkeypatch.setattr("tuning.trial.training.acting_in", lambda *given: Acting(np.zeros_like))
     monkeypatch.setattr("tuning.trial.training.evaluate", lambda env, policy: [])
     measured = SimpleNamespace(evaluation=SimpleNamespace(running=nullcontext))
     of = SimpleNamespace(
@@ -411,7 +412,7 @@ def test_a_taught_trial_goes_on_as_if_it_had_never_stopped(
         Start(window, charge) for window in (Window(0, 0, 24), Window(0, 72, 24), Window(0, 120, 24)) for charge in (0.2, 0.8)
     ]
     short = teach(Task(str(small_schema)), starts, method="yesterday", horizon=3)
-    monkeypatch.setattr("tuning.trial.training.teacher_lessons", lambda settings: made.append(settings.teacher) or short)
+    monkeypatch.setattr("tuning.trial.training.lessons", lambda task: made.append(task.scenario) or short)
     assignment = hyperparameters(algo, **others)
     whole, cut = (experiment(tmp_path / name, small_schema, algo, teacher="mpc") for name in ("whole", "cut"))
     said = train(whole, assignment, running)
@@ -424,7 +425,7 @@ def test_a_taught_trial_goes_on_as_if_it_had_never_stopped(
             pass
     made.clear()
     assert train_in_pieces(cut, assignment, running) == EVALUATIONS
-    assert made == ["mpc"]
+    assert made == [str(small_schema)]
     same_tables(whole, cut, exact=False)
     evaluations = load(whole.paths.folder).evaluations
     assert evaluations["steps"].min() == 0

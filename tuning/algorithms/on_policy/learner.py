@@ -191,9 +191,9 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
             return batch.advantages
         return (batch.advantages - batch.advantages.mean()) / (batch.advantages.std() + 1e-8)
 
-    def get_state(self, components: Any = None, *, not_components: Any = None, **kwargs: Any) -> dict[str, Any]:
+    def get_state(self, components: Any = None, **given: Any) -> dict[str, Any]:
         """See `Learner`; with the adaptive coefficient of the divergence, which RLlib forgets."""
-        state: dict[str, Any] = super().get_state(components, not_components=not_components, **kwargs)
+        state: dict[str, Any] = super().get_state(components, **given)
         return state if components else {**state, "kl_coefficient": self.kl_coefficient}
 
     def set_state(self, state: dict[str, Any]) -> None:

@@ -297,9 +297,9 @@ class SACLearner(ArrayLearner[SACModule]):
     def _noise(self, batch: Batch) -> torch.Tensor:
         return torch.randn(batch.actions.shape, generator=self._generator, device=self.device)
 
-    def get_state(self, components: Any = None, *, not_components: Any = None, **kwargs: Any) -> dict[str, Any]:
+    def get_state(self, components: Any = None, **given: Any) -> dict[str, Any]:
         """See `Learner`; with the state of the random numbers."""
-        state: dict[str, Any] = super().get_state(components, not_components=not_components, **kwargs)
+        state: dict[str, Any] = super().get_state(components, **given)
         # RLlib asks for the weights alone, and hands what it gets to the env runner.
         own = {GENERATOR: self._generator.get_state().numpy(), COUNT: self.gradient_steps}
         return state if components else {**state, **own}

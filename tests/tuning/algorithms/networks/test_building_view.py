@@ -237,14 +237,14 @@ def test_its_memory_is_predicted(four_buildings: Path, algo: str) -> None:
 def test_a_policy_acts_on_buildings_that_it_has_never_seen_in_another_number(four_buildings: Path, two_buildings: Path) -> None:
     with built(four_buildings, "ppo", shared_policy=True) as trained:
         trained.update()
-        policy = trained.policy_on(opened(two_buildings))
+        policy = trained.acting_on(opened(two_buildings)).policy
         env = WindowsEnv(scenario(str(two_buildings)), WINDOWS)
         (found,) = evaluate(env, policy)
         assert np.isfinite(found.kpis["co2_kg"])
         seen = SiteVectorEnv(scenario(str(four_buildings)), WINDOWS, 2).reset(seed=0)[0]
-        np.testing.assert_array_equal(trained.policy_on(opened(four_buildings))(seen), trained.policy()(seen))
+        np.testing.assert_array_equal(trained.acting_on(opened(four_buildings)).policy(seen), trained.policy()(seen))
     with built(four_buildings, "ppo") as trained, pytest.raises(UnfitError, match="shared_policy"):
-        trained.policy_on(opened(two_buildings))
+        trained.acting_on(opened(two_buildings))
 
 
 @pytest.mark.usefixtures("small_ray")

@@ -192,7 +192,7 @@ def test_a_policy_begins_with_the_plan_whatever_it_acts_for_and_its_export_does_
         np.testing.assert_allclose(policy(observations)[:, batteries], plan[:, batteries], atol=1e-6)
         assert trained.used()["plan"] == "yesterday"
         if shared:
-            np.testing.assert_allclose(trained.policy_on(site)(observations), policy(observations))
+            np.testing.assert_allclose(trained.acting_on(site).policy(observations), policy(observations))
         network = SitePolicy(site.layout, trained.view, trained.mode_network(), -np.ones(7), np.ones(7), trained.planned)
         # Raw observations in the middle of their bounds.
         raw = (np.array(site.layout.low) + np.array(site.layout.high))[np.newaxis] / 2.0

@@ -8,8 +8,8 @@ from tests.tuning.algorithms.memory_checks import assignment, predicted, term
 from tests.tuning.algorithms.sac.sac_small import built
 from tuning.algorithms.memory import Problem, Workload
 from tuning.algorithms.registry import algorithm
-from tuning.algorithms.sac.replay_buffer import ReplayBuffer
-from tuning.algorithms.sac.spec import SAC, copies, lesson_places, replay_places, row_bytes
+from tuning.algorithms.sac.replay_buffer import ReplayBuffer, replay_places
+from tuning.algorithms.sac.spec import SAC, copies, lesson_places, row_bytes
 
 
 def test_copies_divide_the_transitions_between_rounds() -> None:
