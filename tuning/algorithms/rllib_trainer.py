@@ -8,7 +8,7 @@ import uuid
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import gymnasium as gym
 import numpy as np
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from envs.yardsticks.lessons import Lessons
     from tuning.runtime.stopwatch import Stopwatch
 
+T = TypeVar("T")
 READ = ("log_std_init", "bf16", "torch_compile", "cuda_graphs", "pin_memory")  # by all algorithms, see `RLlibTrainer.read`
 
 
@@ -118,13 +119,12 @@ class RLlibTrainer(Trainer):
     @property
     def view(self) -> SiteView | BuildingView | None:
         """See `Trainer`."""
-        found: SiteView | BuildingView | None = self._of_env("view", SiteView, BuildingView)
-        return found
+        return self._of_env("view", SiteView) or self._of_env("view", BuildingView)
 
-    def _of_env(self, name: str, *kinds: type) -> Any:
+    def _of_env(self, name: str, kind: type[T]) -> T | None:
         """An attribute of one of the wrappers around the site's environment; None where none has it."""
         env = self.runner.env
-        while not isinstance(found := vars(env).get(name), kinds):
+        while not isinstance(found := vars(env).get(name), kind):
             env = getattr(env, "env", None)
             if env is None:
                 return None
@@ -133,8 +133,7 @@ class RLlibTrainer(Trainer):
     @property
     def weights(self) -> Weights | None:
         """See `Trainer`."""
-        found: Weights | None = self._of_env("weights", Weights)
-        return found
+        return self._of_env("weights", Weights)
 
     @property
     def shares(self) -> bool:
@@ -194,8 +193,7 @@ class RLlibTrainer(Trainer):
     @property
     def planned(self) -> PlannedStorages | None:
         """See `Trainer`."""
-        found: PlannedStorages | None = self._of_env("view", PlannedStorages)
-        return found
+        return self._of_env("view", PlannedStorages)
 
     @abstractmethod
     def held(self) -> Assignment:
