@@ -7,7 +7,7 @@ import pytest
 import torch
 from ray.tune.trainable import trainable
 
-from tests.tuning.algorithms.match import trainer
+from tests.tuning.algorithms.match import built
 from tuning.algorithms.preprocessing import Preprocessing
 from tuning.algorithms.rllib_base import SHAPES, DivergedError, Recipe, Sums, check_finite, pieces
 
@@ -15,7 +15,8 @@ from tuning.algorithms.rllib_base import SHAPES, DivergedError, Recipe, Sums, ch
 @pytest.mark.usefixtures("small_ray")
 def test_building_makes_no_folder_in_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trainable, "DEFAULT_STORAGE_PATH", str(tmp_path))
-    trainer("ppo").stop()
+    with built("ppo"):
+        pass
     assert list(tmp_path.iterdir()) == []
 
 

@@ -28,6 +28,7 @@ from results import load
 from results.rollout import ROLLOUT_VERSION
 from search_spaces import Assignment
 from tests.tuning.one_trial import one_trial
+from tests.tuning.trial.small_trials import completed
 from tests.uploads import upload
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Setup, Trainer
@@ -37,8 +38,6 @@ from tuning.exporting.rollout import _year, series_of
 from tuning.rollout import main
 from tuning.trial.checkpoint import Checkpoint
 from tuning.trial.policy import trained
-from tuning.trial.protocol import Proposal
-from tuning.trial.records import TrialRecords
 
 STEPS = 1024
 
@@ -147,11 +146,7 @@ def test_each_column_is_what_its_name_says_in_the_windows_own_hours() -> None:
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """What rollouts of an experiment on the generated site ask for: its policy, its steps, its picture; nothing is run."""
     of = create(Settings(scenario="iquitos", backend="batch", name="one", dir=str(tmp_path), reward="schema"))
-    records = TrialRecords(of)
-    for number, score in enumerate((0.1, 0.2)):
-        records.begin(Proposal(number, algorithm("ppo").space.complete({}, {"steps": 1e6})))
-        records.update(number, score=score)
-        records.end(number, "complete")
+    completed(of, (0.1, {}), (0.2, {}))
     found: list[object] = []
 
     @contextmanager

@@ -144,10 +144,6 @@ def node(name: str, gib: int = 0, cores: int = 4, ram: int = 16, gpus: int = 1, 
     return Node(name, cores, ram * GIB, gpus, device or f"card of {gib}", gib * GIB, frozenset(marks.split()))
 
 
-def trial(vram: float = 0.0, ram: float = 1.0) -> Prediction:
-    return Prediction((Term("all", "vram", round(vram * GIB), ""), Term("process", "ram", round(ram * GIB), "")))
-
-
 def names(kind: Kind) -> list[str]:
     return [own.id for own in kind.nodes]
 
