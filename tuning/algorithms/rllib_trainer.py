@@ -44,18 +44,13 @@ READ = ("log_std_init", "bf16", "torch_compile", "cuda_graphs", "pin_memory")  #
 
 def random_state() -> dict[str, Any]:
     """States of Python's, NumPy's and torch's random numbers, those of GPUs included."""
+    version, words, spare = random.getstate()
     return {
-        "python": python_state(random.getstate()),
+        "python": {"version": version, "words": np.array(words, np.uint32), "spare": spare},
         "numpy": np.random.get_state(),
         "torch": torch.get_rng_state().numpy(),
         "cuda": [state.numpy() for state in torch.cuda.get_rng_state_all()] if torch.cuda.is_available() else [],
     }
-
-
-def python_state(state: tuple[Any, ...]) -> dict[str, Any]:
-    """A state of `random.getstate`, with the words of its generator as an array."""
-    version, words, spare = state
-    return {"version": version, "words": np.array(words, np.uint32), "spare": spare}
 
 
 def set_random_state(state: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ from common.errors import UsageError
 from common.storage.location import location
 from common.storage.objects import Objects
 from envs.environments.vector_env import WindowsEnv
-from envs.environments.year_cache import observation_layout, whole_year, year_reference
+from envs.environments.year_cache import whole_year, year_reference
 from envs.objective.evaluate import Episode, Policy
 from envs.objective.reference import Reference
 from envs.objective.series import Exogenous, Run, Sessions
@@ -98,14 +98,6 @@ def check_hours(folder: Path, backend: str) -> pd.DataFrame:
     (picture,) = folder.glob("*.png")
     assert picture.stat().st_size > 10_000
     return frame
-
-
-def test_load_is_the_sites_and_what_it_does_not_explain_is_of_other_devices(experiment: Experiment) -> None:
-    (episode,) = idle_episodes(experiment)
-    net = episode.run.net_kwh + 2.0
-    series = series_of(replace(episode, run=replace(episode.run, net_kwh=net)))
-    np.testing.assert_array_equal(series["load_kwh"], episode.reference.exogenous.load_kwh[:, :24].sum(axis=0))
-    np.testing.assert_allclose(series["other_kwh"], 2.0, atol=0.01)
 
 
 def made_up(year: int = 0) -> Episode:
@@ -202,12 +194,6 @@ def test_a_rollout_is_of_what_was_asked_for_and_its_file_says_so(
         b"trial": str(trial).encode(), b"steps": b"7", b"scenario": b"iquitos", b"year": str(year).encode(),
         b"backend": backend.encode(),
     }  # fmt: skip
-
-
-def idle_episodes(experiment: Experiment) -> list[Episode]:
-    env = experiment.settings.task.evaluation_env((Window(0, 0, 24),))
-    actions = len(observation_layout(scenario(str(experiment.settings.scenario))).actions)
-    return list(env.episodes(lambda observations: np.zeros((len(observations), actions), dtype=np.float32)))
 
 
 def test_a_run_whose_energy_does_not_add_up_is_not_written(

@@ -32,7 +32,6 @@ from tuning.experiment.folder import Experiment, ExperimentPaths
 from tuning.experiment.lock import Permission
 from tuning.experiment.settings import Settings
 from tuning.trial.checkpoint import Checkpoints
-from tuning.trial.checkpoint_files import TrialState
 from tuning.trial.device import Device
 from tuning.trial.policy import trained
 from tuning.trial.protocol import Ending, Evaluated, Limits, Proposal, Report
@@ -52,7 +51,7 @@ def every_update_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 @contextmanager
 def training(of: Experiment, assignment: dict[str, Any], running: Any = None, fallback: int = 0) -> Iterator[Training]:
     handout = TrialRecords(of).hand_out(Proposal(0, assignment), fallback)
-    with Training.begin(of, handout, running or of.paths.folder) as trial:
+    with Training(of, handout, running or of.paths.folder) as trial:
         yield trial
 
 
@@ -217,8 +216,8 @@ def check_interrupted(schema: Path, folder: Path, algo: str, backend: str, other
 @pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("algo", names())
 def test_so_does_one_on_a_card(small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, algo: str) -> None:
-    begin, card = Training.begin, Device.take_card(0, 4 * GIB, GIB)
-    monkeypatch.setattr(Training, "begin", lambda *given: begin(*given, device=card))
+    begin, card = Training.__init__, Device.take_card(0, 4 * GIB, GIB)
+    monkeypatch.setattr(Training, "__init__", lambda *given: begin(*given, device=card))
     check_interrupted(small_schema, tmp_path, algo, "batch", {})
 
 
@@ -438,18 +437,16 @@ def test_with_two_objectives_the_environment_gives_the_share_and_reports_have_bo
         assert evaluations_in(again)[0].outcome == found
 
 
-def test_a_trainer_is_stopped_whatever_fails_at_its_end(tmp_path: Path) -> None:
+def test_a_trainer_is_stopped_whatever_fails_at_its_end() -> None:
     stopped: list[str] = []
 
     def stop() -> None:
         stopped.append("stop")
         raise RuntimeError("stop")
 
-    of = Experiment(Settings(backend="batch"), ExperimentPaths(tmp_path))
-    handout = SimpleNamespace(number=0, hyperparameters={"plan": "none"})
-    made: dict[str, Any] = {"trainer": SimpleNamespace(stop=stop), "state": TrialState(), "handout": handout}
-    trial = Training(experiment=of, **made, **dict.fromkeys(("running", "monitor", "measurements", "files")))
-    trial._evaluation_env = SimpleNamespace(close=lambda: stopped.append("environment"))  # type: ignore[assignment]
+    trial: Any = object.__new__(Training)
+    trial.trainer = SimpleNamespace(stop=stop)
+    trial._evaluation_env = SimpleNamespace(close=lambda: stopped.append("environment"))
     with pytest.raises(RuntimeError, match="stop"):
         trial.__exit__(None, None, None)
     assert stopped == ["stop", "environment"]
@@ -463,9 +460,9 @@ def test_a_trainer_is_stopped_that_cannot_begin(tmp_path: Path, monkeypatch: pyt
         raise ValueError("no values")
 
     trainer = SimpleNamespace(stop=lambda: stopped.append(True), watch=lambda *given: None, used=fails)
-    handout: Any = SimpleNamespace(number=0, hyperparameters={}, seed=1, checkpoint=0, limits=Limits(0, 0))
+    handout: Any = SimpleNamespace(number=0, hyperparameters={"plan": "none"}, seed=1, checkpoint=0, limits=Limits(0, 0))
     monkeypatch.setattr("tuning.trial.training.algorithm", lambda name: SimpleNamespace(build=lambda setup: trainer))
     monkeypatch.setattr("tuning.trial.training.trial_setup", lambda *given: None)
     with pytest.raises(ValueError, match="no values"):
-        Training.begin(of, handout, tmp_path)
+        Training(of, handout, tmp_path)
     assert stopped == [True]
