@@ -29,7 +29,6 @@ from tuning.algorithms.networks.building_view import BuildingView, BuildingViewE
 from tuning.algorithms.networks.layers import activation_of, layer_sizes
 from tuning.algorithms.networks.views import PlannedStorages, SiteView, ViewEnv
 from tuning.algorithms.precision import check_device
-from tuning.algorithms.preprocessing import Preprocessing
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.rllib_base import ArrayAlgorithm, ArrayConfig, ArrayLearner, Recipe
 from tuning.algorithms.trainer import WHOLE, Acting, Rows, Setup, Trainer, Update
@@ -39,7 +38,8 @@ if TYPE_CHECKING:
     from tuning.runtime.stopwatch import Stopwatch
 
 T = TypeVar("T")
-READ = ("log_std_init", "bf16", "torch_compile", "cuda_graphs", "pin_memory")  # by all algorithms, see `RLlibTrainer.read`
+# By all algorithms, see `RLlibTrainer.read`.
+READ = ("log_std_init", "bf16", "torch_compile", "cuda_graphs", "pin_memory", "clip_obs", "reward_scale")
 
 
 def random_state() -> dict[str, Any]:
@@ -94,7 +94,7 @@ class RLlibTrainer(Trainer):
         torch.set_float32_matmul_precision("high" if self.h["tf32"] else "highest")
         register_env(ENVIRONMENT, lambda context: setup.make_envs(context["num_envs"]))
         config: Any = ArrayConfig(self.algorithm_class)
-        config.recipe = Recipe(self.h, preprocessing(setup), setup.steps, setup.agents, setup.parts, setup.taught)
+        config.recipe = Recipe(self.h, setup.steps, not_normalised(setup), setup.agents, setup.parts, setup.taught)
         # The environment clips actions itself; RLlib doing so once more costs as much as its sampling.
         config.environment(ENVIRONMENT, disable_env_checking=True, normalize_actions=False, clip_actions=False)
         config.env_runners(
@@ -210,9 +210,7 @@ class RLlibTrainer(Trainer):
             "shared_policy": self.shares,
             "plan": (self._of_env("seen", Seen) or Seen()).plan,
             "normalize_observations": runner.normalizer is not None,
-            "clip_obs": runner.preprocessing.clip_obs,
             "normalize_rewards": runner.reward_normalizer is not None,
-            "reward_scale": runner.preprocessing.reward_scale,
             "tf32": torch.get_float32_matmul_precision() != "highest",
         }
 
@@ -239,13 +237,9 @@ class RLlibTrainer(Trainer):
         self.algorithm.stop()
 
 
-def preprocessing(setup: Setup) -> Preprocessing:
-    """What the hyperparameters say of observations and rewards."""
-    h: Any = setup.hyperparameters
-    keep = tuple(i for own in setup.chargers.observations for i in own) if setup.chargers else ()
-    return Preprocessing(
-        h["normalize_observations"], h["clip_obs"], h["normalize_rewards"], h["reward_scale"], h["gamma"], keep + setup.keep
-    )
+def not_normalised(setup: Setup) -> tuple[int, ...]:
+    """See `Recipe.keep`."""
+    return (tuple(i for own in setup.chargers.observations for i in own) if setup.chargers else ()) + setup.keep
 
 
 def seen_by_the_policy(setup: Setup) -> Setup:

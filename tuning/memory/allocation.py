@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -195,6 +195,11 @@ def kinds_of(nodes: Sequence[Node]) -> tuple[Kind, ...]:
     for node in sorted(able, key=lambda node: (node.card_bytes, node.device, node.id)):
         of.setdefault(Key(node.device, node.card_bytes), []).append(node)
     return tuple(Kind(tuple(own), _mark(own, [node for node in nodes if node not in own])) for own in of.values())
+
+
+def largest(kinds: Iterable[Kind]) -> Kind:
+    """The one with the largest card, of several that with most host memory on a node."""
+    return max(kinds, key=lambda kind: (kind.key.card_bytes, kind.budget.ram_bytes))
 
 
 def _mark(own: Sequence[Node], others: Sequence[Node]) -> str:

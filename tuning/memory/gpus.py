@@ -33,7 +33,7 @@ class Load:
     utilization: float | None  # part of the last second or so in which it computed, 0 to 1
     temperature_c: float | None
     power_w: float | None
-    own_bytes: int | None  # of its memory, by one process; None too in containers and on Windows
+    own_bytes: int | None  # of its memory, by this process; None too in containers and on Windows
 
 
 def _answer(ask: Callable[[Any], T], without: T) -> T:
@@ -74,10 +74,9 @@ def driver() -> tuple[str, tuple[int, int]] | None:
     return _answer(of, None)
 
 
-def loads(pid: int | None = None) -> tuple[Load, ...]:
+def loads() -> tuple[Load, ...]:
     """How busy each card is. Raises `DriverError` if their driver does not answer."""
-    own = os.getpid() if pid is None else pid
-    return _answer(lambda nvml: tuple(_load(nvml, handle, own) for handle in _handles(nvml)), ())
+    return _answer(lambda nvml: tuple(_load(nvml, handle, os.getpid()) for handle in _handles(nvml)), ())
 
 
 def _handles(nvml: Any) -> list[Any]:

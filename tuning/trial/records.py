@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -29,24 +29,8 @@ OF_A_REPORT = ("evaluations", "reports")  # tables whose rows a trial tells
 _TYPES = {Kind.INTEGER: int, Kind.NUMBER: float, Kind.TEXT: str, Kind.SIZES: str, Kind.FLAG: bool}
 
 
-class Tables(Protocol):
-    """The rows of trials, table by table. A write is whole or has not happened."""
-
-    def read(self, table: str, number: int) -> list[dict[str, Any]]:
-        """Rows of a trial; none where it has none."""
-
-    def write(self, number: int, row: Row) -> None:
-        """Replace the row of a trial in `trials`."""
-
-    def add(self, table: str, number: int, rows: Sequence[Row]) -> None:
-        """Add rows to those of a trial."""
-
-    def drop_after(self, table: str, number: int, steps: int) -> None:
-        """Drop the rows of a trial beyond some steps."""
-
-
 class ResultTables:
-    """The tables in the results of an experiment; see `results.table_files`.
+    """The tables in the results of an experiment; see `results.table_files`. A write is whole or has not happened.
 
     Args:
         folder: of the experiment.
@@ -91,7 +75,7 @@ class TrialRecords:
     """
 
     def __init__(
-        self, experiment: Experiment, written: Callable[[Path], None] | None = None, tables: Tables | None = None
+        self, experiment: Experiment, written: Callable[[Path], None] | None = None, tables: ResultTables | None = None
     ) -> None:
         self._experiment, self._written = experiment, written or (lambda path: None)
         self.aim = experiment.settings.aim

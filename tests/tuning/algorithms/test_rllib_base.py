@@ -8,7 +8,6 @@ import torch
 from ray.tune.trainable import trainable
 
 from tests.tuning.algorithms.match import built
-from tuning.algorithms.preprocessing import Preprocessing
 from tuning.algorithms.rllib_base import SHAPES, DivergedError, Recipe, Sums, check_finite, pieces
 
 
@@ -21,7 +20,7 @@ def test_building_makes_no_folder_in_the_home_folder(tmp_path: Path, monkeypatch
 
 
 def recipe(shape: str, final: float, steps: int) -> Recipe:
-    return Recipe({"rate": 2.0, "rate_schedule": shape, "rate_final": final}, Preprocessing(), steps)
+    return Recipe({"rate": 2.0, "rate_schedule": shape, "rate_final": final}, steps)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -12,11 +12,10 @@ from search_spaces import Assignment, Kind
 from tests.tuning.algorithms.match import FEATURES, MatchVectorEnv, built, groups
 from tuning.algorithms.networks.views import SiteView, ViewEnv
 from tuning.algorithms.precision import NEED_GPU
-from tuning.algorithms.preprocessing import Preprocessing
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.rllib_base import DivergedError
 from tuning.algorithms.rllib_trainer import (
-    preprocessing,
+    not_normalised,
     random_state,
     seen_by_the_policy,
     set_random_state,
@@ -52,8 +51,8 @@ def setup(chargers: int) -> Setup:
 
 
 def test_chargers_features_are_not_normalised() -> None:
-    assert preprocessing(setup(2)) == Preprocessing(True, 5.0, False, 2.0, 0.9, (FEATURES, FEATURES + 1))
-    assert preprocessing(setup(0)).keep == ()
+    assert not_normalised(setup(2)) == (FEATURES, FEATURES + 1)
+    assert not_normalised(setup(0)) == ()
 
 
 def test_without_chargers_only_the_other_actions_are_learned() -> None:

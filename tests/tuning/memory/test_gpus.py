@@ -27,6 +27,7 @@ def answer(patch: pytest.MonkeyPatch, **answers: Any) -> None:
             SimpleNamespace(pid=7, usedGpuMemory=900), SimpleNamespace(pid=8, usedGpuMemory=100)
         ],
     }  # fmt: skip
+    patch.setattr("os.getpid", lambda: 7)
     for name, own in (usual | answers).items():
         patch.setattr(pynvml, name, own)
 
@@ -42,8 +43,9 @@ def test_a_card(monkeypatch: pytest.MonkeyPatch) -> None:
     answer(monkeypatch)
     assert cards() == (Card(0, "RTX 4060", 8000),)
     assert driver() == ("570.1", (12, 8))
-    assert loads(pid=7) == (Load(3000, 0.4, 61.0, 55.0, 900),)
-    assert loads(pid=9)[0].own_bytes is None
+    assert loads() == (Load(3000, 0.4, 61.0, 55.0, 900),)
+    monkeypatch.setattr("os.getpid", lambda: 9)
+    assert loads()[0].own_bytes is None
 
 
 @pytest.mark.parametrize("error", [pynvml.NVMLError_LibraryNotFound, pynvml.NVMLError_DriverNotLoaded])
@@ -76,4 +78,4 @@ def test_what_a_card_does_not_tell_is_none(monkeypatch: pytest.MonkeyPatch) -> N
 def test_windows_hides_the_memory_of_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     hidden = [SimpleNamespace(pid=7, usedGpuMemory=None)]
     answer(monkeypatch, nvmlDeviceGetComputeRunningProcesses=lambda handle: hidden)
-    assert loads(pid=7)[0].own_bytes is None
+    assert loads()[0].own_bytes is None

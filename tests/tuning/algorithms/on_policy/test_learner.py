@@ -39,7 +39,7 @@ def test_a_larger_entropy_coefficient_weighs_the_entropy_more(algo: str) -> None
             inputs, values = trained.learner.network._forward({"obs": batch.observations})["action_dist_inputs"], batch.values
             total, terms = trained.learner.loss(batch, inputs, values)
             totals[coefficient] = float(total.detach())
-            entropy = float(terms["entropy"])
+            entropy = terms["entropy"].item()
     assert totals[0.0] - totals[0.5] == pytest.approx(0.5 * entropy, rel=1e-4)
 
 

@@ -233,7 +233,7 @@ def test_batches_are_scaled_by_todays_statistics() -> None:
         assert runner.normalizer is not None
         assert runner.reward_normalizer is not None
         drawn = runner.buffer._random.bit_generator.state
-        trainer.learner.learn(trainer.algorithm.replay(), 100)
+        trainer.learner.learn(runner, 100)
         runner.buffer._random.bit_generator.state = drawn
         raw = runner.buffer.sample(64)
         for observations, batch in (
