@@ -109,7 +109,7 @@ def run(algo: str, options: Options, seed: int) -> tuple[dict[str, list[float]],
         steps = trainer.update().steps
     seconds = time.perf_counter() - start
     there = options.elsewhere
-    policy = trainer.policy_on(task.elsewhere(there).buildings()) if there else trainer.policy()
+    policy = trainer.acting_on(task.elsewhere(there).buildings()).policy if there else trainer.policy()
     found = judge(there or options.scenario, policy, seen)
     trainer.stop()
     ray.shutdown()

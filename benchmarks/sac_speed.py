@@ -67,12 +67,11 @@ class Ours:
         env = partial(FreeVectorEnv, features=FEATURES, actions=ACTIONS)
         self.trainer = SACTrainer(Setup(given, env, 10, steps=10**6, seed=0, gpu=options.device == "cuda"))
         self.trainer.algorithm.runner.collect(STORED)
-        self.replay = self.trainer.algorithm.replay()
 
     def learn(self, steps: int) -> None:
         """Take gradient steps."""
         for _ in range(steps // ROUND):
-            self.trainer.learner.learn(self.replay, STORED)
+            self.trainer.learner.learn(self.trainer.runner, STORED)
 
 
 class StableBaselines3:

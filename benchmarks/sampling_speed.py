@@ -23,7 +23,6 @@ from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.tune import register_env
 
 from tuning.algorithms.on_policy.env_runner import RolloutRunner
-from tuning.algorithms.preprocessing import Preprocessing
 from tuning.algorithms.rllib_base import Recipe
 from tuning.runtime.stopwatch import Stopwatch
 
@@ -33,7 +32,8 @@ FRAGMENT = 128
 EPISODE = 8760  # steps: nearly all fragments are of episodes that go on
 SIZES = [(1057, 129), (50, 5)]  # of observations and actions
 LAYERS = [256, 256]
-PLAIN, NORMALIZED = Preprocessing(), Preprocessing(normalize_observations=True, clip_obs=10.0)
+PLAIN = {"normalize_observations": False, "clip_obs": None, "normalize_rewards": False, "reward_scale": 1.0}
+NORMALIZED = {**PLAIN, "normalize_observations": True, "clip_obs": 10.0}
 RUNNERS = {
     "RLlib": (SingleAgentEnvRunner, PLAIN),
     "ours": (RolloutRunner, PLAIN),
@@ -65,10 +65,10 @@ class FreeVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return self.observations, self.rewards, self.never, truncated, {}
 
 
-def configuration(runner: type, features: int, actions: int, preprocessing: Preprocessing = PLAIN) -> Any:
+def configuration(runner: type, features: int, actions: int, h: dict[str, Any]) -> Any:
     register_env("free", lambda context: FreeVectorEnv(context["num_envs"], features, actions))
     config: Any = PPOConfig()
-    config.recipe = Recipe({}, preprocessing, 1)
+    config.recipe = Recipe(h, 1)
     config.environment("free", disable_env_checking=True, normalize_actions=False, clip_actions=False)
     config.env_runners(
         env_runner_cls=runner,
@@ -103,8 +103,8 @@ def timed(runner: Any, stopwatch: Stopwatch) -> tuple[float, float]:
 
 def compare(features: int, actions: int) -> None:
     runners: dict[str, tuple[Any, Stopwatch]] = {}
-    for name, (cls, preprocessing) in RUNNERS.items():
-        runner, stopwatch = cls(config=configuration(cls, features, actions, preprocessing)), Stopwatch()
+    for name, (cls, h) in RUNNERS.items():
+        runner, stopwatch = cls(config=configuration(cls, features, actions, h)), Stopwatch()
         runner.env.step = stopwatch.timing(runner.env.step)
         runner.module._forward = stopwatch.timing(runner.module._forward)
         runners[name] = runner, stopwatch

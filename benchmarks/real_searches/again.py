@@ -42,7 +42,7 @@ def _of_ours(scenario_name: str, winner: Winner, seed: int, split: Split, weeks:
     from envs.scenarios.scenario import sample_weeks
     from tuning.algorithms.registry import algorithm
     from tuning.experiment.settings import Settings
-    from tuning.trial.policy import policy_in, trial_setup
+    from tuning.trial.policy import acting_in, trial_setup
 
     # Schedules end at the most steps of the search, also where the winner had fewer.
     settings = Settings(scenario=scenario_name, backend="batch", steps=winner.most_steps)
@@ -54,7 +54,7 @@ def _of_ours(scenario_name: str, winner: Winner, seed: int, split: Split, weeks:
         while steps < winner.steps:
             steps = trainer.update().steps
         windows = sample_weeks(task.site.windows(split), weeks)
-        return score(task.rate(policy_in(trainer, task, split), windows, trainer.shares))
+        return score(task.rate(acting_in(trainer, task, split).policy, windows, trainer.shares))
     finally:
         trainer.stop()
 

@@ -39,7 +39,7 @@ from tuning.search.run.search import Search
 from tuning.storage.search_files import SearchFiles
 from tuning.trial.evaluations import due_steps, evaluations_due
 from tuning.trial.protocol import Ending, Evaluated, Handout, Report
-from tuning.trial.records import TrialRecords
+from tuning.trial.records import ResultTables, TrialRecords
 
 STEPS, REPORTS = 400, 4  # of a trial
 RUNG = STEPS // REPORTS
@@ -55,7 +55,7 @@ class KilledError(Exception):
 
 
 @dataclass
-class Disk:
+class Disk(ResultTables):
     """What survives a kill.
 
     Attributes:

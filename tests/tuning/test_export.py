@@ -34,6 +34,7 @@ from results.table_files import add_rows
 from search_spaces import Assignment
 from tests.tuning.exporting.judged_table import judgement_of
 from tests.tuning.one_trial import one_trial
+from tests.tuning.trial.small_trials import completed
 from tuning.algorithms.registry import algorithm
 from tuning.cli.command import parse
 from tuning.experiment.folder import Experiment, create
@@ -326,11 +327,8 @@ def test_an_export_is_of_the_trial_and_the_judgement_that_were_asked_for(
     arguments: list[str], trial: int, shown: str,
 ) -> None:  # fmt: skip
     of = create(Settings(scenario=str(small_schema), backend="batch", name="one", dir=str(tmp_path / "experiments")))
-    records = TrialRecords(of)
-    for number, gamma in enumerate((0.9, 0.95)):
-        records.begin(Proposal(number, algorithm("ppo").space.complete({"gamma": gamma}, {"steps": 1e6})))
-        records.update(number, score=gamma)
-        records.end(number, "complete")
+    records = TrialRecords(completed(of, *((gamma, {"gamma": gamma}) for gamma in (0.9, 0.95))))
+    for number in range(2):
         for steps in (7, 14):
             row = {"trial": number, "steps": steps, "year": 2, "hours": 23 + steps // 7 * 7 + number}
             add_rows(of.paths.folder, "evaluations", number, [row], measures=evaluation_columns())
@@ -379,15 +377,6 @@ def with_a_trial(schema: Path, folder: Path) -> Experiment:
     of = create(Settings(scenario=str(schema), backend="batch", name="one", dir=str(folder)))
     TrialRecords(of).begin(Proposal(0, algorithm("ppo").space.complete({}, {"steps": 1e6})))
     return of
-
-
-def test_a_trial_without_a_checkpoint_leaves_nothing_behind(
-    small_schema: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    of = with_a_trial(small_schema, tmp_path / "experiments")
-    assert main([str(of.paths.folder), "--trial", "0", "--to", str(tmp_path / "within" / "mall")]) == 2
-    assert "has no checkpoint" in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ["experiments"]
 
 
 @pytest.mark.parametrize("hidden", [("hour",), ("month",), ("month", "hour")], ids=" and ".join)

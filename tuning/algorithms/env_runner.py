@@ -36,16 +36,16 @@ class ArrayEnvRunner(SingleAgentEnvRunner):
         self.env = self.env.env
         if (mode := self.env.metadata.get("autoreset_mode")) is not AutoresetMode.NEXT_STEP:
             raise ValueError(f"an environment that resets by {mode} loses the first transition of each episode here")
-        self.preprocessing = own = self.config.recipe.preprocessing
+        self.h, keep = self.config.recipe.h, self.config.recipe.keep
         self.stopwatch = Stopwatch()
         self.normalizer: ObservationNormalizer | None = None
         self.reward_normalizer: RewardNormalizer | None = None
-        clip = math.inf if own.clip_obs is None else own.clip_obs
+        clip = math.inf if self.h["clip_obs"] is None else self.h["clip_obs"]
         self._as_they_are = unscaled(clip)
-        if own.normalize_observations:
-            self.normalizer = ObservationNormalizer(self.env.single_observation_space.shape[0], clip, own.keep)
-        if own.normalize_rewards:
-            self.reward_normalizer = RewardNormalizer(self.env.num_envs, own.gamma)
+        if self.h["normalize_observations"]:
+            self.normalizer = ObservationNormalizer(self.env.single_observation_space.shape[0], clip, keep)
+        if self.h["normalize_rewards"]:
+            self.reward_normalizer = RewardNormalizer(self.env.num_envs, self.h["gamma"])
         self._transitions = 0  # since the last metrics
         self._over: list[float] = []  # returns of episodes that ended since
 
@@ -56,6 +56,13 @@ class ArrayEnvRunner(SingleAgentEnvRunner):
     def preprocess(self) -> FrozenNormalizer:
         """What is done to observations now."""
         return self._as_they_are if self.normalizer is None else self.normalizer.frozen
+
+    @property
+    def reward_factor(self) -> float:
+        """What the environment's rewards are multiplied by on their way to the learner now."""
+        deviation = 1.0 if self.reward_normalizer is None else self.reward_normalizer.std
+        factor: float = self.h["reward_scale"] / deviation
+        return factor
 
     def begin(self, observations: np.ndarray) -> None:
         """Take the first observations."""
@@ -99,15 +106,9 @@ class ArrayEnvRunner(SingleAgentEnvRunner):
         self._transitions, self._over = 0, []
         return self.metrics.reduce()
 
-    def get_state(
-        self,
-        components: str | Collection[str] | None = None,
-        *,
-        not_components: str | Collection[str] | None = None,
-        **kwargs: Any,
-    ) -> dict[str, Any]:
+    def get_state(self, components: str | Collection[str] | None = None, **given: Any) -> dict[str, Any]:
         """See `SingleAgentEnvRunner`; with the statistics, and the environment's state where it has begun."""
-        state: dict[str, Any] = super().get_state(components, not_components=not_components, **kwargs)
+        state: dict[str, Any] = super().get_state(components, **given)
         state |= {name: own.get_state() for name in NORMALIZERS if (own := getattr(self, name)) is not None}
         if not self._needs_initial_reset:
             sampling = {"ended": self._ended.copy(), "returns": self._returns.copy(), **self.get_sampling()}

@@ -97,8 +97,7 @@ class Demonstrated:
         self.held_out = self.rows([each % EVERY == EVERY // 2 for each in windows])
         lasts = [part.observations[part.hours, np.arange(len(part.hours))] for part in parts]
         self.ends = [torch.as_tensor(see(last), device=device) for last in lasts]
-        deviation = 1.0 if runner.reward_normalizer is None else runner.reward_normalizer.std
-        self._factor = runner.preprocessing.reward_scale / deviation  # of the rewards as the learner gets them now
+        self._factor = runner.reward_factor
 
     def rows(self, arrays: Sequence[np.ndarray]) -> torch.Tensor:
         """Rows of an array of each demonstration, shape (T, N, ...)."""
@@ -137,7 +136,7 @@ def take_into_statistics(runner: ArrayEnvRunner, parts: Sequence[Demonstration])
     known = own.get_state()
     for part in parts:
         taken = part.taken
-        normalizer = RewardNormalizer(taken.shape[1], runner.preprocessing.gamma)
+        normalizer = RewardNormalizer(taken.shape[1], runner.h["gamma"])
         normalizer.set_state({**known, "returns": np.zeros(taken.shape[1])})
         for hour, acted in enumerate(taken):
             normalizer.update(part.rewards[hour], acted, ~acted)

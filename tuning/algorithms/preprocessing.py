@@ -12,20 +12,6 @@ import numpy as np
 EPSILON = 1e-8  # added to a variance: what never changes becomes 0, not NaN
 
 
-@dataclass(frozen=True)
-class Preprocessing:
-    """How observations and rewards are scaled."""
-
-    normalize_observations: bool = False  # whether observations are normalised by their running mean and variance
-    clip_obs: float | None = None  # largest magnitude of a (normalised) feature; None for no limit
-    normalize_rewards: bool = False  # whether rewards are divided by the running standard deviation of the discounted return
-    reward_scale: float = 1.0  # factor of the rewards, after that
-    gamma: float = 0.99
-    # Features that are not normalised: those of chargers, which have a common scale already. By their own means and deviations,
-    # two chargers' equal states of charge would be different numbers.
-    keep: tuple[int, ...] = ()
-
-
 @dataclass(frozen=True, eq=False)
 class FrozenNormalizer:
     """Statistics at one moment, as a function from observations to normalised observations, which can be pickled."""

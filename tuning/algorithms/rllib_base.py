@@ -15,7 +15,6 @@ from ray.rllib.core.learner.torch.torch_learner import TorchLearner
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.utils.metrics import ENV_RUNNER_RESULTS, NUM_ENV_STEPS_SAMPLED_LIFETIME
 
-from tuning.algorithms.preprocessing import Preprocessing
 from tuning.runtime.stopwatch import Stopwatch
 
 MODULE = "default_policy"  # RLlib's name for the one module that there is
@@ -49,8 +48,10 @@ class Recipe:
     """What algorithm, learner and env runner work by; RLlib's configuration hands it to them."""
 
     h: Mapping[str, Any]  # full assignment
-    preprocessing: Preprocessing
     steps: int  # budget in transitions, where schedules end
+    # Features that are not normalised: those of chargers, which have a common scale already. By their own means and deviations,
+    # two chargers' equal states of charge would be different numbers.
+    keep: tuple[int, ...] = ()
     agents: int = 1  # transitions of a step of a copy of the site
     parts: int = 1  # pieces that gradients are summed up from
     taught: bool = False

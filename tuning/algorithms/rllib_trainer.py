@@ -8,7 +8,7 @@ import uuid
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import gymnasium as gym
 import numpy as np
@@ -29,32 +29,28 @@ from tuning.algorithms.networks.building_view import BuildingView, BuildingViewE
 from tuning.algorithms.networks.layers import activation_of, layer_sizes
 from tuning.algorithms.networks.views import PlannedStorages, SiteView, ViewEnv
 from tuning.algorithms.precision import check_device
-from tuning.algorithms.preprocessing import Preprocessing
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.rllib_base import ArrayAlgorithm, ArrayConfig, ArrayLearner, Recipe
-from tuning.algorithms.trainer import WHOLE, Rows, Setup, Trainer, Update
+from tuning.algorithms.trainer import WHOLE, Acting, Rows, Setup, Trainer, Update
 
 if TYPE_CHECKING:
     from envs.yardsticks.lessons import Lessons
     from tuning.runtime.stopwatch import Stopwatch
 
-READ = ("log_std_init", "bf16", "torch_compile", "cuda_graphs", "pin_memory")  # by all algorithms, see `RLlibTrainer.read`
+T = TypeVar("T")
+# By all algorithms, see `RLlibTrainer.read`.
+READ = ("log_std_init", "bf16", "torch_compile", "cuda_graphs", "pin_memory", "clip_obs", "reward_scale")
 
 
 def random_state() -> dict[str, Any]:
     """States of Python's, NumPy's and torch's random numbers, those of GPUs included."""
+    version, words, spare = random.getstate()
     return {
-        "python": python_state(random.getstate()),
+        "python": {"version": version, "words": np.array(words, np.uint32), "spare": spare},
         "numpy": np.random.get_state(),
         "torch": torch.get_rng_state().numpy(),
         "cuda": [state.numpy() for state in torch.cuda.get_rng_state_all()] if torch.cuda.is_available() else [],
     }
-
-
-def python_state(state: tuple[Any, ...]) -> dict[str, Any]:
-    """A state of `random.getstate`, with the words of its generator as an array."""
-    version, words, spare = state
-    return {"version": version, "words": np.array(words, np.uint32), "spare": spare}
 
 
 def set_random_state(state: dict[str, Any]) -> None:
@@ -98,7 +94,7 @@ class RLlibTrainer(Trainer):
         torch.set_float32_matmul_precision("high" if self.h["tf32"] else "highest")
         register_env(ENVIRONMENT, lambda context: setup.make_envs(context["num_envs"]))
         config: Any = ArrayConfig(self.algorithm_class)
-        config.recipe = Recipe(self.h, preprocessing(setup), setup.steps, setup.agents, setup.parts, setup.taught)
+        config.recipe = Recipe(self.h, setup.steps, not_normalised(setup), setup.agents, setup.parts, setup.taught)
         # The environment clips actions itself; RLlib doing so once more costs as much as its sampling.
         config.environment(ENVIRONMENT, disable_env_checking=True, normalize_actions=False, clip_actions=False)
         config.env_runners(
@@ -118,13 +114,12 @@ class RLlibTrainer(Trainer):
     @property
     def view(self) -> SiteView | BuildingView | None:
         """See `Trainer`."""
-        found: SiteView | BuildingView | None = self._of_env("view", SiteView, BuildingView)
-        return found
+        return self._of_env("view", SiteView) or self._of_env("view", BuildingView)
 
-    def _of_env(self, name: str, *kinds: type) -> Any:
+    def _of_env(self, name: str, kind: type[T]) -> T | None:
         """An attribute of one of the wrappers around the site's environment; None where none has it."""
         env = self.runner.env
-        while not isinstance(found := vars(env).get(name), kinds):
+        while not isinstance(found := vars(env).get(name), kind):
             env = getattr(env, "env", None)
             if env is None:
                 return None
@@ -133,8 +128,7 @@ class RLlibTrainer(Trainer):
     @property
     def weights(self) -> Weights | None:
         """See `Trainer`."""
-        found: Weights | None = self._of_env("weights", Weights)
-        return found
+        return self._of_env("weights", Weights)
 
     @property
     def shares(self) -> bool:
@@ -183,26 +177,18 @@ class RLlibTrainer(Trainer):
         """See `Trainer`."""
         return _policy(self.mode(), self.view, self.planned)
 
-    def policy_on(self, site: District) -> Callable[[np.ndarray], np.ndarray]:
-        """See `Trainer`."""
-        return _policy(self.mode(), self.view_on(site), self.planned_on(site))
-
-    @property
-    def planned(self) -> PlannedStorages | None:
-        """See `Trainer`."""
-        found: PlannedStorages | None = self._of_env("view", PlannedStorages)
-        return found
-
-    def planned_on(self, site: District) -> PlannedStorages | None:
-        """See `Trainer`."""
-        return PlannedStorages(site) if self.planned else None
-
-    def view_on(self, site: District) -> BuildingView:
+    def acting_on(self, site: District) -> Acting:
         """See `Trainer`."""
         own = self.view
         if not isinstance(own, BuildingView):
             raise UnfitError(WHOLE)
-        return BuildingView(own.kinds, site)
+        view, planned = BuildingView(own.kinds, site), PlannedStorages(site) if self.planned else None
+        return Acting(_policy(self.mode(), view, planned), view, planned)
+
+    @property
+    def planned(self) -> PlannedStorages | None:
+        """See `Trainer`."""
+        return self._of_env("view", PlannedStorages)
 
     @abstractmethod
     def held(self) -> Assignment:
@@ -224,9 +210,7 @@ class RLlibTrainer(Trainer):
             "shared_policy": self.shares,
             "plan": (self._of_env("seen", Seen) or Seen()).plan,
             "normalize_observations": runner.normalizer is not None,
-            "clip_obs": runner.preprocessing.clip_obs,
             "normalize_rewards": runner.reward_normalizer is not None,
-            "reward_scale": runner.preprocessing.reward_scale,
             "tf32": torch.get_float32_matmul_precision() != "highest",
         }
 
@@ -253,13 +237,9 @@ class RLlibTrainer(Trainer):
         self.algorithm.stop()
 
 
-def preprocessing(setup: Setup) -> Preprocessing:
-    """What the hyperparameters say of observations and rewards."""
-    h: Any = setup.hyperparameters
-    keep = tuple(i for own in setup.chargers.observations for i in own) if setup.chargers else ()
-    return Preprocessing(
-        h["normalize_observations"], h["clip_obs"], h["normalize_rewards"], h["reward_scale"], h["gamma"], keep + setup.keep
-    )
+def not_normalised(setup: Setup) -> tuple[int, ...]:
+    """See `Recipe.keep`."""
+    return (tuple(i for own in setup.chargers.observations for i in own) if setup.chargers else ()) + setup.keep
 
 
 def seen_by_the_policy(setup: Setup) -> Setup:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from envs.yardsticks.lessons import Lessons
     from tuning.algorithms.networks.building_view import BuildingView
     from tuning.algorithms.networks.views import PlannedStorages, SiteView
+    from tuning.algorithms.sac.replay_buffer import ReplayBuffer
     from tuning.runtime.stopwatch import Stopwatch
 
 WHOLE = "it sees a site as a whole; policies of shared_policy=true act on other sites"  # why a policy fits no other site
@@ -56,29 +57,13 @@ class Update:
     losses: Mapping[str, float | int | None]  # columns of the `reports` table; None where nothing was measured
 
 
-class ReplayRows(Protocol):
-    """Transitions in numbered rows that never change once they are written: a checkpoint stores only those that are new."""
+class Acting(NamedTuple):
+    """How a policy acts on a site."""
 
-    @property
-    def rows(self) -> int:
-        """Rows ever filled, those that were overwritten since included."""
-
-    @property
-    def oldest_row(self) -> int:
-        """Number of the first row that is still held."""
-
-    @property
-    def rows_per_file(self) -> int:
-        """Rows that a checkpoint writes into one file, which are copied for it."""
-
-    def get_rows(self, first: int, last: int) -> dict[str, np.ndarray]:
-        """Copies of rows, as arrays by name."""
-
-    def get_state(self) -> dict[str, Any]:
-        """State without the rows, as plain values and arrays."""
-
-    def set_state(self, state: dict[str, Any], rows: Rows) -> None:
-        """Go on from a state. Raises `ValueError` if it is of a buffer of another size, or rows are missing."""
+    policy: Callable[[np.ndarray], np.ndarray]  # its mode, from observations to actions, each of shape `(copies, ...)`
+    # How it sees the site if it sees single buildings, or does not learn the chargers' actions; None otherwise.
+    view: SiteView | BuildingView | None = None
+    planned: PlannedStorages | None = None  # how changes of a plan become actions of storages; None where there is no plan
 
 
 class Trainer(ABC):
@@ -107,12 +92,8 @@ class Trainer(ABC):
         """Whether one policy acts for each building."""
         return False
 
-    def policy_on(self, site: District) -> Callable[[np.ndarray], np.ndarray]:
-        """The same on another site. Raises `UnfitError`, see `view_on`."""
-        raise UnfitError(WHOLE)
-
-    def view_on(self, site: District) -> BuildingView:
-        """How the policy sees another site. Raises `UnfitError` if it does not fit, see `building_kinds.why_unfit`."""
+    def acting_on(self, site: District) -> Acting:
+        """How it acts on another site. Raises `UnfitError` if it does not fit, see `building_kinds.why_unfit`."""
         raise UnfitError(WHOLE)
 
     @abstractmethod
@@ -121,16 +102,12 @@ class Trainer(ABC):
 
     @property
     def view(self) -> SiteView | BuildingView | None:
-        """How the policy sees a site if it sees single buildings, or does not learn the chargers' actions; None otherwise."""
+        """See `Acting`."""
         return None
 
     @property
     def planned(self) -> PlannedStorages | None:
-        """How changes of a plan become actions of storages; None where there is no plan."""
-        return None
-
-    def planned_on(self, site: District) -> PlannedStorages | None:
-        """The same on another site."""
+        """See `Acting`."""
         return None
 
     @property
@@ -139,7 +116,7 @@ class Trainer(ABC):
         return None
 
     @property
-    def replay(self) -> ReplayRows | None:
+    def replay(self) -> ReplayBuffer | None:
         """Transitions that it learns from again and again; None where it forgets them."""
         return None
 

@@ -6,7 +6,6 @@ import os
 import platform
 import shutil
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
@@ -18,6 +17,7 @@ from envs.scenarios.scenario import INSTALL
 from tuning.memory.allocation import card_budget
 from tuning.memory.gpus import Card, DriverError, cards, driver, loads
 from tuning.memory.prediction import size
+from tuning.trial.provenance import installed_version
 
 PACKAGES = ("ray", "torch", "citylearn", "gymnasium", "optuna", "pandas", "pyarrow", "numba")
 
@@ -64,7 +64,7 @@ def gather(folder: Path) -> Facts:
         error = str(failure)
     memory = psutil.virtual_memory()
     major, minor, _ = platform.python_version_tuple()
-    packages = {name: _version(name) for name in PACKAGES}
+    packages = {name: installed_version(name) for name in PACKAGES}
     return Facts(
         python=(int(major), int(minor)),
         system=platform.platform(),
@@ -82,13 +82,6 @@ def gather(folder: Path) -> Facts:
         cache=cache_folder(),
         cache_writable=_writable(cache_folder()),
     )
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 def _torch() -> Torch:
@@ -145,11 +138,14 @@ def check(facts: Facts, trial_bytes: int, gpu_memory_gib: float) -> list[Finding
     ]  # fmt: skip
 
 
+def _found(name: str, is_well: bool, text: str, remedy: str, else_: Status = "wrong") -> Finding:
+    return Finding(name, "ok", text) if is_well else Finding(name, else_, text, remedy)
+
+
 def _python(facts: Facts) -> Finding:
     text = f"{facts.python[0]}.{facts.python[1]} on {facts.system}"
-    if PYTHONS[0] <= facts.python <= PYTHONS[1]:
-        return Finding("Python", "ok", text)
-    return Finding("Python", "wrong", text, "install Python 3.11, 3.12 or 3.13, and this project with it")
+    remedy = "install Python 3.11, 3.12 or 3.13, and this project with it"
+    return _found("Python", PYTHONS[0] <= facts.python <= PYTHONS[1], text, remedy)
 
 
 def _packages(facts: Facts) -> Finding:
@@ -194,12 +190,8 @@ def _free_vram(facts: Facts, gpu_memory_gib: float) -> Finding:
         return Finding("GPU memory", "note", "none")
     budget, free = card_budget(facts.cards[0].total_bytes, gpu_memory_gib), facts.free_bytes[0]
     text = f"{size(free)} of {size(facts.cards[0].total_bytes)} are free; trials may take {size(budget)}"
-    if free >= budget:
-        return Finding("GPU memory", "ok", text)
-    return Finding(
-        "GPU memory", "note", text,
-        f"close what uses the card, or leave it room: --gpu-memory {int(free / GIB * 10) / 10}",
-    )  # fmt: skip
+    remedy = f"close what uses the card, or leave it room: --gpu-memory {int(free / GIB * 10) / 10}"
+    return _found("GPU memory", free >= budget, text, remedy, "note")
 
 
 def _tf32(facts: Facts) -> Finding:
@@ -211,9 +203,8 @@ def _tf32(facts: Facts) -> Finding:
 
 def _memory(facts: Facts, trial_bytes: int) -> Finding:
     text = f"{size(facts.available_bytes)} of {size(facts.total_bytes)} are free; a trial takes {size(trial_bytes)}"
-    if facts.available_bytes >= trial_bytes:
-        return Finding("host memory", "ok", text)
-    return Finding("host memory", "wrong", text, "close other programs; fewer --num-envs and a smaller buffer_size take less")
+    remedy = "close other programs; fewer --num-envs and a smaller buffer_size take less"
+    return _found("host memory", facts.available_bytes >= trial_bytes, text, remedy)
 
 
 def _cores(facts: Facts) -> Finding:
@@ -222,11 +213,8 @@ def _cores(facts: Facts) -> Finding:
 
 def _disk(facts: Facts) -> Finding:
     text = f"{size(facts.disk_bytes)} free for {facts.folder}"
-    if facts.disk_bytes >= LEAST_DISK_BYTES:
-        return Finding("disk", "ok", text)
-    return Finding(
-        "disk", "wrong", text, f"free {size(LEAST_DISK_BYTES)}, or choose another --dir; --keep-checkpoints bounds what is kept"
-    )
+    remedy = f"free {size(LEAST_DISK_BYTES)}, or choose another --dir; --keep-checkpoints bounds what is kept"
+    return _found("disk", facts.disk_bytes >= LEAST_DISK_BYTES, text, remedy)
 
 
 def _cache(facts: Facts) -> Finding:

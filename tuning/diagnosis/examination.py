@@ -110,12 +110,12 @@ def try_algorithm(algo: str, planner: Planner, backend: str, **given: Any) -> Ou
         return Outcome(algo, None, predicted, str(error))
 
 
-def try_switches(algo: str, usual: Outcome, attempt: Callable[[dict[str, Any]], Outcome]) -> Iterator[Finding]:
+def try_switches(algo: str, usual: Outcome, attempt: Callable[..., Outcome]) -> Iterator[Finding]:
     """What each GPU switch is worth beside the usual run, one after the other: to compile networks takes a minute."""
     for name, given in SWITCHES.items():
         if not set(given) <= {parameter.name for parameter in algorithm(algo).space.parameters}:
             continue
-        found = attempt(given)
+        found = attempt(**given)
         if found.row is None:
             yield Finding(f"{algo}, {name}", "note", f"does not run here: {found.error}")
             continue
@@ -179,14 +179,10 @@ def examine(settings: DoctorSettings, console: Console | None = None) -> list[Fi
         if outcome.row is None or not (usable or settings.switches):
             continue
         with busy(console, f"{algo}: speed with each switch"):
-            tell(try_switches(algo, outcome, partial(_with_switches, algo, own, backend)))
+            tell(try_switches(algo, outcome, partial(try_algorithm, algo, own, backend)))
             if usable:
                 tell([compare_devices(algo, outcome, try_algorithm(algo, planner(algo, CPU), backend))])
     return findings
-
-
-def _with_switches(algo: str, planner: Planner, backend: str, given: dict[str, Any]) -> Outcome:
-    return try_algorithm(algo, planner, backend, **given)
 
 
 def _print(console: Console, finding: Finding) -> None:
@@ -216,7 +212,7 @@ def train(given: dict[str, Any]) -> dict[str, Any]:
         marker = Path(folder) / "marker"
         with (
             Monitor(0, marker, device.card, seconds=0.1) as monitor,
-            Training.begin(experiment, handout, running, device, monitor) as trial,
+            Training(experiment, handout, running, device, monitor) as trial,
         ):
             for report in trial.updates():
                 records.take(0, report)

@@ -11,7 +11,7 @@ from envs.environments.backend import choose_backend
 from tuning.cli.console import plain_table, say
 from tuning.diagnosis.settings import MemorySettings
 from tuning.experiment.settings import Settings, check_gpu_memory, splits_in
-from tuning.memory.allocation import Budget, Grant, concurrency, grant
+from tuning.memory.allocation import Budget, Grant, grant, room
 from tuning.memory.machine import this_machine
 from tuning.memory.planner import Calibration, Correction, Planner
 from tuning.memory.prediction import PLACES, Place, Prediction, size, sizes_of
@@ -54,7 +54,7 @@ def predict_memory(settings: MemorySettings) -> MemoryForecast:
     fits = budget.excess(prediction) <= 0
     return MemoryForecast(
         own.algo, prediction, planner.corrections(), budget, grant(prediction, budget) if fits else None,
-        concurrency(prediction, budget) if fits else 0,
+        max(1, room(prediction, budget)) if fits else 0,
     )  # fmt: skip
 
 

@@ -16,8 +16,9 @@ import filelock
 
 from common.errors import UsageError
 from common.files import sync_folder, write_whole
-from common.json_values import checked, described, read_json
+from common.json_values import described, read_json
 from common.storage.location import Location
+from results.live import Owner
 from tuning.experiment.folder import ExperimentPaths
 
 TRIAL_WAIT_SECONDS = 60.0  # that a process of a run that was killed may take to die
@@ -33,18 +34,19 @@ def experiment_lock(paths: ExperimentPaths) -> Iterator[str | None]:
     try:
         lock.acquire(blocking=False)
     except filelock.Timeout:
-        holder = _owner(paths.owner) or "another run"
+        owner = Owner.read(paths.folder)
+        holder = owner.shown if owner else "another run"
         raise UsageError(f"{paths.folder} is in use by {holder}: wait for it to end, or stop it with Ctrl-C") from None
     except OSError as error:
         raise UsageError(f"cannot lock {paths.folder}: {paths.lock.name}: {error.strerror}; make it writable") from error
     try:
-        before = _owner(paths.owner)
-        owner = {"process": os.getpid(), "host": socket.gethostname(), "since": datetime.now(UTC).isoformat(timespec="seconds")}
+        before = Owner.read(paths.folder)
+        owner = Owner(os.getpid(), socket.gethostname(), datetime.now(UTC).isoformat(timespec="seconds"))
         try:
-            write_whole(paths.owner, lambda file: file.write(json.dumps(owner).encode()))
+            write_whole(paths.owner, lambda file: file.write(json.dumps(asdict(owner)).encode()))
         except OSError as error:
             raise UsageError(f"cannot write {paths.owner}: {error.strerror}; make room for it") from error
-        yield before
+        yield before.shown if before else None
         paths.owner.unlink(missing_ok=True)
     except BaseException:
         with suppress(OSError):
@@ -63,15 +65,6 @@ def trial_lock(path: Path) -> Iterator[None]:
             yield
     except filelock.Timeout as error:
         raise TimeoutError(f"another process still trains this trial after {TRIAL_WAIT_SECONDS:.0f} s: end it first") from error
-
-
-def _owner(path: Path) -> str | None:
-    """Who wrote an owner's file, in words; None without one that can be read."""
-    try:
-        owner = checked(read_json(path), dict[str, str | int], "its content")
-        return f"process {owner['process']} on {owner['host']} since {owner['since']}"
-    except (OSError, ValueError, KeyError):
-        return None
 
 
 class Mark(Protocol):

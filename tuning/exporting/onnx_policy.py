@@ -51,8 +51,7 @@ class SitePolicy(nn.Module):
             self.register_buffer(name, torch.tensor(np.asarray(values, dtype=np.float64)))
         self.register_buffer("periodic", torch.tensor(layout.periodic))
         self.register_buffer("flat", torch.tensor([i not in layout.periodic for i in range(len(layout.names))]))
-        self._view = None if view is None else _View(view) if isinstance(view, SiteView) else _Buildings(view)
-        self._mode, self._planned = mode, planned
+        self._view, self._mode, self._planned = view, mode, planned
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         """Actions of CityLearn, shape (rows, actions), float64.
@@ -70,36 +69,6 @@ class SitePolicy(nn.Module):
         if self._planned is not None:
             actions = self._planned(actions, scaled)
         return self.low + (actions.double().clamp(-1.0, 1.0) + 1.0) / 2.0 * self.span
-
-
-class _View(nn.Module):
-    """A `SiteView` as a network around another one."""
-
-    others: torch.Tensor
-
-    def __init__(self, view: SiteView) -> None:
-        super().__init__()
-        self.inputs, self.charging = view.inputs, view.charging
-        self.register_buffer("others", torch.tensor(view.others))
-
-    def forward(self, observations: torch.Tensor, mode: nn.Module) -> torch.Tensor:
-        """All actions of the site, shape (rows, actions)."""
-        seen, each = self.inputs(observations)
-        actions: torch.Tensor = self.charging(each)
-        return actions.index_copy(1, self.others, mode(seen))
-
-
-class _Buildings(nn.Module):
-    """A `BuildingView` as a network around another one."""
-
-    def __init__(self, view: BuildingView) -> None:
-        super().__init__()
-        self.inputs, self.actions = view.inputs, view.actions
-
-    def forward(self, observations: torch.Tensor, mode: nn.Module) -> torch.Tensor:
-        """All actions of the site, shape (rows, actions)."""
-        actions: torch.Tensor = self.actions(mode(self.inputs(observations)), observations)
-        return actions
 
 
 def write_onnx(policy: SitePolicy, path: Path) -> None:

@@ -18,7 +18,6 @@ from tuning.experiment.folder import ExperimentPaths, check_format, check_name, 
 
 FORMAT = 1  # version of `judgement.json`
 _SETTINGS = "question"  # key of the settings in the file
-_NAMES = {_SETTINGS: "settings", "contenders": "contenders"}  # of the file's keys in messages
 
 
 @dataclass(frozen=True)
@@ -103,22 +102,19 @@ def create_or_open(folder: Path, settings: RaceSettings, contenders: list[Conten
     """
     paths = JudgementPaths(user_path(folder).resolve())
     check_name(paths.folder.name)
-    content = {_SETTINGS: asdict(settings), "contenders": [asdict(contender) for contender in contenders]}
     refuse_links(paths.folder)
     if paths.settings.exists():
-        before_settings, before_contenders = read_judgement(paths)
-        before = {_SETTINGS: asdict(before_settings), "contenders": [asdict(contender) for contender in before_contenders]}
-        # Compared as JSON values, because those that were read are.
-        differ = [_NAMES[name] for name, value in json.loads(json.dumps(content)).items() if before[name] != value]
-        if differ:
+        before, now = read_judgement(paths), (settings, contenders)
+        if differ := [name for name, old, new in zip(("settings", "contenders"), before, now, strict=True) if old != new]:
             raise UsageError(f"{paths.folder} judges something else (other {' and '.join(differ)}): choose another --name")
         return Judgement(settings, contenders, paths), True
     if paths.folder.exists():
         raise UsageError(f"{paths.folder} is there already and holds no judgement: choose another --name")
     created = missing_folders(paths.folder)
+    content = {"format": FORMAT, _SETTINGS: asdict(settings), "contenders": [asdict(contender) for contender in contenders]}
     try:
         paths.runs.mkdir(parents=True)
-        write_whole(paths.settings, lambda file: file.write(json.dumps({"format": FORMAT, **content}, indent=1).encode()))
+        write_whole(paths.settings, lambda file: file.write(json.dumps(content, indent=1).encode()))
     except OSError as error:
         discard(paths.folder, created)
         raise UsageError(f"cannot create {paths.folder}: {error.strerror}; choose another --dir") from error

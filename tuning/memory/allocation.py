@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -87,13 +87,13 @@ def grant(prediction: Prediction, budget: Budget, alone: bool = False) -> Grant:
     return Grant(share, steps * budget.card_bytes // VRAM_STEPS, ram, budget.baseline.context)
 
 
-def concurrency(prediction: Prediction, budget: Budget) -> int:
-    """Trials like this one that run at once, at least one; more than fit would be drawn before the running ones are known."""
+def room(prediction: Prediction, budget: Budget) -> int:
+    """Trials like this one that fit at once."""
     bounds = [budget.cores, budget.ram_bytes // ram_grant(prediction)]
     if budget.gpus:
-        each = grant(prediction, budget).gpu_share
-        bounds.append(budget.gpus * math.floor(1.0 / each))
-    return max(1, min(bounds))
+        is_larger = vram_need(prediction) > budget.card_bytes
+        bounds.append(0 if is_larger else budget.gpus * int(1.0 / grant(prediction, budget).gpu_share))
+    return min(bounds)
 
 
 def card_budget(card_bytes: int, given_gib: float) -> int:
@@ -121,12 +121,7 @@ class Node:
 
     def room(self, prediction: Prediction) -> int:
         """Trials like this one that fit on it at once."""
-        bounds = [self.cores, self.ram_bytes // ram_grant(prediction)]
-        if self.gpus:
-            budget = Budget(self.gpus, self.card_bytes, self.ram_bytes, self.cores)
-            is_larger = vram_need(prediction) > self.card_bytes
-            bounds.append(0 if is_larger else self.gpus * int(1.0 / grant(prediction, budget).gpu_share))
-        return min(bounds)
+        return room(prediction, Budget(self.gpus, self.card_bytes, self.ram_bytes, self.cores))
 
     def holds(self, granted: Grant) -> bool:
         """Whether a trial that is granted this fits on it while nothing else runs there."""
@@ -200,6 +195,11 @@ def kinds_of(nodes: Sequence[Node]) -> tuple[Kind, ...]:
     for node in sorted(able, key=lambda node: (node.card_bytes, node.device, node.id)):
         of.setdefault(Key(node.device, node.card_bytes), []).append(node)
     return tuple(Kind(tuple(own), _mark(own, [node for node in nodes if node not in own])) for own in of.values())
+
+
+def largest(kinds: Iterable[Kind]) -> Kind:
+    """The one with the largest card, of several that with most host memory on a node."""
+    return max(kinds, key=lambda kind: (kind.key.card_bytes, kind.budget.ram_bytes))
 
 
 def _mark(own: Sequence[Node], others: Sequence[Node]) -> str:

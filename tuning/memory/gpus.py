@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -34,23 +33,21 @@ class Load:
     utilization: float | None  # part of the last second or so in which it computed, 0 to 1
     temperature_c: float | None
     power_w: float | None
-    own_bytes: int | None  # of its memory, by one process; None too in containers and on Windows
+    own_bytes: int | None  # of its memory, by this process; None too in containers and on Windows
 
 
-@contextmanager
-def _nvml() -> Iterator[Any]:
-    """The library, started; None where there is no driver. Raises `DriverError` if there is one and it fails."""
+def _answer(ask: Callable[[Any], T], without: T) -> T:
+    """What the library answers, or else where there is no driver. Raises `DriverError` if there is one and it fails."""
     import pynvml
 
     try:
         pynvml.nvmlInit()
     except (pynvml.NVMLError_LibraryNotFound, pynvml.NVMLError_DriverNotLoaded):
-        yield None
-        return
+        return without
     except pynvml.NVMLError as error:
         raise DriverError(f"NVIDIA's driver does not answer ({error}): install it anew, then restart the machine") from error
     try:
-        yield pynvml
+        return ask(pynvml)
     except pynvml.NVMLError as error:
         raise DriverError(f"NVIDIA's driver gave up ({error}): see what nvidia-smi says") from error
     finally:
@@ -59,33 +56,31 @@ def _nvml() -> Iterator[Any]:
 
 def cards() -> tuple[Card, ...]:
     """All cards of the machine. Raises `DriverError` if their driver does not answer."""
-    with _nvml() as nvml:
-        if nvml is None:
-            return ()
-        found = []
-        for index in range(nvml.nvmlDeviceGetCount()):
-            handle = nvml.nvmlDeviceGetHandleByIndex(index)
-            total = int(nvml.nvmlDeviceGetMemoryInfo(handle).total)
-            found.append(Card(index, nvml.nvmlDeviceGetName(handle), total))
-        return tuple(found)
+
+    def of(nvml: Any) -> tuple[Card, ...]:
+        each = enumerate(_handles(nvml))
+        return tuple(Card(n, nvml.nvmlDeviceGetName(own), int(nvml.nvmlDeviceGetMemoryInfo(own).total)) for n, own in each)
+
+    return _answer(of, ())
 
 
 def driver() -> tuple[str, tuple[int, int]] | None:
     """Version of the driver, and the newest CUDA that it runs; None without one. Raises `DriverError` if it does not answer."""
-    with _nvml() as nvml:
-        if nvml is None:
-            return None
+
+    def of(nvml: Any) -> tuple[str, tuple[int, int]]:
         cuda = int(nvml.nvmlSystemGetCudaDriverVersion_v2())
         return str(nvml.nvmlSystemGetDriverVersion()), (cuda // 1000, cuda % 1000 // 10)
 
+    return _answer(of, None)
 
-def loads(pid: int | None = None) -> tuple[Load, ...]:
+
+def loads() -> tuple[Load, ...]:
     """How busy each card is. Raises `DriverError` if their driver does not answer."""
-    with _nvml() as nvml:
-        if nvml is None:
-            return ()
-        handles = [nvml.nvmlDeviceGetHandleByIndex(index) for index in range(nvml.nvmlDeviceGetCount())]
-        return tuple(_load(nvml, handle, os.getpid() if pid is None else pid) for handle in handles)
+    return _answer(lambda nvml: tuple(_load(nvml, handle, os.getpid()) for handle in _handles(nvml)), ())
+
+
+def _handles(nvml: Any) -> list[Any]:
+    return [nvml.nvmlDeviceGetHandleByIndex(index) for index in range(nvml.nvmlDeviceGetCount())]
 
 
 def _load(nvml: Any, handle: Any, pid: int) -> Load:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from search_spaces import Assignment
-from tuning.memory.allocation import Grant, Key, Kind, Node, Request, kinds_of
+from tuning.memory.allocation import Grant, Key, Kind, Node, Request, kinds_of, largest
 from tuning.memory.planner import CPU, FALLBACKS, Fallback, Planner
 from tuning.memory.prediction import Prediction
 
@@ -70,10 +70,7 @@ class Placement:
 
     def prediction(self, hyperparameters: Assignment) -> Prediction:
         """Memory of a trial, with the corrections of the largest card."""
-        return self._of(self._largest()).prediction(hyperparameters)
-
-    def _largest(self) -> Kind:
-        return max(self.kinds, key=lambda kind: (kind.key.card_bytes, kind.budget.ram_bytes))
+        return self._of(largest(self.kinds)).prediction(hyperparameters)
 
     def excess(self, hyperparameters: Assignment) -> tuple[int, str]:
         """Bytes by which a trial exceeds the kind on which it lacks least, below 0 where it fits, and the reason."""
@@ -81,9 +78,9 @@ class Placement:
 
     def excess_ever(self, hyperparameters: Assignment) -> tuple[int, str]:
         """Likewise, with the kinds that were seen in this run: one that is gone may come back."""
-        return self._least_excess(tuple((self._seen | self._present).values()), hyperparameters)
+        return self._least_excess(self._seen.values(), hyperparameters)
 
-    def _least_excess(self, kinds: Collection[Kind], hyperparameters: Assignment) -> tuple[int, str]:
+    def _least_excess(self, kinds: Iterable[Kind], hyperparameters: Assignment) -> tuple[int, str]:
         return min((self._of(kind).excess(hyperparameters) for kind in kinds), key=lambda found: found[0])
 
     def cost(self, hyperparameters: Assignment) -> float:
@@ -103,8 +100,7 @@ class Placement:
         if len(kinds) == 1:
             (chosen,) = kinds
         elif alone:
-            # It ran out of memory.
-            chosen = max(kinds, key=lambda kind: (kind.key.card_bytes, kind.budget.ram_bytes))
+            chosen = largest(kinds)  # it ran out of memory
         else:
             roomy = [kind for kind in kinds if self._has_room(kind, granted[kind.key])]
             chosen = min(
@@ -123,7 +119,7 @@ class Placement:
         for kinds in (self.kinds, tuple(self._seen.values())):
             if fitting := tuple(kind for kind in kinds if self._fits(kind, hyperparameters)):
                 return fitting
-        return (self._largest(),)
+        return (largest(self.kinds),)
 
     def _fits(self, kind: Kind, hyperparameters: Assignment) -> bool:
         return self._of(kind).excess(hyperparameters)[0] <= 0

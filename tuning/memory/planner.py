@@ -20,7 +20,7 @@ from search_spaces import Assignment
 from tuning.algorithms.memory import PLACES, Place, Workload
 from tuning.algorithms.registry import AlgorithmSpec, algorithm
 from tuning.experiment.settings import Settings
-from tuning.memory.allocation import Budget, Grant, Kind, grant
+from tuning.memory.allocation import Budget, Grant, Kind, grant, largest
 from tuning.memory.prediction import CardBaseline, Prediction, Sizes, predict, problem_of
 
 FILE = "memory-calibration-2.json"
@@ -134,11 +134,11 @@ class Planner:
     @classmethod
     def of(cls, settings: Settings, sizes: Sizes, kinds: tuple[Kind, ...], calibration: Calibration) -> Planner:
         """Planner of a cluster."""
-        largest = max(kinds, key=lambda kind: (kind.key.card_bytes, kind.budget.ram_bytes))
+        most = largest(kinds)
         # One prediction serves all kinds.
         baseline = max((kind.budget.baseline for kind in kinds), key=CardBaseline.vram)
-        budget = replace(largest.budget, baseline=baseline)
-        return cls(settings, sizes, budget, largest.key.device, calibration, kinds)
+        budget = replace(most.budget, baseline=baseline)
+        return cls(settings, sizes, budget, most.key.device, calibration, kinds)
 
     @property
     def spec(self) -> AlgorithmSpec:

@@ -18,11 +18,12 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from common.files import sync_folder
+from tuning.storage.search_files import StoredCheckpoints
 from tuning.storage.trial_files import REPLAY
 from tuning.trial.checkpoint_files import (
     ARRAYS,
@@ -77,20 +78,6 @@ class Checkpoint:
     def _rows(self) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
         for first, path in self.rows or ():
             yield first, read_arrays(path)
-
-
-class KeptCheckpoints(Protocol):
-    """What a driver needs of a trial's checkpoints, wherever they are."""
-
-    @property
-    def steps(self) -> int:
-        """Steps of the newest one; 0 without one."""
-
-    def keep_one(self) -> None:
-        """Remove all but the newest and the one that is rated; where the newest is damaged, all stay."""
-
-    def remove(self) -> None:
-        """Remove all of them."""
 
 
 class Checkpoints:
@@ -225,6 +212,9 @@ class Checkpoints:
     def _complete(self) -> list[Path]:
         """Checkpoints that were renamed into place, oldest first."""
         return sorted(path for path in self._folder.glob("[0-9]*") if _NAME.fullmatch(path.name) and path.is_dir())
+
+
+KeptCheckpoints = Checkpoints | StoredCheckpoints  # what a driver has of a trial's checkpoints, wherever they are
 
 
 def _name(steps: int) -> str:

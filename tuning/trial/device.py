@@ -75,33 +75,20 @@ class Device:
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
 
-    def allocated_bytes(self) -> int:
-        """GPU memory that torch has allocated; 0 on the CPU."""
-        if not self.is_gpu:
-            return 0
+    def memory(self) -> tuple[int, int, int]:
+        """GPU memory in bytes, each 0 on the CPU.
+
+        What torch has allocated; the most that it has since `reset_peak`; the most of this process since then, which is torch's
+        reserve and the context.
+        """
+        if self.card is None:
+            return 0, 0, 0
         import torch
 
-        return int(torch.cuda.memory_allocated())
-
-    def peak_bytes(self) -> int:
-        """Largest GPU memory that torch has allocated since `reset_peak`; 0 on the CPU."""
-        if not self.is_gpu:
-            return 0
-        import torch
-
-        return int(torch.cuda.max_memory_allocated())
-
-    def process_peak_bytes(self) -> int:
-        """Largest GPU memory of this process since `reset_peak`: torch's reserve and the context; 0 on the CPU."""
-        if not self.is_gpu:
-            return 0
-        import torch
-
-        assert self.card is not None
-        own = loads()[self.card].own_bytes
+        own, cuda = loads()[self.card].own_bytes, torch.cuda
         # Where the driver does not tell it, as it was expected.
-        context = self.context_bytes if own is None else max(0, own - int(torch.cuda.memory_reserved()))
-        return int(torch.cuda.max_memory_reserved()) + context
+        context = self.context_bytes if own is None else max(0, own - int(cuda.memory_reserved()))
+        return int(cuda.memory_allocated()), int(cuda.max_memory_allocated()), int(cuda.max_memory_reserved()) + context
 
 
 CPU = Device("cpu")

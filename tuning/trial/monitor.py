@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from statistics import fmean
 from types import TracebackType
 from typing import Any, Self
 
 import psutil
 
-from tuning.memory.gpus import Load, loads
+from tuning.memory.gpus import loads
 from tuning.memory.prediction import size
 from tuning.runtime.stopwatch import Stopwatch, rss_bytes
 from tuning.trial.checkpoint_files import TrialState
@@ -26,49 +27,15 @@ LITTLE_LEFT = 0.1  # of the machine's memory; with less, trials above their gran
 # With less than this they end at once: in the middle of a long update a trial would not come to `check` in time.
 LEAST_LEFT = 0.03
 ENDED_STATUS = 77  # exit status of a process that ended itself so
+# Columns of `reports`, with what `Load` calls them.
+_OF_THE_CARD = {
+    "gpu_memory_bytes": "used_bytes", "gpu_utilization": "utilization", "gpu_temperature_c": "temperature_c",
+    "gpu_power_w": "power_w", "process_vram_bytes": "own_bytes",
+}  # fmt: skip
 
 
 class MemoryLimitError(MemoryError):
     """A trial takes more host memory than it was granted."""
-
-
-@dataclass
-class Usage:
-    """What a process and its machine took over some time, as means; None where it cannot be measured.
-
-    Attributes:
-        gpu_memory_bytes: of the card's memory, by all processes.
-        gpu_utilization: share of the time in which the card computed.
-        gpu_temperature_c: of the card, Celsius.
-        gpu_power_w: of the card, watts.
-        process_vram_bytes: of the card's memory, by this process.
-        machine_memory_bytes: of the host's memory, by all processes.
-        cpu_cores: busy cores of this process.
-    """
-
-    gpu_memory_bytes: float | None = None
-    gpu_utilization: float | None = None
-    gpu_temperature_c: float | None = None
-    gpu_power_w: float | None = None
-    process_vram_bytes: float | None = None
-    machine_memory_bytes: float | None = None
-    cpu_cores: float | None = None
-
-
-@dataclass
-class _Sums:
-    """Sums and counts of measurements, by name."""
-
-    sums: dict[str, float] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=dict)
-
-    def add(self, name: str, value: float | None) -> None:
-        if value is not None:
-            self.sums[name] = self.sums.get(name, 0.0) + value
-            self.counts[name] = self.counts.get(name, 0) + 1
-
-    def means(self) -> dict[str, float]:
-        return {name: total / self.counts[name] for name, total in self.sums.items()}
 
 
 class Monitor:
@@ -101,7 +68,7 @@ class Monitor:
         self._limit, self._marker, self._card, self._end, self._seconds = ram_limit, marker, card, end, seconds
         self._process = psutil.Process()
         self._rss = rss or (lambda: int(self._process.memory_info().rss))
-        self._sums, self._lock = _Sums(), threading.Lock()
+        self._measured, self._lock = defaultdict[str, list[float]](list), threading.Lock()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="monitor", daemon=True)
         self.peak_rss_bytes = self.peak_vram_bytes = 0
@@ -135,11 +102,11 @@ class Monitor:
         memory = psutil.virtual_memory()
         return rss > FAR_ABOVE * self._limit or memory.available < least_left * memory.total
 
-    def take(self) -> Usage:
-        """Means since the last call; they begin anew."""
+    def take(self) -> dict[str, float]:
+        """Means since the last call, by column of `reports`, without what could not be measured; they begin anew."""
         with self._lock:
-            means, self._sums = self._sums.means(), _Sums()
-        return Usage(**means)
+            measured, self._measured = self._measured, defaultdict(list)
+        return {name: fmean(values) for name, values in measured.items()}
 
     def _run(self) -> None:
         while not self._over.wait(self._seconds):
@@ -156,21 +123,18 @@ class Monitor:
             # The system might kill another process instead, without a message.
             self._marker.write_text(str(rss), encoding="utf-8")
             self._end(ENDED_STATUS)
-        load = self._load()
+        now: dict[str, float | None] = {
+            "machine_memory_bytes": memory.total - memory.available,
+            "cpu_cores": self._process.cpu_percent() / 100.0,
+        }
+        if self._card is not None:
+            load = loads()[self._card]
+            now |= {column: getattr(load, name) for column, name in _OF_THE_CARD.items()}
+            self.peak_vram_bytes = max(self.peak_vram_bytes, load.own_bytes or 0)
         with self._lock:
-            self._sums.add("machine_memory_bytes", memory.total - memory.available)
-            self._sums.add("cpu_cores", self._process.cpu_percent() / 100.0)
-            if load:
-                self._sums.add("gpu_memory_bytes", load.used_bytes)
-                self._sums.add("gpu_utilization", load.utilization)
-                self._sums.add("gpu_temperature_c", load.temperature_c)
-                self._sums.add("gpu_power_w", load.power_w)
-                self._sums.add("process_vram_bytes", load.own_bytes)
-        if load and load.own_bytes:
-            self.peak_vram_bytes = max(self.peak_vram_bytes, load.own_bytes)
-
-    def _load(self) -> Load | None:
-        return None if self._card is None else loads()[self._card]
+            for name, value in now.items():
+                if value is not None:
+                    self._measured[name].append(value)
 
 
 class Measurements:
@@ -213,18 +177,19 @@ class Measurements:
         state.seconds += seconds
         for name, value in parts.items():
             setattr(state, name, getattr(state, name) + value)
-        usage, peak_rss, peak_process_vram = Usage(), rss, self._device.process_peak_bytes()
+        allocated, peak_vram, peak_process_vram = self._device.memory()
+        usage, peak_rss = dict[str, float](), rss
         if self._monitor:
             usage = self._monitor.take()
             peak_rss = max(peak_rss, self._monitor.peak_rss_bytes)
             peak_process_vram = max(peak_process_vram, self._monitor.peak_vram_bytes)
         state.peak_rss_bytes = max(state.peak_rss_bytes, peak_rss)
-        state.peak_vram_bytes = max(state.peak_vram_bytes, self._device.peak_bytes())
+        state.peak_vram_bytes = max(state.peak_vram_bytes, peak_vram)
         state.peak_process_vram_bytes = max(state.peak_process_vram_bytes, peak_process_vram)
         return {
             **parts,
             "rest_seconds": seconds - sum(parts.values()),
             "rss_bytes": rss,
-            "vram_bytes": self._device.allocated_bytes(),
-            **asdict(usage),
+            "vram_bytes": allocated,
+            **usage,
         }

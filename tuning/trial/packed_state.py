@@ -132,7 +132,7 @@ def unpack(packed: Any, arrays: Mapping[str, np.ndarray]) -> Any:
     raise StateError(f"it holds {packed!s:.50}, which is no value of a state")
 
 
-def check_fits(state: object, own: object) -> None:
+def check_fits(state: Any, own: Any, place: str = "state") -> None:
     """See that a state has the structure of another one of the same object, as far as that has one yet.
 
     Empty containers and None in `own` stand for what is not known yet; a dictionary may have further keys.
@@ -140,10 +140,6 @@ def check_fits(state: object, own: object) -> None:
     Raises:
         StateError: by the first place that differs.
     """
-    _check_fits(state, own, "state")
-
-
-def _check_fits(state: Any, own: Any, place: str) -> None:
     if state is None or own is None:
         return
     if isinstance(own, np.ndarray):
@@ -153,12 +149,12 @@ def _check_fits(state: Any, own: Any, place: str) -> None:
         if not isinstance(state, dict) or (own and not own.keys() <= state.keys()):
             raise StateError(f"{place} lacks {', '.join(_missing(state, own))}")
         for key, value in own.items():
-            _check_fits(state[key], value, f"{place}.{key}")
+            check_fits(state[key], value, f"{place}.{key}")
     elif isinstance(own, list | tuple):
         if type(state) is not type(own):
             raise StateError(f"{place} is {_shape(state)} where {_shape(own)} is needed")
         for i, (value, others) in enumerate(zip(state, own, strict=False)):
-            _check_fits(value, others, f"{place}[{i}]")
+            check_fits(value, others, f"{place}[{i}]")
     elif isinstance(own, str) is not isinstance(state, str) or isinstance(state, list | tuple | dict | np.ndarray):
         raise StateError(f"{place} is {_shape(state)} where {_shape(own)} is needed")
 

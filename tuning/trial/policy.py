@@ -15,12 +15,11 @@ from envs.objective.evaluate import Policy
 from envs.objective.weights import Weights
 from envs.scenarios.scenario import Split
 from envs.task import Task
-from envs.yardsticks.lessons import Lessons, lessons
 from search_spaces import Assignment
 from search_spaces.common import REWARD_SHARE
 from tuning.algorithms.networks.building_kinds import UnfitError
 from tuning.algorithms.registry import algorithm
-from tuning.algorithms.trainer import Setup
+from tuning.algorithms.trainer import Acting, Setup
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import MOST_DIGITS, Settings
 from tuning.runtime.ray_session import ray_session
@@ -47,17 +46,15 @@ class Trained:
 
     Attributes:
         policy: maps observations, shape (copies, observations), to actions, shape (copies, actions).
-        trial: number of its trial.
         steps: environment steps that it was trained for.
-        view: see `Trainer.view`.
+        view: see `Acting`.
         network: see `Trainer.mode_network`.
         shares: see `Trainer.shares`; its environment needs `own_layout` then.
-        planned: see `Trainer.planned`.
+        planned: see `Acting`.
         task: that it acts in, with what it sees.
     """
 
     policy: Policy
-    trial: int
     steps: int
     view: SiteView | BuildingView | None
     network: nn.Module
@@ -93,34 +90,16 @@ def trial_number(results: Results, trial: str) -> int:
     return int(trial)
 
 
-def policy_in(trainer: Trainer, task: Task, split: Split) -> Policy:
-    """A trainer's policy for a split of its task, which may simulate other buildings than training.
+def acting_in(trainer: Trainer, task: Task, split: Split) -> Acting:
+    """How a trainer's policy acts in a split of its task, which may simulate other buildings than training.
 
     Raises:
         UnfitError: if a policy for single buildings does not fit those of the split. Of a policy for the whole site
             `envs.environments.fit.check_one_layout` has checked that it fits.
     """
     if trainer.shares and not task.site.same_buildings(split):
-        return trainer.policy_on(task.buildings(split))
-    return trainer.policy()
-
-
-def view_in(trainer: Trainer, task: Task, split: Split) -> SiteView | BuildingView | None:
-    """A trainer's view for a split of its task; see `policy_in` and `Trainer.view`.
-
-    Raises:
-        UnfitError: see `policy_in`.
-    """
-    if trainer.shares and not task.site.same_buildings(split):
-        return trainer.view_on(task.buildings(split))
-    return trainer.view
-
-
-def planned_in(trainer: Trainer, task: Task, split: Split) -> PlannedStorages | None:
-    """How changes of a plan become actions in a split; see `policy_in` and `Trainer.planned`."""
-    if trainer.shares and not task.site.same_buildings(split):
-        return trainer.planned_on(task.buildings(split))
-    return trainer.planned
+        return trainer.acting_on(task.buildings(split))
+    return Acting(trainer.policy(), trainer.view, trainer.planned)
 
 
 def plan_alone_in(trainer: Trainer, task: Task) -> Callable[[SiteEnv | WindowsEnv], Policy] | None:
@@ -129,11 +108,10 @@ def plan_alone_in(trainer: Trainer, task: Task) -> Callable[[SiteEnv | WindowsEn
     Batteries and tanks follow the plan. What else acts does what the policy was told to begin with: chargers that it does not
     learn charge as they do beside it, those that it learns as on the uncontrolled site.
     """
-    planned, view = planned_in(trainer, task, "validation"), view_in(trainer, task, "validation")
+    policy, view, planned = acting_in(trainer, task, "validation")
     if planned is None:
         return None
-    is_told = view is not None and view.learns_charging is False
-    policy, follow = policy_in(trainer, task, "validation"), planned
+    is_told, follow = view is not None and view.learns_charging is False, planned
 
     def beside(env: SiteEnv | WindowsEnv) -> Policy:
         def act(observations: np.ndarray) -> np.ndarray:
@@ -181,15 +159,10 @@ def trained(
         checkpoint.restore(trainer)
         steps, network = checkpoint.trial.steps, trainer.mode_network()
         try:
-            if elsewhere is None:
-                policy, view = policy_in(trainer, task, split), view_in(trainer, task, split)
-                planned = planned_in(trainer, task, split)
-            else:
-                site = task.buildings()
-                policy, view, planned = trainer.policy_on(site), trainer.view_on(site), trainer.planned_on(site)
+            acting = trainer.acting_on(task.buildings()) if elsewhere else acting_in(trainer, task, split)
         except UnfitError as error:
             raise UsageError(f"the policy of trial {number} cannot act on {task.site.title}: {error}") from None
-        yield Trained(policy, number, steps, view, network, trainer.shares, planned, task)
+        yield Trained(acting.policy, steps, acting.view, network, trainer.shares, acting.planned, task)
 
 
 def _checkpoint(experiment: Experiment, number: int, keep: Literal["best", "last"]) -> Checkpoint:
@@ -249,8 +222,3 @@ def used_share(settings: Settings, weights: Weights | None) -> Assignment:
     """The share of the reward in the weights of an environment; empty where it is no hyperparameter."""
     share = settings.reward_share
     return {} if share is None or weights is None else {REWARD_SHARE: share.share_in(weights)}
-
-
-def teacher_lessons(settings: Settings) -> Lessons:
-    """Lessons of the teacher of a trial, as they were prepared before the search."""
-    return lessons(settings.task)

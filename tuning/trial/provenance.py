@@ -21,7 +21,7 @@ def provenance() -> Mapping[str, str]:
         "host": socket.gethostname(),
         "platform": platform.platform(),
         "python": platform.python_version(),
-        "versions": json.dumps({name: _version(name) for name in PACKAGES}),
+        "versions": json.dumps({name: installed_version(name) for name in PACKAGES}),
         "git_commit": _git_commit(),
     }
 
@@ -43,7 +43,7 @@ def version_differences(before: Mapping[str, str], now: Mapping[str, str]) -> li
     return differences
 
 
-def _version(package: str) -> str | None:
+def installed_version(package: str) -> str | None:
     """Version of a package; None if it is not installed, as this one when it runs from its folder."""
     try:
         return version(package)

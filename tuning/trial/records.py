@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -22,31 +22,15 @@ from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import OF_AN_AIM
 from tuning.trial.protocol import Handout, Limits, Proposal, Report, Row
 from tuning.trial.provenance import provenance
-from tuning.trial.report_copies import ReportCopies
+from tuning.trial.report_copies import CsvCopy, TensorBoardCopy, copies_of
 
 DIED = "its process died without an error; the system kills processes when memory runs out"
 OF_A_REPORT = ("evaluations", "reports")  # tables whose rows a trial tells
 _TYPES = {Kind.INTEGER: int, Kind.NUMBER: float, Kind.TEXT: str, Kind.SIZES: str, Kind.FLAG: bool}
 
 
-class Tables(Protocol):
-    """The rows of trials, table by table. A write is whole or has not happened."""
-
-    def read(self, table: str, number: int) -> list[dict[str, Any]]:
-        """Rows of a trial; none where it has none."""
-
-    def write(self, number: int, row: Row) -> None:
-        """Replace the row of a trial in `trials`."""
-
-    def add(self, table: str, number: int, rows: Sequence[Row]) -> None:
-        """Add rows to those of a trial."""
-
-    def drop_after(self, table: str, number: int, steps: int) -> None:
-        """Drop the rows of a trial beyond some steps."""
-
-
 class ResultTables:
-    """The tables in the results of an experiment; see `results.table_files`.
+    """The tables in the results of an experiment; see `results.table_files`. A write is whole or has not happened.
 
     Args:
         folder: of the experiment.
@@ -91,13 +75,13 @@ class TrialRecords:
     """
 
     def __init__(
-        self, experiment: Experiment, written: Callable[[Path], None] | None = None, tables: Tables | None = None
+        self, experiment: Experiment, written: Callable[[Path], None] | None = None, tables: ResultTables | None = None
     ) -> None:
         self._experiment, self._written = experiment, written or (lambda path: None)
         self.aim = experiment.settings.aim
         self.space: SearchSpace = algorithm_of(experiment.settings).space
         self._tables = tables or ResultTables(experiment.paths.folder, self.space, self._written)
-        self._copies: dict[int, ReportCopies] = {}
+        self._copies: dict[int, list[CsvCopy | TensorBoardCopy]] = {}
 
     def begin(self, proposal: Proposal, **columns: Any) -> None:
         """Write the row of a trial that is handed out; a trial that was interrupted keeps its measurements."""
@@ -128,14 +112,13 @@ class TrialRecords:
         """Add the rows that a trial told. Those beyond the checkpoint from which it goes on are told again, and dropped."""
         if report.restored:
             self.drop_after(number, report.steps)
-        copies = self._copied(number) if report.reports else None  # of those before
+        copies = self._copied(number) if report.reports else []  # of those before
         for table, rows in zip(OF_A_REPORT, (report.evaluations, report.reports), strict=True):
             if rows:
                 self._tables.add(table, number, rows)
-        if copies:
-            copies.add(report.reports)
-            for path in copies.paths:
-                self._written(path)
+        for copy in copies:
+            copy.add(report.reports)
+            self._all_written(copy.paths)
 
     def drop_after(self, number: int, steps: int) -> None:
         """Drop the rows of a trial beyond some steps, before they are told again."""
@@ -146,17 +129,20 @@ class TrialRecords:
 
     def leave(self, number: int) -> None:
         """Note that the process of a trial has ended: copies of its reports for other programs are closed."""
-        if copies := self._copies.pop(number, None):
-            copies.close()
-            for path in copies.paths:
-                self._written(path)
+        for copy in self._copies.pop(number, []):
+            copy.close()
+            self._all_written(copy.paths)
 
-    def _copied(self, number: int) -> ReportCopies:
+    def _all_written(self, paths: Sequence[Path]) -> None:
+        for path in paths:
+            self._written(path)
+
+    def _copied(self, number: int) -> list[CsvCopy | TensorBoardCopy]:
         if number not in self._copies:
             settings, rows = self._experiment.settings, list[dict[str, Any]]()
             if settings.progress_csv or settings.tensorboard:
                 rows = self._tables.read("reports", number)
-            self._copies[number] = ReportCopies.begin(settings, self._experiment.paths, number, rows)
+            self._copies[number] = copies_of(settings, self._experiment.paths, number, rows)
         return self._copies[number]
 
     def refuse(self, proposal: Proposal, predicted: Mapping[str, object]) -> None:

@@ -8,7 +8,7 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any
 
 from common.files import write_whole
 from envs.objective.evaluate import TRAINING_HOURS
@@ -29,56 +29,6 @@ TAGS = {
 
 Row = Mapping[str, Any]  # of the table `reports`
 HELD_FILES_REFUSE = os.name == "nt"  # to be written, where another program has them open
-
-
-class Copy(Protocol):
-    """Reports of a trial in another format."""
-
-    @property
-    def paths(self) -> list[Path]:
-        """Its files."""
-
-    def add(self, rows: Sequence[Row]) -> None:
-        """Append reports."""
-
-    def close(self) -> None:
-        """Write what is buffered."""
-
-
-class ReportCopies:
-    """The copies of a trial's reports that its experiment wants.
-
-    Each is made anew when a trial begins or goes on. So it has each report once, whatever a kill left, and all of them where it
-    is wanted only later.
-    """
-
-    def __init__(self, copies: Sequence[Copy]) -> None:
-        self._copies = copies
-
-    @classmethod
-    def begin(cls, settings: Settings, paths: ExperimentPaths, number: int, rows: Sequence[Row]) -> Self:
-        """Make the copies of the reports of a trial so far, its rows."""
-        copies: list[Copy] = []
-        if settings.progress_csv:
-            copies.append(CsvCopy(paths.progress_csv(number), rows))
-        if settings.tensorboard:
-            copies.append(TensorBoardCopy(paths.tensorboard(number), rows))
-        return cls(copies)
-
-    def add(self, rows: Sequence[Row]) -> None:
-        """Append reports to each copy."""
-        for copy in self._copies:
-            copy.add(rows)
-
-    @property
-    def paths(self) -> list[Path]:
-        """Their files."""
-        return [path for copy in self._copies for path in copy.paths]
-
-    def close(self) -> None:
-        """Write what is buffered."""
-        for copy in self._copies:
-            copy.close()
 
 
 class CsvCopy:
@@ -152,6 +102,20 @@ class TensorBoardCopy:
     def close(self) -> None:
         """Close the file."""
         self._writer.close()
+
+
+def copies_of(settings: Settings, paths: ExperimentPaths, number: int, rows: Sequence[Row]) -> list[CsvCopy | TensorBoardCopy]:
+    """Make the copies that an experiment wants of a trial's reports so far, its rows.
+
+    They are made anew when a trial begins or goes on. So each has each report once, whatever a kill left, and all of them where
+    it is wanted only later.
+    """
+    copies: list[CsvCopy | TensorBoardCopy] = []
+    if settings.progress_csv:
+        copies.append(CsvCopy(paths.progress_csv(number), rows))
+    if settings.tensorboard:
+        copies.append(TensorBoardCopy(paths.tensorboard(number), rows))
+    return copies
 
 
 def _csv_row(row: Row) -> list[Any]:

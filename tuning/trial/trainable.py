@@ -62,7 +62,7 @@ def _trained(handout: Handout, files: TrialFiles, tell: Callable[[Report], None]
             marker = experiment.paths.memory_marker(handout.number)
             with (
                 Monitor(handout.limits.ram_bytes, marker, device.card, end=files.end_process) as monitor,
-                Training.begin(experiment, handout, running, device, monitor, files) as trial,
+                Training(experiment, handout, running, device, monitor, files) as trial,
             ):
                 try:
                     for report in trial.updates():

@@ -14,19 +14,21 @@ from typing import TYPE_CHECKING, Any, Self
 from envs.objective.aim import Outcome
 from envs.objective.columns import evaluation_row
 from envs.objective.evaluate import Evaluation, Policy, evaluate, score
+from envs.yardsticks.lessons import lessons
 from results.schema import USED
+from search_spaces import Assignment
 from tuning.algorithms.registry import algorithm
-from tuning.algorithms.trainer import Trainer, Update
+from tuning.algorithms.trainer import Update
 from tuning.experiment.folder import Experiment
 from tuning.experiment.lock import Mark
 from tuning.memory.planner import FALLBACKS
 from tuning.storage.trial_files import TrialFiles
-from tuning.trial.checkpoint import Checkpoints
+from tuning.trial.checkpoint import Checkpoint, Checkpoints
 from tuning.trial.checkpoint_files import OF_AN_AIM, TrialState
 from tuning.trial.device import CPU, Device
 from tuning.trial.evaluations import evaluations_due
 from tuning.trial.monitor import Measurements, Monitor
-from tuning.trial.policy import plan_alone_in, policy_in, teacher_lessons, trial_setup, used_share
+from tuning.trial.policy import acting_in, plan_alone_in, trial_setup, used_share
 from tuning.trial.protocol import Ending, Evaluated, Handout, Report
 from tuning.trial.provenance import provenance
 
@@ -45,35 +47,11 @@ class Training:
         self,
         experiment: Experiment,
         handout: Handout,
-        trainer: Trainer,
-        state: TrialState,
-        running: Mark,
-        monitor: Monitor | None,
-        measurements: Measurements,
-        files: TrialFiles,
-    ) -> None:
-        """Put it together; `begin` builds the parts."""
-        self.trainer, self.state = trainer, state
-        self._monitor, self._measurements = monitor, measurements
-        self._settings, self._scenario = experiment.settings, experiment.scenario
-        self._handout, self._running, self._files = handout, running, files
-        self._task = self._settings.task.seeing(handout.hyperparameters)
-        self._checkpoints = Checkpoints(experiment.paths.checkpoints(handout.number))
-        self._begun = Report(restored=True)
-        self._last_save = time.perf_counter()
-        self._reports: list[dict[str, Any]] = []  # that were not told yet
-        self._evaluation_env: SiteEnv | WindowsEnv | None = None
-
-    @classmethod
-    def begin(
-        cls,
-        experiment: Experiment,
-        handout: Handout,
         running: Mark,
         device: Device = CPU,
         monitor: Monitor | None = None,
         files: TrialFiles | None = None,
-    ) -> Self:
+    ) -> None:
         """Build the trainer of a trial, and restore the newest undamaged checkpoint that the search knows of.
 
         Checkpoints after this one are removed: the trial makes them again.
@@ -86,40 +64,49 @@ class Training:
             monitor: watches this process; None without one.
             files: what becomes of its files; by default they are local.
         """
-        files = files or TrialFiles(experiment)
-        started = time.perf_counter()
-        settings, fallback = experiment.settings, FALLBACKS[handout.limits.fallback]
-        checkpoints = Checkpoints(experiment.paths.checkpoints(handout.number))
-        checkpoints.drop_after(handout.checkpoint)
-        checkpoint, damage = checkpoints.newest()
-        state = checkpoint.trial if checkpoint else TrialState()
-        checkpoints.drop_after(state.steps)
-        files.begun()
+        self._files, self._measurements = files or TrialFiles(experiment), Measurements(device, monitor, time.perf_counter())
+        self._handout, self._running, self._monitor = handout, running, monitor
+        self._settings, self._scenario = experiment.settings, experiment.scenario
+        self._task = self._settings.task.seeing(handout.hyperparameters)
+        self._checkpoints = Checkpoints(experiment.paths.checkpoints(handout.number))
+        self._checkpoints.drop_after(handout.checkpoint)
+        checkpoint, damage = self._checkpoints.newest()
+        self.state = checkpoint.trial if checkpoint else TrialState()
+        self._checkpoints.drop_after(self.state.steps)
+        self._files.begun()
+        used = self._build(device, checkpoint)
+        # A value that this process lacks, such as the commit without git, stays as the driver wrote it.
+        here = {name: value for name, value in provenance().items() if value}
+        columns = {USED + name: value for name, value in used.items()} | {
+            "device": device.name, "num_envs": self.trainer.num_envs, **here
+        }  # fmt: skip
+        steps = self.state.steps
+        where = f"trial {handout.number}: {'; '.join(damage)}; it continues from {steps:,} steps" if damage else ""
+        self._begun = Report(steps, restored=True, columns=columns, message=where)
+        self._last_save = time.perf_counter()
+        self._reports: list[dict[str, Any]] = []  # that were not told yet
+        self._evaluation_env: SiteEnv | WindowsEnv | None = None
+
+    def _build(self, device: Device, checkpoint: Checkpoint | None) -> Assignment:
+        """Build the trainer, from a checkpoint, a teacher or nothing; the hyperparameters that it works with."""
+        settings, handout = self._settings, self._handout
+        fallback = FALLBACKS[handout.limits.fallback]
         device.reset_peak()
-        trainer = algorithm(settings.algo).build(
+        self.trainer = trainer = algorithm(settings.algo).build(
             trial_setup(settings, handout.seed, fallback.apply(handout.hyperparameters), device.is_gpu, fallback.parts)
         )
         with ExitStack() as undo:
             undo.callback(trainer.stop)
-            measurements = Measurements(device, monitor, started)
-            trainer.watch(measurements.environment, measurements.learner)
+            trainer.watch(self._measurements.environment, self._measurements.learner)
             # Before a checkpoint is restored: it may hold values that have changed in training, as a decaying learning rate.
             used = {**trainer.used(), **used_share(settings, trainer.weights)}
             if checkpoint:
                 checkpoint.restore(trainer)
             elif settings.teacher != "none":
-                with measurements.learner.running():
-                    trainer.imitate(teacher_lessons(settings))
+                with self._measurements.learner.running():
+                    trainer.imitate(lessons(settings.task))
             undo.pop_all()
-        training = cls(experiment, handout, trainer, state, running, monitor, measurements, files)
-        # A value that this process lacks, such as the commit without git, stays as the driver wrote it.
-        here = {name: value for name, value in provenance().items() if value}
-        columns = {USED + name: value for name, value in used.items()} | {
-            "device": device.name, "num_envs": trainer.num_envs, **here
-        }  # fmt: skip
-        where = f"trial {handout.number}: {'; '.join(damage)}; it continues from {state.steps:,} steps" if damage else ""
-        training._begun = Report(state.steps, restored=True, columns=columns, message=where)
-        return training
+        return used
 
     def __enter__(self) -> Self:
         return self
@@ -219,7 +206,7 @@ class Training:
         with self._measurements.evaluation.running():
             if self._evaluation_env is None:
                 self._evaluation_env = self._task.evaluation_env(own_layout=self.trainer.shares)
-            policy = other(self._evaluation_env) if other else policy_in(self.trainer, self._task, "validation")
+            policy = other(self._evaluation_env) if other else acting_in(self.trainer, self._task, "validation").policy
             return evaluate(self._evaluation_env, policy)
 
     def _evaluated_copy(self) -> Report:

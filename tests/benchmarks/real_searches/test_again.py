@@ -30,7 +30,7 @@ DRAWN = sampled(
 class Recorded:
     """A trainer that notes what it was built from, and does nothing."""
 
-    shares = False
+    shares, view, planned = False, None, None
 
     def __init__(self) -> None:
         self.steps, self.stopped = 0, False

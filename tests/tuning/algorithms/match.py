@@ -101,15 +101,10 @@ def setup(
     )  # fmt: skip
 
 
-def trainer(algo: str, **given: Any) -> Any:
-    """A small trainer on the task, see `setup`."""
-    return algorithm(algo).build(setup(algo, **given))
-
-
 @contextmanager
 def built(algo: str, **given: Any) -> Iterator[Any]:
     """A small trainer on the task, stopped at the end, see `setup`."""
-    found = trainer(algo, **given)
+    found: Any = algorithm(algo).build(setup(algo, **given))
     try:
         yield found
     finally:

@@ -1,7 +1,9 @@
 """Predicted memory of an algorithm beside the tensors that it holds."""
 
 import gc
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -27,19 +29,20 @@ def site(groups_: ChargerGroups | None) -> Sizes:
     return Sizes(FEATURES + chargers, 1 + chargers, chargers, 1 if groups_ else 0, 1, 0, 0, 0, 0, 0)
 
 
-def trainer(algo: str, h: dict[str, Any], parts: int = 1) -> Any:
+@contextmanager
+def trainer(algo: str, h: dict[str, Any], parts: int = 1) -> Iterator[Any]:
     chargers = groups(CHARGERS) if h["learn_charging"] else None
-    return algorithm(algo).build(
-        Setup(
-            h, lambda n: MatchVectorEnv(n, chargers=CHARGERS if chargers else 0), COPIES, STEPS, 0, False, chargers, parts
-        ),
-    )  # fmt: skip
+    make_envs = partial(MatchVectorEnv, chargers=CHARGERS if chargers else 0)
+    found = algorithm(algo).build(Setup(h, make_envs, COPIES, STEPS, 0, False, chargers, parts))
+    try:
+        yield found
+    finally:
+        found.stop()
 
 
-def predicted(algo: str, h: dict[str, Any], gpu: bool = True, parts: int = 1) -> Prediction:
+def predicted(algo: str, h: dict[str, Any], gpu: bool = True) -> Prediction:
     sizes = site(groups(CHARGERS) if h["learn_charging"] else None)
-    copies = COPIES
-    return predict(algorithm(algo), h, Workload(copies, STEPS, 2, 4, gpu, parts), sizes)
+    return predict(algorithm(algo), h, Workload(COPIES, STEPS, 2, 4, gpu), sizes)
 
 
 def term(prediction: Prediction, name: str) -> int:

@@ -12,6 +12,7 @@ from envs.environments.vector_env import SiteVectorEnv, Start
 from envs.environments.year_cache import district, observation_layout
 from envs.scenarios.scenario import Window, scenario
 from envs.yardsticks.lessons import Lessons
+from tuning.algorithms.env_runner import ArrayEnvRunner
 from tuning.algorithms.imitation import (
     PATIENCE,
     Demonstrated,
@@ -26,7 +27,7 @@ from tuning.algorithms.imitation import (
 from tuning.algorithms.networks.building_kinds import BuildingKinds
 from tuning.algorithms.networks.building_view import BuildingViewEnv
 from tuning.algorithms.networks.views import SiteView, ViewEnv
-from tuning.algorithms.preprocessing import ObservationNormalizer, Preprocessing, RewardNormalizer
+from tuning.algorithms.preprocessing import ObservationNormalizer, RewardNormalizer
 
 WINDOWS = (Window(0, 0, 30), Window(0, 72, 24), Window(0, 120, 24))
 
@@ -96,9 +97,14 @@ def test_buildings_get_their_own_actions_rewards_and_labels(four_buildings: Path
     assert (part.labels[known] <= part.high[known] + 1e-5).all()
 
 
-def runner(**parts: Any) -> Any:
-    given = {"normalizer": None, "reward_normalizer": None, "num_envs": 4, "preprocessing": Preprocessing(gamma=0.0), **parts}
-    return SimpleNamespace(**given, preprocess=lambda: lambda observations: observations)
+class Runner(SimpleNamespace):
+    reward_factor = ArrayEnvRunner.reward_factor
+
+
+def runner(reward_scale: float = 1.0, **parts: Any) -> Any:
+    given = {"normalizer": None, "reward_normalizer": None, "num_envs": 4, **parts}
+    h = {"gamma": 0.0, "reward_scale": reward_scale}
+    return Runner(**given, h=h, preprocess=lambda: lambda observations: observations)
 
 
 def shown(own: Any, *parts: Demonstration) -> Demonstrated:
@@ -157,7 +163,7 @@ def test_they_are_those_of_all_hours_of_runs() -> None:
 
 
 def test_without_statistics_rewards_have_their_own_scale() -> None:
-    own = runner(preprocessing=Preprocessing(reward_scale=3.0))
+    own = runner(reward_scale=3.0)
     one = part(6, 4, 0)
     take_into_statistics(own, [one])
     np.testing.assert_allclose(shown(own, one).returns(0.0), 3.0 * one.rewards[one.taken], rtol=1e-5)

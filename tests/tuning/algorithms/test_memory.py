@@ -74,8 +74,7 @@ def test_what_a_learner_holds_and_what_its_gradients_keep(
     algo: str, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     h = assignment(algo, **given)
-    trained: Any = trainer(algo, h)
-    try:
+    with trainer(algo, h) as trained:
         for _ in range(2):
             trained.algorithm.train()
         learner = trained.learner
@@ -92,8 +91,6 @@ def test_what_a_learner_holds_and_what_its_gradients_keep(
                 kept = keeping(trained, algo, patched)["kept"]
             # The term has what flows back through the widest layer too. Half of it is below a tenth of a trial.
             assert 0.65 < term(predicted(algo, h, gpu), "activations") / kept < 2.2
-    finally:
-        trained.stop()
 
 
 @pytest.mark.usefixtures("small_ray")
@@ -101,12 +98,9 @@ def test_what_a_learner_holds_and_what_its_gradients_keep(
 def test_pieces_give_the_same_gradient(algo: str) -> None:
     h, weights = assignment(algo), []
     for parts in (1, 2):
-        trained: Any = trainer(algo, h, parts)
-        try:
+        with trainer(algo, h, parts) as trained:
             trained.algorithm.train()
             weights.append(torch.cat([p.detach().flatten() for p in trained.learner.network.parameters()]))
-        finally:
-            trained.stop()
     assert not torch.equal(*weights)
     torch.testing.assert_close(*weights, rtol=0.0, atol=2e-4)
 

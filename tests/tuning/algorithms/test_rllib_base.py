@@ -7,20 +7,20 @@ import pytest
 import torch
 from ray.tune.trainable import trainable
 
-from tests.tuning.algorithms.match import trainer
-from tuning.algorithms.preprocessing import Preprocessing
+from tests.tuning.algorithms.match import built
 from tuning.algorithms.rllib_base import SHAPES, DivergedError, Recipe, Sums, check_finite, pieces
 
 
 @pytest.mark.usefixtures("small_ray")
 def test_building_makes_no_folder_in_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trainable, "DEFAULT_STORAGE_PATH", str(tmp_path))
-    trainer("ppo").stop()
+    with built("ppo"):
+        pass
     assert list(tmp_path.iterdir()) == []
 
 
 def recipe(shape: str, final: float, steps: int) -> Recipe:
-    return Recipe({"rate": 2.0, "rate_schedule": shape, "rate_final": final}, Preprocessing(), steps)
+    return Recipe({"rate": 2.0, "rate_schedule": shape, "rate_final": final}, steps)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -11,7 +11,7 @@ from tuning.algorithms.memory import Term
 from tuning.diagnosis import memory_forecast
 from tuning.diagnosis.memory_forecast import predict_memory
 from tuning.diagnosis.settings import MemorySettings
-from tuning.memory.allocation import Budget, concurrency, grant
+from tuning.memory.allocation import Budget, grant, room
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def test_what_fits_is_granted_and_counted(given: MemorySettings) -> None:
     forecast = predict_memory(given)
     assert forecast.algo == "ppo"
     assert forecast.grant == grant(forecast.prediction, forecast.budget)
-    assert forecast.at_once == concurrency(forecast.prediction, forecast.budget) >= 1
+    assert forecast.at_once == room(forecast.prediction, forecast.budget) >= 1
     assert forecast.prediction.vram == 0
 
 

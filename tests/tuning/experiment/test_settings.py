@@ -93,6 +93,8 @@ def test_only_budget_and_machine_may_change_on_resume() -> None:
         "--reward is improvement, not schema",
         "--set is not given, not a=1",
     ]
+    started = replace(before, start_from=("default", "planned gamma=0.9"))
+    assert changed(started, before) == ['--start-from is default "planned gamma=0.9", not default']
 
 
 def test_the_number_of_kept_checkpoints() -> None:
@@ -118,11 +120,6 @@ def test_a_start_is_a_preset_or_values_of_ones_own_or_both() -> None:
 def test_a_start_that_is_none_is_refused(start: str) -> None:
     with pytest.raises(UsageError, match="--start-from"):
         Settings(start_from=("default", start)).check()
-
-
-def test_what_differs_is_told_as_it_is_typed() -> None:
-    before = Settings(start_from=("default", "planned gamma=0.9"))
-    assert changed(before, Settings()) == ['--start-from is default "planned gamma=0.9", not default']
 
 
 @pytest.mark.parametrize(

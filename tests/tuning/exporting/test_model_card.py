@@ -13,8 +13,8 @@ import pytest
 from common.errors import UsageError
 from envs.scenarios.scenario import scenario
 from results.judgement import JUDGEMENT_VERSION, write_table
-from search_spaces import Assignment
 from tests.tuning.exporting.judged_table import judgement_of
+from tests.tuning.trial.small_trials import completed
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
@@ -87,26 +87,23 @@ def experiment(
 ) -> Experiment:
     """With the default assignment as trial 0 and another one as trial 1, both complete."""
     of = create(Settings(scenario=scenario_name, backend="batch", name=name, dir=str(folder), steps=steps, **others))
-    other: Assignment = {**DEFAULT, "gamma": 0.5}
-    for number, hyperparameters in enumerate((DEFAULT, other)):
-        records = TrialRecords(of)
-        records.begin(Proposal(number, hyperparameters))
-        records.update(number, score=0.1)
-        records.end(number, "complete")
-    return of
+    return completed(of, (0.1, {}), (0.1, {"gamma": 0.5}))
+
+
+def judge(folder: Path, *experiments: Experiment) -> Judgement:
+    """A judgement of experiments as it is when the table is written."""
+    asked = RaceSettings(scenario(experiments[0].settings.scenario).key, 2, 1)
+    judgement, _ = create_or_open(folder / "judgement", asked, contenders(experiments, 2))
+    for contender in judgement.contenders:
+        experiment_of(contender, judgement.paths, 1)
+    write_table(judgement.paths.table, judgement_of(*(contender.name for contender in judgement.contenders)), {})
+    return judgement
 
 
 @pytest.fixture
 def judged(tmp_path: Path) -> tuple[Experiment, Judgement]:
-    """An experiment, and a judgement of it as it is when the table is written."""
     of = experiment(tmp_path)
-    asked = RaceSettings(scenario(of.settings.scenario).key, 2, 1)
-    judgement, _ = create_or_open(tmp_path / "judgement", asked, contenders([of], 2))
-    for contender in judgement.contenders:
-        experiment_of(contender, judgement.paths, 1)
-    names = [contender.name for contender in judgement.contenders]
-    write_table(judgement.paths.table, judgement_of(*names), {})
-    return of, judgement
+    return of, judge(tmp_path, of)
 
 
 def test_a_trial_with_the_default_assignment_is_judged_as_the_default(judged: tuple[Experiment, Judgement]) -> None:
@@ -132,11 +129,7 @@ def test_what_was_trained_otherwise_was_not_judged(judged: tuple[Experiment, Jud
 
 def test_of_two_experiments_with_one_assignment_each_has_its_own_row(tmp_path: Path) -> None:
     pair = [experiment(tmp_path, "first"), experiment(tmp_path, "second")]
-    asked = RaceSettings(scenario(pair[0].settings.scenario).key, 2, 1)
-    judgement, _ = create_or_open(tmp_path / "judgement", asked, contenders(pair, 2))
-    for contender in judgement.contenders:
-        experiment_of(contender, judgement.paths, 1)
-    write_table(judgement.paths.table, judgement_of(*(c.name for c in judgement.contenders)), {})
+    judgement = judge(tmp_path, *pair)
     assert [given_judgement(of, 1, judgement.paths.folder)[1] for of in pair] == ["first 1", "second 1"]
 
 

@@ -18,7 +18,7 @@ from common.errors import UsageError
 from common.storage.location import location
 from common.storage.objects import Objects
 from envs.environments.vector_env import WindowsEnv
-from envs.environments.year_cache import observation_layout, whole_year, year_reference
+from envs.environments.year_cache import whole_year, year_reference
 from envs.objective.evaluate import Episode, Policy
 from envs.objective.reference import Reference
 from envs.objective.series import Exogenous, Run, Sessions
@@ -28,6 +28,7 @@ from results import load
 from results.rollout import ROLLOUT_VERSION
 from search_spaces import Assignment
 from tests.tuning.one_trial import one_trial
+from tests.tuning.trial.small_trials import completed
 from tests.uploads import upload
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Setup, Trainer
@@ -37,8 +38,6 @@ from tuning.exporting.rollout import _year, series_of
 from tuning.rollout import main
 from tuning.trial.checkpoint import Checkpoint
 from tuning.trial.policy import trained
-from tuning.trial.protocol import Proposal
-from tuning.trial.records import TrialRecords
 
 STEPS = 1024
 
@@ -101,14 +100,6 @@ def check_hours(folder: Path, backend: str) -> pd.DataFrame:
     return frame
 
 
-def test_load_is_the_sites_and_what_it_does_not_explain_is_of_other_devices(experiment: Experiment) -> None:
-    (episode,) = idle_episodes(experiment)
-    net = episode.run.net_kwh + 2.0
-    series = series_of(replace(episode, run=replace(episode.run, net_kwh=net)))
-    np.testing.assert_array_equal(series["load_kwh"], episode.reference.exogenous.load_kwh[:, :24].sum(axis=0))
-    np.testing.assert_allclose(series["other_kwh"], 2.0, atol=0.01)
-
-
 def made_up(year: int = 0) -> Episode:
     """Two hours of two buildings, from the second row of their year on; of the rest every value is 9."""
 
@@ -147,11 +138,7 @@ def test_each_column_is_what_its_name_says_in_the_windows_own_hours() -> None:
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """What rollouts of an experiment on the generated site ask for: its policy, its steps, its picture; nothing is run."""
     of = create(Settings(scenario="iquitos", backend="batch", name="one", dir=str(tmp_path), reward="schema"))
-    records = TrialRecords(of)
-    for number, score in enumerate((0.1, 0.2)):
-        records.begin(Proposal(number, algorithm("ppo").space.complete({}, {"steps": 1e6})))
-        records.update(number, score=score)
-        records.end(number, "complete")
+    completed(of, (0.1, {}), (0.2, {}))
     found: list[object] = []
 
     @contextmanager
@@ -207,12 +194,6 @@ def test_a_rollout_is_of_what_was_asked_for_and_its_file_says_so(
         b"trial": str(trial).encode(), b"steps": b"7", b"scenario": b"iquitos", b"year": str(year).encode(),
         b"backend": backend.encode(),
     }  # fmt: skip
-
-
-def idle_episodes(experiment: Experiment) -> list[Episode]:
-    env = experiment.settings.task.evaluation_env((Window(0, 0, 24),))
-    actions = len(observation_layout(scenario(str(experiment.settings.scenario))).actions)
-    return list(env.episodes(lambda observations: np.zeros((len(observations), actions), dtype=np.float32)))
 
 
 def test_a_run_whose_energy_does_not_add_up_is_not_written(

@@ -14,15 +14,13 @@ from common.errors import UsageError
 from common.paths import name_fault
 from envs.scenarios.scenario import Scenario
 from results.table_files import judged_path, write_file
-from tuning.algorithms.registry import algorithm
+from tests.tuning.trial.small_trials import completed
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.judging.comparison import compare
 from tuning.judging.race import Race
 from tuning.judging.settings import JudgeSettings
 from tuning.runtime.processes import Interrupted
-from tuning.trial.protocol import Proposal
-from tuning.trial.records import TrialRecords
 
 
 @pytest.fixture
@@ -33,10 +31,7 @@ def given(small_schema: Path, tmp_path: Path) -> JudgeSettings:
 def settings_of(site: Path, tmp_path: Path, **more: Any) -> JudgeSettings:
     """Settings that judge a search with one complete trial."""
     of = create(Settings(scenario=str(site), backend="batch", name="e", dir=str(tmp_path), steps=100_000, **more))
-    records = TrialRecords(of)
-    records.begin(Proposal(0, algorithm("ppo").space.complete({"gamma": 0.9})))
-    records.update(0, score=0.05)
-    records.end(0, "complete")
+    completed(of, (0.05, {"gamma": 0.9}))
     return JudgeSettings((of.paths.folder,), name="one", dir=tmp_path / "j")
 
 
@@ -106,12 +101,6 @@ def test_the_aim_of_the_search_stands_first_in_the_verdict_and_in_the_file(
     judged = compare(settings_of(small_schema, tmp_path, objective="daily_peak_kw"), Console(quiet=True))
     assert judged.verdict[0] == "aim: objective: daily_peak_kw (less is better)"
     assert pq.read_schema(judged.folder / "judgement.parquet").metadata[b"objective"] == b"daily_peak_kw (less is better)"
-
-
-def test_settings_that_are_not_valid_create_nothing(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="at least one experiment"):
-        compare(JudgeSettings((), dir=tmp_path / "j"), Console(quiet=True))
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", ["../outside", "/tmp/absolute"])

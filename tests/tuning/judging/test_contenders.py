@@ -9,19 +9,12 @@ from rich.console import Console
 
 from common.errors import UsageError
 from results import load
-from tuning.algorithms.registry import algorithm, algorithm_of
+from tests.tuning.trial.small_trials import completed
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create, save
 from tuning.experiment.settings import Settings
 from tuning.judging import contenders as module
-from tuning.judging.contenders import (
-    best_trials,
-    contenders,
-    experiment_of,
-    fresh_seed,
-    judged_aim,
-    run_settings,
-    train,
-)
+from tuning.judging.contenders import best_trials, contenders, experiment_of, fresh_seed, judged_aim, run_settings, train
 from tuning.judging.folder import Contender, JudgementPaths
 from tuning.search.proposals.plan import limits, plan
 from tuning.trial.protocol import Proposal
@@ -33,13 +26,7 @@ STEPS = 100_000
 def experiment(folder: Path, name: str, scores: dict[float, dict[str, Any]], **given: Any) -> Experiment:
     """With a complete trial for each score, of the default with a change."""
     settings = Settings(name=name, dir=str(folder), backend="batch", trials=len(scores), steps=STEPS, **given)
-    of = create(settings)
-    records = TrialRecords(of)
-    for number, (score, change) in enumerate(scores.items()):
-        records.begin(Proposal(number, algorithm_of(settings).space.complete(change, limits(STEPS))))
-        records.update(number, score=score)
-        records.end(number, "complete")
-    return of
+    return completed(create(settings), *scores.items())
 
 
 def test_the_best_of_each_and_each_default(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Node, kinds_of
 from tuning.memory.placement import Placement
-from tuning.memory.planner import FALLBACKS, HIGHEST, KEPT, LEAST, LOWEST, Calibration, Planner
+from tuning.memory.planner import FALLBACKS, HIGHEST, KEPT, LEAST, LOWEST, Calibration, Correction, Planner
 from tuning.memory.prediction import CardBaseline
 
 
@@ -21,11 +21,17 @@ def calibration(tmp_path: Path) -> Calibration:
     return Calibration(tmp_path / "cache" / "calibration.json")
 
 
-def test_a_few_trials_correct_nothing(calibration: Calibration) -> None:
-    for _ in range(LEAST - 1):
-        calibration.add("card", "ppo", "vram", 100, 130)
-    assert calibration.correction("card", "ppo", "vram").factor == 1.0
-    assert calibration.correction("card", "ppo", "vram").trials == 0
+def add(calibration: Calibration, measured: int, times: int = LEAST, predicted: int = 100) -> Correction:
+    """Trials that took so much; the correction then."""
+    for _ in range(times):
+        calibration.add("card", "ppo", "vram", predicted, measured)
+    return calibration.correction("card", "ppo", "vram")
+
+
+def test_few_trials_and_those_without_a_measurement_correct_nothing(calibration: Calibration) -> None:
+    none = Correction(1.0, 0, "card")
+    assert add(calibration, 130, LEAST - 1) == none
+    assert add(calibration, 0) == add(calibration, 0, predicted=0) == none
 
 
 def test_the_correction_is_a_high_quantile_of_the_ratios(calibration: Calibration) -> None:
@@ -38,32 +44,19 @@ def test_the_correction_is_a_high_quantile_of_the_ratios(calibration: Calibratio
 
 
 def test_cards_algorithms_and_places_are_kept_apart(calibration: Calibration) -> None:
-    for _ in range(LEAST):
-        calibration.add("card", "ppo", "vram", 100, 150)
+    add(calibration, 150)
     for other in (("card", "ppo", "ram"), ("card", "sac", "vram"), ("other card", "ppo", "vram")):
         assert calibration.correction(*other).factor == 1.0  # type: ignore[arg-type]
 
 
 def test_only_the_newest_count(calibration: Calibration) -> None:
-    for _ in range(30):
-        calibration.add("cpu", "a2c", "ram", 100, 190)
-    for _ in range(KEPT):
-        calibration.add("cpu", "a2c", "ram", 100, 100)
-    assert calibration.correction("cpu", "a2c", "ram").factor == 1.0
+    add(calibration, 190, 30)
+    assert add(calibration, 100, KEPT).factor == 1.0
 
 
 @pytest.mark.parametrize(("measured", "factor"), [(1, LOWEST), (100_000, HIGHEST)])
 def test_a_correction_has_bounds(calibration: Calibration, measured: int, factor: float) -> None:
-    for _ in range(LEAST):
-        calibration.add("cpu", "a2c", "ram", 100, measured)
-    assert calibration.correction("cpu", "a2c", "ram").factor == factor
-
-
-def test_what_was_not_measured_teaches_nothing(calibration: Calibration) -> None:
-    for _ in range(LEAST):
-        calibration.add("cpu", "ppo", "vram", 0, 0)
-        calibration.add("cpu", "ppo", "vram", 100, 0)
-    assert calibration.correction("cpu", "ppo", "vram").trials == 0
+    assert add(calibration, measured).factor == factor
 
 
 @pytest.mark.parametrize(
@@ -74,11 +67,9 @@ def test_a_damaged_file_is_named_and_begun_anew(tmp_path: Path, content: bytes, 
     path = tmp_path / "calibration.json"
     path.write_bytes(content)
     calibration = Calibration(path)
-    assert calibration.correction("cpu", "ppo", "ram").trials == 0
+    assert calibration.correction("card", "ppo", "vram").trials == 0
     assert "calibration.json is damaged" in capsys.readouterr().err
-    for _ in range(LEAST):
-        calibration.add("cpu", "ppo", "ram", 100, 150)
-    assert calibration.correction("cpu", "ppo", "ram").trials == LEAST
+    assert add(calibration, 150).trials == LEAST
 
 
 @pytest.mark.parametrize("place", ["calibration.json", "calibration.json/below/calibration.json"])

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -39,13 +40,20 @@ def files(objects: Objects, paths: ExperimentPaths, is_whole: bool = False) -> S
     return StoredFiles(paths, objects, Lease.take(objects), is_whole)
 
 
-def append(paths: ExperimentPaths, line: bytes) -> None:
-    with paths.study.open("ab") as file:
+@pytest.fixture
+def own(objects: Objects, paths: ExperimentPaths) -> Iterator[StoredFiles]:
+    """The files of a run."""
+    with files(objects, paths) as found:
+        yield found
+
+
+def append(own: StoredFiles, line: bytes) -> None:
+    with own._paths.study.open("ab") as file:
         file.write(line + b"\n")
 
 
-def write(paths: ExperimentPaths, own: SearchFiles, key: str, content: bytes) -> None:
-    path = paths.folder / key
+def write(own: StoredFiles, key: str, content: bytes) -> None:
+    path = own._paths.folder / key
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     own.written(path)
@@ -87,21 +95,21 @@ def test_what_a_search_needs_is_fetched_and_checkpoints_stay(objects: Objects, p
 
 
 def test_rows_that_a_trial_told_come_first_then_the_study_then_the_row_of_the_trial(
-    objects: Objects, paths: ExperimentPaths, changes: Changes
+    own: StoredFiles, objects: Objects, changes: Changes
 ) -> None:
-    with files(objects, paths) as own:
-        write(paths, own, ROW, b"row")
-        append(paths, b"told")
-        write(paths, own, REPORTS, b"reports")
-        paths.running("this").touch()
-        assert changes == []
-        home = own.hand_out(HOME, 0)
-        assert [*sorted(changes[:2]), *changes[2:]] == [f"+{REPORTS}", "+running-this", f"+{JOURNAL}", f"+{ROW}"]
-        assert home == replace(HOME, storage=objects.location.uri, lease=1)
-        own.flush()
-        assert len(changes) == 4, "nothing is written twice"
-        (paths.folder / REPORTS).unlink()
-        own.written(paths.folder / REPORTS)
+    write(own, ROW, b"row")
+    append(own, b"told")
+    write(own, REPORTS, b"reports")
+    own._paths.running("this").touch()
+    assert changes == []
+    home = own.hand_out(HOME, 0)
+    assert [*sorted(changes[:2]), *changes[2:]] == [f"+{REPORTS}", "+running-this", f"+{JOURNAL}", f"+{ROW}"]
+    assert home == replace(HOME, storage=objects.location.uri, lease=1)
+    own.flush()
+    assert len(changes) == 4, "nothing is written twice"
+    (own._paths.folder / REPORTS).unlink()
+    own.written(own._paths.folder / REPORTS)
+    own.flush()
     assert not objects.has(REPORTS)
 
 
@@ -128,73 +136,67 @@ def test_files_that_others_write_follow_as_they_change(
 
 @pytest.mark.parametrize("words", [(REPORTS,), (JOURNAL,), (ROW,)])
 def test_a_storage_that_is_lost_is_told_and_nothing_is_written_any_more(
-    objects: Objects, paths: ExperimentPaths, changes: Changes, words: tuple[str, ...]
+    own: StoredFiles, changes: Changes, words: tuple[str, ...]
 ) -> None:
-    with files(objects, paths) as own:
-        write(paths, own, ROW, b"row")
-        write(paths, own, REPORTS, b"reports")
-        append(paths, b"told")
-        changes.before = lost(*words)
-        own.flush()
-        assert own.failure == "it is gone"
-        changes.before = lambda change: None
-        before = list(changes)
-        write(paths, own, ROW, b"later")
-        own.hand_out(HOME, 1)
-        own.checkpoints(1).remove()
-        with pytest.raises(StorageLostError, match="gone"):
-            own.gather()
-        own.flush()
-        assert changes == before
+    write(own, ROW, b"row")
+    write(own, REPORTS, b"reports")
+    append(own, b"told")
+    changes.before = lost(*words)
+    own.flush()
+    assert own.failure == "it is gone"
+    changes.before = lambda change: None
+    before = list(changes)
+    write(own, ROW, b"later")
+    own.hand_out(HOME, 1)
+    own.checkpoints(1).remove()
+    with pytest.raises(StorageLostError, match="gone"):
+        own.gather()
+    own.flush()
+    assert changes == before
 
 
 def test_the_end_of_a_run_says_that_its_storage_is_lost(objects: Objects, paths: ExperimentPaths, changes: Changes) -> None:
     own = files(objects, paths).__enter__()
-    write(paths, own, ROW, b"row")
+    write(own, ROW, b"row")
     changes.before = lost()
     with pytest.raises(StorageLostError, match="gone"):
         own.__exit__(None, None, None)
 
 
 def test_after_a_failure_trials_are_told_to_stop_once_the_storage_is_back(
-    objects: Objects, paths: ExperimentPaths, changes: Changes, monkeypatch: pytest.MonkeyPatch
+    own: StoredFiles, objects: Objects, changes: Changes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search_files, "STOP_SECONDS", 0.0)
-    with files(objects, paths) as own:
-        mark = paths.running("this")
-        mark.touch()
+    mark = own._paths.running("this")
+    mark.touch()
+    own.flush()
+    changes.before = lost()
+    write(own, ROW, b"row")
+    for _ in range(2):
         own.flush()
-        changes.before = lost()
-        write(paths, own, ROW, b"row")
-        for _ in range(2):
-            own.flush()
-        assert objects.has(mark.name)
-        changes.before = lambda change: None
-        own.flush()
-        assert not objects.has(mark.name)
-        assert not objects.has(ROW)
+    assert objects.has(mark.name)
+    changes.before = lambda change: None
+    own.flush()
+    assert not objects.has(mark.name)
+    assert not objects.has(ROW)
 
 
-def test_a_run_that_was_overtaken_says_so_and_writes_nothing(
-    objects: Objects, paths: ExperimentPaths, changes: Changes
-) -> None:
-    with files(objects, paths) as own:
-        overtake(objects, own)
-        write(paths, own, ROW, b"row")
-        own.flush()
-        assert "process 7 on other" in (own.failure or "")
-        with pytest.raises(OvertakenError, match="another run has taken over"):
-            own.gather()
+def test_a_run_that_was_overtaken_says_so_and_writes_nothing(own: StoredFiles, objects: Objects, changes: Changes) -> None:
+    overtake(objects, own)
+    write(own, ROW, b"row")
+    own.flush()
+    assert "process 7 on other" in (own.failure or "")
+    with pytest.raises(OvertakenError, match="another run has taken over"):
+        own.gather()
     assert changes == []
 
 
-def test_so_does_one_that_only_its_beat_tells(objects: Objects, paths: ExperimentPaths) -> None:
-    with files(objects, paths) as own:
-        overtake(objects, own)
-        with suppress(OvertakenError):
-            own._lease.beat()
-        with pytest.raises(OvertakenError, match="another run has taken over"):
-            own.gather()
+def test_so_does_one_that_only_its_beat_tells(own: StoredFiles, objects: Objects) -> None:
+    overtake(objects, own)
+    with suppress(OvertakenError):
+        own._lease.beat()
+    with pytest.raises(OvertakenError, match="another run has taken over"):
+        own.gather()
 
 
 def test_a_run_that_is_overtaken_while_it_fetches_changes_nothing(
@@ -208,30 +210,29 @@ def test_a_run_that_is_overtaken_while_it_fetches_changes_nothing(
     assert changes == ["+running-a"]
 
 
-def test_a_folder_that_is_deleted_takes_nothing_from_the_storage(objects: Objects, paths: ExperimentPaths) -> None:
+def test_a_folder_that_is_deleted_takes_nothing_from_the_storage(own: StoredFiles, objects: Objects) -> None:
     objects.put("space.toml", b"space")
-    with files(objects, paths) as own:
-        append(paths, b"trial 0")
-        write(paths, own, ROW, b"first")
-        own.flush()
-        before = {key: stamp for key, stamp in objects.listed().items() if "runs/" not in key}
-        shutil.rmtree(paths.folder)
-        own.hand_out(HOME, 1)
-        with pytest.raises(StorageError, match=r"was deleted while the search ran, .* --resume "):
-            own.gather()
-        assert objects.listed().items() >= before.items()
+    append(own, b"trial 0")
+    write(own, ROW, b"first")
+    own.flush()
+    before = {key: stamp for key, stamp in objects.listed().items() if "runs/" not in key}
+    shutil.rmtree(own._paths.folder)
+    own.hand_out(HOME, 1)
+    with pytest.raises(StorageError, match=r"was deleted while the search ran, .* --resume "):
+        own.gather()
+    assert objects.listed().items() >= before.items()
 
 
-def test_the_marker_of_a_trial_that_took_too_much_memory_is_fetched_and_goes(objects: Objects, paths: ExperimentPaths) -> None:
-    marker = paths.memory_marker(3)
-    with files(objects, paths) as own:
-        own.fetch(marker)
-        assert not marker.exists()
-        objects.put("trials/00003.memory", b"7")
-        own.fetch(marker)
-        assert marker.read_bytes() == b"7"
-        marker.unlink()
-        own.written(marker)
+def test_the_marker_of_a_trial_that_took_too_much_memory_is_fetched_and_goes(own: StoredFiles, objects: Objects) -> None:
+    marker = own._paths.memory_marker(3)
+    own.fetch(marker)
+    assert not marker.exists()
+    objects.put("trials/00003.memory", b"7")
+    own.fetch(marker)
+    assert marker.read_bytes() == b"7"
+    marker.unlink()
+    own.written(marker)
+    own.flush()
     assert not objects.has("trials/00003.memory")
 
 
@@ -243,23 +244,26 @@ def test_checkpoints_are_removed_after_what_was_written_before(
     with files(objects, paths) as own:
         assert own.checkpoints(3).steps == 500
         own.checkpoints(3).remove()
-        write(paths, own, ROW, b"ended")
+        write(own, ROW, b"ended")
         assert len(changes) == begun
     assert changes[begun:] == [f"+{ROW}", f"-{STATE.format(3)}"]
 
 
-def test_a_trial_that_has_none_is_not_looked_up(
-    objects: Objects, paths: ExperimentPaths, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_trial_that_has_none_is_not_looked_up(own: StoredFiles, monkeypatch: pytest.MonkeyPatch) -> None:
     """At each end of a trial those of all others are removed that are not kept."""
-    with files(objects, paths) as own:
-        listed: list[str] = []
-        monkeypatch.setattr(objects, "listed", listed.append)
-        for number in range(100):
-            own.checkpoints(number).remove()
-        assert own.checkpoints(7).steps == 0
-        own.flush()
-        assert listed == []
+    listed: list[str] = []
+    monkeypatch.setattr(own._objects, "listed", listed.append)
+    for number in range(100):
+        own.checkpoints(number).remove()
+    assert own.checkpoints(7).steps == 0
+    own.flush()
+    assert listed == []
+
+
+def state_of(lengths: dict[str, int], kept_steps: int) -> bytes:
+    """What a checkpoint says of its files."""
+    files = {name: {"bytes": length} for name, length in lengths.items()}
+    return json.dumps({"content": {"files": files, "trial": {"kept_steps": kept_steps}}}).encode()
 
 
 NEWEST = {"000000001000/arrays.npz", "000000001000/state.json", "replay/1-2.npz"}
@@ -269,14 +273,7 @@ NEWEST = {"000000001000/arrays.npz", "000000001000/state.json", "replay/1-2.npz"
 def test_all_before_the_newest_are_removed_if_it_is_whole(
     objects: Objects, paths: ExperimentPaths, changes: Changes, missing: str | None
 ) -> None:
-    state = json.dumps(
-        {
-            "content": {
-                "files": {name: {"bytes": 1} for name in ("arrays.npz", "replay/1-2.npz")},
-                "trial": {"kept_steps": 250},
-            }
-        }
-    ).encode()
+    state = state_of(dict.fromkeys(("arrays.npz", "replay/1-2.npz"), 1), 250)
     rated = {"000000000250/arrays.npz", "000000000250/state.json"}
     names = NEWEST | rated | {"000000000500/arrays.npz", "000000000500/state.json", "replay/0-1.npz"}
     for name in names - {missing}:
@@ -296,35 +293,31 @@ def test_all_before_the_newest_are_removed_if_it_is_whole(
 
 def test_where_a_file_of_the_newest_has_another_length_all_stay(objects: Objects, paths: ExperimentPaths) -> None:
     for folder, length in (("000000000500", 1), ("000000001000", 100)):
-        state = json.dumps({"content": {"files": {"arrays.npz": {"bytes": length}}, "trial": {"kept_steps": 0}}}).encode()
-        objects.put(f"trials/00003/{folder}/state.json", state)
+        objects.put(f"trials/00003/{folder}/state.json", state_of({"arrays.npz": length}, 0))
         objects.put(f"trials/00003/{folder}/arrays.npz", b"x")
-    before = objects.listed().keys()
+    before = objects.listed("trials/").keys()
     with files(objects, paths) as own:
         own.checkpoints(3).keep_one()
-    assert {key for key in objects.listed() if key.startswith("trials/")} == {
-        key for key in before if key.startswith("trials/")
-    }
+    assert objects.listed("trials/").keys() == before
 
 
 def test_a_mark_that_goes_while_it_is_mirrored_is_removed(
-    objects: Objects, paths: ExperimentPaths, monkeypatch: pytest.MonkeyPatch
+    own: StoredFiles, objects: Objects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with files(objects, paths) as own:
-        mark = paths.running("one")
-        mark.touch()
-        put_all = own._own.put_all
+    mark = own._paths.running("one")
+    mark.touch()
+    put_all = own._own.put_all
 
-        def gone(pairs: Any) -> None:
-            pairs = list(pairs)
-            if mark.exists() and any(path == mark for _, path in pairs):
-                mark.unlink()
-                raise FileNotFoundError(mark)
-            put_all(pairs)
+    def gone(pairs: Any) -> None:
+        pairs = list(pairs)
+        if mark.exists() and any(path == mark for _, path in pairs):
+            mark.unlink()
+            raise FileNotFoundError(mark)
+        put_all(pairs)
 
-        monkeypatch.setattr(own._own, "put_all", gone)
-        own.flush()
-        assert own.failure is None
+    monkeypatch.setattr(own._own, "put_all", gone)
+    own.flush()
+    assert own.failure is None
     assert not objects.has(mark.name)
 
 

@@ -1,7 +1,6 @@
 """Experiments in a storage: created once, looked up anywhere, held by one run at a time."""
 
 import shutil
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -55,9 +54,7 @@ def test_an_experiment_is_created_in_the_storage_and_looked_up_anywhere(above: L
     assert made.storage == above / "one"
     assert made.place == f"{above}/one"
     assert (made.settings.name, made.settings.dir, made.compatibility) == ("one", above.uri, {"scenario": "key"})
-    assert sorted(Objects(above / "one").listed()) == [
-        "experiment.json", "runs/00000001.json", "space.toml",
-    ]  # fmt: skip
+    assert sorted(Objects(above / "one").listed()) == ["experiment.json", "runs/00000001.json", "space.toml"]
     assert is_stored(above / "one")
     assert look_up(above / "one") == experiment_at(f"{above}/one") == made
     assert experiment_at(made.paths.folder) == made, "a working copy stands for its storage"
@@ -70,7 +67,6 @@ def test_without_a_name_the_first_free_one_is_taken(above: Location) -> None:
 
 def test_a_name_that_is_taken_is_refused_and_nothing_is_written(above: Location) -> None:
     created(above)
-    before = Objects(above).listed()
     with pytest.raises(
         UsageError, match=r"one is an experiment already: continue it with --resume file:.*/one, or choose another"
     ):
@@ -91,7 +87,7 @@ def test_without_a_name_one_that_is_free_in_both_places_is_taken(above: Location
     assert made.settings.name == "ppo-iquitos-3"
 
 
-def test_a_creation_that_was_killed_does_not_keep_its_name(above: Location, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_creation_that_was_killed_does_not_keep_its_name(above: Location) -> None:
     place = Objects(above / "one")
     for key in ("runs/00000001.json", "site/other/schema.json", "space.toml", "learned.json"):
         place.put(key, b"{}")
@@ -99,7 +95,7 @@ def test_a_creation_that_was_killed_does_not_keep_its_name(above: Location, monk
     assert [key for key in place.listed() if not key.startswith("runs/")] == ["experiment.json"]
 
 
-def test_what_no_creation_leaves_is_kept(above: Location, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_no_creation_leaves_is_kept(above: Location) -> None:
     for name, keys in (("one", ("runs/00000001.json", "results/trials/00000.parquet")), ("two", ("site/schema.json",))):
         for key in keys:
             Objects(above / name).put(key, b"{}")
@@ -259,8 +255,7 @@ def test_without_a_storage_nothing_happens(tmp_path: Path) -> None:
 def test_an_experiment_is_withdrawn_unless_a_trial_began_or_a_run_works(above: Location) -> None:
     made = created(above)
     objects = Objects(above / "one")
-    with ExitStack() as stack:
-        stack.enter_context(run_files(made, print))
+    with run_files(made, print):
         assert not withdraw(made)
     objects.put("results/trials/00000.parquet", b"")
     assert not withdraw(made)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tuning.algorithms.registry import algorithm
+from tuning.algorithms.registry import algorithm, algorithm_of
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
+from tuning.trial.protocol import Proposal
+from tuning.trial.records import TrialRecords
 
 STEPS_OF_A_TRIAL, EVALUATIONS = 960, 3
 SMALL: dict[str, dict[str, Any]] = {
@@ -39,3 +41,14 @@ def experiment(
 def hyperparameters(algo: str, **others: Any) -> dict[str, Any]:
     default = {parameter.name: parameter.default for parameter in algorithm(algo).space.parameters}
     return {**default, **SMALL[algo], "hidden_sizes": "8", **others}
+
+
+def completed(of: Experiment, *trials: tuple[float, dict[str, Any]]) -> Experiment:
+    """An experiment with a complete trial for each score, of the default with a change; nothing is trained."""
+    records = TrialRecords(of)
+    for number, (score, change) in enumerate(trials):
+        h = algorithm_of(of.settings).space.complete(change, {"steps": float(of.settings.steps)})
+        records.begin(Proposal(number, h))
+        records.update(number, score=score)
+        records.end(number, "complete")
+    return of

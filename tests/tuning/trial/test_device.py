@@ -12,7 +12,7 @@ from tuning.trial.device import CPU, Device
 def test_the_cpu_has_no_gpu_memory() -> None:
     CPU.reset_peak()
     assert not CPU.is_gpu
-    assert (CPU.allocated_bytes(), CPU.peak_bytes(), CPU.process_peak_bytes()) == (0, 0, 0)
+    assert CPU.memory() == (0, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -45,15 +45,16 @@ def test_a_process_is_held_to_its_grant_without_the_context(monkeypatch: pytest.
     held: list[tuple[float, int]] = []
     monkeypatch.setattr("torch.cuda.get_device_properties", lambda card: SimpleNamespace(total_memory=8 * 2**30))
     monkeypatch.setattr("torch.cuda.set_per_process_memory_fraction", lambda part, card: held.append((part, card)))
-    monkeypatch.setattr("torch.cuda.max_memory_reserved", lambda: 2**28)
+    for name, nbytes in (("memory_allocated", 1), ("max_memory_allocated", 2), ("max_memory_reserved", 2**28)):
+        monkeypatch.setattr(f"torch.cuda.{name}", lambda nbytes=nbytes: nbytes)
     own: list[int | None] = [None]
     monkeypatch.setattr("tuning.trial.device.loads", lambda: 4 * (Load(0, None, None, None, own[0]),))
     monkeypatch.setattr("torch.cuda.memory_reserved", lambda: 2**27)
     device = Device.take_card(3, 3 * 2**29, 2**29)
     assert held == [(1 / 8, 0)]
-    assert device.process_peak_bytes() == 2**28 + 2**29
+    assert device.memory() == (1, 2, 2**28 + 2**29)
     # What the driver tells goes before what was expected.
     own[0] = 2**27 + 2**26
-    assert device.process_peak_bytes() == 2**28 + 2**26
+    assert device.memory() == (1, 2, 2**28 + 2**26)
     with pytest.raises(MemoryError, match="CUDA's context takes 536,870,912 B, more than the 536,870,912 B"):
         Device.take_card(3, 2**29, 2**29)

@@ -1,6 +1,5 @@
 """Evaluations are spread evenly over a budget, and the last one is at its end."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +23,9 @@ def test_an_evaluation_is_due_from_its_step_on_and_not_before(budget: int, repor
         assert evaluations_due(due, budget, reports) == evaluation
         assert evaluations_due(due - 1, budget, reports) == evaluation - 1
         assert due_steps(evaluation, budget, reports) in (due, due - 1)
-
-
-def test_the_last_evaluation_is_at_the_end_and_none_comes_after() -> None:
-    assert due_steps(7, 1000, 7) == 1000
-    assert evaluations_due(5000, 1000, 7) == 7
+    # The last is at the end, and none comes after.
+    assert due_steps(reports, budget, reports) == budget
+    assert evaluations_due(5 * budget, budget, reports) == reports
 
 
 @pytest.fixture
@@ -36,39 +33,25 @@ def env(small_schema: Path) -> WindowsEnv:
     return WindowsEnv(scenario(str(small_schema)), [Window(0, 24, 96)])
 
 
-def row_of(env: WindowsEnv, change: Callable[[np.ndarray], None]) -> dict[str, Any]:
+def row_of(env: WindowsEnv, battery: float | None = None, most_charging: float = 1.0) -> dict[str, Any]:
+    """A row of a policy that does otherwise than the uncontrolled site."""
+
     def policy(observations: np.ndarray) -> np.ndarray:
         actions = np.array(env.simulator.uncontrolled_actions())
-        change(actions)
+        if battery is not None:
+            actions[:, 0] = battery
+        actions[:, 1:] = np.minimum(actions[:, 1:], most_charging)
         return actions
 
     (found,) = evaluate(env, policy)
     return evaluation_row(found)
 
 
-def change_battery(value: float) -> Callable[[np.ndarray], None]:
-    def change(actions: np.ndarray) -> None:
-        actions[:, 0] = value
-
-    return change
-
-
-def charge_at(part: float) -> Callable[[np.ndarray], None]:
-    def change(actions: np.ndarray) -> None:
-        actions[:, 1:] = np.minimum(actions[:, 1:], part)
-
-    return change
-
-
-def test_discharging_an_empty_battery_is_nothing_and_charging_it_is_something(env: WindowsEnv) -> None:
-    assert does_nothing(row_of(env, lambda actions: None))
-    assert does_nothing(row_of(env, change_battery(-1.0)))
-    assert does_nothing(row_of(env, change_battery(-0.01)))
-    assert not does_nothing(row_of(env, change_battery(0.01)))
-
-
-def test_a_policy_that_only_charges_vehicles_otherwise_does_something(env: WindowsEnv) -> None:
-    assert not does_nothing(row_of(env, charge_at(0.5)))
+def test_discharging_an_empty_battery_is_nothing_and_charging_it_or_vehicles_otherwise_is_something(env: WindowsEnv) -> None:
+    for battery in (None, -1.0, -0.01):
+        assert does_nothing(row_of(env, battery))
+    assert not does_nothing(row_of(env, 0.01))
+    assert not does_nothing(row_of(env, most_charging=0.5))
 
 
 def test_a_row_says_how_often_a_policy_did_nothing() -> None:

@@ -13,7 +13,7 @@ import pytest
 from tuning.memory.gpus import Load
 from tuning.trial.checkpoint import TrialState
 from tuning.trial.device import CPU
-from tuning.trial.monitor import ENDED_STATUS, Measurements, MemoryLimitError, Monitor, Usage
+from tuning.trial.monitor import ENDED_STATUS, Measurements, MemoryLimitError, Monitor
 
 MIB = 2**20
 
@@ -94,18 +94,18 @@ def test_without_a_limit_nothing_is_stopped(tmp_path: Path) -> None:
 def test_means_since_the_last_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = [Load(1000, 0.2, 50.0, None, 300), Load(3000, 0.6, 70.0, None, 500)]
     monkeypatch.setattr("tuning.trial.monitor.loads", lambda: (seen[min(len(taken), 1)],))
-    taken: list[Usage] = []
+    taken: list[dict[str, float]] = []
     watching = monitor(Process(), tmp_path / "marker", card=0)
     watching._look()
     taken.append(watching.take())
     watching._look()
     taken.append(watching.take())
-    assert [usage.gpu_memory_bytes for usage in taken] == [1000.0, 3000.0]
-    assert [usage.gpu_utilization for usage in taken] == [0.2, 0.6]
-    assert taken[0].gpu_power_w is None
+    assert [usage["gpu_memory_bytes"] for usage in taken] == [1000.0, 3000.0]
+    assert [usage["gpu_utilization"] for usage in taken] == [0.2, 0.6]
+    assert "gpu_power_w" not in taken[0]
     assert watching.peak_vram_bytes == 500
-    assert taken[0].machine_memory_bytes is not None
-    assert watching.take() == Usage()
+    assert "machine_memory_bytes" in taken[0]
+    assert watching.take() == {}
 
 
 class Clock:
@@ -141,8 +141,8 @@ def test_time_is_split_without_a_remainder_and_each_second_counts_once(clock: Cl
 
 def test_peaks_are_the_largest_that_anything_measured(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tuning.trial.monitor.rss_bytes", lambda: 300)
-    device: Any = SimpleNamespace(process_peak_bytes=lambda: 40, peak_bytes=lambda: 30, allocated_bytes=lambda: 20)
-    seen: Any = SimpleNamespace(peak_rss_bytes=500, peak_vram_bytes=60, take=lambda: Usage(cpu_cores=0.5))
+    device: Any = SimpleNamespace(memory=lambda: (20, 30, 40))
+    seen: Any = SimpleNamespace(peak_rss_bytes=500, peak_vram_bytes=60, take=lambda: {"cpu_cores": 0.5})
     measurements, state = Measurements(device, seen, clock.now), TrialState(peak_vram_bytes=35)
     columns = measurements.take(state)
     assert (columns["rss_bytes"], columns["vram_bytes"], columns["cpu_cores"]) == (300, 20, 0.5)
@@ -150,9 +150,3 @@ def test_peaks_are_the_largest_that_anything_measured(clock: Clock, monkeypatch:
     seen.peak_rss_bytes = 100
     measurements.take(state)
     assert state.peak_rss_bytes == 500
-
-
-def test_without_a_monitor_its_columns_are_empty(clock: Clock) -> None:
-    columns = Measurements(CPU, None, clock.now).take(TrialState())
-    assert columns["vram_bytes"] == 0
-    assert all(columns[name] is None for name in vars(Usage()))

@@ -14,12 +14,11 @@ from envs.objective.weights import Weights
 from envs.seen import Seen
 from envs.task import Task
 from results import load
+from tests.tuning.trial.small_trials import completed
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.trial.policy import trained, trained_for, trial_number, trial_setup, used_share
-from tuning.trial.protocol import Proposal
-from tuning.trial.records import TrialRecords
 
 SETTINGS = Settings(scenario="iquitos-38", backend="batch", num_envs=8, steps=5000, seed=3)
 
@@ -27,12 +26,7 @@ SETTINGS = Settings(scenario="iquitos-38", backend="batch", num_envs=8, steps=50
 @pytest.fixture
 def experiment(tmp_path: Path) -> Experiment:
     of = create(Settings(backend="batch", name="e", dir=str(tmp_path)))
-    records = TrialRecords(of)
-    for number, score in enumerate((0.1, 0.3, 0.2)):
-        records.begin(Proposal(number, algorithm("ppo").space.complete({})))
-        records.update(number, score=score)
-        records.end(number, "complete")
-    return of
+    return completed(of, *((score, {}) for score in (0.1, 0.3, 0.2)))
 
 
 def test_the_best_trial_or_one_by_its_number(experiment: Experiment) -> None:

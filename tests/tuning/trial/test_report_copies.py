@@ -13,7 +13,7 @@ from tensorboardX.proto.event_pb2 import Event
 from results.table_files import add_rows, drop_rows_after, read_rows
 from tuning.experiment.folder import ExperimentPaths
 from tuning.experiment.settings import Settings
-from tuning.trial.report_copies import ReportCopies
+from tuning.trial.report_copies import CsvCopy, TensorBoardCopy, copies_of
 
 CSV, EVENTS = Settings(progress_csv=True), Settings(tensorboard=True)
 
@@ -29,14 +29,18 @@ def rows(*steps: int) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def write(paths: ExperimentPaths, copies: ReportCopies, *steps: int) -> None:
-    """What a trial does: the table first, then its copies."""
+Copy = CsvCopy | TensorBoardCopy
+
+
+def write(paths: ExperimentPaths, copy: Copy, *steps: int) -> None:
+    """What a trial does: the table first, then its copy."""
     add_rows(paths.folder, "reports", 3, rows(*steps))
-    copies.add(rows(*steps))
+    copy.add(rows(*steps))
 
 
-def begin(settings: Settings, paths: ExperimentPaths) -> ReportCopies:
-    return ReportCopies.begin(settings, paths, 3, read_rows(paths.folder, "reports", 3))
+def begin(settings: Settings, paths: ExperimentPaths) -> Copy:
+    (copy,) = copies_of(settings, paths, 3, read_rows(paths.folder, "reports", 3))
+    return copy
 
 
 @pytest.fixture
@@ -63,10 +67,10 @@ def events(paths: ExperimentPaths, tag: str) -> list[tuple[int, float]]:
 
 
 def test_a_line_of_the_csv_file_is_a_report(paths: ExperimentPaths) -> None:
-    copies = begin(CSV, paths)
+    copy = begin(CSV, paths)
     assert lines(paths) == []
-    write(paths, copies, 100, 700)
-    copies.close()
+    write(paths, copy, 100, 700)
+    copy.close()
     assert paths.progress_csv(3).read_text(encoding="utf-8").splitlines() == [
         "episode,step,reward_avg,actor_loss,critic_loss,entropy,lr",
         "0,100,0.1,-0.5,2.0,,0.001",
@@ -75,9 +79,9 @@ def test_a_line_of_the_csv_file_is_a_report(paths: ExperimentPaths) -> None:
 
 
 def test_an_event_is_a_value_of_a_report(paths: ExperimentPaths) -> None:
-    copies = begin(EVENTS, paths)
-    write(paths, copies, 100, 200)
-    copies.close()
+    copy = begin(EVENTS, paths)
+    write(paths, copy, 100, 200)
+    copy.close()
     assert events(paths, "train/reward_avg") == [(100, 0.1), (200, 0.2)]
     assert events(paths, "train/entropy") == events(paths, "score") == []
 
@@ -90,11 +94,11 @@ def seen(paths: ExperimentPaths, settings: Settings) -> Sequence[int]:
 
 @pytest.mark.parametrize("settings", [CSV, EVENTS])
 def test_after_a_kill_no_report_is_doubled_or_missing(paths: ExperimentPaths, settings: Settings) -> None:
-    copies = begin(settings, paths)
-    write(paths, copies, 100, 200)
-    copies.add(rows(300))  # beyond the checkpoint: the table has lost it
+    copy = begin(settings, paths)
+    write(paths, copy, 100, 200)
+    copy.add(rows(300))  # beyond the checkpoint: the table has lost it
     add_rows(paths.folder, "reports", 3, rows(400))  # so is this one dropped
-    copies.close()
+    copy.close()
     for path in paths.tensorboard(3).glob("*"):
         path.rename(path.with_name("events.out.tfevents.1.before"))  # a name has the second in which it was made
     drop_rows_after(paths.folder, "reports", 3, 200)
@@ -106,11 +110,8 @@ def test_after_a_kill_no_report_is_doubled_or_missing(paths: ExperimentPaths, se
 
 @pytest.mark.parametrize("settings", [CSV, EVENTS])
 def test_a_copy_that_is_wanted_later_has_the_reports_from_before(paths: ExperimentPaths, settings: Settings) -> None:
-    before = begin(Settings(), paths)
-    write(paths, before, 100, 200)
-    before.close()
-    assert not paths.progress_csv(3).exists()
-    assert not paths.tensorboard(3).exists()
+    assert copies_of(Settings(), paths, 3, []) == []
+    add_rows(paths.folder, "reports", 3, rows(100, 200))
     add_rows(paths.folder, "reports", 4, [{**row, "trial": 4} for row in rows(900)])
     begin(replace(settings, steps=9), paths).close()
     assert seen(paths, settings) == [100, 200]
@@ -119,7 +120,7 @@ def test_a_copy_that_is_wanted_later_has_the_reports_from_before(paths: Experime
 def test_a_file_that_another_program_holds_on_windows_has_all_reports_later(
     paths: ExperimentPaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copies = begin(Settings(progress_csv=True), paths)
+    copy = begin(Settings(progress_csv=True), paths)
     opened = Path.open
 
     def held(path: Path, *arguments: Any, **others: Any) -> Any:
@@ -130,8 +131,8 @@ def test_a_file_that_another_program_holds_on_windows_has_all_reports_later(
     with monkeypatch.context() as held_open:
         held_open.setattr(Path, "open", held)
         with pytest.raises(PermissionError):
-            copies.add(rows(50))  # elsewhere it is a fault
+            copy.add(rows(50))  # elsewhere it is a fault
         held_open.setattr("tuning.trial.report_copies.HELD_FILES_REFUSE", True)
-        copies.add(rows(100))
-    copies.add(rows(200))
+        copy.add(rows(100))
+    copy.add(rows(200))
     assert [line["step"] for line in lines(paths)] == ["50", "100", "200"]

@@ -27,11 +27,11 @@ from results import load
 from tests.envs.made_up_plans import made_up_plan
 from tests.tuning.trial.small_trials import EVALUATIONS, STEPS_OF_A_TRIAL, experiment, hyperparameters
 from tuning.algorithms.registry import names
+from tuning.algorithms.trainer import Acting
 from tuning.experiment.folder import Experiment, ExperimentPaths
 from tuning.experiment.lock import Permission
 from tuning.experiment.settings import Settings
 from tuning.trial.checkpoint import Checkpoints
-from tuning.trial.checkpoint_files import TrialState
 from tuning.trial.device import Device
 from tuning.trial.policy import trained
 from tuning.trial.protocol import Ending, Evaluated, Limits, Proposal, Report
@@ -48,17 +48,10 @@ def every_update_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tuning.trial.training.REPORT_SECONDS", 0.0)
 
 
-@pytest.fixture
-def running(tmp_path: Path) -> Path:
-    path = tmp_path / "running"
-    path.touch()
-    return path
-
-
 @contextmanager
-def training(of: Experiment, assignment: dict[str, Any], running: Any, fallback: int = 0) -> Iterator[Training]:
+def training(of: Experiment, assignment: dict[str, Any], running: Any = None, fallback: int = 0) -> Iterator[Training]:
     handout = TrialRecords(of).hand_out(Proposal(0, assignment), fallback)
-    with Training.begin(of, handout, running) as trial:
+    with Training(of, handout, running or of.paths.folder) as trial:
         yield trial
 
 
@@ -70,9 +63,9 @@ def told(of: Experiment, trial: Training) -> Iterator[Report]:
         yield report
 
 
-def train(of: Experiment, assignment: dict[str, Any], running: Any) -> list[Report]:
+def train(of: Experiment, assignment: dict[str, Any]) -> list[Report]:
     """Everything that a trial tells until it ends."""
-    with training(of, assignment, running) as trial:
+    with training(of, assignment) as trial:
         return list(told(of, trial))
 
 
@@ -80,11 +73,11 @@ def evaluations_in(said: list[Report]) -> list[Evaluated]:
     return [report.evaluated for report in said if report.evaluated]
 
 
-def train_in_pieces(of: Experiment, assignment: dict[str, Any], running: Path) -> int:
+def train_in_pieces(of: Experiment, assignment: dict[str, Any]) -> int:
     """Train a trial, cut off after each evaluation; where the cut comes after a checkpoint, updates are done twice."""
     pieces, ended = 0, False
     while not ended:
-        with training(of, assignment, running) as trial:
+        with training(of, assignment) as trial:
             pieces, done = pieces + 1, trial.evaluations
             ended = True
             for said in told(of, trial):
@@ -126,16 +119,16 @@ def same_tables(one: Experiment, other: Experiment, exact: bool = True) -> None:
     ],
 )
 def test_an_interrupted_trial_reports_what_one_that_was_not_does(
-    small_schema: Path, four_buildings: Path, tmp_path: Path, running: Path, algo: str, backend: str, others: dict[str, Any]
+    small_schema: Path, four_buildings: Path, tmp_path: Path, algo: str, backend: str, others: dict[str, Any]
 ) -> None:
     schema = four_buildings if "shared_policy" in others else small_schema
-    check_interrupted(schema, tmp_path, running, algo, backend, others)
+    check_interrupted(schema, tmp_path, algo, backend, others)
 
 
 @pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("shared", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_so_does_one_that_sees_a_plan(
-    four_buildings: Path, tmp_path: Path, running: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
+    four_buildings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
 ) -> None:
     asked: list[Seen] = []
 
@@ -145,7 +138,7 @@ def test_so_does_one_that_sees_a_plan(
 
     monkeypatch.setattr("envs.environments.seen_year.shadow", plan)
     seen_rows.cache_clear()
-    check_interrupted(four_buildings, tmp_path, running, "ppo", "batch", {"shared_policy": shared, "plan": "yesterday"})
+    check_interrupted(four_buildings, tmp_path, "ppo", "batch", {"shared_policy": shared, "plan": "yesterday"})
     assert {seen.plan for seen in asked} == {"yesterday"}
     seen_rows.cache_clear()
 
@@ -153,7 +146,7 @@ def test_so_does_one_that_sees_a_plan(
 @pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize(("keep", "kept"), [("best", [320, 640, 640]), ("last", [320, 640, 960])])
 def test_a_trial_is_rated_by_the_evaluation_that_counts_and_keeps_its_policy(
-    small_schema: Path, tmp_path: Path, running: Path, monkeypatch: pytest.MonkeyPatch, keep: Any, kept: list[int]
+    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep: Any, kept: list[int]
 ) -> None:
     scores, outcomes = (0.1, 0.3, -0.2), dict[int, Outcome]()
 
@@ -162,7 +155,7 @@ def test_a_trial_is_rated_by_the_evaluation_that_counts_and_keeps_its_policy(
 
     monkeypatch.setattr(Training, "_outcome_of", given)
     of, assignment = experiment(tmp_path / "one", small_schema, "ppo", keep=keep), hyperparameters("ppo")
-    said = evaluations_in(train(of, assignment, running))
+    said = evaluations_in(train(of, assignment))
     assert [evaluated.steps for evaluated in said] == [*outcomes]
     places = [[*outcomes].index(min(steps for steps in outcomes if steps >= due)) for due in kept]
     rated = [[*outcomes.values()][place] for place in places]
@@ -181,18 +174,18 @@ def test_a_trial_is_rated_by_the_evaluation_that_counts_and_keeps_its_policy(
 @pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("shared", [True, False])
 def test_a_policy_that_changes_nothing_of_its_plan_scores_what_its_plan_alone_does(
-    four_buildings: Path, tmp_path: Path, running: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
+    four_buildings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
 ) -> None:
     monkeypatch.setattr("envs.environments.seen_year.shadow", made_up_plan)
     seen_rows.cache_clear()
     plain = experiment(tmp_path / "plain", four_buildings, "ppo")
-    train(plain, hyperparameters("ppo", shared_policy=shared), running)
+    train(plain, hyperparameters("ppo", shared_policy=shared))
     assert TrialRecords(plain).row(0)["plan_score"] is None
     scores = {}
     for deviation in (-3.0, 1.5):
         of = experiment(tmp_path / f"by{deviation}", four_buildings, "ppo")
         others = {"log_std_init": -3.0, "learning_rate": 1e-9 if deviation < 0.0 else 0.3}
-        train(of, hyperparameters("ppo", shared_policy=shared, plan="yesterday", **others), running)
+        train(of, hyperparameters("ppo", shared_policy=shared, plan="yesterday", **others))
         row = TrialRecords(of).row(0)
         scores[deviation] = row["score"], row["plan_score"]
     seen_rows.cache_clear()
@@ -200,18 +193,18 @@ def test_a_policy_that_changes_nothing_of_its_plan_scores_what_its_plan_alone_do
     assert scores[-3.0][0] == scores[-3.0][1] == scores[1.5][1] != scores[1.5][0]
 
 
-def check_interrupted(schema: Path, folder: Path, running: Path, algo: str, backend: str, others: dict[str, Any]) -> None:
+def check_interrupted(schema: Path, folder: Path, algo: str, backend: str, others: dict[str, Any]) -> None:
     assignment = hyperparameters(algo, **others)
     whole, cut = (experiment(folder / name, schema, algo, backend) for name in ("whole", "cut"))
-    train(whole, assignment, running)
-    assert train_in_pieces(cut, assignment, running) == EVALUATIONS
+    train(whole, assignment)
+    assert train_in_pieces(cut, assignment) == EVALUATIONS
     same_tables(whole, cut)
     assert numbers(whole, "reports")["gradient_norm"].notna().any()
     used = [load(of.paths.folder).trials.filter(like="used_") for of in (whole, cut)]
     pd.testing.assert_frame_equal(used[0], used[1], check_exact=True)
     weights = []
     for of in (whole, cut):
-        with training(of, assignment, running) as trial:
+        with training(of, assignment) as trial:
             weights.append(trial.trainer.get_state()["algorithm"]["learner_group"]["learner"]["rl_module"]["default_policy"])
     assert weights[0].keys() == weights[1].keys()
     for name, values in weights[0].items():
@@ -222,26 +215,22 @@ def check_interrupted(schema: Path, folder: Path, running: Path, algo: str, back
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no card")
 @pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("algo", names())
-def test_so_does_one_on_a_card(
-    small_schema: Path, tmp_path: Path, running: Path, monkeypatch: pytest.MonkeyPatch, algo: str
-) -> None:
-    begin, card = Training.begin, Device.take_card(0, 4 * GIB, GIB)
-    monkeypatch.setattr(Training, "begin", lambda *given: begin(*given, device=card))
-    check_interrupted(small_schema, tmp_path, running, algo, "batch", {})
+def test_so_does_one_on_a_card(small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, algo: str) -> None:
+    begin, card = Training.__init__, Device.take_card(0, 4 * GIB, GIB)
+    monkeypatch.setattr(Training, "__init__", lambda *given: begin(*given, device=card))
+    check_interrupted(small_schema, tmp_path, algo, "batch", {})
 
 
 @pytest.mark.usefixtures("small_ray")
-def test_a_trial_with_an_aim_of_its_own_reports_it_and_goes_on_where_it_was(
-    small_schema: Path, tmp_path: Path, running: Path
-) -> None:
+def test_a_trial_with_an_aim_of_its_own_reports_it_and_goes_on_where_it_was(small_schema: Path, tmp_path: Path) -> None:
     aim = {"weights": ("co2=0.5", "peak=0.5"), "objective": "peak_kw", "require": ("ev_served>=0.5", "peak_kw<=1.0")}
     whole, pieces = (
         replace(of, settings=replace(of.settings, **aim))
         for of in (experiment(tmp_path / name, small_schema, "a2c") for name in ("whole", "pieces"))
     )
     assignment = hyperparameters("a2c")
-    said = train(whole, assignment, running)
-    assert train_in_pieces(pieces, assignment, running) == EVALUATIONS
+    said = train(whole, assignment)
+    assert train_in_pieces(pieces, assignment) == EVALUATIONS
     same_tables(whole, pieces)
     (row,), found = load(whole.paths.folder).trials.to_dict("records"), load(whole.paths.folder).evaluations.iloc[-1]
     last = evaluations_in(said)[-1].outcome
@@ -254,16 +243,16 @@ def test_a_trial_with_an_aim_of_its_own_reports_it_and_goes_on_where_it_was(
 
 @pytest.mark.usefixtures("small_ray")
 def test_an_objective_without_a_value_is_told_as_none_and_ends_no_trial(
-    small_schema: Path, tmp_path: Path, running: Path, monkeypatch: pytest.MonkeyPatch
+    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of = experiment(tmp_path / "one", small_schema, "a2c")
     of = replace(of, settings=replace(of.settings, objective="self_consumption"))
     nothing = Outcome(0.1, math.nan)
     monkeypatch.setattr("envs.objective.aim.Aim.outcome", lambda self, rows: nothing)
     assignment = hyperparameters("a2c")
-    said = evaluations_in(train(of, assignment, running))
+    said = evaluations_in(train(of, assignment))
     # From its checkpoint it tells the same.
-    said += evaluations_in(train(of, assignment, running))
+    said += evaluations_in(train(of, assignment))
     assert len(said) == EVALUATIONS + 1
     for evaluated in said:
         assert evaluated.outcome.score == 0.1
@@ -275,13 +264,12 @@ def test_an_objective_without_a_value_is_told_as_none_and_ends_no_trial(
 
 @pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("leaves", [False, True], ids=["the run ends", "its node goes"])
-def test_a_trial_that_is_told_to_stop_goes_on_where_it_was(
-    small_schema: Path, tmp_path: Path, running: Path, leaves: bool
-) -> None:
+def test_a_trial_that_is_told_to_stop_goes_on_where_it_was(small_schema: Path, tmp_path: Path, leaves: bool) -> None:
     assignment = hyperparameters("a2c")
     whole, stopped = (experiment(tmp_path / name, small_schema, "a2c") for name in ("whole", "stopped"))
-    train(whole, assignment, running)
-    leaving = running.with_name("leaving")
+    train(whole, assignment)
+    running, leaving = tmp_path / "running", tmp_path / "leaving"
+    running.touch()
     permission: Any = Permission(running, leaving)
     with training(stopped, assignment, permission) as trial:
         said = []
@@ -297,22 +285,22 @@ def test_a_trial_that_is_told_to_stop_goes_on_where_it_was(
     leaving.unlink() if leaves else running.touch()
     # What it tells first was rated before the checkpoint that it goes on from.
     (evaluated,) = evaluations_in(said)
-    begun, first = train(stopped, assignment, running)[:2]
+    begun, first = train(stopped, assignment)[:2]
     assert begun.restored
     assert (first.steps, first.evaluated) == (said[-2].steps, evaluated)
     same_tables(whole, stopped)
 
 
 @pytest.mark.usefixtures("small_ray")
-def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(small_schema: Path, tmp_path: Path, running: Path) -> None:
+def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(small_schema: Path, tmp_path: Path) -> None:
     assignment = hyperparameters("a2c")
     whole, damaged = (experiment(tmp_path / name, small_schema, "a2c") for name in ("whole", "damaged"))
-    train(whole, assignment, running)
-    train(damaged, assignment, running)
+    train(whole, assignment)
+    train(damaged, assignment)
     newest = max(damaged.paths.checkpoints(0).glob("[0-9]*"))
     before = Checkpoints(damaged.paths.checkpoints(0)).steps
     (newest / "arrays.npz").write_bytes(b"")
-    said = train(damaged, assignment, running)
+    said = train(damaged, assignment)
     assert "trial 0: checkpoint" in said[0].message
     assert "arrays.npz has changed since it was written" in said[0].message
     assert said[0].steps < before
@@ -321,11 +309,11 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(small_schema: 
 
 @pytest.mark.usefixtures("small_ray")
 def test_a_long_way_to_the_next_evaluation_has_checkpoints(
-    small_schema: Path, tmp_path: Path, running: Path, monkeypatch: pytest.MonkeyPatch
+    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tuning.trial.training.CHECKPOINT_SECONDS", 0.0)
     of = experiment(tmp_path / "one", small_schema, "a2c")
-    with training(of, hyperparameters("a2c"), running) as trial:
+    with training(of, hyperparameters("a2c")) as trial:
         for report in told(of, trial):
             assert Checkpoints(of.paths.checkpoints(0)).steps == report.steps
     reports = load(of.paths.folder).reports
@@ -333,11 +321,11 @@ def test_a_long_way_to_the_next_evaluation_has_checkpoints(
 
 
 @pytest.mark.usefixtures("small_ray")
-def test_a_larger_budget_moves_the_evaluations_that_are_left(small_schema: Path, tmp_path: Path, running: Path) -> None:
+def test_a_larger_budget_moves_the_evaluations_that_are_left(small_schema: Path, tmp_path: Path) -> None:
     of = experiment(tmp_path / "one", small_schema, "a2c")
-    train(of, hyperparameters("a2c"), running)
+    train(of, hyperparameters("a2c"))
     larger = replace(of, settings=replace(of.settings, steps=2 * STEPS_OF_A_TRIAL))
-    said = train(larger, hyperparameters("a2c"), running)
+    said = train(larger, hyperparameters("a2c"))
     # At 640, 1,280 and 1,920 steps; the first was passed with 960 behind it.
     assert [evaluated.number for evaluated in evaluations_in(said)] == [1, 2, 3]
     steps = load(of.paths.folder).evaluations["steps"].tolist()
@@ -347,14 +335,12 @@ def test_a_larger_budget_moves_the_evaluations_that_are_left(small_schema: Path,
 
 @pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("algo", ["ppo", "a2c", "sac"])
-def test_a_trial_that_saves_memory_goes_on_with_the_same_mathematics(
-    algo: str, small_schema: Path, tmp_path: Path, running: Path
-) -> None:
+def test_a_trial_that_saves_memory_goes_on_with_the_same_mathematics(algo: str, small_schema: Path, tmp_path: Path) -> None:
     finals = []
     for name, fallback in (("whole", 0), ("saving", 1)):
         of = experiment(tmp_path / name, small_schema, algo)
         for rung, steps in ((0, STEPS_OF_A_TRIAL // 2), (fallback, STEPS_OF_A_TRIAL)):
-            with training(of, hyperparameters(algo), running, rung) as trial:
+            with training(of, hyperparameters(algo), fallback=rung) as trial:
                 for _ in told(of, trial):
                     if trial.state.evaluated_steps and trial.state.steps >= steps:
                         break
@@ -384,7 +370,7 @@ def test_policies_for_single_buildings_validate_under_the_bounds_of_the_homes(
 ) -> None:
     found: list[bool] = []
     task = SimpleNamespace(evaluation_env=lambda own_layout: found.append(own_layout))
-    monkeypatch.setattr("tuning.trial.training.policy_in", lambda *given: None)
+    monkeypatch.setattr("tuning.trial.training.acting_in", lambda *given: Acting(np.zeros_like))
     monkeypatch.setattr("tuning.trial.training.evaluate", lambda env, policy: [])
     measured = SimpleNamespace(evaluation=SimpleNamespace(running=nullcontext))
     of = SimpleNamespace(
@@ -404,27 +390,27 @@ def test_policies_for_single_buildings_validate_under_the_bounds_of_the_homes(
     ],
 )
 def test_a_taught_trial_goes_on_as_if_it_had_never_stopped(
-    small_schema: Path, tmp_path: Path, running: Path, monkeypatch: pytest.MonkeyPatch, algo: str, others: dict[str, Any]
+    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, algo: str, others: dict[str, Any]
 ) -> None:
     made: list[str] = []
     starts = [
         Start(window, charge) for window in (Window(0, 0, 24), Window(0, 72, 24), Window(0, 120, 24)) for charge in (0.2, 0.8)
     ]
     short = teach(Task(str(small_schema)), starts, method="yesterday", horizon=3)
-    monkeypatch.setattr("tuning.trial.training.teacher_lessons", lambda settings: made.append(settings.teacher) or short)
+    monkeypatch.setattr("tuning.trial.training.lessons", lambda task: made.append(task.scenario) or short)
     assignment = hyperparameters(algo, **others)
     whole, cut = (experiment(tmp_path / name, small_schema, algo, teacher="mpc") for name in ("whole", "cut"))
-    said = train(whole, assignment, running)
+    said = train(whole, assignment)
     copied = said[1]
     assert copied.steps == 0
     assert "the copy of mpc scores" in copied.message
     # Stopped before the first checkpoint: the copy is made again.
-    with training(cut, assignment, running) as trial:
+    with training(cut, assignment) as trial:
         for _, _ in zip(range(2), told(cut, trial), strict=False):
             pass
     made.clear()
-    assert train_in_pieces(cut, assignment, running) == EVALUATIONS
-    assert made == ["mpc"]
+    assert train_in_pieces(cut, assignment) == EVALUATIONS
+    assert made == [str(small_schema)]
     same_tables(whole, cut, exact=False)
     evaluations = load(whole.paths.folder).evaluations
     assert evaluations["steps"].min() == 0
@@ -434,10 +420,10 @@ def test_a_taught_trial_goes_on_as_if_it_had_never_stopped(
 
 @pytest.mark.usefixtures("small_ray")
 def test_with_two_objectives_the_environment_gives_the_share_and_reports_have_both_gains(
-    small_schema: Path, tmp_path: Path, running: Path
+    small_schema: Path, tmp_path: Path
 ) -> None:
     of = experiment(tmp_path / "two", small_schema, "ppo", objective="co2 bill")
-    found = evaluations_in(train(of, {**hyperparameters("ppo"), "reward_share": 0.25}, running))[-1].outcome
+    found = evaluations_in(train(of, {**hyperparameters("ppo"), "reward_share": 0.25}))[-1].outcome
     results = load(of.paths.folder)
     row, last = results.trials.iloc[0], results.reports.dropna(subset=["score"]).iloc[-1]
     assert (row["hp_reward_share"], row["used_reward_share"]) == (0.25, pytest.approx(0.25))
@@ -446,23 +432,21 @@ def test_with_two_objectives_the_environment_gives_the_share_and_reports_have_bo
         assert row[name] == last[name] == getattr(found, name)
     assert row["rating"] == (row["gain"] + row["gain_2"]) / 2.0 == of.settings.aim.goal(found)
     # A trial that goes on tells its last evaluation again, with both gains.
-    with training(of, {**hyperparameters("ppo"), "reward_share": 0.25}, running) as trial:
+    with training(of, {**hyperparameters("ppo"), "reward_share": 0.25}) as trial:
         again = list(told(of, trial))
         assert evaluations_in(again)[0].outcome == found
 
 
-def test_a_trainer_is_stopped_whatever_fails_at_its_end(tmp_path: Path) -> None:
+def test_a_trainer_is_stopped_whatever_fails_at_its_end() -> None:
     stopped: list[str] = []
 
     def stop() -> None:
         stopped.append("stop")
         raise RuntimeError("stop")
 
-    of = Experiment(Settings(backend="batch"), ExperimentPaths(tmp_path))
-    handout = SimpleNamespace(number=0, hyperparameters={"plan": "none"})
-    made: dict[str, Any] = {"trainer": SimpleNamespace(stop=stop), "state": TrialState(), "handout": handout}
-    trial = Training(experiment=of, **made, **dict.fromkeys(("running", "monitor", "measurements", "files")))
-    trial._evaluation_env = SimpleNamespace(close=lambda: stopped.append("environment"))  # type: ignore[assignment]
+    trial: Any = object.__new__(Training)
+    trial.trainer = SimpleNamespace(stop=stop)
+    trial._evaluation_env = SimpleNamespace(close=lambda: stopped.append("environment"))
     with pytest.raises(RuntimeError, match="stop"):
         trial.__exit__(None, None, None)
     assert stopped == ["stop", "environment"]
@@ -476,9 +460,9 @@ def test_a_trainer_is_stopped_that_cannot_begin(tmp_path: Path, monkeypatch: pyt
         raise ValueError("no values")
 
     trainer = SimpleNamespace(stop=lambda: stopped.append(True), watch=lambda *given: None, used=fails)
-    handout: Any = SimpleNamespace(number=0, hyperparameters={}, seed=1, checkpoint=0, limits=Limits(0, 0))
+    handout: Any = SimpleNamespace(number=0, hyperparameters={"plan": "none"}, seed=1, checkpoint=0, limits=Limits(0, 0))
     monkeypatch.setattr("tuning.trial.training.algorithm", lambda name: SimpleNamespace(build=lambda setup: trainer))
     monkeypatch.setattr("tuning.trial.training.trial_setup", lambda *given: None)
     with pytest.raises(ValueError, match="no values"):
-        Training.begin(of, handout, tmp_path)
+        Training(of, handout, tmp_path)
     assert stopped == [True]

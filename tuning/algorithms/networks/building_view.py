@@ -136,7 +136,7 @@ class BuildingActions(nn.Module):
         return rule
 
 
-class BuildingView:
+class BuildingView(nn.Module):
     """What a policy sees and moves of each building."""
 
     learns_charging: bool | None  # whether it learns chargers' actions; None where the site has fewer than two
@@ -146,10 +146,16 @@ class BuildingView:
         """Look at a site. Raises `UnfitError` if the policy does not fit the site."""
         if reason := why_unfit(kinds, site):
             raise UnfitError(reason)
+        super().__init__()
         self.kinds, self.inputs, self.actions = kinds, BuildingInputs(kinds, site), BuildingActions(kinds, site)
         charges = site.layout.chargers is not None
         self.learns_charging = kinds.learn_charging if charges else None
         self.initial_charging = kinds.initial_charging if charges else None
+
+    def forward(self, observations: torch.Tensor, mode: nn.Module) -> torch.Tensor:
+        """All actions of the site, shape (rows, actions), by the mode of a policy of the buildings."""
+        actions: torch.Tensor = self.actions(mode(self.inputs(observations)), observations)
+        return actions
 
     @property
     def agents(self) -> int:

@@ -107,11 +107,6 @@ class ChargerHead(nn.Module):
         self.site_actions = nn.Linear(units, self.order.others * outputs)
         self.chargers = ChargerNetwork(site, len(groups.observations[0]), len(groups.actions), outputs)
 
-    @property
-    def last_layers(self) -> tuple[nn.Linear, nn.Linear]:
-        """The layers that give the head's outputs."""
-        return self.site_actions, self.chargers.last
-
     def forward(self, hidden: torch.Tensor, site: torch.Tensor, each: torch.Tensor) -> torch.Tensor:
         """Outputs for each action, shape (rows, outputs * actions): first the means of all, then those of the next kind."""
         others, chargers = self.site_actions(hidden).chunk(self.outputs, dim=1), self.chargers(site, each)
@@ -145,7 +140,7 @@ def policy_head(site: int, units: int, actions: int, outputs: int, groups: Charg
 def output_layers(head: nn.Module) -> tuple[nn.Linear, ...]:
     """The layers that give a policy's outputs: means, then logarithms of deviations."""
     if isinstance(head, ChargerHead):
-        return head.last_layers
+        return head.site_actions, head.chargers.last
     assert isinstance(head, nn.Linear)
     return (head,)
 

@@ -91,17 +91,27 @@ class ViewEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.env.close(**kwargs)
 
 
-class SiteView:
+class SiteView(nn.Module):
     """What a policy of the site's other actions sees, and the site's actions from its own."""
+
+    index: torch.Tensor  # of the other actions
 
     def __init__(self, observations: int, actions: int, chargers: ChargerGroups, initial_charging: float) -> None:
         """Look at a site. Raises `ValueError` if all actions are chargers'."""
+        super().__init__()
         self.initial_charging, self.learns_charging = initial_charging, False
         self.others = other_actions(actions, chargers)
         if not self.others:
             raise ValueError("every action is a charger's, so nothing is left to learn: set learn_charging=true")
+        self.register_buffer("index", torch.tensor(self.others))
         self.inputs = SiteInputs(observations, chargers)
         self.charging = UncontrolledCharging(actions, initial_charging, chargers)
+
+    def forward(self, observations: torch.Tensor, mode: nn.Module) -> torch.Tensor:
+        """All actions of the site, shape (rows, actions), by the mode of a policy of the others."""
+        seen, each = self.inputs(observations)
+        actions: torch.Tensor = self.charging(each)
+        return actions.index_copy(1, self.index, mode(seen))
 
     def spaces(self, env: Any) -> tuple[gym.spaces.Box, gym.spaces.Box]:
         """See `ViewEnv`."""

@@ -70,9 +70,7 @@ class RolloutRunner(ArrayEnvRunner):
             self._act(rows, row, distribution)
             observations, rows.rewards[row], _, rows.terminated[row], truncated = self.step(rows.actions[row])
             rows.ended[row] = rows.terminated[row] | truncated
-            scale = self.preprocessing.reward_scale
-            scale /= 1.0 if self.reward_normalizer is None else self.reward_normalizer.std
-            np.multiply(rows.rewards[row], scale, out=rows.scaled_rewards[row])
+            np.multiply(rows.rewards[row], self.reward_factor, out=rows.scaled_rewards[row])
             row += 1
             self.preprocess()(observations, out=rows.observations[row])
         self._observations = rows.observations[row].copy()

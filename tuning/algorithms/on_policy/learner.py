@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,14 +45,6 @@ class Batch(Tensors):
     values: torch.Tensor  # of the observations before the update, shape (T,)
     targets: torch.Tensor  # of the value function, shape (T,)
     advantages: torch.Tensor  # shape (T,)
-
-
-@dataclass
-class Loss:
-    """A loss and its terms."""
-
-    total: torch.Tensor  # what is differentiated, shape ()
-    terms: dict[str, torch.Tensor]  # its parts and further measures, each a mean over the batch, shape ()
 
 
 class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
@@ -112,7 +104,8 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
             to_device(array, self.device, self.h["pin_memory"])
             for array in (rollout.observations, rollout.actions, rollout.following, rollout.inputs)
         )
-        values, last_values = self._values(observations), self._values(following).cpu().double().numpy()
+        values, after = (self._in_blocks(self.network.compute_values, own) for own in (observations, following))
+        last_values = after.cpu().double().numpy()
         last_values[rollout.terminated] = 0.0
         known = values.cpu().double().numpy()
         found = advantages(rollout.rewards, known, last_values, rollout.ends, self.h["gamma"], self.h["gae_lambda"])
@@ -121,25 +114,28 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
         )
         if self.h["bf16"]:
             # In another precision the policy's outputs differ, and over many actions the ratio would not begin at 1.
-            inputs = self._inputs(observations)
+            inputs = self._in_blocks(self._inputs, observations)
         logp = [self.distribution(inputs[rows]).logp(actions[rows]) for rows in pieces(len(actions), VALUE_ROWS)]
         return Batch(observations, actions, torch.cat(logp), inputs, values, targets, weights)
 
-    def _values(self, observations: torch.Tensor) -> torch.Tensor:
+    def _in_blocks(self, of: Callable[[dict[str, torch.Tensor]], torch.Tensor], observations: torch.Tensor) -> torch.Tensor:
+        """What the networks give for observations, without gradients."""
         with torch.no_grad(), autocast(self.device, self.h["bf16"]):
-            return torch.cat([self.network.compute_values({Columns.OBS: block}) for block in observations.split(VALUE_ROWS)])
+            return torch.cat([of({Columns.OBS: block}) for block in observations.split(VALUE_ROWS)])
 
-    def _inputs(self, observations: torch.Tensor) -> torch.Tensor:
-        with torch.no_grad(), autocast(self.device, self.h["bf16"]):
-            blocks = [self.network._forward({Columns.OBS: block}) for block in observations.split(VALUE_ROWS)]
-        return torch.cat([block[Columns.ACTION_DIST_INPUTS] for block in blocks])
+    def _inputs(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        inputs: torch.Tensor = self.network._forward(batch)[Columns.ACTION_DIST_INPUTS]
+        return inputs
 
     def distribution(self, inputs: torch.Tensor) -> Any:
         """Distribution of actions, of its parameters, shape (T, parameters)."""
         return self.network.get_train_action_dist_cls().from_logits(inputs)
 
-    def loss(self, batch: Batch, inputs: torch.Tensor, values: torch.Tensor) -> Loss:
-        """Loss of T transitions, with advantages as they weigh the gradient, and what the networks give for them now."""
+    def loss(self, batch: Batch, inputs: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """Loss of T transitions, with advantages as they weigh the gradient, and what the networks give for them now.
+
+        What is differentiated, shape (); and its parts and further measures, each a mean over the batch, shape ().
+        """
         now = self.distribution(inputs)
         policy, measures = self.policy_loss(batch, now)
         value = (self.bounded(values, batch) - batch.targets).square().mean()
@@ -147,7 +143,7 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
         total = policy + self.h["vf_coef"] * value - self.entropy_coefficient * entropy
         if self.kl_coefficient:
             total = total + self.kl_coefficient * measures["kl"]
-        return Loss(total, {"policy_loss": policy, "value_loss": value, "entropy": entropy, **measures})
+        return total, {"policy_loss": policy, "value_loss": value, "entropy": entropy, **measures}
 
     def bounded(self, values: torch.Tensor, batch: Batch) -> torch.Tensor:
         """Values as they are trained."""
@@ -170,11 +166,10 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
         begin_step(self.h["cuda_graphs"])
         with autocast(self.device, self.h["bf16"]):
             columns = {Columns.OBS: batch.observations}
-            inputs = self.network._forward(columns)[Columns.ACTION_DIST_INPUTS]
-            values = self.network.compute_values(columns)
-        loss = self.loss(batch, inputs, values)
-        (loss.total * part).backward()
-        return {name: term.detach() for name, term in loss.terms.items()}
+            inputs, values = self._inputs(columns), self.network.compute_values(columns)
+        total, terms = self.loss(batch, inputs, values)
+        (total * part).backward()
+        return {name: term.detach() for name, term in terms.items()}
 
     def step(self) -> torch.Tensor:
         """Let the optimizer step, with the gradients' norm cut if it is too great. Returns norm before it was cut, shape ()."""
@@ -191,9 +186,9 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
             return batch.advantages
         return (batch.advantages - batch.advantages.mean()) / (batch.advantages.std() + 1e-8)
 
-    def get_state(self, components: Any = None, *, not_components: Any = None, **kwargs: Any) -> dict[str, Any]:
+    def get_state(self, components: Any = None, **given: Any) -> dict[str, Any]:
         """See `Learner`; with the adaptive coefficient of the divergence, which RLlib forgets."""
-        state: dict[str, Any] = super().get_state(components, not_components=not_components, **kwargs)
+        state: dict[str, Any] = super().get_state(components, **given)
         return state if components else {**state, "kl_coefficient": self.kl_coefficient}
 
     def set_state(self, state: dict[str, Any]) -> None:

@@ -42,7 +42,7 @@ class OnPolicyTrainer(RLlibTrainer):
 
     def learn_from(self, shown: Demonstrated) -> None:
         """Fit means to a teacher's labels and values to its returns."""
-        network, seed, gamma = self.learner.network, self.setup.seed, self.runner.preprocessing.gamma
+        network, seed, gamma = self.learner.network, self.setup.seed, self.h["gamma"]
 
         def off(index: torch.Tensor) -> torch.Tensor:
             error = network.mode(shown.observations[index]) - shown.labels[index]

@@ -111,15 +111,9 @@ class ReplayEnvRunner(ArrayEnvRunner):
         """See `SingleAgentEnvRunner`; without the module, which is the learner's."""
         return [pair for pair in super().get_checkpointable_components() if pair[1] is not self.module]
 
-    def get_state(
-        self,
-        components: str | Collection[str] | None = None,
-        *,
-        not_components: str | Collection[str] | None = None,
-        **kwargs: Any,
-    ) -> dict[str, Any]:
+    def get_state(self, components: str | Collection[str] | None = None, **given: Any) -> dict[str, Any]:
         """See `ArrayEnvRunner`; with the state of the random numbers, without the module."""
-        state = super().get_state(components, not_components=not_components, **kwargs)
+        state = super().get_state(components, **given)
         state.pop("rl_module", None)
         return state if components else {**state, GENERATOR: self._generator.get_state().numpy()}
 

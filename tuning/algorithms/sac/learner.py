@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import nn
 
 from tuning.algorithms.precision import autocast, begin_step, to_device
-from tuning.algorithms.preprocessing import FrozenNormalizer
 from tuning.algorithms.rllib_base import MODULE, ArrayAlgorithm, ArrayLearner, Sums, Tensors, check_finite, pieces
 from tuning.algorithms.sac.module import SACModule
-from tuning.algorithms.sac.replay_buffer import SAMPLE_BYTES, ReplayBuffer, Transitions
+from tuning.algorithms.sac.replay_buffer import SAMPLE_BYTES, Transitions
+
+if TYPE_CHECKING:
+    from tuning.algorithms.sac.env_runner import ReplayEnvRunner
 
 MOST_PER_ITERATION = 1000  # steps of the site of one `train()`, unless a round is longer
 LEAST_ITERATIONS = 20  # of a budget, however small: between two of them the policy can be evaluated
@@ -56,15 +58,6 @@ class FlatParameters:
         return gradient
 
 
-@dataclass(frozen=True)
-class Replay:
-    """What gradient steps learn from."""
-
-    buffer: ReplayBuffer  # of transitions as the environment gave them
-    preprocess: FrozenNormalizer  # of their observations, as it is today
-    reward_scale: float
-
-
 @dataclass
 class Batch(Tensors):
     """Transitions as the learner sees them, on its device; see `Transitions`."""
@@ -102,15 +95,9 @@ class SAC(ArrayAlgorithm):
         while steps - before < most:
             steps += runner.collect(train_freq - steps % train_freq, steps < learning_starts)
             if steps >= learning_starts:
-                learner.learn(self.replay(), steps)
+                learner.learn(runner, steps)
         self.report()
         learner.report()
-
-    def replay(self) -> Replay:
-        """The buffer with today's statistics."""
-        runner = self.runner
-        deviation = 1.0 if runner.reward_normalizer is None else runner.reward_normalizer.std
-        return Replay(runner.buffer, runner.preprocess(), runner.preprocessing.reward_scale / deviation)
 
 
 ACTOR, CRITIC, ENT_COEF = "actor", "critic", "ent_coef"  # the optimizers' names
@@ -166,7 +153,7 @@ class SACLearner(ArrayLearner[SACModule]):
         own = {ACTOR: self.h["actor_learning_rate"], ENT_COEF: self.h["alpha_learning_rate"]}
         return self.recipe.value("learning_rate", steps, own.get(name))
 
-    def learn_from(self, data: Replay, steps: int) -> None:
+    def learn_from(self, data: ReplayEnvRunner, steps: int) -> None:
         """Take a round of gradient steps; see `ArrayLearner`."""
         for name, optimizer in self.optimizers.items():
             optimizer.param_groups[0]["lr"] = self._rate(name, steps)
@@ -186,19 +173,19 @@ class SACLearner(ArrayLearner[SACModule]):
         self.means = {**means, "learning_rate": rate, "gradient_steps": count} if count else {}
         self._sums, self._summed = dict.fromkeys(TERMS, 0.0), 0
 
-    def batches(self, replay: Replay, count: int) -> Iterator[Batch]:
-        """Draw batches, several at once."""
+    def batches(self, runner: ReplayEnvRunner, count: int) -> Iterator[Batch]:
+        """Draw batches from a runner's buffer, several at once."""
         size = self.h["batch_size"]
-        at_once = max(1, SAMPLE_BYTES // (8 * size * replay.buffer.observations.shape[1]))
+        at_once = max(1, SAMPLE_BYTES // (8 * size * runner.buffer.observations.shape[1]))
         for first in range(0, count, at_once):
             number = min(at_once, count - first)
-            sample = self._on_device(replay.buffer.sample(number * size), replay)
+            sample = self._on_device(runner.buffer.sample(number * size), runner)
             for rows in pieces(number * size, size):
                 yield sample.at(rows)
 
-    def _on_device(self, sample: Transitions, replay: Replay) -> Batch:
+    def _on_device(self, sample: Transitions, runner: ReplayEnvRunner) -> Batch:
         """Move a sample to the device, and scale it by the statistics as they are now."""
-        rewards, preprocess = sample.rewards * np.float32(replay.reward_scale), replay.preprocess
+        rewards, preprocess = sample.rewards * np.float32(runner.reward_factor), runner.preprocess()
         arrays = (sample.observations, sample.actions, rewards, sample.next_observations, sample.discounts)
         batch = Batch(*(to_device(array, self.device, self.h["pin_memory"]) for array in arrays))
         for observations in (batch.observations, batch.next_observations):
@@ -221,9 +208,9 @@ class SACLearner(ArrayLearner[SACModule]):
         terms = (value_loss, policy_loss, -logp.mean(), ent_coef, ent_coef_loss, norm, actor_norm, value)
         return dict(zip(TERMS, terms, strict=True))
 
-    def learn_values(self, replay: Replay, gradient_steps: int) -> None:
+    def learn_values(self, runner: ReplayEnvRunner, gradient_steps: int) -> None:
         """Take gradient steps on the critics alone, with the policy as it is."""
-        for batch in self.batches(replay, gradient_steps):
+        for batch in self.batches(runner, gradient_steps):
             begin_step(self.h["cuda_graphs"])
             self._critic_step(batch, self.ent_coef)
             self._targets.vector.data.lerp_(self._flat[CRITIC].vector.data, self.h["tau"])
@@ -297,9 +284,9 @@ class SACLearner(ArrayLearner[SACModule]):
     def _noise(self, batch: Batch) -> torch.Tensor:
         return torch.randn(batch.actions.shape, generator=self._generator, device=self.device)
 
-    def get_state(self, components: Any = None, *, not_components: Any = None, **kwargs: Any) -> dict[str, Any]:
+    def get_state(self, components: Any = None, **given: Any) -> dict[str, Any]:
         """See `Learner`; with the state of the random numbers."""
-        state: dict[str, Any] = super().get_state(components, not_components=not_components, **kwargs)
+        state: dict[str, Any] = super().get_state(components, **given)
         # RLlib asks for the weights alone, and hands what it gets to the env runner.
         own = {GENERATOR: self._generator.get_state().numpy(), COUNT: self.gradient_steps}
         return state if components else {**state, **own}

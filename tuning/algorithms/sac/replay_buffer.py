@@ -51,10 +51,9 @@ class ReplayBuffer:
         n_step: int = 1,
         seed: int | None = None,
     ) -> None:
-        self._rows = _rows(size, copies)
-        self.copies, self.size = copies, (self._rows - 1) * copies
+        places = replay_places(size, copies)
+        self._rows, self.copies, self.size = places // copies, copies, places - copies
         self.gamma, self.n_step = gamma, n_step
-        places = self._rows * copies
         # Memory that is never written is never taken: what is counted here is the most that it will be.
         self._observations = np.empty((places, observation_size), np.float32)
         self._actions = np.empty((places, action_size), np.float32)
@@ -68,18 +67,12 @@ class ReplayBuffer:
     @property
     def nbytes(self) -> int:
         """Memory of the arrays, bytes; see `tuning.algorithms.sac.spec`."""
-        arrays: list[np.ndarray] = [self._observations, self._actions, self._rewards, self._kinds]
-        return sum(array.nbytes for array in arrays)
-
-    @property
-    def row_bytes(self) -> int:
-        """Memory of a row, bytes."""
-        return sum(array.nbytes for _, array in self._arrays()) // self._rows
+        return sum(array.nbytes for _, array in self._arrays())
 
     @property
     def rows_per_file(self) -> int:
         """Rows that a checkpoint writes into one file."""
-        return max(1, REPLAY_FILE_BYTES // self.row_bytes)
+        return max(1, REPLAY_FILE_BYTES * self._rows // self.nbytes)
 
     @property
     def observations(self) -> np.ndarray:
@@ -222,8 +215,9 @@ class ReplayBuffer:
         return found
 
 
-def _rows(size: int, copies: int) -> int:
-    return -(-size // copies) + 1
+def replay_places(size: int, copies: int) -> int:
+    """Places of a buffer: a row more than the transitions need, in whole rows of all copies."""
+    return (-(-size // copies) + 1) * copies
 
 
 @njit(cache=True)

@@ -22,7 +22,7 @@ from tuning.algorithms.memory import (
     total,
 )
 from tuning.algorithms.registry import AlgorithmSpec
-from tuning.algorithms.sac.replay_buffer import REPLAY_FILE_BYTES, SAMPLE_BYTES
+from tuning.algorithms.sac.replay_buffer import REPLAY_FILE_BYTES, SAMPLE_BYTES, replay_places
 
 if TYPE_CHECKING:
     from tuning.algorithms.trainer import Setup, Trainer
@@ -82,11 +82,6 @@ def lesson_places(hours: Sequence[int], num_envs: int, agents: int) -> int:
     """Places of a `ReplayBuffer` that a teacher's runs of so many hours take: as many side by side as there are copies."""
     rows = sum(max(hours[first : first + num_envs]) + 1 for first in range(0, len(hours), num_envs))
     return rows * num_envs * agents
-
-
-def replay_places(size: int, copies: int) -> int:
-    """Places of a `ReplayBuffer`: a row more than the transitions need, in whole rows of all copies."""
-    return (-(-size // copies) + 1) * copies
 
 
 def row_bytes(observations: int, actions: int) -> int:

@@ -70,7 +70,7 @@ class SACTrainer(RLlibTrainer):
 
         fit(list(network.critics.parameters()), miss, shown.held_out, seed, VALUE_EPOCHS)
         learner.follow_at_once()
-        learner.learn_values(self.algorithm.replay(), VALUE_STEPS)
+        learner.learn_values(self.runner, VALUE_STEPS)
 
     @property
     def replay(self) -> ReplayBuffer:

@@ -12,12 +12,12 @@ import pytest
 from envs.district import BUILDING_REWARDS, District
 from envs.environments.seen_year import seen_district, seen_layout
 from envs.environments.vector_env import SiteVectorEnv, WindowsEnv
-from envs.environments.year_cache import district
 from envs.objective.evaluate import evaluate
 from envs.objective.weights import DEFAULT
 from envs.scenarios.scenario import Window, scenario
 from envs.seen import Seen
 from envs.task import Task
+from tests.tuning.algorithms.networks.test_building_kinds import opened
 from tuning.algorithms.memory import Workload
 from tuning.algorithms.networks.building_kinds import BuildingKinds, UnfitError
 from tuning.algorithms.networks.building_view import BuildingView, BuildingViewEnv
@@ -26,12 +26,6 @@ from tuning.algorithms.trainer import Setup
 from tuning.memory.prediction import predict, sizes_of
 
 WINDOWS = (Window(0, 0, 100), Window(0, 300, 100))
-
-
-def opened(schema: Path) -> District:
-    found = district(scenario(str(schema)))
-    assert found
-    return found
 
 
 def raw_of(site: District, observations: np.ndarray, place: int) -> np.ndarray:
@@ -131,23 +125,6 @@ def test_learned_charging_begins_with_the_uncontrolled_sites(four_buildings: Pat
         assert (np.clip(actions, -1.0, 1.0) == extreme).all()
 
 
-def test_an_environment_goes_on_from_its_state(four_buildings: Path) -> None:
-    site, name = opened(four_buildings), scenario(str(four_buildings))
-    # The environment hands out copies of its observations, so the view has to restore those that its next actions follow.
-    first, second = (BuildingViewEnv(SiteVectorEnv(name, WINDOWS, 2), site, BuildingKinds.of(site)) for _ in range(2))
-    rng = np.random.default_rng(0)
-    first.reset(seed=0)
-    for _ in range(20):
-        first.step(rng.uniform(-1.0, 1.0, (6, 1)).astype(np.float32))
-    state = first.get_state()
-    second.reset(seed=1)
-    second.set_state(state)
-    for _ in range(120):
-        actions = rng.uniform(-1.0, 1.0, (6, 1)).astype(np.float32)
-        for one, other in zip(first.step(actions)[:4], second.step(actions)[:4], strict=True):
-            np.testing.assert_array_equal(one, other)
-
-
 SMALL: dict[str, dict[str, Any]] = {
     "ppo": {"n_steps": 128, "batch_size": 64, "n_epochs": 1, "hidden_sizes": "16"},
     "a2c": {"n_steps": 128, "hidden_sizes": "16"},
@@ -156,13 +133,13 @@ SMALL: dict[str, dict[str, Any]] = {
 
 
 @contextmanager
-def built(schema: Path, algo: str, **given: Any) -> Iterator[Any]:
+def built(schema: Path, algo: str, planned: District | None = None, **given: Any) -> Iterator[Any]:
     h = algorithm(algo).space.complete({**SMALL[algo], **given}, {"steps": 1024.0})
     site = scenario(str(schema))
     seen = Seen.of(DEFAULT, h)
     setup = Setup(
         h, Task(str(schema), seen=seen).training_env, 4, 1024, 0, False,
-        seen_layout(site, seen).chargers, district=seen_district(site, seen),
+        seen_layout(site, seen).chargers, district=seen_district(site, seen), planned=planned,
     )  # fmt: skip
     trained = algorithm(algo).build(setup)
     try:
@@ -237,14 +214,14 @@ def test_its_memory_is_predicted(four_buildings: Path, algo: str) -> None:
 def test_a_policy_acts_on_buildings_that_it_has_never_seen_in_another_number(four_buildings: Path, two_buildings: Path) -> None:
     with built(four_buildings, "ppo", shared_policy=True) as trained:
         trained.update()
-        policy = trained.policy_on(opened(two_buildings))
+        policy = trained.acting_on(opened(two_buildings)).policy
         env = WindowsEnv(scenario(str(two_buildings)), WINDOWS)
         (found,) = evaluate(env, policy)
         assert np.isfinite(found.kpis["co2_kg"])
         seen = SiteVectorEnv(scenario(str(four_buildings)), WINDOWS, 2).reset(seed=0)[0]
-        np.testing.assert_array_equal(trained.policy_on(opened(four_buildings))(seen), trained.policy()(seen))
+        np.testing.assert_array_equal(trained.acting_on(opened(four_buildings)).policy(seen), trained.policy()(seen))
     with built(four_buildings, "ppo") as trained, pytest.raises(UnfitError, match="shared_policy"):
-        trained.policy_on(opened(two_buildings))
+        trained.acting_on(opened(two_buildings))
 
 
 @pytest.mark.usefixtures("small_ray")

@@ -5,11 +5,8 @@ import torch
 from torch import nn
 
 from envs.observation import ChargerGroups, Charging
-from envs.scenarios.scenario import Window
 from tuning.algorithms.networks.layers import ModeNetwork, SiteInputs, UncontrolledCharging
 from tuning.algorithms.preprocessing import ObservationNormalizer, unscaled
-
-WINDOWS = (Window(0, 0, 168), Window(0, 500, 168))
 
 
 def test_it_lies_between_idle_and_initial_charging_within_the_limit() -> None:

@@ -20,13 +20,12 @@ from envs.seen import Seen
 from envs.task import Task
 from tests.envs.tanks import with_tank
 from tests.tuning.algorithms.match import FEATURES, MatchVectorEnv, built, groups
+from tests.tuning.algorithms.networks.test_building_view import WINDOWS
+from tests.tuning.algorithms.networks.test_building_view import built as of_buildings
 from tuning.algorithms.networks.views import DEAD_ZONE, TANK_GAP, PlannedStorages, SiteView, ViewEnv
-from tuning.algorithms.registry import algorithm
-from tuning.algorithms.trainer import Setup
 from tuning.exporting.onnx_policy import SitePolicy
 
 SEEN = Seen(plan="yesterday")
-WINDOWS = (Window(0, 0, 100), Window(0, 300, 100))
 
 
 def site_with_plan(schema: Path) -> District:
@@ -171,36 +170,20 @@ def test_a_policy_begins_with_the_plan_whatever_it_acts_for_and_its_export_does_
     four_buildings: Path, shared: bool
 ) -> None:
     name, site = with_plan(four_buildings)
-    small = {
-        "n_steps": 128,
-        "batch_size": 64,
-        "n_epochs": 1,
-        "hidden_sizes": "16",
-        "shared_policy": shared,
-        "plan": "yesterday",
-    }
-    h = algorithm("ppo").space.complete(small, {"steps": 1024.0})
     observations = SiteVectorEnv(name, WINDOWS, 4, seen=SEEN).reset(seed=0)[0]
-    setup = Setup(
-        h, Task(str(four_buildings), seen=SEEN).training_env, 4, 1024, 0, False,
-        site.layout.chargers, district=site, planned=site,
-    )  # fmt: skip
-    trained = algorithm("ppo").build(setup)
-    try:
+    with of_buildings(four_buildings, "ppo", site, shared_policy=shared, plan="yesterday") as trained:
         policy, batteries = trained.policy(), [0, 3, 5]
         plan = PlannedStorages(site).plan(torch.from_numpy(observations)).numpy()
         np.testing.assert_allclose(policy(observations)[:, batteries], plan[:, batteries], atol=1e-6)
         assert trained.used()["plan"] == "yesterday"
         if shared:
-            np.testing.assert_allclose(trained.policy_on(site)(observations), policy(observations))
+            np.testing.assert_allclose(trained.acting_on(site).policy(observations), policy(observations))
         network = SitePolicy(site.layout, trained.view, trained.mode_network(), -np.ones(7), np.ones(7), trained.planned)
         # Raw observations in the middle of their bounds.
         raw = (np.array(site.layout.low) + np.array(site.layout.high))[np.newaxis] / 2.0
         with torch.inference_mode():
             found = network(torch.from_numpy(raw)).numpy()
         np.testing.assert_allclose(found, np.clip(policy(site.layout.scale(raw)), -1.0, 1.0), atol=1e-5)
-    finally:
-        trained.stop()
 
 
 WEEKS = (Window(0, 0, 168), Window(0, 500, 168))

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
@@ -76,12 +75,3 @@ def test_a_battery_hears_of_the_chargers_means_alone(algo: str) -> None:
         )
         torch.testing.assert_close(one[:, 0], other[:, 0])
         assert not torch.allclose(one[:, 1:4], other[:, 1:4])
-
-
-@pytest.mark.parametrize("algo", ALGOS)
-def test_chargers_begin_with_initial_charging_and_storage_in_the_middle(algo: str) -> None:
-    for charging in (0.8, -0.5):
-        with built(algo, chargers=2, initial_charging=charging) as trained:
-            observations = torch.randn(50, FEATURES + 2)
-            means = trained.learner.network._forward({"obs": observations})["action_dist_inputs"][:, :3].detach().mean(dim=0)
-        np.testing.assert_allclose(means, [0.0, charging, charging], atol=0.1)

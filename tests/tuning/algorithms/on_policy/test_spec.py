@@ -4,19 +4,11 @@ from typing import Any
 
 import pytest
 
-from search_spaces.on_policy import A2C as A2C_SPACE
-from search_spaces.on_policy import PPO as PPO_SPACE
 from tests.tuning.algorithms.memory_checks import assignment, nbytes, predicted, term, trainer
 from tuning.algorithms.memory import Problem, Workload
 from tuning.algorithms.on_policy.learner import Batch
-from tuning.algorithms.on_policy.spec import A2C, LEAST_ROLLOUT, PPO, copies
+from tuning.algorithms.on_policy.spec import LEAST_ROLLOUT, copies
 from tuning.algorithms.registry import algorithm
-
-
-def test_each_has_its_own_name_and_space() -> None:
-    assert (PPO.name, PPO.space) == ("ppo", PPO_SPACE)
-    assert (A2C.name, A2C.space) == ("a2c", A2C_SPACE)
-
 
 SITE = Problem(60, 5, 60)
 HOMES = Problem(30, 1, 30, agents=5)
@@ -72,8 +64,7 @@ def test_ppo_copies_minibatches_of_nearly_equal_size_and_a2c_cuts_without_a_copy
 @pytest.mark.usefixtures("small_ray")
 def test_a_rollout(monkeypatch: pytest.MonkeyPatch) -> None:
     h = assignment("a2c")
-    trained: Any = trainer("a2c", h)
-    try:
+    with trainer("a2c", h) as trained:
         learner, made = trained.learner, []
         inner = learner.make_batch
         monkeypatch.setattr(learner, "make_batch", lambda episodes: made.append(inner(episodes)) or made[-1])
@@ -81,5 +72,3 @@ def test_a_rollout(monkeypatch: pytest.MonkeyPatch) -> None:
         (batch,) = made
         assert isinstance(batch, Batch)
         assert nbytes(vars(batch).values()) == pytest.approx(term(predicted("a2c", h), "rollout to learn from"), rel=0.02)
-    finally:
-        trained.stop()

@@ -13,36 +13,14 @@ from envs.scenarios.scenario import scenario
 from envs.task import Task
 from envs.yardsticks.lessons import lessons
 from envs.yardsticks.mpc_runs import mpc
-from search_spaces import Kind
 from tests.tuning.algorithms.match import built, mean_return
 from tests.tuning.algorithms.on_policy.small import ALGOS, watched
 from tests.tuning.algorithms.shown import answers
 from tuning.algorithms.on_policy.trainer import LOG_STD
-from tuning.algorithms.precision import NEED_GPU
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Setup
 
 pytestmark = pytest.mark.usefixtures("small_ray")
-OTHERS: dict[Kind, Any] = {Kind.NUMBER: 0.37, Kind.INTEGER: 64, Kind.SIZES: "8,24", Kind.FLAG: None}
-NEEDED = {"learning_rate_final": {"learning_rate_schedule": "linear"}, "ent_coef_final": {"ent_coef_schedule": "cosine"}}
-
-
-@pytest.mark.parametrize("algo", ALGOS)
-def test_what_is_read_back_is_what_was_given(algo: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Compiling takes a minute; that it is asked for shows below.
-    monkeypatch.setattr(torch, "compile", lambda function, mode: function)
-    for parameter in algorithm(algo).space.parameters:
-        if parameter.name in (*NEED_GPU, "plan", "shared_policy"):
-            # Refused here, see test_precision; or needs several buildings, see test_building_view.
-            continue
-        other = OTHERS.get(parameter.kind, next((choice for choice in parameter.choices if choice != parameter.default), None))
-        if parameter.kind is Kind.FLAG:
-            other = not parameter.default
-        with built(algo, chargers=2, **{**NEEDED.get(parameter.name, {}), parameter.name: other}) as trained:
-            used = trained.used()
-        assert used[parameter.name] == pytest.approx(other), parameter.name
-        assert used.keys() == {each.name for each in algorithm(algo).space.parameters}
-    torch.set_float32_matmul_precision("highest")
 
 
 @pytest.mark.parametrize("algo", ALGOS)
@@ -86,17 +64,6 @@ def test_tf32_and_compiling_are_switched_on(algo: str, monkeypatch: pytest.Monke
             compiled.clear()
             trained.algorithm.train()
             assert bool(compiled) is on
-
-
-@pytest.mark.parametrize("algo", ALGOS)
-def test_a_seed_repeats_an_update(algo: str) -> None:
-    states = []
-    for seed in (3, 3, 4):
-        with built(algo, seed=seed) as trained:
-            trained.algorithm.train()
-            states.append(trained.learner.network.policy_head.weight.detach().clone())
-    assert torch.equal(states[0], states[1])
-    assert not torch.equal(states[0], states[2])
 
 
 @pytest.mark.parametrize(("algo", "discrete"), [("ppo", False), ("ppo", True), ("a2c", False), ("a2c", True)])

@@ -17,7 +17,7 @@ built = partial(of_the_task, "sac")
 def learn(trainer: SACTrainer, gradient_steps: int = 2, steps: int = 100) -> None:
     """Gradient steps on what the buffer holds, as after a number of environment steps; two at a time."""
     for _ in range(gradient_steps // 2):
-        trainer.learner.learn(trainer.algorithm.replay(), steps)
+        trainer.learner.learn(trainer.runner, steps)
 
 
 def watched(trainer: SACTrainer, name: str) -> list[dict[str, Any]]:

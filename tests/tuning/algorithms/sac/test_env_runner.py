@@ -88,11 +88,7 @@ def test_the_environments_own_episodes_are_reported() -> None:
         assert trainer.losses(result)["episode_return"] == pytest.approx(np.mean(returns))
 
 
-def test_the_runner_acts_by_the_learners_networks() -> None:
+def test_the_runner_acts_by_the_learners_networks_and_draws_other_random_numbers() -> None:
     with built() as trainer:
         assert trainer.runner.module is trainer.learner.network
-
-
-def test_the_runner_draws_other_random_numbers_than_the_learner() -> None:
-    with built() as trainer:
         assert not torch.equal(trainer.runner._generator.get_state(), trainer.learner._generator.get_state())

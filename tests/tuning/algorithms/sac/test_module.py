@@ -24,14 +24,6 @@ def test_networks_have_the_configured_layers(activation: str) -> None:
         assert type(network.critics.activation) is ACTIVATIONS[activation]
 
 
-def test_chargers_begin_with_initial_charging_and_storage_in_the_middle() -> None:
-    for charging in (0.8, -0.5):
-        with built(chargers=2, initial_charging=charging, normalize_observations=False) as trainer:
-            observations = np.random.default_rng(0).standard_normal((200, FEATURES + 2)).astype(np.float32)
-            modes = trainer.policy()(observations).mean(axis=0)
-        np.testing.assert_allclose(modes, [0.0, charging, charging], atol=0.35)
-
-
 def test_chargers_share_networks_that_do_not_mind_their_order() -> None:
     with built(chargers=3) as trainer:
         network = trainer.learner.network

@@ -102,17 +102,6 @@ def test_a_reset_of_all_copies_ends_their_episodes_without_terminating_them(n_st
     recorded.check()
 
 
-def test_a_longer_n_step_sums_more_rewards() -> None:
-    sums = {}
-    for n_step in (1, 5):
-        buffer = ReplayBuffer(100, 1, 1, 1, gamma=1.0, n_step=n_step, seed=0)
-        buffer.begin(np.zeros((1, 1)))
-        for _ in range(50):
-            buffer.add(np.zeros((1, 1)), np.ones(1), np.zeros(1, np.uint8), np.zeros((1, 1)))
-        sums[n_step] = buffer.sample(500).rewards.max()
-    assert sums == {1: 1.0, 5: 5.0}
-
-
 def test_all_transitions_are_drawn_equally_often() -> None:
     recorded = Recorded(30)
     for _ in range(40):

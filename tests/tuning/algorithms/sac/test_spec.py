@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from search_spaces.sac import SAC as SPACE
 from tests.tuning.algorithms.memory_checks import assignment, predicted, term
 from tests.tuning.algorithms.sac.sac_small import built
 from tuning.algorithms.memory import Problem, Workload
 from tuning.algorithms.registry import algorithm
-from tuning.algorithms.sac.replay_buffer import ReplayBuffer
-from tuning.algorithms.sac.spec import SAC, copies, lesson_places, replay_places, row_bytes
+from tuning.algorithms.sac.replay_buffer import ReplayBuffer, replay_places
+from tuning.algorithms.sac.spec import copies, lesson_places, row_bytes
 
 
 def test_copies_divide_the_transitions_between_rounds() -> None:
@@ -82,12 +81,3 @@ def test_the_memory_is_known_without_building_it(size: int, copies: int) -> None
     # Observations once, not twice: less than a third above 56 numbers of four bytes each.
     if size >= 1000:
         assert buffer.nbytes < 1.07 * 57 * 4 * buffer.size
-
-
-def test_it_has_its_own_name_and_space() -> None:
-    assert (SAC.name, SAC.space) == ("sac", SPACE)
-
-
-def test_what_makes_the_buffer_smaller_is_its_size() -> None:
-    terms = SAC.memory(SAC.preset("default"), Workload(8, 100_000, 4, 12, gpu=False), Problem(28, 1, 28))
-    assert next(term.lever for term in terms if term.name == "replay buffer") == "buffer_size"

@@ -7,59 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from search_spaces import Kind
-from search_spaces.sac import SAC
 from tests.tuning.algorithms.match import mean_return
 from tests.tuning.algorithms.sac.sac_small import SeenVectorEnv, built
 from tests.tuning.algorithms.shown import answers
-from tuning.algorithms.precision import NEED_GPU
-from tuning.algorithms.sac.learner import CRITIC
 from tuning.algorithms.sac.trainer import LOG_STD, WITHIN
 
 pytestmark = pytest.mark.usefixtures("small_ray")
-OTHERS: dict[str, Any] = {"learning_rate_schedule": "linear", "activation": "silu", "hidden_sizes": "8,24", "gamma": 0.9}
-OF_A_KIND: dict[Kind, Any] = {Kind.NUMBER: 0.37, Kind.INTEGER: 64}
-NEEDED: dict[str, dict[str, Any]] = {
-    "learning_rate_final": {"learning_rate_schedule": "linear"},
-    "initial_charging": {"chargers": 2},
-    "learn_charging": {"chargers": 2},
-}
-
-
-# What buildings share and what is seen of a site need one, see test_building_view.
-TRIED = [each for each in SAC.parameters if each.name not in ("plan", "shared_policy")]
-
-
-@pytest.mark.parametrize(
-    "parameter",
-    TRIED,
-    ids=lambda parameter: parameter.name,
-)
-def test_what_is_read_back_is_what_was_given(parameter: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Compiling takes a minute; that it is asked for shows below.
-    monkeypatch.setattr(torch, "compile", lambda function, mode: function)
-    other = OTHERS.get(parameter.name, OF_A_KIND.get(parameter.kind))
-    if parameter.kind is Kind.FLAG:
-        other = not parameter.default
-    if parameter.name in NEED_GPU:
-        with pytest.raises(ValueError, match=f"{parameter.name}=true: it needs a GPU"), built(**{parameter.name: True}):
-            pass
-        return
-    with built(**{**NEEDED.get(parameter.name, {}), parameter.name: other}) as trainer:
-        used = trainer.used()
-    assert used[parameter.name] == pytest.approx(other)
-    assert used.keys() == {each.name for each in SAC.parameters}
-    torch.set_float32_matmul_precision("highest")
-
-
-def test_a_seed_repeats_a_run_and_another_does_not() -> None:
-    found = []
-    for seed in (3, 3, 4):
-        with built(seed=seed) as trainer:
-            trainer.algorithm.train()
-            found.append(trainer.learner._flat[CRITIC].vector.detach().clone())
-    assert torch.equal(found[0], found[1])
-    assert not torch.equal(found[0], found[2])
 
 
 @pytest.mark.slow
