@@ -137,5 +137,5 @@ def test_a_copy_scores_near_its_teacher(small_schema: Path, four_buildings: Path
     trained.imitate(lessons(Task(name), method="seven-days"))
     copy = score(evaluate(Task(name).evaluation_env(validation), trained.policy()))
     trained.stop()
-    teacher = score(mpc(site, validation, "seven-days"))
+    teacher = score(mpc(Task(name), validation, "seven-days"))
     assert copy > 0.6 * teacher > 0.0
