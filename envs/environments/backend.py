@@ -42,6 +42,7 @@ _SCHEMA = {
     "episode_time_steps", "rolling_episode_split", "random_episode_split", "seconds_per_time_step", "start_date", "agent",
     "reward_function", "observations", "actions", "electric_vehicles_def", "buildings", "render_mode", "render_directory",
     "description",
+    "terminal_observation_padding",  # of a missing last row, and all rows are required
 }  # fmt: skip
 _BUILDING = {
     "include", "type", "energy_simulation", "weather", "carbon_intensity", "pricing", "inactive_observations",

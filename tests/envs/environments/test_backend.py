@@ -30,6 +30,17 @@ def test_generated_and_metered_scenarios_are_supported(small_schema: Path, real_
     assert unsupported(small_schema) == unsupported(real_schema) == []
 
 
+def test_padding_of_a_last_row_that_is_there_changes_nothing(small_schema: Path, tmp_path: Path) -> None:
+    padded = edited(small_schema, tmp_path, put("terminal_observation_padding", value=True))
+    assert unsupported(padded) == []
+    scenario(str(padded))
+    missing = edited(
+        small_schema, tmp_path, lambda schema: schema.update(terminal_observation_padding=True, simulation_end_time_step=10**5)
+    )
+    with pytest.raises(ScenarioError, match="add rows or lower it"):
+        scenario(str(missing))
+
+
 def test_it_knows_these_classes_of_devices_and_no_other_that_pass_without_trust() -> None:
     heat, pump, tank = (
         "citylearn.energy_model.ElectricHeater",
