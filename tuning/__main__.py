@@ -5,26 +5,33 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from collections.abc import Iterator, Sequence
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
+
+from tuning.cli.console import steady_output
 
 NAME = "building-tuner"
 _OF_A_COMMAND = re.compile(r"(.+?)[:?] `(.+)`")  # first line of a command's module
 
 
-def main() -> int:
-    """Print a line for each command."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print each command with its purpose, whatever the arguments are."""
+    with steady_output():
+        print("usage: one of these commands, of which each has --help", *_commands(), sep="\n")
+    return 0
+
+
+def _commands() -> Iterator[str]:
     for script in sorted(entry_points(group="console_scripts"), key=lambda script: script.name):
         if script.dist is None or script.dist.name != NAME or script.name == NAME:
             continue
         spec = find_spec(script.module)
-        text = Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
         # Read, as an import of some takes seconds.
+        text = Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
         if purpose := _OF_A_COMMAND.match(ast.get_docstring(ast.parse(text)) or ""):
-            print(f"{purpose[2]}\n    {purpose[1]}")
-    print("Each has --help.")
-    return 0
+            yield f"{purpose[2]}\n    {purpose[1]}"
 
 
 if __name__ == "__main__":

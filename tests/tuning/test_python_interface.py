@@ -55,7 +55,7 @@ def test_importing_the_interface_and_its_settings_imports_nothing_heavy() -> Non
 
 def test_every_command_is_a_thin_skin_over_a_call() -> None:
     commands = [module.name for module in pkgutil.iter_modules(tuning.__path__) if not module.ispkg]
-    assert sorted(commands) == ["doctor", "export", "headroom", "judge", "resources", "rollout", "run"]
+    assert sorted(commands) == ["__main__", "doctor", "export", "headroom", "judge", "resources", "rollout", "run", "site"]
     for name in commands:
         module = importlib.import_module(f"tuning.{name}")
         assert callable(module.main)

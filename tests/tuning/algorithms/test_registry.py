@@ -87,7 +87,7 @@ def run(arguments: list[str], environment: dict[str, str]) -> subprocess.Complet
 def test_an_algorithm_of_a_package_is_searched_by_its_name(
     environment: dict[str, str], small_schema: Path, tmp_path: Path
 ) -> None:
-    assert "{sac,ppo,a2c,toy,all}" in run(["tuning.run", "--help"], environment).stdout
+    assert "{sac,ppo,a2c,toy,all}" in run(["tuning.run", "--help-all"], environment).stdout
     done = run(
         [
             "tuning.run", "--algo", "toy", "--scenario", str(small_schema), "--steps", "512", "--trials", "2", "--reports", "2",
