@@ -116,7 +116,7 @@ def _words(kind: Any) -> str:
 def _shown(value: Any) -> str:
     """A value for a message, as JSON in ASCII, cut."""
     try:
-        text = json.dumps(value)
+        text = json.dumps(value, default=repr)
     except RecursionError:  # it was read with more room on the stack
         return "nested too deeply"
     return text if len(text) <= 40 else f"{text[:37]}..."

@@ -7,13 +7,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import tyro
 from tyro.constructors import PrimitiveConstructorSpec
 
 from common.errors import UsageError
-from common.json_values import MOST, described
+from common.json_values import MOST, checked, described
 from common.texts import hint, printable
 from envs.scenarios.splits import Split, Splits
 from tuning.experiment.option_values import ALL, SAMPLERS, SCHEDULERS, Budget, choice, one_of
@@ -64,6 +64,20 @@ def _texts(option: str, pairs: Sequence[str]) -> dict[str, str]:
 def splits_in(settings: Settings | SiteSettings) -> Splits:
     """The splits that settings state, in fields of the names that `Splits` has."""
     return Splits(**{entry.name: getattr(settings, entry.name) for entry in fields(Splits)})
+
+
+def check_types(settings: Any) -> None:
+    """Raise a UsageError for a setting of another type, as a program may give it."""
+    hints = get_type_hints(type(settings))
+    for entry in fields(settings):
+        try:
+            checked(_as_lists(getattr(settings, entry.name)), hints[entry.name], entry.name)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+
+
+def _as_lists(value: Any) -> Any:
+    return [_as_lists(each) for each in value] if isinstance(value, tuple) else value
 
 
 def check_whole_numbers(settings: Any, least_values: Mapping[str, int]) -> None:
@@ -226,7 +240,8 @@ class Settings:
     elsewhere. It is never stored, so a command that continues needs it again."""
 
     def check(self) -> None:
-        """Raise a UsageError for the first setting that is out of its range, or has nothing to act on."""
+        """Raise a UsageError for the first setting that is of another type, out of its range, or has nothing to act on."""
+        check_types(self)
         least_values = dict.fromkeys(("steps", "reports", "num_envs"), 1)
         least_values |= dict.fromkeys(("trials", "validation_weeks", "seed", "concurrency", "retries", "last_evaluation"), 0)
         check_whole_numbers(self, least_values)

@@ -29,7 +29,11 @@ def run_trial(config: dict[str, Any]) -> None:
     end_with_parent()
     handout = handout_in(config)
 
+    last = Report()
+
     def tell(report: Report) -> None:
+        nonlocal last
+        last = report
         tune.report(report.for_tune())
 
     try:
@@ -41,10 +45,13 @@ def run_trial(config: dict[str, Any]) -> None:
     except StorageError as error:
         # Not a failure of the trial: a later run continues it from its last checkpoint.
         ended = Report(ending=Ending.STORAGE_LOST, message=str(error))
-    except OSError as error:
-        if error.errno != errno.ENOSPC:
+    except Exception as error:
+        # It is no loss of its process, which would be tried again at once.
+        if not isinstance(error, OSError) or error.errno != errno.ENOSPC:
+            if last.ending is not Ending.CRASHED:
+                tell(Report(ending=Ending.CRASHED, message=traceback.format_exc()))
             raise
-        # What a trial goes on from does not fit here. It is no loss of its process, which would be tried again at once.
+        # What a trial goes on from does not fit here.
         ended = Report(ending=Ending.DISK_FULL, message=f"the disk of {cache_folder()} is full: free some of it")
     if ended:
         tell(ended)

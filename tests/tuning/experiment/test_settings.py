@@ -6,6 +6,7 @@ import json
 import math
 from contextlib import suppress
 from dataclasses import asdict, fields, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -125,6 +126,13 @@ def test_a_start_that_is_none_is_refused(start: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"trials": 2.5}, r"trials is 2\.5, not a whole number"),
+        ({"budget": 30}, "budget is 30, not a text"),
+        ({"objective": ("co2", "bill")}, r'objective is \["co2", "bill"\], not a text'),
+        ({"set": {"gamma": 0.9}}, "set is .*, not a list"),
+        ({"set": ("gamma=0.9",)}, r"set\[0\] is \"gamma=0.9\", not a list"),
+        ({"dir": Path("here")}, "dir is .*, not a text"),
+        ({"keep": "all"}, "keep is .*, not one of best, last"),
         ({"steps": 0}, "--steps 0: it is at least 1"),
         ({"gpu_memory": math.nan}, "--gpu-memory nan: it is a number of GiB from 0 on"),
         ({"gpu_memory": math.inf}, "--gpu-memory inf: it"),

@@ -97,6 +97,7 @@ def test_what_goes_wrong_is_told_and_the_next_start_goes_on(
             with pytest.raises(type(error)):
                 run_trial(config)
             assert reported[-1].ending is Ending.CRASHED
+            assert sum(report.ending is not None for report in reported) == 1
     is_lost = outcome in (Ending.DISK_FULL, Ending.STORAGE_LOST, Ending.STOPPED)
     # What a failure leaves untold is told with it.
     assert bool(reported[-1].reports) is not is_lost
@@ -114,7 +115,7 @@ def test_what_goes_wrong_is_told_and_the_next_start_goes_on(
 
 
 @pytest.mark.parametrize(("number", "outcome"), [(errno.ENOSPC, Ending.DISK_FULL), (errno.EACCES, None)])
-def test_a_disk_that_is_full_before_a_trial_begins_is_told(
+def test_what_goes_wrong_before_a_trial_begins_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reported: list[Report], number: int, outcome: Ending | None
 ) -> None:
     """What it goes on from is fetched first."""
@@ -130,7 +131,9 @@ def test_a_disk_that_is_full_before_a_trial_begins_is_told(
     if outcome is None:
         with pytest.raises(PermissionError):
             run_trial(config)
-        assert reported == []
+        (told,) = reported
+        assert told.ending is Ending.CRASHED
+        assert "Permission denied" in told.message
     else:
         run_trial(config)
         assert reported == [Report(ending=outcome, message=f"the disk of {tmp_path / 'cache'} is full: free some of it")]
