@@ -97,7 +97,9 @@ class Scenario:
             assert self.schema is not None
             if not self.segments:
                 return self.schema
-            return segment_schema(self.schema, self.segments[year], f"{self.key}/segment-{year}")
+            # It names the folder of the series, which a copy has elsewhere.
+            place = _digest(str(self.schema.absolute()))
+            return segment_schema(self.schema, self.segments[year], f"{self.key}/segment-{year}-{place}")
         site = self.site
         # Its files depend on no split.
         key = _generated_key(self.name, DEFAULT)

@@ -192,6 +192,15 @@ def test_a_segment_refers_to_the_series_where_they_are(site: Path) -> None:
     assert not list(made.parent.glob("*.csv"))
 
 
+def test_a_segment_of_a_site_that_was_moved_refers_to_where_it_is_now(site: Path, tmp_path: Path) -> None:
+    scenario(str(site), splits=STATED).schema_path(1)
+    (tmp_path / "elsewhere").mkdir()
+    moved = site.parent.rename(tmp_path / "elsewhere" / site.parent.name) / "schema.json"
+    made = scenario(str(moved), splits=STATED).schema_path(1)
+    assert Path(json.loads(made.read_text(encoding="utf-8"))["root_directory"]) == moved.parent
+    assert origin(made) == moved
+
+
 def test_a_tariff_holds_in_all_segments(site: Path) -> None:
     (site.parent / "tariff.json").write_text(
         json.dumps({"demand_charge": {"peak_hours": [18], "peak_price": 2.0, "off_peak_excess_price": 1.0, "currency": "X"}}),
