@@ -227,6 +227,7 @@ def _run_batch(tables: Tables) -> tuple[Run, np.ndarray]:
         held.add(row, simulator.vehicle_soc(0))
         simulator.step(simulator.uncontrolled_actions())
         recorder.add()
+    held.add(steps, simulator.vehicle_soc(0))  # of those that stay
     return recorder.run(0, 0, steps), held.soc
 
 
@@ -249,4 +250,5 @@ def uncontrolled_run(simulator: CityLearnSimulator, on_progress: Progress | None
         simulator.step(simulator.uncontrolled_actions())
         if on_progress and step % STEPS_BETWEEN_REPORTS == 0:
             on_progress(step / steps)
+    held.add(steps, simulator.vehicle_soc)  # of those that stay
     return simulator.run(), held.soc

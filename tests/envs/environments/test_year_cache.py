@@ -29,6 +29,7 @@ from envs.objective.series import Sessions
 from envs.observation import DAY_PEAK_NAME
 from envs.scenarios.scenario import Scenario, scenario
 from envs.scenarios.schema_file import read_schema
+from tests.envs.schema_changes import edited
 
 ROOT = Path(__file__).parents[3]
 
@@ -119,6 +120,17 @@ def test_the_uncontrolled_run_is_that_of_citylearn(site: Scenario, small_schema:
     # The action is mapped to [-1, 1] and back.
     np.testing.assert_allclose(run.net_kwh[:, :240], simulator.run().net_kwh, rtol=1e-6, atol=1e-4)
     assert run.charging_kwh[:, :240].sum() > 0.0
+
+
+def test_what_vehicles_have_that_stay_as_the_rows_end_is_known(site: Scenario, small_schema: Path, tmp_path: Path) -> None:
+    sessions = year_tables(site, 0).sessions
+    last = int(sessions.start[(sessions.start > 130) & (sessions.end > sessions.start + 2)].min()) + 2
+    short = edited(small_schema, tmp_path, lambda schema: schema.update(simulation_end_time_step=last))
+    of_batch = year_reference(scenario(str(short)), 0)
+    assert (of_batch.sessions.end >= last).any()
+    _, of_citylearn = uncontrolled_run(CityLearnSimulator(short, with_reward=False))
+    assert np.isfinite(of_batch.held_soc).all()
+    np.testing.assert_allclose(of_citylearn, of_batch.held_soc, atol=1e-5)
 
 
 class Idle:
