@@ -240,7 +240,8 @@ class InAStorage(Torturer):
             JournalMirror(paths.study).fetch(self._objects)
             checkpoints = known_checkpoints(paths.folder)
         for key in stamps:
-            if key.startswith(("results/reports/", "results/evaluations/")):
+            # Files of yardsticks are no trial's.
+            if key.startswith(("results/reports/", "results/evaluations/")) and Path(key).stem.isdigit():
                 covered(self.kept, key, io.BytesIO(self._objects.read(key)), checkpoints.get(int(Path(key).stem), 0))
 
 
