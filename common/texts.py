@@ -127,6 +127,18 @@ def markdown(text: str) -> str:
     return _MARKDOWN.sub(r"\\\g<0>", printable(text))
 
 
+def option(name: str) -> str:
+    """The option of a field."""
+    return f"--{name.replace('_', '-')}"
+
+
+def option_words(name: str, value: object) -> list[str]:
+    """A field as an option with its value, as it is typed; a flag has none."""
+    if isinstance(value, bool):
+        return [option(name if value else f"no-{name}")]
+    return [option(name), *map(str, value if isinstance(value, tuple) else (value,))]
+
+
 def duration(seconds: float) -> str:
     """Hours, minutes and seconds, as 1:02:03."""
     minutes, seconds = divmod(max(0, round(seconds)), 60)

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import tyro
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
+from common.texts import option
 from search_spaces import Kind
 from search_spaces.common import REWARD_SHARE, with_reward_share
 from search_spaces.parameter import OnlyIf, Parameter, Scale
@@ -117,7 +118,7 @@ def _option(options: type, entry: Field[Any]) -> tuple[str, str, str, str]:
     if not meaning:
         raise ValueError(f"{options.__name__}.{entry.name} has no description: write one below the field")
     is_positional = tyro.conf.Positional in getattr(hint, "__metadata__", ())
-    name = entry.name.upper() if is_positional else f"--{entry.name.replace('_', '-')}"
+    name = entry.name.upper() if is_positional else option(entry.name)
     return f"`{name}`", _taken(hint, of_tyro), _default(entry), _in_table(meaning)
 
 

@@ -16,7 +16,7 @@ from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, Pri
 
 from common.errors import InconsistentError, UsageError, UserError
 from common.paths import shortened
-from common.texts import hint, number, printable, whole_number
+from common.texts import hint, number, option, printable, whole_number
 from tuning.cli.console import steady_output
 from tuning.cli.help import ALL, short_help
 from tuning.runtime.processes import Interrupted, stop_signals_as_interrupts
@@ -139,7 +139,7 @@ def _remedy(kind: type[Any], message: str) -> str:
     """What to do about the first option that tyro does not know, if there is one."""
     words = (word.rstrip(",").partition("=")[0] for word in message.removeprefix(UNKNOWN).split())
     unknown = next((word for word in words if word.startswith("--")), "")
-    options = [f"--{entry.name.replace('_', '-')}" for entry in fields(kind)]
+    options = [option(entry.name) for entry in fields(kind)]
     return hint(unknown, options, "see --help") if message.startswith(UNKNOWN) and unknown else "see --help"
 
 

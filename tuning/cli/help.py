@@ -8,6 +8,8 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from common.texts import option
+
 WIDTH = 80  # columns
 ALL = "--help-all"
 # Options of `tuning.run` by what they are for; those before None are told of, the others named.
@@ -59,8 +61,3 @@ def short_help(options: type, program: str, groups: Mapping[str, Sequence[str | 
         others = ", ".join(option(name) for name in filter(None, group[split:]))
         parts += textwrap.wrap(others, WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
     return "\n".join([*parts, "", f"{ALL} tells of all."])
-
-
-def option(name: str) -> str:
-    """A field's name as an option."""
-    return f"--{name.replace('_', '-')}"

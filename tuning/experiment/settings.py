@@ -14,7 +14,7 @@ from tyro.constructors import PrimitiveConstructorSpec
 
 from common.errors import UsageError
 from common.json_values import MOST, checked, described
-from common.texts import hint, printable
+from common.texts import hint, option, printable
 from envs.scenarios.splits import Split, Splits
 from tuning.experiment.option_values import ALL, SAMPLERS, SCHEDULERS, Budget, choice, one_of
 
@@ -83,11 +83,11 @@ def _as_lists(value: Any) -> Any:
 def check_whole_numbers(settings: Any, least_values: Mapping[str, int]) -> None:
     """Raise a UsageError for a whole number that is below its least value, or has more than 64 bits."""
     for name, least in least_values.items():
-        option, value = f"--{name.replace('_', '-')}", getattr(settings, name)
+        value = getattr(settings, name)
         if value < least:
-            raise UsageError(f"{option} {value}: it is at least {least}")
+            raise UsageError(f"{option(name)} {value}: it is at least {least}")
         if value > MOST:
-            raise UsageError(f"{option} {value:.3g}: it is at most {MOST}, as numbers have 64 bits")
+            raise UsageError(f"{option(name)} {value:.3g}: it is at most {MOST}, as numbers have 64 bits")
 
 
 def check_gpu_memory(gib: float) -> None:
@@ -245,9 +245,9 @@ class Settings:
         least_values = dict.fromkeys(("steps", "reports", "num_envs"), 1)
         least_values |= dict.fromkeys(("trials", "validation_weeks", "seed", "concurrency", "retries", "last_evaluation"), 0)
         check_whole_numbers(self, least_values)
-        for option, known in (("sampler", SAMPLERS), ("scheduler", SCHEDULERS)):
-            if (name := getattr(self, option)) not in known:
-                raise UsageError(f"--{option} {printable(name)}: {hint(name, known)}")
+        for kind, known in (("sampler", SAMPLERS), ("scheduler", SCHEDULERS)):
+            if (name := getattr(self, kind)) not in known:
+                raise UsageError(f"--{kind} {printable(name)}: {hint(name, known)}")
         if self.reports > self.steps:
             raise UsageError(f"--reports {self.reports}: a trial of {self.steps} steps can be evaluated at most that often")
 
@@ -427,7 +427,7 @@ def changed(before: Settings, now: Settings) -> list[str]:
     """What differs and may not, when `before` is continued with `now`: each option with both values."""
     old, new = before.to_json(), now.to_json()
     differ = [name for name in old if name not in RESUMABLE and json.dumps(old[name]) != json.dumps(new[name])]
-    return [f"--{name.replace('_', '-')} is {typed(old[name])}, not {typed(new[name])}" for name in differ]
+    return [f"{option(name)} is {typed(old[name])}, not {typed(new[name])}" for name in differ]
 
 
 def typed(value: Any) -> str:
@@ -436,11 +436,3 @@ def typed(value: Any) -> str:
         # One text with several words, such as a start with values of its own, is typed in quotes.
         return " ".join(f'"{each}"' if isinstance(each, str) and " " in each else typed(each) for each in value) or "not given"
     return str(value) if value != "" else "not given"
-
-
-def option_words(name: str, value: object) -> list[str]:
-    """A setting as an option with its value, as it is typed; a flag has none."""
-    option = name.replace("_", "-")
-    if isinstance(value, bool):
-        return [f"--{option}" if value else f"--no-{option}"]
-    return [f"--{option}", *map(str, value if isinstance(value, tuple) else (value,))]

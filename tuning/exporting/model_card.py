@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from common.errors import UsageError
 from common.measure import BASIS, SCORE
 from common.paths import user_path
-from common.texts import markdown, printable, quoted
+from common.texts import markdown, option, printable, quoted
 from envs.objective.columns import measures
 from results.judgement import JUDGEMENT_VERSION, STATISTIC, cells, headings, metrics_of, scales, table_of
 from results.table_files import size_fault
@@ -33,9 +33,9 @@ def hyperparameters_toml(hyperparameters: Assignment, settings: Settings) -> str
     """A full assignment as TOML, in the form that `--space` reads, with the command that trains it."""
     command = ["python", "-m", "tuning.run", "--trials", "1", "--space", "hyperparameters.toml"]
     for name in _OF_TRAINING:
-        command += [f"--{name.replace('_', '-')}", str(getattr(settings, name))]
+        command += [option(name), str(getattr(settings, name))]
     for name, texts in asdict(settings.splits).items():
-        command += [f"--{name.replace('_', '-')}", *texts] if texts else []
+        command += [option(name), *texts] if texts else []
     command += ["--weights", *settings.weights] if settings.weights else []
     command += ["--objective", *settings.objective.split()] if settings.aim.second else []
     command += ["--teacher", settings.teacher] if settings.teacher != "none" else []

@@ -9,12 +9,11 @@ from rich.console import Console
 
 from common.errors import UsageError
 from common.paths import fit_name, missing_folders, user_path
-from common.texts import python_command
+from common.texts import option_words, python_command
 from tuning.cli.console import draw_report, say, terminal
 from tuning.experiment.folder import check_name, discard, first_free
 from tuning.experiment.lock import experiment_lock
 from tuning.experiment.reading import open_to_read
-from tuning.experiment.settings import option_words
 from tuning.judging.settings import JudgeSettings
 from tuning.runtime.cluster import check_address
 from tuning.runtime.processes import Interrupted, stop_signals_as_interrupts

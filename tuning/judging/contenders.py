@@ -15,6 +15,7 @@ from rich.console import Console
 from common.errors import UsageError
 from common.generators import Stream, stream_seed
 from common.paths import shortened
+from common.texts import option
 from envs.objective.aim import Aim
 from envs.objective.columns import ALIASES
 from results import Results, load
@@ -157,7 +158,7 @@ def _check_together(experiments: Sequence[Experiment]) -> None:
             if getattr(settings, name) != getattr(first, name) and not is_same_site:
                 shown, other = (typed(getattr(each, name)) for each in (settings, first))
                 raise UsageError(
-                    f"{settings.name} is of --{name.replace('_', '-')} {shown}, {first.name} of {other}: "
+                    f"{settings.name} is of {option(name)} {shown}, {first.name} of {other}: "
                     "experiments that are judged together must have the same"
                 )
     names = [experiment.settings.name for experiment in experiments]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from dataclasses import dataclass
 from itertools import groupby
@@ -38,8 +39,12 @@ class Quantity:
     amounts: dict[str, float]
     rates: dict[str, float]
 
-    def factor(self, path: Path, column: str, given: str) -> tuple[str, float]:
-        """The unit of a column and what one of it is. Raises a ScenarioError where nothing says it, or both differ."""
+    def split(self, path: Path, column: str, given: str) -> tuple[str, str, float]:
+        """Name of a column without its unit, the unit, and what one of it is.
+
+        Raises:
+            ScenarioError: where nothing says the unit, or the name says another one than the option.
+        """
         units = {_plain(unit): (unit, size) for unit, size in {**self.amounts, **self.rates}.items()}
         found = _UNIT.search(column)
         of_column = units.get(_plain(found[1] or found[2])) if found else None
@@ -51,7 +56,9 @@ class Quantity:
             raise ScenarioError(f"{path}: the name {column!r} has another unit than --{self.name}-unit {given}; leave one out")
         if not (of_column or of_option):
             raise ScenarioError(f"{path}: no unit is known of {column!r}; say it by --{self.name}-unit, one of {known}")
-        return of_column or of_option or ("", 0.0)
+        unit, size = of_column or of_option or ("", 0.0)
+        name = column[: found.start()] if found and of_column else column
+        return name.strip().replace(" ", "_"), unit, size
 
 
 def _plain(unit: str) -> str:
@@ -95,7 +102,8 @@ class Hours:
     """What a file has by the hour.
 
     Attributes:
-        values: shape (hours, columns); its index has the beginnings of hours in UTC, or as the file has them without a zone.
+        values: shape (hours, columns), named without their units; its index has the beginnings of hours in UTC, or as the file
+            has them without a zone.
         filled: how many values were missing.
     """
 
@@ -113,7 +121,7 @@ def read_table(path: Path) -> pd.DataFrame:
         raise ScenarioError(f"{path} is no text in UTF-8; save it as CSV in UTF-8") from None
     try:
         separator = csv.Sniffer().sniff(text[:SAMPLE], ",;\t").delimiter
-        table = pd.read_csv(path, sep=separator, dtype=str, encoding="utf-8-sig", skipinitialspace=True)
+        table = pd.read_csv(io.StringIO(text), sep=separator, dtype=str, skipinitialspace=True)
     except (csv.Error, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise ScenarioError(f"{path} is no table ({error}); save it as CSV: a line of names, then lines of values") from None
     table = table.rename(columns=str.strip).apply(lambda column: column.str.strip())
@@ -144,19 +152,21 @@ def read_hours(path: Path, quantity: Quantity, unit: str, clock: Clock, fill: in
     if values.empty:
         raise ScenarioError(f"{path} has no column of numbers beside its times")
     values.index = instants(path, times, clock)
-    units = {quantity.factor(path, name, unit) for name in columns}
-    if len(units) > 1:
+    names, units, (size, *_) = zip(*(quantity.split(path, name, unit) for name in columns), strict=True)
+    if len(set(units)) > 1:
         raise ScenarioError(f"{path} has columns in several units; write all in one")
-    ((unit, size),) = units
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        raise ScenarioError(f"{path} has two columns for {twice}; give each a name of its own")
+    values.columns = pd.Index(names)
     values = _in_order(path, values, clock) * size
     step = _step(path, pd.DatetimeIndex(values.index))
     if readings:
-        values = _counted(path, values)
-    elif quantity.amounts and (counter := next((name for name in columns if _is_counter(values[name])), None)):
+        values = _counted(path, values.asfreq(step))
+    elif quantity.amounts and (counter := next((name for name in names if _is_counter(values[name])), None)):
         raise ScenarioError(f"{path}: {counter!r} never falls, as what a meter has counted so far; if it is so, add --readings")
     if clock.label == "end" and not readings:
         values.index = pd.DatetimeIndex(values.index) - step
-    return _filled(path, _by_the_hour(values, step, readings or unit in quantity.amounts), fill, clock)
+    return _filled(path, _by_the_hour(values, step, readings or units[0] in quantity.amounts), fill, clock)
 
 
 def _times(table: pd.DataFrame) -> tuple[pd.Series, list[str]]:
@@ -250,7 +260,7 @@ def _is_counter(values: pd.Series) -> bool:
 
 
 def _counted(path: Path, values: pd.DataFrame) -> pd.DataFrame:
-    """What was counted from each reading to the next."""
+    """What was counted from each reading to the next, of readings at equal distances; NaN around a missing one."""
     counted = values.diff().shift(-1).iloc[:-1]
     fallen = (counted < 0.0).any(axis=1)
     if fallen.any():

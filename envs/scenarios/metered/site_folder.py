@@ -21,12 +21,11 @@ _WEATHER = {
     "diffuse_solar_irradiance": 0.0,
     "direct_solar_irradiance": 0.0,
 }
+SERIES = ("weather", "carbon_intensity", "pricing")  # files that are no building's
 _VEHICLES = (
     "electric_vehicle_charger_connected_state", "connected_electric_vehicle_at_charger_departure_time",
     "connected_electric_vehicle_at_charger_required_soc_departure", "connected_electric_vehicle_at_charger_soc",
 )  # fmt: skip
-
-
 _ACTIONS = ("electrical_storage", "electric_vehicle_storage")
 
 
@@ -70,20 +69,24 @@ def write_site(
         folder: empty.
         buildings: at least one with a battery or a socket.
         clock: what clocks show at the begin of each hour, shape (hours,), with summer time where there is one.
-        price: of a kWh, shape (hours,); None where it is unknown. Its forecasts are the prices that come.
+        price: of a kWh, shape (hours,), of a day at least; None where it is unknown. Its forecasts are the prices that come.
         carbon: kg for a kWh, likewise.
     """
-    series = ["weather"]
-    _write(folder / "weather.csv", {f"{name}{ahead}": value for name, value in _WEATHER.items() for ahead in _ahead()}, clock)
+    files: dict[str, dict[str, Any]] = {
+        "weather": {f"{name}{ahead}": value for name, value in _WEATHER.items() for ahead in _ahead()}
+    }
     if carbon is not None:
-        series.append("carbon_intensity")
-        _write(folder / "carbon_intensity.csv", {"carbon_intensity": carbon}, clock)
+        files["carbon_intensity"] = {"carbon_intensity": carbon}
     if price is not None:
-        series.append("pricing")
-        forecasts = {f"electricity_pricing{name}": np.roll(price, -hours) for name, hours in _ahead().items()}
-        _write(folder / "pricing.csv", forecasts, clock)
+        # Behind the end prices are those of the last day.
+        longer = np.append(price, price[-24:])
+        files["pricing"] = {f"electricity_pricing{name}": longer[h : h + len(price)] for name, h in _ahead().items()}
+    series = list(files)
+    calendar = _calendar(clock)
+    files |= {building.name: calendar | _energy(building) for building in buildings}
+    for name, columns in files.items():
+        pd.DataFrame(columns, index=range(len(clock))).to_csv(folder / f"{name}.csv", index=False)
     for building in buildings:
-        _write(folder / f"{building.name}.csv", _energy(building, clock), clock)
         for socket in building.sockets:
             text = entries.charger_csv(socket.name, socket.sessions, len(clock))
             (folder / f"{socket.name}.csv").write_text(text, encoding="utf-8")
@@ -96,19 +99,17 @@ def _ahead() -> dict[str, int]:
     return {"": 0, **{f"_predicted_{i}": hours for i, hours in enumerate(FORECAST_HOURS, start=1)}}
 
 
-def _write(path: Path, columns: dict[str, Any], clock: pd.DatetimeIndex) -> None:
-    pd.DataFrame(columns, index=range(len(clock))).to_csv(path, index=False)
+def _calendar(clock: pd.DatetimeIndex) -> dict[str, Any]:
+    """Columns of hours; CityLearn counts those of a day from 1 to 24."""
+    is_summer = np.array([bool(instant.dst()) for instant in clock], int)
+    days = {"month": clock.month, "hour": clock.hour + 1, "day_type": clock.day_of_week + 1}
+    return {**days, "daylight_savings_status": is_summer}
 
 
-def _energy(building: Building, clock: pd.DatetimeIndex) -> dict[str, Any]:
-    """Columns of a building's series."""
+def _energy(building: Building) -> dict[str, Any]:
+    """Columns of a building's energies."""
     solar = 0.0 if building.pv_kwh is None else (building.pv_kwh / building.pv_kw * 1000.0).round(4)
-    is_summer = [bool(instant.dst()) for instant in clock]
     return {
-        "month": clock.month,
-        "hour": clock.hour + 1,  # CityLearn counts the hours of a day from 1 to 24
-        "day_type": clock.day_of_week + 1,
-        "daylight_savings_status": np.array(is_summer, int),
         "indoor_dry_bulb_temperature": 20.0,
         "non_shiftable_load": building.load_kwh.round(6),
         **dict.fromkeys(("dhw_demand", "cooling_demand", "heating_demand"), 0.0),

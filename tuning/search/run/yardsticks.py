@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from common.errors import InconsistentError, UserError
-from common.texts import python_command
+from common.texts import option_words, python_command
 from envs.environments import fit
 from envs.objective.columns import evaluation_columns
 from envs.scenarios.splits import Splits
@@ -19,7 +19,7 @@ from envs.yardsticks.rows import Row, baseline_rows, bound_rows, mpc_rows
 from results.table_files import judged_path, write_file
 from tuning.cli.console import busy, say
 from tuning.experiment.folder import Experiment
-from tuning.experiment.settings import Settings, option_words
+from tuning.experiment.settings import Settings
 
 MOST_SECONDS = 60.0  # that they may take; `python -m tuning.headroom` waits for all
 _BOUNDS: dict[str, Objective] = {"co2_kg": "co2", "bill": "cost"}  # of objectives beside the score

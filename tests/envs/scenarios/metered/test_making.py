@@ -1,6 +1,7 @@
 """Sites of meters' files: they run, and have the amounts of the files."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -18,11 +19,18 @@ HOURS = pd.date_range("2024-03-20", periods=24 * DAYS, freq="h")
     [
         ({"load": ""}, "--load FILE is missing"),
         ({"load": "missing.csv"}, "missing.csv"),
-        ({"battery_kwh": (), "battery_kw": (), "sessions": ""}, "nothing can be controlled"),
+        (
+            {"battery_kwh": (), "battery_kw": (), "sessions": "", "vehicle_kwh": 0.0, "charger_kw": 0.0},
+            "nothing can be controlled",
+        ),
         ({"battery_kw": ()}, "belong together"),
-        ({"battery_kw": ("Home_C=3",)}, "no building is called Home_C"),
+        ({"battery_kw": ("Home_C=3",)}, "no building there is called Home_C"),
         ({"pv_kw": ()}, "nominal power of the PV of Home_A is missing"),
-        ({"pv": ""}, "--pv-kw needs"),
+        ({"pv": ""}, "--pv-kw acts on --pv"),
+        ({"pv_kw": ("Home_A=4", "Home_B=3")}, "no building there is called Home_B"),
+        ({"seed": 1}, "--seed acts on --example"),
+        ({"example": True}, "--example has files of its own"),
+        ({"fill": -1}, "--fill -1"),
         ({"vehicle_kwh": 0.0}, "--vehicle-kwh"),
         ({"vehicle_kwh": 30.0}, "line 3: energy_kwh is 40"),
     ],
@@ -38,3 +46,11 @@ def test_a_folder_that_is_there_stays_as_it_is(given: SiteOptions) -> None:
     with pytest.raises(UserError, match="is there already"):
         make_site(given)
     assert given.folder.is_dir()
+
+
+def test_two_files_of_one_name_are_refused(given: SiteOptions) -> None:
+    sessions = Path(given.sessions)
+    sessions.write_text(sessions.read_text(encoding="utf-8").replace(",right,", ",LEFT,"), encoding="utf-8")
+    with pytest.raises(UserError, match="names two files of the site"):
+        make_site(given)
+    assert not given.folder.exists()

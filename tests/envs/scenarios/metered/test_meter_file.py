@@ -56,6 +56,11 @@ def test_prices_and_carbon_are_for_a_kwh(read: Read, quantity: Quantity, unit: s
     assert read(_lines(HOURS, VALUES, f"it ({unit})"), quantity).values.iloc[:, 0].tolist() == pytest.approx(VALUES * factor)
 
 
+def test_columns_are_named_without_their_units(read: Read) -> None:
+    assert read(_lines(HOURS, VALUES, "Home 1 (kWh)")).values.columns.tolist() == ["Home_1"]
+    assert read(_lines(HOURS, VALUES, "Home (old)"), unit="kWh").values.columns.tolist() == ["Home_(old)"]
+
+
 @pytest.mark.parametrize(
     ("name", "unit", "words"),
     [("home", "", "say it by --load-unit"), ("home (kWh)", "Wh", "another unit"), ("home", "furlong", "there are Wh, kWh")],
@@ -118,6 +123,14 @@ def test_readings_of_a_meter_are_what_was_counted_between_them(read: Read) -> No
         read(readings)
     with pytest.raises(ScenarioError, match="a reading falls after 2024-01-01 06:00"):
         read(_lines(HOURS, VALUES), readings=True)
+
+
+def test_what_was_counted_over_a_missing_reading_is_not_of_one_hour(read: Read) -> None:
+    counted = np.concatenate([[0.0], np.cumsum(VALUES)])
+    readings = _lines(HOURS.delete(20), 1e5 + np.delete(counted[:-1], 20))
+    with pytest.raises(ScenarioError, match="from 2024-01-01 19:00 for 2 h"):
+        read(readings, readings=True)
+    assert read(readings, readings=True, fill=2).values.iloc[:19, 0].tolist() == pytest.approx(VALUES[:19])
 
 
 def test_short_gaps_are_filled_and_long_ones_named(read: Read) -> None:

@@ -1,7 +1,9 @@
 """A site's folder has the amounts and the clock of the files."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -40,3 +42,18 @@ def test_the_clock_is_that_of_the_people_there(given: SiteOptions, tmp_path: Pat
     switch = 24 * 11  # the night to the 31st of March
     assert home["hour"].tolist()[switch : switch + 4] == [1, 2, 4, 5]
     assert home["daylight_savings_status"].tolist()[switch : switch + 4] == [0, 0, 1, 1]
+
+
+def test_forecasts_of_prices_are_those_that_come_and_behind_the_end_those_of_the_last_day(
+    given: SiteOptions, tmp_path: Path
+) -> None:
+    hours = pd.date_range("2024-03-20", periods=24 * 21, freq="h")
+    price = np.arange(len(hours)) / 1e3
+    pd.DataFrame({"time": hours, "price (EUR/kWh)": price}).to_csv(tmp_path / "price.csv", index=False)
+    make_site(replace(given, price=str(tmp_path / "price.csv")))
+    written = pd.read_csv(given.folder / "pricing.csv")
+    assert written["electricity_pricing"].to_numpy() == pytest.approx(price)
+    for number, ahead in ((1, 6), (2, 12), (3, 24)):
+        forecast = written[f"electricity_pricing_predicted_{number}"].to_numpy()
+        assert forecast[:-ahead] == pytest.approx(price[ahead:])
+        assert forecast[-ahead:] == pytest.approx(price[-24:][:ahead])
