@@ -56,12 +56,12 @@ def print_summary(
     for _, row in trials[trials["state"].isin(["failed", "oom"])].iterrows():
         error = "" if pd.isna(row["error"]) else row["error"].strip().rpartition("\n")[2]
         say(console, f"trial {row['trial']} {row['state']}: {error or 'its row has no error'}")
+    if (trials["state"] == "failed").any():
+        again = python_command("tuning.run", "--resume", results.folder, "--retry-failed")
+        say(console, f"once the cause is mended, this tries what failed once more: {again}")
     complete = results.scored
     if complete.empty:
         say(console, "no trial is complete, so there is nothing to compare")
-        if (trials["state"] == "failed").any():
-            again = python_command("tuning.run", "--resume", results.folder, "--trials", len(trials) + 1)
-            say(console, f"once the cause is mended, this tries what failed once more: {again}")
     else:
         best = results.best
         if aim.second:

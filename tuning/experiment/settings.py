@@ -35,7 +35,7 @@ LEAST_CONFIRMING_RUNS = 2  # with fresh seeds, of the best and of the default: o
 MOST_DIGITS = 18  # of a number of trials
 # Commands to this run, not properties of the experiment. No file gives them: a stranger's would grant trust in a scenario, or
 # let Ray join a cluster, which runs what it is sent and sends what is run here, or name code to import.
-OF_A_RUN = ("resume", "extend", "trust_scenario", "address", "callback")
+OF_A_RUN = ("resume", "extend", "retry_failed", "trust_scenario", "address", "callback")
 
 
 # An option that takes several words and keeps them as one text.
@@ -226,6 +226,8 @@ class Settings:
     The command that began it, with its --name, continues it too: where it was begun, or with a storage on any machine."""
     extend: bool = False
     """Let trials that are complete go on to a larger number of --steps, from their checkpoints."""
+    retry_failed: bool = False
+    """Let trials that failed begin anew, as once their cause is mended."""
     progress_csv: bool = False
     """Write the reports of each trial as CSV too: csv/00000.csv in the experiment's folder."""
     tensorboard: bool = False

@@ -88,6 +88,7 @@ def resume(
     folder: str | Path,
     *,
     extend: bool = False,
+    retry_failed: bool = False,
     trust_scenario: bool = False,
     console: Console | None = None,
     **changes: Unpack[Changes],
@@ -97,6 +98,7 @@ def resume(
     Args:
         folder: of the experiment, or its URI.
         extend: whether trials that are complete go on too, to a larger number of `steps`, from their checkpoints.
+        retry_failed: whether trials that failed begin anew.
         trust_scenario: whether the scenario may run code of its own; see `Settings`. No experiment stores it.
         console: see `tune`.
         changes: settings with new values.
@@ -109,8 +111,8 @@ def resume(
 
     before = experiment_at(folder, changes.get("storage", "")).settings
     # Without these two, the experiment's own space and fixed values stay.
-    of_run = replace(before, space="", set=(), storage="", resume=str(folder), extend=extend, trust_scenario=trust_scenario)
-    return tune(replace(of_run, **changes), console=console)
+    of_run = replace(before, space="", set=(), storage="", resume=str(folder), trust_scenario=trust_scenario)
+    return tune(replace(of_run, extend=extend, retry_failed=retry_failed, **changes), console=console)
 
 
 def tune_all(settings: Settings, *, console: Console | None = None) -> list[Results]:
@@ -284,7 +286,7 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
             # Before Ray is started, and before the settings that hold now are written.
             check_study(experiment)
             save(experiment)
-        reason = search(experiment, opened.plan, console, experiment.settings.extend, files)
+        reason = search(experiment, opened.plan, console, files)
         if reason:
             raise SearchStoppedError(reason, experiment.place, *_of_this_run(opened))
         if not load(experiment.paths.folder).scored.empty:

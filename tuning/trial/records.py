@@ -89,6 +89,11 @@ class TrialRecords:
         row = self._row(proposal.number) or self._new(proposal)
         self._write({**row, **now, **columns})
 
+    def begin_anew(self, proposal: Proposal) -> None:
+        """Write the row of a trial that ended and is to begin anew; what was measured of it before is dropped."""
+        self.drop_after(proposal.number, 0)
+        self._write(self._new(proposal) | {"state": "running"})
+
     def hand_out(self, proposal: Proposal, fallback: int = 0) -> Handout:
         """Begin a trial outside of a search: it goes on from its newest checkpoint, and is held to no limit."""
         self.begin(proposal)

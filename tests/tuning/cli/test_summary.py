@@ -96,7 +96,7 @@ def test_failures_are_named_and_nothing_is_compared_where_nothing_is_complete(tm
     output = shown(tmp_path)
     assert "trial 0 failed: ValueError: [bad] luck" in output
     assert "no trial is complete" in output
-    assert f"python -m tuning.run --resume {tmp_path} --trials 2" in output
+    assert f"python -m tuning.run --resume {tmp_path} --retry-failed" in output
     assert str(tmp_path / FOLDER) in output
 
 

@@ -72,7 +72,8 @@ def test_each_setting_takes_values_of_its_type_alone(value: object, taken_by: li
 @pytest.mark.parametrize("name", OF_A_RUN)
 def test_commands_to_a_run_are_neither_written_nor_read(name: str) -> None:
     """A stranger's experiment cannot say that its scenario is trusted."""
-    values = replace(Settings(), trust_scenario=True, extend=True, resume="x", address="auto", callback=("os:abort",)).to_json()
+    given = Settings(trust_scenario=True, extend=True, retry_failed=True, resume="x", address="auto", callback=("os:abort",))
+    values = given.to_json()
     assert name not in values
     for value in (True, False):
         with pytest.raises(ValueError, match=f"another version.*{name}"):

@@ -32,13 +32,11 @@ class Search:
 
     def __init__(self) -> None:
         self.searched: list[Experiment] = []
-        self.extended: list[bool] = []
         self.then: Callable[[Experiment], str | None] = lambda experiment: None
 
-    def __call__(self, experiment: Experiment, plan: Any, console: Console, extended: bool, files: Any) -> str | None:
+    def __call__(self, experiment: Experiment, plan: Any, console: Console, files: Any) -> str | None:
         assert experiment.paths.owner.exists(), "the experiment is not locked"
         self.searched.append(experiment)
-        self.extended.append(extended)
         return self.then(experiment)
 
 
@@ -101,8 +99,9 @@ def test_a_folder_is_continued_with_what_changes(search: Search, tmp_path: Path)
     first = tune(settings(tmp_path, set=(("gamma=0.9",),)), console=quiet())
     before = open_experiment(first.folder).settings
     resume(first.folder, console=quiet())
-    resume(str(first.folder), extend=True, steps=8192, trials=6, console=quiet())
-    assert search.extended == [False, False, True]
+    resume(str(first.folder), extend=True, retry_failed=True, steps=8192, trials=6, console=quiet())
+    asked = [(experiment.settings.extend, experiment.settings.retry_failed) for experiment in search.searched]
+    assert asked == [(False, False), (False, False), (True, True)]
     assert [experiment.settings for experiment in search.searched[:2]] == [before, before]
     assert open_experiment(first.folder).settings == replace(before, steps=8192, trials=6)
     with pytest.raises(UsageError, match="no experiment in"):

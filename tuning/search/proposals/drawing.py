@@ -144,13 +144,8 @@ class Drawing:
         return drawn
 
     def _start(self, known: Sequence[FrozenTrial]) -> Assignment | None:
-        """The start that the next trial has: each once, then those that failed once more, as their cause may be mended."""
-        count = len(self.starts)
-        if len(known) < count:
-            return self.starts[len(known)]
-        later = [trial.user_attrs.get(HYPERPARAMETERS) for trial in known[count:]]
-        failed = (start for start, trial in zip(self.starts, known, strict=False) if trial.state is TrialState.FAIL)
-        return next((start for start in failed if {**start, **self.fixed} not in later), None)
+        """The start that the next trial has; None after the last one."""
+        return self.starts[len(known)] if len(known) < len(self.starts) else None
 
     def _attempt(
         self,

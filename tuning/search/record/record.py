@@ -217,6 +217,18 @@ class Record:
                 self.rows.update(number, state="running", finished=None)
         return continued, [number for number in short if number not in continued]
 
+    def retry(self) -> list[int]:
+        """Reopen failed trials, to begin anew; their numbers. One whose assignment was trained since then is left as it is."""
+        trials = [trial for trial in self.study.trials() if not {REFUSED, CONFIRMS} & trial.user_attrs.keys()]
+        sound = [trial.user_attrs[HYPERPARAMETERS] for trial in trials if trial.state is not TrialState.FAIL]
+        failed = [trial for trial in trials if trial.state is TrialState.FAIL]
+        numbers = [trial.number for trial in failed if trial.user_attrs[HYPERPARAMETERS] not in sound]
+        if numbers:
+            self.study.reopen(numbers, afresh=True)
+            for number in numbers:
+                self.rows.begin_anew(self.study.proposal(number))
+        return numbers
+
     def mark_front(self, results: Results) -> None:
         """Write which trials are on the front now, for those who read the files without this package. No trial runs."""
         front = set(results.front["trial"])

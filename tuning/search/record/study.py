@@ -162,8 +162,13 @@ class StudyMemory:
         """A trial as Optuna has it."""
         return self.trials()[number]
 
-    def reopen(self, numbers: Collection[int]) -> None:
-        """Make complete trials unfinished again; `adopt_unfinished` then takes them over."""
+    def reopen(self, numbers: Collection[int], afresh: bool = False) -> None:
+        """Make trials that have ended unfinished again; `adopt_unfinished` then takes them over.
+
+        Args:
+            numbers: of the trials.
+            afresh: whether they begin anew, rather than go on from their checkpoints.
+        """
         name = f"{self._settings.name}, {self._settings.steps} steps"
         names = optuna.get_all_study_names(self._storage)
         if name in names and name != self.name:
@@ -181,6 +186,10 @@ class StudyMemory:
                 # By its end it misses them by another amount, and Optuna ignores what is set twice.
                 kept = {key: value for key, value in trial.system_attrs.items() if not key.endswith(f":{REQUIRED}")}
                 trial.system_attrs = kept
+                if afresh:
+                    trial.intermediate_values = {}
+                    trial.user_attrs = {key: value for key, value in trial.user_attrs.items() if key not in (GAINS, REASON)}
+                    trial.set_user_attr(STANDING, Standing(budget=self._settings.steps).attribute())
             new.add_trial(trial)
         for key, value in self._study.user_attrs.items():
             if key != _WHOLE:

@@ -65,7 +65,6 @@ def search(
     experiment: Experiment,
     plan: Plan,
     console: Console,
-    extended: bool = False,
     files: SearchFiles | None = None,
 ) -> str | None:
     """Start Ray, prepare the scenario, and run trials until the experiment has as many as its settings say.
@@ -99,7 +98,7 @@ def search(
                 planner = plan_resources(experiment.settings, console, look)
                 refuse_nothing_to_learn(plan, planner)
                 refuse_what_cannot_fit(plan, planner)
-                return run_trials(experiment, plan, planner, console, run_trial, extended, look, files)
+                return run_trials(experiment, plan, planner, console, run_trial, look, files)
         except NodeLostError:
             steps = float(load(experiment.paths.folder).trials["steps"].sum())
             losses, before = losses + 1 if steps == before else 1, steps
@@ -114,7 +113,6 @@ def run_trials(
     planner: Planner,
     console: Console,
     trainable: Callable[[dict[str, Any]], None],
-    extended: bool = False,
     look: Look | None = None,
     files: SearchFiles | None = None,
 ) -> str | None:
@@ -126,7 +124,6 @@ def run_trials(
         planner: says how much memory and how many cores trials get.
         console: shows progress.
         trainable: runs one trial; see `tuning.trial.trainable.run_trial`.
-        extended: whether complete trials continue to the budget of steps, if it is larger than theirs was.
         look: tells the cards of nodes, to follow a cluster of which nodes come and go; None where the nodes stay.
         files: what becomes of the search's files; by default they are local.
 
@@ -139,8 +136,10 @@ def run_trials(
     """
     files = files or SearchFiles()
     parts = Parts.of(experiment, plan, planner, console, files)
-    if extended:
+    if experiment.settings.extend:
         _extend(parts, experiment, console)
+    if experiment.settings.retry_failed:
+        say(console, f"failed trials that begin anew: {_numbers(parts.record.retry())}")
     search, control = parts.search(), parts.control
     control.start()
     watches = list(parts.watches())

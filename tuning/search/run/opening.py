@@ -11,6 +11,7 @@ from typing import Any
 from common.errors import ScenarioError, UsageError
 from common.paths import missing_folders, name_fault, user_path
 from common.storage.location import StorageError
+from common.texts import option
 from common.uris import is_uri
 from envs.environments.backend import beyond_batch, choose_backend
 from envs.environments.fit import check_one_layout, check_own_reward, check_seen, check_stays
@@ -40,6 +41,7 @@ from tuning.storage.stored_experiment import (
 )
 from tuning.trial.provenance import provenance, version_differences
 
+LEAST_SECONDS = 60.0  # of a budget of time
 # Gives the settings that hold from now on, from those of the existing experiment and those that named it. A command line, for
 # example, need not repeat the settings that the experiment was begun with.
 AsContinued = Callable[[Settings, Settings], Settings]
@@ -156,8 +158,9 @@ def check_new(settings: Settings) -> Checked:
     Raises:
         UserError: see `check`.
     """
-    if settings.extend:
-        raise UsageError("--extend continues an experiment: say which with --resume, or with its --name")
+    for name in ("extend", "retry_failed"):
+        if getattr(settings, name):
+            raise UsageError(f"{option(name)} continues an experiment: say which with --resume, or with its --name")
     checked = _checked(settings, user_path(settings.space) if settings.space else None)
     if not settings.learn_from:
         return checked
@@ -322,8 +325,19 @@ def _check_plans_alone(seens: Sequence[Seen], settings: Settings) -> None:
         )
 
 
+def _check_time(settings: Settings) -> None:
+    """Raise a UsageError for a budget of time that is over before a first trial can have been evaluated."""
+    if (limit := settings.limit) and limit.is_time and limit.amount < LEAST_SECONDS:
+        raise UsageError(
+            f"--budget {settings.budget}: the process of a trial alone takes some ten seconds to begin, and its first "
+            f"evaluation comes after {settings.steps // settings.reports:,} steps; give at least --budget 1m, or 10m to "
+            "compare some trials"
+        )
+
+
 def _checked(settings: Settings, space_file: Path | None) -> Checked:
     settings.check()
+    _check_time(settings)
     task = settings.task
     site = task.site
     planned = plan(settings, space_file, task)

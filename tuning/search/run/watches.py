@@ -115,19 +115,26 @@ def last_fault(folder: Path) -> str:
 
 
 class BudgetWatch(DriverOnly, Callback):
-    """Ends the search when a budget of time is over: between two evaluations too.
+    """Ends the search when a budget of time is over: between two evaluations too, but not before the first one of all.
 
     A budget of steps needs no watch, as trials are only given what it pays for.
     """
 
     def __init__(self, ledger: Ledger, control: RunControl) -> None:
-        self._ledger, self._control = ledger, control
+        self._ledger, self._control, self._is_told = ledger, control, False
 
     def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
         """One pass of Tune's loop has ended."""
         budget = self._ledger.budget
-        if budget and budget.is_time and self._ledger.is_spent() and not self._control.is_stopping:
+        if not (budget and budget.is_time and self._ledger.is_spent()) or self._control.is_stopping:
+            return
+        if self._ledger.steps():
             self._control.finish()
+        elif not self._is_told:
+            self._is_told = True
+            self._control.say(
+                "the budget is spent before a first evaluation; the search goes on to that, or it would end with nothing"
+            )
 
 
 class ClusterWatch(DriverOnly, Callback):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -72,19 +71,6 @@ def test_first_trials_are_the_given_starts_with_the_fixed_values() -> None:
     first, second = draw_some(drawing(starts=[start]), 2)
     assert first.user_attrs[HYPERPARAMETERS] == {**start, "gamma": 0.9}
     assert second.user_attrs[HYPERPARAMETERS] != first.user_attrs[HYPERPARAMETERS]
-
-
-def test_a_start_that_failed_is_tried_once_more_after_all_starts() -> None:
-    starts = [algorithm("ppo").space.complete({"n_epochs": epochs}, LIMITS) for epochs in (7, 8)]
-    of, known = drawing(starts=starts), list[FrozenTrial]()
-    for _ in range(5):
-        trial = of.draw(known, "one")
-        trial.state = TrialState.FAIL if len(known) in (0, 2) else TrialState.COMPLETE
-        trial.value = None if trial.state is TrialState.FAIL else 0.1 * len(known)
-        trial.datetime_complete = datetime.now()
-        known.append(trial)
-    first = {**starts[0], "gamma": 0.9}
-    assert [trial.user_attrs[HYPERPARAMETERS] == first for trial in known] == [True, False, True, False, False]
 
 
 @pytest.mark.parametrize(("excess", "refused"), [(5, "too big"), (0, None), (-5, None)])

@@ -19,7 +19,16 @@ from tuning.experiment.settings import Settings
 from tuning.search.record.journal import DamagedStudyError
 from tuning.search.record.record import Record, check_study, take_memory_marker
 from tuning.search.record.study import StudyMemory
-from tuning.search.record.trials import CONFIRM_ROLE, CONFIRM_RUN, CONFIRM_STEPS, CONFIRMS, HYPERPARAMETERS, REFUSED, SAME_AS
+from tuning.search.record.trials import (
+    CONFIRM_ROLE,
+    CONFIRM_RUN,
+    CONFIRM_STEPS,
+    CONFIRMS,
+    HYPERPARAMETERS,
+    REFUSED,
+    SAME_AS,
+    Standing,
+)
 from tuning.trial.protocol import Evaluated, Proposal, Report
 from tuning.trial.records import TrialRecords
 
@@ -175,6 +184,28 @@ def test_complete_trials_with_a_checkpoint_go_on_to_a_larger_budget(experiment: 
     assert load(experiment.paths.folder).trials["state"].tolist() == ["running", "complete", "running", "pruned", "running"]
     # A run that was killed before it handed them out finds them again.
     assert [proposal.number for proposal in mended(larger).study.adopt_unfinished()] == [0, 2, 4]
+
+
+def test_failed_trials_begin_anew_unless_their_assignment_was_trained_since(experiment: Experiment) -> None:
+    record = begun(experiment, 4)
+    for number in (0, 1, 2):
+        record.take(number, told(260, 0.1, number))
+        record.count_crash(number, "Traceback\nModuleNotFoundError: my_reward")
+    for number in (0, 1):
+        record.fail(number, "Traceback\nModuleNotFoundError: my_reward")
+    complete(record, 2)
+    ask_attributes(record)  # with the assignment of trial 0
+    assert record.retry() == [1]
+    # Also by a run that finds them so.
+    for again in (record, mended(experiment)):
+        assert [proposal.number for proposal in again.study.adopt_unfinished()] == [1, 3]
+        assert again.standing(1) == Standing(budget=1000)
+        assert again.study.trial(1).intermediate_values == {}
+        row = again.rows.row(1)
+        assert (row["state"], row["crashes"], row["steps"], row.get("score"), row.get("error")) == ("running", 0, 0, None, None)
+    assert load(experiment.paths.folder).reports["trial"].tolist() == [0, 2, 2]
+    assert record.take(1, told(260, 0.3, 1))
+    assert mended(experiment).retry() == []
 
 
 def confirming(experiment: Experiment, record: Record, steps: int) -> int:

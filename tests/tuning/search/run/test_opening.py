@@ -13,6 +13,7 @@ from rich.console import Console
 
 from common.errors import ScenarioError, UsageError
 from common.storage.objects import Objects
+from common.texts import option
 from tests.envs.changed_rows import two_buildings
 from tests.envs.scenarios import strangers
 from tests.tuning.search.fakes import asked_study
@@ -336,9 +337,16 @@ def test_other_data_or_another_space_under_the_same_name_are_refused(tmp_path: P
         check(settings(tmp_path))
 
 
-def test_an_experiment_that_is_to_be_extended_has_to_be_there(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--extend continues an experiment"):
-        check(settings(tmp_path, extend=True))
+def test_a_time_in_which_nothing_can_be_evaluated_is_refused_with_the_least_that_can(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"^--budget 20s: .* after 2,048 steps; give at least --budget 1m"):
+        check(settings(tmp_path, budget="20s", steps=4096, reports=2))
+    check(settings(tmp_path, budget="1m"))
+
+
+@pytest.mark.parametrize("name", ["extend", "retry_failed"])
+def test_an_experiment_whose_trials_are_to_go_on_has_to_be_there(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match=f"{option(name)} continues an experiment"):
+        check(settings(tmp_path, **{name: True}))
 
 
 def test_a_plan_beside_the_reward_of_the_schema_creates_nothing(small_schema: Path, tmp_path: Path) -> None:

@@ -96,21 +96,24 @@ def test_a_search_that_stops_already_keeps_its_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    ("budget", "spent", "stopping", "ends"),
+    ("budget", "spent", "stopping", "steps", "told"),
     [
-        (Budget(1.0, "seconds"), True, False, True),
-        (Budget(1.0, "seconds"), False, False, False),
-        (Budget(1.0, "seconds"), True, True, False),
-        (Budget(1.0, "steps"), True, False, False),
-        (None, True, False, False),
+        (Budget(1.0, "seconds"), True, False, 9, ["ended", "ended"]),
+        (Budget(1.0, "seconds"), True, False, 0, ["the budget is spent before"]),
+        (Budget(1.0, "seconds"), False, False, 9, []),
+        (Budget(1.0, "seconds"), True, True, 9, []),
+        (Budget(1.0, "steps"), True, False, 9, []),
+        (None, True, False, 9, []),
     ],
 )
-def test_when_it_ends(budget: Budget | None, spent: bool, stopping: bool, ends: bool) -> None:
-    ended: list[bool] = []
-    ledger: Any = SimpleNamespace(budget=budget, is_spent=lambda: spent)
-    control: Any = SimpleNamespace(is_stopping=stopping, finish=lambda: ended.append(True))
-    BudgetWatch(ledger, control).on_step_end(0, [])
-    assert bool(ended) == ends
+def test_when_it_ends(budget: Budget | None, spent: bool, stopping: bool, steps: int, told: list[str]) -> None:
+    heard: list[str] = []
+    ledger: Any = SimpleNamespace(budget=budget, is_spent=lambda: spent, steps=lambda: steps)
+    control: Any = SimpleNamespace(is_stopping=stopping, finish=lambda: heard.append("ended"), say=heard.append)
+    watch = BudgetWatch(ledger, control)
+    for _ in range(2):
+        watch.on_step_end(0, [])
+    assert [line[: len(start)] for line, start in zip(heard, told, strict=True)] == told
 
 
 def test_tune_uses_it_in_place_of_its_own(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
