@@ -29,7 +29,7 @@ FOLDER = Path(__file__).parent / "reference"
 COMMAND = "uv run python -m docs.generate"
 # Modules with a command line, each with the dataclass of its options.
 COMMANDS: Mapping[str, str] = {
-    "tuning.run": "tuning.experiment.settings:Settings",
+    "tuning.run": "tuning.cli.search_options:SearchOptions",
     "tuning.site": "envs.scenarios.metered:SiteOptions",
     "tuning.headroom": "tuning.judging.settings:HeadroomSettings",
     "tuning.judge": "tuning.judging.settings:JudgeSettings",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tuning.cli.command import command, parse, tell
 from tuning.cli.help import OF_SEARCH
+from tuning.cli.search_options import SearchOptions, as_file, with_file
 from tuning.experiment.option_values import ALL
 from tuning.experiment.settings import Settings
 
@@ -29,7 +30,18 @@ def main(arguments: list[str] | None = None) -> int:
         search had to stop; else see `command`.
     """
     given = sys.argv[1:] if arguments is None else arguments
-    return command(Settings, given, PROGRAM, lambda settings: _run(settings, given), OF_SEARCH)
+
+    def answer(options: SearchOptions) -> int:
+        return _print(options.settings, given) if options.print_config else _run(options.settings, given)
+
+    return command(SearchOptions, given, PROGRAM, answer, OF_SEARCH, with_file)
+
+
+def _print(settings: Settings, arguments: list[str]) -> int:
+    from tuning.search.run.opening import check
+
+    print(as_file(check(settings, lambda before, part: _as_continued(before, part, arguments)).settings))
+    return 0
 
 
 def _run(settings: Settings, arguments: list[str]) -> int:
@@ -58,7 +70,8 @@ def _run(settings: Settings, arguments: list[str]) -> int:
 def _as_continued(before: Settings, part: Settings, arguments: list[str]) -> Settings:
     """The command line once more: a setting that it does not give stays as it was before."""
     # tyro appends to the default of --set, so that is empty here. Without --set or --space, those of before hold all the same.
-    now = parse(Settings, arguments, replace(before, space="", set=()), PROGRAM)
+    kept = SearchOptions(**vars(replace(before, space="", set=())))
+    now = parse(SearchOptions, with_file(arguments), kept, PROGRAM).settings
     return now if part.algo == ALL or now.algo != ALL else replace(now, algo=part.algo)
 
 

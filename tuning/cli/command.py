@@ -39,6 +39,7 @@ def command(
     program: str,
     answer: Callable[[T], int],
     groups: Mapping[str, Sequence[str | None]] | None = None,
+    read: Callable[[Sequence[str]], Sequence[str]] = list,
 ) -> int:
     """Carry out a command.
 
@@ -47,6 +48,7 @@ def command(
         arguments: of the command line; those of this process by default.
         program: how it is called.
         answer: carries it out; imports what is heavy, so that `--help` answers at once.
+        read: gives the arguments as they are parsed, such as with those of a file.
         groups: of its options, for a `--help` of one screen; see `tuning.cli.help.short_help`. Without them, it has them all.
 
     Returns:
@@ -58,16 +60,16 @@ def command(
         if groups and {"-h", "--help"} & set(given):
             print(short_help(kind, program, groups))
             return 0
-        status = _status(kind, ["--help" if word == ALL and groups else word for word in given], program, answer)
+        status = _status(kind, ["--help" if word == ALL and groups else word for word in given], program, answer, read)
     if output and output.is_lost and not status:
         tell(f"what this command prints could not be written: {output.error}")
         return UNWRITTEN
     return status
 
 
-def _status(kind: type[T], arguments: Sequence[str], program: str, answer: Callable[[T], int]) -> int:
+def _status(kind: type[T], arguments: Sequence[str], program: str, answer: Callable[[T], int], read: Any) -> int:
     try:
-        options = parse(kind, arguments, None, program)
+        options = parse(kind, read(arguments), None, program)
         set_environment()
         with stop_signals_as_interrupts():
             return answer(options)

@@ -19,7 +19,7 @@ OF_SEARCH: Final[Mapping[str, Sequence[str | None]]] = {
     ),
     "How long": ("budget", None, "trials", "steps", "reports", "confirm", "retries"),
     "What may be spent": ("gpu_memory", "concurrency", None, "num_envs", "on_oom", "keep_checkpoints"),
-    "Where": ("name", None, "dir", "storage", "address"),
+    "Where": ("name", None, "dir", "storage", "address", "config", "print_config"),
     "How to go on": ("resume", "learn_from", "retry_failed", None, "extend"),
     "How it is rated": (
         None, "train", "validation", "test", "train_buildings", "validation_buildings", "test_buildings", "validation_weeks",

@@ -6,10 +6,10 @@ from itertools import chain
 import pytest
 
 from tuning.cli.help import ALL, OF_SEARCH, option
-from tuning.experiment.settings import Settings
+from tuning.cli.search_options import SearchOptions
 from tuning.run import main
 
-OPTIONS = [entry.name for entry in fields(Settings) if "Suppress" not in str(entry.type)]
+OPTIONS = [entry.name for entry in fields(SearchOptions) if "Suppress" not in str(entry.type)]
 
 
 def test_every_option_has_one_place() -> None:
