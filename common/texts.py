@@ -59,6 +59,7 @@ ELSEWHERE: Final = {
         "--name": "study_name experiment_name",
         "--dir": "output_dir log_dir storage_path",
         "--weights": "reward_weights",
+        "--track": "wandb wandb_project_name mlflow tensorboard_log",
     }.items()
     for word in words.split()
 }
@@ -71,14 +72,12 @@ _OF_KPIS: Final = {
 INSTEAD: Final = {
     "env": "only CityLearn's sites run: --scenario path/to/schema.json",
     "device": "a card is used where there is one, as far as --gpu-memory allows",
-    "track": "--callback module:name takes a callback of Ray Tune's, such as that of Weights & Biases or MLflow",
 }
 INSTEAD_OF: Final = {
     word: name
     for name, words in {
         "env": "env env_id environment",
         "device": "device cuda gpu gpus n_gpus num_gpus num_gpus_per_learner",
-        "track": "track wandb wandb_project_name mlflow tensorboard_log",
     }.items()
     for word in words.split()
 }

@@ -80,10 +80,7 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
     from tuning.search.tune import SearchStoppedError, continue_command, draw_report_so_far
 
     if isinstance(outcome, SearchStoppedError):
-        continuing = continue_command(
-            outcome.folder, outcome.trust_scenario, outcome.address, outcome.callback, outcome.storage
-        )
-        tell(*outcome.reason.splitlines(), f"then continue with: {continuing}")
+        tell(*outcome.reason.splitlines(), f"then continue with: {continue_command(outcome.folder, outcome.again)}")
         draw_report_so_far(outcome.folder, console)
         return STOPPED
     from envs.objective.reward import reference_lines

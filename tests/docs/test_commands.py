@@ -312,7 +312,7 @@ def test_the_programs_of_the_pages_run(stage: Path) -> None:
             _suppose(Line("", f"x experiments/{name}", False), stage)
         for page in ("README.md", "docs/guide/results.md"):
             for block in FENCE.finditer((ROOT / page).read_text(encoding="utf-8")):
-                if block[3].strip() == "python" and "LoggerCallback(" not in block[4]:
+                if block[3].strip() == "python":
                     program = stage / "program.py"
                     program.write_text(block[4], encoding="utf-8")
                     runpy.run_path(str(program))
@@ -327,13 +327,7 @@ def test_the_commands_with_a_service_run(line: Line, stage: Path) -> None:
     """Clients write to files here: Weights & Biases offline, MLflow into its local database."""
     words = shlex.split(line.text)
     module = words.index("-m")
-    callbacks = next(
-        block[4]
-        for block in FENCE.finditer((ROOT / line.page).read_text(encoding="utf-8"))
-        if block[3].strip() == "python" and "LoggerCallback(" in block[4]
-    )
     with contextlib.chdir(stage):
-        (stage / "my_callbacks.py").write_text(callbacks, encoding="utf-8")
         shutil.rmtree("experiments", ignore_errors=True)
         command = [
             "uv", "run", "--no-sync", "--project", str(ROOT), *words[2 : module + 2],
@@ -341,7 +335,5 @@ def test_the_commands_with_a_service_run(line: Line, stage: Path) -> None:
         ]  # fmt: skip
         done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "WANDB_MODE": "offline"})
         assert done.returncode == 0, done.stderr[-2000:]
-        (experiment,) = (stage / "experiments").iterdir()
-        if "wandb" in line.text:
-            assert list(experiment.glob("tune/*/wandb/offline-run-*/*.wandb"))
+        assert len(list((stage / "wandb").glob("offline-run-*/*.wandb"))) == 1
         assert (stage / "mlflow.db").exists()

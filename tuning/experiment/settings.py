@@ -34,8 +34,8 @@ CONFIRM_MORE = 4.0 / 3.0  # times --confirm, at most, where that itself does not
 LEAST_CONFIRMING_RUNS = 2  # with fresh seeds, of the best and of the default: one has no interval
 MOST_DIGITS = 18  # of a number of trials
 # Commands to this run, not properties of the experiment. No file gives them: a stranger's would grant trust in a scenario, or
-# let Ray join a cluster, which runs what it is sent and sends what is run here, or name code to import.
-OF_A_RUN = ("resume", "extend", "retry_failed", "trust_scenario", "address", "callback")
+# let Ray join a cluster, which runs what it is sent and sends what is run here, name code to import, or send results elsewhere.
+OF_A_RUN = ("resume", "extend", "retry_failed", "trust_scenario", "address", "callback", "track")
 
 
 # An option that takes several words and keeps them as one text.
@@ -232,6 +232,9 @@ class Settings:
     """Write the reports of each trial as CSV too: csv/00000.csv in the experiment's folder."""
     tensorboard: bool = False
     """Write the reports of each trial as events of TensorBoard too, into the folder tensorboard of the experiment."""
+    track: tuple[Literal["tensorboard", "mlflow", "wandb"], ...] = ()
+    """Where else reports of trials go: events of TensorBoard in the experiment's folder, or one run for each trial in MLflow or
+    Weights & Biases, as their own environment variables say. It is never stored, so a command that continues needs it again."""
     callback: Annotated[tuple[str, ...], tyro.conf.arg(metavar="MODULE:NAME")] = ()
     """Callbacks of Ray Tune, such as my_callbacks:mlflow. Their code runs here, so the name is
     never stored, and a command that continues needs it again."""

@@ -8,15 +8,16 @@ r = resume(r.folder, trials=16)
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from common.errors import UsageError, UserError
 from common.paths import remove_empty
-from common.texts import python_command
+from common.texts import option_words, python_command
 from tuning.cli.console import draw_report, say, terminal
 from tuning.experiment.option_values import ALL, names
 from tuning.experiment.settings import Settings
@@ -46,6 +47,7 @@ class Changes(TypedDict, total=False):
     on_oom: Literal["retry", "adapt"]
     progress_csv: bool
     tensorboard: bool
+    track: tuple[Literal["tensorboard", "mlflow", "wandb"], ...]
     callback: tuple[str, ...]
     scenario: str  # the same data in another place
     storage: str  # as it was begun with, where that was beside a local folder
@@ -231,14 +233,15 @@ def search_opened(opened: Opened, console: Console) -> Results:
 
 
 def _continuing(opened: Opened) -> str:
-    return continue_command(opened.experiment.place, *_of_this_run(opened))
+    return continue_command(opened.experiment.place, _of_this_run(opened))
 
 
-def _of_this_run(opened: Opened) -> tuple[bool, str, tuple[str, ...], str]:
-    """What a command that continues needs again: see `continue_command`."""
+def _of_this_run(opened: Opened) -> dict[str, Any]:
+    """Settings that a command which continues needs again, as they are taken from no file."""
     experiment = opened.experiment
-    settings, storage = experiment.settings, experiment.settings.storage if experiment.is_local else ""
-    return settings.trust_scenario, settings.address, settings.callback, storage
+    names = ("trust_scenario", "address", "callback", "track", *(["storage"] if experiment.is_local else []))
+    given = {name: getattr(experiment.settings, name) for name in names}
+    return {name: value for name, value in given.items() if value}
 
 
 def _search(opened: Opened, console: Console) -> Results:
@@ -255,16 +258,16 @@ def _search(opened: Opened, console: Console) -> Results:
     except NodeLostError as error:
         where = f": see its logs in {error.logs}" if error.logs else ""
         reason = f"Ray lost its last node again and again{where}"
-        raise SearchStoppedError(reason, place, *of_run) from error
+        raise SearchStoppedError(reason, place, of_run) from error
     except StorageError as error:
         if not is_begun:
             raise
-        raise SearchStoppedError(str(error), place, *of_run) from error
+        raise SearchStoppedError(str(error), place, of_run) from error
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
         reason = f"the disk of {experiment.paths.folder} is full: free some of it"
-        raise SearchStoppedError(reason, place, *of_run) from error
+        raise SearchStoppedError(reason, place, of_run) from error
 
 
 def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Results:
@@ -288,7 +291,7 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
             save(experiment)
         reason = search(experiment, opened.plan, console, files)
         if reason:
-            raise SearchStoppedError(reason, experiment.place, *_of_this_run(opened))
+            raise SearchStoppedError(reason, experiment.place, _of_this_run(opened))
         if not load(experiment.paths.folder).scored.empty:
             write_yardsticks(experiment, files.written, console)
         return load(experiment.paths.folder)
@@ -310,35 +313,17 @@ class SearchStoppedError(UserError):
     Attributes:
         reason: in words.
         folder: of the experiment, or the URI of its storage; it holds everything that is needed to continue.
-        trust_scenario: whether this run trusted the scenario, which is not in the folder.
-        address: of the cluster that this run joined, which is not in the folder either.
-        callback: names of this run's callbacks, likewise.
-        storage: URI beside a local folder, which is not taken from there.
+        again: settings of this run that are in no file, and so are needed again.
     """
 
-    def __init__(
-        self,
-        reason: str,
-        folder: str | Path,
-        trust_scenario: bool = False,
-        address: str = "",
-        callback: tuple[str, ...] = (),
-        storage: str = "",
-    ) -> None:
-        trust = (", trust_scenario=True" if trust_scenario else "") + (f", address={address!r}" if address else "")
-        trust += (f", callback={callback!r}" if callback else "") + (f", storage={storage!r}" if storage else "")
-        command = continue_command(folder, trust_scenario, address, callback, storage)
-        then = f"then continue with: {command}, or in Python: resume({str(folder)!r}{trust})"
+    def __init__(self, reason: str, folder: str | Path, again: Mapping[str, Any] = MappingProxyType({})) -> None:
+        more = "".join(f", {name}={value!r}" for name, value in again.items())
+        then = f"then continue with: {continue_command(folder, again)}, or in Python: resume({str(folder)!r}{more})"
         super().__init__(*reason.splitlines(), then)
-        self.reason, self.folder, self.trust_scenario, self.address = reason, folder, trust_scenario, address
-        self.callback, self.storage = callback, storage
+        self.reason, self.folder, self.again = reason, folder, again
 
 
-def continue_command(
-    folder: str | Path, trust_scenario: bool = False, address: str = "", callback: tuple[str, ...] = (), storage: str = ""
-) -> str:
+def continue_command(folder: str | Path, again: Mapping[str, Any] = MappingProxyType({})) -> str:
     """The command that continues an experiment, with what is taken from no file: trust, cluster, callbacks, storage."""
-    more = [*(["--trust-scenario"] if trust_scenario else []), *(["--address", address] if address else [])]
-    more += ["--callback", *callback] if callback else []
-    more += ["--storage", storage] if storage else []
+    more = (word for name, value in again.items() for word in option_words(name, value))
     return python_command("tuning.run", "--resume", folder, *more)

@@ -22,7 +22,7 @@ from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import OF_AN_AIM
 from tuning.trial.protocol import Handout, Limits, Proposal, Report, Row
 from tuning.trial.provenance import provenance
-from tuning.trial.report_copies import CsvCopy, TensorBoardCopy, copies_of
+from tuning.trial.report_copies import Copy, copies_of, wants_copies
 
 DIED = "its process died without an error; the system kills processes when memory runs out"
 OF_A_REPORT = ("evaluations", "reports")  # tables whose rows a trial tells
@@ -81,7 +81,7 @@ class TrialRecords:
         self.aim = experiment.settings.aim
         self.space: SearchSpace = algorithm_of(experiment.settings).space
         self._tables = tables or ResultTables(experiment.paths.folder, self.space, self._written)
-        self._copies: dict[int, list[CsvCopy | TensorBoardCopy]] = {}
+        self._copies: dict[int, list[Copy]] = {}
 
     def begin(self, proposal: Proposal, **columns: Any) -> None:
         """Write the row of a trial that is handed out; a trial that was interrupted keeps its measurements."""
@@ -142,12 +142,12 @@ class TrialRecords:
         for path in paths:
             self._written(path)
 
-    def _copied(self, number: int) -> list[CsvCopy | TensorBoardCopy]:
+    def _copied(self, number: int) -> list[Copy]:
         if number not in self._copies:
-            settings, rows = self._experiment.settings, list[dict[str, Any]]()
-            if settings.progress_csv or settings.tensorboard:
-                rows = self._tables.read("reports", number)
-            self._copies[number] = copies_of(settings, self._experiment.paths, number, rows)
+            settings, self._copies[number] = self._experiment.settings, []
+            if wants_copies(settings):
+                rows, given = self._tables.read("reports", number), self.assignment(number)
+                self._copies[number] = copies_of(settings, self._experiment.paths, number, given, rows)
         return self._copies[number]
 
     def refuse(self, proposal: Proposal, predicted: Mapping[str, object]) -> None:

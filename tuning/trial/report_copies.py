@@ -1,11 +1,10 @@
-"""A trial's reports in formats of other programs, beside the Parquet tables: CSV, and events of TensorBoard."""
+"""Copies of a trial's reports for other programs, beside the Parquet tables."""
 
 from __future__ import annotations
 
 import csv
 import io
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,20 +13,13 @@ from common.files import write_whole
 from envs.objective.evaluate import TRAINING_HOURS
 from tuning.experiment.folder import ExperimentPaths
 from tuning.experiment.settings import Settings
+from tuning.trial.trackers import SERVICES, TENSORBOARD, Row, TensorBoardCopy, Tracked
 
 # Column of the CSV file: column of `reports`.
 CSV_COLUMNS = {
     "episode": "", "step": "steps", "reward_avg": "episode_return", "actor_loss": "policy_loss", "critic_loss": "value_loss",
     "entropy": "entropy", "lr": "learning_rate",
 }  # fmt: skip
-# Tag of TensorBoard: column of `reports`. What is empty in a report has no event.
-TAGS = {
-    "score": "score", "train/reward_avg": "episode_return", "train/actor_loss": "policy_loss",
-    "train/critic_loss": "value_loss", "train/entropy": "entropy", "train/lr": "learning_rate",
-    "speed/steps_per_second": "steps_per_second",
-}  # fmt: skip
-
-Row = Mapping[str, Any]  # of the table `reports`
 HELD_FILES_REFUSE = os.name == "nt"  # to be written, where another program has them open
 
 
@@ -69,53 +61,29 @@ class CsvCopy:
         """Do nothing: each line is in the file."""
 
 
-class TensorBoardCopy:
-    """Reports as events of TensorBoard; see `TAGS`."""
-
-    def __init__(self, folder: Path, rows: Sequence[Row]) -> None:
-        """Write the events.
-
-        Args:
-            folder: of the trial's events; one that is there is replaced.
-            rows: so far.
-        """
-        from tensorboardX import SummaryWriter
-
-        shutil.rmtree(folder, ignore_errors=True)
-        # A TensorBoard that is open drops the events that it has read from step 0 on.
-        self._writer, self._folder = SummaryWriter(str(folder), purge_step=0), folder
-        self.add(rows)
-
-    def add(self, rows: Sequence[Row]) -> None:
-        """Append reports."""
-        for row in rows:
-            for tag, column in TAGS.items():
-                if (value := row.get(column)) is not None:
-                    self._writer.add_scalar(tag, value, row["steps"], walltime=row["time"].timestamp())
-        self._writer.flush()
-
-    @property
-    def paths(self) -> list[Path]:
-        """Its files of events."""
-        return sorted(path for path in self._folder.rglob("*") if path.is_file())
-
-    def close(self) -> None:
-        """Close the file."""
-        self._writer.close()
+Copy = CsvCopy | TensorBoardCopy | Tracked
 
 
-def copies_of(settings: Settings, paths: ExperimentPaths, number: int, rows: Sequence[Row]) -> list[CsvCopy | TensorBoardCopy]:
+def wants_copies(settings: Settings) -> bool:
+    """Whether an experiment wants any."""
+    return bool(settings.progress_csv or settings.tensorboard or settings.track)
+
+
+def copies_of(
+    settings: Settings, paths: ExperimentPaths, number: int, hyperparameters: Mapping[str, Any], rows: Sequence[Row]
+) -> list[Copy]:
     """Make the copies that an experiment wants of a trial's reports so far, its rows.
 
     They are made anew when a trial begins or goes on. So each has each report once, whatever a kill left, and all of them where
     it is wanted only later.
     """
-    copies: list[CsvCopy | TensorBoardCopy] = []
+    copies: list[Copy] = []
     if settings.progress_csv:
         copies.append(CsvCopy(paths.progress_csv(number), rows))
-    if settings.tensorboard:
+    if settings.tensorboard or TENSORBOARD in settings.track:
         copies.append(TensorBoardCopy(paths.tensorboard(number), rows))
-    return copies
+    services = (name for name in settings.track if name in SERVICES)
+    return [*copies, *(Tracked(name, settings.name, number, hyperparameters, rows) for name in services)]
 
 
 def _csv_row(row: Row) -> list[Any]:

@@ -109,7 +109,7 @@ def test_a_folder_is_continued_with_what_changes(search: Search, tmp_path: Path)
 
 
 def test_changes_are_the_settings_that_may_change() -> None:
-    assert set(Changes.__annotations__) == {*RESUMABLE, "scenario", "address", "callback", "storage"}
+    assert set(Changes.__annotations__) == {*RESUMABLE, "scenario", "address", "callback", "storage", "track"}
     assert all(hasattr(Settings(), name) for name in Changes.__annotations__)
 
 
@@ -295,10 +295,11 @@ def test_in_a_notebook_a_ray_that_runs_already_is_used_and_left_running(small_sc
         ({"trust_scenario": True}, " --trust-scenario", ", trust_scenario=True"),
         ({"address": "10.0.0.1:6379"}, " --address 10.0.0.1:6379", ", address='10.0.0.1:6379'"),
         ({"callback": ("a.b:C",)}, " --callback a.b:C", ", callback=('a.b:C',)"),
+        ({"track": ("mlflow", "wandb")}, " --track mlflow wandb", ", track=('mlflow', 'wandb')"),
     ],
 )
 def test_the_way_to_continue_says_again_what_nothing_stores(given: dict[str, Any], options: str, arguments: str) -> None:
-    error = SearchStoppedError("the disk is full", Path("/x/one"), **given)
+    error = SearchStoppedError("the disk is full", Path("/x/one"), given)
     assert isinstance(error, UserError)
     assert str(error).splitlines() == [
         "the disk is full",

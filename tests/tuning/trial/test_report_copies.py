@@ -13,9 +13,9 @@ from tensorboardX.proto.event_pb2 import Event
 from results.table_files import add_rows, drop_rows_after, read_rows
 from tuning.experiment.folder import ExperimentPaths
 from tuning.experiment.settings import Settings
-from tuning.trial.report_copies import CsvCopy, TensorBoardCopy, copies_of
+from tuning.trial.report_copies import Copy, copies_of
 
-CSV, EVENTS = Settings(progress_csv=True), Settings(tensorboard=True)
+CSV, EVENTS, TRACKED = Settings(progress_csv=True), Settings(tensorboard=True), Settings(track=("tensorboard",))
 
 
 def rows(*steps: int) -> list[dict[str, Any]]:
@@ -29,9 +29,6 @@ def rows(*steps: int) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-Copy = CsvCopy | TensorBoardCopy
-
-
 def write(paths: ExperimentPaths, copy: Copy, *steps: int) -> None:
     """What a trial does: the table first, then its copy."""
     add_rows(paths.folder, "reports", 3, rows(*steps))
@@ -39,7 +36,7 @@ def write(paths: ExperimentPaths, copy: Copy, *steps: int) -> None:
 
 
 def begin(settings: Settings, paths: ExperimentPaths) -> Copy:
-    (copy,) = copies_of(settings, paths, 3, read_rows(paths.folder, "reports", 3))
+    (copy,) = copies_of(settings, paths, 3, {}, read_rows(paths.folder, "reports", 3))
     return copy
 
 
@@ -108,9 +105,9 @@ def test_after_a_kill_no_report_is_doubled_or_missing(paths: ExperimentPaths, se
     assert seen(paths, settings) == [100, 200, 300, 400]
 
 
-@pytest.mark.parametrize("settings", [CSV, EVENTS])
+@pytest.mark.parametrize("settings", [CSV, EVENTS, TRACKED])
 def test_a_copy_that_is_wanted_later_has_the_reports_from_before(paths: ExperimentPaths, settings: Settings) -> None:
-    assert copies_of(Settings(), paths, 3, []) == []
+    assert copies_of(Settings(), paths, 3, {}, []) == []
     add_rows(paths.folder, "reports", 3, rows(100, 200))
     add_rows(paths.folder, "reports", 4, [{**row, "trial": 4} for row in rows(900)])
     begin(replace(settings, steps=9), paths).close()

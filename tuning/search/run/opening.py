@@ -40,6 +40,7 @@ from tuning.storage.stored_experiment import (
     withdraw,
 )
 from tuning.trial.provenance import provenance, version_differences
+from tuning.trial.trackers import check_trackers
 
 LEAST_SECONDS = 60.0  # of a budget of time
 # Gives the settings that hold from now on, from those of the existing experiment and those that named it. A command line, for
@@ -372,6 +373,7 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     compatibility = {"scenario": site.key, "space": planned.space.describe(), "ranges": ranges, "machine": provenance()}
     notes += check_address(settings.address)
     callbacks_named(settings.callback)
+    check_trackers(settings.track)
     return Checked(replace(settings, backend=backend, scenario=name), planned, compatibility, notes=tuple(notes))
 
 
