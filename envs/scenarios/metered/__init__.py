@@ -33,6 +33,12 @@ class SiteOptions:
     """Unit of all columns of --pv."""
     pv_kw: tuple[str, ...] = ()
     """Nominal power of the PV in kW: of all buildings, as 5, or of some, as Home_1=5."""
+    weather: str = ""
+    """EPW file of a typical year at the site, of which PV without a meter is computed; PVGIS gives one for any place."""
+    pv_tilt: float = 20.0
+    """Of PV by --weather: degrees from the horizontal."""
+    pv_azimuth: str = ""
+    """Of PV by --weather: degrees from north over east, so that 180 is south; by default it faces the equator."""
     battery_kwh: tuple[str, ...] = ()
     """What batteries hold, likewise."""
     battery_kw: tuple[str, ...] = ()

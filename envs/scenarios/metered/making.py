@@ -21,6 +21,7 @@ from envs.scenarios.metered.meter_file import CARBON, LOAD, PRICE, PV, Clock, re
 from envs.scenarios.metered.neighbourhood import write_meters
 from envs.scenarios.metered.sessions_file import read_sessions
 from envs.scenarios.metered.site_folder import SERIES, Building, Socket, write_site
+from envs.scenarios.metered.typical_sun import typical_sun
 from envs.scenarios.scenario import scenario
 
 SCHEMA = "schema.json"
@@ -28,7 +29,8 @@ MOST = 1e7  # kW or kWh of a device: 10 GW is more than any site has
 METERS, EXAMPLE_DAYS = "meters", 364  # folder of an example's files within the site's, and how much they cover
 # Options that act on another one.
 _ACT_ON = {
-    "seed": "example", "load_unit": "load", "pv_unit": "pv", "pv_kw": "pv", "price_unit": "price", "carbon_unit": "carbon",
+    "seed": "example", "load_unit": "load", "pv_unit": "pv", "pv_tilt": "weather", "pv_azimuth": "weather",
+    "price_unit": "price", "carbon_unit": "carbon",
     "vehicle_kwh": "sessions", "charger_kw": "sessions",
 }  # fmt: skip
 
@@ -67,6 +69,10 @@ def _check(options: SiteOptions) -> None:
     for name, needed in _ACT_ON.items():
         if name in given and needed not in given:
             raise UsageError(f"{option(name)} acts on {option(needed)}, which is missing")
+    if options.pv and options.weather:
+        raise UsageError("--pv has what --weather would compute: leave one of them out")
+    if bool(options.pv or options.weather) != bool(options.pv_kw):
+        raise UsageError("--pv-kw, and --pv or --weather, belong together: how large the PV is, and what it generates")
     for name in ("seed", "fill"):
         if getattr(options, name) < 0:
             raise UsageError(f"{option(name)} {getattr(options, name)}: it is at least 0")
@@ -136,6 +142,10 @@ def _tables(options: SiteOptions, clock: Clock) -> tuple[dict[str, pd.DataFrame]
     tables: dict[str, pd.DataFrame] = {}
     lines = []
     for quantity in (LOAD, PV, PRICE, CARBON):
+        if quantity is PV and options.weather:
+            tables["pv"], line = _computed_pv(options, tables["load"])
+            lines.append(line)
+            continue
         name, given = quantity.name, getattr(options, quantity.name)
         constant = math.nan if quantity.amounts else number_or_nan(given)
         if math.isfinite(constant):
@@ -154,6 +164,20 @@ def _tables(options: SiteOptions, clock: Clock) -> tuple[dict[str, pd.DataFrame]
                 )
     common = _common(tables, clock)
     return {name: table.loc[common] for name, table in tables.items()}, lines
+
+
+def _computed_pv(options: SiteOptions, load: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """What PV generates by --weather in the hours of the load, as a meter of it would have it, and a line about it."""
+    azimuth = number_or_nan(options.pv_azimuth) if options.pv_azimuth else None
+    if not 0.0 <= options.pv_tilt <= 90.0:
+        raise UsageError(f"--pv-tilt {options.pv_tilt:g}: it is from 0 to 90 degrees")
+    if azimuth is not None and not 0.0 <= azimuth <= 360.0:
+        raise UsageError(f"--pv-azimuth {options.pv_azimuth}: it is from 0 to 360 degrees, where 180 is south")
+    sun = typical_sun(user_path(options.weather), options.pv_tilt, azimuth)
+    per_kw = sun.at(pd.DatetimeIndex(load.index), bool(options.zone))
+    sizes = _each("--pv-kw", options.pv_kw, [str(name) for name in load])
+    line = f"PV: {sun.per_kw.sum():,.0f} kWh a year for each kW, by the typical weather of {sun.place}"
+    return pd.DataFrame({name: size * per_kw for name, size in sizes.items()}, index=load.index), line
 
 
 def _common(tables: dict[str, pd.DataFrame], clock: Clock) -> pd.DatetimeIndex:
