@@ -18,6 +18,8 @@ from results.table_files import ResultsError
 ROLE: Final = "read"  # of the working copies
 EXPERIMENT, JUDGEMENT = "experiment.json", "judgement.json"  # files that tell the kinds apart
 JUDGED = "judgement.parquet"  # in a judgement's folder, once it has its verdict
+ROLLOUTS, ROLLOUT = "rollouts", ".parquet"  # in an experiment's folder; end of a rollout's file
+WEEK_OF_BEST = f"hardest-week{ROLLOUT}"  # among them, of the winner of a search
 TABLES: Final = (EXPERIMENT, JUDGEMENT, JUDGED, f"{FOLDER}/")  # what `results.load` and analysis read
 PATIENCE: Final = 30.0  # seconds of attempts, until storage counts as lost: a person waits
 _ROWS: Final = f"{FOLDER}/trials/"

@@ -33,20 +33,26 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "uncontrolled_net_kwh": ("kWh", "net import of the uncontrolled site in the same hour"),
 }
 WHOLE = ("step", "month", "hour")
+# The same hours under other controllers, where they are known.
+BESIDE: Mapping[str, tuple[str, str]] = {
+    "mpc_net_kwh": ("kWh", "net import under model predictive control with learned forecasts"),
+    "bound_net_kwh": ("kWh", "net import with the highest score, as only who knows the future reaches it"),
+}
 
 
 def table(series: Mapping[str, np.ndarray], about: Mapping[str, str]) -> pa.Table:
-    """A run's hours as an Arrow table. Raises ValueError if columns are missing, or there are others."""
+    """A run's hours as an Arrow table; of `BESIDE` it may lack some. Raises ValueError if others are missing or unknown."""
     import pyarrow as pa
 
-    if series.keys() != COLUMNS.keys():
+    if series.keys() - BESIDE.keys() != COLUMNS.keys():
         raise ValueError(f"columns of a rollout are {', '.join(COLUMNS)}; not {', '.join(series)}")
     fields = [
         pa.field(name, pa.int64() if name in WHOLE else pa.float64(), metadata={"unit": unit, "meaning": meaning})
-        for name, (unit, meaning) in COLUMNS.items()
+        for name, (unit, meaning) in {**COLUMNS, **BESIDE}.items()
+        if name in series
     ]
     metadata = {"table": "rollout", "schema_version": str(ROLLOUT_VERSION), **about}
-    return pa.table([series[name] for name in COLUMNS], schema=pa.schema(fields, metadata=metadata))
+    return pa.table([series[each.name] for each in fields], schema=pa.schema(fields, metadata=metadata))
 
 
 def write(path: Path, content: pa.Table) -> None:

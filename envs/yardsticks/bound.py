@@ -70,6 +70,16 @@ class TooLongError(Exception):
     """What was to be computed takes longer than it may."""
 
 
+def bound_net_kwh(task: Task, window: Window, most_seconds: float | None = None) -> np.ndarray:
+    """Net import of the site in each hour of the optimum of the score, kWh, shape (hours,); errors as of `window_bound`."""
+    from envs.environments.vector_env import open_years
+
+    simulator = open_years(task.site, [window.year], 1)
+    _, variables, solution = _optimum(simulator, window, "score", task.aim.weights, most_seconds)
+    net: np.ndarray = (solution[variables.drawn] - solution[variables.fed]).sum(axis=0)
+    return net
+
+
 def window_bound(
     simulator: BatchSimulator,
     window: Window,
@@ -82,6 +92,13 @@ def window_bound(
     A `BoundError` if HiGHS finds no optimum, a `TooLongError` if it takes more than `most_seconds`, a `ScenarioError` if no
     linear programme describes the site.
     """
+    return read_solution(*_optimum(simulator, window, objective, weights, most_seconds), objective)
+
+
+def _optimum(
+    simulator: BatchSimulator, window: Window, objective: Objective, weights: Weights, most_seconds: float | None
+) -> tuple[BoundSite, Variables, np.ndarray]:
+    """The site, the variables of its programme, and their values at the optimum; errors as of `window_bound`."""
     from scipy.optimize import linprog
 
     reference = simulator.reference(window.year)
@@ -99,7 +116,7 @@ def window_bound(
         raise TooLongError
     if result.status != 0:
         raise BoundError(f"the bound of {objective} for year {window.year} was not found: {result.message}")
-    return read_solution(site, variables, result.x, objective)
+    return site, variables, result.x
 
 
 TOLERANCE = 1e-4  # of the solver, as a part

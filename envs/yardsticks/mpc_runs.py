@@ -49,7 +49,7 @@ def mpc(
         nonlocal done
         before = 0
         for window in windows:
-            yield _cached_episode(task, window, method, hours, hour_done)
+            yield mpc_episode(task, window, method, hours, hour_done)
             # A window from the cache has no hours to count.
             before += window.hours
             done = before
@@ -76,7 +76,10 @@ def mpc_plant(scenario: Scenario, year: int, method: Method, hours: int = HORIZO
     )
 
 
-def _cached_episode(task: Task, window: Window, method: Method, hours: int, on_hour: Callable[[], None]) -> Episode:
+def mpc_episode(
+    task: Task, window: Window, method: Method, hours: int = HORIZON, on_hour: Callable[[], None] | None = None
+) -> Episode:
+    """A run of model predictive control through a window, simulated once and cached; see `mpc`."""
     site = task.site
 
     def planned() -> dict[str, Any]:

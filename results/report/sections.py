@@ -13,7 +13,7 @@ from common.uris import is_uri
 from results.analysis.searched import misses, searched
 from results.analysis.times import stretches
 from results.loader import Results, load, names_of
-from results.places import EXPERIMENT, JUDGEMENT, TABLES, local_folder
+from results.places import EXPERIMENT, JUDGEMENT, ROLLOUT, ROLLOUTS, TABLES, local_folder
 from results.report import figures
 from results.report.charts import Figure, Section
 from results.report.subjects import Hours, Judged, Search, read_rollout
@@ -146,9 +146,6 @@ def _policy(policy: Hours) -> Section:
 
 def _shown(name: str, text: str) -> str:
     return f"{int(text):,}" if name == "steps" and text.isdigit() else text
-
-
-ROLLOUTS, ROLLOUT = "rollouts", ".parquet"  # in an experiment's folder; end of a rollout's file
 
 
 @dataclass(frozen=True)

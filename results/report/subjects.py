@@ -15,7 +15,8 @@ from results.analysis.judged import Verdict
 from results.analysis.judged import verdict as verdict_of
 from results.analysis.searched import aims
 from results.loader import Results
-from results.rollout import COLUMNS, ROLLOUT_VERSION
+from results.places import ROLLOUTS, WEEK_OF_BEST
+from results.rollout import BESIDE, COLUMNS, ROLLOUT_VERSION
 from results.table_files import ResultsError, size_fault
 
 Table = TypeVar("Table")
@@ -35,6 +36,15 @@ class Search:
             self._tables[made] = made(self.results, *more)
         found: Table = self._tables[made]
         return found
+
+    @cached_property
+    def week(self) -> Hours | None:
+        """The hardest week of the winner beside other controllers; None where it is not there, or is of another trial."""
+        path = self.results.folder / ROLLOUTS / WEEK_OF_BEST
+        if not path.is_file():
+            return None
+        week = read_rollout(path)
+        return week if week.about.get("trial") == str(self.best) else None
 
     @property
     def aims(self) -> tuple[str, ...]:
@@ -104,7 +114,7 @@ class Hours:
 
     path: Path  # of its file
     about: dict[str, str]  # facts of the file: experiment, trial, steps, scenario, year, backend
-    table: pd.DataFrame  # a row an hour; see `results.rollout.COLUMNS`
+    table: pd.DataFrame  # a row an hour; see `results.rollout.COLUMNS`, and `BESIDE`
 
 
 def read_rollout(path: Path) -> Hours:
@@ -126,4 +136,5 @@ def read_rollout(path: Path) -> Hours:
         raise ResultsError(f"{path}: {why}: give a file that python -m tuning.rollout wrote")
     if about.get("schema_version") != str(ROLLOUT_VERSION):
         raise ResultsError(f"{path}: another version of this package wrote it: write it again with python -m tuning.rollout")
-    return Hours(path, about, content.select(list(COLUMNS)).to_pandas())
+    beside = [name for name in BESIDE if name in content.column_names]
+    return Hours(path, about, content.select([*COLUMNS, *beside]).to_pandas())

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from common.errors import UsageError
@@ -16,9 +15,9 @@ from common.units import WEEK
 from common.uris import uri_of
 from envs.environments.backend import choose_backend
 from envs.environments.year_cache import whole_year
-from envs.objective.evaluate import Episode, check_episode
+from envs.objective.evaluate import check_episode
+from envs.objective.hours import hours_of
 from envs.objective.reward import check_reward
-from envs.objective.series import export_kwh, import_kwh
 from envs.task import Task
 from results import load
 from results import rollout as output
@@ -73,7 +72,7 @@ def roll_out(settings: RolloutSettings) -> Rollout:
             (episode,) = env.episodes(trained.policy)
             env.close()
         check_episode(episode)
-        series = series_of(episode)
+        series = hours_of(episode)
         where = f"-on-{site.title}" if elsewhere else ""
         name = f"trial-{number:05d}-{trained.steps:012d}-year-{year}{where}"
         about = {
@@ -131,27 +130,3 @@ def _create(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"--to {folder}: cannot create {error.filename}: {error.strerror}") from error
-
-
-def series_of(episode: Episode) -> dict[str, np.ndarray]:
-    """Columns of `results.rollout` from a run through a window, each of shape (hours,)."""
-    window, reference, run = episode.window, episode.reference, episode.run
-    part = slice(window.start, window.start + window.hours)
-    exogenous, net = reference.exogenous, run.net_kwh
-    load, pv = exogenous.load_kwh[:, part], exogenous.pv_kwh[:, part]
-    return {
-        "step": np.arange(window.start, window.start + window.hours),
-        "month": exogenous.month[part],
-        "hour": exogenous.hour[part],
-        "load_kwh": load.sum(axis=0),
-        "pv_kwh": pv.sum(axis=0),
-        "battery_kwh": run.battery_kwh.sum(axis=0),
-        "charging_kwh": run.charging_kwh.sum(axis=0),
-        "other_kwh": (net - load + pv - run.battery_kwh - run.charging_kwh).sum(axis=0),
-        "net_kwh": net.sum(axis=0),
-        "import_kwh": import_kwh(net).sum(axis=0),
-        "export_kwh": export_kwh(net).sum(axis=0),
-        "price": exogenous.price[:, part].mean(axis=0),
-        "carbon": exogenous.carbon[:, part].mean(axis=0),
-        "uncontrolled_net_kwh": reference.run.net_kwh[:, part].sum(axis=0),
-    }

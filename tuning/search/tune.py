@@ -277,7 +277,7 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
     from tuning.experiment.lock import experiment_lock, refuse_moved
     from tuning.search.record.record import check_study
     from tuning.search.run.driver import search
-    from tuning.search.run.yardsticks import write_yardsticks
+    from tuning.search.run.yardsticks import write_week, write_yardsticks
 
     experiment = opened.experiment
     with experiment_lock(experiment.paths) as killed:
@@ -294,6 +294,7 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
             raise SearchStoppedError(reason, experiment.place, _of_this_run(opened))
         if not load(experiment.paths.folder).scored.empty:
             write_yardsticks(experiment, files.written, console)
+            write_week(experiment, files.written, console)
         return load(experiment.paths.folder)
 
 

@@ -9,7 +9,7 @@ from results.report.charts import Figure, Panel, channel, chart, coloured, hover
 from results.report.subjects import Search
 from results.report.words import duration, percent, score
 
-PLACES = {"experiment": 8}  # in the sections of these kinds
+PLACES = {"experiment": 10}  # in the sections of these kinds
 LEAST_TRIALS = 5  # for an answer about the budget
 WORTH = 0.1  # part of the whole gain in the last third of the time, from which on more time is worth it
 VISIBLE = 0.02  # part of the whole gain that counts as a rise of the best

@@ -11,7 +11,7 @@ from results.report.charts import Figure, Panel, channel, chart, colour, coloure
 from results.report.subjects import Search
 from results.report.words import counted, percent
 
-PLACES = {"experiment": 2}  # in the sections of these kinds
+PLACES = {"experiment": 3}  # in the sections of these kinds
 _MOST_POINTS = 400  # of trials beside the front
 _ON, _OFF = "on the front", "other trial"
 

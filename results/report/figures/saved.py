@@ -10,7 +10,7 @@ from results.report.charts import Figure, savings_of
 from results.report.subjects import Search
 from results.report.words import RULES, UNCONTROLLED, listed
 
-PLACES = {"experiment": 3}  # in the sections of these kinds
+PLACES = {"experiment": 4}  # in the sections of these kinds
 # A page may be read from its first lines alone, so these sentences stand with the savings.
 _CHOSEN = "Expect less: these hours also chose the trial."
 _CHECKED = "What fresh seeds or new hours give is under the question of luck."

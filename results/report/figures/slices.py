@@ -11,7 +11,7 @@ from results.report.charts import Figure, Panel, channel, chart, colour, each, h
 from results.report.subjects import Search
 from results.report.words import counted, first_of, listed, plain
 
-PLACES = {"experiment": 7}  # in the sections of these kinds
+PLACES = {"experiment": 9}  # in the sections of these kinds
 MOST_SLICES = 12  # panels
 MOST_POINTS = 300  # of a slice
 _BEYOND = 0.25  # how far beyond the ends of a range a start is drawn, as a part of it

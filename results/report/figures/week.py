@@ -1,38 +1,53 @@
-"""The week with the highest import of the uncontrolled site."""
+"""The week with the highest import of the uncontrolled site: a policy, and beside the winner of a search what is possible."""
 
 import pandas as pd
 
 from common.units import DAY, WEEK
 from results.report.charts import Figure, Panel, channel, chart, coloured, hover, layer
-from results.report.subjects import ONE_METER, Hours
-from results.report.words import Unit, percent, unit_for
+from results.report.subjects import ONE_METER, Hours, Search
+from results.report.words import Unit, capital, listed, percent, unit_for
+from results.rollout import BESIDE
 
-PLACES = {"policy": 2}  # in the sections of these kinds
+PLACES = {"policy": 2, "experiment": 6}  # in the sections of these kinds
 _ROUNDING = 1e-3  # part of the load; what moves less does not move
 
 
-def figure(policy: Hours) -> Figure:
-    return week(policy.table)
+# Columns of net import, with their names and what they look like.
+_LINES = {
+    "net_kwh": ("policy", "c1", [1, 0]), "uncontrolled_net_kwh": ("uncontrolled", "grey", [5, 3]),
+    "mpc_net_kwh": ("MPC", "c2", [6, 2]), "bound_net_kwh": ("perfect foresight", "c3", [2, 2]),
+    "load_kwh": ("consumption", "c4", [2, 2]), "pv_kwh": ("PV", "c5", [1, 0]),
+}  # fmt: skip
 
 
-def week(hours: pd.DataFrame) -> Figure:
+def figure(subject: Hours | Search) -> Figure | None:
+    if isinstance(subject, Hours):
+        return week(subject.table, "the policy")
+    return week(subject.week.table, f"trial {subject.best}") if subject.week else None
+
+
+def week(hours: pd.DataFrame, who: str = "the policy") -> Figure:
     part = hardest_week(hours)
     own, without = part["net_kwh"].clip(lower=0.0), part["uncontrolled_net_kwh"].clip(lower=0.0)
-    units = _unit(part[["load_kwh", "pv_kwh", "net_kwh", "uncontrolled_net_kwh"]])
+    shown = {column: look for column, look in _LINES.items() if column in part}
+    units = _unit(part[[*shown]])
     energy = unit_for("kWh", max(own.sum(), without.sum()))
     first = int(part["step"].iloc[0]) // 24 + 1
     answer = (
-        f"It imports {energy(own.sum())}, {_beside(own.sum(), without.sum())} without control; "
+        f"{capital(who)} imports {energy(own.sum())}, {_beside(own.sum(), without.sum())} without control; "
         f"its highest hour is {units(own.max())} instead of {units(without.max())}."
     )
+    others = {_LINES[column][0]: part[column].clip(lower=0.0) for column in BESIDE if column in part}
+    if others:
+        told = [f"{name} {energy(net.sum())} with at most {units(net.max())}" for name, net in others.items()]
+        answer += f" Beside it imports {listed(told)}."
     days = (part["step"] - part["step"].iloc[0]) / 24.0
-    lines = {"net_kwh": "policy", "uncontrolled_net_kwh": "uncontrolled", "load_kwh": "consumption", "pv_kwh": "PV"}
     long = pd.concat(
-        [pd.DataFrame({"day": days, "kw": part[column] * units.factor, "name": name}) for column, name in lines.items()]
+        [pd.DataFrame({"day": days, "kw": part[column] * units.factor, "name": look[0]}) for column, look in shown.items()]
     )
-    colours = coloured("name", list(lines.values()), ("c1", "grey", "c4", "c5"))
-    patterns = [[1, 0], [5, 3], [2, 2], [1, 0]]
-    dashes = channel("name", "nominal", scale={"domain": list(lines.values()), "range": patterns})
+    names, tones, patterns = zip(*shown.values(), strict=True)
+    colours = coloured("name", list(names), tones)
+    dashes = channel("name", "nominal", scale={"domain": list(names), "range": list(patterns)})
     days_axis = channel("day", title=f"days from day {first}", axis={"tickMinStep": 1}, scale={"nice": False})
     power = layer(
         long, {"type": "line", "strokeWidth": 1.6}, x=days_axis, y=channel("kw", title=units.unit), color=colours,
@@ -55,10 +70,11 @@ def week(hours: pd.DataFrame) -> Figure:
             tooltip=hover(("name", "what"), ("day", "day"), ("kw", small.unit)),
         )  # fmt: skip
         panels.append(Panel(chart(steps, height=150), "What batteries and vehicles take"))
-    daily = pd.DataFrame({"import by the policy, kWh": own, "uncontrolled, kWh": without})
+    daily = pd.DataFrame({f"import by {who}, kWh": own, "uncontrolled, kWh": without})
+    daily = daily.assign(**{f"{name}, kWh": net for name, net in others.items()})
     table = daily.groupby((part["step"] // DAY + 1).rename("day")).sum().reset_index()
     note = f"The week in which the uncontrolled site has its highest import. {ONE_METER}"
-    return Figure("week", "What does the policy do in the hardest week?", answer, tuple(panels), table, note)
+    return Figure("week", f"What does {who} do in the hardest week?", answer, tuple(panels), table, note)
 
 
 def _unit(power: pd.DataFrame) -> Unit:

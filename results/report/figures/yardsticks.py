@@ -4,7 +4,7 @@ from results.analysis.yardsticks import PLAN, TRIAL, beside_yardsticks, yardstic
 from results.report.charts import CONTROLLERS, Figure, Panel, by_kind, channel, chart, hover, layer
 from results.report.subjects import Search
 
-PLACES = {"experiment": 4}  # in the sections of these kinds
+PLACES = {"experiment": 5}  # in the sections of these kinds
 _COLOURS = {**CONTROLLERS, TRIAL: CONTROLLERS["contender"], PLAN: CONTROLLERS["default"]}
 
 

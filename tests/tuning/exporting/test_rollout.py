@@ -4,7 +4,7 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,13 +20,12 @@ from common.storage.objects import Objects
 from envs.environments.vector_env import WindowsEnv
 from envs.environments.year_cache import whole_year, year_reference
 from envs.objective.evaluate import Episode, Policy
-from envs.objective.reference import Reference
-from envs.objective.series import Exogenous, Run, Sessions
 from envs.scenarios.scenario import Splits, Window, scenario
 from envs.task import Task
 from results import load
 from results.rollout import ROLLOUT_VERSION
 from search_spaces import Assignment
+from tests.envs.objective.test_hours import made_up
 from tests.tuning.one_trial import one_trial
 from tests.tuning.trial.small_trials import completed
 from tests.uploads import upload
@@ -34,7 +33,7 @@ from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Setup, Trainer
 from tuning.experiment.folder import Experiment, create, open_experiment, save
 from tuning.experiment.settings import Settings
-from tuning.exporting.rollout import _year, series_of
+from tuning.exporting.rollout import _year
 from tuning.rollout import main
 from tuning.trial.checkpoint import Checkpoint
 from tuning.trial.policy import trained
@@ -98,40 +97,6 @@ def check_hours(folder: Path, backend: str) -> pd.DataFrame:
     (picture,) = folder.glob("*.png")
     assert picture.stat().st_size > 10_000
     return frame
-
-
-def made_up(year: int = 0) -> Episode:
-    """Two hours of two buildings, from the second row of their year on; of the rest every value is 9."""
-
-    def within(*hours: tuple[float, float]) -> np.ndarray:
-        return np.pad(np.array(hours), ((0, 0), (1, 1)), constant_values=9.0)
-
-    none, whole = np.zeros(0), np.zeros((2, 4))
-    (month,), (hour,) = within((1, 2)).astype(int), within((23, 0)).astype(int)
-    load, pv = within((2.0, 3.0), (6.0, 7.0)), within((8.0, 0.0), (1.0, 0.0))
-    price, carbon = within((0.1, 0.2), (0.3, 0.4)), within((1.0, 2.0), (3.0, 6.0))
-    reference = Reference(
-        Run(within((1.0, 2.0), (10.0, 20.0)), whole, whole, none, none, whole > 0.0),
-        Exogenous(month, hour, load, pv, price, carbon, 0.0, other_devices=True),
-        Sessions(**{field.name: none.astype(int) for field in fields(Sessions)}), None, none,
-    )  # fmt: skip
-    battery, charging = np.array([[1.0, -2.0], [0.5, 0.0]]), np.array([[0.0, 3.0], [2.0, 0.0]])
-    # In the first hour one building exports while the other imports.
-    net = np.array([[-5.0, 4.0], [8.0, 8.0]])
-    return Episode(Window(year, 1, 2), reference, 0.0, {}, Run(net, battery, charging, none, none, net > 9.0), {})
-
-
-def test_each_column_is_what_its_name_says_in_the_windows_own_hours() -> None:
-    series = series_of(made_up())
-    expected: dict[str, list[float]] = {
-        "step": [1, 2], "month": [1, 2], "hour": [23, 0], "load_kwh": [8.0, 10.0], "pv_kwh": [9.0, 0.0],
-        "battery_kwh": [1.5, -2.0], "charging_kwh": [2.0, 3.0], "other_kwh": [0.5, 1.0], "net_kwh": [3.0, 12.0],
-        "import_kwh": [8.0, 12.0], "export_kwh": [5.0, 0.0], "price": [0.2, 0.3], "carbon": [2.0, 4.0],
-        "uncontrolled_net_kwh": [11.0, 22.0],
-    }  # fmt: skip
-    assert series.keys() == expected.keys()
-    for name, values in expected.items():
-        np.testing.assert_allclose(series[name], values, err_msg=name)
 
 
 @pytest.fixture

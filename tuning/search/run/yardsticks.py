@@ -1,4 +1,7 @@
-"""What the policies of a search are compared with at its end: the same hours under rules, forecasts and perfect foresight."""
+"""What the policies of a search are compared with at its end: the same hours under rules, forecasts and perfect foresight.
+
+Of the winner the hardest week is written hour by hour, beside what model predictive control and perfect foresight do in it.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,29 @@ from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
+import pyarrow.parquet as pq
 from rich.console import Console
 
 from common.errors import InconsistentError, UserError
 from common.texts import option_words, python_command
 from envs.environments import fit
+from envs.environments.year_cache import year_reference
 from envs.objective.columns import evaluation_columns
+from envs.objective.hours import hardest_week, hours_of
 from envs.scenarios.splits import Splits
-from envs.yardsticks.bound import Objective, TooLongError
+from envs.yardsticks.bound import Objective, TooLongError, bound_net_kwh
+from envs.yardsticks.mpc_runs import mpc_episode
 from envs.yardsticks.rows import Row, baseline_rows, bound_rows, mpc_rows
+from results import load
+from results.places import ROLLOUTS, WEEK_OF_BEST
+from results.rollout import table
+from results.rollout import write as write_rollout
 from results.table_files import judged_path, write_file
 from tuning.cli.console import busy, say
 from tuning.experiment.folder import Experiment
+from tuning.experiment.reading import with_checkpoints
 from tuning.experiment.settings import Settings
+from tuning.trial.policy import trained
 
 MOST_SECONDS = 60.0  # that they may take; `python -m tuning.headroom` waits for all
 _BOUNDS: dict[str, Objective] = {"co2_kg": "co2", "bill": "cost"}  # of objectives beside the score
@@ -81,5 +94,43 @@ def write_yardsticks(experiment: Experiment, written: Callable[[Path], None], co
         say(console, f"left out, as it takes over a minute: {' and '.join(left_out)}; {command} computes all")
     for path, content in ((bounds, limits), (controllers, rows)):
         if content:
+            # As in all rows of the experiment: on another machine its site may lie elsewhere.
+            content = [row | {"scenario": experiment.scenario} for row in content]
             write_file(path, content, measures=evaluation_columns())
             written(path)
+
+
+def write_week(experiment: Experiment, written: Callable[[Path], None], console: Console) -> None:
+    """Write the hours of the winner's hardest week, unless they are there.
+
+    Args:
+        experiment: of the search, with a trial that has a score.
+        written: told of the file.
+        console: shows that it is done, and why not.
+    """
+    settings, folder = experiment.settings, experiment.paths.folder
+    best, path = load(folder).best, folder / ROLLOUTS / WEEK_OF_BEST
+    number, task = int(best["trial"]), settings.task
+    about = {"experiment": settings.name, "trial": str(number), "steps": f"{best['steps']:.0f}", "scenario": task.site.title}
+    if path.is_file() and pq.read_schema(path).metadata.items() >= {k.encode(): v.encode() for k, v in about.items()}.items():
+        return
+    week = hardest_week(task.validation_windows, lambda year: year_reference(task.site, year))
+    try:
+        with busy(console, f"running trial {number} through the hardest week"):
+            of_trial = with_checkpoints(experiment, number)
+            with trained(of_trial, number, split="validation", keep=settings.keep) as found:
+                env = found.task.evaluation_env((week,), found.shares)
+                (episode,) = env.episodes(found.policy)
+                env.close()
+            hours = hours_of(episode)
+            judged = task.judged
+            if settings.reward == "improvement" and judged.stepped_by == "batch":
+                if not fit.why_no_mpc(task.site):
+                    hours["mpc_net_kwh"] = mpc_episode(judged, week, "learned").run.net_kwh.sum(axis=0)
+                if not fit.why_no_bound(task.site):
+                    hours["bound_net_kwh"] = bound_net_kwh(judged, week, MOST_SECONDS)
+    except (UserError, InconsistentError, TooLongError) as error:
+        say(console, f"the hardest week is not shown: {str(error) or 'its bound takes too long'}")
+        return
+    write_rollout(path, table(hours, {**about, "year": str(week.year), "backend": settings.stepped_by}))
+    written(path)

@@ -1,6 +1,7 @@
 """At the end of a search its hours are run by rules, by model predictive control and by perfect foresight, once."""
 
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,12 @@ from rich.console import Console
 from common.errors import UserError
 from envs.yardsticks.baselines import UNCONTROLLED
 from results import load
+from results.report.subjects import read_rollout
+from results.rollout import BESIDE
+from tests.tuning.one_trial import one_trial
 from tests.tuning.trial.small_trials import experiment
 from tuning.search.run import yardsticks
-from tuning.search.run.yardsticks import write_yardsticks
+from tuning.search.run.yardsticks import write_week, write_yardsticks
 
 
 def written(of: Any) -> tuple[list[str], str]:
@@ -23,7 +27,7 @@ def written(of: Any) -> tuple[list[str], str]:
 
 
 def test_the_hours_that_rated_the_trials_are_run_once(small_schema: Path, tmp_path: Path) -> None:
-    of = experiment(tmp_path / "one", small_schema, "ppo", objective="bill")
+    of = replace(experiment(tmp_path / "one", small_schema, "ppo", objective="bill"), begun_with="/elsewhere/schema.json")
     files, said = written(of)
     assert files == ["bounds-batch.parquet", "baselines-batch.parquet"]
     assert said.startswith("comparing with rules, the bound and model predictive control")
@@ -32,6 +36,7 @@ def test_the_hours_that_rated_the_trials_are_run_once(small_schema: Path, tmp_pa
     assert "bound of co2" not in set(rows["contender"])
     assert set(rows["hours"]) == {sum(window.hours for window in of.settings.task.validation_windows)}
     assert set(rows["split"]) == {"validation"}
+    assert set(rows["scenario"]) == {"/elsewhere/schema.json"}
     own = rows[rows["contender"] == UNCONTROLLED].iloc[0]
     assert own["score"] == 0.0
     assert written(of) == ([], "")
@@ -84,3 +89,27 @@ def test_an_error_costs_no_search_its_end(small_schema: Path, tmp_path: Path, mo
     files, said = written(experiment(tmp_path / "one", small_schema, "ppo"))
     assert files == []
     assert "nothing to compare with: no such file" in said
+
+
+@pytest.mark.usefixtures("small_ray")
+def test_the_winners_hardest_week_is_written_once_beside_other_controllers(small_schema: Path, tmp_path: Path) -> None:
+    of = one_trial(small_schema, tmp_path, 256, {"n_steps": 64, "batch_size": 64, "hidden_sizes": "16"})
+    files, output = list[Path](), io.StringIO()
+    for _ in range(2):
+        write_week(of, files.append, Console(file=output, width=200))
+    assert [path.name for path in files] == ["hardest-week.parquet"]
+    assert output.getvalue() == "running trial 0 through the hardest week\n"
+    week = read_rollout(files[0])
+    assert week.about["trial"] == "0"
+    assert {*BESIDE} <= {*week.table}
+    # Each is what its controller does: none like the site without control, and perfect foresight like no other.
+    nets = week.table[["net_kwh", "uncontrolled_net_kwh", *BESIDE]]
+    assert nets.notna().all(axis=None)
+    assert len({tuple(nets[name].round(6)) for name in nets}) == 4
+    missing = replace(of, settings=replace(of.settings, keep_checkpoints="best:0"))
+    for path in (of.paths.checkpoints(0)).rglob("*"):
+        if path.is_file():
+            path.unlink()
+    files[0].unlink()
+    write_week(missing, files.append, Console(file=output, width=200))
+    assert "the hardest week is not shown: trial 0 of " in output.getvalue()

@@ -1,0 +1,50 @@
+"""Hour by hour what a run does, and the week in which that matters most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from envs.objective.evaluate import Episode
+from envs.objective.reference import Reference
+from envs.objective.series import export_kwh, import_kwh
+from envs.scenarios.scenario import Window, weeks_of
+
+
+def hours_of(episode: Episode) -> dict[str, np.ndarray]:
+    """Columns of `results.rollout` from a run through a window, each of shape (hours,)."""
+    window, reference, run = episode.window, episode.reference, episode.run
+    part = slice(window.start, window.start + window.hours)
+    exogenous, net = reference.exogenous, run.net_kwh
+    load, pv = exogenous.load_kwh[:, part], exogenous.pv_kwh[:, part]
+    return {
+        "step": np.arange(window.start, window.start + window.hours),
+        "month": exogenous.month[part],
+        "hour": exogenous.hour[part],
+        "load_kwh": load.sum(axis=0),
+        "pv_kwh": pv.sum(axis=0),
+        "battery_kwh": run.battery_kwh.sum(axis=0),
+        "charging_kwh": run.charging_kwh.sum(axis=0),
+        "other_kwh": (net - load + pv - run.battery_kwh - run.charging_kwh).sum(axis=0),
+        "net_kwh": net.sum(axis=0),
+        "import_kwh": import_kwh(net).sum(axis=0),
+        "export_kwh": export_kwh(net).sum(axis=0),
+        "price": exogenous.price[:, part].mean(axis=0),
+        "carbon": exogenous.carbon[:, part].mean(axis=0),
+        "uncontrolled_net_kwh": reference.run.net_kwh[:, part].sum(axis=0),
+    }
+
+
+def hardest_week(windows: Sequence[Window], reference: Callable[[int], Reference]) -> Window:
+    """The week of some windows with the hour in which the uncontrolled site imports most.
+
+    Args:
+        windows: at least one.
+        reference: the uncontrolled run of a year.
+    """
+
+    def peak(week: Window) -> float:
+        return float(reference(week.year).run.net_kwh[:, week.start : week.start + week.hours].sum(axis=0).max())
+
+    return max(weeks_of(tuple(windows)), key=lambda week: (week.hours, peak(week)))
