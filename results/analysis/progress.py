@@ -38,7 +38,8 @@ _CANDIDATES = ("complete", "frozen", "running")  # states of trials that may win
 def best_so_far(results: Results) -> pd.DataFrame:
     """The best of the search after each evaluation, over the time and the steps that all trials had taken.
 
-    The best is the trial that would have won, had the search ended then, so it may fall. Trials that ended as pruned, failed or
+    The best is the trial that would have won, had the search ended then. Where a trial is rated by its last evaluation and not
+    by its best, it may fall. Trials that ended as pruned, failed or
     out of memory never count, nor do confirmations; what they took counts.
 
     Returns:
@@ -52,11 +53,12 @@ def best_so_far(results: Results) -> pd.DataFrame:
     own = own[own["trial"].isin(of_search) & own["time"].notna()].sort_values(["time", "trial"], ignore_index=True)
     may_win = set(trials.index[trials["state"].isin(_CANDIDATES) & trials["confirms"].isna()])
     newest: dict[int, float] = {}
+    keeps_best = results.facts.settings.get("keep") == "best"
     # Heap, of equals the lowest number first, as `Results.best` has it.
     ranked: list[tuple[float, int, float, float]] = []
     leaders = []
     for number, place, rating, score in zip(own["trial"], own["place"], own["rating"], own["score"], strict=True):
-        if number in may_win:
+        if number in may_win and not (keeps_best and place <= newest.get(number, -math.inf)):
             newest[number] = place
             heappush(ranked, (-place, number, rating, score))
         while ranked and newest[ranked[0][1]] != -ranked[0][0]:

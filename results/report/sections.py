@@ -33,7 +33,7 @@ _BY_GAINS = (
 )
 _BY_OBJECTIVE = f"Here the rating is {{}}, turned so that more is better; amounts are of {BASIS}."
 # Answers that stand at the top.
-_OF_EXPERIMENT = ("saved", "yardsticks", "importance", "best-so-far")
+_OF_EXPERIMENT = ("saved", "yardsticks", "week", "next")
 _OF_JUDGEMENT, _OF_POLICY = ("ranking", "amounts", "luck"), ("savings", "week")
 
 

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 DIGITS = 3  # significant ones, in sentences and tables
-# How a sentence names what savings are measured against, where a reader meets it first.
-UNCONTROLLED = "the same site without control (batteries idle, vehicles charge at once)"
 # From a unit to larger ones, each a thousandfold.
 _LARGER = {"kWh": ("kWh", "MWh", "GWh", "TWh"), "kW": ("kW", "MW", "GW"), "kg": ("kg", "t", "kt", "Mt")}
 RULES = "What simple rules save is measured by a judgement: python -m tuning.judge EXPERIMENT."
 _TIMES = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
+
+
+def uncontrolled(has_vehicles: bool) -> str:
+    """How a sentence names what savings are measured against, where a reader meets it first."""
+    return f"the same site without control (batteries idle{', vehicles charge at once' if has_vehicles else ''})"
 
 
 def number(value: float, sign: bool = False) -> str:

@@ -48,8 +48,11 @@ def test_the_notebook_has_its_cells_and_runs(
     assert sum(cell.cell_type == "code" for cell in notebook.cells) == CELLS
     for name in ("JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
         monkeypatch.setenv(name, str(tmp_path / name))
-    write_experiment(tmp_path / "experiments" / "homes")
-    run = NotebookClient(notebook, timeout=60, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
+    # A notebook runs in its own folder. What it would make itself is there already.
+    write_experiment(tmp_path / "experiments" / "hood")
+    own = tmp_path / "docs"
+    own.mkdir()
+    run = NotebookClient(notebook, timeout=60, kernel_name="python3", resources={"metadata": {"path": str(own)}}).execute()
     said = "".join(output.text for output in run.cells[-1].outputs)
     best = re.search(r"Trial (\d+) scores \+0\.(\d+)", said)
     assert best, said

@@ -9,7 +9,7 @@ from results.analysis.judged import NO_CONTROL
 from results.judgement import CHANGE, metrics_of
 from results.report.charts import CHANGE_AXIS, MOST_CONTROLLERS, Figure, Panel, channel, chart, coloured, hover, layer
 from results.report.subjects import Judged
-from results.report.words import UNCONTROLLED, percent, unit_for
+from results.report.words import percent, uncontrolled, unit_for
 
 PLACES = {"judgement": 2}  # in the sections of these kinds
 
@@ -28,14 +28,14 @@ def amounts(table: pd.DataFrame) -> Figure | None:
     trained = known[known["algorithm"].astype(bool) & known["comparable"]]
     top = (trained if len(trained) else known).iloc[0]
     amount_of = {own.label: own for own in measured.values() if own.over != CHANGE}
-    told, before = [], ""
+    told, before, has_vehicles = [], "", top["served"] == top["served"]
     for name, change in changes.items():
         does = "lowers" if top[name] <= 0 else "raises"
         named = change.label if does == before else f"{does} {change.label}"
         told.append(f"{named} by {percent(abs(float(top[name])))}{_absolute(top, name, amount_of[change.label])}")
         before = does
-    answer = f"{top['contender']} {' and '.join(told)} against {UNCONTROLLED}."
-    if top["served"] == top["served"]:
+    answer = f"{top['contender']} {' and '.join(told)} against {uncontrolled(has_vehicles)}."
+    if has_vehicles:
         answer += f" Vehicles get {percent(float(top['served']))} of the energy that can be served."
     drawn = known[~known["contender"].isin(NO_CONTROL)].head(MOST_CONTROLLERS)
     labels = {name: change.label for name, change in changes.items()}

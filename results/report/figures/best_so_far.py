@@ -9,10 +9,11 @@ from results.report.charts import Figure, Panel, channel, chart, coloured, hover
 from results.report.subjects import Search
 from results.report.words import duration, percent, score
 
-PLACES = {"experiment": 10}  # in the sections of these kinds
+PLACES = {"experiment": 11}  # in the sections of these kinds
 LEAST_TRIALS = 5  # for an answer about the budget
 WORTH = 0.1  # part of the whole gain in the last third of the time, from which on more time is worth it
 VISIBLE = 0.02  # part of the whole gain that counts as a rise of the best
+SURELY_NOT = "Probably not"  # begins an answer
 SURE_WAIT = 2.0  # a search has ended rising if it waits this many times as long as it ever waited for a rise
 MOST_POINTS = 400  # of the line of the best so far
 _KINDS = {"uncontrolled": "grey", "default": "c2", "rule": "c4", "mpc": "c5", "bound": "c3"}
@@ -71,12 +72,14 @@ def best_so_far(known: pd.DataFrame, references: pd.DataFrame) -> Figure:
         extra = lines.assign(after=lines["name"])[["after", "score"]].rename(columns={"score": "rating"})
         table = pd.concat([table, extra], ignore_index=True)
     tests = " Lines of a judgement are of the test split." if len(lines) and (lines["split"] == "test").any() else ""
+    fell = bool((known["best"].diff() < 0.0).any())
+    falls = " The line falls where the leading trial does worse after more training." if fell else ""
     note = (
         "Budget is the time in which trials ran, and with it the number of trials. Whether each trial should have more steps "
-        "is the question on rising trials below. A dot is a new best trial. The line falls where the leading trial does worse "
-        f"after more training.{tests}{_thinned(len(minutes), len(line))}"
+        "is the question on rising trials below. A dot is a new best trial."
+        f"{falls}{tests}{_thinned(len(minutes), len(line))}"
     )
-    return Figure("best-so-far", question, _worth(known, references), tuple(panels), table, note)
+    return Figure("best-so-far", question, worth(known, references), tuple(panels), table, note)
 
 
 def _references(references: pd.DataFrame) -> pd.DataFrame:
@@ -86,8 +89,13 @@ def _references(references: pd.DataFrame) -> pd.DataFrame:
     return best.sort_index()
 
 
-def _worth(known: pd.DataFrame, references: pd.DataFrame) -> str:
-    """Whether the last third of the time paid."""
+def worth(known: pd.DataFrame, references: pd.DataFrame) -> str:
+    """Whether a larger budget is worth it: whether the last third of the time paid.
+
+    Args:
+        known: rows of `analysis.best_so_far` with a best.
+        references: see `analysis.references`.
+    """
     time, values = known["elapsed_seconds"].to_numpy(float), known["best"].to_numpy(float)
     whole = float(time[-1])
     before = values[np.searchsorted(time, whole * 2.0 / 3.0, side="right") - 1] if time[0] <= whole * 2.0 / 3.0 else values[0]
@@ -106,7 +114,7 @@ def _worth(known: pd.DataFrame, references: pd.DataFrame) -> str:
     if wait < SURE_WAIT * longest:
         return f"Open: {since}, but it has waited {duration(longest)} before, and then rose again."
     earlier = f"; no earlier wait was longer than {duration(longest)}" if longest > 0.0 else ""
-    return f"Probably not: {since}{earlier}."
+    return f"{SURELY_NOT}: {since}{earlier}."
 
 
 def _waits(time: np.ndarray, values: np.ndarray) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from results.report.charts import Figure, Panel, by_kind, channel, chart, colour
 from results.report.subjects import Search
 from results.report.words import counted, first_of, listed, percent
 
-PLACES = {"experiment": 8}  # in the sections of these kinds
+PLACES = {"experiment": 9}  # in the sections of these kinds
 _SURENESS = {"surely": "c1", "perhaps": "c5", "as by chance": "grey"}  # that a hyperparameter matters
 _MOST_SETTLED = 5  # hyperparameters that a note names
 

@@ -6,7 +6,7 @@ from results.report.charts import Figure, Panel, channel, chart, colour, coloure
 from results.report.subjects import Judged, Search
 from results.report.words import capital, interval, score
 
-PLACES = {"experiment": 7, "judgement": 3}  # in the sections of these kinds
+PLACES = {"experiment": 8, "judgement": 3}  # in the sections of these kinds
 
 
 def figure(subject: Search | Judged) -> Figure | None:

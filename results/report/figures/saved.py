@@ -8,7 +8,7 @@ from common.measure import A_YEAR, BASIS, SITE, Measure
 from results.analysis.judged import caveats
 from results.report.charts import Figure, savings_of
 from results.report.subjects import Search
-from results.report.words import RULES, UNCONTROLLED, listed
+from results.report.words import RULES, listed, uncontrolled
 
 PLACES = {"experiment": 4}  # in the sections of these kinds
 # A page may be read from its first lines alone, so these sentences stand with the savings.
@@ -46,14 +46,15 @@ def saved(
     if not amounts:
         return None
     found = savings_of(amounts, "best policy")
+    site = uncontrolled("ev_served" in last and bool(last["ev_served"].notna().any()))
     raised = f" and raises {listed(found.higher)}" if found.higher else ""
     if found.lower:
-        answer = f"Against {UNCONTROLLED}, trial {best} lowers {listed(found.lower)}{raised} on the validation hours."
+        answer = f"Against {site}, trial {best} lowers {listed(found.lower)}{raised} on the validation hours."
         answer += f" {_CHOSEN} {_CHECKED if checked else _UNCHECKED}"
     elif found.higher:
-        answer = f"Nothing: against {UNCONTROLLED}, trial {best} raises {listed(found.higher)} on the validation hours."
+        answer = f"Nothing: against {site}, trial {best} raises {listed(found.higher)} on the validation hours."
     else:
-        answer = f"Nothing: trial {best} is like {UNCONTROLLED} on the validation hours."
+        answer = f"Nothing: trial {best} is like {site} on the validation hours."
     answer = " ".join([answer, *caveats(last, measures, reward)])
     note = (
         f"Scaled from {last['hours'].sum():,.0f} validation hours; the peak is the highest of all. "

@@ -6,7 +6,7 @@ from common.measure import BASIS
 from common.units import YEAR
 from results.report.charts import Figure, savings_of
 from results.report.subjects import ONE_METER, Hours
-from results.report.words import UNCONTROLLED, counted, listed
+from results.report.words import counted, listed, uncontrolled
 
 PLACES = {"policy": 1}  # in the sections of these kinds
 # Columns of `sums`: name and unit.
@@ -28,11 +28,12 @@ def savings(hours: pd.DataFrame) -> Figure:
     if not amounts:
         return Figure("savings", question, f"Nothing: over {_time(hours)} the site without control takes nothing.")
     found = savings_of(amounts, "policy")
+    site = uncontrolled(bool((hours["charging_kwh"] != 0.0).any()))
     raised = f" and raises {listed(found.higher)}" if found.higher else ""
     if found.lower:
-        answer = f"Over {_time(hours)} the policy lowers {listed(found.lower)}{raised}, against {UNCONTROLLED}."
+        answer = f"Over {_time(hours)} the policy lowers {listed(found.lower)}{raised}, against {site}."
     elif found.higher:
-        answer = f"Nothing: over {_time(hours)} the policy raises {listed(found.higher)} against {UNCONTROLLED}."
+        answer = f"Nothing: over {_time(hours)} the policy raises {listed(found.higher)} against {site}."
     else:
         answer = f"Nothing: over {_time(hours)} it is as without control."
     note = f"The dashed line is the uncontrolled site. {ONE_METER} Costs are of energy in the tariff's currency, without a "

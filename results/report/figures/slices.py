@@ -11,7 +11,7 @@ from results.report.charts import Figure, Panel, channel, chart, colour, each, h
 from results.report.subjects import Search
 from results.report.words import counted, first_of, listed, plain
 
-PLACES = {"experiment": 9}  # in the sections of these kinds
+PLACES = {"experiment": 10}  # in the sections of these kinds
 MOST_SLICES = 12  # panels
 MOST_POINTS = 300  # of a slice
 _BEYOND = 0.25  # how far beyond the ends of a range a start is drawn, as a part of it
@@ -72,7 +72,8 @@ def _slice(own: pd.DataFrame) -> dict[str, Any]:
         ends = [min(0.0, float(drawn["position"].min())), max(1.0, float(drawn["position"].max()))]
         x = channel("position", scale={"domain": ends, "nice": False, "padding": 6}, axis=_ticks(first, drawn["value"]))
     else:
-        x = channel("label", "nominal", axis={"labelAngle": 0, "labelLimit": 70})
+        labels = sorted(own["label"].unique(), key=_in_order)
+        x = channel("label", "nominal", sort=labels, axis={"labelAngle": 0, "labelLimit": 70})
     tip = hover(("trial", "trial"), ("label", "value"), ("rating", "rating"), ("state", "state"))
     layers = [
         layer(points, {"type": "point", "filled": True, "size": 22, "opacity": 0.6}, x=x, y=y, tooltip=tip),
@@ -81,6 +82,11 @@ def _slice(own: pd.DataFrame) -> dict[str, Any]:
     if is_number:
         layers.insert(0, layer(pd.DataFrame({"position": [0.0, 1.0]}), {"type": "rule", "strokeDash": [4, 3]}, x=x))
     return chart(*layers, height=150)
+
+
+def _in_order(label: str) -> tuple[list[float], str]:
+    """By the numbers in a text, such as the sizes of layers, else by its letters."""
+    return [float(part) for part in label.split(",") if part.replace(".", "", 1).isdigit()], label
 
 
 def _ticks(own: pd.Series, values: pd.Series) -> dict[str, Any]:

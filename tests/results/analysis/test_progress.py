@@ -28,6 +28,13 @@ def test_each_evaluation_tells_who_would_have_won_then(tmp_path: Path) -> None:
     assert found["total_steps"].tolist() == [1000 * n for n in range(1, 13)]
 
 
+def test_of_a_trial_that_is_rated_by_its_best_evaluation_a_worse_one_later_changes_nothing(tmp_path: Path) -> None:
+    settle(tmp_path, keep="best")
+    reported = reports(0, 0.8)
+    reported[3]["score"] = 0.5
+    assert best_so_far(tables(tmp_path, [row(0, 0.6)], reported))["best"].tolist() == pytest.approx([0.2, 0.4, 0.6, 0.6])
+
+
 def test_until_a_trial_that_may_win_was_evaluated_there_is_no_best(tmp_path: Path) -> None:
     found = best_so_far(tables(tmp_path, [row(0, 0.4, "failed")], reports(0, 0.4)))
     assert found["best"].isna().all()

@@ -21,7 +21,7 @@ def test_amounts_name_what_the_best_trained_controller_saves() -> None:
     assert (
         amounts(table).answer
         == "ppo 1 lowers CO2 by 20.0 % (250 kg a year) and raises bill by 10.0 % (0.455 a year in the tariff's currency) "
-        "against the same site without control (batteries idle, vehicles charge at once)."
+        "against the same site without control (batteries idle)."
     )
     told = amounts(table.assign(served=[0.97, 1.0]))
     assert told.answer.endswith(" Vehicles get 97.0 % of the energy that can be served.")

@@ -15,7 +15,7 @@ def test_savings_of_the_best_are_said_and_none_too() -> None:
         {"hours": [1000], "co2_kg": [90.0], "uncontrolled_co2_kg": [100.0], "peak_kw": [11.0], "uncontrolled_peak_kw": [10.0]}
     )
     assert saved(last, MEASURES, 3).answer == (
-        "Against the same site without control (batteries idle, vehicles charge at once), trial 3 lowers CO2 by 10.0 % "
+        "Against the same site without control (batteries idle), trial 3 lowers CO2 by 10.0 % "
         "(87.6 kg a year) and raises peak by 10.0 % (1.00 kW) on the validation hours. "
         "Expect less: these hours also chose the trial. No new hours or seeds have checked it."
     )

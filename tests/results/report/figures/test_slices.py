@@ -59,3 +59,12 @@ def test_a_best_at_an_edge_is_told_with_the_value() -> None:
 
 def test_important_hyperparameters_come_first() -> None:
     assert [panel.title for panel in slices(effects(), ["shared"]).panels] == ["shared", "gamma"]
+
+
+def test_sizes_stand_in_the_order_of_their_numbers() -> None:
+    labels = ["64,64", "256,256", "128,128"]
+    common = {"state": "complete", "rating": 1.0, "choices": 3, "acts": True, "at_edge": "", "value": np.nan, "position": 0.0}
+    ends = {"low": np.nan, "high": np.nan, "log": False, "from_one": False}
+    frame = pd.DataFrame({"hyperparameter": "hidden_sizes", "trial": range(3), "label": labels, **common, **ends})
+    (panel,) = slices(frame.assign(is_best=frame["trial"] == 0), []).panels
+    assert panel.spec["layer"][-1]["encoding"]["x"]["sort"] == ["64,64", "128,128", "256,256"]

@@ -1,0 +1,56 @@
+"""What to do after a search."""
+
+import re
+from pathlib import Path
+
+from common.texts import python_command
+from common.uris import is_uri
+from results import analysis
+from results.analysis.judged import MPC
+from results.analysis.searched import searched
+from results.analysis.yardsticks import ADDS, beside_yardsticks
+from results.report.charts import Figure
+from results.report.figures.best_so_far import LEAST_TRIALS, SURELY_NOT, worth
+from results.report.subjects import Search
+from results.report.words import score
+
+PLACES = {"experiment": 7}  # in the sections of these kinds
+_BUDGET = re.compile(r"([0-9.]+)([a-zA-Z]?)")
+
+
+def figure(search: Search) -> Figure | None:
+    results = search.results
+    if search.best is None or results.scored.empty:
+        return None
+    said, place, best = list[str](), _shown(results.place), float(results.best["score"])
+    table = search.table(beside_yardsticks)
+    rivals = table[table["kind"] == MPC]
+    if len(rivals) and rivals["score"].max() > best + ADDS:
+        said.append(
+            f"Model predictive control scores {score(rivals['score'].max())} without any training: it is the better controller "
+            "unless a longer search, or a judgement, says otherwise."
+        )
+    known = analysis.best_so_far(results)
+    known = known[known["best"].notna()]
+    if len(known) and len(search.table(searched)) >= LEAST_TRIALS:
+        answer = worth(known, analysis.references(results, search.judgement))
+        if not answer.startswith(SURELY_NOT):
+            said.append(f"Search on, as more may come: {python_command('tuning.run', '--resume', place, *_more(search))}.")
+    if search.judgement is None:
+        said.append(f"Before you trust it, judge it on hours that nothing has seen: {python_command('tuning.judge', place)}.")
+    else:
+        said.append(f"To put its policy to work: {python_command('tuning.export', place, '--to', 'policy')}.")
+    return Figure("next", "What to do next?", " ".join(f"{number}. {line}" for number, line in enumerate(said, 1)))
+
+
+def _shown(place: str) -> str:
+    """A place as it is typed where the search was started, as a page is sent to others."""
+    return place if is_uri(place) else "/".join(Path(place).parts[-2:])
+
+
+def _more(search: Search) -> tuple[str, str]:
+    """The option that lets a search have twice as much."""
+    settings = search.results.facts.settings
+    if found := _BUDGET.fullmatch(str(settings.get("budget") or "")):
+        return "--budget", f"{2.0 * float(found[1]):g}{found[2]}"
+    return "--trials", str(2 * len(search.table(searched)))

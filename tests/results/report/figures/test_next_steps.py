@@ -1,0 +1,46 @@
+"""What to do next follows from what the search found."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from results.report.figures.next_steps import figure
+from results.report.subjects import Search
+from tests.results import made
+from tests.results.analysis.test_yardsticks import controllers, planned, plans, searched  # noqa: F401 - a fixture
+
+
+def told(search: Search) -> str:
+    shown = figure(search)
+    assert shown
+    return shown.answer.replace("uv run ", "")
+
+
+def test_a_controller_without_training_that_is_better_comes_first_and_a_judgement_before_trust(tmp_path: Path) -> None:
+    said = told(Search(searched(tmp_path, [planned(0, 0.05, 0.05), made.row(1, 0.03)], controllers())))
+    assert said.startswith("1. Model predictive control scores +0.0600 without any training")
+    assert said.endswith(
+        f"judge it on hours that nothing has seen: python -m tuning.judge {tmp_path.parent.name}/{tmp_path.name}."
+    )
+
+
+def test_a_search_that_rises_still_is_continued_with_twice_its_budget(tmp_path: Path) -> None:
+    made.settle(tmp_path)
+    trials = [made.row(number, 0.1 * number) for number in range(8)]
+    rising = made.tables(tmp_path, trials, [row for number in range(8) for row in made.reports(number, 0.1 * number)])
+    place = f"{tmp_path.parent.name}/{tmp_path.name}"
+    assert f"python -m tuning.run --resume {place} --trials 16." in told(Search(rising))
+    budget = replace(rising.facts, settings={**rising.facts.settings, "budget": "1.5h"})
+    rising.__dict__["facts"] = budget
+    assert f"python -m tuning.run --resume {place} --budget 3h." in told(Search(rising))
+
+
+def test_a_judged_winner_is_put_to_work(tmp_path: Path) -> None:
+    found = made.search(tmp_path / "one", 3)
+    assert "tuning.export" not in told(Search(found))
+    said = told(Search(found, found))
+    assert said.endswith("/one --to policy.")
+    assert "tuning.judge" not in said
+
+
+def test_without_a_winner_nothing_is_next(tmp_path: Path) -> None:
+    assert figure(Search(made.search(tmp_path, 0))) is None
