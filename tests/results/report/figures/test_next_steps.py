@@ -1,7 +1,8 @@
 """What to do next follows from what the search found."""
 
-from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from results.report.figures.next_steps import figure
 from results.report.subjects import Search
@@ -23,15 +24,12 @@ def test_a_controller_without_training_that_is_better_comes_first_and_a_judgemen
     )
 
 
-def test_a_search_that_rises_still_is_continued_with_twice_its_budget(tmp_path: Path) -> None:
-    made.settle(tmp_path)
+@pytest.mark.parametrize(("settings", "more"), [({}, "--trials 16"), ({"budget": "1.5h"}, "--budget 3h")])
+def test_a_search_that_rises_still_is_continued_with_twice_as_much(tmp_path: Path, settings: dict[str, str], more: str) -> None:
+    made.settle(tmp_path, **settings)
     trials = [made.row(number, 0.1 * number) for number in range(8)]
     rising = made.tables(tmp_path, trials, [row for number in range(8) for row in made.reports(number, 0.1 * number)])
-    place = f"{tmp_path.parent.name}/{tmp_path.name}"
-    assert f"python -m tuning.run --resume {place} --trials 16." in told(Search(rising))
-    budget = replace(rising.facts, settings={**rising.facts.settings, "budget": "1.5h"})
-    rising.__dict__["facts"] = budget
-    assert f"python -m tuning.run --resume {place} --budget 3h." in told(Search(rising))
+    assert f"python -m tuning.run --resume {tmp_path.parent.name}/{tmp_path.name} {more}." in told(Search(rising))
 
 
 def test_a_judged_winner_is_put_to_work(tmp_path: Path) -> None:
