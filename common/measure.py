@@ -130,6 +130,10 @@ LEAST_SERVED: Final = 0.95
 SERVICE: Final = f"{LEAST_SERVED:.0%} of the vehicle energy that can be served"
 
 
+# The bound of policies that serve so much, where that of all policies does not.
+SERVED_BOUND: Final = "bound of score, vehicles served"
+
+
 def states_service(kpis: Iterable[str]) -> bool:
     """Whether requirements on these KPIs say what vehicles have to get. Otherwise `LEAST_SERVED` is required."""
     return any(name.startswith(("ev_", "departures")) for name in kpis)

@@ -8,7 +8,7 @@ judgement(results.evaluations, results.measures)   # pandas DataFrame, a row for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from common.files import write_whole
-from common.measure import A_YEAR, BASIS, LEAST_SERVED, SCORE, SITE, Measure, Scale
+from common.measure import A_YEAR, BASIS, LEAST_SERVED, SCORE, SERVED_BOUND, SITE, Measure, Scale
 from common.texts import markdown
 from results.schema import measures_of
 
@@ -29,7 +29,7 @@ JUDGEMENT_VERSION = 1
 STATISTIC = "mean over the runs with Student's 95 % interval over seeds"
 METRICS = "metrics"  # attribute of a table: the metadata of each metric, by column
 BOUND = "bound of score"  # name of the rows with the bound of the score
-BOUNDS = (BOUND, "bound of co2", "bound of cost")
+BOUNDS = (BOUND, SERVED_BOUND, "bound of co2", "bound of cost")
 EXACT_MPC = "MPC: exact future"  # on the way to the bound, and no rival: no controller knows the future
 _PREFERRED = ("citylearn", "batch")  # the first one that evaluated a run counts: CityLearn is the reference
 CHANGE = "change"  # how years of a change against the uncontrolled site are joined: as those of what changes
@@ -99,7 +99,7 @@ def per_run(evaluations: pd.DataFrame, measures: Mapping[str, Measure], ranking:
     before = judged.groupby("year")[lacking].first()
     for name in lacking:
         judged[name] = judged[name].fillna(judged["year"].map(before[name]))
-    bounds = judged[judged["contender"] == BOUND].set_index("year")["score"]
+    bounds = judged[judged["contender"] == bound_of(judged["contender"])].set_index("year")["score"]
     rows = []
     for (contender, seed), own in judged.groupby(["contender", "seed"], sort=False):
         values = _values(own, bounds, measures)
@@ -114,6 +114,11 @@ def per_run(evaluations: pd.DataFrame, measures: Mapping[str, Measure], ranking:
     of_ranking = [OBJECTIVE, GOAL] if ranking else []
     columns = ["contender", "algorithm", "seed", "backend", *metrics(measures), SHORTFALL, *of_ranking]
     return pd.DataFrame(rows, columns=columns)
+
+
+def bound_of(contenders: Iterable[str]) -> str:
+    """Which bound of the score a winner can be compared with."""
+    return SERVED_BOUND if SERVED_BOUND in set(contenders) else BOUND
 
 
 def preferred(evaluations: pd.DataFrame) -> pd.DataFrame:

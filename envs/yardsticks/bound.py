@@ -22,17 +22,21 @@ HiGHS (Huangfu and Hall 2018) solves the programme through SciPy.
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from common.errors import InconsistentError, ScenarioError
+from common.measure import LEAST_SERVED
 from envs.batch_backend import records
 from envs.batch_backend.tables import Tables
 from envs.cache import cached_text
 from envs.environments.fit import beyond_linear
+from envs.environments.vector_env import open_years
 from envs.objective.reference import Reference
 from envs.objective.reward import StepFigures, coefficients, improvement_terms
 from envs.objective.series import MET_TOLERANCE, day_peak_rises, import_kwh, solar_use_kwh
@@ -46,15 +50,13 @@ from envs.task import Task
 if TYPE_CHECKING:
     from envs.batch_backend.simulator import BatchSimulator
 
-__all__ = ["OBJECTIVES", "Bound", "BoundError", "Objective", "bound", "window_bound"]
+__all__ = ["OBJECTIVES", "Bound", "BoundError", "Objective", "bound", "served_bounds", "window_bound"]
 
-VERSION = 7  # part of the cache's key
+VERSION = 8  # part of the cache's key
 
 
 def bound(task: Task, window: Window, objective: Objective, most_seconds: float | None = None) -> Bound:
     """Optimum over a window of a year, solved the first time and cached; errors as of `window_bound`."""
-    from envs.environments.vector_env import open_years
-
     weights = task.aim.weights
 
     def optimum() -> str:
@@ -66,18 +68,34 @@ def bound(task: Task, window: Window, objective: Objective, most_seconds: float 
     return Bound(**json.loads(cached_text(key, optimum)))
 
 
-class TooLongError(Exception):
-    """What was to be computed takes longer than it may."""
+def served_bounds(task: Task, windows: Sequence[Window], most_seconds: float | None = None) -> list[Bound]:
+    """Optimum of the score over several windows that together serve vehicles as a winner has to: `LEAST_SERVED`.
+
+    A bound of each window by itself may leave vehicles without energy, which no winner may. One of a window that serves them is
+    none of all together, as a policy may serve more in one and less in another. So it is one programme of all. Solved the first
+    time and cached; errors as of `window_bound`.
+    """
+    weights = task.aim.weights
+
+    def optimum() -> str:
+        parts, solution = _optimum(task, windows, "score", weights, most_seconds, LEAST_SERVED)
+        return json.dumps([asdict(read_solution(*part, solution, "score")) for part in parts])
+
+    of = hashlib.sha256(repr([(window.year, window.start, window.hours) for window in windows]).encode()).hexdigest()[:16]
+    key = f"{task.site.key}/bound-served-{LEAST_SERVED}{weights.key}-{of}-v{VERSION}.json"
+    return [Bound(**own) for own in json.loads(cached_text(key, optimum))]
 
 
-def bound_net_kwh(task: Task, window: Window, most_seconds: float | None = None) -> np.ndarray:
-    """Net import of the site in each hour of the optimum of the score, kWh, shape (hours,); errors as of `window_bound`."""
-    from envs.environments.vector_env import open_years
-
-    simulator = open_years(task.site, [window.year], 1)
-    _, variables, solution = _optimum(simulator, window, "score", task.aim.weights, most_seconds)
+def served_net_kwh(task: Task, window: Window, most_seconds: float | None = None) -> np.ndarray:
+    """Net import of the site in each hour of the optimum of `served_bounds`, kWh, shape (hours,); errors as there."""
+    parts, solution = _optimum(task, [window], "score", task.aim.weights, most_seconds, LEAST_SERVED)
+    ((_, variables),) = parts
     net: np.ndarray = (solution[variables.drawn] - solution[variables.fed]).sum(axis=0)
     return net
+
+
+class TooLongError(Exception):
+    """What was to be computed takes longer than it may."""
 
 
 def window_bound(
@@ -92,31 +110,57 @@ def window_bound(
     A `BoundError` if HiGHS finds no optimum, a `TooLongError` if it takes more than `most_seconds`, a `ScenarioError` if no
     linear programme describes the site.
     """
-    return read_solution(*_optimum(simulator, window, objective, weights, most_seconds), objective)
+    programme = LinearProgramme()
+    site, variables = _part(programme, simulator, window, objective, weights)
+    return read_solution(site, variables, _solved(programme, objective, most_seconds), objective)
 
 
 def _optimum(
-    simulator: BatchSimulator, window: Window, objective: Objective, weights: Weights, most_seconds: float | None
-) -> tuple[BoundSite, Variables, np.ndarray]:
-    """The site, the variables of its programme, and their values at the optimum; errors as of `window_bound`."""
-    from scipy.optimize import linprog
+    task: Task,
+    windows: Sequence[Window],
+    objective: Objective,
+    weights: Weights,
+    most_seconds: float | None,
+    least_served: float,
+) -> tuple[list[tuple[BoundSite, Variables]], np.ndarray]:
+    """Sites and variables of windows, and their values where all together serve a part of what is served uncontrolled."""
+    simulator, programme = open_years(task.site, sorted({window.year for window in windows}), 1), LinearProgramme()
+    parts = [_part(programme, simulator, window, objective, weights) for window in windows]
+    served = sum(site.required_kwh - site.uncontrolled.total.missing_kwh for site, _ in parts)
+    may_miss = sum(site.required_kwh - site.lost_kwh for site, _ in parts) - least_served * served
+    missing = np.concatenate([variables.missing for _, variables in parts])
+    if len(missing):
+        programme.rows(False, np.array([may_miss]), (np.zeros(len(missing), int), missing, 1.0))
+    return parts, _solved(programme, objective, most_seconds)
 
+
+def _part(
+    programme: LinearProgramme, simulator: BatchSimulator, window: Window, objective: Objective, weights: Weights
+) -> tuple[BoundSite, Variables]:
+    """Add a window to a programme. Raises a ScenarioError if no linear programme describes the site."""
     reference = simulator.reference(window.year)
     assert reference is not None
     if reason := beyond_linear(reference.exogenous, reference.tariff):
         raise ScenarioError(reason)
     site = BoundSite(simulator, window, weights)
-    programme = LinearProgramme()
     variables = constrain(programme, site)
     set_objective(programme, site, variables, objective)
+    return site, variables
+
+
+def _solved(programme: LinearProgramme, objective: Objective, most_seconds: float | None) -> np.ndarray:
+    """Values of the variables at the optimum; errors as of `window_bound`."""
+    from scipy.optimize import linprog
+
     options = {} if most_seconds is None else {"time_limit": max(most_seconds, 0.0)}
     # The dual simplex: a year of a mall takes it 5 s, and 39 s the interior point method, most of it to get to a corner.
     result = linprog(**programme.arguments(), method="highs-ds", options=options)
     if most_seconds is not None and result.status == 1:
         raise TooLongError
     if result.status != 0:
-        raise BoundError(f"the bound of {objective} for year {window.year} was not found: {result.message}")
-    return site, variables, result.x
+        raise BoundError(f"the bound of {objective} was not found: {result.message}")
+    solution: np.ndarray = result.x
+    return solution
 
 
 TOLERANCE = 1e-4  # of the solver, as a part
@@ -132,6 +176,7 @@ class Bound:
     cost: float  # of energy and demand charge
     missing_kwh: float  # that vehicles lack
     required_kwh: float  # that they require
+    uncontrolled_missing_kwh: float  # that they lack on the uncontrolled site
     import_kwh: float  # with what vehicles brought and leave without
     # PV energy used on site that the programme counts and its hours do not have. It is above 0 only where batteries can be
     # exported, as the reward is no linear function there. 0 means that the score is that of its hours.
@@ -179,7 +224,9 @@ def read_solution(site: BoundSite, variables: Variables, solution: np.ndarray, o
     peaks = float(day_peak_rises(site.day, nets).sum())
     figures = StepFigures(emission, cost, solar, ramp, missing, peaks)
     score = sum(improvement_terms(figures, before.total, site.scale, site.weights).values()) / site.hours
-    return Bound(objective, score, emission, cost, missing, site.required_kwh, float(drawn.sum()), lent)
+    return Bound(
+        objective, score, emission, cost, missing, site.required_kwh, before.total.missing_kwh, float(drawn.sum()), lent
+    )
 
 
 Terms = list[tuple[np.ndarray, Any]]  # variables with their factors

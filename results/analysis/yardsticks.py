@@ -8,7 +8,7 @@ from common.measure import LEAST_SERVED, SCORE, Measure, exceeds
 from results.analysis.judged import BOUND, MPC, NO_CONTROL, RULE, UNCONTROLLED, kind_of
 from results.analysis.searched import frame
 from results.judgement import BOUND as OF_SCORE
-from results.judgement import EXACT_MPC
+from results.judgement import EXACT_MPC, bound_of
 from results.loader import Results, ratings
 
 TRIAL, PLAN = "trial", "plan"
@@ -37,9 +37,10 @@ def beside_yardsticks(results: Results) -> pd.DataFrame:
     """
     rows, measures = list[dict[str, object]](), results.measures
     served = measures.get("ev_served", Measure("ev_served"))
+    limit_name = bound_of(results.yardsticks["contender"])
     for contender, own in results.yardsticks.groupby("contender", sort=False):
         kind = kind_of(str(contender), None)
-        if contender in NO_CONTROL[1:] or (kind == BOUND and contender != OF_SCORE):
+        if contender in NO_CONTROL[1:] or (kind == BOUND and contender != limit_name):
             continue
         rows.append({"name": contender, "kind": kind, "score": SCORE.value(own), "served": served.value(own)})
     types = {"name": "object", "kind": "object", **dict.fromkeys(("score", "served", "of_bound"), "float64")}
@@ -93,9 +94,10 @@ def yardstick_lines(results: Results) -> list[str]:
     if len(limit) and limit["score"].iloc[0] > 0.0:
         most, served = float(limit["score"].iloc[0]), float(limit["served"].iloc[0])
         robs = f", which serves {served:.1%} of the vehicle energy" if served < LEAST_SERVED * _without(table) else ""
-        if exceeds(value, most):
+        of_all = SCORE.value(results.yardsticks[results.yardsticks["contender"] == OF_SCORE])
+        if exceeds(value, of_all):
             lines.append(
-                f"Internal consistency failed: trial {number} scores {value:+.6f}, above the bound of {most:+.6f}; trust "
+                f"Internal consistency failed: trial {number} scores {value:+.6f}, above the bound of {of_all:+.6f}; trust "
                 "neither, and report it."
             )
         elif value > 0.0:

@@ -23,7 +23,7 @@ from envs.yardsticks import baselines as yardsticks
 from envs.yardsticks import mpc_runs
 from envs.yardsticks.rows import Row as Years
 from envs.yardsticks.rows import baseline_rows, bound_rows, bounded, mpc_rows
-from results.judgement import BOUND, BOUNDS, EXACT_MPC
+from results.judgement import BOUND, BOUNDS, EXACT_MPC, bound_of
 from tuning.cli.console import Fitted, busy, plain_table, say, terminal
 from tuning.experiment.settings import splits_in
 from tuning.judging.settings import HeadroomSettings, Mpc, methods
@@ -194,7 +194,8 @@ def remaining(rows: Sequence[Row], uncontrolled: Row) -> list[str]:
         return ["no controller without learning meets what is required, so the remaining headroom is not known"]
     lines = []
     for objective, label in (("score", "score"), ("co2_kg", "CO2"), ("cost", "bill")):
-        limit = next((row for row in rows if row.name == f"bound of {objective.removesuffix('_kg')}"), None)
+        name = bound_of(row.name for row in rows) if objective == "score" else f"bound of {objective.removesuffix('_kg')}"
+        limit = next((row for row in rows if row.name == name), None)
         if limit is None:
             continue
         if objective == "score":

@@ -7,7 +7,7 @@ import pandas as pd
 
 from results import analysis
 from results.analysis.judged import Verdict
-from results.judgement import BOUND, EXACT_MPC, GOAL, OBJECTIVE
+from results.judgement import EXACT_MPC, GOAL, OBJECTIVE, bound_of
 from results.report.charts import CONTROLLERS, MOST_CONTROLLERS, Figure, Panel, by_kind, channel, chart, colour, hover, layer
 from results.report.subjects import Judged
 from results.report.words import listed, number, percent, score
@@ -29,7 +29,7 @@ def ranking(runs: pd.DataFrame, verdict: Verdict | None = None) -> Figure:
     trained = table[table["kind"] == "contender"]
     # What knows the future is no rival.
     rivals = table[table["kind"].isin(["rule", "mpc"]) & table["comparable"] & (table["contender"] != EXACT_MPC)]
-    bound = table[table["contender"] == BOUND] if by_score else table.head(0)
+    bound = table[table["contender"] == bound_of(table["contender"])] if by_score else table.head(0)
     if trained.empty:
         answer = "It cannot be said: no trained policy was judged."
     else:

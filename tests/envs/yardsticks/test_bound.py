@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from common.measure import LEAST_SERVED
 from envs.environments.vector_env import WindowsEnv
 from envs.environments.year_cache import observation_layout
 from envs.forecasts import Method
@@ -31,6 +32,8 @@ from envs.yardsticks.bound import (
     bound,
     constrain,
     read_solution,
+    served_bounds,
+    served_net_kwh,
     set_objective,
     solar_loss,
     window_bound,
@@ -349,3 +352,25 @@ def test_what_a_tank_gives_in_the_first_hour_counts_twice_as_in_a_run(small_sche
     assert site.tapped_kwh[0, 0] == pytest.approx(2.0 * site.tapped_kwh[0, 1])
     # It is only the first hour: later ones count once.
     assert net[0][1] - net[1][1] == pytest.approx(given[1] * site.tapped_kwh[0, 1], abs=1e-3)
+
+
+def test_the_bound_of_those_that_serve_vehicles_is_lower_and_no_such_policy_is_above_it(small_schema: Path) -> None:
+    windows = [Window(0, start, 96) for start in (0, 96, 192)]
+    # Energy that vehicles lack costs next to nothing here, so it pays to leave them without.
+    task = Task(str(small_schema), aim=Aim.parse(("cost=1", "ev=0.0001")))
+    free = [bound(task, window, "score") for window in windows]
+    served = served_bounds(task, windows)
+    required, without = (sum(getattr(one, name) for one in served) for name in ("required_kwh", "uncontrolled_missing_kwh"))
+    assert required > 0.0
+    assert sum(one.missing_kwh for one in free) > 0.5 * required
+    assert required - sum(one.missing_kwh for one in served) >= (LEAST_SERVED - SLACK) * (required - without)
+    assert sum(one.score for one in served) < sum(one.score for one in free) - 1e-4
+    # All together, as one that serves less in one window may serve more in another.
+    alone = sum(served_bounds(task, [window])[0].score for window in windows)
+    assert alone <= sum(one.score for one in served) + SLACK
+    for name, own in baselines(task, windows).items():
+        if name != WITHOUT and own[0].kpis["ev_missing_kwh"] <= (1.0 - LEAST_SERVED) * required:
+            assert own[0].score <= np.mean([one.score for one in served]) + SLACK, name
+    net = served_net_kwh(task, windows[0])
+    assert net.shape == (96,)
+    assert net.sum() > 0.0

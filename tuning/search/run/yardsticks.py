@@ -20,7 +20,7 @@ from envs.environments.year_cache import year_reference
 from envs.objective.columns import evaluation_columns
 from envs.objective.hours import hardest_week, hours_of
 from envs.scenarios.splits import Splits
-from envs.yardsticks.bound import Objective, TooLongError, bound_net_kwh
+from envs.yardsticks.bound import Objective, TooLongError, served_net_kwh
 from envs.yardsticks.mpc_runs import mpc_episode
 from envs.yardsticks.rows import Row, baseline_rows, bound_rows, mpc_rows
 from results import load
@@ -128,7 +128,7 @@ def write_week(experiment: Experiment, written: Callable[[Path], None], console:
                 if not fit.why_no_mpc(task.site):
                     hours["mpc_net_kwh"] = mpc_episode(judged, week, "learned").run.net_kwh.sum(axis=0)
                 if not fit.why_no_bound(task.site):
-                    hours["bound_net_kwh"] = bound_net_kwh(judged, week, MOST_SECONDS)
+                    hours["bound_net_kwh"] = served_net_kwh(judged, week, MOST_SECONDS)
     except (UserError, InconsistentError, TooLongError) as error:
         say(console, f"the hardest week is not shown: {str(error) or 'its bound takes too long'}")
         return
