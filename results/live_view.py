@@ -24,20 +24,22 @@ MOST_SHOWN = 8  # trials
 OTHER_LINES = 8  # of the view, beside its trials, about
 LEAST_BAR, MOST_BAR = 6, 24  # cells
 MOST_SPARKS = 30  # cells
-NOT_YET = "time left: known after the first report of a trial"
+NOT_YET = "time left not known yet"
+MOST_COLUMNS = 100  # of a line in a log
 _FULL, _EMPTY, _SPARKS = "\u2501", "\u2500", "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 _ASCII_FULL, _ASCII_EMPTY, _ASCII_SPARKS = "#", "-", "_.-=+*%#"
 
 
 def texts(search: LiveSearch) -> list[str]:
-    """A search in short texts, as a line of a log has them."""
-    parts = list(search.amounts)
-    if search.best:
-        parts.append(f"best {search.best}")
-    if search.steps_per_second is not None:
-        parts.append(f"{search.steps_per_second:,.0f} steps/s")
-    parts += _times(search)
-    return [*parts, *([", ".join(search.machine)] if search.machine else [])]
+    """A search in short texts, as a line of a log has them: at most `MOST_COLUMNS` of them, the speed if there is room."""
+    before, left = [*search.amounts, *([f"best {search.best}"] if search.best else [])], _times(search)[:1]
+    whole = [*before, *_speed(search), *left]
+    return whole if len(BETWEEN.join(whole)) <= MOST_COLUMNS else [*before, *left]
+
+
+def _speed(search: LiveSearch) -> list[str]:
+    """Three digits of it; it changes with each trial."""
+    return [] if search.steps_per_second is None else [f"{float(f'{search.steps_per_second:.3g}'):,.0f} steps/s"]
 
 
 def _times(search: LiveSearch) -> list[str]:
@@ -97,8 +99,7 @@ class LiveView:
             lines[-1].append(f"  {bar}", "not bold")
         else:
             lines.append(Text(bar))
-        speed = [] if search.steps_per_second is None else [f"{search.steps_per_second:,.0f} steps/s"]
-        lines += map(Text, wrapped([*search.amounts, *speed], width))
+        lines += map(Text, wrapped([*search.amounts, *_speed(search)], width))
         lines += self._trials(width, most_trials, full, empty)
         lines += self._best(width, sparks)
         lines += map(Text, wrapped(_times(search), width))

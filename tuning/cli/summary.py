@@ -198,7 +198,17 @@ def front_table(results: Results, aim: Aim) -> Table:
 def _ranking(best: pd.DataFrame, trials: pd.DataFrame, aim: Aim) -> Table:
     table = plain_table(by_the_year(f"Best of {len(trials)} trials", aim.objectives))
     columns = _of_aim(best, aim)
-    for name in ("trial", "score", *(heading for heading, _ in columns), "steps", "min", "steps/s", "env", "learner", "eval"):
+    for name in (
+        "trial",
+        "score",
+        *(heading for heading, _ in columns),
+        "steps",
+        "min",
+        "steps/s",
+        "stepping",
+        "learning",
+        "evaluation",
+    ):
         table.add_column(name, justify="right")
     for place, (_, row) in enumerate(best.iterrows()):
         training = row["seconds"] - row["evaluation_seconds"]
