@@ -84,3 +84,24 @@ def tasks(page: Path) -> list[tuple[Path, str]]:
     rows = page.read_text(encoding="utf-8").partition("|---|---|\n")[2].partition("\n\n")[0].splitlines()
     targets = (LINK.findall(row)[0][1].partition("#") for row in rows)
     return [((page.parent / name).resolve(), anchor) for name, _, anchor in targets]
+
+
+# Words that were used for the same thing.
+ALIKE = {
+    "prueba": "ensayo", "puntaje": "puntuación", "informe": "reporte", "política": "póliza", "presupuesto": "límite de gasto",
+    "semilla": "simiente", "cota": "límite superior", "tarjeta": "placa", "vehículo": "carro", "evaluación": "juicio",
+}  # fmt: skip
+
+
+def glossary() -> dict[str, str]:
+    """The words that the Spanish pages use, by those of the screen."""
+    part = (ROOT / "README.es.md").read_text(encoding="utf-8").partition("## Palabras")[2].partition("\n## ")[0]
+    return {row[0]: row[1] for row in re.findall(r"^\| ([^|]+) \| ([^|]+) \| [^|]+ \|$", part, re.MULTILINE)[1:]}
+
+
+def test_a_thing_has_one_word_in_spanish() -> None:
+    words = glossary()
+    assert len(words) == len({*words.values()}) >= 13
+    pages = " ".join(FENCE.sub("", page.read_text(encoding="utf-8")) for page in TWINS).lower()
+    assert [word for word in words.values() if word not in pages and f"{word}s" not in pages] == []
+    assert [other for other in ALIKE.values() if re.search(rf"\b{other}s?\b", pages)] == []

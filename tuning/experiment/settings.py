@@ -38,6 +38,11 @@ MOST_DIGITS = 18  # of a number of trials
 OF_A_RUN = ("resume", "extend", "retry_failed", "trust_scenario", "address", "callback", "track")
 
 
+# How a program gives what a command line takes as words.
+_FORMS = {
+    "set": """; as in set=(("gamma=0.9", "batch_size=512"),)""", "objective": '; as in objective="co2 bill"',
+    "budget": '; as in budget="30m"',
+}  # fmt: skip
 # An option that takes several words and keeps them as one text.
 WORDS = PrimitiveConstructorSpec(
     nargs="*",
@@ -73,7 +78,7 @@ def check_types(settings: Any) -> None:
         try:
             checked(_as_lists(getattr(settings, entry.name)), hints[entry.name], entry.name)
         except ValueError as error:
-            raise UsageError(str(error)) from None
+            raise UsageError(f"{error}{_FORMS.get(entry.name, '')}") from None
 
 
 def _as_lists(value: Any) -> Any:
