@@ -130,7 +130,7 @@ def test_a_start_that_is_none_is_refused(start: str) -> None:
         ({"trials": 2.5}, r"trials is 2\.5, not a whole number"),
         ({"budget": 30}, r'budget is 30, not a text; as in budget="30m"$'),
         ({"objective": ("co2", "bill")}, r'objective is \["co2", "bill"\], not a text; as in objective="co2 bill"$'),
-        ({"set": {"gamma": 0.9}}, "set is .*, not a list; as in set="),
+        ({"set": {"gamma": 0.9}}, "set is .*, not a list.*; as in set="),
         ({"set": ("gamma=0.9",)}, r"set\[0\] is \"gamma=0.9\", not a list"),
         ({"dir": Path("here")}, "dir is .*, not a text"),
         ({"keep": "all"}, "keep is .*, not one of best, last"),
