@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tuning.cli.command import command, parse, tell
 from tuning.cli.help import OF_SEARCH
@@ -46,16 +47,16 @@ def _print(settings: Settings, arguments: list[str]) -> int:
 
 def _run(settings: Settings, arguments: list[str]) -> int:
     from tuning.cli.console import terminal
-    from tuning.search.tune import draw_report_so_far, each_algorithm, open_all, searched
+    from tuning.search.tune import draw_report_so_far, each_algorithm, of_this_run, open_all, searched
 
     console = terminal()
     several = settings.algo == ALL and not settings.resume
     parts = each_algorithm(settings) if several else [settings]
     opened = open_all(parts, console, lambda before, part: _as_continued(before, part, arguments))
-    statuses = []
+    statuses = list[int]()
     try:
         for outcome in searched(opened, console):
-            statuses.append(_status(outcome, console))
+            statuses.append(_status(outcome, console, of_this_run(opened[len(statuses)])))
     except KeyboardInterrupt:
         draw_report_so_far(opened[len(statuses)].experiment.place, console)
         raise
@@ -75,8 +76,8 @@ def _as_continued(before: Settings, part: Settings, arguments: list[str]) -> Set
     return now if part.algo == ALL or now.algo != ALL else replace(now, algo=part.algo)
 
 
-def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
-    """Print what came of a search; its exit status."""
+def _status(outcome: Results | SearchStoppedError, console: Console, again: Mapping[str, Any]) -> int:
+    """Print what came of a search, which a command continues with `again`; its exit status."""
     from tuning.search.tune import SearchStoppedError, continue_command, draw_report_so_far
 
     if isinstance(outcome, SearchStoppedError):
@@ -92,7 +93,7 @@ def _status(outcome: Results | SearchStoppedError, console: Console) -> int:
     experiment = run_in(outcome.folder)
     settings = experiment.settings
     off = reference_lines(settings.task.site)
-    print_summary(outcome, console, settings.aim, settings.words_of("validation"), settings.teacher, off)
+    print_summary(outcome, console, settings.aim, settings.words_of("validation"), settings.teacher, off, again)
     for line in unpaid_lines(settings, outcome):
         say(console, line)
     if experiment.storage and not experiment.is_local:

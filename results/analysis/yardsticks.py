@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from common.measure import LEAST_SERVED, SCORE, Measure, exceeds
-from results.analysis.judged import BOUND, MPC, NO_CONTROL, RULE, UNCONTROLLED, kind_of
+from common.measure import LEAST_SERVED, SCORE, SERVED_BOUND, Measure, exceeds
+from results.analysis.judged import BOUND, MPC, NO_CONTROL, RULE, UNCONTROLLED, UNNOTICED, kind_of
 from results.analysis.searched import frame
 from results.judgement import BOUND as OF_SCORE
 from results.judgement import EXACT_MPC, bound_of
@@ -33,7 +33,8 @@ def beside_yardsticks(results: Results) -> pd.DataFrame:
 
     Returns:
         `name`, `kind` (as of `kind_of`, `trial`, or `plan` for a plan alone), `score`, `served` (part of the vehicle energy),
-        and `of_bound`, the score over the bound's. What is not in the results is left out; without yardsticks nothing is in it.
+        and `of_bound`, the score over the bound's; empty for what serves less than the bound does. What is not in the results
+        is left out; without yardsticks nothing is in it.
     """
     rows, measures = list[dict[str, object]](), results.measures
     served = measures.get("ev_served", Measure("ev_served"))
@@ -62,6 +63,9 @@ def beside_yardsticks(results: Results) -> pd.DataFrame:
     limit = next((row["score"] for row in rows if row["kind"] == BOUND), float("nan"))
     table = frame(rows, types)
     table["of_bound"] = table["score"] / limit if limit > 0.0 else float("nan")  # type: ignore[operator]
+    if limit_name == SERVED_BOUND:
+        # That of those who serve vehicles is no bound of others.
+        table.loc[table["served"] < LEAST_SERVED * without - UNNOTICED, "of_bound"] = float("nan")
     return table.sort_values("score", kind="stable", ignore_index=True)
 
 
@@ -100,7 +104,7 @@ def yardstick_lines(results: Results) -> list[str]:
                 f"Internal consistency failed: trial {number} scores {value:+.6f}, above the bound of {of_all:+.6f}; trust "
                 "neither, and report it."
             )
-        elif value > 0.0:
+        elif value > 0.0 and table.loc[table["name"] == f"trial {number}", "of_bound"].notna().all():
             lines.append(
                 f"Trial {number} reaches {value / most:.0%} of what perfect foresight allows, {SCORE.shown(most)}{robs}."
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -13,7 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from common.measure import SCORE, SITE, Measure, by_the_year
-from common.texts import printable, python_command
+from common.texts import option_words, printable, python_command
 from envs.objective.aim import SCORE_ALONE, Aim
 from results import Results
 from results.analysis.judged import caveats
@@ -41,6 +42,7 @@ def print_summary(
     validation: str = "",
     teacher: str = "none",
     reference: Sequence[str] = (),
+    again: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Print the best trials, the best hyperparameters, its KPIs against the uncontrolled site, and where the files are.
 
@@ -51,14 +53,16 @@ def print_summary(
         validation: what it was rated on, in words.
         teacher: of the search.
         reference: lines on what the uncontrolled site does.
+        again: settings that a command which continues needs again.
     """
     trials = results.trials
     for _, row in trials[trials["state"].isin(["failed", "oom"])].iterrows():
         error = "" if pd.isna(row["error"]) else row["error"].strip().rpartition("\n")[2]
         say(console, f"trial {row['trial']} {row['state']}: {error or 'its row has no error'}")
     if (trials["state"] == "failed").any():
-        again = python_command("tuning.run", "--resume", results.folder, "--retry-failed")
-        say(console, f"once the cause is mended, this tries what failed once more: {again}")
+        words = [word for name, value in again.items() for word in option_words(name, value)]
+        command = python_command("tuning.run", "--resume", results.folder, "--retry-failed", *words)
+        say(console, f"once the cause is mended, this tries what failed once more: {command}")
     complete = results.scored
     if complete.empty:
         say(console, "no trial is complete, so there is nothing to compare")
@@ -196,7 +200,7 @@ def front_table(results: Results, aim: Aim) -> Table:
 
 
 def _ranking(best: pd.DataFrame, trials: pd.DataFrame, aim: Aim) -> Table:
-    table = plain_table(by_the_year(f"Best of {len(trials)} trials", aim.objectives))
+    table = plain_table(by_the_year(f"Best of {len(trials)} trial{'s' if len(trials) != 1 else ''}", aim.objectives))
     columns = _of_aim(best, aim)
     for name in (
         "trial",

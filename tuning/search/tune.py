@@ -233,10 +233,10 @@ def search_opened(opened: Opened, console: Console) -> Results:
 
 
 def _continuing(opened: Opened) -> str:
-    return continue_command(opened.experiment.place, _of_this_run(opened))
+    return continue_command(opened.experiment.place, of_this_run(opened))
 
 
-def _of_this_run(opened: Opened) -> dict[str, Any]:
+def of_this_run(opened: Opened) -> dict[str, Any]:
     """Settings that a command which continues needs again, as they are taken from no file."""
     experiment = opened.experiment
     names = ("trust_scenario", "address", "callback", "track", *(["storage"] if experiment.is_local else []))
@@ -250,7 +250,7 @@ def _search(opened: Opened, console: Console) -> Results:
     from tuning.storage.stored_experiment import run_files
 
     experiment = opened.experiment
-    of_run, place, is_begun = _of_this_run(opened), experiment.place, False
+    of_run, place, is_begun = of_this_run(opened), experiment.place, False
     try:
         with run_files(experiment, lambda line: say(console, line)) as (held, files):
             is_begun = True
@@ -291,7 +291,7 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
             save(experiment)
         reason = search(experiment, opened.plan, console, files)
         if reason:
-            raise SearchStoppedError(reason, experiment.place, _of_this_run(opened))
+            raise SearchStoppedError(reason, experiment.place, of_this_run(opened))
         if not load(experiment.paths.folder).scored.empty:
             write_yardsticks(experiment, files.written, console)
             write_week(experiment, files.written, console)

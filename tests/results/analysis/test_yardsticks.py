@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from common.measure import SERVED_BOUND
 from results.analysis.yardsticks import beside_yardsticks, best_alone, yardstick_lines
 from tests.results import made
 from tests.results.made import Row
@@ -77,6 +78,21 @@ def test_a_bound_that_leaves_vehicles_empty_is_told_so(tmp_path: Path, served: f
     rows = [{**row, "ev_served": served} if row["contender"] == "bound of score" else row for row in controllers()]
     (line, *_) = yardstick_lines(searched(tmp_path, [made.row(0, 0.05)], rows))
     assert (f", +0.0800, which serves {served:.1%} of the vehicle energy." in line) is told
+
+
+@pytest.mark.parametrize(("served", "reaches"), [(0.9, True), (0.5, False)])
+def test_what_serves_vehicles_is_compared_with_the_bound_of_what_serves_them(
+    tmp_path: Path, served: float, reaches: bool
+) -> None:
+    limit = {**controllers()[-2], "contender": SERVED_BOUND, "score": 0.07, "ev_served": 0.86}
+    results = searched(tmp_path, [made.row(0, 0.0771)], [*controllers(), limit])
+    rows = results.evaluations
+    rows.loc[rows["trial"] == 0, "ev_served"] = served
+    table = beside_yardsticks(results).set_index("name")
+    assert table.loc["MPC: learned forecast", "of_bound"] == pytest.approx(0.06 / 0.07)
+    assert "bound of score" not in table.index
+    assert table["of_bound"].isna().to_dict()["trial 0"] is not reaches
+    assert ("reaches 110% of what perfect foresight allows, +0.0700" in " ".join(yardstick_lines(results))) is reaches
 
 
 def test_a_policy_above_the_bound_is_no_triumph(tmp_path: Path) -> None:

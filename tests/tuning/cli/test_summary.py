@@ -25,9 +25,9 @@ from tuning.experiment.settings import Settings
 KINDS = {"learning_rate": float, "target_kl": float}
 
 
-def shown(folder: Path, aim: Aim = SCORE_ALONE, validation: str = "") -> str:
+def shown(folder: Path, aim: Aim = SCORE_ALONE, validation: str = "", **again: Any) -> str:
     output = io.StringIO()
-    print_summary(load(folder), Console(file=output, width=140), aim, validation)
+    print_summary(load(folder), Console(file=output, width=140), aim, validation, again=again)
     return output.getvalue()
 
 
@@ -93,10 +93,10 @@ def test_the_hyperparameters_of_the_best_mean_are_told_where_another_trial_is_th
 
 def test_failures_are_named_and_nothing_is_compared_where_nothing_is_complete(tmp_path: Path) -> None:
     write_trial(tmp_path, 0, "failed", error="Traceback\nValueError: [bad] luck")
-    output = shown(tmp_path)
+    output = shown(tmp_path, trust_scenario=True)
     assert "trial 0 failed: ValueError: [bad] luck" in output
     assert "no trial is complete" in output
-    assert f"python -m tuning.run --resume {tmp_path} --retry-failed" in output
+    assert f"python -m tuning.run --resume {tmp_path} --retry-failed --trust-scenario" in output
     assert str(tmp_path / FOLDER) in output
 
 
