@@ -82,7 +82,7 @@ class Measure:
     def shown(self, value: float) -> str:
         """A value as a person reads it, with its unit."""
         if self.name == SCORE.name:
-            return f"{value:+.4f}"
+            return _signed(value)
         scale = self.scale((value,))
         return f"{scale.text(value)} {scale.unit}".rstrip()
 
@@ -100,7 +100,7 @@ class Measure:
     def fitted(self, values: Iterable[float | None]) -> tuple[str, Callable[[float], str]]:
         """How a column of values is shown, all in one unit with as many decimals: its heading, and a value in words."""
         if self.name == SCORE.name:
-            return self.name, lambda value: f"{value:+.4f}"
+            return self.name, _signed
         scale = self.scale(values)
         return scale.heading(self.name.removesuffix(f"_{self.unit.lower()}")), scale.text
 
@@ -112,6 +112,11 @@ class Measure:
     def shown_unit(self) -> str:
         """Its unit; empty for money and plain numbers."""
         return "" if self.unit in ("1", "currency") else self.unit
+
+
+def _signed(value: float) -> str:
+    """Four decimals with a sign; what is 0 in them is above 0 rather than below."""
+    return f"{round(value, 4) + 0.0:+.4f}"
 
 
 SCORE = Measure("score", "1", "mean reward an hour", "more", BY_HOURS)

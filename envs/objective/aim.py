@@ -284,7 +284,7 @@ class Aim:
 
     def told(self, outcome: Outcome) -> str:
         """What a line says of an outcome: the score, then what else was aimed at."""
-        parts = [f"score {outcome.score:+.4f}"]
+        parts = [f"score {SCORE.shown(outcome.score)}"]
         if outcome.objective is not None:
             parts.append(f"{self.objective.name} {self.objective.shown(outcome.objective)}")
         if self.second and outcome.objective_2 is not None:

@@ -128,7 +128,7 @@ def print_comparison(experiments: Sequence[Results], console: Console, aim: Aim 
         changes = [_change(amount.value(rows), amount.value(rows, SITE)) for amount in amounts]
         served = results.measures.get("ev_served", Measure("ev_served")).value(rows)
         table.add_row(
-            name, f"{best['score']:+.4f}", *next(cells), *changes, _share(served),
+            name, SCORE.shown(best["score"]), *next(cells), *changes, _share(served),
             str(best["trial"]), f"{best['seconds'] / 60:.1f}", folder,
         )  # fmt: skip
     console.print(Fitted(table))
@@ -153,12 +153,14 @@ def _copied(results: Results, best: pd.Series) -> str:
     rows = results.evaluations[(results.evaluations["trial"] == best["trial"]) & (results.evaluations["steps"] == 0)]
     if rows.empty:
         return "the score of the copy is not in the results"
-    return f"the copy scored {SCORE.value(rows):+.4f} before it learned on"
+    return f"the copy scored {SCORE.shown(SCORE.value(rows))} before it learned on"
 
 
 def _told(best: pd.Series, last: pd.DataFrame, aim: Aim) -> str:
     """The best trial's score and, where it is another, its objective, each beside the uncontrolled site's."""
-    score = f"score {best['score']:+.4f}" + ("; the uncontrolled site scores 0" if best["reward"] == "improvement" else "")
+    score = f"score {SCORE.shown(best['score'])}" + (
+        "; the uncontrolled site scores 0" if best["reward"] == "improvement" else ""
+    )
     if aim.is_score:
         return score
     values = zip(aim.objectives, best[list(_VALUES)], strict=False)
@@ -195,7 +197,7 @@ def front_table(results: Results, aim: Aim) -> Table:
         values = zip((texts[place] for _, texts in columns), (row[name] for name in GAINS), strict=True)
         cells = (cell for value, gain in values for cell in (value, f"{gain:+.1%}"))
         share = [f"{row[GIVEN + REWARD_SHARE]:.2f}"] if shares else []
-        table.add_row(str(row["trial"]), *cells, f"{row['score']:+.4f}", *share, f"{row['steps']:,}")
+        table.add_row(str(row["trial"]), *cells, SCORE.shown(row["score"]), *share, f"{row['steps']:,}")
     return table
 
 
@@ -218,7 +220,7 @@ def _ranking(best: pd.DataFrame, trials: pd.DataFrame, aim: Aim) -> Table:
         training = row["seconds"] - row["evaluation_seconds"]
         of_aim = (cells[place] for _, cells in columns)
         table.add_row(
-            str(row["trial"]), f"{row['score']:+.4f}", *of_aim, f"{row['steps']:,}", f"{row['seconds'] / 60:.1f}",
+            str(row["trial"]), SCORE.shown(row["score"]), *of_aim, f"{row['steps']:,}", f"{row['seconds'] / 60:.1f}",
             f"{row['steps'] / training:,.0f}",
             *(f"{row[f'{part}_seconds'] / row['seconds']:.0%}" for part in ("environment", "learner", "evaluation")),
         )  # fmt: skip

@@ -48,7 +48,8 @@ def does_nothing(evaluation: Mapping[str, Any]) -> bool:
 
 def did_nothing(evaluations: int) -> str:
     """What a trial's row says of a policy that did nothing in so many evaluations, which are all of it."""
-    return f"policy does nothing: every hour of {_all_of(evaluations)} is as on the uncontrolled site"
+    hours = f"every hour of {_all_of(evaluations)} is as on the uncontrolled site"
+    return f"policy does nothing: {hours}; longer trials (--steps) give it time to begin"
 
 
 def kept_plan(evaluations: int) -> str:

@@ -54,11 +54,12 @@ def test_discharging_an_empty_battery_is_nothing_and_charging_it_or_vehicles_oth
     assert not does_nothing(row_of(env, most_charging=0.5))
 
 
-def test_a_row_says_how_often_a_policy_did_nothing() -> None:
+def test_a_row_says_how_often_a_policy_did_nothing_and_what_to_do() -> None:
     assert does_nothing(IDLE_ROW)
     assert not does_nothing(ACTIVE_ROW)
-    assert did_nothing(2) == "policy does nothing: every hour of all of its 2 evaluations is as on the uncontrolled site"
-    assert did_nothing(1) == "policy does nothing: every hour of its one evaluation is as on the uncontrolled site"
+    told = "policy does nothing: every hour of {} is as on the uncontrolled site; longer trials (--steps) give it time to begin"
+    assert did_nothing(2) == told.format("all of its 2 evaluations")
+    assert did_nothing(1) == told.format("its one evaluation")
 
 
 @pytest.mark.parametrize(("evaluation", "given_up"), [(1, False), (2, True), (3, True), (4, False)])

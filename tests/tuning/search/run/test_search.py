@@ -21,6 +21,7 @@ from tuning.search.record.ledger import Ledger
 from tuning.search.record.study import StudyMemory
 from tuning.search.record.trials import REQUIRED
 from tuning.storage.search_files import Home, SearchFiles
+from tuning.trial.evaluations import did_nothing
 from tuning.trial.protocol import Report
 from tuning.trial.records import TrialRecords
 
@@ -253,7 +254,7 @@ def test_a_trial_with_a_policy_that_does_nothing_is_stopped_by_no_pruner(experim
     assert not of.search.take(0, idle(2))
     of.end(0, 2, 0.0)
     (row,) = load(experiment.paths.folder).trials.to_dict("records")
-    noticed = "policy does nothing: every hour of all of its 2 evaluations is as on the uncontrolled site"
+    noticed = did_nothing(2)
     assert (row["state"], row["noticed"]) == ("pruned", noticed)
     assert f"trial 0: {noticed}" in of.control.lines
     # One that did something once goes on.
