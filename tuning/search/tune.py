@@ -289,12 +289,14 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
             # Before Ray is started, and before the settings that hold now are written.
             check_study(experiment)
             save(experiment)
-        reason = search(experiment, opened.plan, console, files)
-        if reason:
+
+        def at_end() -> None:
+            if not load(experiment.paths.folder).scored.empty:
+                write_yardsticks(experiment, files.written, console)
+                write_week(experiment, files.written, console)
+
+        if reason := search(experiment, opened.plan, console, files, at_end):
             raise SearchStoppedError(reason, experiment.place, of_this_run(opened))
-        if not load(experiment.paths.folder).scored.empty:
-            write_yardsticks(experiment, files.written, console)
-            write_week(experiment, files.written, console)
         return load(experiment.paths.folder)
 
 

@@ -34,10 +34,13 @@ class Search:
         self.searched: list[Experiment] = []
         self.then: Callable[[Experiment], str | None] = lambda experiment: None
 
-    def __call__(self, experiment: Experiment, plan: Any, console: Console, files: Any) -> str | None:
+    def __call__(self, experiment: Experiment, plan: Any, console: Console, files: Any, at_end: Any) -> str | None:
         assert experiment.paths.owner.exists(), "the experiment is not locked"
         self.searched.append(experiment)
-        return self.then(experiment)
+        reason = self.then(experiment)
+        if reason is None:
+            at_end()
+        return reason
 
 
 @pytest.fixture

@@ -66,10 +66,12 @@ def search(
     plan: Plan,
     console: Console,
     files: SearchFiles | None = None,
+    at_end: Callable[[], None] = lambda: None,
 ) -> str | None:
     """Start Ray, prepare the scenario, and run trials until the experiment has as many as its settings say.
 
-    Ray on this machine is started again when its processes are lost, and the search goes on.
+    Ray on this machine is started again when its processes are lost, and the search goes on. `at_end` is called once the
+    experiment has its trials, as long as Ray is there.
 
     Returns:
         See `run_trials`.
@@ -98,7 +100,10 @@ def search(
                 planner = plan_resources(experiment.settings, console, look)
                 refuse_nothing_to_learn(plan, planner)
                 refuse_what_cannot_fit(plan, planner)
-                return run_trials(experiment, plan, planner, console, run_trial, look, files)
+                reason = run_trials(experiment, plan, planner, console, run_trial, look, files)
+                if reason is None:
+                    at_end()
+                return reason
         except NodeLostError:
             steps = float(load(experiment.paths.folder).trials["steps"].sum())
             losses, before = losses + 1 if steps == before else 1, steps
