@@ -40,8 +40,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _print(settings: Settings, arguments: list[str]) -> int:
     from tuning.search.run.opening import check
+    from tuning.search.tune import each_algorithm
 
-    print(as_file(check(settings, lambda before, part: _as_continued(before, part, arguments)).settings))
+    several = settings.algo == ALL and not settings.resume
+    parts = each_algorithm(settings) if several else [settings]
+    checked = [check(part, lambda before, part: _as_continued(before, part, arguments)).settings for part in parts]
+    print(as_file(replace(checked[0], algo=ALL) if several else checked[0]))
     return 0
 
 

@@ -147,7 +147,7 @@ class TrialRecords:
             settings, self._copies[number] = self._experiment.settings, []
             if wants_copies(settings):
                 rows, given = self._tables.read("reports", number), self.assignment(number)
-                self._copies[number] = copies_of(settings, self._experiment.paths, number, given, rows)
+                self._copies[number] = copies_of(settings, self._experiment.paths, self.row(number), given, rows)
         return self._copies[number]
 
     def refuse(self, proposal: Proposal, predicted: Mapping[str, object]) -> None:

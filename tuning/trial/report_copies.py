@@ -70,20 +70,21 @@ def wants_copies(settings: Settings) -> bool:
 
 
 def copies_of(
-    settings: Settings, paths: ExperimentPaths, number: int, hyperparameters: Mapping[str, Any], rows: Sequence[Row]
+    settings: Settings, paths: ExperimentPaths, trial: Row, hyperparameters: Mapping[str, Any], rows: Sequence[Row]
 ) -> list[Copy]:
-    """Make the copies that an experiment wants of a trial's reports so far, its rows.
+    """Make the copies that an experiment wants of a trial's reports so far, its rows; `trial` is its row of `trials`.
 
     They are made anew when a trial begins or goes on. So each has each report once, whatever a kill left, and all of them where
     it is wanted only later.
     """
-    copies: list[Copy] = []
+    copies, number = list[Copy](), trial["trial"]
     if settings.progress_csv:
         copies.append(CsvCopy(paths.progress_csv(number), rows))
     if settings.tensorboard or TENSORBOARD in settings.track:
         copies.append(TensorBoardCopy(paths.tensorboard(number), rows))
     services = (name for name in settings.track if name in SERVICES)
-    return [*copies, *(Tracked(name, settings.name, number, hyperparameters, rows) for name in services)]
+    begun = f"{number}-{trial['started']:%Y%m%d-%H%M%S}"
+    return [*copies, *(Tracked(name, settings.name, begun, hyperparameters, rows) for name in services)]
 
 
 def _csv_row(row: Row) -> list[Any]:

@@ -18,7 +18,7 @@ TAGS = {
     "train/critic_loss": "value_loss", "train/entropy": "entropy", "train/lr": "learning_rate",
     "speed/steps_per_second": "steps_per_second",
 }  # fmt: skip
-TRIAL = "trial"  # tag of a run of MLflow, with the trial's number
+TRIAL = "trial"  # tag of a run of MLflow
 
 Row = Mapping[str, Any]  # of the table `reports`
 
@@ -73,14 +73,14 @@ class Service(Protocol):
 class Mlflow:
     """A run of MLflow, where MLFLOW_TRACKING_URI says, by default in a file of the folder in which the search was started."""
 
-    def __init__(self, experiment: str, number: int, hyperparameters: Mapping[str, Any]) -> None:
+    def __init__(self, experiment: str, trial: str, hyperparameters: Mapping[str, Any]) -> None:
         from mlflow.tracking import MlflowClient
 
         self._client = MlflowClient()
         found = self._client.get_experiment_by_name(experiment)
         place = found.experiment_id if found else self._client.create_experiment(experiment)
-        runs = self._client.search_runs([place], f"tags.{TRIAL} = '{number}'", max_results=1)
-        run = runs[0] if runs else self._client.create_run(place, tags={TRIAL: str(number)}, run_name=f"trial {number}")
+        runs = self._client.search_runs([place], f"tags.{TRIAL} = '{trial}'", max_results=1)
+        run = runs[0] if runs else self._client.create_run(place, tags={TRIAL: trial}, run_name=f"trial {trial}")
         self._run = run.info.run_id
         if runs:
             self._client.update_run(self._run, "RUNNING")
@@ -105,11 +105,11 @@ class Mlflow:
 class WeightsAndBiases:
     """A run of Weights & Biases, as its environment variables say: WANDB_MODE=offline keeps it on this machine."""
 
-    def __init__(self, experiment: str, number: int, hyperparameters: Mapping[str, Any]) -> None:
+    def __init__(self, experiment: str, trial: str, hyperparameters: Mapping[str, Any]) -> None:
         import wandb
 
         self._run = wandb.init(
-            project=experiment, id=f"{experiment}-{number:05d}", name=f"trial {number}", resume="allow",
+            project=experiment, id=f"{experiment}-{trial}", name=f"trial {trial}", resume="allow",
             reinit="create_new", config=dict(hyperparameters), settings=wandb.Settings(silent=True, console="off"),
         )  # fmt: skip
         self.last = self._run.step - 1
@@ -123,7 +123,7 @@ class WeightsAndBiases:
         self._run.finish()
 
 
-SERVICES: Final[Mapping[str, tuple[Callable[[str, int, Mapping[str, Any]], Service], str, str]]] = {
+SERVICES: Final[Mapping[str, tuple[Callable[[str, str, Mapping[str, Any]], Service], str, str]]] = {
     # What makes a run, and module and class of the errors of a service that is not reached.
     "mlflow": (Mlflow, "mlflow.exceptions", "MlflowException"),
     "wandb": (WeightsAndBiases, "wandb.errors", "Error"),
@@ -147,21 +147,19 @@ class Tracked:
     Args:
         name: of the service, see `SERVICES`.
         experiment: name of the experiment.
-        number: of the trial.
+        trial: its number, and when it was begun: a later experiment may have the same name.
         hyperparameters: of the trial.
         rows: reports so far; those that the service has are not sent again.
     """
 
     paths: Sequence[Path] = ()
 
-    def __init__(
-        self, name: str, experiment: str, number: int, hyperparameters: Mapping[str, Any], rows: Sequence[Row]
-    ) -> None:
+    def __init__(self, name: str, experiment: str, trial: str, hyperparameters: Mapping[str, Any], rows: Sequence[Row]) -> None:
         make, module, error = SERVICES[name]
         self._name, self._failure = name, getattr(importlib.import_module(module), error)
         self._run: Service | None = None
         try:
-            self._run = make(experiment, number, hyperparameters)
+            self._run = make(experiment, trial, hyperparameters)
         except self._failure as why:
             self._lose(why)
         self.add(rows)

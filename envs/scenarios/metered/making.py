@@ -156,7 +156,8 @@ def _tables(options: SiteOptions, clock: Clock) -> tuple[dict[str, pd.DataFrame]
             tables[name] = hours.values
             if hours.filled:
                 lines.append(
-                    f"{given}: {hours.filled} missing hourly values lie on the line between their ends now (--fill {options.fill})"
+                    f"{given}: {hours.filled} missing hourly values lie on the line between their ends now "
+                    f"(--fill {options.fill})"
                 )
             if not quantity.amounts and len(hours.values.columns) > 1:
                 raise ScenarioError(

@@ -86,10 +86,11 @@ def test_a_file_that_is_not_there_is_refused_in_one_line(capsys: pytest.CaptureF
     assert capsys.readouterr().err == "error: --config nowhere.toml: No such file or directory\n"
 
 
+@pytest.mark.parametrize("algo", ["a2c", "all"])
 def test_the_settings_of_a_command_line_are_printed_and_nothing_is_made(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], algo: str
 ) -> None:
-    assert main(["--print-config", "--dir", str(tmp_path), "--algo", "a2c", "--name", "one"]) == 0
+    assert main(["--print-config", "--dir", str(tmp_path), "--algo", algo, "--name", "one"]) == 0
     printed = capsys.readouterr().out
-    assert read(tmp_path / "..", printed) == Settings(algo="a2c", dir=str(tmp_path), backend="batch")
+    assert read(tmp_path / "..", printed) == Settings(algo=algo, dir=str(tmp_path), backend="batch")
     assert not list(tmp_path.iterdir())

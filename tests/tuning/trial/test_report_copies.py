@@ -17,6 +17,8 @@ from tuning.trial.report_copies import Copy, copies_of
 
 CSV, EVENTS, TRACKED = Settings(progress_csv=True), Settings(tensorboard=True), Settings(track=("tensorboard",))
 
+TRIAL = {"trial": 3, "started": datetime(2026, 1, 1, tzinfo=UTC)}
+
 
 def rows(*steps: int) -> list[dict[str, Any]]:
     """Reports after so many steps."""
@@ -36,7 +38,7 @@ def write(paths: ExperimentPaths, copy: Copy, *steps: int) -> None:
 
 
 def begin(settings: Settings, paths: ExperimentPaths) -> Copy:
-    (copy,) = copies_of(settings, paths, 3, {}, read_rows(paths.folder, "reports", 3))
+    (copy,) = copies_of(settings, paths, TRIAL, {}, read_rows(paths.folder, "reports", 3))
     return copy
 
 
@@ -107,7 +109,7 @@ def test_after_a_kill_no_report_is_doubled_or_missing(paths: ExperimentPaths, se
 
 @pytest.mark.parametrize("settings", [CSV, EVENTS, TRACKED])
 def test_a_copy_that_is_wanted_later_has_the_reports_from_before(paths: ExperimentPaths, settings: Settings) -> None:
-    assert copies_of(Settings(), paths, 3, {}, []) == []
+    assert copies_of(Settings(), paths, TRIAL, {}, []) == []
     add_rows(paths.folder, "reports", 3, rows(100, 200))
     add_rows(paths.folder, "reports", 4, [{**row, "trial": 4} for row in rows(900)])
     begin(replace(settings, steps=9), paths).close()

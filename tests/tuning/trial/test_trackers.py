@@ -98,14 +98,14 @@ def services(monkeypatch: pytest.MonkeyPatch) -> Services:
 @pytest.mark.parametrize("name", ["mlflow", "wandb"])
 def test_a_trial_that_goes_on_continues_its_run_and_sends_no_report_twice(name: str, services: Services) -> None:
     check_trackers([name])
-    first = Tracked(name, "one", 3, {"gamma": 0.9}, rows(100))
+    first = Tracked(name, "one", "3-then", {"gamma": 0.9}, rows(100))
     first.add(rows(200, 300))
     first.close()
     # A kill lost the last one, and it is told again.
-    second = Tracked(name, "one", 3, {"gamma": 0.9}, rows(100, 200))
+    second = Tracked(name, "one", "3-then", {"gamma": 0.9}, rows(100, 200))
     second.add(rows(300, 400))
     second.close()
-    Tracked(name, "one", 4, {"gamma": 0.8}, rows(100)).close()
+    Tracked(name, "one", "4-then", {"gamma": 0.8}, rows(100)).close()
     one, other = services.runs.values()
     assert one == {
         "given": {"gamma": 0.9},
@@ -121,7 +121,7 @@ def test_a_service_that_does_not_answer_costs_a_line(
     name: str, is_begun: bool, services: Services, capsys: pytest.CaptureFixture[str]
 ) -> None:
     services.is_down = not is_begun
-    tracked = Tracked(name, "one", 3, {}, rows(100))
+    tracked = Tracked(name, "one", "3-then", {}, rows(100))
     services.is_down = True
     tracked.add(rows(200, 300))
     tracked.close()
