@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
+from common.texts import printable
 from tuning.cli.console import steady_output
 
 NAME = "building-tuner"
@@ -17,10 +18,13 @@ _OF_A_COMMAND = re.compile(r"(.+?)[:?] `(.+)`")  # first line of a command's mod
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print each command with its purpose, whatever the arguments are."""
+    """Print each command with its purpose; the exit status is 2 where an argument was meant for one of them."""
+    given = [word for word in (sys.argv[1:] if arguments is None else arguments) if word not in ("-h", "--help")]
     with steady_output():
         print("usage: one of these commands, of which each has --help", *_commands(), sep="\n")
-    return 0
+    if given:
+        print(f"error: {printable(given[0])}: a command is its own module, as in python -m tuning.run", file=sys.stderr)
+    return 2 if given else 0
 
 
 def _commands() -> Iterator[str]:

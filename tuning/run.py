@@ -45,6 +45,7 @@ def _print(settings: Settings, arguments: list[str]) -> int:
     several = settings.algo == ALL and not settings.resume
     parts = each_algorithm(settings) if several else [settings]
     checked = [check(part, lambda before, part: _as_continued(before, part, arguments)).settings for part in parts]
+    print("# Without the name, which would continue the experiment that has it.")
     print(as_file(replace(checked[0], algo=ALL) if several else checked[0]))
     return 0
 

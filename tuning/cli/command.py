@@ -139,9 +139,11 @@ def parse(kind: type[T], arguments: Sequence[str], default: T | None, program: s
 
 def _remedy(kind: type[Any], message: str) -> str:
     """What to do about the first option that tyro does not know, if there is one."""
-    words = (word.rstrip(",").partition("=")[0] for word in message.removeprefix(UNKNOWN).split())
+    words = [word.rstrip(",").partition("=")[0] for word in message.removeprefix(UNKNOWN).split()]
     unknown = next((word for word in words if word.startswith("--")), "")
     options = [option(entry.name) for entry in fields(kind)]
+    if message.startswith(UNKNOWN) and not unknown and words and "--scenario" in options:
+        return f"did you mean --scenario {words[0]}?"
     return hint(unknown, options, "see --help") if message.startswith(UNKNOWN) and unknown else "see --help"
 
 

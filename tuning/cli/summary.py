@@ -103,6 +103,8 @@ def print_summary(
             _print_hyperparameters(taken, console)
     say(console, f"Parquet: {results.folder / FOLDER}")
     say(console, f'Load:    from results import load; r = load(r"{results.folder}")')
+    if not complete.empty:
+        say(console, f"Judge:   {python_command('tuning.judge', results.folder)}")
 
 
 def print_comparison(experiments: Sequence[Results], console: Console, aim: Aim = SCORE_ALONE) -> None:
@@ -141,7 +143,7 @@ def _print_hyperparameters(trial: pd.Series, console: Console) -> None:
 
 
 def _best_first(complete: pd.DataFrame) -> pd.DataFrame:
-    return complete.loc[ratings(complete).sort_values(ascending=False).index]
+    return complete.loc[ratings(complete).sort_values(ascending=False, kind="stable").index]
 
 
 def _rows(evaluations: pd.DataFrame) -> list[dict[str, Any]]:
@@ -359,7 +361,7 @@ def unpaid_lines(settings: Settings, results: Results) -> list[str]:
     else:
         amount = f"{math.ceil(needed / 1e3 - 1e-6)}k" if needed < 1e6 else f"{math.ceil(needed / 1e5 - 1e-6) / 10:g}M"
     again = f"it and the default would be trained {LEAST_CONFIRMING_RUNS} times more, with fresh seeds"
-    return [f"The best was trained once, so its lead may be luck: with about --budget {amount} {again}"]
+    return [f"The best was trained once, so its lead may be luck: with about --budget {amount} in all {again}"]
 
 
 def named(number: int, fresh: FreshRuns) -> str:

@@ -270,8 +270,8 @@ class Settings:
         if (budget := self.limit) and not budget.is_time and budget.amount < self.steps // self.reports:
             time = f", {self.budget}m for minutes" if self.budget.isdigit() else ""
             raise UsageError(
-                f"--budget {self.budget}: a trial takes {self.steps // self.reports:,} steps to its first evaluation; give "
-                f"more{time}, or a larger --reports"
+                f"--budget {self.budget}: that is {budget.shown}, and a trial takes {self.steps // self.reports:,} to its "
+                f"first evaluation; give more{time}, or a larger --reports"
             )
         if self.aim.second:
             self._check_for_a_front()

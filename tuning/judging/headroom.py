@@ -208,7 +208,10 @@ def remaining(rows: Sequence[Row], uncontrolled: Row) -> list[str]:
             if base <= 0.0:
                 continue
             gap, texts = (reached - most) / base, (f"{reached / base - 1.0:+.1%}", f"{most / base - 1.0:+.1%}")
-        share = f"the best controller without learning reaches {texts[0]} ({best.name}), no policy more than {texts[1]}"
+        serving = "" if name == BOUND or not uncontrolled.served else " that serves vehicles"
+        share = (
+            f"the best controller without learning reaches {texts[0]} ({best.name}), no policy{serving} more than {texts[1]}"
+        )
         if limit.served is not None and uncontrolled.served and limit.served < LEAST_SERVED * uncontrolled.served:
             share += f", which serves {limit.served:.1%} of the vehicle energy"
         amount = f"{gap:+.4f}" if objective == "score" else f"{gap:.1%} of the uncontrolled site's"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,7 +27,10 @@ from envs.scenarios.scenario import scenario
 
 SCHEMA = "schema.json"
 MOST = 1e7  # kW or kWh of a device: 10 GW is more than any site has
+LEAST_HOURS = 300 * 24  # from which on a year's seasons are in the data
+LEAST_PART = 0.02  # of the mean load, that batteries have at least if they matter
 METERS, EXAMPLE_DAYS = "meters", 364  # folder of an example's files within the site's, and how much they cover
+_DECIMAL_COMMA = re.compile(r"\d+,\d+")
 # Options that act on another one.
 _ACT_ON = {
     "seed": "example", "load_unit": "load", "pv_unit": "pv", "pv_tilt": "weather", "pv_azimuth": "weather",
@@ -122,7 +126,10 @@ def _fill_folder(folder: Path, options: SiteOptions) -> list[str]:
     price, carbon = (tables[name].iloc[:, 0].to_numpy() if name in tables else None for name in ("price", "carbon"))
     write_site(folder, buildings, clock.local(hours), price, carbon)
     schema = folder / SCHEMA
-    scenario(str(schema))
+    try:
+        scenario(str(schema))
+    except ScenarioError as error:
+        raise ScenarioError("what these files give cannot be; is a unit another one? " + str(error.args[0])) from None
     lines += [f"no {name} is known, so weights of it can do nothing" for name in ("price", "carbon") if name not in tables]
     return [_amounts(buildings, clock.local(hours)), *lines, *doubts(schema)]
 
@@ -133,6 +140,9 @@ def _amounts(buildings: Sequence[Building], clock: pd.DatetimeIndex) -> str:
     parts.append(f"{sum(building.load_kwh.sum() for building in buildings):,.0f} kWh of load")
     generated = sum(building.pv_kwh.sum() for building in buildings if building.pv_kwh is not None)
     parts += [f"{generated:,.0f} kWh of PV"] if generated else []
+    drawn = sum(building.load_kwh.sum() for building in buildings) / len(clock)
+    if 0.0 < (battery := sum(building.battery[1] for building in buildings if building.battery)) < LEAST_PART * drawn:
+        parts.append(f"{drawn:,.0f} kW on average beside batteries of {battery:g} kW, which can do next to nothing (units?)")
     sessions = sum(len(socket.sessions) for building in buildings for socket in building.sockets)
     return ", ".join([*parts, *([f"{sessions:,} charging sessions"] if sessions else [])])
 
@@ -151,6 +161,9 @@ def _tables(options: SiteOptions, clock: Clock) -> tuple[dict[str, pd.DataFrame]
         if math.isfinite(constant):
             tables[name] = pd.DataFrame({name: constant}, index=tables["load"].index)
         elif given:
+            if not user_path(given).is_file():
+                comma = f"; a number has a point: {given.replace(',', '.')}" if _DECIMAL_COMMA.fullmatch(given) else ""
+                raise UsageError(f"--{name} {given}: there is no such file{comma}")
             unit, is_counter = getattr(options, f"{name}_unit"), options.readings and bool(quantity.amounts)
             hours = read_hours(user_path(given), quantity, unit, clock, options.fill, is_counter)
             tables[name] = hours.values
@@ -164,7 +177,20 @@ def _tables(options: SiteOptions, clock: Clock) -> tuple[dict[str, pd.DataFrame]
                     f"{given} has {len(hours.values.columns)} columns of numbers; --{name} takes a file with one"
                 )
     common = _common(tables, clock)
+    lines += _left_out(tables, common, clock)
     return {name: table.loc[common] for name, table in tables.items()}, lines
+
+
+def _left_out(tables: dict[str, pd.DataFrame], common: pd.DatetimeIndex, clock: Clock) -> Iterator[str]:
+    """How much of the load is left out, as another file does not cover it, and how little of a year there is."""
+    load = pd.DatetimeIndex(tables["load"].index)
+    for name, table in tables.items():
+        own = clock.local(pd.DatetimeIndex(table.index))
+        if missing := len(load.difference(pd.DatetimeIndex(table.index))):
+            days = f"{own[0]:%Y-%m-%d} to {own[-1]:%Y-%m-%d}"
+            yield f"--{name} has {days}: {missing:,} of {len(load):,} hours of the load are left out"
+    if len(common) < LEAST_HOURS:
+        yield f"{len(common) // 24} days: amounts of a year are scaled from them, whatever other seasons are like"
 
 
 def _computed_pv(options: SiteOptions, load: pd.DataFrame) -> tuple[pd.DataFrame, str]:
@@ -230,6 +256,8 @@ def _buildings(options: SiteOptions, tables: dict[str, pd.DataFrame]) -> list[Bu
 def _each(words: str, given: Sequence[str], names: list[str]) -> dict[str, float]:
     """What is given for all buildings, as `5`, or for one, as `Home_1=5`."""
     values: dict[str, float] = {}
+    if len(bare := [text for text in given if "=" not in text]) > 1:
+        raise UsageError(f"{words} {' '.join(bare)}: one number is for all buildings; for each its own write NAME=NUMBER")
     for text in given:
         name, _, amount = text.rpartition("=")
         if name and name not in names:

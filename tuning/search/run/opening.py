@@ -11,7 +11,7 @@ from typing import Any
 from common.errors import ScenarioError, UsageError
 from common.paths import missing_folders, name_fault, user_path
 from common.storage.location import StorageError
-from common.texts import option
+from common.texts import hint, option
 from common.uris import is_uri
 from envs.environments.backend import beyond_batch, choose_backend
 from envs.environments.fit import check_one_layout, check_own_reward, check_seen, check_stays
@@ -21,6 +21,7 @@ from envs.scenarios.doubts import doubts
 from envs.scenarios.splits import SPLITS
 from envs.seen import Seen
 from envs.task import Task
+from results.places import EXPERIMENT
 from search_spaces.common import REWARD_SHARE
 from tuning.experiment.folder import LEARNED, Experiment, ExperimentPaths, create, discard, existing
 from tuning.experiment.settings import Settings, changed
@@ -119,18 +120,24 @@ def experiment_to_continue(settings: Settings) -> Experiment | None:
         StorageError: if a storage that is named cannot be read.
     """
     if settings.resume:
-        by_name = None if is_uri(settings.dir) or Path(settings.resume).exists() else replace(settings, name=settings.resume)
-        return experiment_at((by_name and existing(by_name)) or settings.resume, settings.storage)
+        if is_uri(settings.resume) or is_uri(settings.dir) or Path(settings.resume).exists():
+            return experiment_at(settings.resume, settings.storage)
+        if named := existing(replace(settings, name=settings.resume)):
+            return experiment_at(named, settings.storage)
+        folder = user_path(settings.dir)
+        names = sorted(path.parent.name for path in folder.glob(f"*/{EXPERIMENT}"))
+        what = hint(settings.resume, names) if names else "there is none"
+        raise UsageError(f"--resume {settings.resume}: no such folder, and no experiment of that name in {folder}: {what}")
     above = storage_of(settings)
     if above and is_uri(settings.dir):
         place = None if name_fault(settings.name) else above / settings.name
         return look_up(place) if place and is_stored(place) else None
-    if folder := existing(settings):
-        known = experiment_at(folder, settings.storage)
+    if found := existing(settings):
+        known = experiment_at(found, settings.storage)
         if known.moves_to:
             # It would leave its folder for good; a name may be one that was forgotten.
             raise UsageError(
-                f"{folder} is an experiment in a folder alone: leave out --storage, add --resume {folder} to move it to "
+                f"{found} is an experiment in a folder alone: leave out --storage, add --resume {found} to move it to "
                 f"{known.moves_to}, or choose another --name"
             )
         return known

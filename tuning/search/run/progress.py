@@ -128,7 +128,9 @@ class Progress(DriverOnly, Callback):
         if (number, evaluated.steps) not in self._told:
             # A trial that goes on begins with the last evaluation before its checkpoint.
             self._told.add((number, evaluated.steps))
-            self.say(f"trial {number}: {self._aim.told(outcome)} at {evaluated.steps:,} steps")
+            own = self._aim.outcome(report.evaluations) if report.evaluations else outcome
+            best = f"; its best is {self._aim.told_rating(rating)}" if self._aim.rating(own) < rating else ""
+            self.say(f"trial {number}: {self._aim.told(own)} at {evaluated.steps:,} steps{best}")
 
     def _show_steps(self, number: int, steps: int, rating: str = "") -> None:
         """Note how far a trial that runs is; without a rating, that of its last evaluation stays."""
@@ -265,4 +267,5 @@ def _best(before: pd.DataFrame) -> tuple[float, int] | None:
     """
     scored = before[(before["state"] != "running") & before["confirms"].isna()].dropna(subset=["score"])
     rated = zip(ratings(scored).tolist(), scored["trial"].tolist(), strict=True)
-    return max(((rating, number) for rating, number in rated if math.isfinite(rating)), default=None)
+    # Of equal ones the first, as everywhere.
+    return max((pair for pair in rated if math.isfinite(pair[0])), key=lambda pair: (pair[0], -pair[1]), default=None)

@@ -29,6 +29,10 @@ HOURS = pd.date_range("2024-03-20", periods=24 * DAYS, freq="h")
         ({"pv": ""}, "--pv-kw, and --pv or --weather, belong together"),
         ({"weather": "berlin.epw"}, "--pv has what --weather would compute"),
         ({"pv_tilt": 30.0}, "--pv-tilt acts on --weather"),
+        ({"battery_kwh": ("8", "9")}, "--battery-kwh 8 9: one number is for all buildings"),
+        ({"price": "0,32"}, r"--price 0,32: there is no such file; a number has a point: 0\.32"),
+        ({"carbon": "nowhere.csv"}, "--carbon nowhere.csv: there is no such file$"),
+        ({"carbon": "4000"}, "what these files give cannot be; is a unit another one"),
         ({"pv": "", "weather": "nowhere.epw"}, "--weather .*nowhere.epw: No such file"),
         ({"pv_kw": ("Home_A=4", "Home_B=3")}, "no building there is called Home_B"),
         ({"seed": 1}, "--seed acts on --example"),
@@ -57,3 +61,23 @@ def test_two_files_of_one_name_are_refused(given: SiteOptions) -> None:
     with pytest.raises(UserError, match="names two files of the site"):
         make_site(given)
     assert not given.folder.exists()
+
+
+def test_what_another_file_does_not_cover_is_said_and_so_is_less_than_a_year(given: SiteOptions, tmp_path: Path) -> None:
+    lines = make_site(given)
+    assert "21 days: amounts of a year are scaled from them, whatever other seasons are like" in lines
+    assert not any("left out" in line for line in lines if line.startswith("--"))
+    pv = pd.read_csv(given.pv).head(24 * 14)
+    pv.to_csv(given.pv, index=False)
+    shorter = make_site(replace(given, folder=tmp_path / "shorter"))
+    assert "--pv has 2024-03-20 to 2024-04-02: 168 of 504 hours of the load are left out" in shorter
+
+
+def test_a_load_beside_which_batteries_are_nothing_is_doubted(given: SiteOptions, tmp_path: Path) -> None:
+    assert "units?" not in make_site(given)[0]
+    load = pd.read_csv(given.load).rename(columns=lambda name: name.replace("kWh", "MWh"))
+    load.to_csv(given.load, index=False)
+    assert (
+        "kW on average beside batteries of 3 kW, which can do next to nothing (units?)"
+        in make_site(replace(given, folder=tmp_path / "large"))[0]
+    )

@@ -216,3 +216,16 @@ def test_a_file_that_cannot_be_replaced_is_a_matter_of_a_moment_on_windows_alone
     told = "progress.json cannot be written (Permission denied), so this run cannot be watched from elsewhere\n"
     assert output.getvalue() == ("" if system == "nt" else told)
     assert (tmp_path / "progress.json").exists() == (system == "nt")
+
+
+def test_an_evaluation_is_told_with_its_own_score_beside_the_best_that_counts(clock: Clock) -> None:
+    shown, output = progress()
+    start(shown, 0)
+    rows = [{"trial": 0, "year": 1, "hours": 10, "steps": 500, "score": 0.2}]
+    tell(shown, trial(0), Report(500, evaluated=Evaluated(2, 500, Outcome(0.3)), evaluations=rows))
+    assert "trial 0: score +0.2000 at 500 steps; its best is +0.3000\n" in output.getvalue()
+
+
+def test_of_equal_trials_the_first_is_the_best(clock: Clock) -> None:
+    shown, _ = progress(("complete", 1000, 0.1), ("complete", 1000, 0.5), ("complete", 1000, 0.5))
+    assert "best +0.5000 (trial 1)" in shown.parts()
