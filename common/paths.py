@@ -53,7 +53,7 @@ def is_share(given: str) -> bool:
 def name_fault(name: str) -> str:
     """Why a name cannot be that of a folder within another one, here or on another system; empty if it can."""
     if not _NAME.fullmatch(name):
-        return "letters, digits, dots, dashes and underscores make a name, a letter or digit first"
+        return "the letters a to z, digits, dots, dashes and underscores make a name, a letter or digit first"
     if len(name) > MOST_LETTERS:
         return f"it has {len(name)} letters; a name has at most {MOST_LETTERS}"
     if name.endswith("."):

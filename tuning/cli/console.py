@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 import threading
 import time
@@ -24,6 +25,7 @@ from common.texts import printable
 from common.uris import with_uris
 
 NARROWEST = 12  # characters of a column of names; on a narrower terminal each name has a line of its own
+_COPIED = re.compile(r"python -m |[\w.~-][/\\\\][\w.-]|--\w")  # a command, a path or an option
 NEWS_SECONDS = 5.0  # between two lines about the same, where there is no terminal
 _GAPS = ("  ", " ")  # between columns, as the terminal allows
 # What a report may fail at: files, memory, odd tables. Results are written by then, so none of these ends the command.
@@ -36,8 +38,13 @@ def terminal(stderr: bool = False) -> Console:
 
 
 def say(console: Console, line: object) -> None:
-    """Print one line as it is: without colours, breaks and markup, and with escapes for what cannot be printed."""
-    console.print(printable(with_uris(str(line))), highlight=False, markup=False, soft_wrap=True)
+    """Print one line as it is: without colours and markup, and with escapes for what cannot be printed.
+
+    A terminal breaks a sentence between words. What may be copied, a command or a path, stays whole, as do lines of a log.
+    """
+    text = printable(with_uris(str(line)))
+    is_whole = not console.is_terminal or _COPIED.search(text) is not None
+    console.print(text, highlight=False, markup=False, soft_wrap=is_whole)
 
 
 @contextmanager

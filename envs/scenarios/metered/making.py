@@ -223,7 +223,7 @@ def _refuse_doubled(buildings: Sequence[Building]) -> None:
     names = [name for own in buildings for name in (own.name, *(socket.name for socket in own.sockets))]
     for name in names:
         if fault := name_fault(name):
-            raise ScenarioError(f"{name!r} names a building or a charger; {fault}")
+            raise ScenarioError(f"{name!r} names a building or a charger, so rename its column: {fault}")
     folded = [name.casefold() for name in [*SERIES, *names]]
     if doubled := next((name for name in names if folded.count(name.casefold()) > 1), ""):
         raise ScenarioError(f"{doubled} names two files of the site; buildings and chargers need names of their own")

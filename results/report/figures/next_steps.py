@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from common.measure import SITE
 from common.texts import python_command
 from common.uris import is_uri
 from results import analysis
@@ -12,7 +13,7 @@ from results.analysis.yardsticks import ADDS, beside_yardsticks
 from results.report.charts import Figure
 from results.report.figures.best_so_far import LEAST_TRIALS, SURELY_NOT, worth
 from results.report.subjects import Search
-from results.report.words import score
+from results.report.words import percent, score
 
 PLACES = {"experiment": 7}  # in the sections of these kinds
 _BUDGET = re.compile(r"([0-9.]+)([a-zA-Z]?)")
@@ -26,9 +27,10 @@ def figure(search: Search) -> Figure | None:
     table = search.table(beside_yardsticks)
     rivals = table[table["kind"] == MPC]
     if len(rivals) and rivals["score"].max() > best + ADDS:
+        rival = rivals.sort_values("score").iloc[-1]
         said.append(
-            f"Model predictive control scores {score(rivals['score'].max())} without any training: it is the better controller "
-            "unless a longer search, or a judgement, says otherwise."
+            f"Model predictive control scores {score(rival['score'])} without any training{_saves(search, rival['name'])}: "
+            "it is the better controller unless a longer search, or a judgement, says otherwise."
         )
     known = analysis.best_so_far(results)
     known = known[known["best"].notna()]
@@ -37,10 +39,22 @@ def figure(search: Search) -> Figure | None:
         if not answer.startswith(SURELY_NOT):
             said.append(f"Search on, as more may come: {python_command('tuning.run', '--resume', place, *_more(search))}.")
     if search.judgement is None:
-        said.append(f"Before you trust it, judge it on hours that nothing has seen: {python_command('tuning.judge', place)}.")
+        judge = python_command("tuning.judge", place)
+        said.append(f"Before you trust trial {search.best}, judge it on hours that nothing has seen: {judge}.")
     else:
         said.append(f"To put its policy to work: {python_command('tuning.export', place, '--to', 'policy')}.")
     return Figure("next", "What to do next?", " ".join(f"{number}. {line}" for number, line in enumerate(said, 1)))
+
+
+def _saves(search: Search, controller: str) -> str:
+    """How much less CO2 and money a controller without training takes than the uncontrolled site, in brackets."""
+    rows, measures = search.results.yardsticks, search.results.measures
+    own, said = rows[rows["contender"] == controller], list[str]()
+    for name in ("co2_kg", "bill"):
+        measure = measures.get(name)
+        if measure and SITE + name in own and (before := measure.value(own, SITE)) > 0.0:
+            said.append(f"{measure.label} {percent(measure.value(own) / before - 1.0, sign=True)}")
+    return f" ({', '.join(said)})" if said else ""
 
 
 def _shown(place: str) -> str:

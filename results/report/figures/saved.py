@@ -6,6 +6,7 @@ import pandas as pd
 
 from common.measure import A_YEAR, BASIS, SITE, Measure
 from results.analysis.judged import caveats
+from results.analysis.yardsticks import beside_yardsticks
 from results.report.charts import Figure, savings_of
 from results.report.subjects import Search
 from results.report.words import RULES, listed, uncontrolled
@@ -26,7 +27,8 @@ def figure(search: Search) -> Figure | None:
     others = ~search.lucky["is_default"].astype(bool) & search.lucky["change"].notna()
     checked = bool(others.any() or search.confirmed["gain"].notna().any())
     reward = trials.loc[trials["trial"] == best, "reward"].item()
-    return saved(last, search.results.measures, best, checked=checked, reward=reward)
+    beside = not search.table(beside_yardsticks).empty
+    return saved(last, search.results.measures, best, checked=checked, reward=reward, beside=beside)
 
 
 def saved(
@@ -35,6 +37,7 @@ def saved(
     best: int,
     checked: bool = False,
     reward: str = "improvement",
+    beside: bool = False,
 ) -> Figure | None:
     question = f"What does the best policy save in {BASIS}?"
     amounts = []
@@ -59,6 +62,6 @@ def saved(
     note = (
         f"Scaled from {last['hours'].sum():,.0f} validation hours; the peak is the highest of all. "
         "The dashed line is the uncontrolled site. "
-        f"The bill is in the tariff's currency. {RULES}"
+        f"The bill is in the tariff's currency.{'' if beside else f' {RULES}'}"
     )
     return Figure("saved", question, answer, (found.panel,), found.table, note)

@@ -24,6 +24,23 @@ def test_a_line_is_neither_broken_nor_read_as_markup() -> None:
     assert output.getvalue() == f"{line}\n/a/{'b' * 60}\n"
 
 
+@pytest.mark.parametrize(
+    ("line", "is_broken"),
+    [
+        ("the best of many trials is lucky too", True),
+        ("then continue with: python -m tuning.run --resume one", False),
+        ("Parquet: ~/building-tuner/experiments/one/results", False),
+        ("with about --budget 11m in all it would do", False),
+    ],
+)
+def test_a_terminal_breaks_sentences_between_words_and_nothing_that_is_copied(line: str, is_broken: bool) -> None:
+    output = io.StringIO()
+    say(Console(file=output, width=20, force_terminal=True, color_system=None), line)
+    lines = output.getvalue().splitlines()
+    assert (len(lines) > 1) is is_broken
+    assert " ".join(part.strip() for part in lines) == line
+
+
 def test_characters_that_act_on_a_terminal_are_escapes() -> None:
     output = io.StringIO()
     say(Console(file=output, width=40), "killed (\x1b]0;title\x07 on host\nerror: forged)")
