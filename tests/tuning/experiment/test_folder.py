@@ -66,7 +66,7 @@ def test_a_folder_without_an_experiment_is_told_in_words_that_suit_every_command
 
 @pytest.mark.parametrize("name", ["../outside", "CON"])
 def test_a_name_names_no_folder_outside(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match=r"--name .*: (letters|it is the name of a device)"):
+    with pytest.raises(UsageError, match=r"--name .*: (the letters|it is the name of a device)"):
         create(Settings(name=name, dir=str(tmp_path / "experiments")))
     assert existing(Settings(name=name, dir=str(tmp_path))) is None
     assert not list(tmp_path.iterdir())
