@@ -133,8 +133,6 @@ def exceeds(score: float, bound: float) -> bool:
 # delivered, so no such policy wins.
 LEAST_SERVED: Final = 0.95
 SERVICE: Final = f"{LEAST_SERVED:.0%} of the vehicle energy that can be served"
-
-
 # The bound of policies that serve so much, where that of all policies does not.
 SERVED_BOUND: Final = "bound of score, vehicles served"
 

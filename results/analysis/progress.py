@@ -39,8 +39,8 @@ def best_so_far(results: Results) -> pd.DataFrame:
     """The best of the search after each evaluation, over the time and the steps that all trials had taken.
 
     The best is the trial that would have won, had the search ended then. Where a trial is rated by its last evaluation and not
-    by its best, it may fall. Trials that ended as pruned, failed or
-    out of memory never count, nor do confirmations; what they took counts.
+    by its best, it may fall. Trials that ended as pruned, failed or out of memory never count, nor do confirmations; what they
+    took counts.
 
     Returns:
         A row an evaluation of the search, by time: `time` (UTC), `elapsed_seconds` (in which at least one trial ran),

@@ -48,8 +48,8 @@ def command(
         arguments: of the command line; those of this process by default.
         program: how it is called.
         answer: carries it out; imports what is heavy, so that `--help` answers at once.
-        read: gives the arguments as they are parsed, such as with those of a file.
         groups: of its options, for a `--help` of one screen; see `tuning.cli.help.short_help`. Without them, it has them all.
+        read: gives the arguments as they are parsed, such as with those of a file.
 
     Returns:
         Exit status: the answer's; with a line on stderr 1 for a failed internal check or output that cannot be written, and 2

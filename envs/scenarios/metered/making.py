@@ -168,10 +168,7 @@ def _tables(options: SiteOptions, clock: Clock) -> tuple[dict[str, pd.DataFrame]
             hours = read_hours(user_path(given), quantity, unit, clock, options.fill, is_counter)
             tables[name] = hours.values
             if hours.filled:
-                lines.append(
-                    f"{given}: {hours.filled} missing hourly values lie on the line between their ends now "
-                    f"(--fill {options.fill})"
-                )
+                lines.append(f"{given}: gaps are filled by a line between their ends: {hours.filled} (--fill {options.fill})")
             if not quantity.amounts and len(hours.values.columns) > 1:
                 raise ScenarioError(
                     f"{given} has {len(hours.values.columns)} columns of numbers; --{name} takes a file with one"

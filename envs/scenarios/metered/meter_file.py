@@ -104,11 +104,11 @@ class Hours:
     Attributes:
         values: shape (hours, columns), named without their units; its index has the beginnings of hours in UTC, or as the file
             has them without a zone.
-        filled: how many values were missing.
+        filled: gaps that were filled, in words; empty for none.
     """
 
     values: pd.DataFrame
-    filled: int
+    filled: str
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -285,14 +285,16 @@ def _filled(path: Path, hours: pd.DataFrame, fill: int, clock: Clock) -> Hours:
     if not whole.any():
         raise ScenarioError(f"{path} has no hour with a value in each column")
     hours = hours.loc[whole.idxmax() : whole[::-1].idxmax()]
-    gaps = [(name, start, length) for name in hours for start, length in _runs(hours[name].isna().to_numpy())]
-    long = [gap for gap in gaps if gap[2] > fill]
-    if long:
-        local = clock.local(pd.DatetimeIndex(hours.index))
-        named = [f"{name} from {local[start]:%Y-%m-%d %H:%M} for {length} h" for name, start, length in long[:SHOWN]]
-        more = f" and {len(long) - SHOWN} more" if len(long) > SHOWN else ""
-        raise ScenarioError(f"{path} has gaps: {'; '.join(named)}{more}; complete the file, or fill them by a line with --fill")
-    return Hours(hours.interpolate(), sum(length for *_, length in gaps))
+    gaps = [(str(name), start, length) for name in hours for start, length in _runs(hours[name].isna().to_numpy())]
+    local = clock.local(pd.DatetimeIndex(hours.index))
+
+    def told(some: list[tuple[str, int, int]]) -> str:
+        named = [f"{name} from {local[start]:%Y-%m-%d %H:%M} for {length} h" for name, start, length in some[:SHOWN]]
+        return "; ".join(named) + (f" and {len(some) - SHOWN} more" if len(some) > SHOWN else "")
+
+    if long := [gap for gap in gaps if gap[2] > fill]:
+        raise ScenarioError(f"{path} has gaps: {told(long)}; complete the file, or fill them by a line with --fill")
+    return Hours(hours.interpolate(), told(gaps))
 
 
 def _runs(missing: np.ndarray) -> list[tuple[int, int]]:

@@ -30,7 +30,7 @@ from results.rollout import write as write_rollout
 from results.table_files import judged_path, write_file
 from tuning.cli.console import busy, say
 from tuning.experiment.folder import Experiment
-from tuning.experiment.reading import with_checkpoints
+from tuning.experiment.reading import open_to_read, with_checkpoints
 from tuning.experiment.settings import Settings
 from tuning.trial.policy import trained
 
@@ -117,7 +117,11 @@ def write_week(experiment: Experiment, written: Callable[[Path], None], console:
     week = hardest_week(task.validation_windows, lambda year: year_reference(task.site, year))
     try:
         with busy(console, f"running trial {number} through the hardest week"):
-            of_trial = with_checkpoints(experiment, number)
+            of_trial = experiment
+            if experiment.storage:
+                # Its trials wrote their checkpoints there, and to no folder of this machine.
+                stored = open_to_read(experiment.storage.uri).trusting(settings.trust_scenario)
+                of_trial = with_checkpoints(stored, number)
             with trained(of_trial, number, split="validation", keep=settings.keep) as found:
                 env = found.task.evaluation_env((week,), found.shares)
                 (episode,) = env.episodes(found.policy)

@@ -137,7 +137,7 @@ def test_short_gaps_are_filled_and_long_ones_named(read: Read) -> None:
     text = _lines(HOURS.delete([5, 6]), np.delete(np.arange(48.0), [5, 6]) % 40)
     filled = read(text, fill=2)
     assert filled.values.iloc[:, 0].tolist() == (np.arange(48.0) % 40).tolist()
-    assert filled.filled == 2
+    assert filled.filled == "home from 2024-01-01 05:00 for 2 h"
     with pytest.raises(ScenarioError, match=r"from 2024-01-01 05:00 for 2 h; .*--fill"):
         read(text, fill=1)
     quarters = pd.date_range("2024-01-01", periods=16, freq="15min").delete(6)

@@ -1,6 +1,7 @@
 """At the end of a search its hours are run by rules, by model predictive control and by perfect foresight, once."""
 
 import io
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,14 @@ import pytest
 from rich.console import Console
 
 from common.errors import UserError
+from common.storage.location import location
 from envs.yardsticks.baselines import UNCONTROLLED
 from results import load
 from results.report.subjects import read_rollout
 from results.rollout import BESIDE
 from tests.tuning.one_trial import one_trial
 from tests.tuning.trial.small_trials import experiment
+from tests.uploads import upload
 from tuning.search.run import yardsticks
 from tuning.search.run.yardsticks import write_week, write_yardsticks
 
@@ -113,3 +116,15 @@ def test_the_winners_hardest_week_is_written_once_beside_other_controllers(small
     files[0].unlink()
     write_week(missing, files.append, Console(file=output, width=200))
     assert "the hardest week is not shown: trial 0 of " in output.getvalue()
+
+
+@pytest.mark.usefixtures("small_ray")
+def test_the_week_of_a_search_in_a_storage_is_of_the_checkpoint_there(small_schema: Path, tmp_path: Path) -> None:
+    of = one_trial(small_schema, tmp_path, 256, {"n_steps": 64, "batch_size": 64, "hidden_sizes": "16"})
+    uri = (tmp_path / "stored" / "one").as_uri()
+    upload(of.paths.folder, uri)
+    shutil.rmtree(of.paths.checkpoints(0))
+    files = list[Path]()
+    write_week(replace(of, storage=location(uri)), files.append, Console(quiet=True))
+    assert [path.name for path in files] == ["hardest-week.parquet"]
+    assert files[0].is_relative_to(of.paths.folder)
