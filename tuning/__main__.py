@@ -6,14 +6,17 @@ import ast
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
 from common.texts import printable
 from tuning.cli.console import steady_output
 
-NAME = "building-tuner"
+# In the order in which people need them.
+MODULES = (
+    "tuning.doctor", "tuning.site", "tuning.headroom", "tuning.run", "results.watch", "results.report", "tuning.judge",
+    "tuning.rollout", "tuning.export", "tuning.resources",
+)  # fmt: skip
 _OF_A_COMMAND = re.compile(r"(.+?)[:?] `(.+)`")  # first line of a command's module
 
 
@@ -28,10 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _commands() -> Iterator[str]:
-    for script in sorted(entry_points(group="console_scripts"), key=lambda script: script.name):
-        if script.dist is None or script.dist.name != NAME or script.name == NAME:
-            continue
-        spec = find_spec(script.module)
+    for module in MODULES:
+        spec = find_spec(module)
+        if spec and spec.submodule_search_locations:
+            spec = find_spec(f"{module}.__main__")
         # Read, as an import of some takes seconds.
         text = Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
         if purpose := _OF_A_COMMAND.match(ast.get_docstring(ast.parse(text)) or ""):

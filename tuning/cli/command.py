@@ -8,8 +8,8 @@ import io
 import itertools
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
-from typing import Any, TypeVar
+from dataclasses import fields, make_dataclass
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import tyro
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
@@ -18,7 +18,7 @@ from common.errors import InconsistentError, UsageError, UserError
 from common.paths import shortened
 from common.texts import hint, number, option, printable, whole_number
 from tuning.cli.console import steady_output
-from tuning.cli.help import ALL, short_help
+from tuning.cli.help import ALL, documented, short_help
 from tuning.runtime.processes import Interrupted, stop_signals_as_interrupts
 from tuning.runtime.ray_session import set_environment
 
@@ -127,6 +127,8 @@ def parse(kind: type[T], arguments: Sequence[str], default: T | None, program: s
     boxed = io.StringIO()
     try:
         with contextlib.redirect_stderr(boxed):
+            if "--help" in arguments or "-h" in arguments:
+                kind = _with_texts(kind)
             if default is None:
                 return tyro.cli(kind, args=arguments, prog=program, registry=_NUMBERS)
             return tyro.cli(kind, args=arguments, default=default, prog=program, registry=_NUMBERS)
@@ -135,6 +137,21 @@ def parse(kind: type[T], arguments: Sequence[str], default: T | None, program: s
             raise
         message = _first_paragraph(boxed.getvalue())
         raise UsageError(f"{message}; {_remedy(kind, message)}") from None
+
+
+def _with_texts(kind: type[T]) -> type[T]:
+    """The same options, whose texts are whole paragraphs; tyro breaks each where its source does."""
+
+    def hinted(default: str) -> str:
+        shown = default.strip("[]'")
+        return f"(default: {shown})" if shown not in ("", "None") else ""
+
+    texts, types = documented(kind), get_type_hints(kind, include_extras=True)
+    told = [
+        (entry.name, Annotated[types[entry.name], tyro.conf.arg(help=texts.get(entry.name), help_behavior_hint=hinted)], entry)
+        for entry in fields(kind)
+    ]
+    return make_dataclass(kind.__name__, told, bases=(kind,), namespace={"__doc__": kind.__doc__}, frozen=True, kw_only=True)
 
 
 def _remedy(kind: type[Any], message: str) -> str:

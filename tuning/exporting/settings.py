@@ -13,7 +13,7 @@ import tyro
 class ExportSettings:
     """Write a trial's policy as files that control a CityLearn environment without Ray, torch or this package."""
 
-    experiment: Annotated[str | Path, tyro.conf.Positional]
+    experiment: Annotated[str | Path, tyro.conf.Positional, tyro.conf.arg(metavar="EXPERIMENT")]
     """Folder or URI of the experiment, or folder of a contender in a judgement (judgements/NAME/runs/CONTENDER)."""
     to: Path
     """Folder for the files; it must not exist."""
@@ -37,7 +37,7 @@ class ExportSettings:
 class RolloutSettings:
     """Run a trial's policy through a year; write its hours as Parquet and a picture of a week."""
 
-    experiment: Annotated[str | Path, tyro.conf.Positional]
+    experiment: Annotated[str | Path, tyro.conf.Positional, tyro.conf.arg(metavar="EXPERIMENT")]
     """Folder or URI of the experiment."""
     trial: str = "best"
     """Number of the trial, or best."""

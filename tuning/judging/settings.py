@@ -39,7 +39,7 @@ class JudgeSettings:
     shows the uncontrolled site, rules and the bound.
     """
 
-    experiments: Annotated[tuple[str | Path, ...], tyro.conf.Positional]
+    experiments: Annotated[tuple[str | Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="EXPERIMENT [EXPERIMENT ...]")]
     """Folders or URIs of the experiments, all of one scenario."""
     top: int = 2
     """Trials of each experiment, the best first."""

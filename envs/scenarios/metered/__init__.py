@@ -17,7 +17,7 @@ class SiteOptions:
     The unit of a number stands in the name of its column, as in "Home_1 (kWh)", or is said by an option.
     """
 
-    folder: Annotated[Path, tyro.conf.Positional]
+    folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER")]
     """Folder that is made."""
     example: bool = False
     """Make a small neighbourhood instead: three homes with PV, batteries and vehicles, with the files of their meters."""

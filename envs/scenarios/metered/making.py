@@ -24,6 +24,7 @@ from envs.scenarios.metered.sessions_file import read_sessions
 from envs.scenarios.metered.site_folder import SERIES, Building, Socket, write_site
 from envs.scenarios.metered.typical_sun import typical_sun
 from envs.scenarios.scenario import scenario
+from envs.scenarios.series_files import MOST_CARBON, MOST_PV
 
 SCHEMA = "schema.json"
 MOST = 1e7  # kW or kWh of a device: 10 GW is more than any site has
@@ -123,6 +124,7 @@ def _fill_folder(folder: Path, options: SiteOptions) -> list[str]:
     if not any(building.battery or building.sockets for building in buildings):
         raise UsageError("nothing can be controlled: give a battery by --battery-kwh and --battery-kw, or --sessions")
     _refuse_doubled(buildings)
+    _refuse_other_units(buildings, tables)
     price, carbon = (tables[name].iloc[:, 0].to_numpy() if name in tables else None for name in ("price", "carbon"))
     write_site(folder, buildings, clock.local(hours), price, carbon)
     schema = folder / SCHEMA
@@ -130,7 +132,11 @@ def _fill_folder(folder: Path, options: SiteOptions) -> list[str]:
         scenario(str(schema))
     except ScenarioError as error:
         raise ScenarioError("what these files give cannot be; is a unit another one? " + str(error.args[0])) from None
-    lines += [f"no {name} is known, so weights of it can do nothing" for name in ("price", "carbon") if name not in tables]
+    for name, money in (("price", ""), ("carbon", " kg of CO2")):
+        if name in tables:
+            lines.append(f"{name}: {_range(tables[name])}{money} for a kWh")
+        else:
+            lines.append(f"no {name} is known, so weights of it can do nothing")
     return [_amounts(buildings, clock.local(hours)), *lines, *doubts(schema)]
 
 
@@ -224,6 +230,25 @@ def _refuse_doubled(buildings: Sequence[Building]) -> None:
     folded = [name.casefold() for name in [*SERIES, *names]]
     if doubled := next((name for name in names if folded.count(name.casefold()) > 1), ""):
         raise ScenarioError(f"{doubled} names two files of the site; buildings and chargers need names of their own")
+
+
+def _refuse_other_units(buildings: Sequence[Building], tables: dict[str, pd.DataFrame]) -> None:
+    """Raise a ScenarioError for amounts that can be in no other unit than the one that was said."""
+    for building in buildings:
+        if building.pv_kwh is not None and (most := building.pv_kwh.max()) > MOST_PV / 1000.0 * building.pv_kw:
+            raise ScenarioError(
+                f"--pv: {building.name} generates up to {most:,.4g} kWh in an hour, and its PV has {building.pv_kw:g} kW; is "
+                "the unit another one, or --pv-kw?"
+            )
+    if "carbon" in tables and (most := tables["carbon"].to_numpy().max()) > MOST_CARBON:
+        raise ScenarioError(
+            f"--carbon: up to {most:,.4g} kg of CO2 for a kWh, and the worst plants emit 2; is the unit another one, such as g?"
+        )
+
+
+def _range(table: pd.DataFrame) -> str:
+    least, most = table.to_numpy().min(), table.to_numpy().max()
+    return f"{least:.4g}" if least == most else f"{least:.4g} to {most:.4g}"
 
 
 def _buildings(options: SiteOptions, tables: dict[str, pd.DataFrame]) -> list[Building]:

@@ -20,7 +20,8 @@ HOUR = pd.Timedelta(hours=1)
 SHOWN = 5  # gaps that a message names
 SAMPLE = 100_000  # letters that tell what is between columns
 _UNIT = re.compile(r"[(\[]\s*([^)\]]+?)\s*[)\]]$|_([A-Za-z]+)$")  # at the end of a column's name: (kWh), [kWh], _kwh
-_DECIMAL_COMMA = re.compile(r"(-?\d+),(\d+)")
+_DECIMAL_COMMA = re.compile(r"^(-?\d+),(\d+)$")
+_THOUSANDS = re.compile(r"\d[.,']\d{3}[.,]|\d[.,']\d{3}$")
 _DAY_FIRST = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})\b")
 _OFFSET = re.compile(r"(Z|[+-]\d{2}:?\d{2})$")
 
@@ -55,7 +56,7 @@ class Quantity:
         if of_column and of_option and of_column != of_option:
             raise ScenarioError(f"{path}: the name {column!r} has another unit than --{self.name}-unit {given}; leave one out")
         if not (of_column or of_option):
-            raise ScenarioError(f"{path}: no unit is known of {column!r}; say it by --{self.name}-unit, one of {known}")
+            raise ScenarioError(f"{path}: no unit is known of {column!r}; say it by --{self.name}-unit, one of {known}, or remove it")
         unit, size = of_column or of_option or ("", 0.0)
         name = column[: found.start()] if found and of_column else column
         return name.strip().replace(" ", "_"), unit, size
@@ -118,18 +119,20 @@ def read_table(path: Path) -> pd.DataFrame:
     except OSError as error:
         raise ScenarioError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise ScenarioError(f"{path} is no text in UTF-8; save it as CSV in UTF-8") from None
+        raise ScenarioError(f"{path} is no text in UTF-8; save it again as CSV UTF-8, as Excel calls it") from None
     try:
         separator = csv.Sniffer().sniff(text[:SAMPLE], ",;\t").delimiter
         table = pd.read_csv(io.StringIO(text), sep=separator, dtype=str, skipinitialspace=True)
     except (csv.Error, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise ScenarioError(f"{path} is no table ({error}); save it as CSV: a line of names, then lines of values") from None
+        raise ScenarioError(
+            f"{path} is no table ({str(error).strip()}); its first line has to be that of the names: remove what stands above, or save it as CSV"
+        ) from None
     table = table.rename(columns=str.strip).apply(lambda column: column.str.strip())
     if table.empty:
         raise ScenarioError(f"{path} has no rows")
     if separator == ",":
         return table
-    return table.apply(lambda column: column.str.replace(_DECIMAL_COMMA, r"\1.\2", regex=True))
+    return table.replace(_DECIMAL_COMMA, r"\1.\2", regex=True)
 
 
 def read_hours(path: Path, quantity: Quantity, unit: str, clock: Clock, fill: int, readings: bool = False) -> Hours:
@@ -170,12 +173,15 @@ def read_hours(path: Path, quantity: Quantity, unit: str, clock: Clock, fill: in
 
 
 def _times(table: pd.DataFrame) -> tuple[pd.Series, list[str]]:
-    """The texts of times, and the names of the other columns. Dates and times of a day may have a column each."""
+    """The texts of times, and the names of the other columns.
+
+    Dates and times of a day may have a column each. A second column of times has the other end of each row's interval.
+    """
     first, *others = table.columns
     times = table[first]
-    if others and ":" not in str(times.iloc[0]) and ":" in str(table[others[0]].iloc[0]):
-        return times + " " + table[others[0]], others[1:]
-    return times, others
+    if not others or ":" not in str(table[others[0]].iloc[0]):
+        return times, others
+    return (times if ":" in str(times.iloc[0]) else times + " " + table[others[0]]), others[1:]
 
 
 def numbers(path: Path, texts: pd.Series) -> pd.Series:
@@ -183,7 +189,8 @@ def numbers(path: Path, texts: pd.Series) -> pd.Series:
     values = pd.to_numeric(texts, errors="coerce")
     wrong = values.isna() & texts.notna() & ~texts.fillna("").str.lower().isin(["", "nan", "na", "n/a", "null", "-"])
     if wrong.any():
-        raise ScenarioError(f"{_at(path, wrong)}: {texts.name} is {texts[wrong].iloc[0]!r}; it has to be a number")
+        apart = ", without points or commas between thousands" if _THOUSANDS.search(texts[wrong].iloc[0]) else ""
+        raise ScenarioError(f"{_at(path, wrong)}: {texts.name} is {texts[wrong].iloc[0]!r}; it has to be a number{apart}")
     return values.astype(float)
 
 
@@ -200,7 +207,7 @@ def instants(path: Path, texts: pd.Series, clock: Clock) -> pd.DatetimeIndex:
     has_offset = bool(_OFFSET.search(written.iloc[0]))
     times = pd.to_datetime(written, format="ISO8601", errors="coerce", utc=has_offset)
     if times.isna().any():
-        raise ScenarioError(f"{_at(path, times.isna())}: {texts[times.isna()].iloc[0]!r} is no time; write 2024-03-31 14:00")
+        raise ScenarioError(f"{_at(path, times.isna())}: {texts[times.isna()].iloc[0]!r} is no time; write the year whole, as in 2024-03-31 14:00")
     if has_offset and not clock.zone:
         raise ScenarioError(f"{path}: times have an offset from UTC; say by --zone which clock people there live by")
     if not has_offset:
@@ -221,7 +228,7 @@ def _year_first(path: Path, texts: pd.Series) -> pd.Series:
     parts = texts.str.extract(_DAY_FIRST)
     if parts.isna().any(axis=None):
         wrong = parts.isna().any(axis=1)
-        raise ScenarioError(f"{_at(path, wrong)}: {texts[wrong].iloc[0]!r} is no time; write 2024-03-31 14:00")
+        raise ScenarioError(f"{_at(path, wrong)}: {texts[wrong].iloc[0]!r} is no time; write the year whole, as in 2024-03-31 14:00")
     first, second = parts[0].astype(int), parts[2].astype(int)
     if (first.max() > 12) == (second.max() > 12):
         raise ScenarioError(f"{path}: {texts.iloc[0]} may be a day and a month or a month and a day; write 2024-03-31 14:00")

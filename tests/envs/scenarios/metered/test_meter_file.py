@@ -80,6 +80,12 @@ def test_dates_are_read_as_all_rows_together_allow(read: Read, written: str) -> 
     assert read(text).values.index.tz_localize(None).tolist() == hours.tolist()
 
 
+def test_a_second_time_is_the_other_end_of_the_row(read: Read) -> None:
+    text = "from,to,home (kWh)\n2024-01-01 00:00,2024-01-01 01:00,3\n2024-01-01 01:00,2024-01-01 02:00,4\n"
+    hours = read(text).values
+    assert (hours.columns.tolist(), hours.iloc[:, 0].tolist(), hours.index[0].hour) == (["home"], [3.0, 4.0], 0)
+
+
 def test_a_date_that_may_be_two_is_refused(read: Read) -> None:
     with pytest.raises(ScenarioError, match="a day and a month or a month and a day"):
         read(_lines(HOURS, VALUES, written="%d/%m/%Y %H:%M"))
@@ -149,6 +155,9 @@ def test_short_gaps_are_filled_and_long_ones_named(read: Read) -> None:
     ("text", "words"),
     [
         ("", "no table"),
+        ("Meter 7\n\ntime,home (kWh)\n2024-01-01 00:00,1\n", "remove what stands above"),
+        ("time;home (kWh)\n2024-01-01 00:00;1.107,2\n2024-01-01 01:00;2\n", "'1.107,2'; .* between thousands"),
+        ("time,home (kWh)\n31.01.24 00:00,1\n31.01.24 01:00,2\n", "'31.01.24 00:00' is no time; write the year whole"),
         ("time,home (kWh)\n", "no rows"),
         ("time\n2024-01-01 00:00\n2024-01-01 01:00\n", "no"),
         ("time,home (kWh)\nnoon,1\n2024-01-01 01:00,2\n", "line 2: 'noon' is no time"),
