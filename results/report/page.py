@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
@@ -42,6 +43,7 @@ WORDS: Mapping[str, str] = {
     "95 % interval": "Where the true value probably lies. One that contains 0 leaves open whether there is an effect.",
     "Judgement": "A comparison on test hours, with fresh seeds, simple rules and a bound that no controller can beat.",
 }
+_COMMAND = re.compile("`([^`]+)`\n?")  # a command has its line
 _POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
 _OLD = (
     "This browser cannot draw the charts. Open the page in Chrome or Edge 80, Firefox 113, Safari 16.4, or a newer one. "
@@ -112,7 +114,7 @@ def _section(section: Section, place: str, headed: bool) -> str:
     heading = f'<h2 id="{place}top">{escape(section.title)}</h2>' if headed else f'<div id="{place}top"></div>'
     facts = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in section.facts.items())
     brief = "".join(
-        f'<li><a href="#{place}{name}">{escape(by_name[name].question)}</a><span>{escape(by_name[name].answer)}</span></li>'
+        f'<li><a href="#{place}{name}">{escape(by_name[name].question)}</a><span>{_prose(by_name[name].answer)}</span></li>'
         for name in section.brief
         if name in by_name
     )
@@ -154,7 +156,7 @@ def _figure(figure: Figure, place: str) -> str:
     return "".join(
         [
             f'<figure id="{name}" aria-labelledby="{name}-question"><h3 id="{name}-question">{escape(figure.question)}</h3>',
-            f'<p class="answer">{escape(figure.answer)}</p>',
+            f'<p class="answer">{_prose(figure.answer)}</p>',
             f'<div class="panels{small}">{panels}</div>' if panels else "",
             f'<p class="note">{escape(figure.note)}</p>' if figure.note else "",
             _table(figure.table) if figure.table is not None and len(figure.table) else "",
@@ -164,10 +166,15 @@ def _figure(figure: Figure, place: str) -> str:
     )
 
 
+def _prose(text: str) -> str:
+    """An answer: its lines below each other, and what stands between backticks as a command that can be copied."""
+    return _COMMAND.sub(r"<code>\1</code>", escape(text)).replace("\n", "<br>")
+
+
 def _spoken(figure: Figure, title: str) -> str:
     """Text alternative of a chart."""
     table = " The numbers are in the table below." if figure.table is not None and len(figure.table) else ""
-    return f"Chart{f', {title}' if title else ''}. {figure.answer}{table}"
+    return f"Chart{f', {title}' if title else ''}. {figure.answer.replace('`', '')}{table}"
 
 
 def _table(frame: pd.DataFrame) -> str:

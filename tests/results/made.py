@@ -69,7 +69,7 @@ def row(number: int, score: float | None, state: str = "complete", **columns: An
     memory = {"predicted_ram_bytes": 10**9, "granted_ram_bytes": 2 * 10**9, "peak_rss_bytes": 1.2e9}
     facts = {"algorithm": "ppo", "scenario": "made", "reward": "improvement", "device": "cpu", "host": "here"}
     times = {"started": BEGIN + timedelta(seconds=40 * number), "seconds": 40.0, **parts}
-    budget = {"steps": BUDGET, "budget_steps": BUDGET, "updates": REPORTS}
+    budget = {"kept_steps": BUDGET, "steps": BUDGET, "budget_steps": BUDGET, "updates": REPORTS}
     memory["peak_rss_bytes"] = int(memory["peak_rss_bytes"])
     return {"trial": number, "state": state, "score": score, **facts, **times, **budget, **memory, **given, **columns}
 

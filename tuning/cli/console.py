@@ -25,7 +25,7 @@ from common.texts import printable
 from common.uris import with_uris
 
 NARROWEST = 12  # characters of a column of names; on a narrower terminal each name has a line of its own
-_COPIED = re.compile(r"python -m |[\w.~-][/\\][\w.-]|--\w")  # a command, a path or an option
+_COPIED = re.compile(r"python -m |[\w.~-][/\\][\w.-]")  # a command or a path
 NEWS_SECONDS = 5.0  # between two lines about the same, where there is no terminal
 _GAPS = ("  ", " ")  # between columns, as the terminal allows
 # What a report may fail at: files, memory, odd tables. Results are written by then, so none of these ends the command.

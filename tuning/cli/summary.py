@@ -199,7 +199,7 @@ def front_table(results: Results, aim: Aim) -> Table:
         values = zip((texts[place] for _, texts in columns), (row[name] for name in GAINS), strict=True)
         cells = (cell for value, gain in values for cell in (value, f"{gain:+.1%}"))
         share = [f"{row[GIVEN + REWARD_SHARE]:.2f}"] if shares else []
-        table.add_row(str(row["trial"]), *cells, SCORE.shown(row["score"]), *share, f"{row['steps']:,}")
+        table.add_row(str(row["trial"]), *cells, SCORE.shown(row["score"]), *share, f"{row['kept_steps']:,}")
     return table
 
 
@@ -210,7 +210,7 @@ def _ranking(best: pd.DataFrame, trials: pd.DataFrame, aim: Aim) -> Table:
         "trial",
         "score",
         *(heading for heading, _ in columns),
-        "steps",
+        "steps",  # at the evaluation that has the score
         "min",
         "steps/s",
         "stepping",
@@ -222,7 +222,7 @@ def _ranking(best: pd.DataFrame, trials: pd.DataFrame, aim: Aim) -> Table:
         training = row["seconds"] - row["evaluation_seconds"]
         of_aim = (cells[place] for _, cells in columns)
         table.add_row(
-            str(row["trial"]), SCORE.shown(row["score"]), *of_aim, f"{row['steps']:,}", f"{row['seconds'] / 60:.1f}",
+            str(row["trial"]), SCORE.shown(row["score"]), *of_aim, f"{row['kept_steps']:,}", f"{row['seconds'] / 60:.1f}",
             f"{row['steps'] / training:,.0f}",
             *(f"{row[f'{part}_seconds'] / row['seconds']:.0%}" for part in ("environment", "learner", "evaluation")),
         )  # fmt: skip

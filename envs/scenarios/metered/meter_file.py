@@ -56,7 +56,9 @@ class Quantity:
         if of_column and of_option and of_column != of_option:
             raise ScenarioError(f"{path}: the name {column!r} has another unit than --{self.name}-unit {given}; leave one out")
         if not (of_column or of_option):
-            raise ScenarioError(f"{path}: no unit is known of {column!r}; say it by --{self.name}-unit, one of {known}, or remove it")
+            raise ScenarioError(
+                f"{path}: no unit is known of {column!r}; say it by --{self.name}-unit, one of {known}, or remove it"
+            )
         unit, size = of_column or of_option or ("", 0.0)
         name = column[: found.start()] if found and of_column else column
         return name.strip().replace(" ", "_"), unit, size
@@ -207,7 +209,9 @@ def instants(path: Path, texts: pd.Series, clock: Clock) -> pd.DatetimeIndex:
     has_offset = bool(_OFFSET.search(written.iloc[0]))
     times = pd.to_datetime(written, format="ISO8601", errors="coerce", utc=has_offset)
     if times.isna().any():
-        raise ScenarioError(f"{_at(path, times.isna())}: {texts[times.isna()].iloc[0]!r} is no time; write the year whole, as in 2024-03-31 14:00")
+        raise ScenarioError(
+            f"{_at(path, times.isna())}: {texts[times.isna()].iloc[0]!r} is no time; write the year whole, as in 2024-03-31 14:00"
+        )
     if has_offset and not clock.zone:
         raise ScenarioError(f"{path}: times have an offset from UTC; say by --zone which clock people there live by")
     if not has_offset:
@@ -228,7 +232,9 @@ def _year_first(path: Path, texts: pd.Series) -> pd.Series:
     parts = texts.str.extract(_DAY_FIRST)
     if parts.isna().any(axis=None):
         wrong = parts.isna().any(axis=1)
-        raise ScenarioError(f"{_at(path, wrong)}: {texts[wrong].iloc[0]!r} is no time; write the year whole, as in 2024-03-31 14:00")
+        raise ScenarioError(
+            f"{_at(path, wrong)}: {texts[wrong].iloc[0]!r} is no time; write the year whole, as in 2024-03-31 14:00"
+        )
     first, second = parts[0].astype(int), parts[2].astype(int)
     if (first.max() > 12) == (second.max() > 12):
         raise ScenarioError(f"{path}: {texts.iloc[0]} may be a day and a month or a month and a day; write 2024-03-31 14:00")

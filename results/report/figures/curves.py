@@ -117,5 +117,6 @@ def _stopped(own: pd.DataFrame, best: int) -> str:
     # What misses a requirement has no rating, and lies behind.
     behind = int((ended["rating"].isna() | (ended["rating"] < at))[compared].sum())
     total = int(compared.sum())
-    verb = "was" if total == 1 else "were"
-    return f"Of {counted(total, 'trial')} that {verb} stopped or frozen, {behind:,} lay behind it at the same evaluation."
+    return (
+        f"Of {counted(total, 'trial')} stopped or frozen, {behind:,} had a lower rating than trial {best} after as many steps."
+    )

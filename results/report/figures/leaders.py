@@ -35,10 +35,12 @@ def leaders(board: pd.DataFrame) -> Figure:
         beside = ""
         if len(default) and not bool(best["is_default"]):
             gap = float(best["rating"] - default["rating"].iloc[0])
-            trained = f"trial {default['trial'].iloc[0]}, after {default['steps'].iloc[0]:,} steps"
+            trained = f"trial {default['trial'].iloc[0]}, after {default['kept_steps'].iloc[0]:,} steps"
             beside = f", {number(abs(gap))} {'above' if gap >= 0 else 'below'} the default ({trained})"
         named = ", the default" if bool(best["is_default"]) else ""
-        answer = f"Trial {best['trial']}{named}, with {score(float(best['rating']))} after {best['steps']:,} steps{beside}."
+        answer = (
+            f"Trial {best['trial']}{named}, with {score(float(best['rating']))} after {best['kept_steps']:,} steps{beside}."
+        )
     drawn = rated[(rated["rank"] <= _MOST_LEADERS) | rated["is_default"]]
     drawn = drawn.assign(name=[str(trial) for trial in drawn["trial"]])
     drawn["kind"] = [
@@ -49,11 +51,11 @@ def leaders(board: pd.DataFrame) -> Figure:
         drawn, {"type": "bar", "height": 14}, y=channel("name", "nominal", "trial", sort=None),
         x=channel("rating", title="rating", axis={"tickCount": 8}),
         color=coloured("kind", ["best", "default", "other"], ("c1", "c2", "grey")),
-        tooltip=hover(("name", "trial"), ("rating", "rating"), ("state", "state"), ("steps", "steps")),
+        tooltip=hover(("name", "trial"), ("rating", "rating"), ("state", "state"), ("kept_steps", "after steps")),
     )  # fmt: skip
     given = [name for name in board.columns if str(name).startswith("hp_") and board[name].map(str).nunique() > 1]
-    table = rated[["rank", "trial", "state", "rating", "steps", "seconds", *given]].rename(
-        columns={name: str(name).removeprefix("hp_") for name in given}
+    table = rated[["rank", "trial", "state", "rating", "kept_steps", "steps", "seconds", *given]].rename(
+        columns={"kept_steps": "after steps", "steps": "steps in all"} | {name: str(name).removeprefix("hp_") for name in given}
     )
     shown = f"Shown are the best {_MOST_LEADERS} of {len(rated):,} rated trials, and the default."
     notes = [shown] if len(drawn) < len(rated) else []

@@ -37,13 +37,13 @@ def figure(search: Search) -> Figure | None:
     if len(known) and len(search.table(searched)) >= LEAST_TRIALS:
         answer = worth(known, analysis.references(results, search.judgement))
         if not answer.startswith(SURELY_NOT):
-            said.append(f"Search on, as more may come: {python_command('tuning.run', '--resume', place, *_more(search))}.")
+            said.append(f"Search on, as more may come: `{python_command('tuning.run', '--resume', place, *_more(search))}`")
     if search.judgement is None:
         judge = python_command("tuning.judge", place)
-        said.append(f"Before you trust trial {search.best}, judge it on hours that nothing has seen: {judge}.")
+        said.append(f"Before you trust trial {search.best}, judge it on hours that nothing has seen: `{judge}`")
     else:
-        said.append(f"To put its policy to work: {python_command('tuning.export', place, '--to', 'policy')}.")
-    return Figure("next", "What to do next?", " ".join(f"{number}. {line}" for number, line in enumerate(said, 1)))
+        said.append(f"To put its policy to work: `{python_command('tuning.export', place, '--to', 'policy')}`")
+    return Figure("next", "What to do next?", "\n".join(f"{number}. {line}" for number, line in enumerate(said, 1)))
 
 
 def _saves(search: Search, controller: str) -> str:

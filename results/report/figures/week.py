@@ -1,5 +1,7 @@
 """The week with the highest import of the uncontrolled site: a policy, and beside the winner of a search what is possible."""
 
+from calendar import month_name
+
 import pandas as pd
 
 from common.units import DAY, WEEK
@@ -48,7 +50,8 @@ def week(hours: pd.DataFrame, who: str = "the policy") -> Figure:
     names, tones, patterns = zip(*shown.values(), strict=True)
     colours = coloured("name", list(names), tones)
     dashes = channel("name", "nominal", scale={"domain": list(names), "range": list(patterns)})
-    days_axis = channel("day", title=f"days from day {first}", axis={"tickMinStep": 1}, scale={"nice": False})
+    month = month_name[int(part["month"].iloc[0])]
+    days_axis = channel("day", title=f"days from day {first}, in {month}", axis={"tickMinStep": 1}, scale={"nice": False})
     power = layer(
         long, {"type": "line", "strokeWidth": 1.6}, x=days_axis, y=channel("kw", title=units.unit), color=colours,
         strokeDash=dashes, tooltip=hover(("name", "what"), ("day", "day"), ("kw", units.unit)),

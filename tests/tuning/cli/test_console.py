@@ -30,7 +30,7 @@ def test_a_line_is_neither_broken_nor_read_as_markup() -> None:
         ("the best of many trials is lucky too", True),
         ("then continue with: python -m tuning.run --resume one", False),
         ("Parquet: ~/building-tuner/experiments/one/results", False),
-        ("with about --budget 11m in all it would do", False),
+        ("with about --budget 11m in all it would do", True),
     ],
 )
 def test_a_terminal_breaks_sentences_between_words_and_nothing_that_is_copied(line: str, is_broken: bool) -> None:

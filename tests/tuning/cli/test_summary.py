@@ -33,8 +33,8 @@ def shown(folder: Path, aim: Aim = SCORE_ALONE, validation: str = "", **again: A
 
 def write_trial(folder: Path, number: int, state: str, score: float | None = None, **columns: Any) -> None:
     row = {
-        "trial": number, "state": state, "score": score, "steps": 1000, "seconds": 100.0, "environment_seconds": 50.0,
-        "learner_seconds": 10.0, "evaluation_seconds": 20.0, "hp_learning_rate": 1e-3, "hp_target_kl": None, **columns,
+        "trial": number, "state": state, "score": score, "kept_steps": 1000, "steps": 1000, "seconds": 100.0,
+        "environment_seconds": 50.0, "learner_seconds": 10.0, "evaluation_seconds": 20.0, "hp_learning_rate": 1e-3, "hp_target_kl": None, **columns,
     }  # fmt: skip
     write_rows(folder, "trials", number, [row], KINDS)
 
@@ -54,7 +54,7 @@ def cells_of(text: str) -> dict[str, list[str]]:
 @pytest.mark.parametrize("width", [72, 80, 120])
 def test_the_tables_fit_with_columns_that_line_up_and_units_of_the_sites_size(tmp_path: Path, width: int) -> None:
     write_trial(tmp_path, 0, "complete", 0.1)
-    write_trial(tmp_path, 11, "complete", 0.05, steps=1_251_061)
+    write_trial(tmp_path, 11, "complete", 0.05, kept_steps=1_251_061)
     imports = {"import_kwh": 1_482_847.0, "uncontrolled_import_kwh": 1_583_718.0}
     write_evaluation(tmp_path, 0, 2, hours=8760, co2_kg=670_395.0, uncontrolled_co2_kg=715_999.0, peak_kw=7.351, **imports)
     output = io.StringIO()
@@ -213,7 +213,8 @@ OF_TWO: dict[str, type] = {**KINDS, "reward_share": float}
 
 def write_gains(folder: Path, number: int, gains: tuple[float, float], **more: Any) -> None:
     row = {
-        "trial": number, "state": "complete", "score": 0.1, "steps": 1000, "seconds": 100.0, "evaluation_seconds": 1.0,
+        "trial": number, "state": "complete", "score": 0.1, "kept_steps": 1000, "steps": 1000, "seconds": 100.0,
+        "evaluation_seconds": 1.0,
         "hp_learning_rate": 1e-3, "hp_target_kl": None, "hp_reward_share": 0.25, "algorithm": "ppo",
         "objective": 1000.0 * (1 - gains[0]), "objective_2": 500.0 * (1 - gains[1]),
         "gain": gains[0], "gain_2": gains[1], "rating": sum(gains) / 2, **more,

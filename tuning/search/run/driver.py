@@ -145,6 +145,9 @@ def run_trials(
         _extend(parts, experiment, console)
     if experiment.settings.retry_failed:
         say(console, f"failed trials that begin anew: {_numbers(parts.record.retry())}")
+    if parts.ledger.budget and parts.ledger.is_spent():
+        used = replace(parts.ledger.budget, amount=parts.ledger.used())
+        say(console, f"the budget is spent: {used.shown} of {parts.ledger.budget.shown}; a larger --budget lets the search go on")
     search, control = parts.search(), parts.control
     control.start()
     watches = list(parts.watches())

@@ -35,5 +35,5 @@ def test_a_best_that_rises_to_its_end_is_told_and_one_that_does_not() -> None:
 def test_stopped_trials_are_compared_with_the_winner_at_the_same_evaluation() -> None:
     own = table({0: ("complete", [0.1, 0.2, 0.3, 0.3]), 1: ("pruned", [0.0, 0.1]), 2: ("frozen", [0.15])})
     assert curves(own, MEANS, 0).answer.endswith(
-        "Of 2 trials that were stopped or frozen, 1 lay behind it at the same evaluation."
+        "Of 2 trials stopped or frozen, 1 had a lower rating than trial 0 after as many steps."
     )

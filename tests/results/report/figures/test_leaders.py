@@ -9,7 +9,8 @@ from results.report.figures.leaders import leaders
 def test_leaders_say_how_far_the_best_is_above_the_default() -> None:
     board = pd.DataFrame(
         {
-            "rank": [1.0, 2.0], "trial": [3, 0], "state": "complete", "rating": [0.3, 0.2], "steps": [5000, 4000],
+            "rank": [1.0, 2.0], "trial": [3, 0], "state": "complete", "rating": [0.3, 0.2], "kept_steps": [5000, 4000],
+            "steps": [6000, 4000],
             "seconds": 1.0, "is_best": [True, False], "is_default": [False, True], "shortfall": np.nan, "hp_gamma": [0.9, 0.95],
         }
     )  # fmt: skip

@@ -20,7 +20,7 @@ def test_a_controller_without_training_that_is_better_comes_first_and_a_judgemen
     said = told(Search(searched(tmp_path, [planned(0, 0.05, 0.05), made.row(1, 0.03)], controllers())))
     assert said.startswith("1. Model predictive control scores +0.0600 without any training")
     assert said.endswith(
-        f"judge it on hours that nothing has seen: python -m tuning.judge {tmp_path.parent.name}/{tmp_path.name}."
+        f"judge it on hours that nothing has seen: `python -m tuning.judge {tmp_path.parent.name}/{tmp_path.name}`"
     )
 
 
@@ -29,14 +29,14 @@ def test_a_search_that_rises_still_is_continued_with_twice_as_much(tmp_path: Pat
     made.settle(tmp_path, **settings)
     trials = [made.row(number, 0.1 * number) for number in range(8)]
     rising = made.tables(tmp_path, trials, [row for number in range(8) for row in made.reports(number, 0.1 * number)])
-    assert f"python -m tuning.run --resume {tmp_path.parent.name}/{tmp_path.name} {more}." in told(Search(rising))
+    assert f"`python -m tuning.run --resume {tmp_path.parent.name}/{tmp_path.name} {more}`" in told(Search(rising))
 
 
 def test_a_judged_winner_is_put_to_work(tmp_path: Path) -> None:
     found = made.search(tmp_path / "one", 3)
     assert "tuning.export" not in told(Search(found))
     said = told(Search(found, found))
-    assert said.endswith("/one --to policy.")
+    assert said.endswith("/one --to policy`")
     assert "tuning.judge" not in said
 
 
