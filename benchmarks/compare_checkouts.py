@@ -89,7 +89,7 @@ def main() -> None:
     given = parser.parse_args()
     arguments = [
         "--algo", given.algo, "--scenario", given.scenario, "--steps", given.steps, "--trials", given.trials, "--seed", "3",
-        "--reports", "2", "--validation-weeks", "4",
+        "--evaluations", "2", "--validation-weeks", "4",
     ]  # fmt: skip
     ratios: dict[str, list[float]] = {part: [] for part in PARTS}
     different: dict[str, list[str]] = {}

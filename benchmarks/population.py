@@ -109,7 +109,7 @@ def population(options: Options, members: int, seed: int) -> float:
     name = f"population-{members}-{seed}"
     shutil.rmtree(options.work / name, ignore_errors=True)
     settings = Settings(
-        scenario=options.scenario, steps=options.steps, reports=options.rungs, sampler="random", scheduler="none",
+        scenario=options.scenario, steps=options.steps, evaluations=options.rungs, sampler="random", scheduler="none",
         trials=members, seed=seed, dir=str(options.work), name=name, set=(options.set,) if options.set else (),
     )  # fmt: skip
     settings = replace(settings, backend=settings.task.stepped_by)
@@ -151,7 +151,7 @@ def search(options: Options, members: int, seed: int) -> float:
     folder = options.work / f"freeze-thaw-{members}-{seed}"
     shutil.rmtree(folder, ignore_errors=True)
     given = {
-        "scenario": options.scenario, "steps": options.steps, "reports": options.rungs, "budget": members * options.steps,
+        "scenario": options.scenario, "steps": options.steps, "evaluations": options.rungs, "budget": members * options.steps,
         "confirm": 0, "concurrency": 1, "seed": seed, "dir": options.work, "name": folder.name,
     }  # fmt: skip
     command = [

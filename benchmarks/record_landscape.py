@@ -56,7 +56,7 @@ class Options:
     """Assignments, half of them around the default."""
     steps: int = 500_000
     """Steps of each."""
-    reports: int = 20
+    evaluations: int = 20
     """Evaluations of each."""
     work: Path = Path("experiments")
     """Folder of the experiments; those that are there are resumed."""
@@ -85,7 +85,7 @@ def commands(options: Options, space_file: Path) -> list[tuple[Path, list[str]]]
             continue
         given = {
             "algo": options.algo, "scenario": options.site, "sampler": "random", "scheduler": "none", "steps": options.steps,
-            "reports": options.reports, "trials": trials, "seed": seed, "dir": options.work, "name": folder.name,
+            "evaluations": options.evaluations, "trials": trials, "seed": seed, "dir": options.work, "name": folder.name,
             "keep-checkpoints": "best:1",
         }  # fmt: skip
         run += [text for name, value in given.items() for text in (f"--{name}", str(value))]

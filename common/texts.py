@@ -52,7 +52,7 @@ ELSEWHERE: Final = {
         "--budget": "timeout time_budget_s",
         "--scheduler": "pruner",
         "--objective": "metric direction",
-        "--reports": "n_evals eval_freq evaluation_interval",
+        "--evaluations": "reports n_evals eval_freq evaluation_interval",
         "--concurrency": "n_jobs num_workers max_concurrent_trials",
         "--scenario": "schema dataset site",
         "--algo": "algorithm agent",

@@ -45,7 +45,7 @@ class Options:
     """Wall time of a search."""
     steps: int = 250_000
     """Most environment steps of one trial, for all methods."""
-    reports: int = 10
+    evaluations: int = 10
     """Evaluations of a whole trial, for all methods."""
     validation_weeks: int = 52
     """Weeks that an evaluation runs through, for all methods; 0 for all of the split."""
@@ -72,7 +72,7 @@ class Options:
         budget = Budget.parse(self.budget)
         if not budget.is_time:
             raise RealSearchError(f"--budget {self.budget}: searches are compared at equal time; give one, as 20m")
-        return Terms(budget.amount, self.steps, self.reports, self.validation_weeks, self.cores)
+        return Terms(budget.amount, self.steps, self.evaluations, self.validation_weeks, self.cores)
 
     @property
     def cells(self) -> list[Cell]:
@@ -96,7 +96,11 @@ class Options:
                 raise RealSearchError(f"--{name.replace('_', '-')} {getattr(self, name)}: it is at least {least}")
         for seed in self.seeds:
             Settings(
-                seed=seed, steps=self.steps, reports=self.reports, validation_weeks=self.validation_weeks, budget=self.budget
+                seed=seed,
+                steps=self.steps,
+                evaluations=self.evaluations,
+                validation_weeks=self.validation_weeks,
+                budget=self.budget,
             ).check()
 
 

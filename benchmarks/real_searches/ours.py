@@ -15,7 +15,7 @@ from tuning.search.run.opening import Checked
 def settings(task: Task) -> Settings:
     """Settings that all searches over our trainable begin with; the budget is missing."""
     return Settings(
-        scenario=task.scenario, steps=task.terms.steps, reports=task.terms.reports, seed=task.seed,
+        scenario=task.scenario, steps=task.terms.steps, evaluations=task.terms.evaluations, seed=task.seed,
         validation_weeks=task.terms.validation_weeks, set=(task.fixed,) if task.fixed else (), dir=str(task.folder),
         name="search", concurrency=task.terms.cores,
     )  # fmt: skip

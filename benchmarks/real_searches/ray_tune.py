@@ -111,7 +111,7 @@ def search(task: Task) -> Winner:
             ),
             tune_config=tune.TuneConfig(
                 search_alg=EvaluatedOnly(space, metric=SCORE, mode="max", seed=task.seed),
-                scheduler=ASHAScheduler(time_attr=EVALUATION, metric=SCORE, mode="max", max_t=task.terms.reports),
+                scheduler=ASHAScheduler(time_attr=EVALUATION, metric=SCORE, mode="max", max_t=task.terms.evaluations),
                 num_samples=-1,
                 max_concurrent_trials=task.terms.cores,
                 time_budget_s=task.terms.seconds - taken,

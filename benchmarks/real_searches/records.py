@@ -61,14 +61,14 @@ class Terms:
     Attributes:
         seconds: wall time of a search.
         steps: most environment steps of one trial.
-        reports: evaluations of a whole trial on the validation split.
+        evaluations: evaluations of a whole trial on the validation split.
         validation_weeks: weeks that an evaluation runs through; 0 for all.
         cores: of a search, and trials at once.
     """
 
     seconds: float
     steps: int
-    reports: int
+    evaluations: int
     validation_weeks: int
     cores: int
 

@@ -88,7 +88,7 @@ def _study(journal: Path, task: Task, worker: int) -> optuna.Study:
     storage = JournalStorage(JournalFileBackend(str(journal), lock_obj=JournalFileOpenLock(str(journal))))
     return optuna.create_study(
         storage=storage, study_name=STUDY, load_if_exists=True, direction="maximize",
-        sampler=zoo.sampler(task.seed * task.terms.cores + worker), pruner=zoo.pruner(task.terms.reports),
+        sampler=zoo.sampler(task.seed * task.terms.cores + worker), pruner=zoo.pruner(task.terms.evaluations),
     )  # fmt: skip
 
 
@@ -140,7 +140,7 @@ def _run(study: optuna.Study, task: Task, env: Any, deadline: float) -> None:
         return not pruned
 
     terms = task.terms
-    callback = Evaluations(env, terms.steps, terms.reports, on_evaluated, lambda: time.monotonic() >= deadline)
+    callback = Evaluations(env, terms.steps, terms.evaluations, on_evaluated, lambda: time.monotonic() >= deadline)
     model = model_of(task.scenario, drawn, seed)
     try:
         # More than enough: the last evaluation ends it.
@@ -149,7 +149,7 @@ def _run(study: optuna.Study, task: Task, env: Any, deadline: float) -> None:
         # Some drawn hyperparameters give numbers that are not finite; the zoo prunes them too.
         print(f"trial {trial.number} diverged: {error}", flush=True)
         pruned = True
-    if pruned or len(found) < terms.reports:
+    if pruned or len(found) < terms.evaluations:
         study.tell(trial, state=optuna.trial.TrialState.PRUNED)
     else:
         study.tell(trial, found[-1].score)

@@ -78,7 +78,7 @@ class Evaluations(BaseCallback):
     Args:
         env: that rates.
         steps: of a whole training.
-        reports: evaluations of it.
+        evaluations: evaluations of it.
         on_evaluated: takes each, and says whether the training goes on.
         is_over: whether the time is over.
     """
@@ -87,23 +87,23 @@ class Evaluations(BaseCallback):
         self,
         env: EvaluationEnv,
         steps: int,
-        reports: int,
+        evaluations: int,
         on_evaluated: Callable[[Evaluated], bool],
         is_over: Callable[[], bool],
     ) -> None:
         super().__init__()
-        self._env, self._steps, self._reports = env, steps, reports
+        self._env, self._steps, self._evaluations = env, steps, evaluations
         self._on_evaluated, self._is_over, self._done = on_evaluated, is_over, 0
 
     def _on_step(self) -> bool:
         if self._is_over():
             return False
-        if self.num_timesteps < due_steps(self._done + 1, self._steps, self._reports):
+        if self.num_timesteps < due_steps(self._done + 1, self._steps, self._evaluations):
             return True
         self._done += 1
         assert isinstance(self.model, PPO)
         goes_on = self._on_evaluated(Evaluated(self._done, self.num_timesteps, rated(self.model, self._env)))
-        return goes_on and self._done < self._reports
+        return goes_on and self._done < self._evaluations
 
 
 class UpTo(BaseCallback):

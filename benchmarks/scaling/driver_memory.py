@@ -67,7 +67,7 @@ def main() -> None:
     watch = Watch(given.every)
     with tempfile.TemporaryDirectory() as folder, ray_session(num_cpus=2, object_store_memory=100 * MIB):
         settings = Settings(
-            name="short", dir=folder, trials=given.trials, steps=STEPS, reports=1, concurrency=2, sampler="random",
+            name="short", dir=folder, trials=given.trials, steps=STEPS, evaluations=1, concurrency=2, sampler="random",
             scheduler="none", confirm=0,
         )  # fmt: skip
         experiment = create(settings)

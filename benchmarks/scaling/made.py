@@ -33,7 +33,7 @@ OPTIMUM = np.random.default_rng(7).uniform(0.2, 0.8, len(DISTRIBUTIONS))
 
 def experiment(folder: Path, **settings: Any) -> Experiment:
     """A new experiment of PPO's whole space."""
-    given: dict[str, Any] = {"name": "many", "dir": str(folder), "steps": STEPS, "reports": REPORTS, "algo": "ppo"}
+    given: dict[str, Any] = {"name": "many", "dir": str(folder), "steps": STEPS, "evaluations": REPORTS, "algo": "ppo"}
     return create(Settings(**{**given, **settings}))
 
 

@@ -55,7 +55,7 @@ class _Memory:
     """A study in memory alone, and the draws from it."""
 
     def __init__(self, sampler: str, known: list[FrozenTrial]) -> None:
-        settings = Settings(name="many", steps=STEPS, reports=REPORTS, algo="ppo", sampler=sampler)  # type: ignore[arg-type]
+        settings = Settings(name="many", steps=STEPS, evaluations=REPORTS, algo="ppo", sampler=sampler)  # type: ignore[arg-type]
         self._drawing, self._known = Drawing(settings, SPACE, {}, LIMITS), known
 
     def trials(self) -> list[FrozenTrial]:

@@ -22,7 +22,7 @@ def evaluated(results: Results) -> pd.DataFrame:
     place = ratings(reports).astype(float)
     own = reports.assign(rating=rated(reports), place=place)[np.isfinite(place)]
     own = own[["trial", "steps", "time", "seconds", "score", "rating", "place"]].reset_index(drop=True)
-    reported = results.facts.settings.get("reports")
+    reported = results.facts.settings.get("evaluations")
     if isinstance(reported, int) and reported > 0:
         budget = own["trial"].map(results.trials.set_index("trial")["budget_steps"]).astype(float)
         due = np.floor(own["steps"] * reported / budget).clip(upper=reported)

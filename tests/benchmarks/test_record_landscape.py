@@ -17,7 +17,7 @@ from tuning.experiment.settings import Settings
 
 def recorded(folder: Path, name: str, rates: list[float], space: str = "") -> Path:
     """An experiment with a complete trial for each learning rate, and one that runs."""
-    paths = create(Settings(name=name, dir=str(folder), steps=500_000, reports=2)).paths
+    paths = create(Settings(name=name, dir=str(folder), steps=500_000, evaluations=2)).paths
     if space:
         paths.space.write_text(space)
     types = {Kind.INTEGER: int, Kind.NUMBER: float, Kind.FLAG: bool}

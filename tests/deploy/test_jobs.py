@@ -140,8 +140,8 @@ def test_a_job_joins_its_cluster_stops_cleanly_and_is_resumed(head: Head, small_
     # Credentials of the driver alone, which Ray may not write anywhere.
     program = tmp_path / "driver.py"
     arguments = [
-        "--scenario", str(small_schema), *SMALL.split(), "--steps", "5000000", "--reports", "200", "--dir", str(experiments),
-        "--name", "job",
+        "--scenario", str(small_schema), *SMALL.split(), "--steps", "5000000", "--evaluations", "200",
+        "--dir", str(experiments), "--name", "job",
     ]  # fmt: skip
     program.write_text(
         f"import os, sys\nfor name in ('AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'):\n"

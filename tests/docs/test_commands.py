@@ -178,7 +178,7 @@ def small(module: str, arguments: list[str]) -> list[str]:
         chosen = dict(pair.split("=", 1) for pair in given.get("--set", []))
         sizes = {} if "--space" in given else SMALL_SET[algorithm]
         wanted = {
-            "--steps": [str(steps)], "--reports": ["2"], "--validation-weeks": ["1"], "--concurrency": ["1"],
+            "--steps": [str(steps)], "--evaluations": ["2"], "--validation-weeks": ["1"], "--concurrency": ["1"],
             "--num-envs": ["4"], "--scenario": given.get("--scenario", ["iquitos"]),
             "--set": [f"{name}={value}" for name, value in (chosen | sizes).items()],
         }  # fmt: skip

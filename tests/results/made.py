@@ -35,7 +35,7 @@ def settle(folder: Path, **settings: Any) -> None:
         ranges["shared_policy"] = {"choices": [False, True]}
     content = {
         "format": FORMAT,
-        "settings": {"name": folder.name, "reports": REPORTS, "steps": BUDGET, "start_from": ["default"], **settings},
+        "settings": {"name": folder.name, "evaluations": REPORTS, "steps": BUDGET, "start_from": ["default"], **settings},
         "marks": {"ranges": ranges},
     }
     folder.mkdir(parents=True, exist_ok=True)

@@ -55,7 +55,7 @@ def command(above: str | Path, name: str, schema: Path, budget: int, concurrency
     """
     return [
         sys.executable, "-m", "tuning.run", "--dir", str(above), "--name", name, "--algo", "ppo",
-        "--scenario", str(schema), "--steps", str(steps), "--reports", str(EVALUATIONS), "--validation-weeks", "1",
+        "--scenario", str(schema), "--steps", str(steps), "--evaluations", str(EVALUATIONS), "--validation-weeks", "1",
         "--budget", str(budget), "--concurrency", str(concurrency), "--keep-checkpoints", "all", "--confirm", str(confirm),
         "--set", "hidden_sizes=32,32", "batch_size=64", "n_steps=128", "n_epochs=4",
     ]  # fmt: skip

@@ -221,7 +221,7 @@ def main() -> None:
     ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL)
     pickle_by_value()
     settings = Settings(
-        name=name, dir=folder, trials=trials, steps=600, reports=EVALUATIONS, concurrency=concurrency, seed=seed,
+        name=name, dir=folder, trials=trials, steps=600, evaluations=EVALUATIONS, concurrency=concurrency, seed=seed,
         scheduler="median", gpu_memory=24.0,
     )  # fmt: skip
     reason, output = search(create(settings))

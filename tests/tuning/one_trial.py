@@ -25,7 +25,7 @@ def one_trial(schema: Path, folder: Path, steps: int, given: Assignment, algo: s
     """
     of = create(
         Settings(
-            algo=algo, scenario=str(schema), backend="batch", name="one", dir=str(folder), steps=steps, reports=1,
+            algo=algo, scenario=str(schema), backend="batch", name="one", dir=str(folder), steps=steps, evaluations=1,
             validation_weeks=1, num_envs=4, trials=1, **settings,
         )
     )  # fmt: skip

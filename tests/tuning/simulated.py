@@ -447,7 +447,7 @@ def outcome(world: World) -> list[tuple[Any, ...]]:
 
 def simulated_experiment(folder: Path) -> Experiment:
     """An experiment for such searches; nothing but its settings is in its folder."""
-    return create(Settings(name="one", dir=str(folder), steps=STEPS, reports=REPORTS, retries=2))
+    return create(Settings(name="one", dir=str(folder), steps=STEPS, evaluations=REPORTS, retries=2))
 
 
 def check_wild(experiment: Experiment, seeds: range) -> None:

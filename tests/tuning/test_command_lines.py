@@ -48,7 +48,7 @@ class Command:
 
 
 SEARCH = (
-    "algo", "scenario", "backend", "num-envs", "reward", "trials", "steps", "reports", "validation-weeks", "seed", "set",
+    "algo", "scenario", "backend", "num-envs", "reward", "trials", "steps", "evaluations", "validation-weeks", "seed", "set",
     "preset", "start-from", "space", "sampler", "scheduler", "budget", "confirm", "retries", "keep-checkpoints", "concurrency",
     "gpu-memory", "on-oom", "name", "dir", "address", "resume", "extend", "no-extend", "retry-failed", "callback",
 )  # fmt: skip

@@ -15,7 +15,7 @@ CREDENTIALS = (
     "GOOGLE_APPLICATION_CREDENTIALS", "AZURE_STORAGE_KEY", "HF_TOKEN",
 )  # fmt: skip
 TINY = (
-    "--algo ppo --trials 1 --steps 640 --reports 2 --validation-weeks 1 --concurrency 1 --num-envs 4 "
+    "--algo ppo --trials 1 --steps 640 --evaluations 2 --validation-weeks 1 --concurrency 1 --num-envs 4 "
     "--progress-csv --tensorboard --set hidden_sizes=8 n_steps=64 batch_size=32 n_epochs=1"
 )  # fmt: skip
 

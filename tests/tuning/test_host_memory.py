@@ -53,7 +53,7 @@ def test_growth_is_predicted_over_random_configurations(small_schema: Path, tmp_
     for i in range(CONFIGURATIONS):
         algo = ("ppo", "sac", "a2c")[i % 3]
         site = SITES[i % 2]
-        settings = Settings(algo=algo, scenario=site, backend="batch", steps=STEPS, num_envs=(16, 32, 64)[i % 3], reports=2)  # type: ignore[arg-type]
+        settings = Settings(algo=algo, scenario=site, backend="batch", steps=STEPS, num_envs=(16, 32, 64)[i % 3], evaluations=2)  # type: ignore[arg-type]
         # Few gradient steps, for the time that they take; the following test is of many.
         brief = {"sac": {"gradient_steps": 1, "train_freq": 128}, "ppo": {"n_epochs": 1}}.get(algo, {})
         h = suggested(algorithm(algo).space, study, brief, {"steps": float(STEPS)})

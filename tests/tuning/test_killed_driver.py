@@ -179,7 +179,7 @@ def begun(folder: Path, budget: int) -> Experiment:
         return open_experiment(folder)
     return create(
         Settings(
-            name=folder.name, dir=str(folder.parent), steps=STEPS_OF_A_TRIAL, reports=EVALUATIONS, budget=str(budget),
+            name=folder.name, dir=str(folder.parent), steps=STEPS_OF_A_TRIAL, evaluations=EVALUATIONS, budget=str(budget),
             confirm=0.34, concurrency=1,
         )
     )  # fmt: skip

@@ -88,7 +88,7 @@ def made_again(folder: Path) -> int:
 def begun(above: Location, name: str, budget: int) -> Location:
     """Create the experiment."""
     settings = Settings(
-        name=name, dir=above.uri, steps=local.STEPS_OF_A_TRIAL, reports=local.EVALUATIONS, budget=str(budget),
+        name=name, dir=above.uri, steps=local.STEPS_OF_A_TRIAL, evaluations=local.EVALUATIONS, budget=str(budget),
         confirm=0.34, concurrency=1,
     )  # fmt: skip
     return create_stored(above, settings, {}, "").storage or above

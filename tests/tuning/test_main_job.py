@@ -23,8 +23,8 @@ FIXED = ("hidden_sizes=32,32", "batch_size=32", "n_steps=64", "n_epochs=2", "pla
 
 
 def command(schema: Path, folder: Path, *arguments: str) -> list[str]:
-    if "--reports" not in arguments:
-        arguments = (*arguments, "--reports", "2")
+    if "--evaluations" not in arguments:
+        arguments = (*arguments, "--evaluations", "2")
     return [
         sys.executable, "-m", "tuning.run", "--algo", "ppo", "--scenario", str(schema), "--dir", str(folder), "--name", "job",
         "--steps", str(STEPS), "--trials", "2", "--validation-weeks", "1", "--set", *FIXED, "--concurrency", "2", *arguments,
@@ -131,7 +131,9 @@ def test_work_that_the_study_does_not_know_is_done_again_and_more_trials_are_run
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C cannot be sent to one process of a Windows console")
 def test_ctrl_c_stops_and_says_how_to_go_on_from_the_checkpoint(small_schema: Path, tmp_path: Path) -> None:
     # CityLearn is slow enough to be stopped in time.
-    arguments = command(small_schema, tmp_path, "--trials", "1", "--reports", "8", "--steps", "1024", "--backend", "citylearn")
+    arguments = command(
+        small_schema, tmp_path, "--trials", "1", "--evaluations", "8", "--steps", "1024", "--backend", "citylearn"
+    )
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout
         for line in process.stdout:

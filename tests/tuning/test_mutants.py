@@ -66,7 +66,7 @@ def searched(folder: Path, name: str, seed: int) -> Path:
     space = folder / f"{name}.toml"
     space.write_text("[gamma]\nlow = 0.9\nhigh = 0.99\n", encoding="utf-8")
     settings = Settings(
-        scenario="iquitos-38", steps=STEPS, trials=6, reports=2, seed=seed, space=str(space), name=name, dir=str(folder),
+        scenario="iquitos-38", steps=STEPS, trials=6, evaluations=2, seed=seed, space=str(space), name=name, dir=str(folder),
         set=(("n_epochs=1", "plan=none"),),
     )  # fmt: skip
     opened = open_checked(check(settings))

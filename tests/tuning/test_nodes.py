@@ -34,7 +34,7 @@ GRACE_SECONDS = 12.0  # in which trials leave a node that is drained: two looks 
 
 
 def settings(folder: Path, **given: object) -> Settings:
-    own = {"name": "nodes", "dir": str(folder), "trials": 6, "steps": 600, "reports": 6, "gpu_memory": 24.0, **given}
+    own = {"name": "nodes", "dir": str(folder), "trials": 6, "steps": 600, "evaluations": 6, "gpu_memory": 24.0, **given}
     return Settings(**own)  # type: ignore[arg-type]
 
 

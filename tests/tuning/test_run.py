@@ -57,7 +57,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["--set", "batch_size=2048", "--steps", "4096"], "n_steps: it would have to be at least 2048"),
         (["--preset", "oom-safe", "--start-from", "rllib"], "nothing for --start-from"),
         (["--space", "nowhere.toml"], "nowhere.toml: No such file"),
-        (["--steps", "1", "--reports", "1"], "n_steps: it would have to be at least 2"),
+        (["--steps", "1", "--evaluations", "1"], "n_steps: it would have to be at least 2"),
         (["--trialz", "5"], "Unrecognized options: --trialz"),
         (["--trials", "x"], "Error parsing --trials"),
         (["--steps", "\uff11000"], "Error parsing --steps"),

@@ -53,7 +53,7 @@ class Workload:
 
     num_envs: int  # copies of the site, as many as the trial steps
     steps: int  # budget in environment steps
-    reports: int
+    evaluations: int
     windows: int  # of an evaluation, stepped side by side
     gpu: bool  # whether the learner uses a GPU
     parts: int = 1  # pieces that a minibatch's gradient is summed up from

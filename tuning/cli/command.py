@@ -139,7 +139,7 @@ def parse(kind: type[T], arguments: Sequence[str], default: T | None, program: s
         raise UsageError(f"{message}; {_remedy(kind, message)}") from None
 
 
-def _with_texts(kind: type[T]) -> type[T]:
+def _with_texts(kind: type[Any]) -> type[Any]:
     """The same options, whose texts are whole paragraphs; tyro breaks each where its source does."""
 
     def hinted(default: str) -> str:

@@ -85,7 +85,7 @@ class Outcome:
 def run_train(algo: str, hyperparameters: Assignment, planner: Planner, backend: str) -> dict[str, Any]:
     """Train a little in a process of its own. Raises `RuntimeError`, with the last line of what went wrong."""
     settings = {**asdict(planner.settings), "algo": algo, "backend": backend, "steps": STEPS}
-    for name in ("name", "dir", "reports", "validation_weeks"):
+    for name in ("name", "dir", "evaluations", "validation_weeks"):
         del settings[name]
     granted = grant(planner.prediction(hyperparameters), planner.budget)
     given = {"settings": settings, "hyperparameters": hyperparameters, "vram": (granted.vram_bytes, granted.context_bytes)}
@@ -203,7 +203,7 @@ def train(given: dict[str, Any]) -> dict[str, Any]:
     settings: dict[str, Any] = given["settings"]
     settings |= {name: tuple(value) for name, value in settings.items() if isinstance(value, list)}
     with tempfile.TemporaryDirectory() as folder, ray_session(num_cpus=1):
-        experiment = create(Settings(**settings, name="doctor", dir=folder, reports=1, validation_weeks=1))
+        experiment = create(Settings(**settings, name="doctor", dir=folder, evaluations=1, validation_weeks=1))
         records, running = TrialRecords(experiment), experiment.paths.running("doctor")
         running.touch()
         handout = records.hand_out(Proposal(0, hyperparameters))

@@ -138,26 +138,29 @@ SAMPLERS: Mapping[str, Sampler] = {
     ),
 }
 SCHEDULERS: Mapping[str, Scheduler] = {
-    "freeze-thaw": Scheduler(lambda steps, reports: _optuna().pruners.NopPruner(), freezes=True),
+    "freeze-thaw": Scheduler(lambda steps, evaluations: _optuna().pruners.NopPruner(), freezes=True),
     # The factor of Ray's ASHA, as replayed.
     "asha": Scheduler(
-        lambda steps, reports: _optuna().pruners.SuccessiveHalvingPruner(
-            min_resource=max(1, steps // reports), reduction_factor=4
+        lambda steps, evaluations: _optuna().pruners.SuccessiveHalvingPruner(
+            min_resource=max(1, steps // evaluations), reduction_factor=4
         ),
         by_one_number=True,
     ),
     # A trial gets at least its first evaluation.
     "hyperband": Scheduler(
-        lambda steps, reports: _optuna().pruners.HyperbandPruner(min_resource=max(1, steps // reports), max_resource=steps),
+        lambda steps, evaluations: _optuna().pruners.HyperbandPruner(
+            min_resource=max(1, steps // evaluations), max_resource=steps
+        ),
         by_one_number=True,
         by_number=True,
     ),
     # Before half of a trial ratings say little of its end: on `iquitos` their rank correlation is -.17 after a quarter, .79
     # after half (eight recorded trials). The default begins low there, and would have been stopped.
     "median": Scheduler(
-        lambda steps, reports: _optuna().pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=steps // 2), by_one_number=True
+        lambda steps, evaluations: _optuna().pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=steps // 2),
+        by_one_number=True,
     ),
-    "none": Scheduler(lambda steps, reports: _optuna().pruners.NopPruner()),
+    "none": Scheduler(lambda steps, evaluations: _optuna().pruners.NopPruner()),
 }
 
 _UNITS: dict[str, tuple[Literal["seconds", "steps"], float]] = {

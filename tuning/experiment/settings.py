@@ -171,7 +171,7 @@ class Settings:
     two such trainings of each, it is up to a third larger; where that does not pay either, it is left to the search."""
     steps: int = 250_000
     """Environment steps of a trial; the most that one may learn."""
-    reports: int = 10
+    evaluations: int = 10
     """Evaluations of a trial on the validation split, evenly spaced; the last ends it. After each, a trial may be frozen or
     stopped."""
     keep: Literal["best", "last"] = "best"
@@ -252,26 +252,28 @@ class Settings:
     def check(self) -> None:
         """Raise a UsageError for the first setting that is of another type, out of its range, or has nothing to act on."""
         check_types(self)
-        least_values = dict.fromkeys(("steps", "reports", "num_envs"), 1)
+        least_values = dict.fromkeys(("steps", "evaluations", "num_envs"), 1)
         least_values |= dict.fromkeys(("trials", "validation_weeks", "seed", "concurrency", "retries", "last_evaluation"), 0)
         check_whole_numbers(self, least_values)
         for kind, known in (("sampler", SAMPLERS), ("scheduler", SCHEDULERS)):
             if (name := getattr(self, kind)) not in known:
                 raise UsageError(f"--{kind} {printable(name)}: {hint(name, known)}")
-        if self.reports > self.steps:
-            raise UsageError(f"--reports {self.reports}: a trial of {self.steps} steps can be evaluated at most that often")
+        if self.evaluations > self.steps:
+            raise UsageError(
+                f"--evaluations {self.evaluations}: a trial of {self.steps} steps can be evaluated at most that often"
+            )
 
-        if self.last_evaluation > self.reports:
-            raise UsageError(f"last_evaluation {self.last_evaluation}: a trial is evaluated {self.reports} times")
+        if self.last_evaluation > self.evaluations:
+            raise UsageError(f"last_evaluation {self.last_evaluation}: a trial is evaluated {self.evaluations} times")
         check_gpu_memory(self.gpu_memory)
         if not 0.0 <= self.confirm <= MOST_CONFIRM:
             raise UsageError(f"--confirm {self.confirm:g}: it is a part of the budget from 0 to {MOST_CONFIRM:g}")
         _ = self.kept_trials, self.aim, self.starts
-        if (budget := self.limit) and not budget.is_time and budget.amount < self.steps // self.reports:
+        if (budget := self.limit) and not budget.is_time and budget.amount < self.steps // self.evaluations:
             time = f", {self.budget}m for minutes" if self.budget.isdigit() else ""
             raise UsageError(
-                f"--budget {self.budget}: that is {budget.shown}, and a trial takes {self.steps // self.reports:,} to its "
-                f"first evaluation; give more{time}, or a larger --reports"
+                f"--budget {self.budget}: that is {budget.shown}, and a trial takes {self.steps // self.evaluations:,} to its "
+                f"first evaluation; give more{time}, or a larger --evaluations"
             )
         if self.aim.second:
             self._check_for_a_front()
@@ -296,9 +298,9 @@ class Settings:
             )
 
     @property
-    def evaluations(self) -> int:
-        """Evaluations of a trial that comes to its end."""
-        return self.last_evaluation or self.reports
+    def ending_evaluation(self) -> int:
+        """Number of the evaluation that ends a trial."""
+        return self.last_evaluation or self.evaluations
 
     @property
     def reward_share(self) -> RewardShare | None:

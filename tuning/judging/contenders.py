@@ -80,7 +80,7 @@ def contenders(
         results = load(experiment.paths.folder)
         of_front = experiment.settings.aim.second
         for number in best_of_front(results, top, aim.objective == of_front) if of_front else best_trials(results, top):
-            rated = evaluations_due(records.row(number)["steps"], steps, experiment.settings.reports)
+            rated = evaluations_due(records.row(number)["steps"], steps, experiment.settings.evaluations)
             name, assignment = f"{experiment.settings.name} {number}", records.assignment(number)
             contender = Contender(name, control.experiment, assignment, rated, keep)
             if contender.hyperparameters != control.hyperparameters:
@@ -180,7 +180,7 @@ def run_settings(contender: Contender, of: Settings, runs: Path, seed: int, gpu_
     return Settings(
         algo=of.algo, scenario=of.scenario, backend=of.backend, num_envs=of.num_envs, reward=of.reward,
         weights=of.weights, objective=of.objective, require=of.require, teacher=of.teacher, trials=1,
-        steps=of.steps, reports=of.reports, keep=contender.keep or of.keep, last_evaluation=contender.evaluations,
+        steps=of.steps, evaluations=of.evaluations, keep=contender.keep or of.keep, last_evaluation=contender.evaluations,
         validation_weeks=of.validation_weeks, seed=seed, set=(pairs,), start_from=(),
         sampler="random", scheduler="none", retries=of.retries, keep_checkpoints="all", gpu_memory=gpu_memory, on_oom=of.on_oom,
         name=contender.slug, dir=str(runs), address=address,

@@ -151,7 +151,9 @@ class Planner:
         most = s.num_envs if s.backend == "batch" else 1
         copies = self.spec.copies(hyperparameters, most)
         lessons = () if s.teacher == "none" else self.sizes.lessons
-        return Workload(copies, s.steps, s.reports, s.validation_weeks or 1, bool(self.budget.gpus), fallback.parts, lessons)
+        return Workload(
+            copies, s.steps, s.evaluations, s.validation_weeks or 1, bool(self.budget.gpus), fallback.parts, lessons
+        )
 
     def corrections(self) -> tuple[Correction, Correction]:
         """Of the predictions of GPU memory and of host memory."""

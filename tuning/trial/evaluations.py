@@ -18,26 +18,26 @@ GIVEN_UP = 0.5
 _ROUNDING = 1e-6  # of the energy that the site exchanges with the grid
 
 
-def evaluations_due(steps: int, budget: int, reports: int) -> int:
+def evaluations_due(steps: int, budget: int, evaluations: int) -> int:
     """Number of evaluations that are due after some steps.
 
     Args:
         steps: environment steps that the trial has taken.
         budget: steps of the whole trial.
-        reports: evaluations of the whole trial.
+        evaluations: evaluations of the whole trial.
     """
-    return min(reports, steps * reports // budget)
+    return min(evaluations, steps * evaluations // budget)
 
 
-def due_steps(evaluation: int, budget: int, reports: int) -> int:
+def due_steps(evaluation: int, budget: int, evaluations: int) -> int:
     """Steps at which an evaluation is due. Trials are evaluated somewhat later, at the end of an update.
 
     Args:
-        evaluation: its number, from 1 to `reports`.
+        evaluation: its number, from 1 to `evaluations`.
         budget: see `evaluations_due`.
-        reports: see `evaluations_due`.
+        evaluations: see `evaluations_due`.
     """
-    return budget * evaluation // reports
+    return budget * evaluation // evaluations
 
 
 def does_nothing(evaluation: Mapping[str, Any]) -> bool:
@@ -61,12 +61,12 @@ def _all_of(evaluations: int) -> str:
     return "its one evaluation" if evaluations == 1 else f"all of its {evaluations} evaluations"
 
 
-def is_given_up(evaluation: int, steps: int, reports: int) -> bool:
+def is_given_up(evaluation: int, steps: int, evaluations: int) -> bool:
     """Whether a trial is stopped at an evaluation, as its policy has done nothing for too long.
 
     Args:
         evaluation: its number.
         steps: budget of a trial.
-        reports: evaluations of a trial; after the last one it has ended anyway.
+        evaluations: evaluations of a trial; after the last one it has ended anyway.
     """
-    return evaluation < reports and due_steps(evaluation, steps, reports) >= GIVEN_UP * steps
+    return evaluation < evaluations and due_steps(evaluation, steps, evaluations) >= GIVEN_UP * steps

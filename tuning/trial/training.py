@@ -131,7 +131,7 @@ class Training:
         if self.evaluations:
             # The study may lack it, as after a kill between two of its writes.
             yield Report(state.steps, evaluated=self._evaluated(), columns=self._columns())
-        while self.evaluations < settings.evaluations:
+        while self.evaluations < settings.ending_evaluation:
             if not self._running.exists():
                 stopped = self._saved() if state.steps > self._checkpoints.steps else Report(state.steps)
                 yield replace(stopped, ending=Ending.STOPPED)
@@ -161,7 +161,7 @@ class Training:
 
     def _due(self, steps: int) -> int:
         """Evaluations that are due after some steps, with the budget that holds now."""
-        return evaluations_due(steps, self._settings.steps, self._settings.reports)
+        return evaluations_due(steps, self._settings.steps, self._settings.evaluations)
 
     @property
     def evaluations(self) -> int:

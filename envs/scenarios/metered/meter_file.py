@@ -127,7 +127,8 @@ def read_table(path: Path) -> pd.DataFrame:
         table = pd.read_csv(io.StringIO(text), sep=separator, dtype=str, skipinitialspace=True)
     except (csv.Error, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise ScenarioError(
-            f"{path} is no table ({str(error).strip()}); its first line has to be that of the names: remove what stands above, or save it as CSV"
+            f"{path} is no table ({str(error).strip()}); its first line has to be that of the names: remove what stands above, "
+            "or save it as CSV"
         ) from None
     table = table.rename(columns=str.strip).apply(lambda column: column.str.strip())
     if table.empty:
@@ -210,7 +211,8 @@ def instants(path: Path, texts: pd.Series, clock: Clock) -> pd.DatetimeIndex:
     times = pd.to_datetime(written, format="ISO8601", errors="coerce", utc=has_offset)
     if times.isna().any():
         raise ScenarioError(
-            f"{_at(path, times.isna())}: {texts[times.isna()].iloc[0]!r} is no time; write the year whole, as in 2024-03-31 14:00"
+            f"{_at(path, times.isna())}: {texts[times.isna()].iloc[0]!r} is no time; write the year whole, as in "
+            "2024-03-31 14:00"
         )
     if has_offset and not clock.zone:
         raise ScenarioError(f"{path}: times have an offset from UTC; say by --zone which clock people there live by")

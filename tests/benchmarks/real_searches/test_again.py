@@ -114,8 +114,8 @@ def test_ours_with_the_seed_of_its_trial_is_the_policy_that_was_evaluated_there(
     from tuning.search.tune import tune
 
     settings = Settings(
-        scenario=str(small_schema), steps=6000, reports=3, validation_weeks=1, trials=1, scheduler="none", dir=str(tmp_path),
-        start_from=(), seed=4, concurrency=1,
+        scenario=str(small_schema), steps=6000, evaluations=3, validation_weeks=1, trials=1, scheduler="none",
+        dir=str(tmp_path), start_from=(), seed=4, concurrency=1,
     )  # fmt: skip
     with ray_session(num_cpus=1):
         results = tune(settings)

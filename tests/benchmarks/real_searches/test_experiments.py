@@ -26,7 +26,7 @@ TYPES = {
 
 def experiment(folder: Path, trials: list[tuple[float, list[float], int | None]]) -> Path:
     """An experiment of trials, each with its learning rate, scores after every 100 steps, and which trial it confirms."""
-    paths = create(Settings(name="one", dir=str(folder), steps=300, reports=3, backend="batch")).paths
+    paths = create(Settings(name="one", dir=str(folder), steps=300, evaluations=3, backend="batch")).paths
     for number, (rate, scores, confirms) in enumerate(trials):
         row: dict[str, Any] = {
             "trial": number, "state": "complete" if len(scores) == 3 else "frozen", "algorithm": "ppo", "backend": "batch",

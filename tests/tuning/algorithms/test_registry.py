@@ -90,8 +90,9 @@ def test_an_algorithm_of_a_package_is_searched_by_its_name(
     assert "{sac,ppo,a2c,toy,all}" in run(["tuning.run", "--help-all"], environment).stdout
     done = run(
         [
-            "tuning.run", "--algo", "toy", "--scenario", str(small_schema), "--steps", "512", "--trials", "2", "--reports", "2",
-            "--validation-weeks", "1", "--concurrency", "1", "--start-from", "far", "--dir", str(tmp_path), "--name", "toy",
+            "tuning.run", "--algo", "toy", "--scenario", str(small_schema), "--steps", "512", "--trials", "2",
+            "--evaluations", "2", "--validation-weeks", "1", "--concurrency", "1", "--start-from", "far",
+            "--dir", str(tmp_path), "--name", "toy",
         ],
         environment,
     )  # fmt: skip

@@ -34,7 +34,8 @@ def shown(folder: Path, aim: Aim = SCORE_ALONE, validation: str = "", **again: A
 def write_trial(folder: Path, number: int, state: str, score: float | None = None, **columns: Any) -> None:
     row = {
         "trial": number, "state": state, "score": score, "kept_steps": 1000, "steps": 1000, "seconds": 100.0,
-        "environment_seconds": 50.0, "learner_seconds": 10.0, "evaluation_seconds": 20.0, "hp_learning_rate": 1e-3, "hp_target_kl": None, **columns,
+        "environment_seconds": 50.0, "learner_seconds": 10.0, "evaluation_seconds": 20.0,
+        "hp_learning_rate": 1e-3, "hp_target_kl": None, **columns,
     }  # fmt: skip
     write_rows(folder, "trials", number, [row], KINDS)
 

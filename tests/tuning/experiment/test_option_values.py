@@ -89,7 +89,7 @@ def test_a_new_sampler_and_a_new_scheduler_are_one_entry_each(tmp_path: Path, mo
     """As docs/architecture.md says: no other file is touched, and a search runs with them."""
     # What it needs to know of a trial it keeps with the trial.
     evolution = Sampler(lambda seed, startup: optuna.samplers.NSGAIISampler(seed=seed), attempts=1)
-    patient = Scheduler(lambda steps, reports: optuna.pruners.ThresholdPruner(lower=0.0, n_warmup_steps=steps // 2))
+    patient = Scheduler(lambda steps, evaluations: optuna.pruners.ThresholdPruner(lower=0.0, n_warmup_steps=steps // 2))
     monkeypatch.setitem(option_values.SAMPLERS, "evolution", evolution)  # type: ignore[arg-type]
     monkeypatch.setitem(option_values.SCHEDULERS, "patient", patient)  # type: ignore[arg-type]
     given = ["--sampler", "evolution", "--scheduler", "patient", "--name", "one", "--dir", str(tmp_path), "--steps", "900"]

@@ -139,7 +139,7 @@ def test_a_start_that_is_none_is_refused(start: str) -> None:
         ({"gpu_memory": math.inf}, "--gpu-memory inf: it"),
         ({"gpu_memory": -0.5}, r"--gpu-memory -0\.5: it"),
         ({"trials": -1}, "--trials -1: it is at least 0"),
-        ({"reports": 9, "steps": 8}, "--reports 9: a trial of 8 steps"),
+        ({"evaluations": 9, "steps": 8}, "--evaluations 9: a trial of 8 steps"),
         ({"preset": "oom-safe", "space": "space.toml"}, "--preset runs one assignment"),
     ],
 )

@@ -39,13 +39,13 @@ def test_the_best_of_each_and_each_default(tmp_path: Path) -> None:
 
 
 def test_a_contender_is_trained_as_far_as_it_was_rated_and_by_the_same_rule(tmp_path: Path) -> None:
-    of = experiment(tmp_path, "p", {0.05: {"gamma": 0.9}, 0.07: {"gamma": 0.95}}, reports=10, keep="last")
+    of = experiment(tmp_path, "p", {0.05: {"gamma": 0.9}, 0.07: {"gamma": 0.95}}, evaluations=10, keep="last")
     for number, steps in enumerate((STEPS, 30_100)):
         TrialRecords(of).update(number, steps=steps)
     found = contenders([of], top=2)
     assert [own.evaluations for own in found] == [3, 10, 0]
     settings = run_settings(found[0], of.settings, tmp_path, 1, 0.0, "")
-    assert (settings.steps, settings.reports, settings.evaluations, settings.keep) == (STEPS, 10, 3, "last")
+    assert (settings.steps, settings.evaluations, settings.ending_evaluation, settings.keep) == (STEPS, 10, 3, "last")
     other = contenders([of], top=2, keep="best")
     assert [run_settings(own, of.settings, tmp_path, 1, 0.0, "").keep for own in other] == ["best"] * 3
 

@@ -40,7 +40,7 @@ class Peak(threading.Thread):
 def main() -> None:
     given = json.loads(sys.argv[1])
     algo = given["settings"]["algo"]
-    settings = Settings(**given["settings"], backend="batch", name="measured", reports=2)
+    settings = Settings(**given["settings"], backend="batch", name="measured", evaluations=2)
     small = replace(settings, scenario=given["small"], name="small", steps=2048, num_envs=8)
     with ray_session(num_cpus=1):
         assignment: dict[str, Any] = {"n_steps": 512} if algo != "sac" else {"learning_starts": 100, "train_freq": 64}

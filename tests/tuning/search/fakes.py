@@ -138,7 +138,7 @@ def study(
     folder: Path, starts: Sequence[Assignment] = (), fixed: Assignment | None = None, name: str = "one", **settings: Any
 ) -> AskedStudy:
     """A study of PPO's own space without trials, which have ten short rungs."""
-    experiment = create(Settings(name=name, dir=str(folder), steps=SHORT, reports=SHORT // SHORT_RUNG, **settings))
+    experiment = create(Settings(name=name, dir=str(folder), steps=SHORT, evaluations=SHORT // SHORT_RUNG, **settings))
     return asked_study(experiment, fixed, SHORT, starts, algorithm("ppo").space)
 
 

@@ -274,7 +274,7 @@ def test_in_a_notebook_a_ray_that_runs_already_is_used_and_left_running(small_sc
     try:
         output = io.StringIO()
         small = Settings(
-            algo="ppo", scenario=str(small_schema), name="one", dir=str(tmp_path), steps=256, trials=1, reports=1,
+            algo="ppo", scenario=str(small_schema), name="one", dir=str(tmp_path), steps=256, trials=1, evaluations=1,
             validation_weeks=1, set=(("hidden_sizes=8", "batch_size=32", "n_steps=64"),),
         )  # fmt: skip
         results = tune(small, console=Console(file=output, force_jupyter=True))

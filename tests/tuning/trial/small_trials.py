@@ -30,7 +30,7 @@ def experiment(
             name=folder.name,
             dir=str(folder.parent),
             steps=steps,
-            reports=EVALUATIONS,
+            evaluations=EVALUATIONS,
             validation_weeks=1,
             num_envs=4,
             **others,

@@ -70,7 +70,7 @@ def _replay(h: Any, run: Workload, problem: Problem, passing: int) -> list[Term]
     copies, row = run.num_envs * problem.agents, row_bytes(problem.observations, problem.actions)
     taught = lesson_places(run.lessons, run.num_envs, problem.agents)
     held = min(h["buffer_size"], run.steps * problem.agents + copies + taught)
-    new = min(held, run.steps * problem.agents // run.reports + taught) * row
+    new = min(held, run.steps * problem.agents // run.evaluations + taught) * row
     copied = min(new, REPLAY_FILE_BYTES) + min(new, WRITE_BYTES)
     return [
         product("replay buffer", "ram", "buffer_size", (replay_places(held, copies), "transitions"), (row, "B")),

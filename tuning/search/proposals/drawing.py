@@ -181,7 +181,7 @@ class Drawing:
             study_name=study_name,
             directions=["maximize"] * len(settings.aim.objectives),
             sampler=SAMPLERS[name].build(stream_seed(Stream.SAMPLER, settings.seed, *numbers), startup),
-            pruner=SCHEDULERS[settings.scheduler].build(settings.steps, settings.reports),
+            pruner=SCHEDULERS[settings.scheduler].build(settings.steps, settings.evaluations),
         )
         study.add_trials(seen)
         if point is not None:

@@ -56,9 +56,9 @@ if TYPE_CHECKING:
 class Record:
     """What is known of the trials of a search, and its only writer."""
 
-    def __init__(self, study: StudyMemory, rows: TrialRecords, steps: int, reports: int) -> None:
+    def __init__(self, study: StudyMemory, rows: TrialRecords, steps: int, evaluations: int) -> None:
         self.study, self.rows = study, rows
-        self._steps, self._reports = steps, reports
+        self._steps, self._evaluations = steps, evaluations
         self._aim = rows.aim
 
     def standing(self, number: int) -> Standing:
@@ -83,7 +83,7 @@ class Record:
             planned = [abs(SCORE.value(report.evaluations) - alone) <= ADDS]
         if report.evaluated and math.isfinite(rating := self._aim.rating(report.evaluated.outcome)):
             # The due steps are the same for all trials; the steps taken are rounded up to whole updates.
-            due = due_steps(report.evaluated.number, self._steps, self._reports)
+            due = due_steps(report.evaluated.number, self._steps, self._evaluations)
             evaluated = due, rating, report.evaluated.outcome.gains
 
         def after(before: Standing) -> Standing:

@@ -147,7 +147,10 @@ def run_trials(
         say(console, f"failed trials that begin anew: {_numbers(parts.record.retry())}")
     if parts.ledger.budget and parts.ledger.is_spent():
         used = replace(parts.ledger.budget, amount=parts.ledger.used())
-        say(console, f"the budget is spent: {used.shown} of {parts.ledger.budget.shown}; a larger --budget lets the search go on")
+        say(
+            console,
+            f"used are {used.shown}, and the budget is {parts.ledger.budget.shown}; a larger --budget lets the search go on",
+        )
     search, control = parts.search(), parts.control
     control.start()
     watches = list(parts.watches())
@@ -213,7 +216,7 @@ class Parts:
         """Open the record of an experiment, and make its results follow from its study."""
         settings = experiment.settings
         rows = TrialRecords(experiment, files.written)
-        record = Record(StudyMemory.open(experiment, pruner_of(settings)), rows, settings.steps, settings.reports)
+        record = Record(StudyMemory.open(experiment, pruner_of(settings)), rows, settings.steps, settings.evaluations)
         trials = load(experiment.paths.folder).trials
         record.mend(experiment.paths, dict(zip(trials["trial"].tolist(), trials["state"].tolist(), strict=True)))
         record.set_aside()
@@ -245,7 +248,7 @@ class Parts:
     @property
     def rung_steps(self) -> int:
         """Steps between two evaluations of a trial."""
-        return due_steps(1, self.experiment.settings.steps, self.experiment.settings.reports)
+        return due_steps(1, self.experiment.settings.steps, self.experiment.settings.evaluations)
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -369,7 +372,7 @@ def pruner_of(settings: Settings) -> BasePruner:
 
     With a preset all trials are alike: those that are left of ones that were stopped would be the lucky ones.
     """
-    return SCHEDULERS["none" if settings.preset else settings.scheduler].build(settings.steps, settings.reports)
+    return SCHEDULERS["none" if settings.preset else settings.scheduler].build(settings.steps, settings.evaluations)
 
 
 def final_scores(ended: pd.DataFrame) -> dict[int, float]:

@@ -338,7 +338,7 @@ def _check_time(settings: Settings) -> None:
     if (limit := settings.limit) and limit.is_time and limit.amount < LEAST_SECONDS:
         raise UsageError(
             f"--budget {settings.budget}: the process of a trial alone takes some ten seconds to begin, and its first "
-            f"evaluation comes after {settings.steps // settings.reports:,} steps; give at least "
+            f"evaluation comes after {settings.steps // settings.evaluations:,} steps; give at least "
             f"--budget {LEAST_SECONDS / 60.0:.0f}m, or 10m to compare some trials"
         )
 

@@ -213,7 +213,7 @@ class Search:
         self._choosing.ledger.note_time()
         if is_new:
             trial.is_thawed = False
-        if report.evaluated.number >= self._settings.evaluations:
+        if report.evaluated.number >= self._settings.ending_evaluation:
             return True
         # The mean of fresh trainings would be that of the lucky ones, if any of them was stopped.
         if trial.proposal.confirms is None and self._is_stopped(number, report.evaluated.number):
@@ -225,7 +225,7 @@ class Search:
     def _is_stopped(self, number: int, evaluation: int) -> bool:
         """Whether a trial is stopped for good: by the pruner, or as its policy does nothing."""
         idle = self._record.standing(number).does_nothing
-        given_up = bool(idle) and is_given_up(evaluation, self._settings.steps, self._settings.reports)
+        given_up = bool(idle) and is_given_up(evaluation, self._settings.steps, self._settings.evaluations)
         return given_up or self._record.study.should_prune(number)
 
     def _keeps_slot(self, number: int) -> bool:

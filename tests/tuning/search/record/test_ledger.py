@@ -128,7 +128,7 @@ def test_what_a_time_pays_for_is_told_in_steps_of_the_default() -> None:
 
 
 def test_steps_of_a_budget_of_steps_are_none_of_the_pace_of_a_time(tmp_path: Path) -> None:
-    experiment = create(Settings(name="one", dir=str(tmp_path), steps=1000, reports=10, sampler="random"))
+    experiment = create(Settings(name="one", dir=str(tmp_path), steps=1000, evaluations=10, sampler="random"))
 
     def opened() -> AskedStudy:
         return asked_study(experiment, {}, 1000)

@@ -37,7 +37,7 @@ REPORTS = 4
 
 @pytest.fixture
 def experiment(tmp_path: Path) -> Experiment:
-    return create(Settings(name="one", dir=str(tmp_path), steps=1000, reports=REPORTS))
+    return create(Settings(name="one", dir=str(tmp_path), steps=1000, evaluations=REPORTS))
 
 
 def record_of(experiment: Experiment) -> Record:
@@ -275,7 +275,7 @@ def test_a_marker_says_how_much_memory_a_process_had(
 
 def with_trials(folder: Path, name: str, seed: int = 0, **settings: object) -> Experiment:
     """An experiment with a complete trial and one that runs."""
-    of = create(Settings(name=name, dir=str(folder), steps=1000, seed=seed, reports=4, **settings))  # type: ignore[arg-type]
+    of = create(Settings(name=name, dir=str(folder), steps=1000, seed=seed, evaluations=4, **settings))  # type: ignore[arg-type]
     record = Record(StudyMemory.open(of), TrialRecords(of), 1000, 4)
     for _ in range(2):
         record.begin(ask(of, record.study, 1000), {})

@@ -123,7 +123,7 @@ def test_a_kill_while_trials_are_taken_over_leaves_the_study_of_before(experimen
 def test_a_pruner_stops_what_is_worst_but_not_where_all_have_one_preset(
     experiment: Experiment, scheduler: str, preset: str
 ) -> None:
-    study = memory(experiment, scheduler=scheduler, reports=9, steps=900, preset=preset)
+    study = memory(experiment, scheduler=scheduler, evaluations=9, steps=900, preset=preset)
     stopped = []
     for number in range(12):
         ask(experiment, study)

@@ -12,4 +12,4 @@ from tuning.experiment.settings import Settings
 @pytest.fixture
 def experiment(tmp_path: Path) -> Experiment:
     """An experiment of two trials."""
-    return create(Settings(name="one", dir=str(tmp_path), trials=2, reports=REPORTS, steps=4096))
+    return create(Settings(name="one", dir=str(tmp_path), trials=2, evaluations=REPORTS, steps=4096))

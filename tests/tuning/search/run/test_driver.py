@@ -94,7 +94,7 @@ def searched(tune_session: None, tmp_path_factory: pytest.TempPathFactory) -> tu
         dir=str(folder),
         trials=14,
         steps=600,
-        reports=EVALUATIONS,
+        evaluations=EVALUATIONS,
         concurrency=1,
         sampler="random",
         scheduler="median",
@@ -185,7 +185,7 @@ def test_tunes_run_begins_anew_after_many_trials_and_the_search_goes_on(
     collect = gc.collect
     monkeypatch.setattr("tuning.search.run.driver.gc.collect", lambda: runs.append(len(study(experiment))) or collect())
     experiment = create(Settings(
-        name="short", dir=str(tmp_path), trials=6, steps=600, reports=1, concurrency=1, scheduler="none", sampler="random"
+        name="short", dir=str(tmp_path), trials=6, steps=600, evaluations=1, concurrency=1, scheduler="none", sampler="random"
     ))  # fmt: skip
     run(experiment, short_trial)
     assert runs == [3, 6]
@@ -227,7 +227,7 @@ def test_the_ledger_weighs_steps_by_cost_where_the_budget_is_of_time(
 
     monkeypatch.setattr("tuning.search.run.driver.Ledger", ledger)
     with pytest.raises(BuiltError):
-        run(create(Settings(name="dear", dir=str(tmp_path), budget=budget, steps=600, reports=EVALUATIONS)))
+        run(create(Settings(name="dear", dir=str(tmp_path), budget=budget, steps=600, evaluations=EVALUATIONS)))
 
 
 def test_only_trials_that_ended_by_themselves_or_the_pruner_have_a_final_score() -> None:

@@ -339,7 +339,7 @@ def test_other_data_or_another_space_under_the_same_name_are_refused(tmp_path: P
 
 def test_a_time_in_which_nothing_can_be_evaluated_is_refused_with_the_least_that_can(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"^--budget 20s: .* after 2,048 steps; give at least --budget 1m"):
-        check(settings(tmp_path, budget="20s", steps=4096, reports=2))
+        check(settings(tmp_path, budget="20s", steps=4096, evaluations=2))
     check(settings(tmp_path, budget="1m"))
 
 

@@ -225,7 +225,7 @@ def test_the_pruner_decides_at_evaluations_but_the_last(experiment: Experiment) 
 
 def test_the_study_is_told_the_objective_and_what_is_missing_not_the_score(tmp_path: Path) -> None:
     settings = Settings(
-        name="one", dir=str(tmp_path), trials=2, reports=REPORTS, objective="peak_kw", require=("ev_served>=0.9",)
+        name="one", dir=str(tmp_path), trials=2, evaluations=REPORTS, objective="peak_kw", require=("ev_served>=0.9",)
     )
     of = Searched(create(replace(settings, steps=4096)))
     of.begin()
