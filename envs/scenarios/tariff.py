@@ -132,8 +132,12 @@ def demand_costs(
     costs = np.zeros(len(import_kw))
     if tariff is None:
         return costs
-    peaks = MonthPeaks(tariff)
-    for i in range(len(import_kw)):
-        peaks.enter(int(month[start + i]))
-        costs[i] = peaks.add(int(hour[start + i]), float(import_kw[i]))
+    part, drawn = slice(start, start + len(costs)), np.maximum(import_kw, 0.0)
+    is_peak = np.isin(hour[part], tariff.peak_hours)
+    # As `MonthPeaks` hour by hour, of a month at once.
+    for own in np.split(np.arange(len(costs)), np.flatnonzero(np.diff(month[part])) + 1):
+        peak = np.maximum.accumulate(np.where(is_peak[own], drawn[own], 0.0))
+        off_peak = np.maximum.accumulate(np.where(is_peak[own], 0.0, drawn[own]))
+        charge = tariff.peak_price * peak + tariff.off_peak_excess_price * np.maximum(0.0, off_peak - peak)
+        costs[own] = np.diff(charge, prepend=0.0)
     return costs * month_shares(month, start, len(import_kw))

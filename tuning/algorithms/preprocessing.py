@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 EPSILON = 1e-8  # added to a variance: what never changes becomes 0, not NaN
 
@@ -75,6 +76,27 @@ class RewardNormalizer:
         self._returns = state["returns"].copy()
 
 
+@njit(cache=True)
+def take(observations: np.ndarray, count: int, mean: np.ndarray, squares: np.ndarray) -> None:
+    """Take a batch into means and sums of squared distances of `count` observations before it; see `ObservationNormalizer`."""
+    # Distances from a value close to the data keep the digits of a small variance around a large mean. The first batch knows
+    # no mean yet.
+    batch, features = observations.shape
+    near = mean.copy() if count else observations[0].astype(np.float64)
+    sums, own = np.zeros(features), np.zeros(features)
+    for i in range(batch):
+        for j in range(features):
+            distance = observations[i, j] - near[j]
+            sums[j] += distance
+            own[j] += distance * distance
+    total = count + batch
+    for j in range(features):
+        shift = sums[j] / batch
+        difference = near[j] + shift - mean[j]
+        squares[j] += max(own[j] - batch * shift**2, 0.0) + difference**2 * (count * batch / total)
+        mean[j] += difference * (batch / total)
+
+
 class ObservationNormalizer:
     """Running mean and variance of each feature, however data were cut into batches (Chan, Golub and LeVeque 1979)."""
 
@@ -92,18 +114,8 @@ class ObservationNormalizer:
 
     def update(self, observations: np.ndarray) -> None:
         """Take a batch into the statistics. `observations` has shape `(batch, features)`, float32."""
-        batch = len(observations)
-        # Distances from a value close to the data keep the digits of a small variance around a large mean. This holds in
-        # float32 too, which is twice as fast. The first batch knows no mean yet.
-        near = self.mean.astype(np.float32) if self.count else observations[0].astype(np.float32)
-        distances = np.subtract(observations, near, dtype=np.float32, casting="same_kind")
-        shift = distances.sum(axis=0).astype(np.float64) / batch
-        squares = np.einsum("ij,ij->j", distances, distances).astype(np.float64) - batch * shift**2
-        difference = near + shift - self.mean
-        total = self.count + batch
-        self._squares += np.maximum(squares, 0.0) + difference**2 * (self.count * batch / total)
-        self.mean += difference * (batch / total)
-        self.count = total
+        take(observations, self.count, self.mean, self._squares)
+        self.count += len(observations)
         self.frozen = self._freeze()
 
     def get_state(self) -> dict[str, Any]:

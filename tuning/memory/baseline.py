@@ -70,11 +70,13 @@ def _step(device: str) -> None:
     import torch
     from torch.nn import Linear, ReLU, Sequential, Tanh
 
+    from tuning.algorithms.vectors import Adam, FlatParameters
+
     network = Sequential(Linear(64, 64), Tanh(), Linear(64, 64), ReLU(), Linear(64, 1)).to(device)
-    optimizer = torch.optim.Adam(network.parameters(), fused=True)
+    flat = FlatParameters(list(network.parameters()))
     network(torch.randn(256, 64, device=device)).square().mean().backward()
-    torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-    optimizer.step()
+    flat.cut(1.0)
+    Adam([flat.vector], fused=True).step()
 
 
 if __name__ == "__main__":

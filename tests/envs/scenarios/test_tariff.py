@@ -48,6 +48,18 @@ def test_part_of_a_month_is_charged_that_part() -> None:
     assert demand_costs(TARIFF, month, hour, np.full(5, 40.0), start=5).sum() == pytest.approx(0.5 * 400.0)
 
 
+@pytest.mark.parametrize(("start", "hours"), [(0, 820), (5, 700), (299, 3), (17, 1), (4, 0)])
+def test_the_costs_of_a_run_are_the_rises_of_its_hours(start: int, hours: int) -> None:
+    tariff = DemandCharge((18, 19, 20), 7.3, 2.1, "EUR")
+    month, hour = np.repeat([1, 2, 3, 1], [300, 100, 250, 170]), np.arange(820) % 24
+    drawn, peaks, rises = np.random.default_rng(0).normal(5.0, 6.0, hours), MonthPeaks(tariff), []
+    for i in range(hours):
+        peaks.enter(int(month[start + i]))
+        rises.append(peaks.add(int(hour[start + i]), float(drawn[i])))
+    costs = demand_costs(tariff, month, hour, drawn, start)
+    assert costs.tolist() == (np.array(rises) * month_shares(month, start, hours)).tolist()
+
+
 def test_a_scenario_without_the_file_has_none(tmp_path: Path) -> None:
     assert DemandCharge.of(tmp_path / "schema.json") is None
     assert demand_costs(None, np.ones(3), np.ones(3), np.ones(3)).tolist() == [0.0, 0.0, 0.0]

@@ -78,6 +78,7 @@ def test_what_a_learner_holds_and_what_its_gradients_keep(
         for _ in range(2):
             trained.algorithm.train()
         learner = trained.learner
+        learner._written_out = None  # as on a card
         learned = [parameter for parameter in learner.network.parameters() if parameter.requires_grad]
         states = [t for each in learner._named_optimizers.values() for s in each.state.values() for t in s.values()]
         # Beside counters of steps.

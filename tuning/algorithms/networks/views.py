@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from gymnasium.vector import VectorEnv
 from gymnasium.vector.utils import batch_space
+from numba import njit
 from torch import nn
 
 from envs.batch_backend.tables import USES
@@ -106,6 +107,8 @@ class SiteView(nn.Module):
         self.register_buffer("index", torch.tensor(self.others))
         self.inputs = SiteInputs(observations, chargers)
         self.charging = UncontrolledCharging(actions, initial_charging, chargers)
+        self._features = self.inputs.order[: self.inputs.others].numpy()
+        self._kinds, self._places = np.array(chargers.observations).T.copy(), np.array(chargers.actions)
 
     def forward(self, observations: torch.Tensor, mode: nn.Module) -> torch.Tensor:
         """All actions of the site, shape (rows, actions), by the mode of a policy of the others."""
@@ -120,17 +123,63 @@ class SiteView(nn.Module):
 
     def observe(self, observations: np.ndarray) -> np.ndarray:
         """What is seen of observations, shape (copies, features): shape (copies, size)."""
-        return applied(lambda given: self.inputs(given)[0], observations)
+        seen = np.empty((len(observations), self.inputs.size), np.float32)
+        see(observations, self._features, self._kinds, seen)
+        return seen
 
     def complete(self, actions: np.ndarray, observations: np.ndarray) -> np.ndarray:
         """All actions of the site, shape (copies, actions), of the others, shape (copies, others)."""
-        found = applied(lambda given: self.charging(self.inputs(given)[1]), observations)
+        found = np.empty((len(actions), len(self.others) + len(self._places)), np.float32)
         found[:, self.others] = actions
+        rule, limit = self.charging, self.charging.limit
+        charge(
+            observations, self._kinds, rule.weights.numpy(), rule.bias.numpy(), rule.idle.numpy(), rule.initial_charging, limit,
+            self._places, found,
+        )  # fmt: skip
         return found
 
     def own_actions(self, actions: np.ndarray, observations: np.ndarray) -> np.ndarray:
         """The others of the site's actions."""
         return actions[:, self.others]
+
+
+@njit(cache=True)
+def charge(
+    observations: np.ndarray,
+    kinds: np.ndarray,
+    weights: np.ndarray,
+    bias: np.ndarray,
+    idle: np.ndarray,
+    full: float,
+    limit: float,
+    places: np.ndarray,
+    actions: np.ndarray,
+) -> None:
+    """`UncontrolledCharging` in a pass over the chargers, a tenth of its time; writes into the `places` of actions.
+
+    `kinds` has the features of chargers, shape (F, S).
+    """
+    for row in range(len(observations)):
+        for s in range(len(places)):
+            power = bias[s]
+            for f in range(len(kinds)):
+                power += observations[row, kinds[f, s]] * weights[f, s]
+            power = min(max(power, np.float32(0.0)), np.float32(1.0))
+            action = idle[s] + power * (np.float32(full) - idle[s])
+            actions[row, places[s]] = min(max(action, -np.float32(limit)), np.float32(limit))
+
+
+@njit(cache=True)
+def see(observations: np.ndarray, features: np.ndarray, kinds: np.ndarray, seen: np.ndarray) -> None:
+    """The first of what `SiteInputs` gives, likewise; writes into `seen`. `features` are the site's own."""
+    for row in range(len(observations)):
+        for i in range(len(features)):
+            seen[row, i] = observations[row, features[i]]
+        for f in range(len(kinds)):
+            total = 0.0
+            for feature in kinds[f]:
+                total += observations[row, feature]
+            seen[row, len(features) + f] = total / len(kinds[f])
 
 
 class _Storage(NamedTuple):

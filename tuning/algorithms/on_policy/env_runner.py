@@ -79,9 +79,15 @@ class RolloutRunner(ArrayEnvRunner):
     def _act(self, rows: _Rows, row: int, distribution: Any) -> None:
         """Draw actions for a row and write them into it; on the CPU, so that a seed gives the same ones on any device."""
         with torch.inference_mode():
-            batch = {Columns.OBS: torch.from_numpy(rows.observations[row]).to(self._device)}
+            observations = torch.from_numpy(rows.observations[row]).to(self._device)
+            if self.module.written_out:
+                inputs, means = rows.inputs[row], self.module.written_out[0](observations).numpy()
+                deviations = self.module.log_std.numpy()
+                inputs[:, : len(deviations)], inputs[:, len(deviations) :] = means, deviations
+                rows.actions[row] = means + np.exp(deviations) * torch.randn(means.shape).numpy()
+                return
             # Not `forward_exploration`, which goes through all layers twice to switch them to evaluation and back.
-            inputs = self.module._forward(batch)[Columns.ACTION_DIST_INPUTS].cpu()
+            inputs = self.module._forward({Columns.OBS: observations})[Columns.ACTION_DIST_INPUTS].cpu()
             if distribution is TorchDiagGaussian:
                 mean, log_std = inputs.chunk(2, dim=-1)
                 # What TorchDiagGaussian comes to, in a third of the time at a few actions: `torch.normal` looks through the

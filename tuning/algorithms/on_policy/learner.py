@@ -6,22 +6,25 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numba import njit
 from ray.rllib.core.columns import Columns
 
+from tuning.algorithms.networks.written_out import WrittenOut
 from tuning.algorithms.on_policy.env_runner import Rollout
 from tuning.algorithms.on_policy.module import ActorCriticModule
 from tuning.algorithms.precision import autocast, begin_step, to_device
 from tuning.algorithms.rllib_base import ArrayAlgorithm, ArrayLearner, Sums, Tensors, check_finite, pieces
+from tuning.algorithms.vectors import Adam, FlatParameters, RMSprop
 
 VALUE_ROWS = 2048  # observations of which values are computed at once: activations of a whole rollout may not fit on a card
 MOST_DIVERGENCE = 1.5  # of an update of PPO, in parts of `target_kl`
 KL_COEFFICIENT = 0.2  # weight of the divergence at the start, where it has a target
-OPTIMIZERS = {"rmsprop": torch.optim.RMSprop, "adam": torch.optim.Adam}
+OPTIMIZERS: dict[str, type[RMSprop | Adam]] = {"rmsprop": RMSprop, "adam": Adam}
+EPSILON = 1e-5  # of both, as in the runs that the defaults were tuned with
 
 
 class OnPolicy(ArrayAlgorithm):
@@ -47,6 +50,36 @@ class Batch(Tensors):
     advantages: torch.Tensor  # shape (T,)
 
 
+class Slope(NamedTuple):
+    """Slope of a sum over rows."""
+
+    mean: torch.Tensor  # in each mean, shape (T, actions)
+    log_std: torch.Tensor  # in the logarithms of the deviations, which all rows share, shape (actions,)
+
+
+class Normal(NamedTuple):
+    """Independent normal distributions of actions, and of some actions their log-probabilities."""
+
+    mean: torch.Tensor  # shape (T, actions)
+    log_std: torch.Tensor  # shape (actions,)
+    deviation: torch.Tensor  # likewise
+    distance: torch.Tensor  # of the actions from the means, in deviations, shape (T, actions)
+    logp: torch.Tensor  # shape (T,)
+
+    @classmethod
+    def of(cls, mean: torch.Tensor, log_std: torch.Tensor, actions: torch.Tensor) -> Normal:
+        """Distributions, and some actions."""
+        deviation = log_std.exp()
+        distance = (actions - mean).div_(deviation)
+        constant = log_std.sum() + 0.5 * math.log(2.0 * math.pi) * len(log_std)
+        return cls(mean, log_std, deviation, distance, -0.5 * distance.square().sum(dim=-1) - constant)
+
+    def slope(self, of_logp: torch.Tensor) -> Slope:
+        """Slope of what has these slopes in the log-probabilities, shape (T,)."""
+        slopes = of_logp[:, None]
+        return Slope(slopes * self.distance / self.deviation, (slopes * (self.distance.square() - 1.0)).sum(dim=0))
+
+
 class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
     """Learns from the transitions of one rollout, and forgets them."""
 
@@ -57,6 +90,7 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
         super().build()
         self.kl_coefficient = KL_COEFFICIENT if self.h.get("kl_target") is not None else 0.0
         self.entropy_coefficient = self.recipe.value("ent_coef")
+        self._written_out = self.network.written_out if self.device.type == "cpu" else None
 
     @property
     def optimizer(self) -> torch.optim.Optimizer:
@@ -66,7 +100,8 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
 
     def configure_optimizers_for_module(self, module_id: str, config: Any = None) -> None:
         """See `Learner`."""
-        parameters = list(self.module[module_id].parameters())
+        self.flat = FlatParameters(list(self.module[module_id].parameters()))
+        parameters = [self.flat.vector]
         self.register_optimizer(module_id=module_id, optimizer=self.make_optimizer(parameters), params=parameters)
 
     @abstractmethod
@@ -80,6 +115,10 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
     @abstractmethod
     def policy_loss(self, batch: Batch, now: Any) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """Loss of the policy by its distribution now, with advantages as they weigh the gradient; and further measures."""
+
+    @abstractmethod
+    def policy_slope(self, batch: Batch, now: Normal) -> tuple[torch.Tensor, Slope, dict[str, torch.Tensor]]:
+        """What `policy_loss` gives for normal actions, and the loss's slope, with the penalty of a divergence."""
 
     def learn_from(self, data: Rollout, steps: int) -> None:
         """See `ArrayLearner`."""
@@ -163,6 +202,8 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
 
     def _gradient(self, batch: Batch, part: float) -> dict[str, torch.Tensor]:
         """Add the gradient of a piece's loss to the parameters'. Returns the terms."""
+        if self._written_out:
+            return self._written_out_gradient(batch, part, *self._written_out)
         begin_step(self.h["cuda_graphs"])
         with autocast(self.device, self.h["bf16"]):
             columns = {Columns.OBS: batch.observations}
@@ -171,12 +212,30 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
         (total * part).backward()
         return {name: term.detach() for name, term in terms.items()}
 
+    @torch.no_grad()
+    def _written_out_gradient(
+        self, batch: Batch, part: float, policy: WrittenOut, value: WrittenOut
+    ) -> dict[str, torch.Tensor]:
+        """`_gradient` without autograd: of `loss`, by the chain rule."""
+        log_std = self.network.log_std
+        assert log_std is not None
+        assert log_std.grad is not None
+        rows, actions = batch.actions.shape
+        now = Normal.of(policy(batch.observations), log_std, batch.actions)
+        of_policy, slope, measures = self.policy_slope(batch, now)
+        policy.add_gradient(slope.mean.mul_(part / rows))
+        log_std.grad.add_(slope.log_std.mul_(part / rows)).sub_(part * self.entropy_coefficient)
+        values = value(batch.observations).squeeze(-1)
+        bounded = self.bounded(values, batch)
+        missed = bounded - batch.targets
+        of_values = missed if bounded is values else missed * (bounded == values)
+        value.add_gradient(of_values.mul(2.0 * part * self.h["vf_coef"] / rows)[:, None])
+        entropy = log_std.sum() + actions * (0.5 + 0.5 * math.log(2.0 * math.pi))
+        return {"policy_loss": of_policy, "value_loss": missed.square().mean(), "entropy": entropy, **measures}
+
     def step(self) -> torch.Tensor:
         """Let the optimizer step, with the gradients' norm cut if it is too great. Returns norm before it was cut, shape ()."""
-        parameters = self.optimizer.param_groups[0]["params"]
-        norm = torch.nn.utils.get_total_norm([parameter.grad for parameter in parameters if parameter.grad is not None])
-        if self.h["max_grad_norm"] is not None:
-            torch.nn.utils.clip_grads_with_norm_(parameters, self.h["max_grad_norm"], norm)
+        norm = self.flat.cut(self.h["max_grad_norm"])
         self.optimizer.step()
         return norm
 
@@ -202,15 +261,14 @@ class PPOLearner(OnPolicyLearner):
 
     def make_optimizer(self, parameters: list[torch.nn.Parameter]) -> torch.optim.Optimizer:
         """See `OnPolicyLearner`."""
-        # Adam's epsilon as in the runs that PPO's defaults were tuned with.
-        return torch.optim.Adam(parameters, lr=self.recipe.value("learning_rate"), eps=1e-5, fused=True)
+        return Adam(parameters, lr=self.recipe.value("learning_rate"), eps=EPSILON, fused=True)
 
     def learn_batch(self, batch: Batch) -> Sums:
         """See `OnPolicyLearner`."""
         sums, target = Sums(), self.h["target_kl"]
         for _ in range(self.h["n_epochs"]):
             for index in minibatches(len(batch), self.h["batch_size"]):
-                self.optimizer.zero_grad(set_to_none=True)
+                self.flat.gradient.zero_()
                 found = self.gradient(batch.at(index.to(self.device)))
                 # As in Stable-Baselines3: the minibatch that is beyond it takes no step, and no other follows.
                 if target is not None and sums.steps and found["kl"].item() > MOST_DIVERGENCE * target:
@@ -224,6 +282,21 @@ class PPOLearner(OnPolicyLearner):
         clipped = ratio.clamp(1.0 - self.h["clip_range"], 1.0 + self.h["clip_range"])
         policy = -torch.min(weights * ratio, weights * clipped).mean()
         return policy, {"kl": self.distribution(batch.inputs).kl(now).mean(), "ratio": ratio.mean()}
+
+    def policy_slope(self, batch: Batch, now: Normal) -> tuple[torch.Tensor, Slope, dict[str, torch.Tensor]]:
+        """See `OnPolicyLearner`."""
+        ratio, weights = (now.logp - batch.logp).exp_(), batch.advantages
+        gain, bound = weights * ratio, weights * ratio.clamp(1.0 - self.h["clip_range"], 1.0 + self.h["clip_range"])
+        slope = now.slope(-gain * (gain <= bound))
+        # Divergence from what it was: log s - log s' + (s'^2 + (m - m')^2) / (2 s^2) - 1 / 2.
+        mean, log_std = batch.inputs.chunk(2, dim=-1)
+        moved, narrowed = (now.mean - mean) / now.deviation, now.log_std - log_std
+        spread = moved.square().add_((-2.0 * narrowed).exp_())
+        kl = (narrowed + 0.5 * spread - 0.5).sum(dim=-1).mean()
+        if self.kl_coefficient:
+            slope.mean.add_(moved / now.deviation, alpha=self.kl_coefficient)
+            slope.log_std.add_((1.0 - spread).sum(dim=0), alpha=self.kl_coefficient)
+        return -torch.min(gain, bound).mean(), slope, {"kl": kl, "ratio": ratio.mean()}
 
     def bounded(self, values: torch.Tensor, batch: Batch) -> torch.Tensor:
         """Values that have moved no further than `clip_range_vf`."""
@@ -248,13 +321,13 @@ class A2CLearner(OnPolicyLearner):
         """See `OnPolicyLearner`."""
         rate = self.recipe.value("learning_rate")
         if self.h["optimizer"] == "adam":
-            return torch.optim.Adam(parameters, lr=rate, eps=1e-5, fused=True)
-        return torch.optim.RMSprop(parameters, lr=rate, alpha=0.99, eps=1e-5)
+            return Adam(parameters, lr=rate, eps=EPSILON, fused=True)
+        return RMSprop(parameters, lr=rate, alpha=0.99, eps=EPSILON)
 
     def learn_batch(self, batch: Batch) -> Sums:
         """See `OnPolicyLearner`."""
         sums = Sums()
-        self.optimizer.zero_grad(set_to_none=True)
+        self.flat.gradient.zero_()
         found = self.gradient(batch, self.h["batch_size"])
         sums.add({**found, "gradient_norm": self.step()})
         return sums
@@ -262,6 +335,10 @@ class A2CLearner(OnPolicyLearner):
     def policy_loss(self, batch: Batch, now: Any) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """See `OnPolicyLearner`."""
         return -(batch.advantages * now.logp(batch.actions)).mean(), {}
+
+    def policy_slope(self, batch: Batch, now: Normal) -> tuple[torch.Tensor, Slope, dict[str, torch.Tensor]]:
+        """See `OnPolicyLearner`."""
+        return -(batch.advantages * now.logp).mean(), now.slope(-batch.advantages), {}
 
 
 def minibatches(count: int, size: int) -> Iterable[torch.Tensor]:

@@ -13,6 +13,7 @@ from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
 from ray.rllib.core.rl_module.torch import TorchRLModule
 from torch import nn
 
+from search_spaces import Assignment
 from tuning.algorithms.memory import hidden_sizes
 from tuning.algorithms.networks.layers import (
     SiteInputs,
@@ -24,6 +25,7 @@ from tuning.algorithms.networks.layers import (
     perceptron,
     policy_head,
 )
+from tuning.algorithms.networks.written_out import WrittenOut
 from tuning.algorithms.precision import compiled
 
 
@@ -69,8 +71,16 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
             add_deviations(self.policy_head, h["log_std_init"])
         if chargers:
             self.charging = UncontrolledCharging(self.action_space.shape[0], h["initial_charging"], chargers)
+        self.written_out = self._written_out(h)
         # Not by `Module.compile`, which would put other names into the state.
         self._policy, self._values = (compiled(function, h) for function in (self._policy_inputs, self._value))
+
+    def _written_out(self, h: Assignment) -> tuple[WrittenOut, WrittenOut] | None:
+        """Means of normal actions and values, with gradients written out; None for networks that are no two perceptrons."""
+        parts = ((self.policy_layers, self.policy_head), (self.value_layers, self.value_head))
+        if h["bf16"] or h["torch_compile"] or h["shared_layers"] or self.site or self.log_std is None:
+            return None
+        return tuple(WrittenOut(*part) for part in parts) if all(WrittenOut.can(*part) for part in parts) else None  # type: ignore
 
     def _policy_inputs(self, observations: torch.Tensor) -> torch.Tensor:
         if self.site is None:

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from tuning.algorithms.precision import autocast, begin_step, to_device
-from tuning.algorithms.rllib_base import MODULE, ArrayAlgorithm, ArrayLearner, Sums, Tensors, check_finite, pieces
+from tuning.algorithms.rllib_base import (
+    MODULE,
+    ArrayAlgorithm,
+    ArrayLearner,
+    Sums,
+    Tensors,
+    check_finite,
+    pieces,
+)
 from tuning.algorithms.sac.module import SACModule
 from tuning.algorithms.sac.replay_buffer import SAMPLE_BYTES, Transitions
+from tuning.algorithms.vectors import Adam, FlatParameters
 
 if TYPE_CHECKING:
     from tuning.algorithms.sac.env_runner import ReplayEnvRunner
@@ -24,38 +32,6 @@ LEAST_ITERATIONS = 20  # of a budget, however small: between two of them the pol
 # Steps of the site that critics of a copy learn from before its policy does, a quarter of the budget at most: until they have
 # seen what the copy itself does, they lead it astray.
 VALUES_FIRST = 25_000
-_ALIGNED = 16  # numbers: a cache line, which products of matrices want to begin at
-
-
-class FlatParameters:
-    """All parameters of a network as one vector, which the network's own are views of, and their gradients likewise.
-
-    Optimizer, norm, cut and the step of targets are then one operation each, which with small networks take longer to start
-    than to run. `vector` has gaps that align the parameters, and its `grad` is always there if they are trained.
-    """
-
-    def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
-        sizes = [-(-parameter.numel() // _ALIGNED) * _ALIGNED for parameter in parameters]
-        self.vector = nn.Parameter(torch.zeros(sum(sizes), device=parameters[0].device))
-        gradient = torch.zeros_like(self.vector) if parameters[0].requires_grad else None
-        self.vector.grad = gradient
-        offset = 0
-        for parameter, size in zip(parameters, sizes, strict=True):
-            part = slice(offset, offset + parameter.numel())
-            view = self.vector.detach()[part].view_as(parameter)
-            view.copy_(parameter.detach())
-            parameter.data = view
-            if gradient is not None:
-                # Backward passes add to a gradient that is there, in place.
-                parameter.grad = gradient[part].view_as(parameter)
-            offset += size
-
-    @property
-    def gradient(self) -> torch.Tensor:
-        """Gradients of all parameters, shape (numbers,); 0 between them."""
-        gradient = self.vector.grad
-        assert gradient is not None
-        return gradient
 
 
 @dataclass
@@ -146,7 +122,7 @@ class SACLearner(ArrayLearner[SACModule]):
         if network.log_ent_coef is not None:
             trained[ENT_COEF] = network.log_ent_coef
         for name, parameter in trained.items():
-            optimizer = torch.optim.Adam([parameter], lr=self._rate(name), fused=True)
+            optimizer = Adam([parameter], lr=self._rate(name), fused=True)
             self.register_optimizer(module_id=module_id, optimizer_name=name, optimizer=optimizer, params=[parameter])
 
     def _rate(self, name: str, steps: int = 0) -> float:
@@ -274,10 +250,7 @@ class SACLearner(ArrayLearner[SACModule]):
 
     def _step(self, name: str) -> torch.Tensor:
         """Let an optimizer step, with the gradients' norm cut if it is too great. Returns the norm before that."""
-        gradient = self._flat[name].gradient
-        norm = gradient.norm()
-        if self.h["max_grad_norm"] is not None:
-            gradient *= (self.h["max_grad_norm"] / (norm + 1e-6)).clamp(max=1.0)
+        norm = self._flat[name].cut(self.h["max_grad_norm"])
         self.get_optimizer(MODULE, name).step()
         return norm
 

@@ -11,7 +11,7 @@ import torch
 from tests.tuning.algorithms.match import FEATURES, built
 from tests.tuning.algorithms.memory_checks import living
 from tests.tuning.algorithms.on_policy.small import ALGOS, gradient, made_up, watched
-from tuning.algorithms.on_policy.learner import VALUE_ROWS, Batch, advantages, explained_variance, minibatches
+from tuning.algorithms.on_policy.learner import OPTIMIZERS, VALUE_ROWS, Batch, advantages, explained_variance, minibatches
 
 pytestmark = pytest.mark.usefixtures("small_ray")
 
@@ -214,13 +214,13 @@ def test_a2cs_batch_size_does_not_change_the_gradient(chunk: int) -> None:
     for batch_size in (chunk, 10_000):
         with built("a2c", batch_size=batch_size) as trained:
             sizes: list[int] = []
-            loss = trained.learner.loss
+            take = trained.learner._gradient
 
-            def noted(batch: Batch, *args: Any, loss: Any = loss, sizes: list[int] = sizes) -> Any:
+            def noted(batch: Batch, part: float, take: Any = take, sizes: list[int] = sizes) -> Any:
                 sizes.append(len(batch))
-                return loss(batch, *args)
+                return take(batch, part)
 
-            trained.learner.loss = noted
+            trained.learner._gradient = noted
             seen = watched(trained)
             trained.algorithm.train()
             assert len(seen) == 1
@@ -230,8 +230,49 @@ def test_a2cs_batch_size_does_not_change_the_gradient(chunk: int) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("algo", "given"),
+    [
+        ("ppo", {"activation": "tanh"}),
+        ("ppo", {"activation": "relu", "hidden_sizes": "16,16,16", "clip_range": 0.01, "clip_range_vf": 0.1, "ent_coef": 0.03}),
+        ("ppo", {"kl_target": 0.01, "normalize_advantage": False, "vf_coef": 0.9}),
+        ("a2c", {"activation": "relu", "ent_coef": 0.03}),
+        ("a2c", {"activation": "tanh", "vf_coef": 0.9}),
+    ],
+)
+def test_gradients_that_are_written_out_are_those_of_autograd(algo: str, given: dict[str, Any]) -> None:
+    with built(algo, **given) as trained:
+        learner = trained.learner
+        batch = made_up(rows=200, ratio=1.05, moved=0.2)(trained)
+        random = torch.Generator().manual_seed(1)
+        batch.advantages.copy_(torch.randn(200, generator=random))
+        # As it was before the policy moved, so that divergence and ratios are not those of no change.
+        batch.inputs.add_(0.3 * torch.randn(batch.inputs.shape, generator=random))
+        batch.logp.add_(0.2 * torch.randn(200, generator=random))
+        found, written_out = [], learner._written_out
+        assert written_out
+        for way in (written_out, None):
+            learner._written_out = way
+            learner.flat.gradient.zero_()
+            terms = learner.gradient(batch, 70)
+            found.append((learner.flat.gradient.clone(), {name: float(term) for name, term in terms.items()}))
+        (ours, told), (exact, expected) = found
+        assert exact.abs().max() > 0.01
+        torch.testing.assert_close(ours, exact, rtol=3e-5, atol=1e-6)
+        assert told == pytest.approx(expected, rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"shared_layers": True}, {"state_dependent_std": True}, {"activation": "silu"}, {"bf16": True}, {"torch_compile": True}],
+)
+def test_other_networks_learn_by_autograd(given: dict[str, Any]) -> None:
+    with built("ppo", **given) as trained:
+        assert trained.learner._written_out is None is trained.runner.module.written_out
+
+
 def test_a2c_has_the_optimizer_of_its_name() -> None:
-    for name, kind in (("rmsprop", torch.optim.RMSprop), ("adam", torch.optim.Adam)):
+    for name, kind in OPTIMIZERS.items():
         with built("a2c", optimizer=name) as trained:
             assert type(trained.learner.optimizer) is kind
 

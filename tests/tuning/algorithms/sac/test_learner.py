@@ -6,44 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
 from tests.tuning.algorithms.match import FEATURES
 from tests.tuning.algorithms.memory_checks import living
 from tests.tuning.algorithms.sac.sac_small import batches, built, learn, watched
-from tuning.algorithms.sac.learner import ACTOR, CRITIC, ENT_COEF, Batch, FlatParameters
+from tuning.algorithms.sac.learner import ACTOR, CRITIC, ENT_COEF, Batch
 from tuning.algorithms.sac.trainer import SACTrainer
-
-
-def network() -> nn.Sequential:
-    torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(3, 5), nn.Linear(5, 2))
-
-
-def test_gradients_are_added_into_one_vector_in_place() -> None:
-    own, module = network(), network()
-    flat = FlatParameters(list(module.parameters()))
-    inputs = torch.randn(4, 3)
-    for _ in range(2):
-        own(inputs).sum().backward()
-        module(inputs).sum().backward()
-    norm = torch.cat([parameter.grad.flatten() for parameter in own.parameters() if parameter.grad is not None]).norm()
-    assert float(flat.gradient.norm()) == pytest.approx(float(norm), rel=1e-6)
-    flat.gradient.zero_()
-    assert all((parameter.grad == 0.0).all() for parameter in module.parameters())
-
-
-def test_each_parameter_begins_at_a_cache_line() -> None:
-    module = network()
-    flat = FlatParameters(list(module.parameters()))
-    start = flat.vector.data_ptr()
-    assert all((parameter.data_ptr() - start) % 64 == 0 for parameter in module.parameters())
-
-
-def test_what_is_not_trained_has_no_gradient() -> None:
-    module = network().requires_grad_(False)
-    assert FlatParameters(list(module.parameters())).vector.grad is None
-
 
 pytestmark = pytest.mark.usefixtures("small_ray")
 

@@ -1,0 +1,34 @@
+"""Perceptrons whose gradients are written out: those of autograd."""
+
+import pytest
+import torch
+from torch import nn
+
+from tuning.algorithms.networks.layers import perceptron
+from tuning.algorithms.networks.written_out import WrittenOut
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+@pytest.mark.parametrize("sizes", [(8,), (16, 8, 24)])
+def test_outputs_and_gradients_are_those_of_autograd(activation: str, sizes: tuple[int, ...]) -> None:
+    torch.manual_seed(0)
+    layers, head = perceptron(5, sizes, activation), nn.Linear(sizes[-1], 3)
+    parameters = [*layers.parameters(), *head.parameters()]
+    inputs, slope = torch.randn(40, 5), torch.randn(40, 3)
+    expected = head(layers(inputs))
+    gradients = torch.autograd.grad((expected * slope).sum(), parameters)
+    for parameter in parameters:
+        parameter.grad = torch.ones_like(parameter)
+    assert WrittenOut.can(layers, head)
+    written_out = WrittenOut(layers, head)
+    with torch.no_grad():
+        torch.testing.assert_close(written_out(inputs), expected.detach())
+        written_out.add_gradient(slope)
+    for parameter, gradient in zip(parameters, gradients, strict=True):
+        # Added to what was there.
+        torch.testing.assert_close(parameter.grad, gradient + 1.0, rtol=1e-5, atol=1e-5)
+
+
+def test_what_it_cannot_compute_is_left_to_autograd() -> None:
+    assert not WrittenOut.can(perceptron(5, (8,), "silu"), nn.Linear(8, 3))
+    assert not WrittenOut.can(perceptron(5, (8,), "tanh"), nn.Sequential(nn.Linear(8, 3)))
