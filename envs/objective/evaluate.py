@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -67,6 +68,9 @@ def score(evaluations: list[Evaluation]) -> float:
     return SCORE.value([{"hours": evaluation.hours, "score": evaluation.score} for evaluation in evaluations])
 
 
+_UNCONTROLLED: WeakKeyDictionary[Reference, dict[tuple[Window, ...], Kpis]] = WeakKeyDictionary()
+
+
 def _evaluation(year: int, episodes: Sequence[Episode]) -> Evaluation:
     reference = episodes[0].reference
     reward, changed, terms = 0.0, 0.0, dict.fromkeys(TERMS, 0.0)
@@ -81,6 +85,10 @@ def _evaluation(year: int, episodes: Sequence[Episode]) -> Evaluation:
         parts = [Part(episode.window.start, run) for episode, run in zip(episodes, runs, strict=True)]
         return kpis(JoinedRun(parts, reference.exogenous, reference))
 
+    # Each evaluation of a trial has the same windows.
+    of_windows = _UNCONTROLLED.setdefault(reference, {})
+    windows = tuple(episode.window for episode in episodes)
+    known = of_windows[windows] = of_windows.get(windows) or kpis_of(uncontrolled)
     hours = sum(episode.window.hours for episode in episodes)
     ratios = {
         column: float(np.mean([own.citylearn.get(name, math.nan) for own in episodes])) for column, name in RATIOS.items()
@@ -91,7 +99,7 @@ def _evaluation(year: int, episodes: Sequence[Episode]) -> Evaluation:
         score=reward / hours,
         terms={name: value / hours for name, value in terms.items()},
         kpis=kpis_of(own.run for own in episodes),
-        uncontrolled=kpis_of(uncontrolled),
+        uncontrolled=known,
         changed_kwh=changed,
         citylearn={**ratios, **scores_2022(ratios)},
     )

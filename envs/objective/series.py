@@ -35,10 +35,10 @@ def days(hour: np.ndarray) -> np.ndarray:
 
 def day_peak_rises(day: np.ndarray, net_kwh: np.ndarray) -> np.ndarray:
     """By how much each hour of a run raises its day's highest import [kW], shape (hours,), without earlier hours."""
-    peak, rises = DayPeak(), np.zeros(len(net_kwh))
-    for i in range(len(net_kwh)):
-        peak.enter(int(day[i]))
-        rises[i] = peak.add(float(net_kwh[i]))
+    drawn, rises = np.maximum(net_kwh, 0.0, dtype=np.float64), np.zeros(len(net_kwh))
+    # As `DayPeak` hour by hour, of a day at once.
+    for own in np.split(np.arange(len(rises)), np.flatnonzero(np.diff(day)) + 1):
+        rises[own] = np.diff(np.maximum.accumulate(drawn[own]), prepend=0.0)
     return rises
 
 
