@@ -126,11 +126,14 @@ class Progress(DriverOnly, Callback):
             self._add_to_curve()
         self._show_steps(number, steps, self._aim.told_rating(rating) if math.isfinite(rating) else f"{rating:g}")
         if (number, evaluated.steps) not in self._told:
-            # A trial that goes on begins with the last evaluation before its checkpoint.
+            # A trial that goes on begins with the last evaluation before its checkpoint, without its figures: what is known is
+            # the one that it is rated by.
             self._told.add((number, evaluated.steps))
-            own = self._aim.outcome(report.evaluations) if report.evaluations else outcome
+            own, steps = outcome, int(report.columns.get("kept_steps", evaluated.steps))
+            if report.evaluations:
+                own, steps = self._aim.outcome(report.evaluations), evaluated.steps
             best = f"; its best is {self._aim.told_rating(rating)}" if self._aim.rating(own) < rating else ""
-            self.say(f"trial {number}: {self._aim.told(own)} at {evaluated.steps:,} steps{best}")
+            self.say(f"trial {number}: {self._aim.told(own)} at {steps:,} steps{best}")
 
     def _show_steps(self, number: int, steps: int, rating: str = "") -> None:
         """Note how far a trial that runs is; without a rating, that of its last evaluation stays."""

@@ -111,7 +111,8 @@ def write_week(experiment: Experiment, written: Callable[[Path], None], console:
     settings, folder = experiment.settings, experiment.paths.folder
     best, path = load(folder).best, folder / ROLLOUTS / WEEK_OF_BEST
     number, task = int(best["trial"]), settings.task
-    about = {"experiment": settings.name, "trial": str(number), "steps": f"{best['steps']:.0f}", "scenario": task.site.title}
+    steps = best["kept_steps" if settings.keep == "best" else "steps"]
+    about = {"experiment": settings.name, "trial": str(number), "steps": f"{steps:.0f}", "scenario": task.site.title}
     if path.is_file() and pq.read_schema(path).metadata.items() >= {k.encode(): v.encode() for k, v in about.items()}.items():
         return
     week = hardest_week(task.validation_windows, lambda year: year_reference(task.site, year))

@@ -123,9 +123,10 @@ def test_a_trial_that_goes_on_is_told_with_the_steps_at_which_it_was_rated(clock
     shown, output = progress(("running", 470, math.nan))
     start(shown, 0)
     for _ in range(2):
-        tell(shown, trial(0), Report(470, evaluated=Evaluated(1, 300, Outcome(0.1))))
+        # It was evaluated at 300 steps, and is rated by what it was at 200.
+        tell(shown, trial(0), Report(470, evaluated=Evaluated(1, 300, Outcome(0.1)), columns={"kept_steps": 200}))
     report(shown, 0, 600, score=0.2)
-    assert output.getvalue().splitlines() == ["trial 0: score +0.1000 at 300 steps", "trial 0: score +0.2000 at 600 steps"]
+    assert output.getvalue().splitlines() == ["trial 0: score +0.1000 at 200 steps", "trial 0: score +0.2000 at 600 steps"]
     # Its pace begins at the checkpoint.
     assert shown._trial_steps[0] - shown._begun_steps == 130
 
