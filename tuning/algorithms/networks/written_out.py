@@ -36,7 +36,6 @@ class WrittenOut:
     def __init__(self, layers: nn.Sequential, head: nn.Linear) -> None:
         self._layers = [*layers[::2], head]
         self._layer, self._derive_ = _ACTIVATIONS[type(layers[1])]
-        self._inputs: list[torch.Tensor] = []  # of each layer, in the last call
 
     @staticmethod
     def can(layers: nn.Module, head: nn.Module) -> bool:
@@ -45,16 +44,20 @@ class WrittenOut:
 
     def __call__(self, inputs: torch.Tensor) -> torch.Tensor:
         """Outputs, shape (rows, outputs)."""
-        *hidden, head = self._layers
-        self._inputs = [inputs]
-        for layer in hidden:
-            self._inputs.append(self._layer(layer.bias, self._inputs[-1], layer.weight))
-        return torch.addmm(head.bias, self._inputs[-1], head.weight.T)
+        return self.run(inputs)[-1]
 
-    def add_gradient(self, slope: torch.Tensor) -> None:
-        """Add to the parameters' gradients, by the slope of what is minimised in the last outputs, shape (rows, outputs)."""
+    def run(self, inputs: torch.Tensor) -> list[torch.Tensor]:
+        """What each layer gets, each of shape (rows, units), and the outputs."""
+        *hidden, head = self._layers
+        found = [inputs]
+        for layer in hidden:
+            found.append(self._layer(layer.bias, found[-1], layer.weight))
+        return [*found, torch.addmm(head.bias, found[-1], head.weight.T)]
+
+    def add_gradient(self, run: list[torch.Tensor], slope: torch.Tensor) -> None:
+        """Add to the parameters' gradients, by the slope of what is minimised in the outputs of a `run`, of their shape."""
         for number in reversed(range(len(self._layers))):
-            layer, inputs = self._layers[number], self._inputs[number]
+            layer, inputs = self._layers[number], run[number]
             layer.weight.grad.addmm_(slope.T, inputs)
             layer.bias.grad.add_(slope.sum(dim=0))
             if number:

@@ -221,15 +221,15 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
         assert log_std is not None
         assert log_std.grad is not None
         rows, actions = batch.actions.shape
-        now = Normal.of(policy(batch.observations), log_std, batch.actions)
+        of_means, of_values = policy.run(batch.observations), value.run(batch.observations)
+        now = Normal.of(of_means[-1], log_std, batch.actions)
         of_policy, slope, measures = self.policy_slope(batch, now)
-        policy.add_gradient(slope.mean.mul_(part / rows))
+        policy.add_gradient(of_means, slope.mean.mul_(part / rows))
         log_std.grad.add_(slope.log_std.mul_(part / rows)).sub_(part * self.entropy_coefficient)
-        values = value(batch.observations).squeeze(-1)
-        bounded = self.bounded(values, batch)
-        missed = bounded - batch.targets
-        of_values = missed if bounded is values else missed * (bounded == values)
-        value.add_gradient(of_values.mul(2.0 * part * self.h["vf_coef"] / rows)[:, None])
+        values, limit = of_values[-1].squeeze(-1), self.h.get("clip_range_vf")
+        missed = self.bounded(values, batch) - batch.targets
+        moves = missed if limit is None else missed * ((values - batch.values).abs() <= limit)
+        value.add_gradient(of_values, (2.0 * part * self.h["vf_coef"] / rows * moves)[:, None])
         entropy = log_std.sum() + actions * (0.5 + 0.5 * math.log(2.0 * math.pi))
         return {"policy_loss": of_policy, "value_loss": missed.square().mean(), "entropy": entropy, **measures}
 

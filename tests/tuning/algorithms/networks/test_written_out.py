@@ -22,8 +22,10 @@ def test_outputs_and_gradients_are_those_of_autograd(activation: str, sizes: tup
     assert WrittenOut.can(layers, head)
     written_out = WrittenOut(layers, head)
     with torch.no_grad():
-        torch.testing.assert_close(written_out(inputs), expected.detach())
-        written_out.add_gradient(slope)
+        run = written_out.run(inputs)
+        torch.testing.assert_close(run[-1], expected.detach())
+        assert torch.equal(written_out(inputs), run[-1])
+        written_out.add_gradient(run, slope)
     for parameter, gradient in zip(parameters, gradients, strict=True):
         # Added to what was there.
         torch.testing.assert_close(parameter.grad, gradient + 1.0, rtol=1e-5, atol=1e-5)

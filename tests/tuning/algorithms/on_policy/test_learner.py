@@ -249,6 +249,7 @@ def test_gradients_that_are_written_out_are_those_of_autograd(algo: str, given: 
         # As it was before the policy moved, so that divergence and ratios are not those of no change.
         batch.inputs.add_(0.3 * torch.randn(batch.inputs.shape, generator=random))
         batch.logp.add_(0.2 * torch.randn(200, generator=random))
+        batch.values.add_(0.3 * torch.randn(200, generator=random))
         found, written_out = [], learner._written_out
         assert written_out
         for way in (written_out, None):
