@@ -101,6 +101,9 @@ def verdict(
     scores = {name: values for name, values in run_scores(runs, column).items() if name in known and len(values) > 1}
     if not any(len(values) == seeds for values in scores.values()):
         return [*lines, f"no contender has {seeds} runs that can be compared, so there is no verdict"]
+    if ranking and (aim := ranking.objective):
+        unit = f" in {aim.shown_unit}" if aim.shown_unit else ""
+        lines.append(f"differences are of {aim.name}{unit}, above 0 where it is better")
     now = standing(scores, looks)
     lines += _winner(now, scores)
     # The leader is the best of these by their means, so its intervals have to hold for all of them.
