@@ -46,10 +46,8 @@ ENVIRONMENT = {
     # One thread per process: a trial has one core.
     "OMP_NUM_THREADS": "1",
     # Freed large arrays go back to the system. By default Linux's allocator keeps them in a heap that grows to several times
-    # the memory in use, differently each time. What gradient steps allocate stays below both limits: given back and taken
-    # anew, its pages cost a third of SAC's time. Other systems do not know the variables.
-    "MALLOC_MMAP_THRESHOLD_": str(8 * 2**20),
-    "MALLOC_TRIM_THRESHOLD_": str(64 * 2**20),
+    # the memory in use, differently each time. Other systems do not know the variable.
+    "MALLOC_MMAP_THRESHOLD_": str(2**20),
     # Small ones stay in one heap for all threads. Each trial of a process has a thread of its own, and with a heap for each,
     # which is the default, the process grows from trial to trial until it has more than it was granted.
     "MALLOC_ARENA_MAX": "1",
