@@ -155,7 +155,7 @@ def charge(
     places: np.ndarray,
     actions: np.ndarray,
 ) -> None:
-    """`UncontrolledCharging` in a pass over the chargers, a tenth of its time; writes into the `places` of actions.
+    """`UncontrolledCharging` in a pass over the chargers, in a quarter of its time; writes into the `places` of actions.
 
     `kinds` has the features of chargers, shape (F, S).
     """
