@@ -20,7 +20,7 @@ HOUR = pd.Timedelta(hours=1)
 SHOWN = 5  # gaps that a message names
 SAMPLE = 100_000  # letters that tell what is between columns
 _UNIT = re.compile(r"[(\[]\s*([^)\]]+?)\s*[)\]]$|_([A-Za-z]+)$")  # at the end of a column's name: (kWh), [kWh], _kwh
-_DECIMAL_COMMA = re.compile(r"^(-?\d+),(\d+)$")
+_DECIMAL_COMMA = re.compile(r"^([^.,]*\d),(\d[^.,]*)$")  # the one comma of a cell without points
 _THOUSANDS = re.compile(r"\d[.,']\d{3}[.,]|\d[.,']\d{3}$")
 _DAY_FIRST = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})\b")
 _OFFSET = re.compile(r"(Z|[+-]\d{2}:?\d{2})$")

@@ -11,15 +11,7 @@ import numpy as np
 import torch
 
 from tuning.algorithms.precision import autocast, begin_step, to_device
-from tuning.algorithms.rllib_base import (
-    MODULE,
-    ArrayAlgorithm,
-    ArrayLearner,
-    Sums,
-    Tensors,
-    check_finite,
-    pieces,
-)
+from tuning.algorithms.rllib_base import MODULE, ArrayAlgorithm, ArrayLearner, Sums, Tensors, check_finite, pieces
 from tuning.algorithms.sac.module import SACModule
 from tuning.algorithms.sac.replay_buffer import SAMPLE_BYTES, Transitions
 from tuning.algorithms.vectors import Adam, FlatParameters

@@ -149,7 +149,7 @@ def run_trials(
         used = replace(parts.ledger.budget, amount=parts.ledger.used())
         say(
             console,
-            f"used are {used.shown}, and the budget is {parts.ledger.budget.shown}; a larger --budget lets the search go on",
+            f"the budget, {parts.ledger.budget.shown}, is spent: {used.shown} were used; a larger --budget goes on",
         )
     search, control = parts.search(), parts.control
     control.start()

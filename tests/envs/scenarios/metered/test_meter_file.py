@@ -94,6 +94,8 @@ def test_a_date_that_may_be_two_is_refused(read: Read) -> None:
 def test_semicolons_and_decimal_commas_are_those_of_a_spreadsheet(read: Read) -> None:
     text = _lines(HOURS, VALUES + 0.25).replace(",", ";").replace(".", ",")
     assert read(text).values.iloc[:, 0].tolist() == (VALUES + 0.25).tolist()
+    text = "time;home (kWh)\n2024-01-01 00:00;+1,5\n2024-01-01 01:00;2,5E-02\n"
+    assert read(text).values.iloc[:, 0].tolist() == [1.5, 0.025]
 
 
 @pytest.mark.parametrize(("start", "hours"), [("2024-03-30", 71), ("2024-10-26", 73)])
