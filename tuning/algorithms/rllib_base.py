@@ -15,6 +15,7 @@ from ray.rllib.core.learner.torch.torch_learner import TorchLearner
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.utils.metrics import ENV_RUNNER_RESULTS, NUM_ENV_STEPS_SAMPLED_LIFETIME
 
+from tuning.algorithms.precision import Replayed
 from tuning.runtime.stopwatch import Stopwatch
 
 MODULE = "default_policy"  # RLlib's name for the one module that there is
@@ -150,6 +151,8 @@ class ArrayLearner(TorchLearner, Generic[M]):
         """See `Learner`."""
         self.recipe: Recipe = self.config.recipe
         self.h, self.means = self.recipe.h, {}
+        self._replayed: list[Replayed] = []
+        self._live: dict[str, torch.Tensor] = {}
         super().build()
         self._stopwatch = Stopwatch()
 
@@ -158,6 +161,27 @@ class ArrayLearner(TorchLearner, Generic[M]):
         """The one module."""
         network: M = self.module[MODULE]
         return network
+
+    def replayed(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A part of a gradient step that waits for nothing, recorded where hyperparameters say so; see `Replayed`."""
+        if not self.h["cuda_graphs"]:
+            return function
+        self._replayed.append(Replayed(function))
+        return self._replayed[-1]
+
+    def live(self, name: str, value: float) -> Any:
+        """A number that updates change, as gradient steps read it: where they are replayed, from one place."""
+        if not self.h["cuda_graphs"]:
+            return value
+        if name not in self._live:
+            self._live[name] = torch.empty((), device=self.device)
+        return self._live[name].fill_(value)
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """See `Learner`."""
+        super().set_state(state)
+        for each in self._replayed:
+            each.forget()
 
     def compute_loss_for_module(self, **kwargs: Any) -> Any:
         """Not used."""
@@ -195,3 +219,12 @@ class Tensors:
     def at(self, index: Any) -> Any:
         """Those of an index, copied, or of a slice, not copied."""
         return type(self)(*(tensor[index] for tensor in vars(self).values()))
+
+    def clone(self) -> Any:
+        """The same with memory of their own."""
+        return type(self)(*(tensor.clone() for tensor in vars(self).values()))
+
+    def copy_(self, other: Tensors) -> None:
+        """Take the numbers of others."""
+        for own, given in zip(vars(self).values(), vars(other).values(), strict=True):
+            own.copy_(given)

@@ -59,6 +59,9 @@ for _name in ("add_param_group", "zero_grad", "state_dict", "load_state_dict"):
 class Adam(torch.optim.Adam):
     """Torch's own, whose step does not import the compiler either."""
 
+    # The first step is taken before one is recorded, see `precision.Replayed`; torch would warn that it was not recorded.
+    _warned_capturable_if_run_uncaptured = True
+
     step = torch.no_grad()(inspect.unwrap(torch.optim.Adam.step))
 
 

@@ -18,7 +18,7 @@ OF_SEARCH: Final[Mapping[str, Sequence[str | None]]] = {
         "algo", "scenario", "objective", "set", None, "require", "weights", "reward", "space", "preset", "start_from",
     ),
     "How long": ("budget", None, "trials", "steps", "evaluations", "confirm", "retries"),
-    "What may be spent": ("gpu_memory", "concurrency", None, "num_envs", "on_oom", "keep_checkpoints"),
+    "What may be spent": ("device", "gpu_memory", "concurrency", None, "num_envs", "on_oom", "keep_checkpoints"),
     "Where": ("name", None, "dir", "storage", "address", "config", "print_config"),
     "How to go on": ("resume", "learn_from", "retry_failed", None, "extend"),
     "How it is rated": (

@@ -44,7 +44,7 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "TF32": {"tf32": True},
     "bfloat16": {"bf16": True},
     "torch.compile": {"torch_compile": True},
-    "torch.compile with CUDA graphs": {"torch_compile": True, "cuda_graphs": True},
+    "CUDA graphs": {"cuda_graphs": True},
     "pinned memory": {"pin_memory": True},
 }
 NAMES: dict[Place, str] = {"vram": "GPU memory", "ram": "host memory"}
@@ -132,7 +132,7 @@ def compare_devices(algo: str, on_card: Outcome, on_host: Outcome) -> Finding:
     times = on_card.row["steps"] / on_card.row["seconds"] * on_host.row["seconds"] / on_host.row["steps"]
     text = f"the card is {times:.2f} times as fast as a core of the CPU with the default networks"
     if times < 1.0:
-        text += ": the CPU wins, and runs a trial on each core"
+        text += ": the CPU wins, and runs a trial on each core (--device cpu)"
     return Finding(f"{algo}, card or CPU", "ok", text)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Settings that may change when an experiment is continued.
 RESUMABLE = (
-    "trials", "budget", "confirm", "steps", "concurrency", "retries", "keep_checkpoints", "gpu_memory", "on_oom",
+    "trials", "budget", "confirm", "steps", "concurrency", "retries", "keep_checkpoints", "device", "gpu_memory", "on_oom",
     "progress_csv", "tensorboard",
 )  # fmt: skip
 WHOLE_TRIALS = 4  # that the default budget pays for
@@ -210,6 +210,9 @@ class Settings:
     concurrency: int = 0
     """Trials that run at once; 0 for as many as cores and memory allow. More than a cluster holds wait, and ask an autoscaler
     for nodes."""
+    device: Literal["auto", "cpu"] = "auto"
+    """Where trials learn: by default on a card if there is one; cpu for the cores, which with small networks are often as fast
+    (python -m tuning.doctor measures it)."""
     gpu_memory: float = 0.0
     """GPU memory that all trials on a card may take together, GiB; 0 for the smaller of 8 and what the card has."""
     on_oom: Literal["retry", "adapt"] = "retry"

@@ -83,17 +83,17 @@ class Cluster:
     unusable: str = ""  # name of a card that torch cannot use; empty without one
 
 
-def cluster(gpu_memory_gib: float, look: Look) -> Cluster:
-    """The nodes of Ray now."""
+def cluster(gpu_memory_gib: float, look: Look, uses_cards: bool = True) -> Cluster:
+    """The nodes of Ray now; without cards where trials use none."""
     import ray
     from ray._private import state
 
     alive = [node for node in ray.nodes() if node["Alive"]]
-    found = look([node["NodeID"] for node in alive if node["Resources"].get("GPU", 0)])
+    found = look([node["NodeID"] for node in alive if node["Resources"].get("GPU", 0)]) if uses_cards else {}
     nodes, unusable = [], ""
     for node in alive:
         of, has = node["NodeID"], node["Resources"]
-        gpus = int(has.get("GPU", 0))
+        gpus = int(has.get("GPU", 0)) if uses_cards else 0
         if gpus and of not in found:
             continue
         card = found.get(of) if gpus else None
@@ -131,13 +131,14 @@ def machine(
     wait: Callable[[float], None] = time.sleep,
     tell: Callable[[str], None] = lambda line: None,
     request: Callable[[], object] = request_node,
+    uses_cards: bool = True,
 ) -> tuple[tuple[Kind, ...], str]:
     """The kinds of nodes of a Ray that is started, and a line for the user where there is no card; waits for a node."""
     import ray
 
     begun, requested, told = clock(), None, set[str]()
     while True:
-        now = cluster(gpu_memory_gib, look)
+        now = cluster(gpu_memory_gib, look, uses_cards)
         unseen = sum(node["Alive"] for node in ray.nodes()) - len(now.nodes)
         is_late = clock() - begun > PROBE_SECONDS
         staying: Sequence[Node] = [node for node in now.nodes if node.id not in now.leaving] or now.nodes
@@ -154,7 +155,7 @@ def machine(
             told.add(why)
             tell(why)
         wait(AGAIN_SECONDS)
-    if any(node.gpus for node in staying):
+    if any(node.gpus for node in staying) or not uses_cards:
         return kinds, ""
     line = "no GPU: trials learn on the CPU"
     if now.unusable:

@@ -91,7 +91,7 @@ def predict(spec: AlgorithmSpec, h: Assignment, run: Workload, sizes: Sizes, bas
     sizes = sizes.seeing(Seen.of(DEFAULT, h))
     problem = problem_of(h, sizes)
     terms = [*_host(run, sizes), *_lessons(run, problem), *spec.memory(h, run, problem)]
-    return Prediction((*terms, *(_device(terms, baseline) if run.gpu else [])))
+    return Prediction((*terms, *(_device(terms, baseline, h) if run.gpu else [])))
 
 
 def problem_of(h: Assignment, sizes: Sizes) -> Problem:
@@ -138,12 +138,13 @@ def _lessons(run: Workload, problem: Problem) -> list[Term]:
     return terms
 
 
-def _device(terms: list[Term], baseline: CardBaseline) -> list[Term]:
-    """What comes with the device, however much lies on it."""
+def _device(terms: list[Term], baseline: CardBaseline, h: Assignment) -> list[Term]:
+    """What comes with the device, however much lies on it. Steps are recorded in a stream that has a workspace of its own."""
+    streams = 2 if h["cuda_graphs"] else 1
     return [
         Term("CUDA's libraries", "ram", baseline.host, baseline.source),
         Term("CUDA context", "vram", baseline.context, f"outside of torch's allocator; {baseline.source}"),
-        Term("cuBLAS workspace", "vram", baseline.workspace, baseline.source),
+        Term("cuBLAS workspace", "vram", streams * baseline.workspace, baseline.source),
         Term(
             "allocator", "vram", SEGMENTS_BYTES + total(terms, "vram") // 32,
             "segments of 2 and 20 MiB that are half empty on average, and what falls between blocks",

@@ -89,6 +89,7 @@ def setup(
     chargers: int = 0,
     discrete: bool = False,
     taught: bool = False,
+    gpu: bool = False,
     **given: Any,
 ) -> Setup:
     """Set-up of a small trainer on the task, with default hyperparameters but for these."""
@@ -96,9 +97,7 @@ def setup(
     h = {**default, **SMALL[algo], "learn_charging": chargers > 0, **given}
     if chargers or discrete:
         make_envs = partial(make_envs, chargers=chargers, discrete=discrete)
-    return Setup(
-        h, make_envs, 4, steps or STEPS[algo], seed, gpu=False, chargers=groups(chargers), taught=taught
-    )  # fmt: skip
+    return Setup(h, make_envs, 4, steps or STEPS[algo], seed, gpu, groups(chargers), taught=taught)
 
 
 @contextmanager

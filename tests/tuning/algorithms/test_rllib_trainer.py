@@ -75,7 +75,7 @@ NEEDED = {"learning_rate_final": {"learning_rate_schedule": "linear"}, "ent_coef
 @pytest.mark.parametrize("algo", ALGOS)
 def test_what_is_read_back_is_what_was_given(algo: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Compiling takes a minute; that it is asked for shows elsewhere.
-    monkeypatch.setattr(torch, "compile", lambda function, mode: function)
+    monkeypatch.setattr(torch, "compile", lambda function: function)
     for parameter in algorithm(algo).space.parameters:
         if parameter.name in (*NEED_GPU, "plan", "shared_policy"):
             # Refused here, see test_precision; or needs several buildings, see test_building_view.

@@ -57,7 +57,7 @@ def test_switches_are_compared_with_the_run_without_them() -> None:
     assert "2.00 times as fast" in found["ppo, bfloat16"]
     assert "pays: --set bf16=true" in found["ppo, bfloat16"]
     assert "does not pay" in found["ppo, TF32"]
-    assert "does not run here: needs a GPU" in found["ppo, torch.compile with CUDA graphs"]
+    assert "does not run here: needs a GPU" in found["ppo, CUDA graphs"]
 
 
 def test_where_the_cpu_wins_it_is_said() -> None:

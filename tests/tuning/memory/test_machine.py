@@ -107,6 +107,13 @@ def test_of_a_single_machine_the_free_memory_counts(monkeypatch: pytest.MonkeyPa
     assert ray.machine()[0][0].budget == Budget(0, 0, 16 * GIB, 8)
 
 
+def test_a_card_that_trials_are_not_to_use_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray, asked = Ray(monkeypatch, a=(4, 16, 1)), list[Any]()
+    (kind,), line = machine.machine(0.0, lambda ids: asked.append(ids) or {}, uses_cards=False)
+    assert (kind.budget.gpus, line, asked) == (0, "", [])
+    assert [node.gpus for node in machine.cluster(0.0, ray.look, uses_cards=False).nodes] == [0]
+
+
 def test_cards_that_torch_cannot_use_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     ray = Ray(monkeypatch, a=(4, 16, 1), b=(4, 8, 1))
     old = VisibleCard("GT 710", 2 * GIB, None)

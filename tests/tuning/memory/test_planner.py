@@ -149,6 +149,13 @@ def test_a_cost_is_in_units_of_the_default_and_grows_with_what_is_computed(tmp_p
     assert plan.cost({**default, **more}) > 1.2
 
 
+def test_steps_that_are_recorded_have_a_workspace_of_their_own(calibration: Calibration) -> None:
+    card = Node("a", 4, 16 * GIB, 1, "CARD", 8 * GIB, baseline=CardBaseline(500 * MIB, 10 * MIB, 500 * MIB, "measured"))
+    own = Planner.of(Settings(), SMALL, kinds_of([card]), calibration)
+    plain, recorded = (algorithm("ppo").space.complete({"cuda_graphs": on}) for on in (False, True))
+    assert own.prediction(recorded).vram - own.prediction(plain).vram >= 10 * MIB
+
+
 def test_all_kinds_of_cards_are_predicted_by_the_largest_baseline(calibration: Calibration) -> None:
     small, large = (CardBaseline(size * MIB, 10 * MIB, 500 * MIB, "measured on this card") for size in (300, 700))
     first = Node("a", 4, 16 * GIB, 1, "SMALL", 8 * GIB, baseline=large)

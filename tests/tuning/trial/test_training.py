@@ -214,11 +214,14 @@ def check_interrupted(schema: Path, folder: Path, algo: str, backend: str, other
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no card")
 @pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize("graphs", [False, True])
 @pytest.mark.parametrize("algo", names())
-def test_so_does_one_on_a_card(small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, algo: str) -> None:
+def test_so_does_one_on_a_card(
+    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, algo: str, graphs: bool
+) -> None:
     begin, card = Training.__init__, Device.take_card(0, 4 * GIB, GIB)
     monkeypatch.setattr(Training, "__init__", lambda *given: begin(*given, device=card))
-    check_interrupted(small_schema, tmp_path, algo, "batch", {})
+    check_interrupted(small_schema, tmp_path, algo, "batch", {"cuda_graphs": graphs})
 
 
 @pytest.mark.usefixtures("small_ray")

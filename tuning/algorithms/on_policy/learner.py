@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from ray.rllib.core.columns import Columns
 from tuning.algorithms.networks.written_out import WrittenOut
 from tuning.algorithms.on_policy.env_runner import Rollout
 from tuning.algorithms.on_policy.module import ActorCriticModule
-from tuning.algorithms.precision import autocast, begin_step, to_device
+from tuning.algorithms.precision import autocast, to_device
 from tuning.algorithms.rllib_base import ArrayAlgorithm, ArrayLearner, Sums, Tensors, check_finite, pieces
 from tuning.algorithms.vectors import Adam, FlatParameters, RMSprop
 
@@ -89,8 +90,15 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
         """See `Learner`."""
         super().build()
         self.kl_coefficient = KL_COEFFICIENT if self.h.get("kl_target") is not None else 0.0
-        self.entropy_coefficient = self.recipe.value("ent_coef")
+        self.entropy_coefficient = self.live("ent_coef", self.recipe.value("ent_coef"))
+        self._find_gradient = self.replayed(partial(self.gradient, rows=self.rows_at_once))
+        self._take_step = self.replayed(self.step)
         self._written_out = self.network.written_out if self.device.type == "cpu" else None
+
+    @property
+    def rows_at_once(self) -> int | None:
+        """Rows of a gradient's pieces at most; None for a minibatch at once."""
+        return None
 
     @property
     def optimizer(self) -> torch.optim.Optimizer:
@@ -122,16 +130,17 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
 
     def learn_from(self, data: Rollout, steps: int) -> None:
         """See `ArrayLearner`."""
-        rate = self.recipe.value("learning_rate", steps)
+        rate, entropy = self.recipe.value("learning_rate", steps), self.recipe.value("ent_coef", steps)
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        self.entropy_coefficient = self.recipe.value("ent_coef", steps)
+            group["lr"] = self.live("learning_rate", rate) if group["capturable"] else rate
+        self.entropy_coefficient = self.live("ent_coef", entropy)
+        self.live("kl_coefficient", self.kl_coefficient)
         batch = self.make_batch(data)
         sums = self.learn_batch(batch)
         means = {**sums.means(), "explained_variance": explained_variance(batch)}
         check_finite(means, steps)
         self.after_learning(means)
-        others = {"learning_rate": rate, "ent_coef": self.entropy_coefficient, "gradient_steps": sums.steps}
+        others = {"learning_rate": rate, "ent_coef": entropy, "gradient_steps": sums.steps}
         self.means = {**means, **others}
 
     def after_learning(self, means: dict[str, float]) -> None:
@@ -181,7 +190,7 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
         entropy = now.entropy().mean()
         total = policy + self.h["vf_coef"] * value - self.entropy_coefficient * entropy
         if self.kl_coefficient:
-            total = total + self.kl_coefficient * measures["kl"]
+            total = total + self._live.get("kl_coefficient", self.kl_coefficient) * measures["kl"]
         return total, {"policy_loss": policy, "value_loss": value, "entropy": entropy, **measures}
 
     def bounded(self, values: torch.Tensor, batch: Batch) -> torch.Tensor:
@@ -189,7 +198,8 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
         return values
 
     def gradient(self, batch: Batch, rows: int | None = None) -> dict[str, torch.Tensor]:
-        """Add the gradient of a minibatch's loss to the parameters', summed up from pieces of it."""
+        """Make the parameters' gradients that of a minibatch's loss, summed up from pieces of so many rows."""
+        self.flat.gradient.zero_()
         # Over the whole minibatch: the gradient must not depend on how it is cut.
         batch = replace(batch, advantages=self.weights(batch))
         size = -(-min(rows or len(batch), len(batch)) // self.recipe.parts)
@@ -204,7 +214,6 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
         """Add the gradient of a piece's loss to the parameters'. Returns the terms."""
         if self._written_out:
             return self._written_out_gradient(batch, part, *self._written_out)
-        begin_step(self.h["cuda_graphs"])
         with autocast(self.device, self.h["bf16"]):
             columns = {Columns.OBS: batch.observations}
             inputs, values = self._inputs(columns), self.network.compute_values(columns)
@@ -261,19 +270,19 @@ class PPOLearner(OnPolicyLearner):
 
     def make_optimizer(self, parameters: list[torch.nn.Parameter]) -> torch.optim.Optimizer:
         """See `OnPolicyLearner`."""
-        return Adam(parameters, lr=self.recipe.value("learning_rate"), eps=EPSILON, fused=True)
+        rate, recorded = self.recipe.value("learning_rate"), bool(self.h["cuda_graphs"])
+        return Adam(parameters, lr=rate, eps=EPSILON, fused=True, capturable=recorded)
 
     def learn_batch(self, batch: Batch) -> Sums:
         """See `OnPolicyLearner`."""
         sums, target = Sums(), self.h["target_kl"]
         for _ in range(self.h["n_epochs"]):
             for index in minibatches(len(batch), self.h["batch_size"]):
-                self.flat.gradient.zero_()
-                found = self.gradient(batch.at(index.to(self.device)))
+                found = self._find_gradient(batch.at(index.to(self.device)))
                 # As in Stable-Baselines3: the minibatch that is beyond it takes no step, and no other follows.
                 if target is not None and sums.steps and found["kl"].item() > MOST_DIVERGENCE * target:
                     return sums
-                sums.add({**found, "gradient_norm": self.step()})
+                sums.add({**found, "gradient_norm": self._take_step()})
         return sums
 
     def policy_loss(self, batch: Batch, now: Any) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
@@ -317,6 +326,12 @@ class PPOLearner(OnPolicyLearner):
 class A2CLearner(OnPolicyLearner):
     """Advantage actor-critic (Mnih et al. 2016), the synchronous one: one gradient step over each rollout."""
 
+    @property
+    def rows_at_once(self) -> int | None:
+        """See `OnPolicyLearner`."""
+        rows: int | None = self.h["batch_size"]
+        return rows
+
     def make_optimizer(self, parameters: list[torch.nn.Parameter]) -> torch.optim.Optimizer:
         """See `OnPolicyLearner`."""
         rate = self.recipe.value("learning_rate")
@@ -327,9 +342,7 @@ class A2CLearner(OnPolicyLearner):
     def learn_batch(self, batch: Batch) -> Sums:
         """See `OnPolicyLearner`."""
         sums = Sums()
-        self.flat.gradient.zero_()
-        found = self.gradient(batch, self.h["batch_size"])
-        sums.add({**found, "gradient_norm": self.step()})
+        sums.add({**self._find_gradient(batch), "gradient_norm": self.step()})
         return sums
 
     def policy_loss(self, batch: Batch, now: Any) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:

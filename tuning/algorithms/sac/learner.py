@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from tuning.algorithms.precision import autocast, begin_step, to_device
+from tuning.algorithms.precision import autocast, to_device
 from tuning.algorithms.rllib_base import MODULE, ArrayAlgorithm, ArrayLearner, Sums, Tensors, check_finite, pieces
 from tuning.algorithms.sac.module import SACModule
 from tuning.algorithms.sac.replay_buffer import SAMPLE_BYTES, Transitions
@@ -90,6 +91,8 @@ class SACLearner(ArrayLearner[SACModule]):
         # Transitions before policy and entropy coefficient learn too.
         self._actor_starts = min(VALUES_FIRST * recipe.agents, recipe.steps // 4) if recipe.taught else 0
         self._sums, self._summed = dict.fromkeys(TERMS, 0.0), 0
+        # Whether the policy learns too.
+        self._steps = {acts: self.replayed(partial(self._all_steps, acts)) for acts in (False, True)}
 
     @property
     def optimizers(self) -> dict[str, torch.optim.Optimizer]:
@@ -114,7 +117,7 @@ class SACLearner(ArrayLearner[SACModule]):
         if network.log_ent_coef is not None:
             trained[ENT_COEF] = network.log_ent_coef
         for name, parameter in trained.items():
-            optimizer = Adam([parameter], lr=self._rate(name), fused=True)
+            optimizer = Adam([parameter], lr=self._rate(name), fused=True, capturable=bool(self.h["cuda_graphs"]))
             self.register_optimizer(module_id=module_id, optimizer_name=name, optimizer=optimizer, params=[parameter])
 
     def _rate(self, name: str, steps: int = 0) -> float:
@@ -124,7 +127,7 @@ class SACLearner(ArrayLearner[SACModule]):
     def learn_from(self, data: ReplayEnvRunner, steps: int) -> None:
         """Take a round of gradient steps; see `ArrayLearner`."""
         for name, optimizer in self.optimizers.items():
-            optimizer.param_groups[0]["lr"] = self._rate(name, steps)
+            optimizer.param_groups[0]["lr"] = self.live(name, self._rate(name, steps))
         count, found = self.h["gradient_steps"], Sums()
         for batch in self.batches(data, count):
             found.add(self._gradient_step(batch, steps >= self._actor_starts))
@@ -136,7 +139,7 @@ class SACLearner(ArrayLearner[SACModule]):
 
     def report(self) -> None:
         """Make `means` those over the gradient steps since the last call; empty without any."""
-        count, rate = self._summed, self.optimizers[CRITIC].param_groups[0]["lr"]
+        count, rate = self._summed, float(self.optimizers[CRITIC].param_groups[0]["lr"])
         means = {name: total / max(count, 1) for name, total in self._sums.items()}
         self.means = {**means, "learning_rate": rate, "gradient_steps": count} if count else {}
         self._sums, self._summed = dict.fromkeys(TERMS, 0.0), 0
@@ -166,11 +169,13 @@ class SACLearner(ArrayLearner[SACModule]):
 
     def _gradient_step(self, batch: Batch, acts: bool = True) -> dict[str, torch.Tensor]:
         """One gradient step of critics, policy and entropy coefficient, one of the targets; `TERMS`, each of shape ()."""
+        found: dict[str, torch.Tensor] = self._steps[acts](batch, self._noise(batch), self._noise(batch))
+        return found
+
+    def _all_steps(self, acts: bool, batch: Batch, noise: torch.Tensor, actor_noise: torch.Tensor) -> dict[str, torch.Tensor]:
         ent_coef = self.ent_coef
-        begin_step(self.h["cuda_graphs"])
-        value_loss, value, norm = self._critic_step(batch, ent_coef)
-        begin_step(self.h["cuda_graphs"])
-        policy_loss, logp, actor_norm = self._actor_step(batch, ent_coef, acts)
+        value_loss, value, norm = self._critic_step(batch, noise, ent_coef)
+        policy_loss, logp, actor_norm = self._actor_step(batch, actor_noise, ent_coef, acts)
         ent_coef_loss = self._ent_coef_step(logp) if acts else torch.zeros((), device=self.device)
         self._targets.vector.data.lerp_(self._flat[CRITIC].vector.data, self.h["tau"])
         terms = (value_loss, policy_loss, -logp.mean(), ent_coef, ent_coef_loss, norm, actor_norm, value)
@@ -179,8 +184,7 @@ class SACLearner(ArrayLearner[SACModule]):
     def learn_values(self, runner: ReplayEnvRunner, gradient_steps: int) -> None:
         """Take gradient steps on the critics alone, with the policy as it is."""
         for batch in self.batches(runner, gradient_steps):
-            begin_step(self.h["cuda_graphs"])
-            self._critic_step(batch, self.ent_coef)
+            self._critic_step(batch, self._noise(batch), self.ent_coef)
             self._targets.vector.data.lerp_(self._flat[CRITIC].vector.data, self.h["tau"])
 
     def follow_at_once(self) -> None:
@@ -192,10 +196,9 @@ class SACLearner(ArrayLearner[SACModule]):
         for rows in pieces(len(batch), -(-len(batch) // self.recipe.parts)):
             yield batch.at(rows), rows, (rows.stop - rows.start) / len(batch)
 
-    def _critic_step(self, batch: Batch, ent_coef: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def _critic_step(self, batch: Batch, noise: torch.Tensor, ent_coef: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Half the mean squared errors of both critics, each against the smaller of the targets' values (equations 5 and 6)."""
-        network, noise = self.network, self._noise(batch)
-        losses, means = [], []
+        network, losses, means = self.network, [], []
         self._flat[CRITIC].gradient.zero_()
         for piece, rows, part in self._pieces(batch):
             with autocast(self.device, self.h["bf16"]):
@@ -211,10 +214,11 @@ class SACLearner(ArrayLearner[SACModule]):
         norm = self._step(CRITIC)
         return torch.stack(losses).sum(), torch.stack(means).sum(), norm
 
-    def _actor_step(self, batch: Batch, ent_coef: torch.Tensor, moves: bool = True) -> tuple[torch.Tensor, ...]:
+    def _actor_step(
+        self, batch: Batch, noise: torch.Tensor, ent_coef: torch.Tensor, moves: bool = True
+    ) -> tuple[torch.Tensor, ...]:
         """The policy's loss (equation 9), log-probabilities, norm of the gradient before its cut; none reaches the critics."""
-        network, noise = self.network, self._noise(batch)
-        losses, logps = [], []
+        network, losses, logps = self.network, [], []
         network.critics.requires_grad_(False)
         self._flat[ACTOR].gradient.zero_()
         for piece, rows, part in self._pieces(batch):

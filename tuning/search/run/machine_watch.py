@@ -144,8 +144,8 @@ def remarks(card: Card, load: Load, idle_seconds: float) -> tuple[tuple[bool, st
         (
             idle_seconds > STEADY_SECONDS,
             f"{card.name}: less than half of its time is used; a larger batch_size or more trials at once (--concurrency, "
-            "--gpu-memory) use more; with small networks the CPU may be as fast: "
-            f"{python_command('tuning.doctor')} measures it",
+            "--gpu-memory) use more; with small networks the CPU may be as fast "
+            f"(--device cpu): {python_command('tuning.doctor')} measures it",
         ),
     )
 

@@ -80,7 +80,7 @@ class Progress(DriverOnly, Callback):
         self._phase: Phase = "running"
         self._reason = ""
         self._filed = -math.inf
-        self._watch = MachineWatch(granted=granted_of_cluster)
+        self._watch = MachineWatch(() if settings.device == "cpu" else None, granted=granted_of_cluster)
         self._shown = 0.0
         self._told: set[tuple[int, int]] = set()  # trial and steps of evaluations
         self._looked = time.monotonic()

@@ -50,7 +50,7 @@ def test_a_site_with_chargers_is_learned(algo: str) -> None:
 def test_tf32_and_compiling_are_switched_on(algo: str, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[Any] = []
 
-    def recorded(function: Any, mode: str | None) -> Any:
+    def recorded(function: Any) -> Any:
         def call(*args: Any) -> Any:
             compiled.append(function.__name__)
             return function(*args)
