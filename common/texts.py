@@ -71,13 +71,13 @@ _OF_KPIS: Final = {
 # What others have as an option and we have not, with what there is in its place.
 INSTEAD: Final = {
     "env": "only CityLearn's sites run: --scenario path/to/schema.json",
-    "device": "a card is used where there is one, as far as --gpu-memory allows",
+    "device": "a card is used where there is one, as far as --gpu-memory allows; --device cpu does without",
 }
 INSTEAD_OF: Final = {
     word: name
     for name, words in {
         "env": "env env_id environment",
-        "device": "device cuda gpu gpus n_gpus num_gpus num_gpus_per_learner",
+        "device": "cuda gpu gpus n_gpus num_gpus num_gpus_per_learner",
     }.items()
     for word in words.split()
 }

@@ -47,7 +47,11 @@ def test_a_text_stands_for_itself_in_markdown() -> None:
         ("dataset", ["iquitos", "default"], "there are iquitos, default"),  # no hyperparameters
         ("cost", ["bill", "energy_cost"], "did you mean bill?"),
         ("--env", ["--scenario", "--num-envs"], "only CityLearn's sites run: --scenario path/to/schema.json"),
-        ("--gpus", ["--scenario", "--steps"], "a card is used where there is one, as far as --gpu-memory allows"),
+        (
+            "--gpus",
+            ["--scenario", "--steps"],
+            "a card is used where there is one, as far as --gpu-memory allows; --device cpu does without",
+        ),
         ("--device", ["--dir"], "did you mean --dir?"),  # of a command that trains nothing
         ("--trails", ["--trials", "--set"], "did you mean --trials?"),
         ("--n-trials", ["--trials", "--set"], "did you mean --trials?"),

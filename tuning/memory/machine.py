@@ -10,6 +10,7 @@ from typing import Any
 
 import psutil
 
+from common.errors import UserError
 from common.texts import python_command
 from common.units import GIB
 from tuning.memory.allocation import ACCELERATOR, DEFAULT_CARD_BYTES, Budget, Kind, Node, card_budget, kinds_of
@@ -83,17 +84,18 @@ class Cluster:
     unusable: str = ""  # name of a card that torch cannot use; empty without one
 
 
-def cluster(gpu_memory_gib: float, look: Look, uses_cards: bool = True) -> Cluster:
-    """The nodes of Ray now; without cards where trials use none."""
+def cluster(gpu_memory_gib: float, look: Look, device: str = "auto") -> Cluster:
+    """The nodes of Ray now; without their cards where trials learn on the `cpu`."""
     import ray
     from ray._private import state
 
     alive = [node for node in ray.nodes() if node["Alive"]]
-    found = look([node["NodeID"] for node in alive if node["Resources"].get("GPU", 0)]) if uses_cards else {}
+    with_cards = [] if device == "cpu" else [node["NodeID"] for node in alive if node["Resources"].get("GPU", 0)]
+    found = look(with_cards)
     nodes, unusable = [], ""
     for node in alive:
         of, has = node["NodeID"], node["Resources"]
-        gpus = int(has.get("GPU", 0)) if uses_cards else 0
+        gpus = int(has.get("GPU", 0)) if of in with_cards else 0
         if gpus and of not in found:
             continue
         card = found.get(of) if gpus else None
@@ -131,14 +133,17 @@ def machine(
     wait: Callable[[float], None] = time.sleep,
     tell: Callable[[str], None] = lambda line: None,
     request: Callable[[], object] = request_node,
-    uses_cards: bool = True,
+    device: str = "auto",
 ) -> tuple[tuple[Kind, ...], str]:
-    """The kinds of nodes of a Ray that is started, and a line for the user where there is no card; waits for a node."""
+    """The kinds of nodes of a Ray that is started, and a line for the user where there is no card; waits for a node.
+
+    Raises `UserError` where the device has to be a `gpu` and there is none.
+    """
     import ray
 
     begun, requested, told = clock(), None, set[str]()
     while True:
-        now = cluster(gpu_memory_gib, look, uses_cards)
+        now = cluster(gpu_memory_gib, look, device)
         unseen = sum(node["Alive"] for node in ray.nodes()) - len(now.nodes)
         is_late = clock() - begun > PROBE_SECONDS
         staying: Sequence[Node] = [node for node in now.nodes if node.id not in now.leaving] or now.nodes
@@ -155,12 +160,14 @@ def machine(
             told.add(why)
             tell(why)
         wait(AGAIN_SECONDS)
-    if any(node.gpus for node in staying) or not uses_cards:
+    if any(node.gpus for node in staying) or device == "cpu":
         return kinds, ""
+    doctor = f"{python_command('tuning.doctor')} says what to do"
+    if device == "gpu":
+        raise UserError(f"--device gpu: there is no {now.unusable or 'card'} that torch can use; {doctor}")
     line = "no GPU: trials learn on the CPU"
     if now.unusable:
-        command = python_command("tuning.doctor")
-        line = f"torch cannot use the {now.unusable}, so trials learn on the CPU: {command} says what to do"
+        line = f"torch cannot use the {now.unusable}, so trials learn on the CPU: {doctor}"
     return kinds, line
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from common.errors import UserError
 from common.units import GIB
 from tuning.memory import machine
 from tuning.memory.allocation import DEFAULT_CARD_BYTES, Budget
@@ -109,9 +110,18 @@ def test_of_a_single_machine_the_free_memory_counts(monkeypatch: pytest.MonkeyPa
 
 def test_a_card_that_trials_are_not_to_use_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     ray, asked = Ray(monkeypatch, a=(4, 16, 1)), list[Any]()
-    (kind,), line = machine.machine(0.0, lambda ids: asked.append(ids) or {}, uses_cards=False)
+    (kind,), line = machine.machine(0.0, lambda ids: asked.extend(ids) or {}, device="cpu")
     assert (kind.budget.gpus, line, asked) == (0, "", [])
-    assert [node.gpus for node in machine.cluster(0.0, ray.look, uses_cards=False).nodes] == [0]
+    assert [node.gpus for node in machine.cluster(0.0, ray.look, "cpu").nodes] == [0]
+
+
+def test_a_card_that_has_to_be_there_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError, match="--device gpu: there is no card that torch can use"):
+        machine.machine(0.0, Ray(monkeypatch, a=(4, 16, 0)).look, device="gpu")
+    ray = Ray(monkeypatch, a=(4, 16, 1))
+    ray.cards = {"a": VisibleCard("GT 710", 2 * GIB, None)}
+    with pytest.raises(UserError, match="there is no GT 710 that torch can use"):
+        machine.machine(0.0, ray.look, device="gpu")
 
 
 def test_cards_that_torch_cannot_use_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -155,7 +155,7 @@ def run_trials(
     control.start()
     watches = list(parts.watches())
     if look is not None:
-        nodes = partial(cluster, experiment.settings.gpu_memory, look, experiment.settings.device == "auto")
+        nodes = partial(cluster, experiment.settings.gpu_memory, look, experiment.settings.device)
         watches.append(ClusterWatch(parts.placement, search, control, nodes))
     try:
         with parts.progress, control.signals(), as_lost_node():

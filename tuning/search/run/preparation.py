@@ -199,7 +199,7 @@ def plan_resources(settings: Settings, console: Console, look: Look) -> Planner:
     from tuning.memory.planner import Calibration
     from tuning.memory.prediction import sizes_of
 
-    kinds, line = machine(settings.gpu_memory, look, tell=partial(say, console), uses_cards=settings.device == "auto")
+    kinds, line = machine(settings.gpu_memory, look, tell=partial(say, console), device=settings.device)
     if line:
         say(console, line)
     sizes = sizes_of(settings.task)
