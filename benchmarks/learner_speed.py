@@ -1,19 +1,23 @@
-"""How fast PPO and A2C learn: ours against Stable-Baselines3, with the same settings, both on the batch backend.
+"""How fast PPO and A2C learn: ours against Stable-Baselines3 and SBX, with the same settings, all on the batch backend.
 
 Run: `uv run --group benchmarks python benchmarks/learner_speed.py`. The sides take turns. Each collects `n_steps` transitions
 of `iquitos` from 64 copies and learns from them. Two rates are printed: of learning alone, and of both. Ours computes the
 values of what was collected where it learns, theirs where it collects, so the second rate is the fair one. Ours is measured in
 three ways: with the same perceptrons over all features, with a network that chargers share, with chargers that follow a rule.
-The last is the default. Time is the one thread's own, so other processes do not count. Quote the ratios.
+The last is the default. SBX is Stable-Baselines3 on JAX and has no A2C. Time is this process's own, so others do not count.
+Quote the ratios.
 """
 
 import os
 import statistics
 import time
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 os.environ["OMP_NUM_THREADS"] = "1"
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+os.environ["JAX_PLATFORMS"] = "cpu"
 
 import tyro
 
@@ -55,24 +59,23 @@ class Ours:
         learn = trainer.learner.learn
 
         def timed(*args: Any) -> None:
-            start = time.thread_time()
+            start = time.process_time()
             learn(*args)
-            self.learning += time.thread_time() - start
+            self.learning += time.process_time() - start
 
         trainer.learner.learn = timed
 
     def update(self) -> tuple[float, float]:
         """Collect, learn; seconds of the latter and of both."""
-        self.learning, start = 0.0, time.thread_time()
+        self.learning, start = 0.0, time.process_time()
         self.algorithm.train()
-        return self.learning, time.thread_time() - start
+        return self.learning, time.process_time() - start
 
 
-class StableBaselines3:
-    """One of theirs, on the same environment."""
+class Theirs:
+    """One of `stable_baselines3` or `sbx`, on the same environment."""
 
-    def __init__(self, algo: str, options: Options) -> None:
-        import stable_baselines3
+    def __init__(self, library: str, algo: str, options: Options) -> None:
         from stable_baselines3.common.logger import configure
 
         from benchmarks.real_searches.same_step import same_step_env
@@ -81,7 +84,7 @@ class StableBaselines3:
         settings = dict(SETTINGS[algo])
         settings["n_steps"] //= COPIES
         sizes = [int(size) for size in options.hidden_sizes.split(",")]
-        self.model = getattr(stable_baselines3, algo.upper())(
+        self.model = getattr(import_module(library), algo.upper())(
             "MlpPolicy",
             BatchVecEnv(same_step_env(SCENARIO, COPIES)),
             seed=0,
@@ -102,11 +105,11 @@ class StableBaselines3:
 
         callback = Nothing()
         callback.init_callback(self.model)
-        before = time.thread_time()
+        before = time.process_time()
         self.model.collect_rollouts(self.model.env, callback, self.model.rollout_buffer, self.model.n_steps)
-        start = time.thread_time()
+        start = time.process_time()
         self.model.train()
-        return time.thread_time() - start, time.thread_time() - before
+        return time.process_time() - start, time.process_time() - before
 
 
 def main() -> None:
@@ -116,7 +119,8 @@ def main() -> None:
     torch.set_num_threads(1)
     for algo, settings in SETTINGS.items():
         sides = {
-            "Stable-Baselines3": StableBaselines3(algo, options),
+            "Stable-Baselines3": Theirs("stable_baselines3", algo, options),
+            **({"SBX": Theirs("sbx", algo, options)} if algo == "ppo" and options.device == "cpu" else {}),
             "ours, perceptrons": Ours(algo, options, chargers=False, learn_charging=False),
             "ours, chargers share a network": Ours(algo, options, chargers=True, learn_charging=True),
             "ours, chargers follow a rule": Ours(algo, options, chargers=True, learn_charging=False),

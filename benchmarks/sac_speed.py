@@ -1,8 +1,8 @@
-"""Gradient steps per second of SAC: ours against Stable-Baselines3, same networks, batches and data, one process.
+"""Gradient steps per second of SAC: ours against Stable-Baselines3 and SBX, same networks, batches and data, one process.
 
-Run: `uv run --group benchmarks python benchmarks/sac_speed.py [--device cuda]`. The two take turns, so that what else the
-machine does hits both alike. Quote the ratios; machines differ and are noisy. Each side also draws its batches from a buffer
-that is as full as the other's, because that is part of a gradient step.
+Run: `uv run --group benchmarks python benchmarks/sac_speed.py [--device cuda]`. They take turns, so that what else the machine
+does hits all alike. Quote the ratios; machines differ and are noisy. Each side also draws its batches from a buffer that is as
+full as the others', because that is part of a gradient step. SBX, which is Stable-Baselines3 on JAX, has the CPU alone here.
 """
 
 import os
@@ -10,8 +10,11 @@ import statistics
 import time
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 
 os.environ["OMP_NUM_THREADS"] = "1"
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+os.environ["JAX_PLATFORMS"] = "cpu"
 
 import gymnasium as gym
 import numpy as np
@@ -74,15 +77,14 @@ class Ours:
             self.trainer.learner.learn(self.trainer.runner, STORED)
 
 
-class StableBaselines3:
-    """A learner and a full buffer."""
+class Theirs:
+    """A learner of `stable_baselines3` or `sbx` and a full buffer."""
 
-    def __init__(self, batch_size: int, options: Options) -> None:
-        from stable_baselines3 import SAC
+    def __init__(self, library: str, batch_size: int, options: Options) -> None:
         from stable_baselines3.common.logger import configure
 
         sizes = [int(size) for size in options.hidden_sizes.split(",")]
-        self.model = SAC(
+        self.model = import_module(library).SAC(
             "MlpPolicy", NoiseEnv(), batch_size=batch_size, buffer_size=STORED, seed=0, device=options.device,
             policy_kwargs={"net_arch": sizes},
         )  # fmt: skip
@@ -98,11 +100,11 @@ class StableBaselines3:
         self.model.train(gradient_steps=steps, batch_size=self.model.batch_size)
 
 
-def rate(learner: Ours | StableBaselines3, options: Options) -> float:
-    """Gradient steps per second of one round; on the CPU, of its one thread's own time, so other processes do not count."""
+def rate(learner: Ours | Theirs, options: Options) -> float:
+    """Gradient steps per second of one round; on the CPU, of this process's own time, so other processes do not count."""
     import torch
 
-    clock = time.perf_counter if options.device == "cuda" else time.thread_time
+    clock = time.perf_counter if options.device == "cuda" else time.process_time
     start = clock()
     learner.learn(options.steps)
     if options.device == "cuda":
@@ -123,18 +125,20 @@ def main() -> None:
     print(
         f"{options.device}, networks {options.hidden_sizes}, {FEATURES} features, {ACTIONS} actions, rounds of {options.steps}"
     )
-    found = {}
+    rivals = {"Stable-Baselines3": "stable_baselines3", **({"SBX": "sbx"} if options.device == "cpu" else {})}
     for batch_size in options.batch_sizes:
-        both: list[Ours | StableBaselines3] = [Ours(batch_size, options), StableBaselines3(batch_size, options)]
-        rates = [[rate(learner, options) for learner in both] for _ in range(options.rounds + 1)][1:]
-        ours, theirs = (statistics.median(side) for side in zip(*rates, strict=True))
-        ratio = statistics.median(a / b for a, b in rates)
-        found[batch_size] = ours, theirs
-        print(f"batch {batch_size}: ours {ours:.1f}/s, Stable-Baselines3 {theirs:.1f}/s, ratio {ratio:.2f}")
-    if len(found) > 1:
-        first, *_, last = found.values()
-        growth = " and ".join(f"{a / b:.2f}" for a, b in zip(first, last, strict=True))
-        print(f"time of a gradient step, largest batch over smallest: ours and theirs {growth}")
+        sides = [Ours(batch_size, options), *(Theirs(library, batch_size, options) for library in rivals.values())]
+        ours, *theirs = zip(
+            *[[rate(side, options) for side in sides] for _ in range(options.rounds + 1)][1:], strict=True
+        )  # fmt: skip
+        line = f"batch {batch_size}: ours {statistics.median(ours):.1f}/s"
+        for name, rates in zip(rivals, theirs, strict=True):
+            ratios = sorted(a / b for a, b in zip(ours, rates, strict=True))
+            line += (
+                f"; {name} {statistics.median(rates):.1f}/s, ratio {statistics.median(ratios):.2f} "
+                f"({ratios[0]:.2f} to {ratios[-1]:.2f})"
+            )
+        print(line, flush=True)
     ray.shutdown()
 
 

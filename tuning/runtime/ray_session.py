@@ -48,6 +48,8 @@ ENVIRONMENT = {
     # Freed large arrays go back to the system. By default Linux's allocator keeps them in a heap that grows to several times
     # the memory in use, differently each time. Other systems do not know the variable.
     "MALLOC_MMAP_THRESHOLD_": str(2**20),
+    # That alone would give the smaller ones at the heap's end back too, to be taken anew in each gradient step.
+    "MALLOC_TRIM_THRESHOLD_": str(64 * 2**20),
     # Small ones stay in one heap for all threads. Each trial of a process has a thread of its own, and with a heap for each,
     # which is the default, the process grows from trial to trial until it has more than it was granted.
     "MALLOC_ARENA_MAX": "1",

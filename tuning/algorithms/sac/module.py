@@ -51,13 +51,13 @@ class TwinCritics(nn.Module):
         """Values of actions within [-1, 1], shape (2, rows), or (rows,) of the smaller with `least`; float32."""
         inputs = torch.cat((observations, actions), dim=-1)
         hidden = inputs.expand(2, *inputs.shape)
-        last = len(self.weights) - 1
-        for i, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+        (*weights, output), (*biases, bias) = self.weights, self.biases
+        for weight, own in zip(weights, biases, strict=True):
             # Not `baddbmm`: it first writes the biases to all rows.
-            hidden = torch.bmm(hidden, weight).add_(bias)
-            if i < last:
-                hidden = self.activation(hidden)
-        values = hidden.squeeze(-1).float()
+            hidden = self.activation(torch.bmm(hidden, weight).add_(own))
+        # Of each both outputs, by one product: two stacked ones of a single column take ten times as long on a CPU.
+        both = (hidden.flatten(0, 1) @ output.squeeze(-1).T).unflatten(0, hidden.shape[:2])
+        values = (both.diagonal(dim1=0, dim2=2).T + bias.squeeze(-1)).float()
         return values.amin(dim=0) if least else values
 
 
