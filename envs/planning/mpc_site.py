@@ -260,14 +260,17 @@ class Vehicles:
         self._power = own["charge_max"]
         # Pairs of charger and vehicle that charge alike share a table.
         kinds: dict[bytes, int] = {}
-        self._kind = np.zeros(len(order), dtype=np.int64)
         delivered: list[np.ndarray] = []
-        for i, (c, v) in enumerate(zip(sessions.charger[order], self._vehicle, strict=True)):
-            key = _key(tables, int(c), buildings + int(v))
+        vehicles = len(site["battery"]) - buildings
+        pairs, pair = np.unique(sessions.charger[order].astype(np.int64) * vehicles + self._vehicle, return_inverse=True)
+        kind_of_pair = np.zeros(len(pairs), dtype=np.int64)
+        for i, (c, v) in enumerate(divmod(own, vehicles) for own in pairs.tolist()):
+            key = _key(tables, c, buildings + v)
             if key not in kinds:
                 kinds[key] = len(delivered)
-                delivered.append(_delivered(tables, int(c), buildings + int(v)))
-            self._kind[i] = kinds[key]
+                delivered.append(_delivered(tables, c, buildings + v))
+            kind_of_pair[i] = kinds[key]
+        self._kind = kind_of_pair[pair]
         self._delivered = np.array(delivered).reshape(-1, len(_ACTIONS))
         least = np.minimum(own["charge_min"], own["charge_max"])
         self._least_part = np.divide(least, self._power, out=np.zeros(len(order)), where=self._power > 0.0)

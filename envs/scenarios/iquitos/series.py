@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import zlib
 from dataclasses import dataclass
 from importlib import resources
@@ -208,11 +209,12 @@ def sessions(site: Site, kind: SocketType, number: int, year: int) -> list[Sessi
     another immediately.
     """
     rng = stream(year, site.name, kind.name, str(number))
+    chances = {hour: -math.expm1(-kind.arrival_rate * factor) for hour, factor in ARRIVAL_FACTOR.items()}
     visits = []
     for day in range(DAYS):
         free_from = 0
-        for hour, factor in ARRIVAL_FACTOR.items():
-            if hour < free_from or rng.random() >= -np.expm1(-kind.arrival_rate * factor):
+        for hour, chance in chances.items():
+            if hour < free_from or rng.random() >= chance:
                 continue
             longest = LONG_STAY if rng.random() < site.long_stay_share else SHORT_STAY
             leaves = min(hour + int(rng.integers(longest[0], longest[1] + 1)), CLOSING_HOUR)
@@ -224,8 +226,7 @@ def sessions(site: Site, kind: SocketType, number: int, year: int) -> list[Sessi
 
 def _states_of_charge(rng: np.random.Generator) -> tuple[float, float]:
     while True:
-        arrival, target = np.clip(rng.normal(*np.transpose([ARRIVAL_SOC, TARGET_SOC])), 0.0, 1.0)
         # Rounded as in the files, so that reading them gives the drawn values.
-        arrival, target = round(float(arrival), 4), round(float(target), 4)
+        arrival, target = (round(min(max(rng.normal(*soc), 0.0), 1.0), 4) for soc in (ARRIVAL_SOC, TARGET_SOC))
         if target > arrival:
             return arrival, target
