@@ -48,8 +48,10 @@ def say(console: Console, line: object) -> None:
 
 
 @contextmanager
-def busy(console: Console, doing: str) -> Iterator[Callable[[str], None]]:
+def busy(console: Console, doing: str, at_once: bool = True) -> Iterator[Callable[[str], None]]:
     """Show what a command does as long as it does it: a moving sign on a terminal, elsewhere a line every few seconds.
+
+    The first of these comes at once, or not before it takes so long.
 
     Yields:
         Shows how far that is, in words.
@@ -58,7 +60,8 @@ def busy(console: Console, doing: str) -> Iterator[Callable[[str], None]]:
         with console.status(Text(printable(doing))) as status:
             yield lambda news: status.update(Text(printable(f"{doing}: {news}")))
         return
-    say(console, doing)
+    if at_once:
+        say(console, doing)
     begun, latest, done = time.monotonic(), [""], threading.Event()
 
     def repeat() -> None:

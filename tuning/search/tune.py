@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 from common.errors import UsageError, UserError
 from common.paths import remove_empty
 from common.texts import option_words, python_command
-from tuning.cli.console import draw_report, say, terminal
+from tuning.cli.console import busy, draw_report, say, terminal
 from tuning.experiment.option_values import ALL, names
 from tuning.experiment.settings import Settings
 from tuning.runtime.processes import Interrupted
@@ -159,7 +159,9 @@ def each_algorithm(settings: Settings) -> list[Settings]:
 
 def open_all(settings: Sequence[Settings], console: Console, as_continued: AsContinued | None = None) -> list[Opened]:
     """Create or open experiments, once all of them were checked."""
-    from tuning.search.run.opening import check, open_checked
+    # Half a minute right after an installation, else two to four seconds.
+    with busy(console, "loading Ray and what else a search needs", at_once=False):
+        from tuning.search.run.opening import check, open_checked
 
     parts = [check(given, as_continued) for given in settings]
     opened: list[Opened] = []

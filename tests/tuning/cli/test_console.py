@@ -63,6 +63,16 @@ def test_what_takes_long_is_a_line_where_there_is_no_terminal_with_news_now_and_
     assert "\x1b]0;" not in shown.getvalue()
 
 
+def test_what_is_short_may_stay_unsaid(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tuning.cli.console.NEWS_SECONDS", 0.05)
+    for seconds, said in ((0.0, False), (0.3, True)):
+        output = io.StringIO()
+        with busy(Console(file=output, width=60), "loading", at_once=False):
+            time.sleep(seconds)
+        assert ("loading: 0 s so far" in output.getvalue()) is said
+        assert not output.getvalue().startswith("loading\n")
+
+
 class Broken(io.StringIO):
     """A file that lost its reader, or is full."""
 
