@@ -1,7 +1,7 @@
 """From which size of networks on a card learns faster than a core: steps/s of trials on both, without their evaluations.
 
-Run: `uv run --group benchmarks python benchmarks/card_or_core.py`. Trials on the card run one after the other; those on a core
-run beside them, each on its own. Quote the ratios.
+Run: `uv run --group benchmarks python benchmarks/card_or_core.py`. Trials on the card run one after the other, with and without
+recorded gradient steps; those on a core run beside them, each on its own. Quote the ratios.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ class Options:
 def main() -> None:
     options, cuda = tyro.cli(Options), torch.cuda.is_available()
     pairs = [(algo, sizes) for algo in options.algos for sizes in options.hidden_sizes]
-    start_ray(2 * len(pairs), cuda)
+    start_ray(3 * len(pairs), cuda)
     actor: Any = ray.remote(Trial)
-    on_core = [actor.options(num_cpus=1).remote(*pair, False, 1, STEPS) for pair in pairs]
-    of_card = actor.options(num_cpus=1, num_gpus=0.5 / len(pairs))
-    on_card = [of_card.remote(*pair, True, 2, STEPS) for pair in pairs] if cuda else []
+    of_card = actor.options(num_cpus=1, num_gpus=0.25 / len(pairs))
+    on_card = [[of_card.remote(*pair, True, graphs, 3, STEPS) for graphs in (False, True)] if cuda else [] for pair in pairs]
+    on_core = [actor.options(num_cpus=1).remote(*pair, False, False, 1, STEPS) for pair in pairs]
     cores = [trial.run.remote(options.seconds) for trial in on_core]
-    ray.get([trial.shapes.remote() for trial in on_card])
-    cards = [ray.get(trial.run.remote(options.seconds)) for trial in on_card]
-    for number, ((algo, sizes), (rate, part)) in enumerate(zip(pairs, ray.get(cores), strict=True)):
+    ray.get([trial.shapes.remote() for trials in on_card for trial in trials])
+    for (algo, sizes), trials, core in zip(pairs, on_card, cores, strict=True):
+        cards = [ray.get(trial.run.remote(options.seconds)) for trial in trials]
+        rate, part = ray.get(core)
         line = f"{algo} {sizes}: a core {rate:,.0f} steps/s, {part:.0%} learning"
-        if cuda:
-            faster, learning = cards[number]
-            line += f"; the card {faster:,.0f}, {learning:.0%} learning: {faster / rate:.2f} times"
+        for name, (faster, learning) in zip(("the card", "with graphs"), cards, strict=False):
+            line += f"; {name} {faster:,.0f}, {learning:.0%} learning: {faster / rate:.2f} times"
         print(line, flush=True)
     ray.shutdown()
 

@@ -20,12 +20,17 @@ SEARCH = (
     "-m", "tuning.run", "--algo", "ppo", *SITE, "--trials", "8", "--sampler", "random", "--scheduler", "none", "--concurrency",
     "4", "--gpu-memory", "8", "--set", "plan=none",
 )  # fmt: skip
+RECORDED = ("tests/tuning/algorithms/test_precision.py", "tests/tuning/trial/test_training.py")
 # By part: the name of each command, its arguments for Python, whether it sees the card, and its seconds.
 PARTS: dict[str, list[tuple[str, tuple[str, ...], bool, float]]] = {
     "tests": [
         ("pytest", ("-m", "pytest", "-m", "gpu", "-n", "4", "-p", "no:cacheprovider", "-rA"), True, 300),
         ("baseline", ("-m", "tuning.memory.baseline"), True, 60),
     ],
+    "recorded": [
+        ("recorded", ("-m", "pytest", "-m", "gpu", "-n", "10", "-p", "no:cacheprovider", "-rA", *RECORDED), True, 90),
+    ],
+    "graphs": [("graphs", ("benchmarks/shared_card.py", "--device", "cuda", "--graphs", "--trials", "1", "8"), True, 75)],
     "share": [("shared_card", ("benchmarks/shared_card.py", "--device", "cuda"), True, 200)],
     "speed": [("card_or_core", ("benchmarks/card_or_core.py",), True, 150)],
     "search": [

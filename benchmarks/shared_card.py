@@ -41,18 +41,22 @@ class Options:
     """Time that each K is measured."""
     device: str = "cpu"
     """Where they learn: cpu or cuda."""
+    graphs: bool = False
+    """Whether the processes record their gradient steps, `cuda_graphs`."""
 
 
 class Trial:
     """A real trial: it collects by its own core and learns where the options say."""
 
-    def __init__(self, algo: str, hidden_sizes: str, cuda: bool, updates: int = 3, steps: int = STEPS) -> None:
+    def __init__(
+        self, algo: str, hidden_sizes: str, cuda: bool, graphs: bool = False, updates: int = 3, steps: int = STEPS
+    ) -> None:
         from envs.task import Task
         from tuning.algorithms.registry import algorithm
         from tuning.algorithms.trainer import Setup
 
         torch.set_num_threads(1)
-        given = {**GIVEN[algo], "hidden_sizes": hidden_sizes}
+        given = {**GIVEN[algo], "hidden_sizes": hidden_sizes, "cuda_graphs": graphs}
         self.h = algorithm(algo).space.complete(given, {"steps": float(STEPS)})
         task = Task(SCENARIO)
         trainer: Any = algorithm(algo).build(Setup(self.h, task.training_env, COPIES, steps, 0, cuda, task.layout().chargers))
@@ -239,7 +243,7 @@ def main() -> None:
     sizes = [int(size) for size in options.hidden_sizes.split(",")]
     for algo in options.algos:
         place = actor.options(num_cpus=1, num_gpus=1.0 / most if cuda else 0)
-        trials = [place.remote(algo, options.hidden_sizes, cuda) for _ in range(most)]
+        trials = [place.remote(algo, options.hidden_sizes, cuda, options.graphs) for _ in range(most)]
         features, actions, h = ray.get([trial.shapes.remote() for trial in trials])[0]
         steps_per_update = {"ppo": "n_steps", "sac": "train_freq"}[algo]
         per_step = (

@@ -120,7 +120,13 @@ HARDWARE = (
     Parameter("bf16", Kind.FLAG, False, "networks compute in bfloat16 while they learn"),
     Parameter("tf32", Kind.FLAG, False, "products of matrices use TF32 on cards that have it"),
     Parameter("torch_compile", Kind.FLAG, False, "forward passes are compiled; takes a minute and a C++ compiler"),
-    Parameter("cuda_graphs", Kind.FLAG, False, "gradient steps are recorded once and replayed as CUDA graphs; needs a GPU"),
+    Parameter(
+        "cuda_graphs",
+        Kind.FLAG,
+        True,
+        "gradient steps on a card are recorded once and replayed as CUDA graphs",
+        only_if=OnlyIf("torch_compile", (False,)),
+    ),
     Parameter("pin_memory", Kind.FLAG, False, "batches go to the card through memory that it reads by itself; needs a GPU"),
 )
 

@@ -17,6 +17,7 @@ from search_spaces import Assignment
 Place = Literal["vram", "ram"]
 PLACES: tuple[Place, ...] = ("vram", "ram")
 CHARGER_UNITS: Final = 16  # of the network that acts for one charger: it has some four features
+ROOM: Final = 1.1  # rows of a recorded gradient step's room, in parts of those that it was first needed for
 _HALF: Final = 2  # bytes of a bfloat16
 
 
@@ -101,6 +102,11 @@ def head(problem: Problem, units: int, outputs: int) -> int:
 def networks(place: Place, trained: int, slots: int, targets: int = 0) -> Term:
     """Weights, their gradients, what the optimizer keeps of each (`slots` numbers), and target networks."""
     return floats("networks and optimizer", place, "hidden_sizes", (trained * (2 + slots) + targets, "numbers"))
+
+
+def with_room(h: Any, run: Workload, rows: int) -> int:
+    """Rows of a gradient step, and of its room where it is recorded."""
+    return rows + (math.ceil(ROOM * rows) if run.gpu and h["cuda_graphs"] else 0)
 
 
 def activations(h: Any, problem: Problem, run: Workload, rows: int, passes: int, others: int) -> Term:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,12 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 
 from search_spaces import Assignment
+from tuning.algorithms.memory import ROOM
 
 if TYPE_CHECKING:
     import numpy as np
 
 F = TypeVar("F")
-NEED_GPU = ("cuda_graphs", "pin_memory")
+NEED_GPU = ("pin_memory",)
 
 
 def check_device(hyperparameters: Assignment, gpu: bool) -> None:
@@ -56,29 +58,49 @@ class Replayed:
         self._function = function
         self._seen: set[tuple[int, ...]] = set()
         self._recorded: dict[tuple[int, ...], tuple[list[Any], Callable[[], object], Any]] = {}
+        self._room: list[Any] = []  # of what it is called with; calls with fewer rows take its first ones
         self._pool: Any = None
 
     def __call__(self, *given: Any) -> Any:
-        """Call it with tensors, or with what has their `clone` and `copy_`; the same numbers of rows have the same shapes."""
+        """Call it with tensors, or with transitions; the same numbers of rows have the same shapes."""
         rows = tuple(len(each) for each in given)
         if rows not in self._seen:
             self._seen.add(rows)
             return self._function(*given)
-        if rows not in self._recorded:
-            inputs = [each.clone() for each in given]
-            replay, outputs, self._pool = record(partial(self._function, *inputs), self._pool)
-            self._recorded[rows] = inputs, replay, outputs
-        inputs, replay, outputs = self._recorded[rows]
+        inputs = self._recorded[rows][0] if rows in self._recorded else self._places(given)
         for own, each in zip(inputs, given, strict=True):
             own.copy_(each)
+        if rows not in self._recorded:
+            replay, outputs, self._pool = record(partial(self._function, *inputs), self._pool)
+            self._recorded[rows] = inputs, replay, outputs
+        _, replay, outputs = self._recorded[rows]
         replay()
         return outputs
+
+    def _places(self, given: Sequence[Any]) -> list[Any]:
+        """Places for what is given: the first rows of a room that is made once, and anew where more need one."""
+        if not self._room or any(len(own) < len(each) for own, each in zip(self._room, given, strict=True)):
+            self._room = [_map(each, _with_room) for each in given]
+        return [_map(own, partial(_first, len(each))) for own, each in zip(self._room, given, strict=True)]
 
     def forget(self) -> None:
         """Record anew, as other tensors have taken the place of those that it changes."""
         self._seen.clear()
         self._recorded.clear()
-        self._pool = None
+        self._room, self._pool = [], None
+
+
+def _map(of: Any, function: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    return function(of) if isinstance(of, torch.Tensor) else of.map(function)
+
+
+def _with_room(tensor: torch.Tensor) -> torch.Tensor:
+    """As many rows, and a tenth more."""
+    return tensor.new_empty((math.ceil(ROOM * len(tensor)), *tensor.shape[1:]))
+
+
+def _first(rows: int, tensor: torch.Tensor) -> torch.Tensor:
+    return tensor[:rows]
 
 
 def to_device(array: np.ndarray, device: torch.device, pinned: bool) -> torch.Tensor:

@@ -164,14 +164,14 @@ class ArrayLearner(TorchLearner, Generic[M]):
 
     def replayed(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A part of a gradient step that waits for nothing, recorded where hyperparameters say so; see `Replayed`."""
-        if not self.h["cuda_graphs"]:
+        if not self.records:
             return function
         self._replayed.append(Replayed(function))
         return self._replayed[-1]
 
     def live(self, name: str, value: float) -> Any:
         """A number that updates change, as gradient steps read it: where they are replayed, from one place."""
-        if not self.h["cuda_graphs"]:
+        if not self.records:
             return value
         if name not in self._live:
             self._live[name] = torch.empty((), device=self.device)
@@ -182,6 +182,11 @@ class ArrayLearner(TorchLearner, Generic[M]):
         super().set_state(state)
         for each in self._replayed:
             each.forget()
+
+    @property
+    def records(self) -> bool:
+        """Whether gradient steps are recorded and replayed."""
+        return bool(self.h["cuda_graphs"]) and self.device.type == "cuda"
 
     def compute_loss_for_module(self, **kwargs: Any) -> Any:
         """Not used."""
@@ -218,11 +223,11 @@ class Tensors:
 
     def at(self, index: Any) -> Any:
         """Those of an index, copied, or of a slice, not copied."""
-        return type(self)(*(tensor[index] for tensor in vars(self).values()))
+        return self.map(lambda tensor: tensor[index])
 
-    def clone(self) -> Any:
-        """The same with memory of their own."""
-        return type(self)(*(tensor.clone() for tensor in vars(self).values()))
+    def map(self, function: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+        """What a function makes of each tensor."""
+        return type(self)(*(function(tensor) for tensor in vars(self).values()))
 
     def copy_(self, other: Tensors) -> None:
         """Take the numbers of others."""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 # By all algorithms, see `RLlibTrainer.read`.
-READ = ("log_std_init", "bf16", "torch_compile", "cuda_graphs", "pin_memory", "clip_obs", "reward_scale")
+READ = ("log_std_init", "bf16", "torch_compile", "pin_memory", "clip_obs", "reward_scale")
 
 
 def random_state() -> dict[str, Any]:
@@ -205,6 +205,7 @@ class RLlibTrainer(Trainer):
             **self.held(),
             "hidden_sizes": ",".join(str(size) for size in layer_sizes(network.policy_layers)),
             "activation": activation_of(network.policy_layers),
+            "cuda_graphs": self.learner.records,
             "learn_charging": learns_charging,
             "initial_charging": charging,
             "shared_policy": self.shares,

@@ -44,7 +44,7 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "TF32": {"tf32": True},
     "bfloat16": {"bf16": True},
     "torch.compile": {"torch_compile": True},
-    "CUDA graphs": {"cuda_graphs": True},
+    "no CUDA graphs": {"cuda_graphs": False},
     "pinned memory": {"pin_memory": True},
 }
 NAMES: dict[Place, str] = {"vram": "GPU memory", "ram": "host memory"}

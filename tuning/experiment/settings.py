@@ -211,7 +211,7 @@ class Settings:
     """Trials that run at once; 0 for as many as cores and memory allow. More than a cluster holds wait, and ask an autoscaler
     for nodes."""
     device: Literal["auto", "cpu", "gpu"] = "auto"
-    """Where trials learn: by default on a card if there is one. With small networks the cores, cpu, are often as fast; python
+    """Where trials learn: by default on a card if there is one. With small networks the cores, cpu, may be as fast; python
     -m tuning.doctor measures it. With gpu a search without a card is refused."""
     gpu_memory: float = 0.0
     """GPU memory that all trials on a card may take together, GiB; 0 for the smaller of 8 and what the card has."""

@@ -139,14 +139,17 @@ def _lessons(run: Workload, problem: Problem) -> list[Term]:
 
 
 def _device(terms: list[Term], baseline: CardBaseline, h: Assignment) -> list[Term]:
-    """What comes with the device, however much lies on it. Steps are recorded in a stream that has a workspace of its own."""
-    streams = 2 if h["cuda_graphs"] else 1
+    """What comes with the device, however much lies on it.
+
+    Steps are recorded in a stream that has a workspace of its own, gradients and the optimizer's each in segments of their own.
+    """
+    streams, pools = (2, 3) if h["cuda_graphs"] else (1, 1)
     return [
         Term("CUDA's libraries", "ram", baseline.host, baseline.source),
         Term("CUDA context", "vram", baseline.context, f"outside of torch's allocator; {baseline.source}"),
         Term("cuBLAS workspace", "vram", streams * baseline.workspace, baseline.source),
         Term(
-            "allocator", "vram", SEGMENTS_BYTES + total(terms, "vram") // 32,
+            "allocator", "vram", pools * SEGMENTS_BYTES + total(terms, "vram") // 32,
             "segments of 2 and 20 MiB that are half empty on average, and what falls between blocks",
         ),
     ]  # fmt: skip

@@ -11,6 +11,7 @@ from tests.tuning.algorithms.match import built
 from tuning.algorithms import precision
 from tuning.algorithms.networks import layers, shared_network
 from tuning.algorithms.precision import NEED_GPU, Replayed, check_device, compiled, to_device
+from tuning.algorithms.rllib_base import ArrayLearner
 
 
 @pytest.mark.parametrize("name", NEED_GPU)
@@ -45,9 +46,16 @@ def test_what_is_replayed_does_what_it_did_once_for_each_call(monkeypatch: pytes
         torch.testing.assert_close(total, expected)
     # Once as it is and once to record, for each number of rows.
     assert calls == [3, 3, 5, 5]
+    for count in (4, 4):
+        rows = torch.ones(count, 2)
+        expected = expected + count
+        torch.testing.assert_close(replayed(rows), 1.0 + expected.sum())
+    # Fewer rows take the first ones of the same room.
+    (five,), (four,) = replayed._recorded[5,][0], replayed._recorded[4,][0]
+    assert four.data_ptr() == five.data_ptr() != replayed._recorded[3,][0][0].data_ptr()
     replayed.forget()
     replayed(torch.zeros(3, 2))
-    assert calls == [3, 3, 5, 5, 3]
+    assert calls == [3, 3, 5, 5, 4, 4, 3]
 
 
 # What each algorithm's recorded steps read that changes, wait for, or do in another way.
@@ -56,6 +64,7 @@ RECORDED: list[tuple[str, dict[str, Any]]] = [
     ("ppo", {"kl_target": 0.001, "ent_coef": 0.1, "ent_coef_schedule": "linear", "ent_coef_final": 0.0}),
     ("ppo", {"target_kl": 0.01, "clip_range_vf": 0.2, "chargers": 2, "n_steps": 100}),
     ("ppo", {"discrete": True}),
+    ("ppo", {"bf16": True, "state_dependent_std": True}),
     ("a2c", {"ent_coef": 0.01, "steps": 4096}),
     ("sac", {"learning_rate_schedule": "cosine", "learning_rate_final": 0.1}),
     ("sac", {"ent_coef": 0.1, "chargers": 2, "max_grad_norm": 0.5}),
@@ -82,7 +91,7 @@ def check_recorded(algo: str, given: dict[str, Any], gpu: bool) -> None:
 @pytest.mark.parametrize(("algo", "given"), RECORDED)
 def test_learning_by_recorded_steps_is_learning(algo: str, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precision, "record", recorder.record)
-    monkeypatch.setattr(precision, "NEED_GPU", ())
+    monkeypatch.setattr(ArrayLearner, "records", property(lambda learner: bool(learner.h["cuda_graphs"])))
     for module in (layers, shared_network):
         monkeypatch.setattr(module, "shared_network", shared_network.as_layers)
     check_recorded(algo, given, gpu=False)

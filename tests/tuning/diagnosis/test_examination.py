@@ -49,7 +49,7 @@ def test_the_hyperparameters_of_a_step_are_the_default_ones_but_for_what_is_trie
 
 def test_switches_are_compared_with_the_run_without_them() -> None:
     def attempt(**given: Any) -> Outcome:
-        if given.get("cuda_graphs"):
+        if given.get("cuda_graphs") is False:
             return Outcome("ppo", None, {"vram": 0, "ram": 0}, "needs a GPU")
         return outcome(learner=2.5 if given.get("bf16") else 5.2)
 
@@ -57,7 +57,7 @@ def test_switches_are_compared_with_the_run_without_them() -> None:
     assert "2.00 times as fast" in found["ppo, bfloat16"]
     assert "pays: --set bf16=true" in found["ppo, bfloat16"]
     assert "does not pay" in found["ppo, TF32"]
-    assert "does not run here: needs a GPU" in found["ppo, CUDA graphs"]
+    assert "does not run here: needs a GPU" in found["ppo, no CUDA graphs"]
 
 
 def test_where_the_cpu_wins_it_is_said() -> None:

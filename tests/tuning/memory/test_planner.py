@@ -162,7 +162,7 @@ def test_all_kinds_of_cards_are_predicted_by_the_largest_baseline(calibration: C
     nodes = [first, Node("b", 4, 16 * GIB, 1, "LARGE", 16 * GIB, baseline=small)]
     own = Planner.of(Settings(), SMALL, kinds_of(nodes), calibration)
     terms = {term.name: term.nbytes for term in own.prediction(algorithm("ppo").space.complete({})).terms}
-    assert (terms["CUDA context"], terms["cuBLAS workspace"], terms["CUDA's libraries"]) == (700 * MIB, 10 * MIB, 500 * MIB)
+    assert (terms["CUDA context"], terms["cuBLAS workspace"], terms["CUDA's libraries"]) == (700 * MIB, 20 * MIB, 500 * MIB)
     assert own.grant(algorithm("ppo").space.complete({})).context_bytes == 700 * MIB
     # Ratios of measured to predicted memory are of that prediction, wherever a trial ran.
     placement = Placement(own)

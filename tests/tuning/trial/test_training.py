@@ -214,7 +214,7 @@ def check_interrupted(schema: Path, folder: Path, algo: str, backend: str, other
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no card")
 @pytest.mark.usefixtures("small_ray")
-@pytest.mark.parametrize("graphs", [False, True])
+@pytest.mark.parametrize("graphs", [True, False])
 @pytest.mark.parametrize("algo", names())
 def test_so_does_one_on_a_card(
     small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, algo: str, graphs: bool

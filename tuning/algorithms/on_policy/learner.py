@@ -270,8 +270,7 @@ class PPOLearner(OnPolicyLearner):
 
     def make_optimizer(self, parameters: list[torch.nn.Parameter]) -> torch.optim.Optimizer:
         """See `OnPolicyLearner`."""
-        rate, recorded = self.recipe.value("learning_rate"), bool(self.h["cuda_graphs"])
-        return Adam(parameters, lr=rate, eps=EPSILON, fused=True, capturable=recorded)
+        return Adam(parameters, lr=self.recipe.value("learning_rate"), eps=EPSILON, fused=True, capturable=self.records)
 
     def learn_batch(self, batch: Batch) -> Sums:
         """See `OnPolicyLearner`."""

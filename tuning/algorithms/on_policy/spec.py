@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from search_spaces import Assignment
 from search_spaces import on_policy as spaces
-from tuning.algorithms.memory import Problem, Term, Workload, activations, floats, head, hidden_sizes, networks, perceptron
+from tuning.algorithms.memory import (
+    Problem,
+    Term,
+    Workload,
+    activations,
+    floats,
+    head,
+    hidden_sizes,
+    networks,
+    perceptron,
+    with_room,
+)
 from tuning.algorithms.registry import AlgorithmSpec
 
 if TYPE_CHECKING:
@@ -57,14 +68,14 @@ def ppo_memory(h: Any, run: Workload, problem: Problem) -> list[Term]:
     # Pieces of nearly equal size.
     minibatch = -(-rows // max(1, round(rows / h["batch_size"])))
     kept = activations(h, problem, run, minibatch, 2, 9 * problem.actions)
-    return [*_terms(h, run, problem, 2, rows + minibatch), kept]
+    return [*_terms(h, run, problem, 2, rows + with_room(h, run, minibatch)), kept]
 
 
 def a2c_memory(h: Any, run: Workload, problem: Problem) -> list[Term]:
     """See `AlgorithmSpec.memory`. It goes through the rollout in pieces of `batch_size`."""
     rows = _rollout_rows(h, run, problem)
     kept = activations(h, problem, run, min(rows, h["batch_size"] or rows), 2, 4 * problem.actions)
-    return [*_terms(h, run, problem, 1 if h["optimizer"] == "rmsprop" else 2, rows), kept]
+    return [*_terms(h, run, problem, 1 if h["optimizer"] == "rmsprop" else 2, with_room(h, run, rows)), kept]
 
 
 def _rollout_rows(h: Any, run: Workload, problem: Problem) -> int:

@@ -117,7 +117,7 @@ class SACLearner(ArrayLearner[SACModule]):
         if network.log_ent_coef is not None:
             trained[ENT_COEF] = network.log_ent_coef
         for name, parameter in trained.items():
-            optimizer = Adam([parameter], lr=self._rate(name), fused=True, capturable=bool(self.h["cuda_graphs"]))
+            optimizer = Adam([parameter], lr=self._rate(name), fused=True, capturable=self.records)
             self.register_optimizer(module_id=module_id, optimizer_name=name, optimizer=optimizer, params=[parameter])
 
     def _rate(self, name: str, steps: int = 0) -> float:

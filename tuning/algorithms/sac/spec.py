@@ -20,6 +20,7 @@ from tuning.algorithms.memory import (
     perceptron,
     product,
     total,
+    with_room,
 )
 from tuning.algorithms.registry import AlgorithmSpec
 from tuning.algorithms.sac.replay_buffer import REPLAY_FILE_BYTES, SAMPLE_BYTES, replay_places
@@ -58,7 +59,9 @@ def sac_memory(h: Any, run: Workload, problem: Problem) -> list[Term]:
     drawn = (at_once, "batches"), (batch, "transitions"), (2 * problem.observations + problem.actions + 2, "numbers")
     # Both critics and the policy.
     kept = activations(h, problem, run, batch, 3, 3 * problem.inputs + 7 * problem.actions)
-    passing = [floats("batches", place, "batch_size", *drawn), kept]
+    numbers = 2 * problem.observations + 3 * problem.actions + 2
+    room = floats("recorded batch", place, "batch_size", (with_room(h, run, batch) - batch, "rows"), (numbers, "numbers"))
+    passing = [floats("batches", place, "batch_size", *drawn), *([room] if room.nbytes else []), kept]
     terms = [networks(place, trained, 2, critics), *passing, *_replay(h, run, problem, total(passing, "ram"))]
     if run.gpu:
         terms.append(floats("batches on their way", "ram", "batch_size", (2, "times"), *drawn))
