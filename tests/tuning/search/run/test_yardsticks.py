@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
@@ -109,6 +110,12 @@ def test_the_winners_hardest_week_is_written_once_beside_other_controllers(small
     nets = week.table[["net_kwh", "uncontrolled_net_kwh", *BESIDE]]
     assert nets.notna().all(axis=None)
     assert len({tuple(nets[name].round(6)) for name in nets}) == 4
+    # A file of other steps of the policy is written anew.
+    steps = week.about["steps"]
+    of_others = pq.read_table(files[0])
+    pq.write_table(of_others.replace_schema_metadata({**of_others.schema.metadata, b"steps": b"7"}), files[0])
+    write_week(of, files.append, Console(quiet=True))
+    assert read_rollout(files[1]).about["steps"] == steps == f"{load(of.paths.folder).best['kept_steps']:.0f}"
     missing = replace(of, settings=replace(of.settings, keep_checkpoints="best:0"))
     for path in (of.paths.checkpoints(0)).rglob("*"):
         if path.is_file():
