@@ -115,6 +115,8 @@ def try_switches(algo: str, usual: Outcome, attempt: Callable[..., Outcome]) -> 
     for name, given in SWITCHES.items():
         if not set(given) <= {parameter.name for parameter in algorithm(algo).space.parameters}:
             continue
+        if "cuda_graphs" in given and usual.row and usual.row["device"] == CPU:
+            continue  # there is nothing to do without
         found = attempt(**given)
         if found.row is None:
             yield Finding(f"{algo}, {name}", "note", f"does not run here: {found.error}")

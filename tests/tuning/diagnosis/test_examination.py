@@ -53,7 +53,8 @@ def test_switches_are_compared_with_the_run_without_them() -> None:
             return Outcome("ppo", None, {"vram": 0, "ram": 0}, "needs a GPU")
         return outcome(learner=2.5 if given.get("bf16") else 5.2)
 
-    found = {finding.name: finding.text for finding in try_switches("ppo", outcome(), attempt)}
+    assert "ppo, no CUDA graphs" not in {finding.name for finding in try_switches("ppo", outcome(), attempt)}
+    found = {finding.name: finding.text for finding in try_switches("ppo", outcome(device="cuda"), attempt)}
     assert "2.00 times as fast" in found["ppo, bfloat16"]
     assert "pays: --set bf16=true" in found["ppo, bfloat16"]
     assert "does not pay" in found["ppo, TF32"]
