@@ -28,6 +28,7 @@ def test_the_gradient_of_each_is_cut_to_its_own_norm() -> None:
 
 @pytest.mark.parametrize("algo", list(STEPS_OF))
 def test_a_step_moves_all_of_them(algo: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
     made: list[Any] = []
     begin = Perceptrons.__init__
     monkeypatch.setattr(Perceptrons, "__init__", lambda self, *given: (begin(self, *given), made.append(self))[0])

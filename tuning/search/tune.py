@@ -43,6 +43,7 @@ class Changes(TypedDict, total=False):
     address: str
     retries: int
     keep_checkpoints: str
+    device: Literal["auto", "cpu", "gpu"]
     gpu_memory: float
     on_oom: Literal["retry", "adapt"]
     progress_csv: bool

@@ -62,8 +62,16 @@ def test_ppo_copies_minibatches_of_nearly_equal_size_and_a2c_cuts_without_a_copy
 
 
 @pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize("algo", ["ppo", "a2c"])
+def test_a_recorded_step_has_a_room_of_its_own(algo: str) -> None:
+    plain, recorded = (
+        term(predicted(algo, {**assignment(algo), "cuda_graphs": on}), "rollout to learn from") for on in (False, True)
+    )
+    assert 1.05 * plain < recorded < 2.2 * plain
+
+
 def test_a_rollout(monkeypatch: pytest.MonkeyPatch) -> None:
-    h = assignment("a2c")
+    h = {**assignment("a2c"), "cuda_graphs": False}
     with trainer("a2c", h) as trained:
         learner, made = trained.learner, []
         inner = learner.make_batch
