@@ -1,4 +1,4 @@
-"""All that needs a card, in the order of its worth: tests, the doctor, benchmarks, two searches.
+"""All that needs a card, in the order of its worth: tests, benchmarks, two searches, the doctor.
 
 Run: `uv run --group benchmarks python benchmarks/on_card.py --to FOLDER [--parts speed search]`. Each command writes a file
 there and has a time of its own; what overruns it is ended, and the next one begins. Commands of a part run at once.
@@ -20,15 +20,11 @@ SEARCH = (
     "-m", "tuning.run", "--algo", "ppo", *SITE, "--trials", "8", "--sampler", "random", "--scheduler", "none", "--concurrency",
     "4", "--gpu-memory", "8", "--set", "plan=none",
 )  # fmt: skip
-RECORDED = ("tests/tuning/algorithms/test_precision.py", "tests/tuning/trial/test_training.py")
 # By part: the name of each command, its arguments for Python, whether it sees the card, and its seconds.
 PARTS: dict[str, list[tuple[str, tuple[str, ...], bool, float]]] = {
     "tests": [
         ("pytest", ("-m", "pytest", "-m", "gpu", "-n", "4", "-p", "no:cacheprovider", "-rA"), True, 300),
         ("baseline", ("-m", "tuning.memory.baseline"), True, 60),
-    ],
-    "recorded": [
-        ("recorded", ("-m", "pytest", "-m", "gpu", "-n", "10", "-p", "no:cacheprovider", "-rA", *RECORDED), True, 90),
     ],
     "graphs": [("graphs", ("benchmarks/shared_card.py", "--device", "cuda", "--graphs", "--trials", "1", "8"), True, 75)],
     "share": [("shared_card", ("benchmarks/shared_card.py", "--device", "cuda"), True, 200)],

@@ -49,9 +49,9 @@ def record(function: Callable[[], Any], pool: Any) -> tuple[Callable[[], object]
 class Replayed:
     """A function of tensors that changes others in place, recorded as a CUDA graph and replayed.
 
-    The kernels of small networks take a tenth of the time that it takes to start them one by one. With so many rows the first
-    call runs as it is, in which libraries take workspaces and optimizers make their state; the second is recorded. What it
-    returns is written over by the next call.
+    The kernels of small networks take less than a tenth of the time that it takes to start them one by one. With so many rows
+    the first call runs as it is, in which libraries take workspaces and optimizers make their state; the second is recorded.
+    What it returns is written over by the next call.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:

@@ -92,7 +92,6 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
         self.kl_coefficient = KL_COEFFICIENT if self.h.get("kl_target") is not None else 0.0
         self.entropy_coefficient = self.live("ent_coef", self.recipe.value("ent_coef"))
         self._find_gradient = self.replayed(partial(self.gradient, rows=self.rows_at_once))
-        self._take_step = self.replayed(self.step)
         self._written_out = self.network.written_out if self.device.type == "cpu" else None
 
     @property
@@ -267,6 +266,11 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
 
 class PPOLearner(OnPolicyLearner):
     """Proximal policy optimisation (Schulman et al. 2017): epochs of minibatches over a rollout, with the clipped objective."""
+
+    def build(self) -> None:
+        """See `Learner`."""
+        super().build()
+        self._take_step = self.replayed(self.step)
 
     def make_optimizer(self, parameters: list[torch.nn.Parameter]) -> torch.optim.Optimizer:
         """See `OnPolicyLearner`."""

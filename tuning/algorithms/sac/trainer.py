@@ -24,8 +24,8 @@ from tuning.algorithms.trainer import Setup
 LOG_STD = -2.0  # greatest logarithm of a copy's deviations, before they are squashed
 WITHIN = 0.97  # ends of the range that labels are drawn into: the squashing never reaches them
 VALUE_STEPS, VALUE_EPOCHS = 8000, 15  # gradient steps of a copy's critics alone, after so many epochs on returns
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of `malloc.h` in glibc
-KEPT: Final = {M_MMAP_THRESHOLD: 8 * MIB, M_TRIM_THRESHOLD: 64 * MIB}
+M_MMAP_THRESHOLD: Final = -3  # of `malloc.h` in glibc
+KEPT_BYTES: Final = 8 * MIB  # of a freed array that is kept, at most
 
 
 class SACTrainer(RLlibTrainer):
@@ -108,5 +108,4 @@ def keep_freed_blocks() -> None:
     cleared anew takes a third of a step at a `batch_size` of 1,024.
     """
     if sys.platform == "linux" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)):
-        for parameter, value in KEPT.items():
-            mallopt(parameter, value)
+        mallopt(M_MMAP_THRESHOLD, KEPT_BYTES)

@@ -1,6 +1,10 @@
 """From hyperparameters to SAC and back: each is read back, acts, and learns."""
 
+import json
 import math
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,6 +15,7 @@ from tests.tuning.algorithms.match import mean_return
 from tests.tuning.algorithms.sac.sac_small import SeenVectorEnv, built
 from tests.tuning.algorithms.shown import answers
 from tuning.algorithms.sac.trainer import LOG_STD, WITHIN
+from tuning.runtime.ray_session import ENVIRONMENT
 
 pytestmark = pytest.mark.usefixtures("small_ray")
 
@@ -109,3 +114,31 @@ def test_the_buffer_begins_with_the_runs() -> None:
         before = buffer.transitions
         trained.update()
         assert buffer.transitions > before
+
+
+FAULTS = """
+import json, resource
+import numpy as np
+from tuning.algorithms.sac.trainer import keep_freed_blocks
+
+def faults(size):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(20):
+        np.ones(size, np.uint8)
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / 20
+
+found = [faults(2**19), faults(2**21)]
+keep_freed_blocks()
+print(json.dumps([*found, faults(2**21)]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the settings are of Linux's allocator")
+def test_freed_arrays_are_reused_small_ones_by_all_and_larger_ones_by_sac() -> None:
+    environment = {**os.environ, **ENVIRONMENT}
+    done = subprocess.run([sys.executable, "-c", FAULTS], capture_output=True, text=True, check=True, env=environment)
+    small, large, kept = json.loads(done.stdout)
+    # An array of 2 MiB has 512 pages; the first one is taken from the system in any case.
+    assert small < 20
+    assert large > 400
+    assert kept < 60
