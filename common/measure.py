@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from common.units import YEAR
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     # Evaluations of one policy, a row a year.
     Years = Sequence[Mapping[str, Any]] | pd.DataFrame
 
+MONEY = "currency"
 Better = Literal["less", "more", "neither"]
 # How the values of several years become one: their sum as that of a year; their greatest value; or their mean, weighted by a
 # column of the evaluation.
@@ -32,7 +33,7 @@ class Measure:
     """A column of evaluations. Buildings, hours and windows of a year are joined by the formula of a KPI, years by `value`."""
 
     name: str
-    unit: str = "1"  # "1" for a plain number, "currency" for the tariff's
+    unit: str = "1"  # "1" for a plain number, `MONEY` for that of the tariff where no site says which
     meaning: str = ""  # one line
     better: Better = "less"  # `neither` where it says nothing about a policy
     over: str = A_YEAR  # how years become one: `A_YEAR`, `MOST`, or the column that weights their mean
@@ -54,6 +55,10 @@ class Measure:
             return None
         texts = {key: told.get(key, "") for key in ("unit", "meaning", "label", "needs")}
         return cls(name, better=better, over=told.get("over", A_YEAR), kind=kind, **texts)  # type: ignore[arg-type]
+
+    def paid_in(self, currency: str) -> Measure:
+        """The measure on a site whose prices are in this money; empty where that is not known."""
+        return replace(self, unit=currency) if currency and self.unit == MONEY else self
 
     @property
     def is_share(self) -> bool:
@@ -110,8 +115,8 @@ class Measure:
 
     @property
     def shown_unit(self) -> str:
-        """Its unit; empty for money and plain numbers."""
-        return "" if self.unit in ("1", "currency") else self.unit
+        """Its unit; empty for plain numbers, and for money where it is not known which."""
+        return "" if self.unit in ("1", MONEY) else self.unit
 
 
 def _signed(value: float) -> str:
@@ -162,17 +167,13 @@ THOUSANDS_FROM: Final = 100_000.0  # of the smaller unit; below, five digits are
 SIGNIFICANT: Final = 3  # digits, at least
 MOST_DECIMALS: Final = 3
 SMALL: Final = 100.0  # values that are so many times smaller than the largest have fewer digits
-# Unit: the unit of a thousand of it. Money has none.
-_THOUSAND: Final = {
-    "kWh": "MWh",
-    "MWh": "GWh",
-    "kg": "t",
-    "t": "kt",
-    "kW": "MW",
-    "MW": "GW",
-    "": "thousand",
-    "thousand": "million",
-}
+# Units, each a thousand of the one before. Others, such as money, have words.
+_UNITS: Final = (("kWh", "MWh", "GWh", "TWh"), ("kW", "MW", "GW"), ("kg", "t", "kt", "Mt"))
+
+
+def larger_units(unit: str) -> tuple[str, ...]:
+    """A unit and those above it, each a thousand of the one before."""
+    return next((units for units in _UNITS if units[0] == unit), (unit, f"thousand {unit}".strip(), f"million {unit}".strip()))
 
 
 @dataclass(frozen=True)
@@ -185,11 +186,11 @@ class Scale:
 
     @classmethod
     def of(cls, amounts: Iterable[float | None], unit: str) -> Scale:
-        """The scale of a column of kWh, kg or kW, or of money, which has no unit."""
+        """The scale of a column of amounts; the unit is empty for one that is not known."""
         sizes = [abs(amount) for amount in amounts if amount is not None and math.isfinite(amount)]
-        largest, factor = max(sizes, default=0.0), 1.0
-        while largest * factor >= THOUSANDS_FROM and unit in _THOUSAND:
-            unit, factor = _THOUSAND[unit], factor / 1000.0
+        (unit, *larger), largest, factor = larger_units(unit), max(sizes, default=0.0), 1.0
+        while largest * factor >= THOUSANDS_FROM and larger:
+            unit, factor = larger.pop(0), factor / 1000.0
         counted = [size * factor for size in sizes if size > 0.0 and size * SMALL >= largest]
         if not counted:
             return cls(unit, factor, 0)

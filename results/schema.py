@@ -102,7 +102,7 @@ _TRIALS: Columns = {
         "",
         "default, best for what is compared with it, or candidate for what chose the best; empty in the search",
     ),
-    "same_as": ("int64", "1", "trial with the same assignment; this one has its outcome without a run; else empty"),
+    "same_as": ("int64", "1", "trial with the same assignment; this one has its rating without a run; else empty"),
     "host": ("string", "", "computer"),
     "platform": ("string", "", "operating system"),
     "python": ("string", "", "version"),

@@ -67,7 +67,7 @@ def absent(scenario: Scenario, measure: Measure) -> str:
         return ""
     if measure.needs == DEMAND_CHARGE:
         lacks = charge is None
-        return f"{scenario.title} has no demand charge, because no tariff.json lies beside its schema" if lacks else ""
+        return f"{scenario.title} has no demand charge: no tariff.json beside its schema names one" if lacks else ""
     if measure.needs == VEHICLES and CHARGING not in schema_file.active_actions(scenario.schema):
         return f"no action of {scenario.title} is a charger's"
     buildings = schema_file.read_schema(scenario.schema)["buildings"]

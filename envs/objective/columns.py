@@ -25,20 +25,20 @@ CHANGED = "changed_kwh"
 ALIASES: Mapping[str, str] = {"co2": "co2_kg", "ramping": "ramping_kwh"}
 
 
-def measures() -> dict[str, Measure]:
-    """What a search can aim at, by name: the score, every KPI, and CityLearn's ratios."""
+def measures(currency: str = "") -> dict[str, Measure]:
+    """What a search can aim at, by name: the score, every KPI, and CityLearn's ratios; bills in a money, if it is known."""
     listed = [SCORE, *(kpi.measure for kpi in KPIS.values()), *citylearn_measures()]
-    return {measure.name: measure for measure in listed}
+    return {measure.name: measure.paid_in(currency) for measure in listed}
 
 
-def evaluation_columns() -> dict[str, Measure]:
-    """What stands in a row beside the table's own columns, in their order."""
-    aims = measures()
+def evaluation_columns(currency: str = "") -> dict[str, Measure]:
+    """What stands in a row beside the table's own columns, in their order; bills as those of `measures`."""
+    aims = measures(currency)
     changed = "difference of net import from the uncontrolled run, summed over hours and buildings"
     listed = [
         *(Measure(f"term_{name}", "1", _TERMS[name], "neither", BY_HOURS) for name in TERMS),
-        *(kpi.measure for kpi in KPIS.values()),
-        *(_uncontrolled(kpi.measure) for kpi in KPIS.values()),
+        *(aims[name] for name in KPIS),
+        *(_uncontrolled(aims[name]) for name in KPIS),
         Measure(CHANGED, "kWh", changed, "neither"),
         *(aims[name] for name in CITYLEARN),
     ]

@@ -16,9 +16,10 @@ from common.texts import hint, number_or_nan
 from common.units import DAY, WEEK, YEAR
 from envs.cache import cached_folder
 from envs.scenarios import schema_file, trust
-from envs.scenarios.iquitos import FORMAT_VERSION, SITES, Site, write_year
+from envs.scenarios.iquitos import CURRENCY, FORMAT_VERSION, SITES, Site, write_year
 from envs.scenarios.segments import Segment, segment_schema, segments_of
 from envs.scenarios.splits import DEFAULT, SPLITS, Split, Splits, years_of
+from envs.scenarios.tariff import currency
 
 __all__ = ["DEFAULT", "SPLITS", "Scenario", "Split", "Splits", "Window", "sample_weeks", "scenario", "training_starts"]
 
@@ -55,6 +56,11 @@ class Scenario:
     def title(self) -> str:
         """Short name for people."""
         return self.schema.parent.name if self.schema else self.name
+
+    @property
+    def currency(self) -> str:
+        """Money of its prices; empty where nothing says it."""
+        return currency(self.schema) if self.schema else CURRENCY
 
     def years(self, split: Split) -> tuple[int, ...]:
         """Year numbers of a split; a given scenario has the one year 0, or a year for each segment."""

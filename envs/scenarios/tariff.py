@@ -1,9 +1,9 @@
-"""The demand charge of a tariff, which CityLearn's own cost does not include.
+"""What CityLearn does not know of a tariff: the money of its prices, and a demand charge.
 
-A scenario has one where a file `tariff.json` lies beside its `schema.json`:
+They stand in a file `tariff.json` beside `schema.json`, which need not be there, nor have a demand charge:
 
-    {"demand_charge": {"peak_hours": [18, 19, 20, 21, 22], "peak_price": 48.5,
-                       "off_peak_excess_price": 22.8, "currency": "PEN"}}
+    {"currency": "PEN",
+     "demand_charge": {"peak_hours": [18, 19, 20, 21, 22], "peak_price": 48.5, "off_peak_excess_price": 22.8}}
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from common.errors import ScenarioError
-from envs.scenarios.shapes import Each, Faults, Limit, Record, read_object, text
+from envs.scenarios.shapes import Checked, Each, Faults, Limit, Record, read_object
 
 FILE_NAME = "tariff.json"
 _FORM = "docs/formats.md shows its form"
@@ -32,43 +33,71 @@ class DemandCharge:
     peak_hours: tuple[int, ...]  # hours of the day, 0-23, each standing for the hour that begins then
     peak_price: float  # per kW and month
     off_peak_excess_price: float  # per kW and month
-    currency: str  # of the prices, as in the scenario's pricing series
 
     def month(self, peak_kw: float, off_peak_kw: float) -> float:
         """Charge of a month with highest imports of `peak_kw` in peak hours and `off_peak_kw` outside."""
         return self.peak_price * peak_kw + self.off_peak_excess_price * max(0.0, off_peak_kw - peak_kw)
 
-    def write(self, path: Path) -> None:
-        """Write the file that `of` reads."""
-        path.write_text(json.dumps({"demand_charge": asdict(self)}, indent=1), encoding="utf-8")
-
     @classmethod
     def of(cls, schema_path: Path) -> DemandCharge | None:
-        """Demand charge of a scenario; None where no tariff file lies beside its schema, a `ScenarioError` for a faulty one."""
-        path = schema_path.parent / FILE_NAME
-        if not path.exists():
+        """Demand charge of a scenario; None where its tariff file has none, a `ScenarioError` for a faulty file."""
+        values = _read(schema_path).get("demand_charge")
+        if values is None:
             return None
-        faults = Faults()
-        faults.add(*tariff_faults(schema_path))
-        faults.refuse()
-        values = read_object(path)["demand_charge"]
         return cls(
             tuple(int(hour) for hour in values["peak_hours"]),
             float(values["peak_price"]),
             float(values["off_peak_excess_price"]),
-            values["currency"],
         )
 
 
+def is_currency(value: Any) -> bool:
+    """Whether something can be the name of a money: it stands in headings, and a number is none."""
+    return (
+        isinstance(value, str) and 0 < len(value) <= _MOST_LETTERS and value.isprintable() and not any(map(str.isdigit, value))
+    )
+
+
+def currency(schema_path: Path) -> str:
+    """Money of a scenario's prices, such as EUR; empty where no file says it. A `ScenarioError` for a faulty file."""
+    return str(_read(schema_path).get("currency", ""))
+
+
+def write_tariff(folder: Path, money: str, charge: DemandCharge | None = None) -> None:
+    """Write the tariff file of a scenario's folder."""
+    content = {"currency": money, **({"demand_charge": asdict(charge)} if charge else {})}
+    (folder / FILE_NAME).write_text(json.dumps(content, indent=1), encoding="utf-8")
+
+
+def _read(schema_path: Path) -> dict[str, Any]:
+    """The tariff file beside a schema; empty where there is none."""
+    path = schema_path.parent / FILE_NAME
+    if not path.exists():
+        return {}
+    faults = Faults()
+    faults.add(*tariff_faults(schema_path))
+    faults.refuse()
+    return read_object(path)
+
+
+_MOST_LETTERS = 8  # of a currency, which stands in headings
 _PRICE = Limit(0, 1e9, "a price for each kW and month, not below zero", null=False)
-_SHAPE = Record(
+_CHARGE = Record(
     {
         "peak_hours": Each(Limit(0, 23, "hours of the day", whole=True, null=False), "hours of the day from 0 to 23", list),
         "peak_price": _PRICE,
         "off_peak_excess_price": _PRICE,
-        "currency": text(null=False),
     },
-    needed=("peak_hours", "peak_price", "off_peak_excess_price", "currency"),
+    needed=("peak_hours", "peak_price", "off_peak_excess_price"),
+    null=False,
+    unknown="is unknown here",
+)
+_SHAPE = Record(
+    {
+        "currency": Checked(f"a text of at most {_MOST_LETTERS} letters, such as EUR", is_currency, null=False),
+        "demand_charge": _CHARGE,
+    },
+    needed=("currency",),
     null=False,
     unknown="is unknown here",
 )
@@ -83,8 +112,8 @@ def tariff_faults(schema_path: Path) -> list[str]:
         content = read_object(path)
     except ScenarioError as error:
         return [f"{error}; {_FORM}"]
-    faults = [str(fault) for fault in _SHAPE.faults(content.get("demand_charge"), ("demand_charge",))]
-    if not faults and not content["demand_charge"]["peak_hours"]:
+    faults = [str(fault) for fault in _SHAPE.faults(content, ())]
+    if not faults and not content.get("demand_charge", {}).get("peak_hours", [0]):
         faults = ["demand_charge.peak_hours is empty; name hours of the day from 0 to 23"]
     return [f"{path}: {fault}; {_FORM}" for fault in faults]
 

@@ -254,7 +254,7 @@ def savings_of(amounts: Sequence[Mapping[str, Any]], policy: str) -> Savings:
 def _by_how_much(row: Any) -> str:
     """A change in per cent and, with its unit, of a year."""
     size = abs(row.own - row.before)
-    of_year = "" if not row.is_yearly else " a year" if row.unit else " a year in the tariff's currency"
+    of_year = "" if not row.is_yearly else " a year"
     return f"{row.name} by {percent(abs(row.change))} ({unit_for(row.unit, size)(size)}{of_year})"
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 
 from results.report.charts import DARK, LIGHT, Figure, Section, variables
-from results.report.words import number
+from results.report.words import number, score
 
 SCRIPTS = ("vega", "vega-lite", "vega-embed")  # in the order in which they load
 MOST_ROWS = 25  # of a table
@@ -183,7 +183,9 @@ def _table(frame: pd.DataFrame) -> str:
     classes = [' class="number"' if one else "" for one in numeric]
     head = "".join(f'<th scope="col"{kind}>{escape(str(name))}</th>' for name, kind in zip(frame.columns, classes, strict=True))
     body = "".join(
-        "<tr>" + "".join(f"<td{kind}>{escape(_cell(value))}</td>" for value, kind in zip(row, classes, strict=True)) + "</tr>"
+        "<tr>"
+        + "".join(f"<td{kind}>{escape(_cell(value, name))}</td>" for name, value, kind in zip(frame, row, classes, strict=True))
+        + "</tr>"
         for row in frame.head(MOST_ROWS).itertuples(index=False, name=None)
     )
     omitted = len(frame) - MOST_ROWS
@@ -194,12 +196,14 @@ def _table(frame: pd.DataFrame) -> str:
     )
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, column: Any) -> str:
     """A value as a table shows it: three significant digits, whole numbers whole, empty where there is none."""
     if value is None or value != value or str(value) in ("<NA>", "NaT"):
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, float) and {"score", "rating"} & set(str(column).split()):
+        return score(value)
     if isinstance(value, int) or (isinstance(value, float) and value.is_integer() and abs(value) < 1e9):
         return f"{int(value):,}"
     return number(value) if isinstance(value, float) else str(value)

@@ -113,7 +113,7 @@ class Hours:
     """A rollout."""
 
     path: Path  # of its file
-    about: dict[str, str]  # facts of the file: experiment, trial, steps, scenario, year, backend
+    about: dict[str, str]  # facts of the file: experiment, trial, steps, scenario, year, backend, currency
     table: pd.DataFrame  # a row an hour; see `results.rollout.COLUMNS`, and `BESIDE`
 
 

@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from common.measure import SCORE, larger_units
+
+_AMOUNTS_FROM = 10.0  # no score is so far from 0
 DIGITS = 3  # significant ones, in sentences and tables
-# From a unit to larger ones, each a thousandfold.
-_LARGER = {"kWh": ("kWh", "MWh", "GWh", "TWh"), "kW": ("kW", "MW", "GW"), "kg": ("kg", "t", "kt", "Mt")}
 RULES = "What simple rules save is measured by a judgement: python -m tuning.judge EXPERIMENT."
 _TIMES = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
 
@@ -41,8 +42,8 @@ def plain(value: float) -> str:
 
 
 def score(value: float) -> str:
-    """A score with its sign."""
-    return number(value, sign=True)
+    """A score, as everywhere with four decimals and its sign; a rating that is an amount as `number`."""
+    return SCORE.shown(value) if abs(value) < _AMOUNTS_FROM else number(value, sign=True)
 
 
 def percent(part: float, sign: bool = False) -> str:
@@ -67,7 +68,7 @@ class Unit:
 
 def unit_for(unit: str, most: float) -> Unit:
     """The unit in which a value is below a thousand."""
-    units, step = _LARGER.get(unit, (unit,)), 0
+    units, step = larger_units(unit), 0
     while math.isfinite(most) and abs(most) * 1000.0**-step >= 1000.0 and step < len(units) - 1:
         step += 1
     return Unit(units[step], 1000.0**-step)

@@ -51,6 +51,13 @@ def test_a_field_of_a_file_gives_back_what_was_written(measure: Measure) -> None
     assert Measure.of(measure.name, measure.kind, {"unit": "1", "meaning": "no measure"}) is None
 
 
+def test_money_has_a_unit_where_the_site_says_it() -> None:
+    assert BILL.shown(3_574_000.0) == "3,574 thousand"
+    assert BILL.paid_in("PEN").shown(3_574_000.0) == "3,574 thousand PEN"
+    assert BILL.paid_in("").shown(12.34) == "12.3"
+    assert PEAK.paid_in("PEN") == PEAK
+
+
 def test_values_are_shown_with_their_unit() -> None:
     assert PEAK.shown(2649.6) == "2,650 kW"
     assert SERVED.shown(0.951234) == "0.951"
@@ -81,6 +88,7 @@ def test_a_heading_names_the_time_of_amounts() -> None:
         ([3_028_557.0], "kg", "a, t", ["3,029"]),
         ([9_876_543_210.0], "kg", "a, kt", ["9,877"]),
         ([98_765_432_109.0], "", "a, million", ["98,765"]),
+        ([3_574_000.0], "PEN", "a, thousand PEN", ["3,574"]),
         ([99_999.0], "kg", "a, kg", ["99,999"]),
         ([7.3514, 5.2], "kW", "a, kW", ["7.35", "5.20"]),
         ([0.0712], "kW", "a, kW", ["0.071"]),

@@ -243,7 +243,7 @@ def _suppose(line: Line, stage: Path) -> None:
         name = named[2]
         if named[1] == "judgements":
             module, arguments = "tuning.judge", [f"experiments/{name}", "--name", name, "--top", "1", "--seeds", "2"]
-            arguments += ["--judged-by", "batch", "--mpc", "none"]
+            arguments += ["--backend", "batch", "--mpc", "none"]
         else:
             site = "homes" if name in ("homes", "stopped") else "district" if name == "district" else "mall"
             shared = [] if site == "mall" else ["--preset", "several-buildings"]

@@ -55,7 +55,7 @@ SEARCH = (
 COMMANDS = {
     "run": Command(run.main, (), (), SEARCH),
     "judge": Command(
-        judge.main, ("e",), (), ("top", "seeds", "seed", "judged-by", "mpc", "gpu-memory", "address", "name", "dir")
+        judge.main, ("e",), (), ("top", "seeds", "seed", "backend", "mpc", "gpu-memory", "address", "name", "dir")
     ),
     "headroom": Command(headroom.main, (), (), ("scenario", "split", "mpc")),
     "rollout": Command(rollout.main, ("e",), (), ("trial", "year", "backend", "week", "to")),

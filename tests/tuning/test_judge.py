@@ -134,8 +134,8 @@ def test_the_batch_backend_is_refused_where_it_cannot_step(
 ) -> None:
     monkeypatch.setattr("envs.task.beyond_batch", lambda site: ["outages"])
     monkeypatch.setattr(Race, "run", lambda self, judged_by: None)
-    assert main([*searched, "--judged-by", "batch"]) == 2
-    assert "--judged-by batch: it cannot step" in capsys.readouterr().err
+    assert main([*searched, "--backend", "batch"]) == 2
+    assert "--backend batch: it cannot step" in capsys.readouterr().err
     assert not (tmp_path / "j").exists()
 
 

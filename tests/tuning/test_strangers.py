@@ -39,7 +39,7 @@ def stranger(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
         searched = ["--algo", algo, "--name", algo, "--dir", folder / "experiments", "--scenario", schema, "--trials", 1]
         sizes = ["--steps", 512, "--num-envs", 4, "--validation-weeks", 1, "--set", "hidden_sizes=16", *given]
         assert run([str(argument) for argument in (*searched, *sizes)]) == 0
-    judged = ["--top", 1, "--seeds", 2, "--judged-by", "batch", "--mpc", "none", "--dir", folder / "judgements"]
+    judged = ["--top", 1, "--seeds", 2, "--backend", "batch", "--mpc", "none", "--dir", folder / "judgements"]
     assert judge([str(argument) for argument in (folder / "experiments" / "ppo", *judged, "--name", "judged")]) == 0
     bomb = pickle.dumps(Planted(folder / "ran"))
     experiment = folder / "experiments" / "ppo"
@@ -75,11 +75,11 @@ COMMANDS: dict[str, Callable[[Path, Path], list[object]]] = {
     "rollout": lambda folder, to: ["tuning.rollout", folder / "experiments" / "ppo", "--trial", 0, "--to", to / "out"],
     "export": lambda folder, to: ["tuning.export", folder / "experiments" / "sac", "--to", to / "exported"],
     "judge": lambda folder, to: [
-        "tuning.judge", folder / "experiments" / "ppo", "--top", 1, "--seeds", 2, "--judged-by", "batch", "--mpc", "none",
+        "tuning.judge", folder / "experiments" / "ppo", "--top", 1, "--seeds", 2, "--backend", "batch", "--mpc", "none",
         "--dir", to,
     ],
     "judge again": lambda folder, to: [
-        "tuning.judge", folder / "experiments" / "ppo", "--top", 1, "--seeds", 2, "--judged-by", "batch",
+        "tuning.judge", folder / "experiments" / "ppo", "--top", 1, "--seeds", 2, "--backend", "batch",
         "--mpc", "none", "--dir", folder / "judgements", "--name", "judged",
     ],
     "headroom": lambda folder, to: ["tuning.headroom", "--scenario", folder / "site" / "schema.json", "--mpc", "none"],

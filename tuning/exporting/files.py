@@ -103,12 +103,13 @@ def export(
             about["acts on"] = site.title_of(split)
         if not seen.is_plain:
             about["sees further"] = _seen_words(task, split)
-        rows = load(experiment.paths.folder).evaluations
+        results = load(experiment.paths.folder)
+        rows = results.evaluations
         rows = rows[(rows["trial"] == number) & (rows["steps"] == policy.steps)]
         texts = {
             "policy.json": _interface(task, layout, year),
             "hyperparameters.toml": hyperparameters_toml(TrialRecords(experiment).assignment(number), experiment.settings),
-            "README.md": card(about, rows, judged, contender),
+            "README.md": card(about, rows, results.measures, judged, contender),
         }
         for name, text in texts.items():
             (new / name).write_text(text, encoding="utf-8")

@@ -13,10 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from common.errors import UsageError
-from common.measure import BASIS, SCORE
+from common.measure import BASIS, SCORE, Measure
 from common.paths import user_path
 from common.texts import markdown, option, printable, quoted
-from envs.objective.columns import measures
 from results.judgement import JUDGEMENT_VERSION, STATISTIC, cells, headings, metrics_of, scales, table_of
 from results.table_files import size_fault
 from search_spaces import Assignment, Value
@@ -56,12 +55,19 @@ def _toml(value: Value) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def card(about: Mapping[str, Any], evaluations: pd.DataFrame, judged: pd.DataFrame | None, contender: str) -> str:
+def card(
+    about: Mapping[str, Any],
+    evaluations: pd.DataFrame,
+    measures: Mapping[str, Measure],
+    judged: pd.DataFrame | None,
+    contender: str,
+) -> str:
     """The model card, in Markdown.
 
     Args:
         about: facts of the policy, by name.
         evaluations: of the policy at the end of its training, a row a year.
+        measures: what they measure, by column.
         judged: table of `results.judgement` with a row of it; None where it was not judged.
         contender: its name there.
     """
@@ -86,7 +92,7 @@ def card(about: Mapping[str, Any], evaluations: pd.DataFrame, judged: pd.DataFra
             "run.",
             f"`python -m tuning.judge` does both. Amounts are of {BASIS}.",
             "",
-            *_evaluated(evaluations),
+            *_evaluated(evaluations, measures),
         ]
     lines += ["", "## Files", "", *_FILES, ""]
     return "\n".join(lines)
@@ -101,9 +107,9 @@ _FILES = (
 )
 
 
-def _evaluated(years: pd.DataFrame) -> list[str]:
+def _evaluated(years: pd.DataFrame, measures: Mapping[str, Measure]) -> list[str]:
     """Score and KPIs of a policy, a column a year."""
-    shown = [measure for measure in measures().values() if measure.label or measure == SCORE]
+    shown = [measure for measure in measures.values() if measure.label or measure == SCORE]
     heading = ["", *(f"year {year}, {hours:,} hours" for year, hours in zip(years["year"], years["hours"], strict=True))]
     rows = []
     for measure in shown:

@@ -77,7 +77,7 @@ def roll_out(settings: RolloutSettings) -> Rollout:
         name = f"trial-{number:05d}-{trained.steps:012d}-year-{year}{where}"
         about = {
             "experiment": searched.name, "trial": number, "steps": trained.steps, "scenario": site.title, "year": year,
-            "backend": backend,
+            "backend": backend, "currency": site.currency,
         }  # fmt: skip
         which = site.described(site.split_of(year)) if site.segments else f"year {year}"
         title = f"{site.title}, {which}, trial {number}: a week from day {start // 24 + 1}"

@@ -53,8 +53,8 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     task = judged.task
     site = task.site
     check_reward(site, task.reward)
-    if settings.judged_by == "batch" and (reason := task.why_not_batch()):
-        raise UsageError(f"--judged-by batch: {reason}; leave it to citylearn")
+    if settings.backend == "batch" and (reason := task.why_not_batch()):
+        raise UsageError(f"--backend batch: {reason}; leave it to citylearn")
     notes = check_address(settings.address)
     parent = user_path(settings.dir).resolve()
     stem = fit_name(site.title).lstrip("._-") or "site"
@@ -73,7 +73,7 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
                 say(console, note)
             of_race = replace(judged, gpu_memory=settings.gpu_memory, address=settings.address)
             race = Race(judgement, task, of_race, console, settings.mpc)
-            race.run(settings.judged_by)
+            race.run(settings.backend)
             comparison = conclude(race, console, experiments)
             draw_report([folder, *(experiment.paths.folder for experiment in experiments)], console)
     except KeyboardInterrupt:

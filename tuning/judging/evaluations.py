@@ -40,11 +40,14 @@ class Job:
 
 
 def run_all(
-    jobs: Sequence[Job], on_done: Callable[[list[Row]], None], on_wait: Callable[[int], None] = lambda left: None
+    jobs: Sequence[Job],
+    on_done: Callable[[list[Row]], None],
+    on_wait: Callable[[int], None] = lambda left: None,
+    currency: str = "",
 ) -> None:
     """Run jobs in parallel on a started Ray; a file is written once all of its rows are complete, and `on_done` gets them.
 
-    `on_wait` gets the number of jobs that are left, every few seconds.
+    `on_wait` gets the number of jobs that are left, every few seconds. Bills in the files are in `currency`.
     """
     # One more than cores, so that a core never waits for the next job.
     most = int(ray.cluster_resources().get("CPU", 1)) + 1
@@ -66,7 +69,7 @@ def run_all(
         left[part] -= 1
         if not left[part]:
             ordered = sorted(rows[part], key=lambda row: int(row["year"]))
-            write_file(part, ordered, measures=evaluation_columns())
+            write_file(part, ordered, measures=evaluation_columns(currency))
             on_done(rows[part])
 
 

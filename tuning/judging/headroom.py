@@ -100,7 +100,7 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     hours = sum(window.hours for window in windows)
     title = by_the_year(f"{site.title}, {site.described(settings.split)}: {hours:,} hours")
     headroom = Headroom(title, tuple(rows), tuple(lines))
-    for table in tables(headroom.title, rows, uncontrolled, aim):
+    for table in tables(headroom.title, rows, uncontrolled, aim, site.currency):
         console.print(Fitted(table))
         console.print()
     for line in lines:
@@ -219,11 +219,13 @@ def remaining(rows: Sequence[Row], uncontrolled: Row) -> list[str]:
     return lines
 
 
-def tables(title: str, rows: Sequence[Row], uncontrolled: Row, aim: Aim = SCORE_ALONE) -> tuple[Table, Table]:
+def tables(
+    title: str, rows: Sequence[Row], uncontrolled: Row, aim: Aim = SCORE_ALONE, currency: str = ""
+) -> tuple[Table, Table]:
     """Two tables for a terminal of 80 columns: ratings, and the site's figures with their change from the uncontrolled site."""
     ratings, amounts = plain_table(title), plain_table()
     co2 = Scale.of([row.co2_kg for row in rows], "kg")
-    cost, peak = Scale.of([row.cost for row in rows], ""), Scale.of([row.peak_kw for row in rows], "kW")
+    cost, peak = Scale.of([row.cost for row in rows], currency), Scale.of([row.peak_kw for row in rows], "kW")
     heading, values = aim.objective.column([row.objective for row in rows])
     objective, required = ([] if aim.is_score else [heading]), (["required"] if aim.requirements else [])
     for table, names in (

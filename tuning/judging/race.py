@@ -141,7 +141,7 @@ class Race:
             with ray_session(cluster_address(self._settings.address), address_source(self._settings.address)):
                 prepare(self.task, self._console, SPLITS, self._seens())
                 with busy(self._console, f"judging by {backend}: {len(jobs)} evaluations") as tell:
-                    run_all(jobs, self._judged, lambda left: tell(f"{left} left"))
+                    run_all(jobs, self._judged, lambda left: tell(f"{left} left"), self.task.site.currency)
 
     def _seens(self) -> list[Seen]:
         """What the contenders' policies see."""

@@ -47,7 +47,7 @@ class JudgeSettings:
     """Runs of each contender that stays in the race."""
     seed: int = 0
     """Seed of the judgement: the same one repeats it."""
-    judged_by: Literal["citylearn", "batch"] = "citylearn"
+    backend: Literal["citylearn", "batch"] = "citylearn"
     """Backend of the final evaluations. The race itself uses the batch backend where it can step the site; it has the same
     numbers. CityLearn then evaluates the finalists, a thousand times slower: some minutes a run and year with 128 sockets.
     The same command adds CityLearn's evaluations later."""

@@ -54,9 +54,9 @@ class ResultTables:
         """Replace the row of a trial in `trials`."""
         self._written(write_rows(self._folder, "trials", number, [row], self._hyperparameters))
 
-    def add(self, table: str, number: int, rows: Sequence[Row]) -> None:
-        """Add rows to those of a trial."""
-        measures = evaluation_columns() if table == "evaluations" else None
+    def add(self, table: str, number: int, rows: Sequence[Row], currency: str = "") -> None:
+        """Add rows to those of a trial; evaluations have their bills in this money."""
+        measures = evaluation_columns(currency) if table == "evaluations" else None
         self._written(add_rows(self._folder, table, number, rows, measures))
 
     def drop_after(self, table: str, number: int, steps: int) -> None:
@@ -120,7 +120,7 @@ class TrialRecords:
         copies = self._copied(number) if report.reports else []  # of those before
         for table, rows in zip(OF_A_REPORT, (report.evaluations, report.reports), strict=True):
             if rows:
-                self._tables.add(table, number, rows)
+                self._tables.add(table, number, rows, self._experiment.settings.task.site.currency)
         for copy in copies:
             copy.add(report.reports)
             self._all_written(copy.paths)

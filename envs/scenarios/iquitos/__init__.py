@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from envs.scenarios.iquitos.site import FORMAT_VERSION, SITES, Site
+from envs.scenarios.iquitos.site import CURRENCY, FORMAT_VERSION, SITES, Site
 
-__all__ = ["FORMAT_VERSION", "SITES", "Site", "write_year"]
+__all__ = ["CURRENCY", "FORMAT_VERSION", "SITES", "Site", "write_year"]
 
 
 def write_year(site: Site, year: int, folder: Path) -> None:

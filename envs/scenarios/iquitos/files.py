@@ -23,8 +23,7 @@ from envs.scenarios.iquitos.series import (
     weather,
 )
 from envs.scenarios.iquitos.site import ROWS, Site, SocketType
-from envs.scenarios.tariff import FILE_NAME as TARIFF_FILE
-from envs.scenarios.tariff import DemandCharge
+from envs.scenarios.tariff import DemandCharge, write_tariff
 
 BATTERY = {"capacity": 1700.0, "nominal_power": 400.0, **LITHIUM}  # kWh, kW
 OBSERVATIONS = (
@@ -58,9 +57,8 @@ def write_year(site: Site, year: int, folder: Path) -> None:
         peak_hours=parameters.PEAK_HOURS,
         peak_price=parameters.DEMAND_PRICE_PEAK,
         off_peak_excess_price=parameters.DEMAND_PRICE_OFF_PEAK_EXCESS,
-        currency="PEN",
     )
-    demand_charge.write(folder / TARIFF_FILE)
+    write_tariff(folder, parameters.CURRENCY, demand_charge)
     (folder / "schema.json").write_text(json.dumps(_schema(site), indent=1), encoding="utf-8")
 
 

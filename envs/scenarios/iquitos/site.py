@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from common.units import DAY, YEAR
 
 # Part of the cache key: raise it when a change of the code changes the files of a year.
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 DAYS = YEAR // DAY
 # CityLearn makes T-1 steps of T rows, so a year of 8,760 steps needs one row more: the first hour
@@ -19,6 +19,7 @@ LONGITUDE = -73.25  # degrees
 ALTITUDE = 104.0  # m
 TIME_ZONE = "America/Lima"
 
+CURRENCY = "PEN"
 PEAK_HOURS = (18, 19, 20, 21, 22)  # hours of the day that the tariff counts as peak
 ENERGY_PRICE_PEAK = 0.45  # PEN/kWh
 ENERGY_PRICE_OFF_PEAK = 0.28  # PEN/kWh

@@ -46,7 +46,7 @@ class SiteOptions:
     price: str = ""
     """Price of a kWh: a number, or a file with a column such as "price (EUR/kWh)", in any money."""
     price_unit: str = ""
-    """EUR/kWh or EUR/MWh, or in another money."""
+    """EUR/kWh or EUR/MWh, or in another money, which bills are then shown in."""
     carbon: str = ""
     """CO2 of a kWh in kg: a number, or a file with a column such as "carbon (g/kWh)"."""
     carbon_unit: str = ""

@@ -25,6 +25,7 @@ from envs.scenarios.metered.site_folder import SERIES, Building, Socket, write_s
 from envs.scenarios.metered.typical_sun import typical_sun
 from envs.scenarios.scenario import scenario
 from envs.scenarios.series_files import MOST_CARBON, MOST_PV
+from envs.scenarios.tariff import is_currency, write_tariff
 
 SCHEMA = "schema.json"
 MOST = 1e7  # kW or kWh of a device: 10 GW is more than any site has
@@ -112,7 +113,7 @@ def _new(given: Path) -> Iterator[Path]:
 def _fill_folder(folder: Path, options: SiteOptions) -> list[str]:
     """Write a site's files, and check them; gives the lines of `make_site`."""
     clock = Clock(options.zone, options.label)
-    tables, lines = _tables(options, clock)
+    tables, currency, lines = _tables(options, clock)
     buildings = _buildings(options, tables)
     hours = pd.DatetimeIndex(tables["load"].index)
     if options.sessions:
@@ -127,12 +128,14 @@ def _fill_folder(folder: Path, options: SiteOptions) -> list[str]:
     _refuse_other_units(buildings, tables)
     price, carbon = (tables[name].iloc[:, 0].to_numpy() if name in tables else None for name in ("price", "carbon"))
     write_site(folder, buildings, clock.local(hours), price, carbon)
+    if currency:
+        write_tariff(folder, currency)
     schema = folder / SCHEMA
     try:
         scenario(str(schema))
     except ScenarioError as error:
         raise ScenarioError("what these files give cannot be; is a unit another one? " + str(error.args[0])) from None
-    for name, money in (("price", ""), ("carbon", " kg of CO2")):
+    for name, money in (("price", f" {currency}".rstrip()), ("carbon", " kg of CO2")):
         if name in tables:
             lines.append(f"{name}: {_range(tables[name])}{money} for a kWh")
         else:
@@ -153,9 +156,13 @@ def _amounts(buildings: Sequence[Building], clock: pd.DatetimeIndex) -> str:
     return ", ".join([*parts, *([f"{sessions:,} charging sessions"] if sessions else [])])
 
 
-def _tables(options: SiteOptions, clock: Clock) -> tuple[dict[str, pd.DataFrame], list[str]]:
-    """What the files measure in the hours that all of them have, by the name of their option; and what to say of them."""
+def _tables(options: SiteOptions, clock: Clock) -> tuple[dict[str, pd.DataFrame], str, list[str]]:
+    """What the files measure in the hours that all of them have, by the name of their option.
+
+    With the money of the prices, empty where nothing says it; and what to say of the files.
+    """
     tables: dict[str, pd.DataFrame] = {}
+    units: dict[str, str] = {}  # as they are written
     lines = []
     for quantity in (LOAD, PV, PRICE, CARBON):
         if quantity is PV and options.weather:
@@ -164,15 +171,17 @@ def _tables(options: SiteOptions, clock: Clock) -> tuple[dict[str, pd.DataFrame]
             continue
         name, given = quantity.name, getattr(options, quantity.name)
         constant = math.nan if quantity.amounts else number_or_nan(given)
+        units[name] = unit = getattr(options, f"{name}_unit")
         if math.isfinite(constant):
-            tables[name] = pd.DataFrame({name: constant}, index=tables["load"].index)
+            _, size = quantity.of_option(unit) or ("", 1.0)
+            tables[name] = pd.DataFrame({name: constant * size}, index=tables["load"].index)
         elif given:
             if not user_path(given).is_file():
                 comma = f"; a number has a point: {given.replace(',', '.')}" if _DECIMAL_COMMA.fullmatch(given) else ""
                 raise UsageError(f"--{name} {given}: there is no such file{comma}")
-            unit, is_counter = getattr(options, f"{name}_unit"), options.readings and bool(quantity.amounts)
+            is_counter = options.readings and bool(quantity.amounts)
             hours = read_hours(user_path(given), quantity, unit, clock, options.fill, is_counter)
-            tables[name] = hours.values
+            tables[name], units[name] = hours.values, hours.unit
             if hours.filled:
                 lines.append(f"{given}: gaps are filled by a line between their ends: {hours.filled} (--fill {options.fill})")
             if not quantity.amounts and len(hours.values.columns) > 1:
@@ -181,7 +190,8 @@ def _tables(options: SiteOptions, clock: Clock) -> tuple[dict[str, pd.DataFrame]
                 )
     common = _common(tables, clock)
     lines += _left_out(tables, common, clock)
-    return {name: table.loc[common] for name, table in tables.items()}, lines
+    currency = units["price"].partition("/")[0].strip()
+    return {name: table.loc[common] for name, table in tables.items()}, currency if is_currency(currency) else "", lines
 
 
 def _left_out(tables: dict[str, pd.DataFrame], common: pd.DatetimeIndex, clock: Clock) -> Iterator[str]:

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, takewhile
 from pathlib import Path
 from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -40,28 +40,40 @@ class Quantity:
     amounts: dict[str, float]
     rates: dict[str, float]
 
-    def split(self, path: Path, column: str, given: str) -> tuple[str, str, float]:
-        """Name of a column without its unit, the unit, and what one of it is.
+    @property
+    def _units(self) -> dict[str, tuple[str, float]]:
+        """Each unit and what one of it is, by the unit's plain name."""
+        return {_plain(unit): (unit, size) for unit, size in {**self.amounts, **self.rates}.items()}
+
+    @property
+    def _known(self) -> str:
+        return ", ".join(unit for unit, _ in self._units.values())
+
+    def of_option(self, given: str) -> tuple[str, float] | None:
+        """The unit that the option says, and what one of it is; None where it is not given, a ScenarioError for no unit."""
+        unit = self._units.get(_plain(given))
+        if given and not unit:
+            raise ScenarioError(f"--{self.name}-unit {given}: there are {self._known}")
+        return unit
+
+    def split(self, path: Path, column: str, given: str) -> tuple[str, str, float, str]:
+        """Name of a column without its unit, the unit, what one of it is, and how it is written.
 
         Raises:
             ScenarioError: where nothing says the unit, or the name says another one than the option.
         """
-        units = {_plain(unit): (unit, size) for unit, size in {**self.amounts, **self.rates}.items()}
         found = _UNIT.search(column)
-        of_column = units.get(_plain(found[1] or found[2])) if found else None
-        of_option = units.get(_plain(given))
-        known = ", ".join(unit for unit, _ in units.values())
-        if given and not of_option:
-            raise ScenarioError(f"--{self.name}-unit {given}: there are {known}")
+        written = found[1] or found[2] if found else ""
+        of_column, of_option = self._units.get(_plain(written)), self.of_option(given)
         if of_column and of_option and of_column != of_option:
             raise ScenarioError(f"{path}: the name {column!r} has another unit than --{self.name}-unit {given}; leave one out")
         if not (of_column or of_option):
             raise ScenarioError(
-                f"{path}: no unit is known of {column!r}; say it by --{self.name}-unit, one of {known}, or remove it"
+                f"{path}: no unit is known of {column!r}; say it by --{self.name}-unit, one of {self._known}, or remove it"
             )
         unit, size = of_column or of_option or ("", 0.0)
         name = column[: found.start()] if found and of_column else column
-        return name.strip().replace(" ", "_"), unit, size
+        return name.strip().replace(" ", "_"), unit, size, written if of_column else given
 
 
 def _plain(unit: str) -> str:
@@ -108,10 +120,12 @@ class Hours:
         values: shape (hours, columns), named without their units; its index has the beginnings of hours in UTC, or as the file
             has them without a zone.
         filled: gaps that were filled, in words; empty for none.
+        unit: of the numbers in the file, as it is written.
     """
 
     values: pd.DataFrame
     filled: str
+    unit: str
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -158,7 +172,7 @@ def read_hours(path: Path, quantity: Quantity, unit: str, clock: Clock, fill: in
     if values.empty:
         raise ScenarioError(f"{path} has no column of numbers beside its times")
     values.index = instants(path, times, clock)
-    names, units, (size, *_) = zip(*(quantity.split(path, name, unit) for name in columns), strict=True)
+    names, units, (size, *_), (written, *_) = zip(*(quantity.split(path, name, unit) for name in columns), strict=True)
     if len(set(units)) > 1:
         raise ScenarioError(f"{path} has columns in several units; write all in one")
     if twice := next((name for name in names if names.count(name) > 1), ""):
@@ -172,7 +186,8 @@ def read_hours(path: Path, quantity: Quantity, unit: str, clock: Clock, fill: in
         raise ScenarioError(f"{path}: {counter!r} never falls, as what a meter has counted so far; if it is so, add --readings")
     if clock.label == "end" and not readings:
         values.index = pd.DatetimeIndex(values.index) - step
-    return _filled(path, _by_the_hour(values, step, readings or units[0] in quantity.amounts), fill, clock)
+    by_hour, filled = _filled(path, _by_the_hour(values, step, readings or units[0] in quantity.amounts), fill, clock)
+    return Hours(by_hour, filled, written)
 
 
 def _times(table: pd.DataFrame) -> tuple[pd.Series, list[str]]:
@@ -181,10 +196,9 @@ def _times(table: pd.DataFrame) -> tuple[pd.Series, list[str]]:
     Dates and times of a day may have a column each. A second column of times has the other end of each row's interval.
     """
     first, *others = table.columns
-    times = table[first]
-    if not others or ":" not in str(table[others[0]].iloc[0]):
-        return times, others
-    return (times if ":" in str(times.iloc[0]) else times + " " + table[others[0]]), others[1:]
+    is_date = ":" not in str(table[first].iloc[0])
+    clocks = list(takewhile(lambda name: ":" in str(table[name].iloc[0]), others[: 1 + is_date]))
+    return (table[first] + " " + table[clocks[0]] if clocks and is_date else table[first]), others[len(clocks) :]
 
 
 def numbers(path: Path, texts: pd.Series) -> pd.Series:
@@ -294,8 +308,8 @@ def _by_the_hour(values: pd.DataFrame, step: pd.Timedelta, adds_up: bool) -> pd.
     return hours.reindex(pd.date_range(hours.index[0], hours.index[-1], freq="h"))
 
 
-def _filled(path: Path, hours: pd.DataFrame, fill: int, clock: Clock) -> Hours:
-    """Fill short gaps, and name those that are longer. Both ends are cut to hours that all columns have."""
+def _filled(path: Path, hours: pd.DataFrame, fill: int, clock: Clock) -> tuple[pd.DataFrame, str]:
+    """Fill short gaps, and say which; a ScenarioError names longer ones. Both ends are cut to hours that all columns have."""
     whole = hours.notna().all(axis=1)
     if not whole.any():
         raise ScenarioError(f"{path} has no hour with a value in each column")
@@ -309,7 +323,7 @@ def _filled(path: Path, hours: pd.DataFrame, fill: int, clock: Clock) -> Hours:
 
     if long := [gap for gap in gaps if gap[2] > fill]:
         raise ScenarioError(f"{path} has gaps: {told(long)}; complete the file, or fill them by a line with --fill")
-    return Hours(hours.interpolate(), told(gaps))
+    return hours.interpolate(), told(gaps)
 
 
 def _runs(missing: np.ndarray) -> list[tuple[int, int]]:

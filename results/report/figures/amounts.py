@@ -57,8 +57,7 @@ def amounts(table: pd.DataFrame) -> Figure | None:
         else:
             size = unit_for(measure.shown_unit, float(known[name].abs().max()))
             shown[f"{measure.label}, {size.unit}".removesuffix(", ")] = known[name] * size.factor
-    note = "The bill is in the tariff's currency."
-    return Figure("amounts", question, answer, (Panel(chart(bars, height=max(40, 30 * len(drawn)))),), shown, note)
+    return Figure("amounts", question, answer, (Panel(chart(bars, height=max(40, 30 * len(drawn)))),), shown)
 
 
 def _absolute(row: Any, change: str, amount: Measure) -> str:
@@ -67,5 +66,4 @@ def _absolute(row: Any, change: str, amount: Measure) -> str:
     if not (left == left and part > -1.0):
         return ""
     size = abs(left / (1.0 + part) - left)
-    money = "" if amount.shown_unit else " in the tariff's currency"
-    return f" ({unit_for(amount.shown_unit, size)(size)} a year{money})"
+    return f" ({unit_for(amount.shown_unit, size)(size)} a year)"

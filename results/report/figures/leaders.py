@@ -5,7 +5,7 @@ import pandas as pd
 from results import analysis
 from results.report.charts import Figure, Panel, channel, chart, coloured, hover, layer
 from results.report.subjects import Search
-from results.report.words import capital, counted, listed, number, score
+from results.report.words import capital, counted, listed, score
 
 PLACES = {"experiment": 2}  # in the sections of these kinds
 _MOST_LEADERS = 15
@@ -36,7 +36,7 @@ def leaders(board: pd.DataFrame) -> Figure:
         if len(default) and not bool(best["is_default"]):
             gap = float(best["rating"] - default["rating"].iloc[0])
             trained = f"trial {default['trial'].iloc[0]}, after {default['kept_steps'].iloc[0]:,} steps"
-            beside = f", {number(abs(gap))} {'above' if gap >= 0 else 'below'} the default ({trained})"
+            beside = f", {score(abs(gap)).removeprefix('+')} {'above' if gap >= 0 else 'below'} the default ({trained})"
         named = ", the default" if bool(best["is_default"]) else ""
         answer = (
             f"Trial {best['trial']}{named}, with {score(float(best['rating']))} after {best['kept_steps']:,} steps{beside}."

@@ -82,7 +82,7 @@ def ranking(runs: pd.DataFrame, verdict: Verdict | None = None) -> Figure:
     if len(drawn) < len(table):
         notes.append(f"Shown are {len(drawn)} of {len(table)}.")
     told = table[["contender", "kind", "runs", "value", "low", "high"]].rename(
-        columns={"value": measure, "low": "from", "high": "to"}
+        columns={"value": measure, "low": f"{measure} from", "high": f"{measure} to"}
     )
     if not table["comparable"].all():
         told["comparable"] = table["comparable"]

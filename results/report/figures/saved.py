@@ -61,7 +61,6 @@ def saved(
     answer = " ".join([answer, *caveats(last, measures, reward)])
     note = (
         f"Scaled from {last['hours'].sum():,.0f} validation hours; the peak is the highest of all. "
-        "The dashed line is the uncontrolled site. "
-        f"The bill is in the tariff's currency.{'' if beside else f' {RULES}'}"
+        f"The dashed line is the uncontrolled site.{'' if beside else f' {RULES}'}"
     )
     return Figure("saved", question, answer, (found.panel,), found.table, note)

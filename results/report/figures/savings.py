@@ -9,20 +9,21 @@ from results.report.subjects import ONE_METER, Hours
 from results.report.words import counted, listed, uncontrolled
 
 PLACES = {"policy": 1}  # in the sections of these kinds
-# Columns of `sums`: name and unit.
+# Columns of `sums`: name and unit; that of the cost is the money of the site, where it is known.
 _AMOUNTS = {"import_kwh": ("import", "kWh"), "cost": ("energy cost", ""), "co2_kg": ("CO2", "kg"), "peak_kw": ("peak", "kW")}
 
 
 def figure(policy: Hours) -> Figure:
-    return savings(policy.table)
+    return savings(policy.table, policy.about.get("currency", ""))
 
 
-def savings(hours: pd.DataFrame) -> Figure:
+def savings(hours: pd.DataFrame, currency: str = "") -> Figure:
     total = sums(hours)
     amounts = []
     for column, (name, unit) in _AMOUNTS.items():
         own, before = total[column]
         if before:
+            unit = currency if column == "cost" else unit
             amounts.append({"name": name, "unit": unit, "own": own, "before": before, "is_yearly": column != "peak_kw"})
     question = f"What does the policy save in {BASIS}?"
     if not amounts:
@@ -36,8 +37,7 @@ def savings(hours: pd.DataFrame) -> Figure:
         answer = f"Nothing: over {_time(hours)} the policy raises {listed(found.higher)} against {site}."
     else:
         answer = f"Nothing: over {_time(hours)} it is as without control."
-    note = f"The dashed line is the uncontrolled site. {ONE_METER} Costs are of energy in the tariff's currency, without a "
-    note += "demand charge."
+    note = f"The dashed line is the uncontrolled site. {ONE_METER} Costs are of energy, without a demand charge."
     return Figure("savings", question, answer, (found.panel,), found.table, note)
 
 

@@ -45,7 +45,7 @@ def test_years_of_different_sites_cannot_share_a_batch(small_tables: Tables, yea
 
 
 def test_years_of_different_tariffs_cannot_share_a_batch(year: Year) -> None:
-    tariff = DemandCharge((18,), 10.0, 4.0, "PEN")
+    tariff = DemandCharge((18,), 10.0, 4.0)
     with pytest.raises(ScenarioError, match="differ in their devices or tariff"):
         site_arrays([year, replace(year, tariff=tariff)], None)
 

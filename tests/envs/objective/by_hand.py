@@ -37,7 +37,7 @@ SESSIONS = Sessions(
     efficiency=np.ones(4),
 )
 HELD = np.array([0.1, 0.3, 0.2, 0.35, 0.5, 0.65, 0.0, 0.2])  # of each session in each of its two hours
-TARIFF = DemandCharge((18, 19), peak_price=10.0, off_peak_excess_price=4.0, currency="PEN")
+TARIFF = DemandCharge((18, 19), peak_price=10.0, off_peak_excess_price=4.0)
 
 
 def reference(

@@ -233,7 +233,7 @@ def test_a_site_with_everything_lacks_nothing(small_schema: Path) -> None:
         (lambda building: building.update(chargers={}), "ev_served", "has chargers with an action"),
         (lambda building: building.update(carbon_intensity=None), "co2_kg", "has carbon_intensity"),
         (lambda building: building.update(pricing=None), "energy_cost", "has pricing"),
-        (lambda building: None, "demand_charge", "no tariff.json lies beside its schema"),
+        (lambda building: None, "demand_charge", "no tariff.json beside its schema names one"),
     ],
 )
 def test_what_it_lacks_has_no_value(

@@ -85,7 +85,8 @@ def test_faults_of_numbers_tariff_and_series_are_told_in_one_message(site: Path)
     lines = str(refused.value).splitlines()
     assert f"{site}: buildings.mall.pv.attributes.nominal_power is -1; it has to be a number from 0 to" in lines[0]
     assert [line.split(" ")[1] for line in lines[1:5]] == [
-        f"demand_charge.{name}" for name in ("peak_hours", "peak_price", "off_peak_excess_price", "currency")
+        "currency",
+        *(f"demand_charge.{name}" for name in ("peak_hours", "peak_price", "off_peak_excess_price")),
     ]
     assert lines[5].startswith(f"{load}, line ")
 

@@ -203,7 +203,7 @@ def test_a_segment_of_a_site_that_was_moved_refers_to_where_it_is_now(site: Path
 
 def test_a_tariff_holds_in_all_segments(site: Path) -> None:
     (site.parent / "tariff.json").write_text(
-        json.dumps({"demand_charge": {"peak_hours": [18], "peak_price": 2.0, "off_peak_excess_price": 1.0, "currency": "X"}}),
+        json.dumps({"currency": "X", "demand_charge": {"peak_hours": [18], "peak_price": 2.0, "off_peak_excess_price": 1.0}}),
         encoding="utf-8",
     )
     assert (scenario(str(site), splits=STATED).schema_path(0).parent / "tariff.json").is_file()

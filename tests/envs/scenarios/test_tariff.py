@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from common.errors import ScenarioError
-from envs.scenarios.tariff import FILE_NAME, DemandCharge, MonthPeaks, demand_costs, month_shares
+from envs.scenarios.tariff import FILE_NAME, DemandCharge, MonthPeaks, currency, demand_costs, month_shares, write_tariff
 
-TARIFF = DemandCharge(peak_hours=(18, 19), peak_price=10.0, off_peak_excess_price=4.0, currency="PEN")
+TARIFF = DemandCharge(peak_hours=(18, 19), peak_price=10.0, off_peak_excess_price=4.0)
 
 
 def test_a_month_costs_its_peak_and_the_excess_outside() -> None:
@@ -26,7 +26,7 @@ def test_rises_add_up_to_the_charge_of_the_month_even_where_one_is_negative() ->
 
 
 def test_a_rise_may_be_negative_where_the_peak_price_is_the_lower_one() -> None:
-    cheap = DemandCharge((18,), peak_price=1.0, off_peak_excess_price=4.0, currency="PEN")
+    cheap = DemandCharge((18,), peak_price=1.0, off_peak_excess_price=4.0)
     peaks = MonthPeaks(cheap)
     peaks.enter(1)
     assert [peaks.add(12, 50.0), peaks.add(18, 50.0)] == [200.0, -150.0]
@@ -50,7 +50,7 @@ def test_part_of_a_month_is_charged_that_part() -> None:
 
 @pytest.mark.parametrize(("start", "hours"), [(0, 820), (5, 700), (299, 3), (17, 1), (4, 0)])
 def test_the_costs_of_a_run_are_the_rises_of_its_hours(start: int, hours: int) -> None:
-    tariff = DemandCharge((18, 19, 20), 7.3, 2.1, "EUR")
+    tariff = DemandCharge((18, 19, 20), 7.3, 2.1)
     month, hour = np.repeat([1, 2, 3, 1], [300, 100, 250, 170]), np.arange(820) % 24
     drawn, peaks, rises = np.random.default_rng(0).normal(5.0, 6.0, hours), MonthPeaks(tariff), []
     for i in range(hours):
@@ -62,23 +62,28 @@ def test_the_costs_of_a_run_are_the_rises_of_its_hours(start: int, hours: int) -
 
 def test_a_scenario_without_the_file_has_none(tmp_path: Path) -> None:
     assert DemandCharge.of(tmp_path / "schema.json") is None
+    assert currency(tmp_path / "schema.json") == ""
     assert demand_costs(None, np.ones(3), np.ones(3), np.ones(3)).tolist() == [0.0, 0.0, 0.0]
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
-    TARIFF.write(tmp_path / FILE_NAME)
-    assert DemandCharge.of(tmp_path / "schema.json") == TARIFF
+@pytest.mark.parametrize("charge", [TARIFF, None])
+def test_what_is_written_is_read(tmp_path: Path, charge: DemandCharge | None) -> None:
+    write_tariff(tmp_path, "S/", charge)
+    assert DemandCharge.of(tmp_path / "schema.json") == charge
+    assert currency(tmp_path / "schema.json") == "S/"
 
 
-VALID = {"peak_hours": [18], "peak_price": 1, "off_peak_excess_price": 1, "currency": "PEN"}
+VALID = {"peak_hours": [18], "peak_price": 1, "off_peak_excess_price": 1}
 
 
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
         ("not json", "is not JSON"),
-        ("{}", "demand_charge is missing; it has to be an object"),
-        ({k: v for k, v in VALID.items() if k != "currency"}, "demand_charge.currency is missing"),
+        ("{}", "currency is missing; it has to be a text of at most 8 letters"),
+        ('{"currency": "12"}', "currency is '12'; it has to be a text"),
+        ('{"currency": "EUR", "charge": {}}', "charge is unknown here"),
+        ({k: v for k, v in VALID.items() if k != "peak_price"}, "demand_charge.peak_price is missing"),
         ({**VALID, "peak": 1}, "demand_charge.peak is unknown here; remove it"),
         ({**VALID, "peak_price": -1}, "peak_price is -1; it has to be a number from 0"),
         ({**VALID, "peak_hours": 18}, "peak_hours is 18; it has to be a list of hours of the day"),
@@ -87,7 +92,7 @@ VALID = {"peak_hours": [18], "peak_price": 1, "off_peak_excess_price": 1, "curre
     ],
 )
 def test_a_fault_is_named_with_file_and_place(tmp_path: Path, content: str | dict[str, object], fault: str) -> None:
-    text = content if isinstance(content, str) else json.dumps({"demand_charge": content})
+    text = content if isinstance(content, str) else json.dumps({"currency": "PEN", "demand_charge": content})
     (tmp_path / FILE_NAME).write_text(text, encoding="utf-8")
     with pytest.raises(ScenarioError, match=fault) as refused:
         DemandCharge.of(tmp_path / "schema.json")

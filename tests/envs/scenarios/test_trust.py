@@ -20,7 +20,7 @@ from envs.objective.reward import check_reward
 from envs.scenarios import trust
 from envs.scenarios.scenario import scenario
 from envs.scenarios.schema_file import read_schema
-from envs.scenarios.tariff import FILE_NAME, DemandCharge
+from envs.scenarios.tariff import FILE_NAME, DemandCharge, write_tariff
 from envs.scenarios.trust import autosized, is_on, named_files, root_of
 from tests.audit import audited
 from tests.envs.scenarios import strangers
@@ -76,12 +76,12 @@ def test_a_tariff_may_be_a_link_within_the_schemas_folder_alone(small_schema: Pa
     folder = Path(shutil.copytree(small_schema.parent, tmp_path / "site"))
     tariff = folder / FILE_NAME
     tariff.unlink(missing_ok=True)
-    charge = DemandCharge(peak_hours=(18,), peak_price=10.0, off_peak_excess_price=4.0, currency="PEN")
-    for path in (folder / "charge.json", tmp_path / "elsewhere.json"):
-        charge.write(path)
+    charge = DemandCharge(peak_hours=(18,), peak_price=10.0, off_peak_excess_price=4.0)
+    write_tariff(tmp_path, "PEN", charge)
+    shutil.copy(tmp_path / "tariff.json", folder / "charge.json")
     tariff.symlink_to(folder / "charge.json")
     assert DemandCharge.of(scenario(str(folder)).schema_path(0)) == charge
-    for target in (tmp_path / "elsewhere.json", Path("/dev/zero")):
+    for target in (tmp_path / "tariff.json", Path("/dev/zero")):
         tariff.unlink()
         tariff.symlink_to(target)
         with pytest.raises(ScenarioError, match=f"tariff.json is a link to a file outside of .*{trust.OPTION}"):

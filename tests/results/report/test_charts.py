@@ -43,12 +43,12 @@ def test_a_title_of_one_layer_holds_for_all() -> None:
 
 
 def test_savings_are_a_part_of_the_whole_with_the_change_as_a_text() -> None:
-    amounts = [("CO2", "kg", 100.0, 70.0), ("bill", "", 100.0, 110.0), ("import", "kWh", 1.0, 1.0)]
+    amounts = [("CO2", "kg", 100.0, 70.0), ("bill", "EUR", 100.0, 110.0), ("import", "kWh", 1.0, 1.0)]
     found = savings_of(
         [dict(zip(("name", "unit", "before", "own", "is_yearly"), (*own, True), strict=True)) for own in amounts], "x"
     )
     assert found.lower == ["CO2 by 30.0 % (30.0 kg a year)"]
-    assert found.higher == ["bill by 10.0 % (10.0 a year in the tariff's currency)"]
+    assert found.higher == ["bill by 10.0 % (10.0 EUR a year)"]
     assert found.table.iloc[0].tolist() == ["CO2", "70.0 kg", "100 kg", "-30.0 %"]
     spec = found.panel.spec
     texts = spec["layer"][2]["data"]["values"]

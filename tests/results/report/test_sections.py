@@ -143,7 +143,7 @@ def test_a_judgement_with_a_verdict_is_ranked_by_its_aim(tmp_path: Path) -> None
 
     rows = [run("a 1", 0.2, 90.0, algorithm="ppo", seed=1), run("a 2", 0.1, 50.0, algorithm="ppo", seed=1)]
     results = made.tables(tmp_path, [], [], rows)
-    assert sections(Sources(judgements=(results,)))[0].figures[0].answer == "a 1 has +0.200."
+    assert sections(Sources(judgements=(results,)))[0].figures[0].answer == "a 1 has +0.2000."
     ranking = Ranking(results.measures["bill"], lambda years: (years[0]["bill"], -years[0]["bill"], 0.0), "")
     table = judgement(results.evaluations, results.measures, ranking)
     write_table(tmp_path / "judgement.parquet", table, {"scenario": "made", "objective": "bill (less is better)"})

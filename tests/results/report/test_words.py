@@ -24,7 +24,7 @@ def test_a_number_has_three_significant_digits(value: float, shown: str) -> None
 
 
 def test_scores_have_their_sign_and_settings_have_no_digits_too_many() -> None:
-    assert (score(0.05), score(-0.05), interval(0.1, 0.2)) == ("+0.0500", "-0.0500", "(+0.100 to +0.200)")
+    assert (score(0.05), score(-0.05), interval(0.1, 0.2)) == ("+0.0500", "-0.0500", "(+0.1000 to +0.2000)")
     assert (plain(64.0), plain(0.12345)) == ("64", "0.123")
 
 
@@ -37,7 +37,7 @@ def test_the_unit_fits_the_largest_value() -> None:
     assert unit_for("kWh", 999.0)(999.0) == "999 kWh"
     assert unit_for("kWh", 6.1e6)(6.1e6) == "6.10 GWh"
     assert unit_for("kg", 4000.0)(400.0) == "0.400 t"
-    assert unit_for("", 5e9)(5790.0) == "5,790"
+    assert unit_for("", 5e9)(5.79e9) == "5,790 million"
 
 
 def test_times_have_their_two_largest_units() -> None:

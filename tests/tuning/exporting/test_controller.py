@@ -79,7 +79,7 @@ def rows_of(
 
 def test_the_policy_sees_the_peaks_that_the_environment_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = rows_of({"month": MONTHS, "hour": HOURS + 1}, PEAK_HOURS, tmp_path, monkeypatch, *PEAK_NAMES)
-    peaks, expected = MonthPeaks(DemandCharge(PEAK_HOURS, 2.0, 1.0, "PEN")), []
+    peaks, expected = MonthPeaks(DemandCharge(PEAK_HOURS, 2.0, 1.0)), []
     for month, hour, net in zip(MONTHS, HOURS, NET.sum(axis=0), strict=True):
         peaks.enter(int(month))
         expected.append([peaks.peak_kw, peaks.off_peak_kw])

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from common.errors import UsageError
+from envs.objective.columns import measures
 from envs.scenarios.scenario import scenario
 from results.judgement import JUDGEMENT_VERSION, write_table
 from tests.tuning.exporting.judged_table import judgement_of
@@ -35,12 +36,14 @@ def test_the_command_states_the_splits() -> None:
 def test_a_card_says_whether_it_was_judged() -> None:
     metrics = {"score": 0.07, "import_kwh": 1.0, "co2_kg": 2.0, "bill": 3.0, "peak_kw": 4.0, "self_consumption": 0.9}
     rows = pd.DataFrame([{"year": 2, "hours": 168, "ev_served": 0.98, "pv_kwh": 1.0, **metrics}])
-    text = card({"policy": "ppo-1, trial 3", "reward": "schema"}, rows, None, "")
+    text = card({"policy": "ppo-1, trial 3", "reward": "schema"}, rows, measures("PEN"), None, "")
     assert "not judged on unseen years" in text
-    assert [line for line in text.splitlines() if line.startswith(("| CO2", "| peak", "| PV used", "|  |"))] == [
-        "|  | year 2, 168 hours |", "| CO2, kg | 104 |", "| peak, kW | 4.00 |", "| PV used | 0.900 |",
+    assert [line for line in text.splitlines() if line.startswith(("| CO2", "| bill", "| peak", "| PV used", "|  |"))] == [
+        "|  | year 2, 168 hours |", "| CO2, kg | 104 |", "| bill, PEN | 156 |",
+        "| peak, kW | 4.00 |", "| PV used | 0.900 |",
     ]  # fmt: skip
-    judged = card({"policy": "ppo-1, trial 3", "reward": "schema"}, rows, judgement_of("ppo-1 3", "ppo-1 4"), "ppo-1 3")
+    about = {"policy": "ppo-1, trial 3", "reward": "schema"}
+    judged = card(about, rows, measures(), judgement_of("ppo-1 3", "ppo-1 4"), "ppo-1 3")
     assert "judged on years that no search has seen" in judged
     assert "amounts of a year of 8,760 h" in judged
     assert "| ppo-1 3 | 2 | +0.0700 (+0.0600 to +0.0800) |" in judged
@@ -64,7 +67,7 @@ def test_what_a_row_says_is_no_markdown() -> None:
     rows = pd.DataFrame([{"year": 2, "hours": 168, "score": 1.0, "ev_served": 0.98}])
     about = {"policy": "p", "commit": "abc | x |\n\n# forged <img src=a>", "versions": "[torch](http://a)"}
     name = "ppo-1 3 | <b>"
-    for text in (card(about, rows, None, ""), card(about, rows, judgement_of(name), name)):
+    for text in (card(about, rows, measures(), None, ""), card(about, rows, measures(), judgement_of(name), name)):
         assert r"| commit | abc \| x \|\\n\\n# forged \<img src=a\> |" in text
         assert r"| versions | \[torch\](http://a) |" in text
     assert r"| ppo-1 3 \| \<b\> |" in text

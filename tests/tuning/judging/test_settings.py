@@ -36,8 +36,8 @@ def test_each_limit_is_named_with_the_value(change: dict[str, object], message: 
 
 
 def test_command_lines_become_settings() -> None:
-    given = parse(JudgeSettings, ["a", "b", "--seeds", "3", "--judged-by", "batch"], None, "test")
-    assert given == JudgeSettings(("a", "b"), seeds=3, judged_by="batch")
+    given = parse(JudgeSettings, ["a", "b", "--seeds", "3", "--backend", "batch"], None, "test")
+    assert given == JudgeSettings(("a", "b"), seeds=3, backend="batch")
     assert parse(HeadroomSettings, ["--split", "test"], None, "test") == HeadroomSettings(split="test")
     chosen = parse(HeadroomSettings, ["--mpc", "learned", "exact"], None, "test")
     assert chosen.mpc == ("learned", "exact")

@@ -96,7 +96,7 @@ def write_yardsticks(experiment: Experiment, written: Callable[[Path], None], co
         if content:
             # As in all rows of the experiment: on another machine its site may lie elsewhere.
             content = [row | {"scenario": experiment.scenario} for row in content]
-            write_file(path, content, measures=evaluation_columns())
+            write_file(path, content, measures=evaluation_columns(task.site.currency))
             written(path)
 
 
@@ -137,5 +137,6 @@ def write_week(experiment: Experiment, written: Callable[[Path], None], console:
     except (UserError, InconsistentError, TooLongError) as error:
         say(console, f"the hardest week is not shown: {str(error) or 'its bound takes too long'}")
         return
-    write_rollout(path, table(hours, {**about, "year": str(week.year), "backend": settings.stepped_by}))
+    about |= {"year": str(week.year), "backend": settings.stepped_by, "currency": task.site.currency}
+    write_rollout(path, table(hours, about))
     written(path)

@@ -9,6 +9,7 @@ import pytest
 from common.errors import UserError
 from envs.scenarios.metered import SiteOptions
 from envs.scenarios.metered.making import make_site
+from envs.scenarios.scenario import scenario
 
 DAYS = 21
 HOURS = pd.date_range("2024-03-20", periods=24 * DAYS, freq="h")
@@ -72,6 +73,26 @@ def test_what_another_file_does_not_cover_is_said_and_so_is_less_than_a_year(giv
     pv.to_csv(given.pv, index=False)
     shorter = make_site(replace(given, folder=tmp_path / "shorter"))
     assert "--pv has 2024-03-20 to 2024-04-02: 168 of 504 hours of the load are left out" in shorter
+
+
+@pytest.mark.parametrize(
+    ("given_price", "unit", "price", "money"),
+    [
+        ("0.2", "", 0.2, ""), ("200", "PEN/MWh", 0.2, "PEN"), ("prices.csv", "", 0.3, "CHF"),
+        ("prices.csv", "CHF/kWh", 0.3, "CHF"),
+    ],
+)  # fmt: skip
+def test_prices_are_for_a_kwh_in_the_money_that_their_unit_says(
+    given: SiteOptions, tmp_path: Path, given_price: str, unit: str, price: float, money: str
+) -> None:
+    if given_price.endswith(".csv"):
+        prices = pd.read_csv(given.load).iloc[:, :1].assign(**{"p (CHF/kWh)": price})
+        prices.to_csv(tmp_path / given_price, index=False)
+        given_price = str(tmp_path / given_price)
+    lines = make_site(replace(given, price=given_price, price_unit=unit))
+    assert f"price: {price} {money}".rstrip() + " for a kWh" in lines
+    assert scenario(str(given.folder)).currency == money
+    assert pd.read_csv(given.folder / "pricing.csv")["electricity_pricing"].iloc[0] == pytest.approx(price)
 
 
 def test_a_load_beside_which_batteries_are_nothing_is_doubted(given: SiteOptions, tmp_path: Path) -> None:

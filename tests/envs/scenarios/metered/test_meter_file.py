@@ -53,7 +53,9 @@ def test_energies_of_an_hour_add_up_and_of_powers_it_has_the_mean(read: Read, un
     ],
 )  # fmt: skip
 def test_prices_and_carbon_are_for_a_kwh(read: Read, quantity: Quantity, unit: str, factor: float) -> None:
-    assert read(_lines(HOURS, VALUES, f"it ({unit})"), quantity).values.iloc[:, 0].tolist() == pytest.approx(VALUES * factor)
+    read_back = read(_lines(HOURS, VALUES, f"it ({unit})"), quantity)
+    assert read_back.values.iloc[:, 0].tolist() == pytest.approx(VALUES * factor)
+    assert read_back.unit == unit
 
 
 def test_columns_are_named_without_their_units(read: Read) -> None:
@@ -78,6 +80,11 @@ def test_dates_are_read_as_all_rows_together_allow(read: Read, written: str) -> 
     text = _lines(hours, 1.0, written=written).replace('"', "")
     text = text.replace("time,", "date,time,") if "," in written else text
     assert read(text).values.index.tz_localize(None).tolist() == hours.tolist()
+
+
+def test_a_date_may_stand_before_the_begin_and_the_end_of_a_row(read: Read) -> None:
+    text = "date,from,to,home (kWh)\n2024-01-01,00:00,01:00,3\n2024-01-01,01:00,02:00,4\n"
+    assert read(text).values["home"].tolist() == [3.0, 4.0]
 
 
 def test_a_second_time_is_the_other_end_of_the_row(read: Read) -> None:

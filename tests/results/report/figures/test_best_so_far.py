@@ -30,28 +30,32 @@ NONE = default(0.0).head(0)
         (
             [0.1, 0.1, 0.1, 0.1, 0.1, 0.2],
             NONE,
-            "Probably yes: the last third of 6 min raised the best from +0.100 to +0.200, 100 % of what the search gained "
-            "after its first score, +0.100.",
+            "Probably yes: the last third of 6 min raised the best from +0.1000 to +0.2000, 100 % of what the search gained "
+            "after its first score, +0.1000.",
         ),
         (
             [0.1, 0.2, 0.2, 0.2, 0.2, 0.2],
             NONE,
-            "Probably not: the best, +0.200, has hardly risen in the last 4 min of 6 min of trials; no earlier wait was longer "
-            "than 1 min.",
+            "Probably not: the best, +0.2000, has hardly risen in the last 4 min of 6 min of trials; no earlier wait was "
+            "longer than 1 min.",
         ),
         (
             # As long without a rise as it waited before.
             [0.1, 0.1, 0.1, 0.2, 0.2, 0.2],
             NONE,
-            "Open: the best, +0.200, has hardly risen in the last 2 min of 6 min of trials, but it has waited 3 min before, "
+            "Open: the best, +0.2000, has hardly risen in the last 2 min of 6 min of trials, but it has waited 3 min before, "
             "and then rose again.",
         ),
         (
             [0.1, 0.2, 0.2, 0.2, 0.2, 0.201],
             default(0.15),
-            "Probably not: the best, +0.201, has hardly risen in the last 4 min of 6 min",
+            "Probably not: the best, +0.2010, has hardly risen in the last 4 min of 6 min",
         ),
-        ([0.1, 0.1, 0.1, 0.1, 0.1, 0.2], default(0.3), "Perhaps: after 6 min no trial is better than the default with +0.300."),
+        (
+            [0.1, 0.1, 0.1, 0.1, 0.1, 0.2],
+            default(0.3),
+            "Perhaps: after 6 min no trial is better than the default with +0.3000.",
+        ),
     ],
 )
 def test_whether_more_budget_pays_follows_from_the_last_third(

@@ -15,7 +15,8 @@ def test_leaders_say_how_far_the_best_is_above_the_default() -> None:
         }
     )  # fmt: skip
     assert (
-        leaders(board).answer == "Trial 3, with +0.300 after 5,000 steps, 0.100 above the default (trial 0, after 4,000 steps)."
+        leaders(board).answer
+        == "Trial 3, with +0.3000 after 5,000 steps, 0.1000 above the default (trial 0, after 4,000 steps)."
     )
     failed = board.assign(rating=np.nan, state="failed", is_best=False)
     assert leaders(failed).answer == "None: of 2 trials none was rated (2 failed)."

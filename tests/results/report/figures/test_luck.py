@@ -16,7 +16,7 @@ def test_luck_compares_the_search_with_fresh_seeds() -> None:
     gains = pd.DataFrame({"confirms": [4], "gain": [0.05], "gain_low": [0.01], "gain_high": [0.09], "ended_early": [0]})
     assert luck(found, gains).answer == (
         "With fresh seeds trial 4 is better than the default: +0.0500 (+0.0100 to +0.0900); "
-        "the score of trial 4 fell from +0.300 in the search to +0.200 on the validation split."
+        "the score of trial 4 fell from +0.3000 in the search to +0.2000 on the validation split."
     )
     # The mean of those that reached the end would be lucky.
     short = gains.assign(ended_early=1, gain=np.nan)

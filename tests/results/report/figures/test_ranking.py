@@ -21,12 +21,12 @@ def runs(low: float) -> pd.DataFrame:
 
 def test_the_ranking_is_sure_if_the_interval_excludes_the_rival() -> None:
     assert ranking(runs(0.25)).answer == (
-        "ppo 1 has +0.300 (+0.250 to +0.350), surely above the best without training, rule: a, with +0.200; "
+        "ppo 1 has +0.3000 (+0.2500 to +0.3500), surely above the best without training, rule: a, with +0.2000; "
         "that is 50.0 % of the bound."
     )
     assert "), above the best without training" in ranking(runs(0.1)).answer
     foreseen = runs(0.1).replace({"rule: a": "MPC: exact future", "rule": "mpc"})
-    assert ranking(foreseen).answer == "ppo 1 has +0.300 (+0.100 to +0.500); that is 50.0 % of the bound."
+    assert ranking(foreseen).answer == "ppo 1 has +0.3000 (+0.1000 to +0.5000); that is 50.0 % of the bound."
 
 
 def contenders(**scores: list[float]) -> pd.DataFrame:
@@ -56,7 +56,7 @@ def test_the_best_of_several_has_to_be_further_ahead_to_be_surely_above() -> Non
 
 def test_a_few_lucky_runs_of_one_that_was_dropped_are_not_the_best() -> None:
     found = ranking(contenders(dropped=[0.5, 0.51, 0.52], a=[0.3, 0.31, 0.3, 0.31, 0.3]))
-    assert found.answer.startswith("a has +0.304")
+    assert found.answer.startswith("a has +0.3040")
 
 
 def test_of_several_by_another_objective_the_interval_is_wider_too() -> None:

@@ -7,10 +7,10 @@ from tests.results.report.made import hours
 
 
 def test_what_it_saves_is_said_with_its_size() -> None:
-    answer = savings(hours(10)).answer
+    answer = savings(hours(10), "EUR").answer
     assert answer == (
-        "Over 10 days the policy lowers import by 15.6 % (3.65 MWh a year), energy cost by 15.6 % (365 a year in the "
-        "tariff's currency), CO2 by 15.6 % (1.82 t a year) and peak by 50.0 % (5.00 kW), against the same site without control "
+        "Over 10 days the policy lowers import by 15.6 % (3.65 MWh a year), energy cost by 15.6 % (365 EUR a year), "
+        "CO2 by 15.6 % (1.82 t a year) and peak by 50.0 % (5.00 kW), against the same site without control "
         "(batteries idle)."
     )
 

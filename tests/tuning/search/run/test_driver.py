@@ -172,7 +172,7 @@ def short_trial(config: dict[str, Any]) -> None:
     from tuning.trial.protocol import Report, handout_in
 
     tune.report(Report(0, restored=True).for_tune())
-    tune.report(evaluated(handout_in(config).number, 1, 600, 0.1).for_tune())
+    tune.report(evaluated(handout_in(config).number, 1, 1000, 0.1).for_tune())
 
 
 def test_tunes_run_begins_anew_after_many_trials_and_the_search_goes_on(
@@ -185,11 +185,23 @@ def test_tunes_run_begins_anew_after_many_trials_and_the_search_goes_on(
     collect = gc.collect
     monkeypatch.setattr("tuning.search.run.driver.gc.collect", lambda: runs.append(len(study(experiment))) or collect())
     experiment = create(Settings(
-        name="short", dir=str(tmp_path), trials=6, steps=600, evaluations=1, concurrency=1, scheduler="none", sampler="random"
+        name="short", dir=str(tmp_path), trials=6, steps=1000, evaluations=1, concurrency=1, scheduler="none", sampler="random"
     ))  # fmt: skip
     run(experiment, short_trial)
     assert runs == [3, 6]
     assert load(experiment.paths.folder).trials["state"].tolist() == ["complete"] * 6
+
+
+def test_a_search_whose_budget_is_spent_says_so_and_begins_no_trial(tune_session: None, tmp_path: Path) -> None:
+    settings = Settings(
+        name="spent", dir=str(tmp_path), budget="2k", steps=1000, evaluations=1, confirm=0.0, concurrency=1, scheduler="none",
+        sampler="random",
+    )  # fmt: skip
+    experiment = create(settings)
+    assert "is spent" not in run(experiment, short_trial)[1]
+    trained = len(study(experiment))
+    assert "is spent: 2,000 steps were used; a larger --budget goes on" in run(experiment, short_trial)[1]
+    assert len(study(experiment)) == trained
 
 
 def test_a_bug_stops_the_search_and_not_one_trial_more_is_begun(tune_session: None, tmp_path: Path) -> None:
