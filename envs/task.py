@@ -51,12 +51,12 @@ class Task:
     @cached_property
     def stepped_by(self) -> Backend:
         """What steps the site; `check` says whether it can."""
-        return choose_backend(self.site, "auto") if self.backend == "auto" else self.backend
+        return choose_backend(self.site, "auto", self.reward) if self.backend == "auto" else self.backend
 
     def check(self) -> None:
         """Check that reward and aim fit the site and what steps it; a `UserError` for the first that does not."""
         check_reward(self.site, self.reward)
-        self.aim.check(self.site, self.reward, choose_backend(self.site, self.backend))
+        self.aim.check(self.site, self.reward, choose_backend(self.site, self.backend, self.reward))
 
     def _but(self, **values: Any) -> Task:
         """The task with other values, on the same site."""
@@ -75,7 +75,7 @@ class Task:
 
     def why_not_batch(self) -> str:
         """Reason why the batch backend cannot judge; empty where it can."""
-        if missing := beyond_batch(self.site):
+        if missing := beyond_batch(self.site, self.reward):
             return f"it cannot step {self.site.title} ({', '.join(missing)})"
         if ratios := self.aim.beyond_batch(self.site):
             storages = f"the thermal storages of {self.site.title}"

@@ -7,44 +7,55 @@ from pathlib import Path
 from typing import Any, Literal
 
 from common.errors import ScenarioError
-from envs.objective.reward import STORAGE_ACTIONS
+from envs.objective.reward import STORAGE_ACTIONS, RewardName
 from envs.scenarios.scenario import Scenario
 from envs.scenarios.schema_file import read_schema
-from envs.scenarios.shapes import is_left_out
+from envs.scenarios.schema_shape import BUILDING, CHARGER, SCHEMA
+from envs.scenarios.schema_shape import CLASSES as DEVICES
+from envs.scenarios.shapes import COMMENTS, is_left_out
 from envs.scenarios.trust import CLASSES
 
 Backend = Literal["batch", "citylearn"]
 BackendChoice = Literal["auto", "batch", "citylearn"]
 
 
-def beyond_batch(scenario: Scenario) -> list[str]:
-    """Features of a scenario that the batch backend lacks, each in a few words; empty where it has them all."""
+def beyond_batch(scenario: Scenario, reward: RewardName = "improvement") -> list[str]:
+    """Features of a scenario that the batch backend lacks, each in a few words; empty where it has them all.
+
+    The reward function of its schema is one where policies are trained on it.
+    """
     # It has all that generated scenarios use; a look at their files here would generate them.
     if scenario.segments:
         paths = [scenario.schema_path(year) for year in range(len(scenario.segments))]
-        return list(dict.fromkeys(missing for path in paths for missing in unsupported(path)))
-    return unsupported(scenario.schema) if scenario.schema else []
+        return list(dict.fromkeys(missing for path in paths for missing in unsupported(path, reward)))
+    return unsupported(scenario.schema, reward) if scenario.schema else []
 
 
-def choose_backend(scenario: Scenario, choice: BackendChoice) -> Backend:
+def choose_backend(scenario: Scenario, choice: BackendChoice, reward: RewardName) -> Backend:
     """The backend that a choice means; a `ScenarioError` if it is `batch`, and the scenario uses what that lacks."""
     if choice == "citylearn":
         return "citylearn"
-    missing = beyond_batch(scenario)
+    missing = beyond_batch(scenario, reward)
     if missing and choice == "batch":
         raise ScenarioError(f"--backend batch cannot step {scenario.title}: {', '.join(missing)}; take citylearn or auto")
     return "citylearn" if missing else "batch"
 
 
-# Any key that is not listed here is refused by name: an unknown one may change the physics.
-_SCHEMA = {
+# Any key that is not listed here is refused by name: an unknown one may change the physics. What `schema_shape` lists as idle
+# has no effect in CityLearn, but for events that make it refuse the schema.
+_SCHEMA = {*SCHEMA.idle} - {"topology_events"} | {
     "random_seed", "root_directory", "central_agent", "simulation_start_time_step", "simulation_end_time_step",
     "episode_time_steps", "rolling_episode_split", "random_episode_split", "seconds_per_time_step", "start_date", "agent",
-    "reward_function", "observations", "actions", "electric_vehicles_def", "buildings", "render_mode", "render_directory",
-    "description",
+    "reward_function", "observations", "actions", "electric_vehicles_def", "buildings",
     "terminal_observation_padding",  # of a missing last row, and all rows are required
+    # Files and checks of CityLearn, and its own counts of vehicles that left.
+    "render", "render_mode", "render_file_format", "render_chunk_size", "render_session_name", "metrics_log_interval",
+    "export_kpis_on_episode_end", "export_only_final_episode", "debug_timing", "check_observation_limits",
+    "physics_invariant_checks", "ev_departure_within_tolerance", "ev_departure_service_tolerance",
 }  # fmt: skip
-_BUILDING = {
+_AS_BY_DEFAULT = {"interface": "flat", "topology_mode": "static"}
+_SWITCHED = ("community_market", "demand_response", "robustness")  # those that do nothing unless `enabled` is true
+_BUILDING = {*BUILDING.idle} | {
     "include", "type", "energy_simulation", "weather", "carbon_intensity", "pricing", "inactive_observations",
     "inactive_actions", "electrical_storage", "pv", "chargers", "equity_group", "power_outage", "noise_std",
     "cooling_device", "heating_device", "dhw_device", "cooling_storage", "heating_storage", "dhw_storage",
@@ -60,24 +71,28 @@ TYPES = {
         for use in ("cooling", "heating", "dhw")
     },
 }
-_CHARGER = {"type", "charger_simulation", "noise_std", "attributes"}
+_CHARGER = {*CHARGER.idle, "type", "charger_simulation", "noise_std", "attributes"}
 _CHARGER_ATTRIBUTES = {
+    *DEVICES["Charger"].idle,
     "efficiency", "max_charging_power", "min_charging_power", "max_discharging_power", "min_discharging_power",
     "charge_efficiency_curve", "discharge_efficiency_curve",
 }  # fmt: skip
 _VEHICLE = {"include", "type", "battery"}
 
 
-def unsupported(schema_path: Path) -> list[str]:
-    """Features of a scenario that the batch backend lacks, each in a few words; empty where it has them all."""
-    return list(dict.fromkeys(_found(read_schema(schema_path))))
+def unsupported(schema_path: Path, reward: RewardName = "schema") -> list[str]:
+    """Features of a schema that the batch backend lacks, each in a few words; empty where it has them all."""
+    schema = read_schema(schema_path)
+    rewards = _rewards(schema.get("reward_function")) if reward == "schema" else ()
+    return list(dict.fromkeys([*_found(schema), *rewards]))
 
 
 def _found(schema: Mapping[str, Any]) -> Iterator[str]:
-    yield from (f"'{name}' of the schema" for name in _beyond(schema, _SCHEMA))
+    off = {name for name in _SWITCHED if not (schema.get(name) or {}).get("enabled")}
+    off |= {name for name, value in _AS_BY_DEFAULT.items() if schema.get(name) == value}
+    yield from (f"'{name}' of the schema" for name in _beyond(schema, _SCHEMA | off))
     if schema.get("random_seed") is None:
         yield "random_seed null (CityLearn then draws other attributes at every start)"
-    yield from _rewards(schema.get("reward_function"))
     for name, action in schema.get("actions", {}).items():
         if action.get("active") and name not in STORAGE_ACTIONS:
             yield f"action {name}"
@@ -116,4 +131,5 @@ def _rewards(entry: Any) -> Iterator[str]:
 
 def _beyond(entry: Mapping[str, Any], known: set[str]) -> list[str]:
     """Names that have a value and are not known."""
-    return [name for name, value in entry.items() if name not in known and value not in (None, False, {}, [], "")]
+    values = ((name, value) for name, value in entry.items() if name not in known and not name.startswith(COMMENTS))
+    return [name for name, value in values if value not in (None, False, {}, [], "")]

@@ -59,9 +59,13 @@ def scaled_template(scenario: Scenario, year: int, day_peak: bool = False, own_l
 
 
 def schema_reward(schema_path: Path) -> tuple[str, str]:
-    """Class of the reward function that a schema names, without its module, and its attributes as JSON."""
+    """Class of the reward function that a schema names, without its module, and its attributes as JSON.
+
+    Where each building has one, the class is empty.
+    """
     reward = read_schema(schema_path)["reward_function"]
-    return reward["type"].rpartition(".")[2], json.dumps(reward.get("attributes"))
+    kind = reward["type"] if isinstance(reward["type"], str) else ""
+    return kind.rpartition(".")[2], json.dumps(reward.get("attributes"))
 
 
 def year_reference(scenario: Scenario, year: int, on_progress: Progress | None = None) -> Reference:

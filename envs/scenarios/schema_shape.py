@@ -159,7 +159,7 @@ _OCCUPANT = Record(
     },
     null=False,
 )
-_CHARGER = ByClass(
+CHARGER = ByClass(
     {"Charger": CLASSES["Charger"]},
     {"charger_simulation": _FILE, "noise_std": _NOISE},
     needed=("charger_simulation",),
@@ -194,7 +194,7 @@ BUILDING_CLASSES = (
     "Building", "DynamicsBuilding", "LSTMDynamicsBuilding", "OccupantInteractionBuilding",
     "LogisticRegressionOccupantInteractionBuilding",
 )  # fmt: skip
-_BUILDING = Record(
+BUILDING = Record(
     {
             "include": FLAG,
             "type": dotted_class(BUILDING_CLASSES),
@@ -211,7 +211,7 @@ _BUILDING = Record(
                 {"LogisticRegressionOccupant": _OCCUPANT}, {"parameters_filename": _FILE}, needed=("parameters_filename",)
             ),
             "power_outage": _OUTAGE,
-            "chargers": Each(_CHARGER, "chargers by name"),
+            "chargers": Each(CHARGER, "chargers by name"),
             "deferrable_appliances": Each(_APPLIANCE, "appliances by name", null=False),
             "escalators": Each(_ESCALATOR, "escalators by name"),
             "noise_std": _NOISE,
@@ -382,7 +382,7 @@ SCHEMA = Record(
             "agent": Shape(),  # CityLearn's own agents
             "reward_function": _Reward(null=False),
             "electric_vehicles_def": Each(_VEHICLE, "vehicles by name", left_out=True, null=False),
-            "buildings": Each(_BUILDING, "buildings by name", least=1, left_out=True, null=False),
+            "buildings": Each(BUILDING, "buildings by name", least=1, left_out=True, null=False),
             "interface": choice("flat"),
             "topology_mode": choice("static"),
             "community_market": Record(

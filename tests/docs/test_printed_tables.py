@@ -22,7 +22,7 @@ from tuning.judging.report import tables
 SHOWING = [
     page for page in PAGES if page.parent == ROOT or page.parent.name in ("guide", "guia") or page.stem in ("headroom", "judge")
 ]
-UNIT = re.compile(r", (kg|t|kt|kWh|MWh|GWh|kW|MW|GW|thousand|million)\b")
+UNIT = re.compile(r", (kg|t|kt|kWh|MWh|GWh|kW|MW|GW|thousand|million)( [A-Z]{3})?\b")
 FRAME = re.compile(r"[┏┓┃┡┩]")  # of the tables that were printed before
 
 

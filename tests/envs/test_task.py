@@ -61,7 +61,7 @@ def test_reward_aim_and_backend_have_to_fit_the_site(small_schema: Path, tmp_pat
 def test_the_batch_backend_judges_what_it_can_step(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task = Task(str(small_schema), backend="citylearn", aim=Aim.parse(objective="citylearn_2022_score"))
     assert (task.stepped_by, task.judged.stepped_by) == ("citylearn", "batch")
-    monkeypatch.setattr("envs.task.beyond_batch", lambda site: ["outages"])
+    monkeypatch.setattr("envs.task.beyond_batch", lambda *_: ["outages"])
     assert task.judged.stepped_by == "citylearn"
     assert "cannot step" in task.why_not_batch()
 

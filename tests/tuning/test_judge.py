@@ -132,7 +132,7 @@ def test_without_a_contender_that_is_left_it_says_why(
 def test_the_batch_backend_is_refused_where_it_cannot_step(
     searched: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("envs.task.beyond_batch", lambda site: ["outages"])
+    monkeypatch.setattr("envs.task.beyond_batch", lambda *_: ["outages"])
     monkeypatch.setattr(Race, "run", lambda self, judged_by: None)
     assert main([*searched, "--backend", "batch"]) == 2
     assert "--backend batch: it cannot step" in capsys.readouterr().err

@@ -42,7 +42,7 @@ def predict_memory(settings: MemorySettings) -> MemoryForecast:
         **asdict(splits_in(settings)),
     )  # fmt: skip
     own.check()
-    task = own.task.by(choose_backend(own.task.site, settings.backend))
+    task = own.task.by(choose_backend(own.task.site, settings.backend, own.task.reward))
     own = replace(own, backend=task.stepped_by)
     if own.teacher != "none":
         check_teacher(task, own.algo)

@@ -53,7 +53,7 @@ def roll_out(settings: RolloutSettings) -> Rollout:
     site = task.site
     check_reward(site, searched.reward)
     number = policy.trial_number(load(experiment.paths.folder), settings.trial)
-    backend = choose_backend(site, settings.backend)
+    backend = choose_backend(site, settings.backend, searched.reward)
     year = _year(settings.year, task)
     window = whole_year(site, year)
     start = _first_hour(settings.week, window.hours)

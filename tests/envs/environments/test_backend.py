@@ -6,24 +6,32 @@ from typing import Any
 import pytest
 
 from common.errors import ScenarioError
+from envs.batch_backend.simulator import BatchSimulator
+from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.environments.backend import TYPES, beyond_batch, choose_backend, unsupported
 from envs.scenarios.scenario import scenario
+from tests.envs.batch_backend.comparison import compare
+from tests.envs.batch_backend.test_kernel import acting, open_both, raw_year
 from tests.envs.schema_changes import MALL, SOCKET, edited, put
 
 
 def test_auto_falls_back_to_citylearn_and_batch_refuses(small_schema: Path, tmp_path: Path) -> None:
     sound = scenario(str(small_schema))
-    assert [choose_backend(sound, choice) for choice in ("auto", "batch", "citylearn")] == ["batch", "batch", "citylearn"]
+    assert [choose_backend(sound, choice, "schema") for choice in ("auto", "batch", "citylearn")] == [
+        "batch",
+        "batch",
+        "citylearn",
+    ]
     beyond = scenario(str(edited(small_schema, tmp_path, put("random_seed", value=None))))
-    assert choose_backend(beyond, "auto") == "citylearn"
+    assert choose_backend(beyond, "auto", "schema") == "citylearn"
     with pytest.raises(ScenarioError, match=r"--backend batch cannot step .*random_seed null"):
-        choose_backend(beyond, "batch")
+        choose_backend(beyond, "batch", "schema")
 
 
 def test_generated_scenarios_are_not_opened_to_see_that_they_are_supported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("envs.scenarios.scenario.write_year", lambda *_: pytest.fail("a year was generated"))
     assert beyond_batch(scenario("iquitos")) == []
-    assert choose_backend(scenario("iquitos"), "batch") == "batch"
+    assert choose_backend(scenario("iquitos"), "batch", "schema") == "batch"
 
 
 def test_generated_and_metered_scenarios_are_supported(small_schema: Path, real_schema: Path) -> None:
@@ -39,6 +47,36 @@ def test_padding_of_a_last_row_that_is_there_changes_nothing(small_schema: Path,
     )
     with pytest.raises(ScenarioError, match="add rows or lower it"):
         scenario(str(missing))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("_comment",), "of the mall"), (("interface",), "flat"), (("topology_mode",), "static"),
+        (("timezone",), "America/Lima"),
+        (("observation_bundles",), {"a": {"enabled": True}}), (("derived_forecasts",), {"enabled": True}),
+        (("community_market",), {"enabled": False, "intra_community_sell_ratio": 0.5}), (("robustness",), {"enabled": False}),
+        (("ev_departure_within_tolerance",), 0.2), (("ev_departure_service_tolerance",), 0.2),
+        ((*MALL, "_comment"), "has 128 sockets"), ((*MALL, "name"), "mall"), ((*MALL, "ignore_dynamics"), True),
+        ((*SOCKET, "include"), True), ((*SOCKET, "autosize"), True),
+        ((*SOCKET, "attributes", "nominal_power"), 1.0), ((*SOCKET, "attributes", "charger_type"), 0),
+    ],
+)  # fmt: skip
+def test_what_has_no_effect_in_citylearn_is_no_reason_to_refuse(
+    small_schema: Path, tmp_path: Path, path: tuple[str, ...], value: Any
+) -> None:
+    simulator = CityLearnSimulator(edited(small_schema, tmp_path, put(*path, value=value)), with_reward=True)
+    assert unsupported(tmp_path / "schema.json") == []
+    scenario(str(tmp_path))
+    _, tables = open_both(small_schema)
+    batch = BatchSimulator({0: raw_year(tables)}, copies=1, parked=True)
+    assert max(compare(simulator, batch, acting(batch, "mixed"), 0, 0, 30, 0, charge=0.4).values()) <= 1.0
+
+
+def test_a_reward_of_ones_own_costs_the_fast_path_only_where_policies_earn_it(small_schema: Path, tmp_path: Path) -> None:
+    own = edited(small_schema, tmp_path, put("reward_function", "type", value="my.module.Reward"))
+    assert unsupported(own, "improvement") == []
+    assert unsupported(own, "schema") == ["reward function my.module.Reward"]
 
 
 def test_it_knows_these_classes_of_devices_and_no_other_that_pass_without_trust() -> None:

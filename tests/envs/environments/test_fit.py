@@ -61,9 +61,11 @@ def test_plain_sites_and_those_with_thermal_storages_have_both(small_schema: Pat
 
 
 def test_what_only_citylearn_steps_has_neither(small_schema: Path, tmp_path: Path) -> None:
-    site = scenario(str(edited(small_schema, tmp_path, put("timezone", value="America/Lima"))))
-    assert why_no_bound(site).startswith("the bound needs the batch backend, which does not support: 'timezone'")
-    assert why_no_mpc(site).startswith("model predictive control needs the batch backend, which does not support: 'timezone'")
+    site = scenario(str(edited(small_schema, tmp_path, put("community_market", value={"enabled": True}))))
+    assert why_no_bound(site).startswith("the bound needs the batch backend, which does not support: 'community_market'")
+    assert why_no_mpc(site).startswith(
+        "model predictive control needs the batch backend, which does not support: 'community_market'"
+    )
 
 
 def test_segments_with_tanks_of_different_kinds_have_none(
@@ -100,10 +102,10 @@ def refused(path: Path, seen: Seen) -> str:
 
 
 def test_what_is_seen_further_needs_tables_of_the_batch_backend(small_schema: Path, tmp_path: Path) -> None:
-    path = edited(small_schema, tmp_path, put("timezone", value="America/Lima"))
+    path = edited(small_schema, tmp_path, put("community_market", value={"enabled": True}))
     line = refused(path, Seen(plan="learned"))
     assert line.startswith("plan=learned: a plan is made of the batch backend's tables")
-    assert "'timezone' of the schema" in line
+    assert "'community_market' of the schema" in line
     assert line.endswith("leave it out")
     check_seen(scenario(str(path)), Seen(day_peak=True))
     check_seen(scenario(str(small_schema)), Seen(plan="learned"))

@@ -157,7 +157,7 @@ def test_a_rollout_is_of_what_was_asked_for_and_its_file_says_so(
     assert pq.read_schema(files[0]).metadata == {
         b"table": b"rollout", b"schema_version": str(ROLLOUT_VERSION).encode(), b"experiment": b"one",
         b"trial": str(trial).encode(), b"steps": b"7", b"scenario": b"iquitos", b"year": str(year).encode(),
-        b"backend": backend.encode(),
+        b"backend": backend.encode(), b"currency": b"PEN",
     }  # fmt: skip
 
 
@@ -183,7 +183,8 @@ def beyond_batch(experiment: Experiment, tmp_path: Path) -> Path:
     """The experiment, of a site with something that the batch backend does not know."""
     site = shutil.copytree(Path(experiment.settings.scenario).parent, tmp_path / "site")
     schema = json.loads((site / "schema.json").read_text(encoding="utf-8"))
-    (site / "schema.json").write_text(json.dumps({**schema, "timezone": "America/Lima"}), encoding="utf-8")
+    schema["community_market"] = {"enabled": True}
+    (site / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
     folder = shutil.copytree(experiment.paths.folder, tmp_path / "copy")
     copy = open_experiment(folder)
     save(replace(copy, settings=replace(copy.settings, scenario=str(site / "schema.json"))))
@@ -195,7 +196,7 @@ def test_citylearn_steps_what_the_batch_backend_cannot(
 ) -> None:
     to = tmp_path / "rolled"
     assert main([str(beyond_batch), "--to", str(to), "--backend", "batch"]) == 2
-    assert "--backend batch cannot step site: 'timezone' of the schema" in capsys.readouterr().err
+    assert "--backend batch cannot step site: 'community_market' of the schema" in capsys.readouterr().err
     assert not to.exists()
     monkeypatch.setattr("tuning.exporting.rollout.whole_year", lambda site, year: Window(year, 0, 192))
     assert main([str(beyond_batch), "--to", str(to)]) == 0

@@ -80,7 +80,7 @@ class Made:
         peaks = {"peak_kw": 1000.0 * score, "ev_served": 1.0 - vehicles["ev_missing_kwh"] / 10.0}
         return [Job(part, lambda: [{**row, **vehicles, **peaks, **WITHOUT}])]
 
-    def _run_all(self, jobs: list[Job], on_done: Callable[[list[dict[str, Any]]], None], on_wait: Any) -> None:
+    def _run_all(self, jobs: list[Job], on_done: Callable[[list[dict[str, Any]]], None], on_wait: Any, currency: str) -> None:
         for job in jobs:
             self.judged.append(job.part.stem)
             rows = job.evaluate()
@@ -230,7 +230,7 @@ def test_a_score_that_is_no_number_is_an_error(made: Made) -> None:
 def test_where_only_citylearn_steps_it_judges_baselines_too_and_there_is_no_bound(
     made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("envs.task.beyond_batch", lambda site: ["outages"])
+    monkeypatch.setattr("envs.task.beyond_batch", lambda *_: ["outages"])
     for name in ("why_no_bound", "why_no_mpc"):
         monkeypatch.setattr(race.fit, name, lambda site: "outages are beyond a linear programme")
     made.run(made.judgement())

@@ -359,7 +359,7 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     _check_policy_fits(task, planned, seens)
     _check_plans(seens, settings.reward)
     _check_plans_alone(seens, settings)
-    backend = choose_backend(site, settings.backend)
+    backend = choose_backend(site, settings.backend, settings.reward)
     settings.aim.check(site, settings.reward, backend)
     if settings.teacher != "none":
         check_teacher(task.by(backend), settings.algo)
@@ -372,7 +372,7 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     notes += doubts(site.schema) if site.schema else []
     notes += settings.aim.idle_lines(site) if settings.reward == "improvement" else reference_lines(site)
     if settings.backend == "auto" and backend == "citylearn":
-        missing = ", ".join(beyond_batch(site))
+        missing = ", ".join(beyond_batch(site, settings.reward))
         notes.append(f"{site.title}: stepped by CityLearn itself, because the batch backend does not support: {missing}")
     # Absolute: in another folder a relative path would name another scenario.
     name = str(site.schema) if site.schema else settings.scenario

@@ -111,7 +111,7 @@ def test_trust_is_given_to_each_run_and_stored_nowhere(small_schema: Path, tmp_p
 
 def test_a_backend_that_was_not_chosen_freely_is_worth_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tuning.search.run.opening.choose_backend", lambda *_: "citylearn")
-    monkeypatch.setattr("tuning.search.run.opening.beyond_batch", lambda _: ["heat pumps"])
+    monkeypatch.setattr("tuning.search.run.opening.beyond_batch", lambda *_: ["heat pumps"])
     assert any("heat pumps" in note for note in check(settings(tmp_path)).notes)
     assert not any("heat pumps" in note for note in check(settings(tmp_path, backend="citylearn")).notes)
 
