@@ -180,7 +180,8 @@ class Settings:
     """Number of the evaluation with which a trial ends; 0 for that of its last step. A judgement trains each contender as far
     as its search had rated it."""
     validation_weeks: int = 52
-    """Weeks of the validation split that an evaluation runs through, evenly spaced; 0 for all of it."""
+    """Weeks of the validation split that an evaluation runs through, evenly spaced; 0 for all of it. The default is less where
+    CityLearn itself steps: as many as take a fifth of a trial."""
     seed: int = 0
     """Seed of the experiment."""
     set: Annotated[tuple[tuple[str, ...], ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="KEY=VALUE")] = ()

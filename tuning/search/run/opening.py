@@ -11,10 +11,10 @@ from typing import Any
 from common.errors import ScenarioError, UsageError
 from common.paths import missing_folders, name_fault, user_path
 from common.storage.location import StorageError
-from common.texts import hint, option
+from common.texts import duration, hint, option
 from common.uris import is_uri
 from envs.environments.backend import beyond_batch, choose_backend
-from envs.environments.fit import check_one_layout, check_own_reward, check_seen, check_stays
+from envs.environments.fit import check_one_layout, check_own_reward, check_seen, check_stays, steps_per_second
 from envs.environments.year_cache import any_district, has_several_buildings
 from envs.objective.reward import RewardName, check_reward, reference_lines
 from envs.scenarios.doubts import doubts
@@ -40,10 +40,12 @@ from tuning.storage.stored_experiment import (
     storage_of,
     withdraw,
 )
+from tuning.trial.evaluations import due_steps
 from tuning.trial.provenance import provenance, version_differences
 from tuning.trial.trackers import check_trackers
 
 LEAST_SECONDS = 60.0  # of a budget of time
+RATED = 0.2  # of a trial's steps, at most, in its evaluations, where CityLearn itself takes them
 # Gives the settings that hold from now on, from those of the existing experiment and those that named it. A command line, for
 # example, need not repeat the settings that the experiment was begun with.
 AsContinued = Callable[[Settings, Settings], Settings]
@@ -343,6 +345,28 @@ def _check_time(settings: Settings) -> None:
         )
 
 
+def _slowly(settings: Settings, task: Task) -> tuple[Settings, list[str]]:
+    """Settings of a search that CityLearn itself steps, rated on fewer weeks unless others were asked for, and what to say.
+
+    The weeks are chosen once, evenly over the split, so that all trials are ranked by the same ones.
+    """
+    windows, lines = task.validation_windows, []
+    if settings.validation_weeks == Settings.validation_weeks:
+        trained = due_steps(1, settings.steps, settings.evaluations)
+        fit = max(1, int(trained * RATED / (1.0 - RATED)) // max(window.hours for window in windows))
+        if fit < len(windows):
+            settings = replace(settings, validation_weeks=fit)
+            lines.append(
+                f"evaluations run {fit} of {len(windows)} windows of the validation split, as CityLearn takes as long for them "
+                "as for training; --validation-weeks 0 runs all"
+            )
+            windows = settings.task.validation_windows
+    pace = steps_per_second(task.site)
+    steps = settings.steps + settings.evaluations * sum(window.hours for window in windows)
+    lines.append(f"CityLearn makes {pace:,.0f} steps a second here, so a whole trial takes about {duration(steps / pace)}")
+    return settings, lines
+
+
 def _checked(settings: Settings, space_file: Path | None) -> Checked:
     settings.check()
     _check_time(settings)
@@ -367,6 +391,9 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     settings = replace(settings, weights=settings.aim.weights.texts, require=settings.aim.require, objective=settings.aim.names)
     settings = replace(settings, learn_from=tuple(map(whole_place, settings.learn_from)))
     notes = [f"aim: {settings.aim.shown}"] if settings.aim.shown else []
+    if backend == "citylearn":
+        settings, lines = _slowly(settings, task)
+        notes += lines
     notes += _of_two_objectives(settings, planned)
     notes += planned.notes
     notes += doubts(site.schema) if site.schema else []

@@ -109,11 +109,34 @@ def test_trust_is_given_to_each_run_and_stored_nowhere(small_schema: Path, tmp_p
     assert not check(replace(trusted, trust_scenario=False)).settings.task.site.trusted
 
 
-def test_a_backend_that_was_not_chosen_freely_is_worth_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backend_that_was_not_chosen_freely_is_worth_a_note(
+    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = settings(tmp_path, scenario=str(small_schema))
     monkeypatch.setattr("tuning.search.run.opening.choose_backend", lambda *_: "citylearn")
     monkeypatch.setattr("tuning.search.run.opening.beyond_batch", lambda *_: ["heat pumps"])
-    assert any("heat pumps" in note for note in check(settings(tmp_path)).notes)
-    assert not any("heat pumps" in note for note in check(settings(tmp_path, backend="citylearn")).notes)
+    assert any("heat pumps" in note for note in check(given).notes)
+    assert not any("heat pumps" in note for note in check(replace(given, backend="citylearn")).notes)
+
+
+@pytest.mark.parametrize(
+    ("change", "weeks", "is_told"),
+    [
+        # A fifth of 400 trained and 100 evaluated steps: 4 of 8 days.
+        ({"steps": 400, "evaluations": 1}, 4, True),
+        ({"steps": 200, "evaluations": 4}, 1, True),
+        ({"steps": 10**6, "evaluations": 10}, 52, False),
+        ({"steps": 200, "evaluations": 4, "validation_weeks": 0}, 0, False),
+        ({"steps": 200, "evaluations": 4, "backend": "batch"}, 52, False),
+    ],
+)
+def test_where_citylearn_steps_evaluations_take_a_fifth_of_a_trial_unless_asked_otherwise(
+    small_schema: Path, tmp_path: Path, change: dict[str, Any], weeks: int, is_told: bool
+) -> None:
+    checked = check(settings(tmp_path, scenario=str(small_schema), **({"backend": "citylearn"} | change)))
+    assert checked.settings.validation_weeks == weeks
+    assert any("--validation-weeks 0 runs all" in note for note in checked.notes) == is_told
+    assert any("steps a second here" in note for note in checked.notes) == ("backend" not in change)
 
 
 def test_an_experiment_is_found_by_its_name_or_its_folder(tmp_path: Path) -> None:
