@@ -32,6 +32,7 @@ from envs.batch_backend.records import (
     DAY_PEAK,
     DHW,
     DISCHARGING,
+    DOUBLE,
     DRIFT,
     EFFICIENCY_CURVE,
     EMISSION,
@@ -41,7 +42,9 @@ from envs.batch_backend.records import (
     NET,
     NET_KWH,
     POWER_CURVE,
+    PYTHON,
     SET,
+    SINGLE,
     TANK_SOC,
     THERMAL_CONSUMPTION,
     THERMAL_DEMAND,
@@ -445,10 +448,11 @@ def _supply(meter: Any, tank: np.ndarray, load: float, battery: float) -> float:
 def _output_limit(thermal: Any, tank: Any, cop: float, supply: float) -> tuple[float, bool]:
     """`get_max_output_power` of a thermal device, with what it has already taken in this step; whether it is a float64."""
     used = np.float64(tank.consumption)
-    left = thermal.device_power - used if thermal.power_wide else _f32(_f32(thermal.device_power) - used)
+    double = thermal.power_type == DOUBLE
+    left = thermal.device_power - used if double else _f32(_f32(thermal.device_power) - used)
     # NumPy joins what a heater has left with the supply in one array; a heat pump takes one of both as it is.
-    heats, wide = thermal.device_wide != 0, thermal.power_wide != 0
-    wide = wide or (heats and supply == np.inf)
+    heats = thermal.device_wide != 0
+    wide = double or (heats and supply == np.inf)
     if not left < supply:
         left, wide = supply, wide and heats
     return left * cop if wide else _f32(left * _f32(cop)), wide
@@ -461,9 +465,12 @@ def _demand(thermal: Any, building: Any, meter: Any, use: int, cop: float, actio
         return np.float64(meter.demand[use])
     if not meter.mode & (COOLS if use == COOLING else HEATS):
         return 0.0
-    power = max(thermal.device_sign * _wish(action, given, thermal.device_action), 0.0) * thermal.device_power
-    if thermal.device_wide:
-        power = min(power, thermal.device_power if thermal.power_wide else _f32(thermal.device_power))
+    part = max(thermal.device_sign * _wish(action, given, thermal.device_action), 0.0)
+    if thermal.power_type == SINGLE:
+        return _f32(_f32(_f32(part) * thermal.device_power) * _f32(cop))
+    power = part * thermal.device_power
+    if thermal.device_wide and thermal.power_type == PYTHON:
+        power = min(power, _f32(thermal.device_power))
     return _f32(power * cop)
 
 
@@ -511,8 +518,8 @@ def _use_tank(thermal: Any, tank: Any, demand: float, cop: float, action: float,
         if not after > 0.0:
             after, clipped = 0.0, True
     tank.soc = np.float32(after / max(capacity, _TINY))
-    # Against an empty tank's float zero nothing is rounded.
-    narrow = clipped and stored > 0.0
+    # Against an empty tank's Python zero nothing is rounded.
+    narrow = clipped and (stored > 0.0 or thermal.capacity_type == SINGLE)
     change = _f32(_f32(after) - stored) if narrow else after - stored
     root = _f32(root) if narrow else root
     balance = _f32(change / root if change >= 0.0 else change * root)

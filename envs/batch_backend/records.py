@@ -21,6 +21,8 @@ DAY_PEAK = 8
 DRIFT, KEEP, SET = range(3)
 COOLING, HEATING, DHW = range(3)  # end uses of heat and cold
 INDOOR = -1  # in place of an end use: the indoor temperature of the hour before, an input of a model of it
+# Types of CityLearn's attributes: as a schema has them, or as NumPy's scalars where CityLearn sizes a device.
+PYTHON, SINGLE, DOUBLE = range(3)
 COOLS, HEATS = 1, 2  # bits of CityLearn's `hvac_mode`
 POWER_CURVE, EFFICIENCY_CURVE = range(2)  # curves of a battery
 CHARGING, DISCHARGING = range(2)  # sides of a charger
@@ -44,9 +46,10 @@ THERMAL = np.dtype(
         ("device_action", np.int64),  # index of the action of the device, -1 for none
         ("device_sign", np.float64),  # 1 where the device runs at positive actions, -1 where at negative ones
         ("device_power", np.float64),  # nominal power of the device [kW]
-        ("power_wide", np.int64),  # whether that is a float64, as CityLearn sizes it, and no Python float
+        ("power_type", np.int64),  # `PYTHON`, `SINGLE` or `DOUBLE`
         ("device_wide", np.int64),  # whether it is an electric heater: its limit is computed in float64
         ("capacity", np.float64),  # of the tank [kWh]
+        ("capacity_type", np.int64),  # likewise
         ("root_efficiency", np.float64),  # root of the tank's efficiency
         ("kept", np.float64),  # part of the state of charge that standby leaves
         ("greatest_input", np.float64),  # [kW], NaN for none

@@ -99,6 +99,10 @@ def thermal_devices(building: Any) -> list[Any]:
     return [getattr(building, f"{use}_device") for use in USES]
 
 
+def _type(value: Any) -> int:
+    return {np.float32: records.SINGLE, np.float64: records.DOUBLE}.get(type(value), records.PYTHON)
+
+
 # End uses whose devices an action runs, and the sign at which.
 _DEVICES = {
     "cooling_device": ((records.COOLING, 1.0),),
@@ -120,8 +124,8 @@ def building_parameters(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
             root, kept = (tank.round_trip_efficiency, 1.0 - tank.loss_coefficient) if tank.capacity > 0.0 else (1.0, 1.0)
             limits = (np.nan if limit is None else limit for limit in (tank.max_input_power, tank.max_output_power))
             thermal[n, use] = (
-                -1, -1, 1.0, device.nominal_power, isinstance(device.nominal_power, np.float64),
-                isinstance(device, ElectricHeater), tank.capacity, root, kept, *limits,
+                -1, -1, 1.0, device.nominal_power, _type(device.nominal_power), isinstance(device, ElectricHeater),
+                tank.capacity, _type(tank.capacity), root, kept, *limits,
             )  # fmt: skip
         demand = any(getattr(b.energy_simulation, f"{use}_demand").any() for use in USES)
         lookback = b.dynamics.lookback if has_dynamics(b) else 0
