@@ -10,6 +10,9 @@ from envs.batch_backend.simulator import BatchSimulator
 from envs.citylearn_backend.simulator import CityLearnSimulator
 
 
+DEGREES, PART = "indoor temperature [C]", "reward as a part"
+
+
 def ulps(expected: Any, found: Any) -> float:
     """Greatest distance in units of the last place of a float32."""
     expected, found = np.asarray(expected, dtype=np.float32), np.asarray(found, dtype=np.float32)
@@ -37,7 +40,7 @@ def compare(
     """Run both over a window; the last copy of the batch is the one compared.
 
     Returns:
-        The greatest distance of each quantity in float32 ulps.
+        The greatest distance of each quantity in float32 ulps; of `DEGREES` in degrees, of `PART` as a part of the reward.
     """
     copy = batch.copies - 1
     worst: dict[str, float] = {}
@@ -51,12 +54,16 @@ def compare(
         action = policy(raw, step)
         actions = np.stack([*(-action for _ in range(copy)), action]) if copy else action[np.newaxis]
         going = np.flatnonzero(batch.state.copy["step"] < batch.state.copy["hours"])
+        rows = batch.row
         reward.before(actions)
         raw, expected_reward = simulator.step(native(simulator, action))
         batch.step(actions, going)
+        reward_given, indoor = reward.after()[copy], batch.comfort(rows)["indoor"][copy]
+        indoor_expected = simulator.indoor_temperatures(step)
         found: dict[str, tuple[Any, Any]] = {
             "observation": (raw, batch.observation[copy]),
-            "reward": (expected_reward, reward.after()[copy]),
+            "reward": (expected_reward, reward_given),
+            "indoor temperature": (indoor_expected, indoor),
             **dict(_of_buildings(simulator, batch, copy, step)),
         }
         if batch.follows_parked:
@@ -67,6 +74,9 @@ def compare(
             )
         for name, (expected, got) in found.items():
             worst[name] = max(worst.get(name, 0.0), ulps(expected, got))
+        apart = float(np.abs(indoor_expected - indoor).max())
+        part = abs(expected_reward - reward_given) / max(1.0, abs(expected_reward))
+        worst[DEGREES], worst[PART] = max(worst.get(DEGREES, 0.0), apart), max(worst.get(PART, 0.0), part)
     return worst
 
 
