@@ -34,6 +34,7 @@ _compiled = njit(error_model="numpy", fastmath={"contract"})
 _inlined = njit(error_model="numpy", fastmath={"contract"}, forceinline=True)
 _entry = njit(error_model="numpy", fastmath={"contract"}, cache=True)
 
+
 class Memory(NamedTuple):
     """What the copies of a building remember; all float32."""
 
@@ -54,7 +55,7 @@ _MANTISSA, _EXPONENT = np.int32(23), np.int32(127)  # bits of a float32, and off
 
 
 @_inlined
-def _exp(x: float) -> float:
+def _exp(x: Any) -> Any:
     """Exponential function within an ulp, without a branch, so that LLVM makes vector instructions of loops over it.
 
     Of x = n ln 2 + r the second part goes into a Taylor series and the first one into the exponent.
@@ -67,7 +68,7 @@ def _exp(x: float) -> float:
 
 
 @_inlined
-def _tanh(x: float) -> float:
+def _tanh(x: Any) -> Any:
     return _TWO / (_ONE + _exp(-_TWO * x)) - _ONE
 
 

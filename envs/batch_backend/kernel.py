@@ -459,7 +459,9 @@ def _output_limit(thermal: Any, tank: Any, cop: float, supply: float) -> tuple[f
 
 
 @_inlined
-def _demand(thermal: Any, building: Any, meter: Any, use: int, cop: float, action: np.ndarray, given: np.ndarray, step: int) -> float:
+def _demand(
+    thermal: Any, building: Any, meter: Any, use: int, cop: float, action: np.ndarray, given: np.ndarray, step: int
+) -> float:
     """`LSTMDynamicsBuilding.update_*_demand`: what a device is to deliver [kWh], by its action or else by the series."""
     if thermal.device_action < 0 or step <= building.lookback:
         return np.float64(meter.demand[use])
@@ -571,7 +573,8 @@ def _charge_alone(site: Site, state: State, out: Out, b: int, n: int, request: f
 @_compiled
 def _act_off_grid(site: Site, state: State, out: Out, meter: Any, b: int, n: int, given: np.ndarray) -> None:
     """Carry out the actions of a building in a power outage: each device in its turn gets what PV and battery have left."""
-    tank, step, battery = state.tank[b, n], state.copy[b].step, np.float64(0.0)
+    tank, step = state.tank[b, n], state.copy[b].step
+    battery: float = np.float64(0.0)
     wish = _wish(site.action, given, site.building[n].battery_action)
     request = wish * site.battery[n].nominal_power
     if wish < 0.0:

@@ -128,8 +128,8 @@ class BatchSimulator:
         return self._first.initial_soc
 
     def citylearn_ratios(self, run: Run, year: int, start: int) -> dict[str, float]:
-        """Ratios by the names of CityLearn's `evaluate()`; none where a thermal storage acts: what it took is not recorded."""
-        if (self.site.thermal["action"] >= 0).any():
+        """Ratios by the names of CityLearn's `evaluate()`; none where thermal devices act: what they took is not recorded."""
+        if any((self.site.thermal[name] >= 0).any() for name in ("action", "device_action")):
             return {}
         series, hours = self._years[year].tables.exogenous, slice(start, start + run.net_kwh.shape[1])
         without = run.net_kwh - run.battery_kwh - run.charging_kwh

@@ -9,8 +9,7 @@ from envs.batch_backend.rewards import SchemaReward
 from envs.batch_backend.simulator import BatchSimulator
 from envs.citylearn_backend.simulator import CityLearnSimulator
 
-
-DEGREES, PART = "indoor temperature [C]", "reward as a part"
+DEGREES, SUM = "indoor temperature [C]", "sum of the rewards"
 
 
 def ulps(expected: Any, found: Any) -> float:
@@ -40,7 +39,7 @@ def compare(
     """Run both over a window; the last copy of the batch is the one compared.
 
     Returns:
-        The greatest distance of each quantity in float32 ulps; of `DEGREES` in degrees, of `PART` as a part of the reward.
+        The greatest distance of each quantity in float32 ulps; of `DEGREES` in degrees, of `SUM` as a part of the rewards.
     """
     copy = batch.copies - 1
     worst: dict[str, float] = {}
@@ -49,6 +48,7 @@ def compare(
         # The other copies go their own ways and must not matter.
         batch.begin(b, year, start, hours - (b < copy), seed + copy - b, charge)
     reward = SchemaReward(batch)
+    rewards: list[tuple[float, float]] = []
     worst["observation"] = ulps(raw, batch.observation[copy])
     for step in range(hours):
         action = policy(raw, step)
@@ -75,9 +75,10 @@ def compare(
         for name, (expected, got) in found.items():
             worst[name] = max(worst.get(name, 0.0), ulps(expected, got))
         apart = float(np.abs(indoor_expected - indoor).max())
-        part = abs(expected_reward - reward_given) / max(1.0, abs(expected_reward))
-        worst[DEGREES], worst[PART] = max(worst.get(DEGREES, 0.0), apart), max(worst.get(PART, 0.0), part)
-    return worst
+        worst[DEGREES] = max(worst.get(DEGREES, 0.0), apart)
+        rewards.append((expected_reward, reward_given))
+    expected_sum, sum_given = np.sum(rewards, axis=0)
+    return worst | {SUM: abs(float(expected_sum - sum_given)) / max(1.0, abs(float(expected_sum)))}
 
 
 def _of_buildings(

@@ -22,6 +22,7 @@ OBSERVATIONS = (
     "incoming_electric_vehicle_at_charger_estimated_arrival_time",
     "incoming_electric_vehicle_at_charger_estimated_soc_arrival",
 )  # fmt: skip
+USES = ("cooling", "heating", "dhw")
 SHARED = {"month", "hour", "day_type", "outdoor_dry_bulb_temperature", "direct_solar_irradiance", "carbon_intensity"}
 REWARDS: dict[str, dict[str, Any] | None] = {
     "RewardFunction": {"exponent": 1.5},
@@ -145,7 +146,7 @@ def buildings(draw: st.DrawFn) -> dict[str, Any]:
         "battery": draw(st.one_of(st.none(), batteries(50.0))),
         "chargers": charging,
         "thermal": draw(st.booleans()),
-        "tanks": {use: draw(st.one_of(st.none(), tank)) for use in ("cooling", "heating", "dhw")},
+        "tanks": {use: draw(st.one_of(st.none(), tank)) for use in USES},
         "heater": draw(st.booleans()),
     }
 
@@ -207,10 +208,8 @@ def write(plan: dict[str, Any], folder: Path) -> Path:
         "observations": {name: {"active": True, "shared_in_central_agent": name in SHARED} for name in OBSERVATIONS},
         "actions": {
             name: {"active": True}
-            for name in (
-                "electrical_storage", "electric_vehicle_storage", "cooling_storage", "heating_storage", "dhw_storage",
-                *filter(None, [plan["devices"]]),
-            )  # fmt: skip
+            for name in ("electrical_storage", "electric_vehicle_storage", *(f"{use}_storage" for use in USES), plan["devices"])
+            if name
         },
         "reward_function": {"type": f"citylearn.reward_function.{plan['reward']}", "attributes": REWARDS[plan["reward"]]},
         "electric_vehicles_def": {
@@ -269,9 +268,10 @@ def _write_weights(attributes: dict[str, Any], path: Path, rng: np.random.Genera
 
 def _building(site: dict[str, Any], n: int, sockets: Any, folder: Path) -> dict[str, Any]:
     heater = "ElectricHeater" if site["heater"] else "HeatPump"
-    heats = {"nominal_power": 60.0, "efficiency": 0.9 if site["heater"] else 0.25}
+    # With much more, CityLearn takes float32's rounding of what a device delivers for a fault, and stops.
+    heats = {"nominal_power": 20.0, "efficiency": 0.9 if site["heater"] else 0.25}
     temperatures = {} if site["heater"] else {"target_heating_temperature": 45.0, "target_cooling_temperature": 7.0}
-    cools = {"nominal_power": 60.0, "efficiency": 0.22, "target_heating_temperature": 45.0, "target_cooling_temperature": 7.0}
+    cools = {"nominal_power": 20.0, "efficiency": 0.22, "target_heating_temperature": 45.0, "target_cooling_temperature": 7.0}
     building: dict[str, Any] = {
         "include": True,
         "energy_simulation": f"building_{n}.csv",
