@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -65,9 +65,19 @@ def two_buildings(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) 
 @pytest.fixture(scope="session")
 def real_schema() -> Path:
     """Schema of metered data, where a checkout has it beside the project."""
-    path = Path(__file__).parents[2] / "shared" / "data" / "citylearn_challenge_2022_phase_1" / "schema.json"
+    return _beside("citylearn_challenge_2022_phase_1")
+
+
+@pytest.fixture(scope="session")
+def thermal_schema() -> Callable[[str], Path]:
+    """Schema of public data with models of the indoor temperature, by name, where a checkout has it beside the project."""
+    return _beside
+
+
+def _beside(name: str) -> Path:
+    path = Path(__file__).parents[2] / "shared" / "data" / name / "schema.json"
     if not path.is_file():
-        pytest.skip("the 2022 challenge's data are not beside this checkout")
+        pytest.skip(f"the data {name} are not beside this checkout")
     return path
 
 

@@ -7,6 +7,8 @@ tenths of a kilowatt hour over a year. The formulas are those of CityLearn 3.0.2
 `energy_model.Battery.charge`, `energy_model.StorageTank.charge`, `electric_vehicle_charger.Charger`,
 `building.Building.update_*`, and `internal.runtime.CityLearnRuntimeService` for their order.
 
+All that `begin` and `step` call is in this file: numba's cache looks at no other one, and would keep what was compiled of it.
+
 Letters in shapes are those of `envs.batch_backend.records`.
 """
 
@@ -25,19 +27,24 @@ from envs.batch_backend.records import (
     CHARGING,
     CHARGING_KWH,
     COOLING,
+    COOLS,
     COST,
     DAY_PEAK,
     DHW,
     DISCHARGING,
+    DOUBLE,
     DRIFT,
     EFFICIENCY_CURVE,
     EMISSION,
     HEATING,
+    HEATS,
     LANES,
     NET,
     NET_KWH,
     POWER_CURVE,
+    PYTHON,
     SET,
+    SINGLE,
     TANK_SOC,
     THERMAL_CONSUMPTION,
     THERMAL_DEMAND,
@@ -428,38 +435,73 @@ def _whole_vectors(lanes: int) -> int:
 
 
 @_inlined
-def _output_limit(thermal: Any, tank: Any, cop: float) -> float:
-    """`get_max_output_power` of a thermal device, with what it has already taken in this step."""
-    left = _f32(_f32(thermal.device_power) - np.float64(tank.consumption))
-    return left * cop if thermal.device_wide else _f32(left * _f32(cop))
+def _supply(meter: Any, tank: np.ndarray, load: float, battery: float) -> float:
+    """`Building.downward_electrical_flexibility` [kWh]: what PV and battery have left in a power outage, else infinite."""
+    if not meter.off_grid:
+        return np.inf
+    used = np.float32(tank[COOLING].consumption + tank[HEATING].consumption)
+    used = np.float32(np.float32(used + tank[DHW].consumption) + np.float32(load))
+    return max(np.float64(np.float32(abs(meter.solar) - np.float32(used + np.float32(battery)))), 0.0)
+
+
+@_inlined
+def _output_limit(thermal: Any, tank: Any, cop: float, supply: float) -> tuple[float, bool]:
+    """`get_max_output_power` of a thermal device, with what it has already taken in this step; whether it is a float64."""
+    used = np.float64(tank.consumption)
+    double = thermal.power_type == DOUBLE
+    left = thermal.device_power - used if double else _f32(_f32(thermal.device_power) - used)
+    # NumPy joins what a heater has left with the supply in one array; a heat pump takes one of both as it is.
+    heats = thermal.device_wide != 0
+    wide = double or (heats and supply == np.inf)
+    if not left < supply:
+        left, wide = supply, wide and heats
+    return left * cop if wide else _f32(left * _f32(cop)), wide
+
+
+@_inlined
+def _demand(
+    thermal: Any, building: Any, meter: Any, use: int, cop: float, action: np.ndarray, given: np.ndarray, step: int
+) -> float:
+    """`LSTMDynamicsBuilding.update_*_demand`: what a device is to deliver [kWh], by its action or else by the series."""
+    if thermal.device_action < 0 or step <= building.lookback:
+        return np.float64(meter.demand[use])
+    if not meter.mode & (COOLS if use == COOLING else HEATS):
+        return 0.0
+    part = max(thermal.device_sign * _wish(action, given, thermal.device_action), 0.0)
+    if thermal.power_type == SINGLE:
+        return _f32(_f32(_f32(part) * thermal.device_power) * _f32(cop))
+    power = part * thermal.device_power
+    if thermal.device_wide and thermal.power_type == PYTHON:
+        power = min(power, _f32(thermal.device_power))
+    return _f32(power * cop)
 
 
 @_compiled
-def _run_device(thermal: Any, tank: Any, demand: float, cop: float) -> None:
+def _run_device(thermal: Any, tank: Any, demand: float, cop: float, supply: float) -> None:
     """`Building.update_energy_from_*_device`: the device delivers what the tank does not."""
     given = max(-np.float64(tank.balance), 0.0)
-    output = _f32(np.float64(demand) - given)
-    limit = _output_limit(thermal, tank, cop)
+    output = _f32(demand - given)
+    limit, limit_wide = _output_limit(thermal, tank, cop, supply)
     wide = False
     if limit < output:
-        output, wide = limit, thermal.device_wide != 0
+        output, wide = limit, limit_wide
     tank.given = np.float32(output)
     consumption = output / cop if wide else _f32(output / _f32(cop))
     tank.consumption = np.float32(np.float64(tank.consumption) + max(0.0, consumption))
 
 
 @_compiled
-def _use_tank(thermal: Any, tank: Any, demand: float, cop: float, action: float) -> None:
+def _use_tank(thermal: Any, tank: Any, demand: float, cop: float, action: float, supply: float) -> None:
     """`Building.update_*_storage` and `StorageTank.charge`."""
     capacity, root = thermal.capacity, thermal.root_efficiency
     energy = action * capacity
     if energy > 0.0:
-        limit = _output_limit(thermal, tank, cop)
-        compared = energy if thermal.device_wide else _f32(energy)
+        limit, wide = _output_limit(thermal, tank, cop, supply)
+        compared = energy if wide else _f32(energy)
         if not compared < limit:
             energy = limit
     else:
-        limit = -np.float64(demand)
+        limit = -demand
         if not _f32(energy) > limit:
             energy = limit
     if energy >= 0.0:
@@ -478,8 +520,8 @@ def _use_tank(thermal: Any, tank: Any, demand: float, cop: float, action: float)
         if not after > 0.0:
             after, clipped = 0.0, True
     tank.soc = np.float32(after / max(capacity, _TINY))
-    # Against an empty tank's float zero nothing is rounded.
-    narrow = clipped and stored > 0.0
+    # Against an empty tank's Python zero nothing is rounded.
+    narrow = clipped and (stored > 0.0 or thermal.capacity_type == SINGLE)
     change = _f32(_f32(after) - stored) if narrow else after - stored
     root = _f32(root) if narrow else root
     balance = _f32(change / root if change >= 0.0 else change * root)
@@ -489,21 +531,21 @@ def _use_tank(thermal: Any, tank: Any, demand: float, cop: float, action: float)
 
 
 @_compiled
-def _run_thermal(site: Site, tank: np.ndarray, meter: Any, b: int, n: int, actions: np.ndarray, first: bool) -> None:
+def _run_thermal(site: Site, tank: np.ndarray, meter: Any, n: int, given: np.ndarray, step: int, battery: float) -> None:
+    """Devices and tanks of a building, shape (3,); `battery` is what its battery has taken in this step before [kWh]."""
     for use in range(3):
-        own, thermal = tank[b, n, use], site.thermal[n, use]
-        demand, cop = meter.demand[use], meter.cop[use]
-        own.consumption, own.balance = np.float32(0.0), np.float32(0.0)
-        wish = _wish(site.action, actions[b], thermal.action)
+        tank[use].consumption, tank[use].balance = np.float32(0.0), np.float32(0.0)
+    for use in range(3):
+        own, thermal, cop = tank[use], site.thermal[n, use], meter.cop[use]
+        demand = _demand(thermal, site.building[n], meter, use, cop, site.action, given, step)
+        wish = _wish(site.action, given, thermal.action)
         # A tank that gives goes before its device, one that takes after it.
         if wish < 0.0:
-            _use_tank(thermal, own, demand, cop, wish)
-            _run_device(thermal, own, demand, cop)
+            _use_tank(thermal, own, demand, cop, wish, np.inf)
+            _run_device(thermal, own, demand, cop, _supply(meter, tank, 0.0, battery))
         else:
-            _run_device(thermal, own, demand, cop)
-            _use_tank(thermal, own, demand, cop, wish)
-        if first:
-            _first_thermal(own, cop)
+            _run_device(thermal, own, demand, cop, _supply(meter, tank, 0.0, battery))
+            _use_tank(thermal, own, demand, cop, wish, _supply(meter, tank, 0.0, battery))
 
 
 @_compiled
@@ -511,6 +553,62 @@ def _first_thermal(tank: Any, cop: float) -> None:
     """In the first step of an episode CityLearn computes the devices' consumption anew, from output and the tank's balance."""
     total = _f32(np.float64(tank.given) + np.float64(tank.balance))
     tank.consumption = np.float32(_f32(total / _f32(cop)))
+
+
+# -- power outages ---------------------------------------------------------------------------
+
+
+@_compiled
+def _charge_alone(site: Site, state: State, out: Out, b: int, n: int, request: float) -> None:
+    """Charge one stationary battery."""
+    lane, battery = state.lane[0], site.battery[n]
+    _load_battery(lane, 0, battery, state.soc[b, n], state.degraded[b, n])
+    _load_kind(lane, 0, battery)
+    lane.request[0] = request
+    _battery_curves(lane, 0, battery, site.battery_curve, n)
+    _charge(lane, _whole_vectors(1), True)
+    state.soc[b, n], state.degraded[b, n], out.energy[b, n, BATTERY_KWH] = lane.soc[0], lane.left[0], lane.balance[0]
+
+
+@_compiled
+def _act_off_grid(site: Site, state: State, out: Out, meter: Any, b: int, n: int, given: np.ndarray) -> None:
+    """Carry out the actions of a building in a power outage: each device in its turn gets what PV and battery have left."""
+    tank, step = state.tank[b, n], state.copy[b].step
+    battery: float = np.float64(0.0)
+    wish = _wish(site.action, given, site.building[n].battery_action)
+    request = wish * site.battery[n].nominal_power
+    if wish < 0.0:
+        # At most what the building would use without control.
+        need = 0.0
+        for use in range(3):
+            need += np.float64(meter.demand[use]) / meter.cop[use]
+        need = max(need + np.float64(meter.load) + np.float64(meter.solar), 0.0)
+        _charge_alone(site, state, out, b, n, max(request, -need))
+        battery = np.float64(out.energy[b, n, BATTERY_KWH])
+    if site.building[n].thermal:
+        _run_thermal(site, tank, meter, n, given, step, battery)
+    load = min(np.float64(meter.load), _supply(meter, tank, 0.0, battery))
+    if not wish < 0.0:
+        supply = _supply(meter, tank, load, battery)
+        # A comparison with a float32 rounds the request; a supply of nothing is a Python float.
+        if supply < (_f32(request) if supply > 0.0 else request):
+            request = supply
+        _charge_alone(site, state, out, b, n, request)
+    if step == 0:
+        _first_off_grid(site, tank, meter, n, load, np.float64(out.energy[b, n, BATTERY_KWH]))
+
+
+@_compiled
+def _first_off_grid(site: Site, tank: np.ndarray, meter: Any, n: int, load: float, battery: float) -> None:
+    """`Building._clip_outage_electric_loads_to_local_supply`: in the first step, devices share what there is once more."""
+    left = abs(np.float64(meter.solar)) + max(-battery, 0.0)
+    left = max(left - min(load, left), 0.0)
+    if site.building[n].thermal:
+        for use in (DHW, HEATING, COOLING):
+            _first_thermal(tank[use], meter.cop[use])
+            served = min(max(np.float64(tank[use].consumption), 0.0), left)
+            tank[use].consumption = np.float32(served)
+            left = max(left - served, 0.0)
 
 
 # -- the phases of a step, each over all copies of a range ---------------------------------
@@ -524,7 +622,13 @@ def _act_stationary(site: Site, rows: Rows, state: State, out: Out, actions: np.
         copy = state.copy[b]
         for n in range(buildings):
             if site.building[n].thermal:
-                _run_thermal(site, state.tank, rows.meter[copy.start + copy.step, n], b, n, actions, copy.step == 0)
+                tank, meter = state.tank[b, n], rows.meter[copy.start + copy.step, n]
+                if meter.off_grid:
+                    continue
+                _run_thermal(site, tank, meter, n, actions[b], copy.step, 0.0)
+                if copy.step == 0:
+                    for use in range(3):
+                        _first_thermal(tank[use], meter.cop[use])
     for start in range(0, copies.size * buildings, LANES):
         lanes = min(LANES, copies.size * buildings - start)
         for j in range(lanes):
@@ -536,7 +640,15 @@ def _act_stationary(site: Site, rows: Rows, state: State, out: Out, actions: np.
         _charge(lane, _whole_vectors(lanes), True)
         for j in range(lanes):
             b, n = copies[(start + j) // buildings], (start + j) % buildings
+            if site.building[n].outages and rows.meter[state.copy[b].start + state.copy[b].step, n].off_grid:
+                continue
             state.soc[b, n], state.degraded[b, n], out.energy[b, n, BATTERY_KWH] = lane.soc[j], lane.left[j], lane.balance[j]
+    for n in range(buildings):
+        if site.building[n].outages:
+            for b in copies:
+                meter = rows.meter[state.copy[b].start + state.copy[b].step, n]
+                if meter.off_grid:
+                    _act_off_grid(site, state, out, meter, b, n, actions[b])
 
 
 @_compiled
@@ -582,6 +694,7 @@ def _balance(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray)
             net = np.float32(net + energy[b, n, BATTERY_KWH])
             net = np.float32(net + meter.solar)
             net = np.float32(net + energy[b, n, CHARGING_KWH])
+            net = zero if meter.off_grid else net
             energy[b, n, NET_KWH] = net
             money[b, n, COST] = max(net, zero) * meter.price
             money[b, n, EMISSION] = max(zero, np.float32(net * meter.carbon))
@@ -848,6 +961,8 @@ def begin(
                     tank.soc, tank.previous_soc = tanks[n, use], tanks[n, use]
                     tank.given = rows.meter[row, n].demand[use]
                     _first_thermal(tank, rows.meter[row, n].cop[use])
+            if rows.meter[row, n].off_grid:
+                _first_off_grid(site, state.tank[b, n], rows.meter[row, n], n, np.float64(rows.meter[row, n].load), 0.0)
         before = rows.hour[row - 1].net if row > first_row[i] else np.nan
         copy.net, copy.reference_net = before, before
         copy.month = -1

@@ -20,6 +20,10 @@ DAY_PEAK = 8
 # What happens to the state of charge of a vehicle that is not plugged in.
 DRIFT, KEEP, SET = range(3)
 COOLING, HEATING, DHW = range(3)  # end uses of heat and cold
+INDOOR = -1  # in place of an end use: the indoor temperature of the hour before, an input of a model of it
+# Types of CityLearn's attributes: as a schema has them, or as NumPy's scalars where CityLearn sizes a device.
+PYTHON, SINGLE, DOUBLE = range(3)
+COOLS, HEATS = 1, 2  # bits of CityLearn's `hvac_mode`
 POWER_CURVE, EFFICIENCY_CURVE = range(2)  # curves of a battery
 CHARGING, DISCHARGING = range(2)  # sides of a charger
 
@@ -30,6 +34,8 @@ BUILDING = np.dtype(
     [
         ("battery_action", np.int64),  # index of the action of its battery, -1 for none
         ("thermal", np.int64),  # whether it has thermal demand or tanks
+        ("outages", np.int64),  # whether it has power outages
+        ("lookback", np.int64),  # hours of an episode after which thermal devices obey actions
     ],
     align=True,
 )
@@ -37,9 +43,13 @@ BUILDING = np.dtype(
 THERMAL = np.dtype(
     [
         ("action", np.int64),  # index of the action of the tank, -1 for none
+        ("device_action", np.int64),  # index of the action of the device, -1 for none
+        ("device_sign", np.float64),  # 1 where the device runs at positive actions, -1 where at negative ones
         ("device_power", np.float64),  # nominal power of the device [kW]
+        ("power_type", np.int64),  # `PYTHON`, `SINGLE` or `DOUBLE`
         ("device_wide", np.int64),  # whether it is an electric heater: its limit is computed in float64
         ("capacity", np.float64),  # of the tank [kWh]
+        ("capacity_type", np.int64),  # likewise
         ("root_efficiency", np.float64),  # root of the tank's efficiency
         ("kept", np.float64),  # part of the state of charge that standby leaves
         ("greatest_input", np.float64),  # [kW], NaN for none
@@ -127,7 +137,9 @@ METER = np.dtype(
         ("solar", np.float32),  # generation, negative [kWh]
         ("price", np.float32),  # [currency/kWh]
         ("carbon", np.float32),  # [kg/kWh]
-        ("demand", np.float32, (3,)),  # thermal demands [kWh]
+        ("demand", np.float32, (3,)),  # thermal demands without control [kWh]
+        ("off_grid", np.int8),  # whether there is a power outage
+        ("mode", np.int8),  # `COOLS`, `HEATS`, both, or neither, of devices that obey actions
         ("cop", np.float64, (3,)),  # efficiencies of the thermal devices
     ],
     align=True,
@@ -290,6 +302,19 @@ class Out(NamedTuple):
     money: Any  # cost of energy [currency] and emission [kg] as CityLearn has them, shape (B, N, 2), float32
     session_missing: Any  # energy missing at the end of each session [kWh], shape (B, S), or (0, S) where it is not recorded
     session_owed: Any  # energy taken from its vehicle for good [kWh], likewise
+
+
+class Model(NamedTuple):
+    """A building's model of its indoor temperature, see `envs.batch_backend.dynamics`; arrays are float32 unless stated."""
+
+    bounds: Any  # of each input, least value and range, by which it is normalised, shape (I, 2)
+    endogenous: Any  # inputs that depend on actions: their index and end use or `INDOOR`, shape (any, 2), int64
+    inputs: Any  # weights of the inputs, shape (I, 4 H)
+    between: Any  # weights of the layer below, from the second layer on, shape (L - 1, H, 4 H)
+    recurrent: Any  # weights of the state before, shape (L, H, 4 H)
+    bias: Any  # shape (L, 4 H)
+    output: Any  # weights of the temperature, and its bias at the end, shape (H + 1,)
+    lookback: Any  # T, shape (), int64
 
 
 # Columns of `Out.energy` and `Out.money`.

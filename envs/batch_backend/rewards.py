@@ -88,7 +88,7 @@ class SchemaReward:
         return _total(reward)
 
     def _comfort(self) -> np.ndarray:
-        series = self._simulator.comfort[self._rows]  # (copies, buildings)
+        series = self._simulator.comfort(self._rows)  # (copies, buildings)
         tank = self._simulator.state.tank
         demand = tank["given"] + np.abs(np.minimum(tank["balance"], np.float32(0.0)))
         heats = demand[:, :, records.HEATING] > demand[:, :, records.COOLING]

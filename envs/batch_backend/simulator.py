@@ -9,6 +9,7 @@ import numpy as np
 
 from common.generators import check_twister
 from envs.batch_backend import kernel, records
+from envs.batch_backend.dynamics import Dynamics
 from envs.batch_backend.tables import Tables, Year, allocate, row_arrays, site_arrays
 from envs.current_hour import SiteState, scaled
 from envs.objective.kpis import district_ratios
@@ -49,10 +50,11 @@ class BatchSimulator:
             np.concatenate([t.rows[name] for t in tables]) for name in ("required_soc", "countdown")
         )
         self._hour_of_day = np.concatenate([t.exogenous.hour for t in tables])
-        self.comfort = np.concatenate([t.rows["comfort"] for t in tables])
+        self._comfort = np.concatenate([t.rows["comfort"] for t in tables])
         self.site = site_arrays(list(years.values()), layout, weights)
         self._rows = row_arrays(list(years.values()), parked)
         self.state, self.out = allocate(self.site, self._rows, copies, record)
+        self._dynamics = Dynamics.of(tables, copies)
         self.observation, self.terms = self.out.observation, self.out.terms
         self._least_efficiency = self.site.battery_curve[:, records.EFFICIENCY_CURVE, 1].min(axis=1)
         self._everyone = np.arange(copies)
@@ -126,8 +128,8 @@ class BatchSimulator:
         return self._first.initial_soc
 
     def citylearn_ratios(self, run: Run, year: int, start: int) -> dict[str, float]:
-        """Ratios by the names of CityLearn's `evaluate()`; none where a thermal storage acts: what it took is not recorded."""
-        if (self.site.thermal["action"] >= 0).any():
+        """Ratios by the names of CityLearn's `evaluate()`; none where thermal devices act: what they took is not recorded."""
+        if any((self.site.thermal[name] >= 0).any() for name in ("action", "device_action")):
             return {}
         series, hours = self._years[year].tables.exogenous, slice(start, start + run.net_kwh.shape[1])
         without = run.net_kwh - run.battery_kwh - run.charging_kwh
@@ -159,12 +161,17 @@ class BatchSimulator:
         own["position"], own["has_spare"] = state.key.shape[1], 0
         copies, first_row = np.array([copy]), np.array([first])
         kernel.begin(self.site, self._rows, state, self.out, copies, first_row, soc[np.newaxis], tables.initial_tank)
+        if self._dynamics:
+            self._dynamics.begin(copies)
 
     def step(self, actions: np.ndarray, which: np.ndarray | None = None) -> None:
         """Take a step, all copies or those of the indices `which`; actions within [-1, 1], shape (copies, actions)."""
         # One type, as each would be compiled by itself.
         given = np.ascontiguousarray(actions, dtype=np.float64)
-        kernel.step(self.site, self._rows, self.state, self.out, given, self._everyone if which is None else which)
+        copies = self._everyone if which is None else which
+        kernel.step(self.site, self._rows, self.state, self.out, given, copies)
+        if self._dynamics:
+            self._dynamics.step(self.state.copy, self.state.tank, copies)
 
     def get_state(self) -> dict[str, np.ndarray]:
         """Copies of all that actions change and later steps depend on, by name."""
@@ -198,6 +205,15 @@ class BatchSimulator:
                 # Lanes hold intermediate results only.
                 if name != "lane":
                     yield name, array
+        if self._dynamics:
+            yield from self._dynamics.remembered()
+
+    def comfort(self, rows: np.ndarray) -> np.ndarray:
+        """`COMFORT` of each building in the hour that the last step covered, of rows of shape (copies,); (copies, N)."""
+        series = self._comfort[rows]
+        for n, indoor in (self._dynamics.indoor if self._dynamics else {}).items():
+            series["indoor"][:, n] = indoor
+        return series
 
     def plugged(self, row: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Vehicles plugged in at a row: `records.PLUGGED`, required state of charge, hours to departure; shape (vehicles,)."""
@@ -253,6 +269,11 @@ class BatchSimulator:
         """State of charge of each vehicle before the next step, shape (vehicles,)."""
         return np.asarray(self.state.soc[copy, self.net_buildings :])
 
+    def off_grid(self, copy: int, hours: int) -> np.ndarray:
+        """Whether each building has a power outage, in the first hours of a copy's episode, shape (N, hours)."""
+        start = self.state.copy["start"][copy]
+        return self._rows.meter["off_grid"][start : start + hours].T > 0
+
     def of_sessions(self, copy: int, year: int) -> tuple[np.ndarray, np.ndarray]:
         """See `Run`: energy missing and owed of each session of a year [kWh], each of shape (sessions,); see `record`."""
         first = self._first_session[year]
@@ -275,4 +296,4 @@ class Recorder:
         """The first `hours` steps of a copy that ran in a year."""
         energy = np.stack([hour[copy] for hour in self.hours[:hours]], axis=1)  # (buildings, hours, 3)
         net, battery, charging = np.moveaxis(energy, -1, 0)
-        return Run(net, battery, charging, *self._simulator.of_sessions(copy, year), np.zeros(net.shape, dtype=bool))
+        return Run(net, battery, charging, *self._simulator.of_sessions(copy, year), self._simulator.off_grid(copy, hours))

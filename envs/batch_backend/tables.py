@@ -32,6 +32,9 @@ class Tables:
     # departure [h] of each vehicle that is plugged in, shape (P,); `comfort`, of `COMFORT`, shape (R, N); `arrivals_known`,
     # whether there is a state of charge for every arrival
     rows: dict[str, np.ndarray]
+    # of each building whose indoor temperature is computed, by its number, such as `0_series`: fields of `records.Model`, and
+    # `series`, shape (R, I), see `dynamics.step`
+    dynamics: dict[str, np.ndarray]
     initial_soc: np.ndarray  # of the batteries, shape (N + V,)
     initial_tank: np.ndarray  # state of charge of the tanks, shape (N, 3)
     depth_of_discharge: np.ndarray  # of the stationary batteries, shape (N,)
@@ -39,11 +42,17 @@ class Tables:
     sessions: Sessions  # its charging sessions
     reward: tuple[str, str]  # name of the schema's reward function and its attributes as JSON, shape (2,)
 
+    @property
+    def models(self) -> dict[str, np.ndarray]:
+        """The part of `dynamics` that holds for all rows."""
+        return {name: values for name, values in self.dynamics.items() if not name.endswith("_series")}
+
     def save(self, path: Path) -> None:
         """Write a file that `load` reads; not compressed, since it is opened far more often than it is written."""
         flat: dict[str, Any] = {
             **{f"site_{name}": value for name, value in self.site.items()},
             **{f"rows_{name}": value for name, value in self.rows.items()},
+            **{f"dynamics_{name}": value for name, value in self.dynamics.items()},
             **{f"exogenous_{field.name}": getattr(self.exogenous, field.name) for field in fields(Exogenous)},
             **{f"sessions_{field.name}": getattr(self.sessions, field.name) for field in fields(Sessions)},
             **{name: getattr(self, name) for name in _PLAIN},
@@ -69,6 +78,7 @@ class Tables:
             names=tuple(flat["names"].tolist()),
             site=group("site_"),
             rows=group("rows_"),
+            dynamics=group("dynamics_"),
             exogenous=_exogenous(group("exogenous_")),
             sessions=Sessions(**group("sessions_")),
             reward=tuple(flat["reward"].tolist()),
@@ -118,7 +128,8 @@ def site_arrays(years: list[Year], layout: ObservationLayout | None, weights: We
     """Arrays that hold for all rows; a `ScenarioError` if the years differ in their devices or tariff."""
     first = years[0]
     for year in years[1:]:
-        same = all(_equal(value, year.tables.site[name]) for name, value in first.tables.site.items())
+        both = (first.tables.site, year.tables.site), (first.tables.models, year.tables.models)
+        same = all(own.keys() == other.keys() and all(_equal(own[name], other[name]) for name in own) for own, other in both)
         if not same or year.tables.names != first.tables.names or year.tariff != first.tariff:
             raise ScenarioError("the years of this scenario differ in their devices or tariff, so they cannot share a batch")
     # Copies: tables are shared by all simulators of a process.

@@ -16,6 +16,7 @@ import numpy as np
 from common.errors import ScenarioError
 from common.units import DAY, WEEK
 from envs.batch_backend.tables import USES
+from envs.citylearn_backend import outages
 from envs.objective.kpis import district_ratios
 from envs.objective.reference import Reference, first_soc
 from envs.objective.series import MET_TOLERANCE, Exogenous, Run, Sessions
@@ -162,7 +163,7 @@ class CityLearnSimulator:
         if not with_reward:
             schema["reward_function"] = {"type": f"{NoReward.__module__}.{NoReward.__name__}"}
         check_dynamics(schema_path, schema)
-        with _quick_time_bounds():
+        with _quick_time_bounds(), outages.drawn_for_any_length():
             self.env = CityLearnEnv(
                 schema,
                 central_agent=True,
@@ -171,6 +172,7 @@ class CityLearnSimulator:
                 # Nothing is downloaded.
                 offline=True,
             )
+            outages.fix_outages(self.env.buildings)
         _skip_charger_feedback(self.env)
         self.schema_path, self.with_reward, self.trusted = schema_path, with_reward, trusted
         self.rows: int = self.env.episode_tracker.simulation_time_steps
@@ -214,6 +216,9 @@ class CityLearnSimulator:
         for building in self.env.buildings:
             battery = building.electrical_storage
             battery.initial_soc = 1.0 - battery.depth_of_discharge * (1.0 - charge)
+            # CityLearn writes demands and temperatures into its series. At a reset it restores as many hours of the last
+            # episode as the next one has; here are all of them.
+            building.reset_dynamic_variables()
         first = self.env.episode_tracker.simulation_start_time_step + start
         self.env.episode_time_steps = [(first, first + hours)]
         # CityLearn draws the drift from its seed plus the number of the episode: with the number

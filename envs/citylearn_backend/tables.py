@@ -12,6 +12,7 @@ import numpy as np
 from common.errors import ScenarioError
 from envs.batch_backend import records
 from envs.batch_backend.tables import COMFORT, USES, Tables
+from envs.citylearn_backend.dynamics import has_dynamics, read_inputs, read_model
 from envs.citylearn_backend.simulator import AWAY, COMING, CONNECTED, CityLearnSimulator, current_soc, new_sessions, tanks
 from envs.district import COMMON, Buildings
 from envs.observation import DAY_PEAK_NAME, MARGIN, PEAK_NAMES, PERIODS, ObservationLayout, charger_observations
@@ -38,6 +39,7 @@ def read_tables(simulator: CityLearnSimulator, reward: tuple[str, str]) -> Table
               **read_schedule(simulator)},
         initial_soc=np.array([battery.initial_soc for battery in batteries], dtype=np.float64),
         initial_tank=np.array([[t.initial_soc for t in tanks(b)] for b in buildings], dtype=np.float64),
+        dynamics=read_dynamics(simulator),
         depth_of_discharge=np.array([b.electrical_storage.depth_of_discharge for b in buildings], dtype=np.float64),
         exogenous=simulator.exogenous,
         sessions=simulator.sessions,
@@ -97,6 +99,18 @@ def thermal_devices(building: Any) -> list[Any]:
     return [getattr(building, f"{use}_device") for use in USES]
 
 
+def _type(value: Any) -> int:
+    return {np.float32: records.SINGLE, np.float64: records.DOUBLE}.get(type(value), records.PYTHON)
+
+
+# End uses whose devices an action runs, and the sign at which.
+_DEVICES = {
+    "cooling_device": ((records.COOLING, 1.0),),
+    "heating_device": ((records.HEATING, 1.0),),
+    "cooling_or_heating_device": ((records.COOLING, -1.0), (records.HEATING, 1.0)),
+}
+
+
 def building_parameters(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
     """`building`, `thermal` and `action` of `envs.batch_backend.records.Site`."""
     from citylearn.energy_model import ElectricHeater
@@ -110,10 +124,13 @@ def building_parameters(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
             root, kept = (tank.round_trip_efficiency, 1.0 - tank.loss_coefficient) if tank.capacity > 0.0 else (1.0, 1.0)
             limits = (np.nan if limit is None else limit for limit in (tank.max_input_power, tank.max_output_power))
             thermal[n, use] = (
-                -1, device.nominal_power, isinstance(device, ElectricHeater), tank.capacity, root, kept, *limits,
+                -1, -1, 1.0, device.nominal_power, _type(device.nominal_power), isinstance(device, ElectricHeater),
+                tank.capacity, _type(tank.capacity), root, kept, *limits,
             )  # fmt: skip
         demand = any(getattr(b.energy_simulation, f"{use}_demand").any() for use in USES)
-        building[n] = (-1, demand or (thermal["capacity"][n] > 0.0).any())
+        lookback = b.dynamics.lookback if has_dynamics(b) else 0
+        acts = lookback > 0 or (thermal["capacity"][n] > 0.0).any()
+        building[n] = (-1, demand or acts, b.simulate_power_outage, lookback)
     index = 0
     for n, b in enumerate(buildings):
         for name in b.active_actions:
@@ -121,6 +138,9 @@ def building_parameters(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
                 building["battery_action"][n] = index
             elif name.removesuffix("_storage") in USES:
                 thermal["action"][n, USES.index(name.removesuffix("_storage"))] = index
+            elif has_dynamics(b):  # devices of other buildings obey no action
+                for use, sign in _DEVICES.get(name, ()):
+                    thermal["device_action"][n, use], thermal["device_sign"][n, use] = index, sign
             index += 1
     action = np.zeros(len(simulator.action_low), dtype=records.ACTION)
     action["low"], action["span"] = simulator.action_low, simulator.action_high - simulator.action_low
@@ -139,7 +159,19 @@ def read_meters(simulator: CityLearnSimulator) -> np.ndarray:
         meters["carbon"][:, n] = b.carbon_intensity.carbon_intensity
         meters["demand"][:, n] = np.stack([getattr(series, f"{use}_demand") for use in USES], axis=-1)
         meters["cop"][:, n] = device_efficiencies(b)
+        meters["off_grid"][:, n] = series.power_outage > 0.0 if b.simulate_power_outage else False
+        meters["mode"][:, n] = series.hvac_mode
     return meters
+
+
+def read_dynamics(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
+    """`Tables.dynamics`."""
+    found: dict[str, np.ndarray] = {}
+    for n, building in enumerate(simulator.env.buildings):
+        if has_dynamics(building):
+            found[f"{n}_series"] = read_inputs(building, _sources(building))
+            found |= {f"{n}_{name}": values for name, values in read_model(building)._asdict().items()}
+    return found
 
 
 def read_comfort(simulator: CityLearnSimulator) -> np.ndarray:
@@ -293,7 +325,7 @@ def _sources(building: Any) -> dict[str, np.ndarray]:
         sources.update(getattr(building, f"_{group}_observation_sources"))
     series = building.energy_simulation
     sources["solar_generation"] = np.abs(building._pv_generation_to_control_step(series.solar_generation) * -1)
-    sources["power_outage"] = np.zeros(len(series.hour))
+    sources["power_outage"] = series.power_outage if building.simulate_power_outage else np.zeros(len(series.hour))
     sources["deferrable_appliance_electricity_consumption"] = sources["washing_machine_electricity_consumption"] = np.zeros(
         len(series.hour)
     )

@@ -58,11 +58,12 @@ _SWITCHED = ("community_market", "demand_response", "robustness")  # those that 
 _BUILDING = {*BUILDING.idle} | {
     "include", "type", "energy_simulation", "weather", "carbon_intensity", "pricing", "inactive_observations",
     "inactive_actions", "electrical_storage", "pv", "chargers", "equity_group", "power_outage", "noise_std",
-    "cooling_device", "heating_device", "dhw_device", "cooling_storage", "heating_storage", "dhw_storage",
+    "cooling_device", "heating_device", "dhw_device", "cooling_storage", "heating_storage", "dhw_storage", "dynamics",
 }  # fmt: skip
 # Classes of CityLearn that it computes as they do.
 TYPES = {
-    "type": ("citylearn.citylearn.Building", "citylearn.building.Building"),
+    "type": ("citylearn.citylearn.Building", "citylearn.building.Building", "citylearn.building.LSTMDynamicsBuilding"),
+    "dynamics": CLASSES["dynamics"],
     "electrical_storage": ("citylearn.energy_model.Battery",),
     "pv": ("citylearn.energy_model.PV",),
     **{
@@ -71,6 +72,9 @@ TYPES = {
         for use in ("cooling", "heating", "dhw")
     },
 }
+_DEVICE_ACTIONS = {"cooling_device", "heating_device", "cooling_or_heating_device"}
+# Observations that depend on actions, of which the dynamics may take demands and the indoor temperature alone.
+_ENDOGENOUS = ("_soc", "_electricity_consumption")
 _CHARGER = {*CHARGER.idle, "type", "charger_simulation", "noise_std", "attributes"}
 _CHARGER_ATTRIBUTES = {
     *DEVICES["Charger"].idle,
@@ -94,7 +98,7 @@ def _found(schema: Mapping[str, Any]) -> Iterator[str]:
     if schema.get("random_seed") is None:
         yield "random_seed null (CityLearn then draws other attributes at every start)"
     for name, action in schema.get("actions", {}).items():
-        if action.get("active") and name not in STORAGE_ACTIONS:
+        if action.get("active") and name not in STORAGE_ACTIONS | _DEVICE_ACTIONS:
             yield f"action {name}"
     for vehicle in (schema.get("electric_vehicles_def") or {}).values():
         yield from (f"'{name}' of a vehicle" for name in _beyond(vehicle, _VEHICLE))
@@ -107,8 +111,9 @@ def _in_building(building: Mapping[str, Any]) -> Iterator[str]:
     yield from (name.replace("_", " ") for name in _beyond(building, _BUILDING))
     if building.get("noise_std"):
         yield "noise_std of a building (drawn anew at every start)"
-    if (building.get("power_outage") or {}).get("simulate_power_outage"):
-        yield "power outages"
+    if (building.get("power_outage") or {}).get("simulate_power_outage") and building.get("chargers"):
+        yield "power outages of a building with chargers"
+    yield from _in_dynamics((building.get("dynamics") or {}).get("attributes") or {})
     for name, known in TYPES.items():
         entry = building.get(name)
         kind = entry if name == "type" or entry is None else entry.get("type")
@@ -121,6 +126,14 @@ def _in_building(building: Mapping[str, Any]) -> Iterator[str]:
             yield "noise_std of a charger (drawn anew at every start)"
         if str(charger.get("type", "")).rpartition(".")[2] != "Charger":
             yield f"{charger.get('type')}"
+
+
+def _in_dynamics(attributes: Mapping[str, Any]) -> Iterator[str]:
+    if attributes.get("dropout"):
+        yield "dropout of dynamics (drawn anew at every step)"
+    for name in attributes.get("input_observation_names") or ():
+        if name.endswith(_ENDOGENOUS):
+            yield f"{name} as an input of dynamics"
 
 
 def _rewards(entry: Any) -> Iterator[str]:

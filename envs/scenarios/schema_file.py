@@ -96,11 +96,12 @@ def _check_files(path: Path, schema: dict[str, Any], faults: Faults) -> None:
     faults.add(*(f"{path} names {name}, which is not in {root}" for name in missing), *_unsized(path, schema))
     for name, building in schema["buildings"].items():
         outage = _at(building, "power_outage")
-        if not is_left_out(building) and outage.get("simulate_power_outage") and outage.get("stochastic_power_outage"):
-            # CityLearn draws them anew for each episode, and only for whole days.
+        if is_left_out(building) or not (outage.get("simulate_power_outage") and outage.get("stochastic_power_outage")):
+            continue
+        if _at(outage, "stochastic_power_outage_model", "attributes").get("random_seed") is None:
             faults.add(
-                f"{path}: building {name} draws its power outages, so runs cannot be compared with one another: set "
-                "stochastic_power_outage to false and give the hours as the column power_outage of its energy_simulation"
+                f"{path}: building {name} draws its power outages without a seed, so runs cannot be compared with one another: "
+                "give random_seed among the attributes of its stochastic_power_outage_model"
             )
     check_series(path, schema, root, faults)
 

@@ -9,6 +9,8 @@ from envs.batch_backend.rewards import SchemaReward
 from envs.batch_backend.simulator import BatchSimulator
 from envs.citylearn_backend.simulator import CityLearnSimulator
 
+DEGREES, SUM = "indoor temperature [C]", "sum of the rewards"
+
 
 def ulps(expected: Any, found: Any) -> float:
     """Greatest distance in units of the last place of a float32."""
@@ -37,7 +39,7 @@ def compare(
     """Run both over a window; the last copy of the batch is the one compared.
 
     Returns:
-        The greatest distance of each quantity in float32 ulps.
+        The greatest distance of each quantity in float32 ulps; of `DEGREES` in degrees, of `SUM` as a part of the rewards.
     """
     copy = batch.copies - 1
     worst: dict[str, float] = {}
@@ -46,17 +48,22 @@ def compare(
         # The other copies go their own ways and must not matter.
         batch.begin(b, year, start, hours - (b < copy), seed + copy - b, charge)
     reward = SchemaReward(batch)
+    rewards: list[tuple[float, float]] = []
     worst["observation"] = ulps(raw, batch.observation[copy])
     for step in range(hours):
         action = policy(raw, step)
         actions = np.stack([*(-action for _ in range(copy)), action]) if copy else action[np.newaxis]
         going = np.flatnonzero(batch.state.copy["step"] < batch.state.copy["hours"])
+        rows = batch.row
         reward.before(actions)
         raw, expected_reward = simulator.step(native(simulator, action))
         batch.step(actions, going)
+        reward_given, indoor = reward.after()[copy], batch.comfort(rows)["indoor"][copy]
+        indoor_expected = simulator.indoor_temperatures(step)
         found: dict[str, tuple[Any, Any]] = {
             "observation": (raw, batch.observation[copy]),
-            "reward": (expected_reward, reward.after()[copy]),
+            "reward": (expected_reward, reward_given),
+            "indoor temperature": (indoor_expected, indoor),
             **dict(_of_buildings(simulator, batch, copy, step)),
         }
         if batch.follows_parked:
@@ -67,7 +74,11 @@ def compare(
             )
         for name, (expected, got) in found.items():
             worst[name] = max(worst.get(name, 0.0), ulps(expected, got))
-    return worst
+        apart = float(np.abs(indoor_expected - indoor).max())
+        worst[DEGREES] = max(worst.get(DEGREES, 0.0), apart)
+        rewards.append((expected_reward, reward_given))
+    expected_sum, sum_given = np.sum(rewards, axis=0)
+    return worst | {SUM: abs(float(expected_sum - sum_given)) / max(1.0, abs(float(expected_sum)))}
 
 
 def _of_buildings(

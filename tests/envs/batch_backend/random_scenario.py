@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from hypothesis import strategies as st
 
 OBSERVATIONS = (
@@ -13,6 +14,7 @@ OBSERVATIONS = (
     "direct_solar_irradiance", "carbon_intensity", "indoor_dry_bulb_temperature", "non_shiftable_load", "solar_generation",
     "cooling_storage_soc", "heating_storage_soc", "dhw_storage_soc", "electrical_storage_soc", "net_electricity_consumption",
     "cooling_demand", "heating_demand", "dhw_demand", "cooling_electricity_consumption", "dhw_electricity_consumption",
+    "heating_electricity_consumption", "indoor_dry_bulb_temperature_cooling_delta", "power_outage", "occupant_count",
     "electrical_storage_electricity_consumption", "cooling_device_efficiency", "dhw_device_efficiency", "electricity_pricing",
     "electricity_pricing_predicted_2", "electric_vehicle_charger_connected_state", "electric_vehicle_charger_incoming_state",
     "connected_electric_vehicle_at_charger_departure_time", "connected_electric_vehicle_at_charger_required_soc_departure",
@@ -20,6 +22,7 @@ OBSERVATIONS = (
     "incoming_electric_vehicle_at_charger_estimated_arrival_time",
     "incoming_electric_vehicle_at_charger_estimated_soc_arrival",
 )  # fmt: skip
+USES = ("cooling", "heating", "dhw")
 SHARED = {"month", "hour", "day_type", "outdoor_dry_bulb_temperature", "direct_solar_irradiance", "carbon_intensity"}
 REWARDS: dict[str, dict[str, Any] | None] = {
     "RewardFunction": {"exponent": 1.5},
@@ -38,6 +41,27 @@ def between(low: float, high: float) -> st.SearchStrategy[float]:
 
 
 part = between(0.0, 1.0)
+# Inputs of models of the indoor temperature, and their bounds.
+INPUTS = {
+    "indoor_dry_bulb_temperature": (15.0, 30.0), "cooling_demand": (0, 40.5), "heating_demand": (0.0, 90.0),
+    "dhw_demand": (0.1, 3.0), "outdoor_dry_bulb_temperature": (5.0, 38.0), "direct_solar_irradiance": (5.0, 38.0),
+    "occupant_count": (0, 3), "hour_sin": (-1.0, 1.0), "hour_cos": (-1, 1), "day_type_cos": (-0.9, 1.0),
+    "month_sin": (-1.0, 0.0), "power_outage": (0.0, 1.0), "hvac_mode": (0.0, 3.0),
+}  # fmt: skip
+OUTAGES: dict[str, dict[str, Any]] = {
+    "given": {"stochastic_power_outage": False},
+    "drawn": {
+        "stochastic_power_outage": True,
+        "stochastic_power_outage_model": {
+            "type": "citylearn.power_outage.ReliabilityMetricsPowerOutage",
+            "attributes": {"saifi": 300.0, "caidi": 400.0, "random_seed": 5},
+        },
+    },
+    "tossed": {
+        "stochastic_power_outage": True,
+        "stochastic_power_outage_model": {"type": "citylearn.power_outage.PowerOutage", "attributes": {"random_seed": 8}},
+    },
+}
 
 
 def curves(low: float, high: float) -> st.SearchStrategy[list[list[float]]]:
@@ -86,6 +110,21 @@ def chargers(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @st.composite
+def models(draw: st.DrawFn) -> dict[str, Any]:
+    """Models of the indoor temperature: their attributes, but for the file of weights."""
+    others = draw(st.lists(st.sampled_from(sorted(set(INPUTS) - {"indoor_dry_bulb_temperature"})), unique=True))
+    names = draw(st.permutations([*others, "indoor_dry_bulb_temperature"]))
+    return {
+        "input_observation_names": names,
+        "input_normalization_minimum": [INPUTS[name][0] for name in names],
+        "input_normalization_maximum": [INPUTS[name][1] for name in names],
+        "hidden_size": draw(st.integers(1, 9)),
+        "num_layers": draw(st.integers(1, 3)),
+        "lookback": draw(st.integers(1, 6)),
+    }
+
+
+@st.composite
 def buildings(draw: st.DrawFn) -> dict[str, Any]:
     tank = st.fixed_dictionaries(
         {
@@ -97,12 +136,17 @@ def buildings(draw: st.DrawFn) -> dict[str, Any]:
             "max_output_power": st.one_of(st.none(), between(0.5, 5.0)),
         }
     )
+    charging = draw(st.lists(chargers(), max_size=2))
     return {
+        "dynamics": draw(st.one_of(st.none(), models())),
+        # Not of a building with chargers.
+        "outages": None if charging else draw(st.sampled_from([None, *OUTAGES])),
+        "sized": draw(st.booleans()),
         "pv": draw(st.one_of(st.none(), between(1.0, 50.0))),
         "battery": draw(st.one_of(st.none(), batteries(50.0))),
-        "chargers": draw(st.lists(chargers(), max_size=2)),
+        "chargers": charging,
         "thermal": draw(st.booleans()),
-        "tanks": {use: draw(st.one_of(st.none(), tank)) for use in ("cooling", "heating", "dhw")},
+        "tanks": {use: draw(st.one_of(st.none(), tank)) for use in USES},
         "heater": draw(st.booleans()),
     }
 
@@ -116,6 +160,7 @@ def plans(draw: st.DrawFn) -> dict[str, Any]:
     count = sum(len(site["chargers"]) for site in sites)
     return {
         "buildings": sites,
+        "devices": draw(st.sampled_from([None, "cooling_device", "heating_device", "cooling_or_heating_device"])),
         "vehicles": draw(st.lists(batteries(40.0), min_size=count, max_size=count + 1)) if count else [],
         "reward": draw(st.sampled_from(sorted(REWARDS))),
         "hours": draw(st.integers(30, 60)),
@@ -163,7 +208,8 @@ def write(plan: dict[str, Any], folder: Path) -> Path:
         "observations": {name: {"active": True, "shared_in_central_agent": name in SHARED} for name in OBSERVATIONS},
         "actions": {
             name: {"active": True}
-            for name in ("electrical_storage", "electric_vehicle_storage", "cooling_storage", "heating_storage", "dhw_storage")
+            for name in ("electrical_storage", "electric_vehicle_storage", *(f"{use}_storage" for use in USES), plan["devices"])
+            if name
         },
         "reward_function": {"type": f"citylearn.reward_function.{plan['reward']}", "attributes": REWARDS[plan["reward"]]},
         "electric_vehicles_def": {
@@ -188,9 +234,16 @@ def write(plan: dict[str, Any], folder: Path) -> Path:
                 "indoor_dry_bulb_temperature_cooling_set_point": np.full(rows, 24.0),
                 "indoor_dry_bulb_temperature_heating_set_point": np.full(rows, 20.0),
                 "hvac_mode": rng.integers(0, 4, rows),
+                "occupant_count": rng.integers(0, 4, rows),
+                "power_outage": (rng.random(rows) < 0.3).astype(int),
             }
         ).to_csv(folder / f"building_{n}.csv", index=False)
-        schema["buildings"][f"building_{n}"] = _building(site, n, sockets, folder)
+        schema["buildings"][f"building_{n}"] = building = _building(site, n, sockets, folder)
+        if site["dynamics"]:
+            _write_weights(site["dynamics"], folder / f"building_{n}.pth", rng)
+            building["type"] = "citylearn.building.LSTMDynamicsBuilding"
+            attributes = {**site["dynamics"], "filename": f"building_{n}.pth"}
+            building["dynamics"] = {"type": "citylearn.dynamics.LSTMDynamics", "attributes": attributes}
     path = folder / "schema.json"
     path.write_text(json.dumps(schema), encoding="utf-8")
     return path
@@ -200,11 +253,25 @@ def _device(kind: str, attributes: dict[str, Any]) -> dict[str, Any]:
     return {"type": f"citylearn.energy_model.{kind}", "autosize": False, "attributes": attributes}
 
 
+def _write_weights(attributes: dict[str, Any], path: Path, rng: np.random.Generator) -> None:
+    hidden, inputs = attributes["hidden_size"], len(attributes["input_observation_names"])
+    shapes = {"l_linear.weight": (1, hidden), "l_linear.bias": (1,)}
+    for layer in range(attributes["num_layers"]):
+        shapes |= {
+            f"l_lstm.weight_ih_l{layer}": (4 * hidden, hidden if layer else inputs),
+            f"l_lstm.weight_hh_l{layer}": (4 * hidden, hidden),
+            **{f"l_lstm.bias_{which}_l{layer}": (4 * hidden,) for which in ("ih", "hh")},
+        }
+    weights = {name: torch.tensor(rng.uniform(-0.5, 0.5, shape), dtype=torch.float32) for name, shape in shapes.items()}
+    torch.save({"model_state_dict": weights}, path)
+
+
 def _building(site: dict[str, Any], n: int, sockets: Any, folder: Path) -> dict[str, Any]:
     heater = "ElectricHeater" if site["heater"] else "HeatPump"
-    heats = {"nominal_power": 60.0, "efficiency": 0.9 if site["heater"] else 0.25}
+    # With much more, CityLearn takes float32's rounding of what a device delivers for a fault, and stops.
+    heats = {"nominal_power": 20.0, "efficiency": 0.9 if site["heater"] else 0.25}
     temperatures = {} if site["heater"] else {"target_heating_temperature": 45.0, "target_cooling_temperature": 7.0}
-    cools = {"nominal_power": 60.0, "efficiency": 0.22, "target_heating_temperature": 45.0, "target_cooling_temperature": 7.0}
+    cools = {"nominal_power": 20.0, "efficiency": 0.22, "target_heating_temperature": 45.0, "target_cooling_temperature": 7.0}
     building: dict[str, Any] = {
         "include": True,
         "energy_simulation": f"building_{n}.csv",
@@ -221,6 +288,8 @@ def _building(site: dict[str, Any], n: int, sockets: Any, folder: Path) -> dict[
         "dhw_device": _device(heater, heats | temperatures),
         "chargers": {},
     }
+    if site["outages"]:
+        building["power_outage"] = {"simulate_power_outage": True, **OUTAGES[site["outages"]]}
     if site["battery"]:
         building["electrical_storage"] = _device("Battery", site["battery"])
     if site["pv"]:
@@ -228,6 +297,11 @@ def _building(site: dict[str, Any], n: int, sockets: Any, folder: Path) -> dict[
     for use, tank in site["tanks"].items():
         if tank and site["thermal"]:
             building[f"{use}_storage"] = _device("StorageTank", {name: v for name, v in tank.items() if v is not None})
+    if site["thermal"] and site["sized"]:
+        # CityLearn sizes them, and its numbers are of other types then.
+        for name in ("cooling_device", "heating_device", "dhw_device", "cooling_storage", "dhw_storage"):
+            if name in building:
+                building[name] |= {"autosize": True, "autosize_attributes": {"safety_factor": 1.5}}
     for i, attributes in enumerate(site["chargers"]):
         name = f"charger_{n}_{i}"
         next(sockets).to_csv(folder / f"{name}.csv", index=False)

@@ -25,7 +25,7 @@ from envs.objective.series import DayPeak, import_kwh, solar_use_kwh
 from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import MonthPeaks
-from tests.envs.batch_backend.comparison import compare
+from tests.envs.batch_backend.comparison import DEGREES, SUM, compare
 from tests.envs.batch_backend.random_scenario import plans, write
 
 QUICK = settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
@@ -64,15 +64,22 @@ def acting(batch: BatchSimulator, name: str) -> Callable[[np.ndarray, int], np.n
 
 
 def check(plan: dict[str, Any], spoil: Callable[[Tables], None] | None = None) -> None:
+    # CityLearn reads the weights of models at each start.
     with tempfile.TemporaryDirectory() as folder:
         simulator, tables = open_both(write(plan, Path(folder)))
-    if spoil:
-        spoil(tables)
-    batch = BatchSimulator({0: raw_year(tables)}, copies=2, parked=True)
-    found = compare(simulator, batch, acting(batch, "mixed"), 0, plan["start"], plan["hours"], plan["seed"], charge=0.4)
-    # NumPy raises an array to a power in another loop than a number, and each building's power may be an ulp off.
-    powers = found.pop("reward") if "Comfort" in plan["reward"] or plan["reward"] == "RewardFunction" else 0.0
-    if max(found.values()) > 1.0 or powers > 4.0:
+        if spoil:
+            spoil(tables)
+        batch = BatchSimulator({0: raw_year(tables)}, copies=2, parked=True)
+        found = compare(simulator, batch, acting(batch, "mixed"), 0, plan["start"], plan["hours"], plan["seed"], charge=0.4)
+    within = {DEGREES: 1e-4, SUM: 1e-4}
+    if any(site["dynamics"] for site in plan["buildings"]):
+        # Torch rounds sums and functions of the models in another way.
+        within["indoor temperature"] = 20.0
+        within["reward"] = np.inf if "Comfort" in plan["reward"] else 4.0
+    elif "Comfort" in plan["reward"] or plan["reward"] == "RewardFunction":
+        # NumPy raises an array to a power in another loop than a number, and each building's power may be an ulp off.
+        within["reward"] = 4.0
+    if any(value > within.get(name, 1.0) for name, value in found.items()):
         raise BackendsDifferError(found)
 
 
@@ -84,6 +91,10 @@ def test_random_scenarios_agree_within_an_ulp(plan: dict[str, Any]) -> None:
 
 def _spoiled(record: str, field: str, factor: float) -> Callable[[Tables], None]:
     def spoil(tables: Tables) -> None:
+        if record == "dynamics":
+            for name in filter(lambda name: name.endswith(field), tables.dynamics):
+                tables.dynamics[name] *= factor
+            return
         group = tables.site if record in tables.site else tables.rows
         group[record][field] *= factor
 
@@ -101,6 +112,13 @@ def _spoiled(record: str, field: str, factor: float) -> Callable[[Tables], None]
         ("plugged", "arrival", 1.0 + 1e-5),
         ("plugged", "before", 1.0 + 1e-5),
         ("meter", "cop", 1.0 + 1e-5),
+        ("meter", "off_grid", 0),
+        ("thermal", "device_sign", -1.0),
+        ("thermal", "power_type", 0),
+        ("thermal", "capacity_type", 0),
+        ("building", "lookback", 2),
+        ("dynamics", "recurrent", 1.001),
+        ("dynamics", "bounds", 1.001),
     ],
 )
 def test_the_comparison_finds_a_planted_error(record: str, field: str, factor: float) -> None:
@@ -130,6 +148,40 @@ def test_the_site_agrees_bit_by_bit(small_schema: Path, name: str) -> None:
 
 def test_metered_data_agree_bit_by_bit(real_schema: Path) -> None:
     agree(real_schema, "random", 500, 1000)
+
+
+THERMAL = ("citylearn_challenge_2023_phase_1", "citylearn_challenge_2023_phase_2_local_evaluation", "baeda_3dem")
+
+
+def agree_but_for_temperatures(schema: Path, name: str) -> None:
+    """All hours have the same bits, but for the indoor temperature and rewards for it.
+
+    Torch adds in another order and approximates sigmoid and tanh, by some units in the last place of a model's output. That is
+    0.00001 C, and for a few hours up to 0.001 C where a model is sensitive. It moves rewards alone, by less than one in a
+    million of their sum.
+    """
+    simulator, tables = open_both(schema)
+    batch = BatchSimulator({0: raw_year(tables)}, copies=2)
+    found = compare(simulator, batch, acting(batch, name), 0, 0, simulator.rows - 1, charge=0.5)
+    assert found.pop(DEGREES) < 2e-3
+    assert found.pop(SUM) < 1e-6
+    del found["indoor temperature"], found["reward"]
+    assert set(found.values()) == {0.0}
+
+
+def test_metered_data_with_models_of_temperatures_and_outages_agree_but_for_temperatures(
+    thermal_schema: Callable[[str], Path],
+) -> None:
+    agree_but_for_temperatures(thermal_schema(THERMAL[1]), "random")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("data", THERMAL)
+def test_all_hours_with_models_of_temperatures_agree_but_for_temperatures(
+    thermal_schema: Callable[[str], Path], data: str, name: str
+) -> None:
+    agree_but_for_temperatures(thermal_schema(data), name)
 
 
 def test_what_parked_vehicles_do_changes_nothing_that_is_seen(small_schema: Path) -> None:

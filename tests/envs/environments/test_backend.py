@@ -1,5 +1,6 @@
 """Which backend steps a scenario."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,15 @@ def test_generated_scenarios_are_not_opened_to_see_that_they_are_supported(monke
 
 def test_generated_and_metered_scenarios_are_supported(small_schema: Path, real_schema: Path) -> None:
     assert unsupported(small_schema) == unsupported(real_schema) == []
+
+
+@pytest.mark.parametrize("name", ["citylearn_challenge_2023_phase_2_local_evaluation", "baeda_3dem"])
+def test_models_of_temperatures_devices_that_obey_actions_and_outages_are_supported(
+    thermal_schema: Callable[[str], Path], name: str
+) -> None:
+    path = thermal_schema(name)
+    assert unsupported(path) == []
+    assert choose_backend(scenario(str(path)), "batch", "schema") == "batch"
 
 
 def test_padding_of_a_last_row_that_is_there_changes_nothing(small_schema: Path, tmp_path: Path) -> None:
@@ -93,9 +103,17 @@ def test_it_knows_these_classes_of_devices_and_no_other_that_pass_without_trust(
 @pytest.mark.parametrize(
     ("path", "value", "name"),
     [
-        ((*MALL, "dynamics"), {"type": "citylearn.dynamics.LSTMDynamics"}, "dynamics"),
-        ((*MALL, "type"), "citylearn.citylearn.LSTMDynamicsBuilding", "LSTMDynamicsBuilding"),
-        ((*MALL, "power_outage"), {"simulate_power_outage": True}, "power outages"),
+        ((*MALL, "dynamics"), {"type": "my.module.Dynamics"}, "Dynamics"),
+        ((*MALL, "dynamics"), {"attributes": {"dropout": 0.1}}, "dropout of dynamics"),
+        (
+            (*MALL, "dynamics"), {"attributes": {"input_observation_names": ["hour", "dhw_storage_soc"]}},
+            "dhw_storage_soc as an input of dynamics",
+        ),
+        (
+            (*MALL, "type"), "citylearn.building.LogisticRegressionOccupantInteractionBuilding",
+            "LogisticRegressionOccupantInteractionBuilding",
+        ),
+        ((*MALL, "power_outage"), {"simulate_power_outage": True}, "power outages of a building with chargers"),
         ((*MALL, "deferrable_appliances"), {"washer": {}}, "deferrable appliances"),
         ((*MALL, "charging_constraints"), {"building_limit_kw": 5.0}, "charging constraints"),
         ((*MALL, "electrical_service"), {"mode": "single_phase"}, "electrical service"),
@@ -108,9 +126,9 @@ def test_it_knows_these_classes_of_devices_and_no_other_that_pass_without_trust(
         (("random_seed",), None, "random_seed null"),
         (("reward_function", "type"), "my.module.Reward", "reward function my.module.Reward"),
         (("reward_function", "type"), {"mall": "x"}, "reward function for each building"),
-        (("actions", "cooling_device"), {"active": True}, "action cooling_device"),
+        (("actions", "escalator"), {"active": True}, "action escalator"),
     ],
-)
+)  # fmt: skip
 def test_a_missing_feature_is_named(small_schema: Path, tmp_path: Path, path: tuple[str, ...], value: Any, name: str) -> None:
     found = unsupported(edited(small_schema, tmp_path, put(*path, value=value)))
     assert any(entry.startswith(name) for entry in found), found

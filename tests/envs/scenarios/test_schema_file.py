@@ -127,10 +127,13 @@ def test_series_lie_beside_the_schema_or_in_the_folder_that_it_names(
         assert schema_file.rooted(Path("schema.json")) == {**content, "root_directory": str(folder)}
 
 
-def test_outages_that_are_drawn_anew_in_each_episode_are_refused(site: Path) -> None:
-    for simulated, drawn, refused in ((True, True, True), (True, False, False), (False, True, False)):
-        edit(site, put(*MALL, "power_outage", value={"simulate_power_outage": simulated, "stochastic_power_outage": drawn}))
-        with pytest.raises(ScenarioError, match="draws its power outages") if refused else nullcontext():
+@pytest.mark.parametrize(("seed", "refused"), [(None, True), (7, False)])
+def test_outages_that_are_drawn_without_a_seed_are_refused(site: Path, seed: int | None, refused: bool) -> None:
+    model = {"type": "citylearn.power_outage.PowerOutage", "attributes": {"random_seed": seed}}
+    for simulated, drawn in ((True, True), (True, False), (False, True)):
+        outage = {"simulate_power_outage": simulated, "stochastic_power_outage": drawn, "stochastic_power_outage_model": model}
+        edit(site, put(*MALL, "power_outage", value=outage))
+        with pytest.raises(ScenarioError, match="without a seed") if refused and simulated and drawn else nullcontext():
             scenario(str(site))
 
 

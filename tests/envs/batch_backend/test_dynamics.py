@@ -1,0 +1,136 @@
+"""Models of the indoor temperature; `test_kernel.py` compares whole sites that have them with CityLearn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numba import njit
+
+from envs.batch_backend import dynamics
+from envs.batch_backend.simulator import BatchSimulator
+from envs.batch_backend.tables import Tables, Year
+from envs.citylearn_backend.dynamics import read_model
+from envs.citylearn_backend.simulator import CityLearnSimulator
+from envs.citylearn_backend.tables import read_tables
+from envs.environments.year_cache import schema_reward
+from tests.envs.models import with_dynamics
+
+HOURS = 40
+
+
+@pytest.fixture(scope="module")
+def tables(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    path = with_dynamics(small_schema, tmp_path_factory.mktemp("dynamics"))
+    return read_tables(CityLearnSimulator(path, with_reward=False), schema_reward(path))
+
+
+def opened(tables: Tables, copies: int) -> BatchSimulator:
+    simulator = BatchSimulator({0: Year(tables, tables.rows["template"])}, copies)
+    for b in range(copies):
+        simulator.begin(b, 0, 5 * b, HOURS, seed=b)
+    return simulator
+
+
+def indoor(simulator: BatchSimulator) -> np.ndarray:
+    """Shape (copies, buildings)."""
+    return simulator.comfort(simulator.row - 1)["indoor"]
+
+
+def test_the_exponential_function_is_exact_within_an_ulp() -> None:
+    @njit(error_model="numpy", fastmath={"contract"})
+    def all_of(x: np.ndarray, y: np.ndarray) -> None:
+        for k in range(x.size):
+            y[k] = dynamics._exp(x[k])
+
+    x = np.linspace(-80.0, 80.0, 100_001).astype(np.float32)
+    found = np.zeros_like(x)
+    all_of(x, found)
+    exact = np.exp(x.astype(np.float64))
+    assert (np.abs(found - exact) / np.spacing(exact.astype(np.float32))).max() < 1.0
+
+
+@pytest.mark.parametrize(("hidden", "layers", "lookback"), [(16, 2, 12), (5, 1, 3), (7, 3, 4), (1, 1, 1)])
+def test_a_model_is_torchs_within_rounding(hidden: int, layers: int, lookback: int, tmp_path: Path) -> None:
+    from citylearn.dynamics import LSTMDynamics
+
+    names = ["indoor_dry_bulb_temperature", "cooling_demand", "hour_sin", "occupant_count", "outdoor_dry_bulb_temperature"]
+    torch.manual_seed(hidden)
+    bounds: Any = [0.0] * len(names), [1.0] * len(names)
+    network = LSTMDynamics(tmp_path / "none.pth", names, *bounds, hidden_size=hidden, num_layers=layers, lookback=lookback)
+
+    class Building:
+        dynamics = network
+
+    model, state, rng = read_model(Building), network.init_hidden(1), np.random.default_rng(hidden)
+    h, c = np.zeros((2, layers, hidden), np.float32)
+    gates = np.zeros(4 * hidden, np.float32)
+    for start in range(20):
+        x = rng.uniform(-1.0, 2.0, (lookback, len(names))).astype(np.float32)
+        with torch.no_grad():
+            expected, state = network(torch.tensor(x[np.newaxis]), state)
+        window = np.roll(model.bias[0] + x @ model.inputs, start, axis=0)
+        found = dynamics._run(model, window, start, h, c, gates)
+        assert found == pytest.approx(expected.item(), abs=1e-6)
+
+
+def test_the_temperature_is_that_of_the_series_until_the_window_is_full(tables: Tables) -> None:
+    simulator, series = opened(tables, 2), tables.rows["comfort"]["indoor"]
+    lookback = int(tables.dynamics["0_lookback"])
+    for hour in range(HOURS):
+        rows = simulator.row
+        simulator.step(np.ones((2, simulator.actions)))
+        assert np.array_equal(indoor(simulator), series[rows]) == (hour < lookback)
+
+
+def test_copies_begin_anew_and_do_not_depend_on_each_other(tables: Tables) -> None:
+    alone, among = opened(tables, 1), opened(tables, 3)
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        among.step(rng.uniform(-1.0, 1.0, (3, among.actions)))
+    among.begin(1, 0, 0, HOURS, seed=0)
+    for hour in range(HOURS):
+        actions = rng.uniform(-1.0, 1.0, (3, among.actions))
+        alone.step(actions[1:2])
+        # One of them is at its end before.
+        among.step(actions, np.arange(3) if hour < HOURS - 10 else np.array([1]))
+        np.testing.assert_array_equal(indoor(alone)[0], indoor(among)[1])
+
+
+def test_a_state_goes_on_with_its_temperatures(tables: Tables) -> None:
+    simulator = opened(tables, 2)
+    actions = np.random.default_rng(1).uniform(-1.0, 1.0, (HOURS, 2, simulator.actions))
+    for hour in range(20):
+        simulator.step(actions[hour])
+    other = opened(tables, 2)
+    other.set_state(simulator.get_state())
+    for hour in range(20, HOURS):
+        for own in (simulator, other):
+            own.step(actions[hour])
+        np.testing.assert_array_equal(indoor(simulator), indoor(other))
+
+
+def test_models_survive_a_file(tables: Tables, tmp_path: Path) -> None:
+    tables.save(tmp_path / "year.npz")
+    read = Tables.load(tmp_path / "year.npz", template=False)
+    assert read.dynamics.keys() == tables.dynamics.keys()
+    for name, values in tables.dynamics.items():
+        np.testing.assert_array_equal(read.dynamics[name], values)
+
+
+def test_a_site_without_models_has_none(small_tables: Tables) -> None:
+    assert small_tables.dynamics == {}
+    assert dynamics.Dynamics.of([small_tables], 1) is None
+
+
+def test_what_a_device_delivers_changes_the_temperature_once_the_window_is_full(tables: Tables) -> None:
+    still, cooled = opened(tables, 1), opened(tables, 1)
+    lookback = int(tables.dynamics["0_lookback"])
+    for hour in range(HOURS):
+        still.step(-np.ones((1, still.actions)))
+        cooled.step(np.ones((1, still.actions)))
+        # The device obeys an hour after the first computed temperature.
+        assert (indoor(cooled) == indoor(still)).all() == (hour <= lookback)
