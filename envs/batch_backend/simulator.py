@@ -10,7 +10,7 @@ import numpy as np
 from common.generators import check_twister
 from envs.batch_backend import kernel, records
 from envs.batch_backend.dynamics import Dynamics
-from envs.batch_backend.tables import Tables, Year, allocate, row_arrays, site_arrays
+from envs.batch_backend.tables import Tables, Year, allocate, row_arrays, serving_actions, site_arrays
 from envs.current_hour import SiteState, scaled
 from envs.objective.kpis import district_ratios
 from envs.objective.reference import Reference, first_soc
@@ -236,7 +236,7 @@ class BatchSimulator:
         """Actions of the uncontrolled site, within [-1, 1], shape (copies, actions); see `CityLearnSimulator`."""
         site, state = self.site, self.state
         low, high = self.action_range
-        actions = np.tile(np.clip(0.0, low, high), (self.copies, 1))
+        actions = np.clip(serving_actions(site.thermal, self._rows.meter[self.row], self.actions), low, high)
         for b, row in enumerate(self.row):
             plugged, required, _ = self.plugged(row)
             charger, k = site.charger[plugged["charger"]], self.net_buildings + plugged["vehicle"]

@@ -112,6 +112,27 @@ _RECORDS = {
 _PLAIN = ("initial_soc", "initial_tank", "depth_of_discharge")
 
 
+def serving_actions(thermal: np.ndarray, meters: np.ndarray, actions: int) -> np.ndarray:
+    """Actions by which thermal devices deliver what the building's own controller would have them deliver.
+
+    Args:
+        thermal: `records.THERMAL`, shape (N, 3).
+        meters: `records.METER` of some hours, shape (any, N).
+        actions: number of actions.
+
+    Returns:
+        Parts of the devices' power, negative where cooling has the negative half of an action, shape (any, actions); 0 for the
+        actions of other devices. A device is at its limit where it cannot deliver so much.
+    """
+    found = np.zeros((len(meters), actions))
+    for n, use in np.argwhere(thermal["device_action"] >= 0):
+        device = thermal[n, use]
+        most = device["device_power"] * meters["cop"][:, n, use]
+        part = np.divide(meters["demand"][:, n, use], most, out=np.zeros(len(meters)), where=most > 0.0)
+        found[:, device["device_action"]] += device["device_sign"] * part
+    return np.clip(found, -1.0, 1.0)
+
+
 @dataclass(frozen=True)
 class Year:
     """One year of a batch."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from common.errors import ScenarioError
 from common.units import DAY, WEEK
-from envs.batch_backend.tables import USES
+from envs.batch_backend.tables import USES, serving_actions
 from envs.citylearn_backend import outages
 from envs.objective.kpis import district_ratios
 from envs.objective.reference import Reference, first_soc
@@ -190,6 +190,11 @@ class CityLearnSimulator:
             (int(c.charger_simulation.electric_vehicle_estimated_arrival_time.max()) for c in self.chargers), default=0
         )
         self._start = 0
+        # Imported here, as that module reads simulators.
+        from envs.citylearn_backend.tables import building_parameters, read_meters
+
+        thermal = building_parameters(self)["thermal"]
+        self._serving = serving_actions(thermal, read_meters(self), len(self.action_low))
         self.exogenous = read_exogenous(self.env)
         self.sessions = read_sessions(self.env.buildings, self.env.electric_vehicles, self.rows)
         self._ends = _by_row(self.sessions.end)
@@ -317,8 +322,11 @@ class CityLearnSimulator:
         )
 
     def uncontrolled_actions(self) -> np.ndarray:
-        """Actions, shape (actions,): storage idle, vehicles at full power until they are as full as required."""
-        actions = np.clip(np.zeros_like(self.action_low), self.action_low, self.action_high)
+        """Actions, shape (actions,): storages idle, vehicles at full power until they are as full as required.
+
+        Thermal devices that obey actions deliver what the building's own controller would have them deliver.
+        """
+        actions = np.clip(self._serving[self.row], self.action_low, self.action_high)
         for index, charger in self.charger_actions:
             vehicle = charger.connected_electric_vehicle
             if vehicle is None:
