@@ -56,7 +56,8 @@ class Task:
     def check(self) -> None:
         """Check that reward and aim fit the site and what steps it; a `UserError` for the first that does not."""
         check_reward(self.site, self.reward)
-        self.aim.check(self.site, self.reward, choose_backend(self.site, self.backend, self.reward))
+        choose_backend(self.site, self.backend, self.reward)
+        self.aim.check(self.site, self.reward)
 
     def _but(self, **values: Any) -> Task:
         """The task with other values, on the same site."""
@@ -77,9 +78,6 @@ class Task:
         """Reason why the batch backend cannot judge; empty where it can."""
         if missing := beyond_batch(self.site, self.reward):
             return f"it cannot step {self.site.title} ({', '.join(missing)})"
-        if ratios := self.aim.beyond_batch(self.site):
-            storages = f"the thermal storages of {self.site.title}"
-            return f"it does not record what {storages} take, which {', '.join(ratios)} needs"
         return ""
 
     def rewarding(self, weights: Weights) -> Task:

@@ -39,6 +39,7 @@ from envs.batch_backend.records import (
     HEATING,
     HEATS,
     LANES,
+    LOAD_KWH,
     NET,
     NET_KWH,
     POWER_CURVE,
@@ -538,6 +539,7 @@ def _run_thermal(site: Site, tank: np.ndarray, meter: Any, n: int, given: np.nda
     for use in range(3):
         own, thermal, cop = tank[use], site.thermal[n, use], meter.cop[use]
         demand = _demand(thermal, site.building[n], meter, use, cop, site.action, given, step)
+        own.demand = np.float32(demand)
         wish = _wish(site.action, given, thermal.action)
         # A tank that gives goes before its device, one that takes after it.
         if wish < 0.0:
@@ -588,6 +590,7 @@ def _act_off_grid(site: Site, state: State, out: Out, meter: Any, b: int, n: int
     if site.building[n].thermal:
         _run_thermal(site, tank, meter, n, given, step, battery)
     load = min(np.float64(meter.load), _supply(meter, tank, 0.0, battery))
+    out.energy[b, n, LOAD_KWH] = load
     if not wish < 0.0:
         supply = _supply(meter, tank, load, battery)
         # A comparison with a float32 rounds the request; a supply of nothing is a Python float.
@@ -601,7 +604,7 @@ def _act_off_grid(site: Site, state: State, out: Out, meter: Any, b: int, n: int
 @_compiled
 def _first_off_grid(site: Site, tank: np.ndarray, meter: Any, n: int, load: float, battery: float) -> None:
     """`Building._clip_outage_electric_loads_to_local_supply`: in the first step, devices share what there is once more."""
-    left = abs(np.float64(meter.solar)) + max(-battery, 0.0)
+    left: float = abs(np.float64(meter.solar)) + max(-battery, 0.0)
     left = max(left - min(load, left), 0.0)
     if site.building[n].thermal:
         for use in (DHW, HEATING, COOLING):

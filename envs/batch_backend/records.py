@@ -211,6 +211,7 @@ TANK = np.dtype(
         ("given", np.float32),  # by the device [kWh]
         ("consumption", np.float32),  # of the device [kWh]
         ("balance", np.float32),  # of the tank [kWh]
+        ("demand", np.float32),  # that device and tank are to deliver [kWh]
     ],
     align=True,
 )
@@ -298,7 +299,7 @@ class Out(NamedTuple):
 
     observation: Any  # shape (B, O), float32
     terms: Any  # weighted terms of the reward `improvement`, shape (B, 6)
-    energy: Any  # net consumption, what the battery took, what the chargers took [kWh], shape (B, N, 3), float32
+    energy: Any  # net consumption, what the battery took, what chargers and load took [kWh], shape (B, N, 4), float32
     money: Any  # cost of energy [currency] and emission [kg] as CityLearn has them, shape (B, N, 2), float32
     session_missing: Any  # energy missing at the end of each session [kWh], shape (B, S), or (0, S) where it is not recorded
     session_owed: Any  # energy taken from its vehicle for good [kWh], likewise
@@ -318,5 +319,5 @@ class Model(NamedTuple):
 
 
 # Columns of `Out.energy` and `Out.money`.
-NET_KWH, BATTERY_KWH, CHARGING_KWH = range(3)
+NET_KWH, BATTERY_KWH, CHARGING_KWH, LOAD_KWH = range(4)  # the last is what the load got, in a power outage alone
 COST, EMISSION = range(2)

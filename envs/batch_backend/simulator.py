@@ -12,7 +12,6 @@ from envs.batch_backend import kernel, records
 from envs.batch_backend.dynamics import Dynamics
 from envs.batch_backend.tables import Tables, Year, allocate, row_arrays, serving_actions, site_arrays
 from envs.current_hour import SiteState, scaled
-from envs.objective.kpis import district_ratios
 from envs.objective.reference import Reference, first_soc
 from envs.objective.series import Run
 from envs.objective.weights import DEFAULT, Weights
@@ -126,14 +125,6 @@ class BatchSimulator:
     def initial_soc(self) -> np.ndarray:
         """State of charge of all batteries that the schema gives them at the start, shape (batteries,)."""
         return self._first.initial_soc
-
-    def citylearn_ratios(self, run: Run, year: int, start: int) -> dict[str, float]:
-        """Ratios by the names of CityLearn's `evaluate()`; none where thermal devices act: what they took is not recorded."""
-        if any((self.site.thermal[name] >= 0).any() for name in ("action", "device_action")):
-            return {}
-        series, hours = self._years[year].tables.exogenous, slice(start, start + run.net_kwh.shape[1])
-        without = run.net_kwh - run.battery_kwh - run.charging_kwh
-        return district_ratios(run.net_kwh, without, series.price[:, hours], series.carbon[:, hours])
 
     def reference(self, year: int) -> Reference | None:
         """Uncontrolled run of a year."""
@@ -269,10 +260,14 @@ class BatchSimulator:
         """State of charge of each vehicle before the next step, shape (vehicles,)."""
         return np.asarray(self.state.soc[copy, self.net_buildings :])
 
+    def meters(self, copy: int, hours: int) -> np.ndarray:
+        """`records.METER` of each building in the first hours of a copy's episode, shape (hours, N)."""
+        start = self.state.copy["start"][copy]
+        return np.asarray(self._rows.meter[start : start + hours])
+
     def off_grid(self, copy: int, hours: int) -> np.ndarray:
         """Whether each building has a power outage, in the first hours of a copy's episode, shape (N, hours)."""
-        start = self.state.copy["start"][copy]
-        return self._rows.meter["off_grid"][start : start + hours].T > 0
+        return np.asarray(self.meters(copy, hours)["off_grid"].T > 0)
 
     def of_sessions(self, copy: int, year: int) -> tuple[np.ndarray, np.ndarray]:
         """See `Run`: energy missing and owed of each session of a year [kWh], each of shape (sessions,); see `record`."""
@@ -282,18 +277,55 @@ class BatchSimulator:
 
 
 class Recorder:
-    """Collects the energies of all copies, hour by hour, as `records.Out.energy` in float64, and makes `Run`s of them."""
+    """Collects what `Run`s of all copies hold, hour by hour."""
 
     def __init__(self, simulator: BatchSimulator) -> None:
         self._simulator = simulator
-        self.hours: list[np.ndarray] = []
+        building = simulator.site.building
+        self._is_thermal = bool((building["thermal"] | building["outages"]).any())
+        self._is_computed = building["lookback"] > 0  # whether a model computes a building's temperature, shape (N,)
+        self.hours: list[np.ndarray] = []  # `records.Out.energy`
+        self._tank: list[np.ndarray] = []  # `records.TANK`, where there are thermal devices or outages
+        self._indoor: list[np.ndarray] = []  # temperature [C], shape (copies, N), where some are computed
 
     def add(self) -> None:
         """Record the last step."""
-        self.hours.append(self._simulator.out.energy.astype(np.float64))
+        simulator = self._simulator
+        self.hours.append(simulator.out.energy.astype(np.float64))
+        if self._is_thermal:
+            self._tank.append(simulator.state.tank.copy())
+        if self._is_computed.any():
+            self._indoor.append(simulator.comfort(simulator.row - 1)["indoor"].astype(np.float64))
 
     def run(self, copy: int, year: int, hours: int) -> Run:
         """The first `hours` steps of a copy that ran in a year."""
-        energy = np.stack([hour[copy] for hour in self.hours[:hours]], axis=1)  # (buildings, hours, 3)
-        net, battery, charging = np.moveaxis(energy, -1, 0)
-        return Run(net, battery, charging, *self._simulator.of_sessions(copy, year), self._simulator.off_grid(copy, hours))
+        simulator = self._simulator
+        # (buildings, hours) each.
+        net, battery, charging, load = np.moveaxis(np.stack([hour[copy] for hour in self.hours[:hours]], axis=1), -1, 0)
+        off_grid = simulator.off_grid(copy, hours)
+        baseline, (asked, unserved), indoor = net - battery - charging, np.zeros((2, *net.shape)), np.full(net.shape, np.nan)
+        if self._is_thermal:
+            tank = np.stack([hour[copy] for hour in self._tank[:hours]], axis=1)  # (buildings, hours, 3)
+            meter = simulator.meters(copy, hours + 1).T  # (buildings, hours + 1)
+            baseline = baseline - self._shifted(tank, meter)
+            wanted = tank["demand"].sum(axis=-1, dtype=np.float64) + meter["load"][:, :-1]
+            given = (tank["given"] + np.maximum(-tank["balance"], 0.0)).sum(axis=-1, dtype=np.float64) + load
+            asked[off_grid], unserved[off_grid] = wanted[off_grid], np.maximum(wanted - given, 0.0)[off_grid]
+        if self._indoor:
+            computed = np.stack([hour[copy] for hour in self._indoor[:hours]], axis=1)
+            indoor[self._is_computed] = computed[self._is_computed]
+        sessions = simulator.of_sessions(copy, year)
+        return Run(net, battery, charging, *sessions, off_grid, baseline, indoor, asked, unserved)
+
+    def _shifted(self, tank: np.ndarray, meter: np.ndarray) -> np.ndarray:
+        """What tanks took, less what devices were let off [kWh of electricity], shape (buildings, hours), as in CityLearn.
+
+        CityLearn takes heat that was let off at the efficiency after the run, and an electric heater's at that of hot water.
+        """
+        efficiency = meter["cop"][:, :-1]
+        shifted = (tank["balance"] / efficiency).sum(axis=-1)
+        let_off = np.where(self._is_computed[:, np.newaxis, np.newaxis], meter["demand"][:, :-1] - tank["demand"], 0.0)
+        cold, heat = let_off[..., records.COOLING], let_off[..., records.HEATING]
+        is_heater = self._simulator.site.thermal["device_wide"][:, records.HEATING] > 0
+        of_heat = np.where(is_heater, meter["cop"][:, -1, records.DHW], meter["cop"][:, -1, records.HEATING])
+        return np.asarray(shifted - cold / efficiency[..., records.COOLING] - heat / of_heat[:, np.newaxis])

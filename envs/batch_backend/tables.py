@@ -272,7 +272,7 @@ def allocate(site: records.Site, rows: records.Rows, copies: int, record: bool) 
     out = records.Out(
         observation=zeros(rows.template.shape[1]),
         terms=zeros(len(TERMS), kind=np.float64),
-        energy=zeros(buildings, 3),
+        energy=zeros(buildings, 4),
         money=zeros(buildings, 2),
         session_missing=np.zeros((copies if record else 0, len(rows.session))),
         session_owed=np.zeros((copies if record else 0, len(rows.session))),

@@ -17,7 +17,7 @@ from common.errors import ScenarioError
 from common.units import DAY, WEEK
 from envs.batch_backend.tables import USES, serving_actions
 from envs.citylearn_backend import outages
-from envs.objective.kpis import district_ratios
+from envs.citylearn_backend.dynamics import has_dynamics
 from envs.objective.reference import Reference, first_soc
 from envs.objective.series import MET_TOLERANCE, Exogenous, Run, Sessions
 from envs.scenarios import trust
@@ -45,7 +45,24 @@ def read_exogenous(env: Any) -> Exogenous:
         battery_capacity_kwh=float(sum(b.electrical_storage.capacity for b in buildings)),
         other_devices=any(_has_other_devices(b) for b in buildings),
         vehicles_give=any(c.max_discharging_power > 0.0 for b in buildings for c in b.electric_vehicle_chargers),
+        **_comfort(buildings),
     )
+
+
+def _comfort(buildings: Sequence[Any]) -> dict[str, np.ndarray]:
+    """What people want of the temperature, by field of `Exogenous`; empty where no building computes its temperature."""
+    if not any(has_dynamics(b) for b in buildings):
+        return {}
+    names = {
+        "cool_above_c": "indoor_dry_bulb_temperature_cooling_set_point",
+        "heat_below_c": "indoor_dry_bulb_temperature_heating_set_point",
+        "band_c": "comfort_band",
+        "occupants": "occupant_count",
+    }
+    return {
+        field: np.array([getattr(b.energy_simulation, name) for b in buildings], dtype=np.float64)
+        for field, name in names.items()
+    }
 
 
 def read_sessions(buildings: Sequence[Any], vehicles: Sequence[Any], rows: int) -> Sessions:
@@ -304,7 +321,7 @@ class CityLearnSimulator:
     def run(self) -> Run:
         """The steps taken since `begin`."""
         taken = self.step_index
-        buildings = self.env.buildings
+        buildings, (asked, unserved) = self.env.buildings, self._of_outages()
         return Run(
             net_kwh=np.array([b.net_electricity_consumption[:taken] for b in buildings], dtype=np.float64),
             battery_kwh=np.array([b.electrical_storage.electricity_consumption[:taken] for b in buildings], dtype=np.float64),
@@ -319,6 +336,13 @@ class CityLearnSimulator:
             missing_kwh=self._missing.copy(),
             owed_kwh=self._owed.copy(),
             off_grid=np.array([b.power_outage_signal[:taken] > 0.0 for b in buildings]),
+            baseline_kwh=self._baseline_kwh(),
+            indoor_c=np.array(
+                [b.indoor_dry_bulb_temperature[:taken] if has_dynamics(b) else np.full(taken, np.nan) for b in buildings],
+                dtype=np.float64,
+            ),
+            asked_kwh=asked,
+            unserved_kwh=unserved,
         )
 
     def uncontrolled_actions(self) -> np.ndarray:
@@ -340,31 +364,35 @@ class CityLearnSimulator:
             actions[index] = min(1.0, missing_kwh / efficiency / charger.max_charging_power)
         return actions
 
-    def citylearn_ratios(self) -> dict[str, float]:
-        """CityLearn's district-level ratios of control to its baseline, by the names of `evaluate()`, over the hours taken.
-
-        `evaluate()` would count one hour more for the baseline, as the buildings have advanced after the last step here.
-        """
+    def _baseline_kwh(self) -> np.ndarray:
+        """See `Run`. CityLearn would count one hour more, as the buildings have advanced after the last step here."""
         from citylearn.building import DynamicsBuilding
 
-        taken, buildings, series = self.step_index, self.env.buildings, self.exogenous
-        hours = slice(self._start, self._start + taken)
-        return district_ratios(
-            np.array([b.net_electricity_consumption[:taken] for b in buildings], dtype=np.float64),
-            np.array(
-                [
-                    (
-                        b.net_electricity_consumption_without_storage_and_partial_load
-                        if isinstance(b, DynamicsBuilding)
-                        else b.net_electricity_consumption_without_storage
-                    )[:taken]
-                    for b in buildings
-                ],
-                dtype=np.float64,
-            ),
-            series.price[:, hours],
-            series.carbon[:, hours],
-        )
+        taken = self.step_index
+        own = [
+            b.net_electricity_consumption_without_storage_and_partial_load
+            if isinstance(b, DynamicsBuilding)
+            else b.net_electricity_consumption_without_storage
+            for b in self.env.buildings
+        ]
+        return np.array([series[:taken] for series in own], dtype=np.float64)
+
+    def _of_outages(self) -> tuple[np.ndarray, np.ndarray]:
+        """`asked_kwh` and `unserved_kwh` of `Run`."""
+        taken, names = self.step_index, ("cooling", "heating", "dhw")
+        asked, unserved = np.zeros((2, len(self.env.buildings), taken))
+        for n, b in enumerate(self.env.buildings):
+            if not b.simulate_power_outage:
+                continue
+            wanted = [*(getattr(b, f"{name}_demand") for name in names), b.non_shiftable_load]
+            served = [getattr(b, f"energy_from_{name}_{source}") for name in names for source in ("device", "storage")]
+            total, given = (
+                np.array([series[:taken] for series in own], dtype=np.float64).sum(axis=0)
+                for own in (wanted, [*served, b.energy_to_non_shiftable_load])
+            )
+            dark = b.power_outage_signal[:taken] > 0.0
+            asked[n, dark], unserved[n, dark] = total[dark], np.maximum(total - given, 0.0)[dark]
+        return asked, unserved
 
     # -- the year ----------------------------------------------------------------------------
 

@@ -160,7 +160,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
                 rewards += reward
                 for name in terms:
                     terms[name] += now[name]
-            yield Episode(self.window, self.reference, rewards, terms, self.simulator.run(), self.simulator.citylearn_ratios())
+            yield Episode(self.window, self.reference, rewards, terms, self.simulator.run())
 
     def get_state(self) -> dict[str, Any]:
         """Its generator, the start of its episode and the actions since: CityLearn's objects fit no file, but repeat."""

@@ -210,14 +210,12 @@ class WindowsEnv:
             given = self._schema_reward.after() if self._schema_reward else simulator.terms.sum(axis=1)
             rewards[going] += given[going]
         for b, window in enumerate(self.windows):
-            run = recorder.run(b, window.year, window.hours)
             yield Episode(
                 window,
                 self.reference_of(window.year),
                 float(rewards[b]),
                 dict(zip(TERMS, terms[b].tolist(), strict=True)),
-                run,
-                simulator.citylearn_ratios(run, window.year, window.start),
+                recorder.run(b, window.year, window.hours),
             )
 
     def close(self) -> None:

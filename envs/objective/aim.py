@@ -11,7 +11,7 @@ from common.errors import UserError
 from common.measure import LEAST_SERVED, SCORE, SERVICE, SITE, Measure, states_service
 from common.texts import hint, number_or_nan, printable
 from envs.objective.columns import ALIASES, measures
-from envs.objective.kpis import BATTERY, CARBON, CITYLEARN, DEMAND_CHARGE, PRICE, PV, VEHICLES
+from envs.objective.kpis import BATTERY, CARBON, CITYLEARN, DEMAND_CHARGE, OUTAGES, PRICE, PV, SCORE_2023, TEMPERATURE, VEHICLES
 from envs.objective.reward import RewardName
 from envs.objective.weights import DEFAULT, MOST, Weights
 from envs.scenarios import schema_file
@@ -53,15 +53,19 @@ _HAS: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
     BATTERY: _has_device("electrical_storage", "capacity"),
     CARBON: lambda building: bool(building.get(CARBON)),
     PRICE: lambda building: bool(building.get(PRICE)),
+    TEMPERATURE: lambda building: bool(building.get(TEMPERATURE)),
+    OUTAGES: lambda building: is_on((building.get("power_outage") or {}).get("simulate_power_outage")),
 }
 # KPIs without which a weight of the reward can do nothing; the other terms always can.
 _OF_WEIGHTS = {"co2": "co2_kg", "cost": "bill", "solar": "self_consumption", "ev": "ev_served"}
 
 
 def absent(scenario: Scenario, measure: Measure) -> str:
-    """Why a KPI says nothing of a site, in a few words; empty where it says something. Generated sites have everything."""
-    if scenario.schema is None or not measure.needs:
+    """Why a KPI says nothing of a site, in a few words; empty where it says something."""
+    if not measure.needs:
         return ""
+    if scenario.schema is None:  # a generated site, which has all that serves no people within
+        return f"{scenario.title} has no {measure.needs}" if measure.needs in (TEMPERATURE, OUTAGES) else ""
     charge = DemandCharge.of(scenario.schema)
     if measure.name == "bill" and charge:
         return ""
@@ -327,14 +331,6 @@ class Aim:
         reasons = "; ".join(f"{term}: {reason}" for term, reason in idle.items())
         return [f"aim: weights that are {part:.0%} of all can do nothing here ({reasons}); --weights states others"]
 
-    def beyond_batch(self, scenario: Scenario) -> list[str]:
-        """Names of what is wanted that the batch backend cannot tell: ratios of a site with thermal storages that act."""
-        actions = schema_file.active_actions(scenario.schema) if scenario.schema else []
-        if not any(name in actions for name in _THERMAL):
-            return []
-        wanted = dict.fromkeys(own.name for own in (*self.objectives, *(own.measure for own in self.requirements)))
-        return [name for name in wanted if name in CITYLEARN]
-
     def why_alike(self, reward: RewardName) -> str:
         """Why the trials of a search with two objectives are all rewarded alike; empty where they are not, and with one."""
         if self.second is None:
@@ -343,8 +339,8 @@ class Aim:
             return f"the reward {reward} has no weights"
         return why_none(self.weights, self.objective, self.second)
 
-    def check(self, scenario: Scenario, reward: RewardName, backend: str) -> None:
-        """Check that a site, its reward and what steps it can tell what is aimed at; an `AimError` for what they cannot."""
+    def check(self, scenario: Scenario, reward: RewardName) -> None:
+        """Check that a site and its reward can tell what is aimed at; an `AimError` for what they cannot."""
         if reward == "schema" and not self.weights.is_default:
             raise AimError("--weights are of the reward improvement, and --reward schema has none: leave one of them out")
         if self.share and self.share.together > MOST:
@@ -355,14 +351,10 @@ class Aim:
         idle = self.idle(scenario)
         if not self.weights.is_default and all(term in idle for term, weight in self.weights.by_term().items() if weight):
             raise AimError(f"--weights: none of them can do anything: {'; '.join(idle.values())}")
-        unknown = self.beyond_batch(scenario) if backend == "batch" else []
+        if self.second and SCORE_2023 in self.names.split():
+            raise AimError(f"--objective {SCORE_2023}: it is no part of what the uncontrolled site has, so leave the other out")
         aimed = [("--objective", own) for own in self.objectives]
         for option, measure in (*aimed, *(("--require", own.measure) for own in self.requirements)):
-            if measure.name in unknown:
-                raise AimError(
-                    f"{option} {measure.name}: the batch backend does not record what the thermal storages of "
-                    f"{scenario.title} take; add --backend citylearn"
-                )
             if reason := absent(scenario, measure):
                 raise AimError(f"{option} {measure.name}: {reason}; leave it out, or choose another KPI")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,7 +11,7 @@ import numpy as np
 
 from common.errors import InconsistentError
 from common.measure import SCORE, exceeds
-from envs.objective.kpis import KPIS, RATIOS, JoinedRun, Kpis, Part, kpis, scores_2022
+from envs.objective.kpis import KPIS, RATIOS, JoinedRun, Kpis, Part, district_ratios, kpis, scores
 from envs.objective.reference import Reference
 from envs.objective.reward import TERMS
 from envs.objective.series import Exogenous, Run, cut
@@ -90,19 +89,25 @@ def _evaluation(year: int, episodes: Sequence[Episode]) -> Evaluation:
     windows = tuple(episode.window for episode in episodes)
     known = of_windows[windows] = of_windows.get(windows) or kpis_of(uncontrolled)
     hours = sum(episode.window.hours for episode in episodes)
-    ratios = {
-        column: float(np.mean([own.citylearn.get(name, math.nan) for own in episodes])) for column, name in RATIOS.items()
-    }
+    own_ratios = [_ratios(episode) for episode in episodes]
+    ratios = {column: float(np.mean([own[name] for own in own_ratios])) for column, name in RATIOS.items()}
+    of_policy = kpis_of(own.run for own in episodes)
     return Evaluation(
         year=year,
         hours=hours,
         score=reward / hours,
         terms={name: value / hours for name, value in terms.items()},
-        kpis=kpis_of(own.run for own in episodes),
+        kpis=of_policy,
         uncontrolled=known,
         changed_kwh=changed,
-        citylearn={**ratios, **scores_2022(ratios)},
+        citylearn={**ratios, **scores(ratios, of_policy)},
     )
+
+
+def _ratios(episode: Episode) -> dict[str, float]:
+    """CityLearn's ratios of a run."""
+    series, part = episode.reference.exogenous, slice(episode.window.start, episode.window.start + episode.window.hours)
+    return district_ratios(episode.run.net_kwh, episode.run.baseline_kwh, series.price[:, part], series.carbon[:, part])
 
 
 # Maps observations, shape (copies, observations), to actions, shape (copies, actions).
@@ -121,8 +126,6 @@ class Episode:
     reward: float  # sum of the rewards
     terms: dict[str, float]  # sums of the weighted terms of the `improvement` reward, by name
     run: Run  # energies of each hour
-    # CityLearn's own ratios by the names of its `evaluate()`; empty where the backend cannot tell them
-    citylearn: dict[str, float]
 
 
 # Series are float32, and CityLearn rounds on the way; a wrong sign or a forgotten device is a thousand times as much.

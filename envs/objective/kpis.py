@@ -99,6 +99,32 @@ class JoinedRun:
         within = self.reference.sessions.within
         return np.concatenate([part.run.missing_kwh[within(part.start, part.run.net_kwh.shape[1])] for part in self.parts])
 
+    def joined(self, name: str) -> np.ndarray:
+        """A field of `series.HOURLY` over all windows, shape (N, H)."""
+        return np.concatenate([getattr(part.run, name) for part in self.parts], axis=1)
+
+    @cached_property
+    def unmet_c(self) -> np.ndarray:
+        """Degrees outside the comfort band, where people are; 0 where there are none, NaN where no temperature is computed."""
+        indoor, series = self.joined("indoor_c"), self.series
+        if not len(series.band_c):
+            return np.full_like(indoor, np.nan)
+        above = indoor - self.hours_of(series.cool_above_c)
+        below = self.hours_of(series.heat_below_c) - indoor
+        unmet = np.maximum(above, below) - self.hours_of(series.band_c)
+        return np.where(np.isnan(indoor) | self.occupied, np.maximum(unmet, 0.0), 0.0)
+
+    @cached_property
+    def occupied(self) -> np.ndarray:
+        """Whether people are in a building whose temperature is computed, shape (N, H)."""
+        known = ~np.isnan(self.joined("indoor_c"))
+        return known & (self.hours_of(self.series.occupants) > 0.0) if len(self.series.occupants) else known & False
+
+    @cached_property
+    def occupied_outages(self) -> np.ndarray:
+        """Whether people are in such a building in a power outage, shape (N, H)."""
+        return self.occupied & self.joined("off_grid")
+
     def hours_of(self, values: np.ndarray) -> np.ndarray:
         """The windows' hours of a series of the year, shape (N, H)."""
         rows = [slice(part.start, part.start + part.run.net_kwh.shape[1]) for part in self.parts]
@@ -110,6 +136,7 @@ Kpis = Mapping[str, float]
 # What a site may lack, see `Measure.needs`.
 VEHICLES, PV, BATTERY, DEMAND_CHARGE = "chargers with an action", "PV", "battery", "demand charge"
 CARBON, PRICE = "carbon_intensity", "pricing"
+TEMPERATURE, OUTAGES = "dynamics", "power outages"
 
 
 @dataclass(frozen=True)
@@ -202,6 +229,17 @@ def _ratio(part: float, whole: float) -> float:
     return part / whole if whole > 0.0 else float("nan")
 
 
+def _mean_share(part: np.ndarray, whole: np.ndarray) -> float:
+    """Mean over the buildings of a part of a whole, as CityLearn joins them; NaN where none has any. Both of shape (N, H)."""
+    wholes = whole.sum(axis=1)
+    some = wholes > 0.0
+    return float(np.mean(part.sum(axis=1)[some] / wholes[some])) if some.any() else math.nan
+
+
+def _unserved(run: JoinedRun) -> float:
+    return _mean_share(run.joined("unserved_kwh"), run.joined("asked_kwh"))
+
+
 # -- the list --------------------------------------------------------------------------------
 
 
@@ -270,6 +308,40 @@ ENTRIES = (
         Measure("departures_met", "1", "of them with what they asked for", "more", kind="int64", needs=VEHICLES),
         lambda run: int((run.missing_kwh == 0.0).sum()), Bounds(at_most="departures"),
     ),
+    Kpi(
+        Measure("occupied_hours", "h", "that people spend in the buildings, of each", "neither", needs=TEMPERATURE),
+        lambda run: float(run.occupied.sum()),
+    ),
+    # Beyond the set points by more than the comfort band; as `discomfort_proportion` of CityLearn.
+    Kpi(
+        Measure(
+            "discomfort", "1", "part of them that is too warm or too cold, mean of the buildings", over="occupied_hours",
+            label="discomfort", needs=TEMPERATURE,
+        ),
+        lambda run: _mean_share((run.unmet_c > 0.0) & run.occupied, run.occupied), SHARE,
+    ),
+    Kpi(
+        Measure("unmet_degree_hours", "degree h", "degrees beyond the comfort band, summed over them", needs=TEMPERATURE),
+        lambda run: float(np.nan_to_num(run.unmet_c).sum()),
+    ),
+    Kpi(
+        Measure("outage_hours", "h", "of power outages, of each building", "neither", needs=OUTAGES),
+        lambda run: float(run.joined("off_grid").sum()),
+    ),
+    Kpi(
+        Measure(
+            "outage_discomfort", "1", "part of the occupied hours of outages that is too warm or too cold", over="outage_hours",
+            needs=OUTAGES,
+        ),
+        lambda run: _mean_share((run.unmet_c > 0.0) & run.occupied_outages, run.occupied_outages), SHARE,
+    ),
+    Kpi(
+        Measure(
+            "outage_unserved", "1", "part of the energy asked for in outages that is not delivered", over="outage_hours",
+            label="unserved in outages", needs=OUTAGES,
+        ),
+        _unserved, SHARE,
+    ),
 )  # fmt: skip
 KPIS: dict[str, Kpi] = {kpi.measure.name: kpi for kpi in ENTRIES}
 
@@ -291,16 +363,18 @@ RATIOS: Mapping[str, str] = {
 }
 # Scores by our columns: the ratios whose mean is the part of the grid, and what they are of.
 _RAMPING = "ramping_average"
+_PEAKS = (_RAMPING, "daily_one_minus_load_factor_average", "daily_peak_average", "all_time_peak_average")
 _SCORES: Mapping[str, tuple[tuple[str, ...], str]] = {
     "citylearn_2022_score": (
         (_RAMPING, "monthly_one_minus_load_factor_average"),
         "official score of the CityLearn Challenge 2022: mean of cost, emission and grid, of ramping and monthly load factor",
     ),
     "citylearn_2022_peaks_score": (
-        (_RAMPING, "daily_one_minus_load_factor_average", "daily_peak_average", "all_time_peak_average"),
+        _PEAKS,
         "the same with ramping, daily load factor, daily and highest peak in its grid, as later comparisons take it",
     ),
 }
+SCORE_2023 = "citylearn_2023_score"
 
 
 def district_ratios(net: np.ndarray, baseline: np.ndarray, price: np.ndarray, carbon: np.ndarray) -> dict[str, float]:
@@ -330,14 +404,24 @@ def district_ratios(net: np.ndarray, baseline: np.ndarray, price: np.ndarray, ca
     }
 
 
-def scores_2022(ratios: Mapping[str, float]) -> dict[str, float]:
-    """Scores of the CityLearn Challenge 2022: each the mean of cost, emission and grid as ratios; less is better.
+def scores(ratios: Mapping[str, float], kpis: Kpis) -> dict[str, float]:
+    """Scores of CityLearn's challenges, of its ratios by column and of KPIs; less is better.
 
-    The official one has ramping and the monthly load factor in its grid (its announcement of the third term, of 2022).
+    Those of 2022 are each the mean of cost, emission and grid as ratios. The official one has ramping and the monthly load
+    factor in its grid (its announcement of the third term, of 2022). That of 2023 weighs discomfort by 0.3, emission by 0.1 and
+    the grid by 0.6; where there are outages the grid by 0.3, and resilience by 0.3: the mean of discomfort and of unserved
+    energy in them, as the rules of its two phases have it.
     """
     by_name = {name: ratios[column] for column, name in RATIOS.items()}
+
+    def mean(names: Sequence[str]) -> float:
+        return float(np.mean([by_name[name] for name in names]))
+
     rest = by_name["cost_total"] + by_name["carbon_emissions_total"]
-    return {score: (rest + float(np.mean([by_name[name] for name in grid]))) / 3.0 for score, (grid, _) in _SCORES.items()}
+    found = {score: (rest + mean(grid)) / 3.0 for score, (grid, _) in _SCORES.items()}
+    shape, resilience = mean(_PEAKS), 0.5 * (kpis["outage_discomfort"] + kpis["outage_unserved"])
+    shape = 0.6 * shape if math.isnan(resilience) else 0.3 * shape + 0.3 * resilience
+    return {**found, SCORE_2023: 0.3 * kpis["discomfort"] + 0.1 * by_name["carbon_emissions_total"] + shape}
 
 
 def citylearn_measures() -> list[Measure]:
@@ -347,10 +431,14 @@ def citylearn_measures() -> list[Measure]:
     return [
         *ratios,
         *(Measure(name, "1", f"{meaning}; less is better", over=BY_HOURS) for name, (_, meaning) in _SCORES.items()),
-    ]
+        Measure(
+            SCORE_2023, "1", "score of the CityLearn Challenge 2023: comfort, emission, grid and resilience; less is better",
+            over=BY_HOURS, needs=TEMPERATURE,
+        ),
+    ]  # fmt: skip
 
 
-CITYLEARN = (*RATIOS, *_SCORES)  # columns
+CITYLEARN = (*RATIOS, *_SCORES, SCORE_2023)  # columns
 
 
 def _pieces(kwh: np.ndarray, hours: int) -> Iterator[np.ndarray]:

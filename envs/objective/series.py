@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -58,6 +58,11 @@ class Exogenous:
     battery_capacity_kwh: float  # of all stationary batteries together
     other_devices: bool = False  # whether devices without a series here take energy, such as heat pumps and appliances
     vehicles_give: bool = False  # whether chargers can take energy from vehicles
+    # What people want, each of shape (buildings, rows); empty where no building computes its temperature.
+    cool_above_c: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # set point of cooling
+    heat_below_c: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # set point of heating
+    band_c: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # by which it may be beyond a set point
+    occupants: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # people in the building
 
     @cached_property
     def day(self) -> np.ndarray:
@@ -140,18 +145,21 @@ class Run:
     # uncontrolled run has given it and this one has not when the run ends; shape (sessions,)
     owed_kwh: np.ndarray
     off_grid: np.ndarray  # hours of a power outage, in which a building draws and feeds nothing, shape (buildings, hours)
+    # net import as CityLearn's ratios compare it with: without what storages and chargers took, and with thermal devices as
+    # the building's own controller has them, shape (buildings, hours)
+    baseline_kwh: np.ndarray
+    indoor_c: np.ndarray  # temperature, NaN where it is not computed, shape (buildings, hours)
+    # load and heat that were asked for in an outage, and what of it was not delivered; 0 in other hours, (buildings, hours)
+    asked_kwh: np.ndarray
+    unserved_kwh: np.ndarray
+
+
+HOURLY = tuple(entry.name for entry in fields(Run) if entry.name not in ("missing_kwh", "owed_kwh"))
 
 
 def cut(run: Run, start: int, hours: int) -> Run:
     """Some hours of a run."""
-    part = slice(start, start + hours)
-    return replace(
-        run,
-        net_kwh=run.net_kwh[:, part],
-        battery_kwh=run.battery_kwh[:, part],
-        charging_kwh=run.charging_kwh[:, part],
-        off_grid=run.off_grid[:, part],
-    )
+    return replace(run, **{name: getattr(run, name)[:, start : start + hours] for name in HOURLY})
 
 
 def import_kwh(net_kwh: np.ndarray) -> np.ndarray:

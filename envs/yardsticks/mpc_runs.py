@@ -18,7 +18,7 @@ from envs.planning.mpc_site import MpcSite, Vehicles
 from envs.scenarios.scenario import Scenario, Window
 from envs.task import Task
 
-VERSION = 4  # part of the cache's key: raise it when a change of the code changes plans
+VERSION = 5  # part of the cache's key: raise it when a change of the code changes plans
 
 # Names of the controllers in tables, by the method of their forecasts.
 NAMES: Mapping[Method, str] = {
@@ -86,7 +86,6 @@ def mpc_episode(
         episode = run_mpc(task.by("batch"), window, method, hours, on_hour)
         return {
             "reward": episode.reward, "names": list(episode.terms), "terms": list(episode.terms.values()),
-            "ratio_names": list(episode.citylearn), "ratios": list(episode.citylearn.values()),
             **asdict(episode.run),
         }  # fmt: skip
 
@@ -94,9 +93,6 @@ def mpc_episode(
     part = f"{window.year}-{window.start}-{window.hours}"
     name = f"mpc-{method}{task.aim.weights.key}-{hours}-{part}-{version}.npz"
     saved = cached_arrays(f"{site.key}/{name}", planned)
-    terms, ratios = (
-        dict(zip(saved[names].tolist(), saved[values].tolist(), strict=True))
-        for names, values in (("names", "terms"), ("ratio_names", "ratios"))
-    )
+    terms = dict(zip(saved["names"].tolist(), saved["terms"].tolist(), strict=True))
     run, reward = Run(**{field.name: saved[field.name] for field in fields(Run)}), float(saved["reward"])
-    return Episode(window, year_reference(site, window.year), reward, terms, run, ratios)
+    return Episode(window, year_reference(site, window.year), reward, terms, run)

@@ -23,6 +23,10 @@ RUN = Run(
     missing_kwh=np.array([1.0, 0.0, 1.5, 0.0]),
     owed_kwh=np.zeros(4),
     off_grid=np.zeros((2, 4), dtype=bool),
+    baseline_kwh=np.array([[-1.0, 1.0, 3.0, 3.0], [3.0, 3.0, 3.0, 3.0]]),
+    indoor_c=np.full((2, 4), np.nan),
+    asked_kwh=np.zeros((2, 4)),
+    unserved_kwh=np.zeros((2, 4)),
 )
 SESSIONS = Sessions(
     charger=np.array([0, 1, 0, 1]),

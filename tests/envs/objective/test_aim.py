@@ -11,6 +11,7 @@ from common.measure import SERVICE
 from common.units import YEAR
 from envs.objective.aim import SCORE_ALONE, TERM_OF, Aim, AimError, Outcome, RewardShare, absent, gain, why_none
 from envs.objective.columns import measures
+from envs.objective.kpis import OUTAGES, TEMPERATURE
 from envs.objective.reward import TERMS
 from envs.objective.weights import DEFAULT, Weights, WeightsError
 from envs.scenarios.scenario import Scenario, Splits, scenario
@@ -119,21 +120,18 @@ def test_a_policy_that_leaves_vehicles_empty_does_not_win_unless_the_user_says_w
 
 
 def test_what_a_site_or_its_reward_cannot_tell_is_refused(site: Scenario, small_schema: Path, tmp_path: Path) -> None:
-    Aim.parse(("co2=1",), "citylearn_2022_score", ("ev_served>=1",)).check(site, "improvement", "batch")
+    Aim.parse(("co2=1",), "citylearn_2022_score", ("ev_served>=1",)).check(site, "improvement")
     with pytest.raises(AimError, match="--reward schema has none"):
-        Aim.parse(("co2=1",)).check(site, "schema", "batch")
+        Aim.parse(("co2=1",)).check(site, "schema")
     actions = {name: {"active": True} for name in ("electrical_storage", "dhw_storage")}
     tanks = scenario(str(edited(small_schema, tmp_path, put("actions", value=actions))))
-    for aim in (Aim.parse(objective="citylearn_cost_total"), Aim.parse(require=("citylearn_2022_score<=1",))):
-        with pytest.raises(AimError, match="add --backend citylearn"):
-            aim.check(tanks, "improvement", "batch")
-        aim.check(tanks, "improvement", "citylearn")
-        assert len(aim.beyond_batch(tanks)) == 1
-        assert not aim.beyond_batch(site)
-    assert not Aim.parse(objective="bill").beyond_batch(tanks)
+    Aim.parse(objective="citylearn_cost_total").check(tanks, "improvement")
+    for lacking in (tanks, scenario("iquitos")):
+        with pytest.raises(AimError, match=r"citylearn_2023_score: .* has (no )?dynamics"):
+            Aim.parse(objective="citylearn_2023_score").check(lacking, "improvement")
     for aim in (Aim.parse(objective="ev_served"), Aim.parse(require=("ev_served>=0.95",))):
         with pytest.raises(AimError, match=r"no action of .* is a charger's"):
-            aim.check(tanks, "improvement", "batch")
+            aim.check(tanks, "improvement")
 
 
 TWO = [{"hours": 100, "score": 0.1, "co2_kg": 60.0, "uncontrolled_co2_kg": 100.0, "bill": 90.0, "uncontrolled_bill": 100.0}]
@@ -219,7 +217,7 @@ def without(device: str) -> Callable[[dict[str, Any]], None]:
 
 
 def test_a_site_with_everything_lacks_nothing(small_schema: Path) -> None:
-    for measure in measures().values():
+    for measure in (own for own in measures().values() if own.needs not in (TEMPERATURE, OUTAGES)):
         assert absent(scenario(str(small_schema)), measure) == ""
         assert absent(scenario("iquitos"), measure) == ""
 
@@ -244,7 +242,7 @@ def test_what_it_lacks_has_no_value(
     assert not absent(site, measures()["peak_kw"])
     for aim in (Aim.parse(objective=measure), Aim.parse(require=(f"{measure}>=0.5",))):
         with pytest.raises(AimError, match=f"^--(objective|require) {measure}: .*; leave it out, or choose another KPI$"):
-            aim.check(site, "improvement", "batch")
+            aim.check(site, "improvement")
 
 
 def test_weights_that_can_do_nothing_are_named_and_refused_where_they_are_all(small_schema: Path, tmp_path: Path) -> None:
@@ -252,9 +250,9 @@ def test_weights_that_can_do_nothing_are_named_and_refused_where_they_are_all(sm
     (line,) = Aim.parse().idle_lines(site)
     assert line.startswith("aim: weights that are 50% of all can do nothing here (co2: no building of ")
     assert Aim.parse().idle_lines(scenario(str(small_schema))) == []
-    Aim.parse(("co2=0.5", "cost=0.5")).check(site, "improvement", "batch")
+    Aim.parse(("co2=0.5", "cost=0.5")).check(site, "improvement")
     with pytest.raises(AimError, match=r"^--weights: none of them can do anything: no building of .* has carbon_intensity$"):
-        Aim.parse(("co2=1",)).check(site, "improvement", "batch")
+        Aim.parse(("co2=1",)).check(site, "improvement")
 
 
 def test_each_split_in_which_policies_are_rated_has_to_have_it(four_buildings: Path) -> None:

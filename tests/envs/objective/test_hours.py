@@ -25,14 +25,14 @@ def made_up(year: int = 0) -> Episode:
     load, pv = within((2.0, 3.0), (6.0, 7.0)), within((8.0, 0.0), (1.0, 0.0))
     price, carbon = within((0.1, 0.2), (0.3, 0.4)), within((1.0, 2.0), (3.0, 6.0))
     reference = Reference(
-        Run(within((1.0, 2.0), (10.0, 20.0)), whole, whole, none, none, whole > 0.0),
+        Run(within((1.0, 2.0), (10.0, 20.0)), whole, whole, none, none, whole > 0.0, whole, whole, whole, whole),
         Exogenous(month, hour, load, pv, price, carbon, 0.0, other_devices=True),
         Sessions(**{field.name: none.astype(int) for field in fields(Sessions)}), None, none,
     )  # fmt: skip
     battery, charging = np.array([[1.0, -2.0], [0.5, 0.0]]), np.array([[0.0, 3.0], [2.0, 0.0]])
     # In the first hour one building exports while the other imports.
     net = np.array([[-5.0, 4.0], [8.0, 8.0]])
-    return Episode(Window(year, 1, 2), reference, 0.0, {}, Run(net, battery, charging, none, none, net > 9.0), {})
+    return Episode(Window(year, 1, 2), reference, 0.0, {}, Run(net, battery, charging, none, none, net > 9.0, *[net] * 4))
 
 
 def test_each_column_is_what_its_name_says_in_the_windows_own_hours() -> None:

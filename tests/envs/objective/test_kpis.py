@@ -1,5 +1,7 @@
 """KPIs of a two-building, four-hour site, by hand."""
 
+import math
+from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -19,14 +21,16 @@ from envs.objective.kpis import (
     Kpis,
     Part,
     district_ratios,
-    scores_2022,
+    scores,
 )
 from envs.objective.kpis import kpis as kpis_of
 from envs.objective.series import Exogenous, Sessions
 from envs.scenarios.scenario import Window, scenario
-from envs.scenarios.schema_file import rooted
+from envs.scenarios.schema_file import count_steps, rooted
 from envs.scenarios.tariff import DemandCharge
+from tests.envs.models import with_dynamics
 from tests.envs.objective.by_hand import RUN, SERIES, SESSIONS, TARIFF, part, reference
+from tests.envs.tanks import with_tank
 
 
 def kpis(parts: list[Part], series: Exogenous, sessions: Sessions, tariff: DemandCharge | None) -> Kpis:
@@ -118,6 +122,13 @@ def actions_of(hours: int, actions: int) -> np.ndarray:
     return np.random.default_rng(3).uniform(-1.0, 1.0, (hours, actions))
 
 
+# Our names of CityLearn's figures of comfort and resilience.
+COMFORT = {
+    "discomfort": "discomfort_proportion", "outage_discomfort": "one_minus_thermal_resilience_proportion",
+    "outage_unserved": "power_outage_normalized_unserved_energy_total",
+}  # fmt: skip
+
+
 def untouched(schema: Path, start: int, hours: int) -> dict[str, float]:
     """CityLearn's own table after some hours of a schema, with the batteries as empty at the start as they may be."""
     from citylearn.citylearn import CityLearnEnv
@@ -133,7 +144,8 @@ def untouched(schema: Path, start: int, hours: int) -> dict[str, float]:
         env.step([(space.low + (given + 1.0) / 2.0 * (space.high - space.low)).tolist()])
     table = env.evaluate()
     district = table[table["level"] == "district"].set_index("cost_function")["value"]
-    return {column: float(district[name]) for column, name in RATIOS.items()}
+    comfort = {name: float(district.get(column, np.nan)) for name, column in COMFORT.items()}
+    return {column: float(district[name]) for column, name in RATIOS.items()} | comfort
 
 
 def check(schema: Path, start: int, hours: int) -> None:
@@ -141,10 +153,13 @@ def check(schema: Path, start: int, hours: int) -> None:
     batch, citylearn = WindowsEnv(site, [window]), SiteEnv(site, [window], "sequence")
     for env in (batch, citylearn):
         given = iter(actions_of(hours, len(citylearn.action_space.low)))
-        found = evaluate(env, lambda observations, given=given: next(given)[np.newaxis])[0].citylearn
-        assert {name: found[name] for name in RATIOS} == pytest.approx(expected, rel=1e-6)
-        scores = scores_2022(expected)
-        assert {name: found[name] for name in scores} == pytest.approx(scores, rel=1e-6)
+        (evaluation,) = evaluate(env, lambda observations, given=given: next(given)[np.newaxis])
+        found = evaluation.citylearn | {name: evaluation.kpis[name] for name in COMFORT}
+        # Without people or outages CityLearn has 0 of both, or 0 of 0.
+        wanted = {name: value for name, value in expected.items() if name in RATIOS or not np.isnan(found[name])}
+        assert {name: found[name] for name in wanted} == pytest.approx(wanted, rel=1e-6, abs=1e-9)
+        made = scores(found, evaluation.kpis)
+        assert {name: found[name] for name in made} == pytest.approx(made, nan_ok=True)
     citylearn.close()
 
 
@@ -152,6 +167,23 @@ def check(schema: Path, start: int, hours: int) -> None:
 @pytest.mark.parametrize(("start", "hours"), [(0, 5 * DAY), (0, 2 * DAY + 5), (38 * DAY, 2 * DAY)], ids=["days", "part", "end"])
 def test_both_backends_give_the_ratios_of_untouched_citylearn(small_schema: Path, start: int, hours: int) -> None:
     check(small_schema, start, hours)
+
+
+@pytest.mark.parametrize("kind", ["tanks", "temperature"])
+def test_they_do_where_thermal_devices_act(small_schema: Path, tmp_path: Path, kind: str) -> None:
+    outage = {"simulate_power_outage": True, "stochastic_power_outage": False}
+    check(with_tank(small_schema, tmp_path) if kind == "tanks" else with_dynamics(small_schema, tmp_path, outage), 0, 3 * DAY)
+
+
+@pytest.mark.parametrize("name", ["citylearn_challenge_2023_phase_1", "baeda_3dem"])
+def test_they_do_on_public_data_with_models_of_the_temperature(thermal_schema: Callable[[str], Path], name: str) -> None:
+    check(thermal_schema(name), 0, 7 * DAY)
+
+
+@pytest.mark.slow
+def test_they_do_with_outages_that_are_drawn(thermal_schema: Callable[[str], Path]) -> None:
+    # CityLearn draws them for all hours of an episode, so it is of all rows.
+    check(path := thermal_schema("citylearn_challenge_2023_phase_2_local_evaluation"), 0, count_steps(path))
 
 
 @pytest.mark.slow
@@ -165,14 +197,45 @@ def test_the_run_without_storage_has_the_ratio_one() -> None:
     found = district_ratios(net, net, price, carbon)
     assert sorted(found) == sorted(RATIOS.values())
     assert set(found.values()) == {1.0}
-    assert set(scores_2022(dict.fromkeys(RATIOS, 1.0)).values()) == {1.0}
+    assert [*scores(dict.fromkeys(RATIOS, 1.0), dict.fromkeys(COMFORT, 1.0)).values()] == pytest.approx([1.0] * 3)
 
 
 def test_the_official_score_of_2022_has_ramping_and_the_monthly_load_factor_in_its_grid() -> None:
     ratios = dict.fromkeys(RATIOS, 0.9) | {"citylearn_cost_total": 0.6, "citylearn_carbon_emissions_total": 0.7}
     ratios |= {"citylearn_ramping_average": 0.8, "citylearn_monthly_one_minus_load_factor_average": 1.0}
-    found = scores_2022(ratios)
+    found = scores(ratios, dict.fromkeys(COMFORT, math.nan))
+    assert math.isnan(found.pop("citylearn_2023_score"))
     assert found == pytest.approx({"citylearn_2022_score": 2.2 / 3, "citylearn_2022_peaks_score": (1.3 + 0.875) / 3})
+
+
+def test_the_score_of_2023_weighs_comfort_emission_and_grid_and_resilience_where_there_are_outages() -> None:
+    ratios = dict.fromkeys(RATIOS, 0.9) | {"citylearn_ramping_average": 0.5, "citylearn_carbon_emissions_total": 0.7}
+    grid, comfort = (0.5 + 3 * 0.9) / 4, {"discomfort": 0.2, "outage_discomfort": math.nan, "outage_unserved": math.nan}
+    assert scores(ratios, comfort)["citylearn_2023_score"] == pytest.approx(0.3 * 0.2 + 0.1 * 0.7 + 0.6 * grid)
+    comfort |= {"outage_discomfort": 0.4, "outage_unserved": 0.8}
+    assert scores(ratios, comfort)["citylearn_2023_score"] == pytest.approx(0.3 * 0.2 + 0.1 * 0.7 + 0.3 * grid + 0.3 * 0.6)
+
+
+WARM = replace(
+    SERIES, cool_above_c=np.full((2, 5), 24.0), heat_below_c=np.full((2, 5), 20.0), band_c=np.full((2, 5), 1.0),
+    occupants=np.array([[1.0, 1.0, 0.0, 2.0, 1.0], [0.0] * 5]),
+)  # fmt: skip
+
+
+def test_comfort_counts_where_people_are_and_a_temperature_is_computed() -> None:
+    run = replace(
+        RUN, indoor_c=np.array([[25.0, 26.5, 40.0, 18.0], [np.nan] * 4]), off_grid=np.array([[False, True, True, True]] * 2),
+        asked_kwh=np.array([[0.0, 2.0, 2.0, 4.0], [0.0, 1.0, 0.0, 0.0]]),
+        unserved_kwh=np.array([[0.0, 0.0, 0.0, 4.0], [0.0] * 4]),
+    )  # fmt: skip
+    found = kpis([Part(0, run)], WARM, SESSIONS, None)
+    # 25 C is within the band; 26.5 is 1.5 beyond it and 18 is 1 below; at 40 C nobody is there.
+    assert (found["occupied_hours"], found["discomfort"], found["unmet_degree_hours"]) == (3.0, pytest.approx(2 / 3), 2.5)
+    assert (found["outage_hours"], found["outage_discomfort"]) == (6.0, 1.0)
+    # The mean of 4 of 8 and 0 of 1.
+    assert found["outage_unserved"] == 0.25
+    for name in ("discomfort", "outage_discomfort", "outage_unserved"):
+        assert math.isnan(kpis([Part(0, RUN)], SERIES, SESSIONS, None)[name])
 
 
 def test_a_ratio_to_nothing_is_no_number_but_nothing_to_nothing_is_one() -> None:

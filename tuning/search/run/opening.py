@@ -384,7 +384,7 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     _check_plans(seens, settings.reward)
     _check_plans_alone(seens, settings)
     backend = choose_backend(site, settings.backend, settings.reward)
-    settings.aim.check(site, settings.reward, backend)
+    settings.aim.check(site, settings.reward)
     if settings.teacher != "none":
         check_teacher(task.by(backend), settings.algo)
     # However they were typed: an experiment is continued by what they mean.
