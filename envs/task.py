@@ -78,8 +78,8 @@ class Task:
         if missing := beyond_batch(self.site):
             return f"it cannot step {self.site.title} ({', '.join(missing)})"
         if ratios := self.aim.beyond_batch(self.site):
-            storages = f"the thermal storages of {self.site.title}"
-            return f"it does not record what {storages} take, which {', '.join(ratios)} needs"
+            devices = f"the thermal devices of {self.site.title}"
+            return f"it does not record what {devices} take, which {', '.join(ratios)} needs"
         return ""
 
     def rewarding(self, weights: Weights) -> Task:

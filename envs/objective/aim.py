@@ -28,7 +28,9 @@ _MISSED = -1e15
 _MOST_SHORT = 1e6
 MOST_OBJECTIVES = 2
 _FORM = "it takes NAME>=NUMBER or NAME<=NUMBER in quotes, as in --require 'ev_served>=0.95'"
-_THERMAL = ("cooling_storage", "heating_storage", "dhw_storage")
+_THERMAL = (
+    "cooling_storage", "heating_storage", "dhw_storage", "cooling_device", "heating_device", "cooling_or_heating_device",
+)  # fmt: skip
 CHARGING = "electric_vehicle_storage"  # kind of the action of a charger
 _JUDGED: tuple[Split, ...] = ("validation", "test")  # where a policy is rated
 
@@ -328,7 +330,7 @@ class Aim:
         return [f"aim: weights that are {part:.0%} of all can do nothing here ({reasons}); --weights states others"]
 
     def beyond_batch(self, scenario: Scenario) -> list[str]:
-        """Names of what is wanted that the batch backend cannot tell: ratios of a site with thermal storages that act."""
+        """Names of what is wanted that the batch backend cannot tell: ratios of a site with thermal storages or devices that act."""
         actions = schema_file.active_actions(scenario.schema) if scenario.schema else []
         if not any(name in actions for name in _THERMAL):
             return []
@@ -360,7 +362,7 @@ class Aim:
         for option, measure in (*aimed, *(("--require", own.measure) for own in self.requirements)):
             if measure.name in unknown:
                 raise AimError(
-                    f"{option} {measure.name}: the batch backend does not record what the thermal storages of "
+                    f"{option} {measure.name}: the batch backend does not record what the thermal devices of "
                     f"{scenario.title} take; add --backend citylearn"
                 )
             if reason := absent(scenario, measure):
