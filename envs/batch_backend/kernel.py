@@ -576,7 +576,7 @@ def _charge_alone(site: Site, state: State, out: Out, b: int, n: int, request: f
 def _act_off_grid(site: Site, state: State, out: Out, meter: Any, b: int, n: int, given: np.ndarray) -> None:
     """Carry out the actions of a building in a power outage: each device in its turn gets what PV and battery have left."""
     tank, step = state.tank[b, n], state.copy[b].step
-    battery: float = np.float64(0.0)
+    battery = 0.0
     wish = _wish(site.action, given, site.building[n].battery_action)
     request = wish * site.battery[n].nominal_power
     if wish < 0.0:
@@ -586,7 +586,7 @@ def _act_off_grid(site: Site, state: State, out: Out, meter: Any, b: int, n: int
             need += np.float64(meter.demand[use]) / meter.cop[use]
         need = max(need + np.float64(meter.load) + np.float64(meter.solar), 0.0)
         _charge_alone(site, state, out, b, n, max(request, -need))
-        battery = np.float64(out.energy[b, n, BATTERY_KWH])
+        battery = float(out.energy[b, n, BATTERY_KWH])
     if site.building[n].thermal:
         _run_thermal(site, tank, meter, n, given, step, battery)
     load = min(np.float64(meter.load), _supply(meter, tank, 0.0, battery))
@@ -598,18 +598,18 @@ def _act_off_grid(site: Site, state: State, out: Out, meter: Any, b: int, n: int
             request = supply
         _charge_alone(site, state, out, b, n, request)
     if step == 0:
-        _first_off_grid(site, tank, meter, n, load, np.float64(out.energy[b, n, BATTERY_KWH]))
+        _first_off_grid(site, tank, meter, n, load, float(out.energy[b, n, BATTERY_KWH]))
 
 
 @_compiled
 def _first_off_grid(site: Site, tank: np.ndarray, meter: Any, n: int, load: float, battery: float) -> None:
     """`Building._clip_outage_electric_loads_to_local_supply`: in the first step, devices share what there is once more."""
-    left: float = abs(np.float64(meter.solar)) + max(-battery, 0.0)
+    left = abs(float(meter.solar)) + max(-battery, 0.0)
     left = max(left - min(load, left), 0.0)
     if site.building[n].thermal:
         for use in (DHW, HEATING, COOLING):
             _first_thermal(tank[use], meter.cop[use])
-            served = min(max(np.float64(tank[use].consumption), 0.0), left)
+            served = min(max(float(tank[use].consumption), 0.0), left)
             tank[use].consumption = np.float32(served)
             left = max(left - served, 0.0)
 

@@ -114,8 +114,6 @@ def _spoiled(record: str, field: str, factor: float) -> Callable[[Tables], None]
         ("meter", "cop", 1.0 + 1e-5),
         ("meter", "off_grid", 0),
         ("thermal", "device_sign", -1.0),
-        ("thermal", "power_type", 0),
-        ("thermal", "capacity_type", 0),
         ("building", "lookback", 2),
         ("dynamics", "recurrent", 1.001),
         ("dynamics", "bounds", 1.001),
