@@ -735,7 +735,7 @@ def _reward(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) 
     for b in copies:
         copy = state.copy[b]
         row = copy.start + copy.step
-        hour = rows.hour[row]
+        hour, first_recorded = rows.hour[row], rows.hour[copy.start].first_departure
         reward = site.reward[hour.year]
         prices = reward.demand_price
         emission, cost, solar, net = 0.0, 0.0, 0.0, 0.0
@@ -762,7 +762,7 @@ def _reward(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) 
             short = session[s].required - np.float64(soc[b, buildings + session[s].vehicle])
             lacking = short * session[s].capacity if short > reward.met_tolerance else 0.0
             if recorded:
-                out.session_missing[b, s] = lacking
+                out.session_missing[b, s - first_recorded] = lacking
             missing += lacking
             reference_missing += session[s].reference_missing
         if settles:
@@ -774,7 +774,7 @@ def _reward(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) 
                     continue
                 owed = _owed(session[s], rows.held_soc, copy.start, row, s >= last, soc[b, buildings + session[s].vehicle])
                 if recorded:
-                    out.session_owed[b, s] = owed
+                    out.session_owed[b, s - first_recorded] = owed
                 meter = rows.meter[row, session[s].building]
                 emission += owed * np.float64(meter.carbon)
                 cost += owed * np.float64(meter.price)

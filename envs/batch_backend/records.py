@@ -301,7 +301,9 @@ class Out(NamedTuple):
     terms: Any  # weighted terms of the reward `improvement`, shape (B, 6)
     energy: Any  # net consumption, what the battery took, what chargers and load took [kWh], shape (B, N, 4), float32
     money: Any  # cost of energy [currency] and emission [kg] as CityLearn has them, shape (B, N, 2), float32
-    session_missing: Any  # energy missing at the end of each session [kWh], shape (B, S), or (0, S) where it is not recorded
+    # energy missing at the end of each session [kWh], from the first one on that ends after the copy's start, shape (B, most
+    # sessions of a run); (0, S) where it is not recorded
+    session_missing: Any
     session_owed: Any  # energy taken from its vehicle for good [kWh], likewise
 
 

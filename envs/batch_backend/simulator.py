@@ -23,9 +23,9 @@ class BatchSimulator:
     """Steps copies of a scenario with CityLearn's numbers; see `envs.batch_backend.kernel`.
 
     A copy can be anywhere in any of the years. Without a layout the observation is CityLearn's raw one. `record` keeps the
-    energy that each session lacked. `parked` steps vehicles that are away too, their drift drawn as CityLearn draws it: it
-    takes as long as all the rest, changes nothing where the data give the charge of every arrival, and is done anyway where
-    they do not.
+    energy that each session lacked, of runs of so many hours at most; 0 keeps none. `parked` steps vehicles that are away too,
+    their drift drawn as CityLearn draws it: it takes as long as all the rest, changes nothing where the data give the charge of
+    every arrival, and is done anyway where they do not.
 
     `observation`, shape (copies, observations), and `terms` of the reward, shape (copies, 6), are those of the last step.
     """
@@ -35,16 +35,14 @@ class BatchSimulator:
         years: dict[int, Year],
         copies: int,
         layout: ObservationLayout | None = None,
-        record: bool = False,
+        record: int = 0,
         parked: bool = False,
         weights: Weights = DEFAULT,
     ) -> None:
         tables = [year.tables for year in years.values()]
         self._years, self.copies = years, copies
         self._first = tables[0]
-        lengths, sessions = [len(t.exogenous.hour) for t in tables], [len(t.sessions.end) for t in tables]
-        self._offset = dict(zip(years, np.cumsum([0, *lengths]).tolist(), strict=False))
-        self._first_session = dict(zip(years, np.cumsum([0, *sessions]).tolist(), strict=False))
+        self._offset = dict(zip(years, np.cumsum([0, *(len(t.exogenous.hour) for t in tables)]).tolist(), strict=False))
         self._required, self._countdown = (
             np.concatenate([t.rows[name] for t in tables]) for name in ("required_soc", "countdown")
         )
@@ -54,6 +52,7 @@ class BatchSimulator:
         self._rows = row_arrays(list(years.values()), parked)
         self.state, self.out = allocate(self.site, self._rows, copies, record)
         self._dynamics = Dynamics.of(tables, copies)
+        self._most_hours = record or len(self._rows.hour)
         self.observation, self.terms = self.out.observation, self.out.terms
         self._least_efficiency = self.site.battery_curve[:, records.EFFICIENCY_CURVE, 1].min(axis=1)
         self._everyone = np.arange(copies)
@@ -136,6 +135,8 @@ class BatchSimulator:
 
     def begin(self, copy: int, year: int, start: int, hours: int, seed: int, charge: float = 0.0) -> None:
         """Start a run of one copy at row `start` of a year; see `CityLearnSimulator.begin`."""
+        if hours > self._most_hours:
+            raise ValueError(f"a run of {hours} hours, where {self._most_hours} are recorded")
         tables = self._years[year].tables
         soc = tables.initial_soc.copy()
         soc[: self.net_buildings] = 1.0 - tables.depth_of_discharge * (1.0 - charge)
@@ -184,7 +185,7 @@ class BatchSimulator:
         # Each within one year, compared by differences: a sum of great numbers would wrap around.
         year = np.searchsorted(ends, copy["start"], side="right").clip(1, len(ends) - 1)
         inside = (copy["start"] >= 0) & (copy["hours"] > 0) & (copy["hours"] < ends[year] - copy["start"])
-        inside &= (copy["step"] >= 0) & (copy["step"] <= copy["hours"])
+        inside &= (copy["step"] >= 0) & (copy["step"] <= copy["hours"]) & (copy["hours"] <= self._most_hours)
         check_twister(state["key"], copy["position"])
         levels = (state[name] for name in ("soc", "previous_soc", "degraded"))
         if not inside.all() or not all(np.isfinite(level).all() for level in levels):
@@ -271,9 +272,12 @@ class BatchSimulator:
 
     def of_sessions(self, copy: int, year: int) -> tuple[np.ndarray, np.ndarray]:
         """See `Run`: energy missing and owed of each session of a year [kWh], each of shape (sessions,); see `record`."""
-        first = self._first_session[year]
-        own = slice(first, first + len(self._years[year].tables.sessions.end))
-        return self.out.session_missing[copy, own].copy(), self.out.session_owed[copy, own].copy()
+        ends = self._years[year].tables.sessions.end
+        first = np.searchsorted(ends, self.state.copy["start"][copy] - self._offset[year])
+        missing, owed = np.zeros((2, len(ends)))
+        for whole, recorded in ((missing, self.out.session_missing[copy]), (owed, self.out.session_owed[copy])):
+            whole[first : first + len(recorded)] = recorded[: len(ends) - first]
+        return missing, owed
 
 
 class Recorder:

@@ -252,9 +252,13 @@ def _hours(year: Year, index: int, first_row: int) -> np.ndarray:
     return record
 
 
-def allocate(site: records.Site, rows: records.Rows, copies: int, record: bool) -> tuple[records.State, records.Out]:
-    """Room for the state of all copies and for what a step gives; with `record` also for what each session lacks."""
+def allocate(site: records.Site, rows: records.Rows, copies: int, record: int) -> tuple[records.State, records.Out]:
+    """Room for the state of all copies and for what a step gives; `record` as in `BatchSimulator`."""
     buildings, batteries = len(site.building), len(site.battery)
+    first = rows.hour["first_departure"]
+    # Of sessions that are there as a run ends, the longest says how far to look.
+    beyond = np.arange(len(first)) + (record or len(first)) + site.reward["longest"].max() + 1
+    sessions = (copies if record else 0, (first[np.minimum(beyond, len(first) - 1)] - first).max())
 
     def zeros(*shape: int, kind: type = np.float32) -> np.ndarray:
         return np.zeros((copies, *shape), dtype=kind)
@@ -274,7 +278,7 @@ def allocate(site: records.Site, rows: records.Rows, copies: int, record: bool) 
         terms=zeros(len(TERMS), kind=np.float64),
         energy=zeros(buildings, 4),
         money=zeros(buildings, 2),
-        session_missing=np.zeros((copies if record else 0, len(rows.session))),
-        session_owed=np.zeros((copies if record else 0, len(rows.session))),
+        session_missing=np.zeros(sessions),
+        session_owed=np.zeros(sessions),
     )
     return state, out

@@ -177,7 +177,8 @@ class WindowsEnv:
     ) -> None:
         self.windows = tuple(windows)
         years = sorted({window.year for window in self.windows})
-        self.simulator = open_years(scenario, years, len(self.windows), True, weights, own_layout, seen)
+        longest = max(window.hours for window in self.windows)
+        self.simulator = open_years(scenario, years, len(self.windows), longest, weights, own_layout, seen)
         self._schema_reward = SchemaReward(self.simulator) if reward == "schema" else None
 
     @property
@@ -226,7 +227,7 @@ def open_years(
     scenario: Scenario,
     years: Sequence[int],
     copies: int,
-    record: bool = False,
+    record: int = 0,
     weights: Weights = DEFAULT,
     own_layout: bool = False,
     seen: Seen | None = None,

@@ -224,7 +224,7 @@ def _run_batch(tables: Tables) -> tuple[Run, np.ndarray]:
     # The uncontrolled run needs no observations.
     steps = len(tables.exogenous.hour) - 1
     blank = np.zeros((steps + 1, len(tables.names)), dtype=np.float32)
-    simulator = BatchSimulator({0: Year(tables, blank)}, copies=1, record=True)
+    simulator = BatchSimulator({0: Year(tables, blank)}, copies=1, record=steps)
     simulator.begin(0, 0, 0, steps, seed=0)
     recorder, held = Recorder(simulator), HeldSoc(tables.sessions)
     for row in range(steps):

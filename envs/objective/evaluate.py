@@ -52,13 +52,13 @@ def evaluate(env: EvaluationEnv, policy: Policy) -> list[Evaluation]:
 
 def evaluated(episodes: Iterable[Episode]) -> list[Evaluation]:
     """Evaluations of runs, one a year in their order; a `ValidityError` where figures are inconsistent."""
-    years: dict[int, list[Episode]] = {}
+    years: dict[int, _Year] = {}
     for episode in episodes:
         check_episode(episode)
-        years.setdefault(episode.window.year, []).append(episode)
-    evaluations = [_evaluation(year, own) for year, own in years.items()]
-    for evaluation, (first, *_) in zip(evaluations, years.values(), strict=True):
-        check_kpis(evaluation.year, evaluation.kpis, first.reference.exogenous.vehicles_give)
+        years.setdefault(episode.window.year, _Year(episode.reference)).add(episode)
+    evaluations = [own.evaluation(year) for year, own in years.items()]
+    for evaluation, own in zip(evaluations, years.values(), strict=True):
+        check_kpis(evaluation.year, evaluation.kpis, own.reference.exogenous.vehicles_give)
     return evaluations
 
 
@@ -70,38 +70,51 @@ def score(evaluations: list[Evaluation]) -> float:
 _UNCONTROLLED: WeakKeyDictionary[Reference, dict[tuple[Window, ...], Kpis]] = WeakKeyDictionary()
 
 
-def _evaluation(year: int, episodes: Sequence[Episode]) -> Evaluation:
-    reference = episodes[0].reference
-    reward, changed, terms = 0.0, 0.0, dict.fromkeys(TERMS, 0.0)
-    uncontrolled = [cut(reference.run, own.window.start, own.window.hours) for own in episodes]
-    for episode, before in zip(episodes, uncontrolled, strict=True):
-        reward += episode.reward
-        changed += float(np.abs(episode.run.net_kwh - before.net_kwh).sum(dtype=np.float64))
+class _Year:
+    """Adds up the episodes of a year. Their runs are not kept: each has figures of all the year's sessions."""
+
+    def __init__(self, reference: Reference) -> None:
+        self.reference = reference
+        self._windows: list[Window] = []
+        self._parts: list[Part] = []
+        self._ratios: list[dict[str, float]] = []
+        self._reward, self._changed, self._terms = 0.0, 0.0, dict.fromkeys(TERMS, 0.0)
+
+    def add(self, episode: Episode) -> None:
+        window, run = episode.window, episode.run
+        self._windows.append(window)
+        self._parts.append(Part.of(window.start, run, self.reference.sessions))
+        self._ratios.append(_ratios(episode))
+        self._reward += episode.reward
+        self._changed += float(np.abs(run.net_kwh - self._before(window).net_kwh).sum(dtype=np.float64))
         for name, value in episode.terms.items():
-            terms[name] += value
+            self._terms[name] += value
 
-    def kpis_of(runs: Iterable[Run]) -> Kpis:
-        parts = [Part(episode.window.start, run) for episode, run in zip(episodes, runs, strict=True)]
-        return kpis(JoinedRun(parts, reference.exogenous, reference))
+    def evaluation(self, year: int) -> Evaluation:
+        # Each evaluation of a trial has the same windows.
+        of_windows, windows = _UNCONTROLLED.setdefault(self.reference, {}), tuple(self._windows)
+        if windows not in of_windows:
+            sessions = self.reference.sessions
+            of_windows[windows] = self._kpis([Part.of(own.start, self._before(own), sessions) for own in windows])
+        hours = sum(window.hours for window in windows)
+        ratios = {column: float(np.mean([own[name] for own in self._ratios])) for column, name in RATIOS.items()}
+        of_policy = self._kpis(self._parts)
+        return Evaluation(
+            year=year,
+            hours=hours,
+            score=self._reward / hours,
+            terms={name: value / hours for name, value in self._terms.items()},
+            kpis=of_policy,
+            uncontrolled=of_windows[windows],
+            changed_kwh=self._changed,
+            citylearn={**ratios, **scores(ratios, of_policy)},
+        )
 
-    # Each evaluation of a trial has the same windows.
-    of_windows = _UNCONTROLLED.setdefault(reference, {})
-    windows = tuple(episode.window for episode in episodes)
-    known = of_windows[windows] = of_windows.get(windows) or kpis_of(uncontrolled)
-    hours = sum(episode.window.hours for episode in episodes)
-    own_ratios = [_ratios(episode) for episode in episodes]
-    ratios = {column: float(np.mean([own[name] for own in own_ratios])) for column, name in RATIOS.items()}
-    of_policy = kpis_of(own.run for own in episodes)
-    return Evaluation(
-        year=year,
-        hours=hours,
-        score=reward / hours,
-        terms={name: value / hours for name, value in terms.items()},
-        kpis=of_policy,
-        uncontrolled=known,
-        changed_kwh=changed,
-        citylearn={**ratios, **scores(ratios, of_policy)},
-    )
+    def _before(self, window: Window) -> Run:
+        return cut(self.reference.run, window.start, window.hours)
+
+    def _kpis(self, parts: Sequence[Part]) -> Kpis:
+        return kpis(JoinedRun(parts, self.reference.exogenous, self.reference))
 
 
 def _ratios(episode: Episode) -> dict[str, float]:

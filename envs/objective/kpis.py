@@ -20,35 +20,55 @@ import numpy as np
 from common.measure import BY_HOURS, MOST, Measure
 from common.units import DAY
 from envs.objective.reference import Reference
-from envs.objective.series import Exogenous, Run, day_peak_rises, export_kwh, import_kwh, solar_use_kwh
+from envs.objective.series import Exogenous, Run, Sessions, day_peak_rises, export_kwh, import_kwh, solar_use_kwh
 from envs.scenarios.tariff import demand_costs
 
 
 @dataclass(frozen=True)
 class Part:
-    """A run and the step of its year at which it starts."""
+    """What KPIs need of a run, without the sessions of all the year. Shapes: N buildings, H hours."""
 
-    start: int
-    run: Run
+    start: int  # step of its year
+    net_kwh: np.ndarray  # import less export of each building, shape (N, H)
+    battery_kwh: np.ndarray  # what stationary batteries took (positive) or gave, shape (N, H)
+    owed_kwh: np.ndarray  # what is taken from vehicles for good, in the hour in which they leave or the run ends, shape (N, H)
+    missing_kwh: np.ndarray  # that each departing vehicle lacked, shape (departures,)
+    # As those of `Run`, each of shape (N, H).
+    off_grid: np.ndarray
+    indoor_c: np.ndarray
+    asked_kwh: np.ndarray
+    unserved_kwh: np.ndarray
+
+    @classmethod
+    def of(cls, start: int, run: Run, sessions: Sessions) -> Part:
+        """Of a run that starts at a step of the year of these sessions."""
+        hours, owed = run.net_kwh.shape[1], np.zeros_like(run.net_kwh)
+        some = np.flatnonzero(run.owed_kwh)
+        np.add.at(owed, (sessions.building[some], np.minimum(sessions.end[some] - start, hours - 1)), run.owed_kwh[some])
+        missing, as_they_are = (
+            run.missing_kwh[sessions.within(start, hours)],
+            ("off_grid", "indoor_c", "asked_kwh", "unserved_kwh"),
+        )
+        return cls(start, run.net_kwh, run.battery_kwh, owed, missing, *(getattr(run, name) for name in as_they_are))
 
 
 @dataclass(frozen=True)
 class JoinedRun:
     """A policy's run over one or more windows of a year. Shapes: N buildings, H hours of all windows together."""
 
-    parts: Sequence[Part]  # the runs, one per window
+    parts: Sequence[Part]  # one per window
     series: Exogenous  # of the year
     reference: Reference  # its uncontrolled run, which says what vehicles bring into a window; its tariff
 
     @cached_property
     def net_kwh(self) -> np.ndarray:
         """Import less export of each building, shape (N, H)."""
-        return np.concatenate([part.run.net_kwh for part in self.parts], axis=1)
+        return self.joined("net_kwh")
 
     @cached_property
     def battery_kwh(self) -> np.ndarray:
         """What stationary batteries took (positive) or gave, shape (N, H)."""
-        return np.concatenate([part.run.battery_kwh for part in self.parts], axis=1)
+        return self.joined("battery_kwh")
 
     @cached_property
     def pv_kwh(self) -> np.ndarray:
@@ -63,20 +83,12 @@ class JoinedRun:
     @cached_property
     def owed_kwh(self) -> np.ndarray:
         """Energy that the site took from vehicles for good, in the hour in which they leave or a window ends, shape (N, H)."""
-        sessions = self.reference.sessions
-        windows = []
-        for part in self.parts:
-            owed = np.zeros_like(part.run.net_kwh)
-            hour = np.minimum(sessions.end - part.start, part.run.net_kwh.shape[1] - 1)
-            some = np.flatnonzero(part.run.owed_kwh)
-            np.add.at(owed, (sessions.building[some], hour[some]), part.run.owed_kwh[some])
-            windows.append(owed)
-        return np.concatenate(windows, axis=1)
+        return self.joined("owed_kwh")
 
     @cached_property
     def site_net_kwh(self) -> tuple[np.ndarray, ...]:
         """Net import of all buildings together in each window, each of shape (hours of the window,)."""
-        return tuple(part.run.net_kwh.sum(axis=0) for part in self.parts)
+        return tuple(part.net_kwh.sum(axis=0) for part in self.parts)
 
     @cached_property
     def demand_charge(self) -> float:
@@ -91,17 +103,16 @@ class JoinedRun:
     def required_kwh(self) -> float:
         """Energy that departing vehicles required."""
         required = self.reference.required_kwh
-        return float(sum(required(part.start, part.run.net_kwh.shape[1]).sum() for part in self.parts))
+        return float(sum(required(part.start, part.net_kwh.shape[1]).sum() for part in self.parts))
 
     @cached_property
     def missing_kwh(self) -> np.ndarray:
         """Energy that each departing vehicle lacked, shape (departures,)."""
-        within = self.reference.sessions.within
-        return np.concatenate([part.run.missing_kwh[within(part.start, part.run.net_kwh.shape[1])] for part in self.parts])
+        return np.concatenate([part.missing_kwh for part in self.parts])
 
     def joined(self, name: str) -> np.ndarray:
-        """A field of `series.HOURLY` over all windows, shape (N, H)."""
-        return np.concatenate([getattr(part.run, name) for part in self.parts], axis=1)
+        """A field of the parts over all windows, shape (N, H)."""
+        return np.concatenate([getattr(part, name) for part in self.parts], axis=1)
 
     @cached_property
     def unmet_c(self) -> np.ndarray:
@@ -127,7 +138,7 @@ class JoinedRun:
 
     def hours_of(self, values: np.ndarray) -> np.ndarray:
         """The windows' hours of a series of the year, shape (N, H)."""
-        rows = [slice(part.start, part.start + part.run.net_kwh.shape[1]) for part in self.parts]
+        rows = [slice(part.start, part.start + part.net_kwh.shape[1]) for part in self.parts]
         return np.concatenate([values[:, part] for part in rows], axis=1)
 
 

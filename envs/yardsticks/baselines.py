@@ -107,7 +107,8 @@ def without_devices(reference: Reference, uncontrolled: Evaluation, windows: Seq
         run = cut(reference.run, window.start, window.hours)
         # In a power outage nothing is imported, so load that PV would have served is lost.
         net = np.where(run.off_grid, 0.0, run.net_kwh - run.battery_kwh + reference.exogenous.pv_kwh[:, part])
-        parts.append(Part(window.start, replace(run, net_kwh=import_kwh(net), battery_kwh=np.zeros_like(net))))
+        without_any = replace(run, net_kwh=import_kwh(net), battery_kwh=np.zeros_like(net))
+        parts.append(Part.of(window.start, without_any, reference.sessions))
     exogenous = replace(reference.exogenous, pv_kwh=np.zeros_like(reference.exogenous.pv_kwh))
     without = kpis(JoinedRun(parts, exogenous, reference))
     no_ratios = dict.fromkeys(uncontrolled.citylearn, float("nan"))

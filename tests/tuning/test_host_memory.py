@@ -11,7 +11,7 @@ import optuna
 import pytest
 
 from common.units import GIB, MIB
-from envs.environments.year_cache import prepare_year
+from envs.environments.year_cache import is_prepared, prepare_year
 from envs.scenarios.scenario import scenario
 from envs.task import Task
 from tests.districts import write_district
@@ -31,6 +31,11 @@ LEAST_BYTES = 60 * MIB
 
 def measure(settings: dict[str, Any], h: dict[str, Any], small_schema: Path) -> dict[str, int]:
     """What `ram_growth.py` prints of a trial, bytes, from a process of its own."""
+    # Processes that make years take what CityLearn takes.
+    for site in map(scenario, (settings["scenario"], str(small_schema))):
+        for year in {*site.years("train"), *site.years("validation")}:
+            if not is_prepared(site, year):
+                prepare_year(site, year)
     given = {"settings": settings, "hyperparameters": h, "small": str(small_schema)}
     done = subprocess.run(
         [sys.executable, str(Path(__file__).parent / "memory" / "ram_growth.py"), json.dumps(given)],
@@ -43,11 +48,6 @@ def measure(settings: dict[str, Any], h: dict[str, Any], small_schema: Path) -> 
 
 @pytest.mark.slow
 def test_growth_is_predicted_over_random_configurations(small_schema: Path, tmp_path: Path) -> None:
-    for site in SITES:
-        # Processes that make years take what CityLearn takes.
-        for split in ("train", "validation"):
-            for year in scenario(site).years(split):  # type: ignore[arg-type]
-                prepare_year(scenario(site), year)
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=3))
     lines = []
     for i in range(CONFIGURATIONS):

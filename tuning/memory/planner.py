@@ -23,7 +23,7 @@ from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Budget, Grant, Kind, grant, largest
 from tuning.memory.prediction import CardBaseline, Prediction, Sizes, predict, problem_of
 
-FILE = "memory-calibration-2.json"
+FILE = "memory-calibration-3.json"
 # Of the ratios. One trial in ten may take more than its corrected prediction; its limit stays what it was granted.
 QUANTILE = 0.9
 LEAST = 5  # ratios, below which nothing is corrected

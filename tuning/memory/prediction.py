@@ -111,7 +111,6 @@ def problem_of(h: Assignment, sizes: Sizes) -> Problem:
 def _host(run: Workload, sizes: Sizes) -> list[Term]:
     years = sizes.training_years * (sizes.year_bytes + sizes.joined_bytes) + sizes.year_bytes + sizes.single_bytes
     years += years // READING
-    window = sizes.copy_bytes + 8 * sizes.sessions
     return [
         Term("process", "ram", PROCESS_BYTES, "Python, Ray, RLlib, torch and compiled code, measured"),
         Term(
@@ -120,7 +119,9 @@ def _host(run: Workload, sizes: Sizes) -> list[Term]:
             f"1/{READING} for what reading leaves behind",
         ),
         product("copies of the site", "ram", "--num-envs", (run.num_envs, "copies"), (sizes.copy_bytes, "B of state")),
-        product("evaluation", "ram", "--validation-weeks", (run.windows, "windows"), (window, "B of state and sessions")),
+        product("evaluation", "ram", "--validation-weeks", (run.windows, "windows"), (sizes.copy_bytes, "B of state")),
+        # What they lack and are owed: of all windows, which have a year's sessions together, and of the run that is judged.
+        product("sessions of an evaluation", "ram", "", (4, "arrays"), (sizes.sessions, "sessions"), (8, "B")),
     ]  # fmt: skip
 
 

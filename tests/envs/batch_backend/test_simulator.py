@@ -175,6 +175,28 @@ def test_an_episode_that_runs_into_the_next_year_is_refused(tables: Tables) -> N
         simulator.set_state(state)
 
 
+def test_sessions_are_told_of_in_runs_that_are_no_longer_than_what_is_recorded(tables: Tables) -> None:
+    year, start, end = Year(tables, tables.rows["template"]), 24 * 7, tables.sessions.end
+    short, long = (BatchSimulator({0: year}, 1, record=record) for record in (HOURS, len(tables.exogenous.hour)))
+    for simulator in (short, long):
+        # Of an earlier run nothing stays.
+        for first in (0, start):
+            simulator.begin(0, 0, first, HOURS, seed=0)
+            for _ in range(HOURS):
+                simulator.step(np.zeros((1, simulator.actions)))
+    missing, owed = short.of_sessions(0, 0)
+    np.testing.assert_array_equal((missing, owed), long.of_sessions(0, 0))
+    assert missing.shape == owed.shape == end.shape
+    assert (missing[tables.sessions.within(start, HOURS)] > 0.0).any()
+    assert not missing[~tables.sessions.within(start, HOURS)].any()
+    with pytest.raises(ValueError, match=f"a run of {HOURS + 1} hours"):
+        short.begin(0, 0, 0, HOURS + 1, seed=0)
+    state = short.get_state()
+    state["copy"]["hours"] = HOURS + 1
+    with pytest.raises(ValueError, match="outside the rows"):
+        short.set_state(state)
+
+
 @pytest.mark.parametrize("beyond", [10.0, -10.0])
 def test_actions_outside_their_range_are_clipped(small_tables: Tables, beyond: float) -> None:
     nets = []

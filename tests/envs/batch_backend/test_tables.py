@@ -78,7 +78,14 @@ def test_a_batch_changes_no_tables(small_tables: Tables, year: Year) -> None:
 
 def test_sessions_are_recorded_on_demand(small_tables: Tables, year: Year) -> None:
     site, rows = site_arrays([year], None), row_arrays([year], parked=False)
-    for record, copies in ((False, 0), (True, 3)):
+    sessions, hours = small_tables.sessions, len(rows.hour) - 1
+    at_once = max(((sessions.end >= row) & (sessions.start < row + 24)).sum() for row in range(hours))
+    for record, copies, least, most in (
+        (0, 0, len(sessions.end), len(sessions.end)), (hours, 3, len(sessions.end), len(sessions.end)),
+        (24, 3, at_once, len(sessions.end) // 10),
+    ):  # fmt: skip
         _, out = allocate(site, rows, 3, record)
-        assert out.session_missing.shape == (copies, len(small_tables.sessions.end))
+        assert out.session_owed.shape == out.session_missing.shape
+        assert out.session_missing.shape[0] == copies
+        assert least <= out.session_missing.shape[1] <= most
         assert out.energy.shape == (3, 1, records.CHARGING_KWH + 1)

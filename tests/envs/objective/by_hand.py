@@ -53,4 +53,4 @@ def reference(
 
 def part(start: int, end: int) -> Part:
     """Some hours of the run."""
-    return Part(start, cut(RUN, start, end - start))
+    return Part.of(start, cut(RUN, start, end - start), SESSIONS)

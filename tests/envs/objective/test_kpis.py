@@ -38,7 +38,7 @@ def kpis(parts: list[Part], series: Exogenous, sessions: Sessions, tariff: Deman
 
 
 def test_kpis_of_a_whole_year() -> None:
-    found = kpis([Part(0, RUN)], SERIES, SESSIONS, TARIFF)
+    found = kpis([Part.of(0, RUN, SESSIONS)], SERIES, SESSIONS, TARIFF)
     assert (found["import_kwh"], found["export_kwh"]) == (18.0, 1.0)
     assert found["co2_kg"] == 9.0
     assert found["energy_cost"] == 3.0 + 6.0 + 12.0 + 6.0
@@ -59,7 +59,7 @@ def test_kpis_of_a_whole_year() -> None:
 
 
 def test_windows_add_up_without_a_jump_between_them() -> None:
-    whole = kpis([Part(0, RUN)], SERIES, SESSIONS, None)
+    whole = kpis([Part.of(0, RUN, SESSIONS)], SERIES, SESSIONS, None)
     parts = kpis([part(0, 2), part(2, 4)], SERIES, SESSIONS, None)
     assert parts["import_kwh"] == whole["import_kwh"]
     assert parts["energy_cost"] == whole["energy_cost"]
@@ -75,7 +75,7 @@ def test_a_session_counts_in_the_window_in_which_it_ends_with_what_it_lacked_as_
 
 def test_what_vehicles_brought_and_leave_without_is_imported_in_the_hour_in_which_they_leave() -> None:
     took = replace(RUN, owed_kwh=np.array([2.0, 0.0, 0.0, 3.0]))
-    before, found = (kpis([Part(0, run)], SERIES, SESSIONS, None) for run in (RUN, took))
+    before, found = (kpis([Part.of(0, run, SESSIONS)], SERIES, SESSIONS, None) for run in (RUN, took))
     # The last session outlasts the run, so it settles in the run's last hour.
     assert found["import_kwh"] == before["import_kwh"] + 5.0
     assert found["co2_kg"] == before["co2_kg"] + 5.0 * 0.5
@@ -90,7 +90,7 @@ EMPTY = replace(RUN, missing_kwh=np.zeros(0), owed_kwh=np.zeros(0))
 
 
 def test_a_part_of_nothing_is_no_number() -> None:
-    found = kpis([Part(0, EMPTY)], replace(SERIES, battery_capacity_kwh=0.0), NO_SESSIONS, None)
+    found = kpis([Part.of(0, EMPTY, NO_SESSIONS)], replace(SERIES, battery_capacity_kwh=0.0), NO_SESSIONS, None)
     assert np.isnan(found["ev_served"])
     assert np.isnan(found["battery_cycles"])
 
@@ -99,7 +99,7 @@ def test_a_formula_gives_the_type_of_its_column_and_bounds_name_kpis() -> None:
     assert len(KPIS) == len(ENTRIES), "two KPIs have one name"
     for name, kpi in KPIS.items():
         for part_of, sessions, tariff in ((RUN, SESSIONS, TARIFF), (EMPTY, NO_SESSIONS, None)):
-            run = JoinedRun([Part(0, part_of)], SERIES, reference(sessions=sessions, tariff=tariff))
+            run = JoinedRun([Part.of(0, part_of, sessions)], SERIES, reference(sessions=sessions, tariff=tariff))
             assert type(kpi.formula(run)) is (int if kpi.measure.kind == "int64" else float), name
         assert {kpi.bounds_where(gives).at_most for gives in (False, True)} <= {"", *KPIS}, name
 
@@ -109,7 +109,7 @@ def test_a_mean_is_weighted_by_a_column_that_there_is() -> None:
 
 
 def test_each_window_pays_its_part_of_the_month() -> None:
-    whole = JoinedRun([Part(0, RUN)], SERIES, reference(tariff=TARIFF)).demand_charge
+    whole = JoinedRun([Part.of(0, RUN, SESSIONS)], SERIES, reference(tariff=TARIFF)).demand_charge
     halves = [JoinedRun([each], SERIES, reference(tariff=TARIFF)).demand_charge for each in (part(0, 2), part(2, 4))]
     assert JoinedRun([part(0, 2), part(2, 4)], SERIES, reference(tariff=TARIFF)).demand_charge == sum(halves)
     assert whole == 60.0
@@ -228,14 +228,14 @@ def test_comfort_counts_where_people_are_and_a_temperature_is_computed() -> None
         asked_kwh=np.array([[0.0, 2.0, 2.0, 4.0], [0.0, 1.0, 0.0, 0.0]]),
         unserved_kwh=np.array([[0.0, 0.0, 0.0, 4.0], [0.0] * 4]),
     )  # fmt: skip
-    found = kpis([Part(0, run)], WARM, SESSIONS, None)
+    found = kpis([Part.of(0, run, SESSIONS)], WARM, SESSIONS, None)
     # 25 C is within the band; 26.5 is 1.5 beyond it and 18 is 1 below; at 40 C nobody is there.
     assert (found["occupied_hours"], found["discomfort"], found["unmet_degree_hours"]) == (3.0, pytest.approx(2 / 3), 2.5)
     assert (found["outage_hours"], found["outage_discomfort"]) == (6.0, 1.0)
     # The mean of 4 of 8 and 0 of 1.
     assert found["outage_unserved"] == 0.25
     for name in ("discomfort", "outage_discomfort", "outage_unserved"):
-        assert math.isnan(kpis([Part(0, RUN)], SERIES, SESSIONS, None)[name])
+        assert math.isnan(kpis([part(0, 4)], SERIES, SESSIONS, None)[name])
 
 
 def test_a_ratio_to_nothing_is_no_number_but_nothing_to_nothing_is_one() -> None:
