@@ -330,7 +330,7 @@ class Aim:
         return [f"aim: weights that are {part:.0%} of all can do nothing here ({reasons}); --weights states others"]
 
     def beyond_batch(self, scenario: Scenario) -> list[str]:
-        """Names of what is wanted that the batch backend cannot tell: ratios of a site with thermal storages or devices that act."""
+        """Names of what is wanted that the batch backend cannot tell: ratios of a site whose thermal devices act."""
         actions = schema_file.active_actions(scenario.schema) if scenario.schema else []
         if not any(name in actions for name in _THERMAL):
             return []
