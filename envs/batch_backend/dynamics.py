@@ -29,10 +29,10 @@ from envs.batch_backend.records import INDOOR, Model
 if TYPE_CHECKING:
     from envs.batch_backend.tables import Tables
 
-# Products and sums may be fused: that is faster and rounds once less.
-_compiled = njit(error_model="numpy", fastmath={"contract"})
-_inlined = njit(error_model="numpy", fastmath={"contract"}, forceinline=True)
-_entry = njit(error_model="numpy", fastmath={"contract"}, cache=True)
+# Products and sums are not fused, so every processor has the same numbers.
+_compiled = njit(error_model="numpy")
+_inlined = njit(error_model="numpy", forceinline=True)
+_entry = njit(error_model="numpy", cache=True)
 
 
 class Memory(NamedTuple):
@@ -56,7 +56,7 @@ _MANTISSA, _EXPONENT = np.int32(23), np.int32(127)  # bits of a float32, and off
 
 @_inlined
 def _exp(x: Any) -> Any:
-    """Exponential function within an ulp, without a branch, so that LLVM makes vector instructions of loops over it.
+    """Exponential function within 1.2 ulps, without a branch, so that LLVM makes vector instructions of loops over it.
 
     Of x = n ln 2 + r the second part goes into a Taylor series and the first one into the exponent.
     """
@@ -100,22 +100,25 @@ def _update(gates: np.ndarray, hidden: np.ndarray, cell: np.ndarray) -> None:
 
 
 @_compiled
-def _run(model: Model, window: np.ndarray, first: int, hidden: np.ndarray, cell: np.ndarray, gates: np.ndarray) -> float:
-    """Run through the window from its oldest hour on; the normalised temperature of its last one."""
-    hours, layers = window.shape[0], hidden.shape[0]
-    for hour in range(hours):
-        gates[:] = window[(first + hour) % hours]
-        _add_product(gates, model.recurrent[0], hidden[0])
-        _update(gates, hidden[0], cell[0])
-        for layer in range(1, layers):
-            gates[:] = model.bias[layer]
-            _add_product(gates, model.between[layer - 1], hidden[layer - 1])
-            _add_product(gates, model.recurrent[layer], hidden[layer])
-            _update(gates, hidden[layer], cell[layer])
-    top, size = hidden[layers - 1], hidden.shape[1]
+def _run_hour(model: Model, newest: np.ndarray, hidden: np.ndarray, cell: np.ndarray, gates: np.ndarray) -> None:
+    """All layers' hour, from the first one's gates without the state."""
+    gates[:] = newest
+    _add_product(gates, model.recurrent[0], hidden[0])
+    _update(gates, hidden[0], cell[0])
+    for layer in range(1, hidden.shape[0]):
+        gates[:] = model.bias[layer]
+        _add_product(gates, model.between[layer - 1], hidden[layer - 1])
+        _add_product(gates, model.recurrent[layer], hidden[layer])
+        _update(gates, hidden[layer], cell[layer])
+
+
+@_compiled
+def _temperature(model: Model, hidden: np.ndarray) -> float:
+    """The normalised temperature that the last layer's state says."""
+    size = hidden.shape[1]
     temperature = model.output[size]
     for k in range(size):
-        temperature += model.output[k] * top[k]
+        temperature += model.output[k] * hidden[-1, k]
     return temperature
 
 
@@ -151,6 +154,7 @@ def step(
     for i in range(len(model.endogenous)):
         if model.endogenous[i, 1] == INDOOR:
             at_indoor = model.endogenous[i, 0]
+    ready, count = np.empty(copies.size, np.int64), 0
     low, span = model.bounds[at_indoor, 0], model.bounds[at_indoor, 1]
     for b in copies:
         hour = copy[b].step - 1
@@ -170,10 +174,16 @@ def step(
             # CityLearn waits until it has a temperature for each hour of the window.
             memory.indoor[b, 0], memory.indoor[b, 1] = indoor[row], series[row, at_indoor]
             continue
-        scaled = _run(model, memory.window[b], hour + 1, memory.hidden[b], memory.cell[b], gates)
-        # Product and sum are rounded one after the other, as torch does.
-        product = np.float32(np.float64(scaled) * np.float64(span))
-        memory.indoor[b, 0], memory.indoor[b, 1] = product + low, scaled
+        ready[count] = b
+        count += 1
+    # All copies' hour before the next one: a processor works ahead on other copies while it waits for a result of one.
+    for ago in range(lookback, 0, -1):
+        for b in ready[:count]:
+            newest = memory.window[b, (copy[b].step - ago) % lookback]
+            _run_hour(model, newest, memory.hidden[b], memory.cell[b], gates)
+    for b in ready[:count]:
+        scaled = _temperature(model, memory.hidden[b])
+        memory.indoor[b, 0], memory.indoor[b, 1] = scaled * span + low, scaled
 
 
 class Dynamics:

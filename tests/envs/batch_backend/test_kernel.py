@@ -208,6 +208,16 @@ def test_vehicles_are_followed_where_an_arrival_is_not_known(small_schema: Path)
     assert BatchSimulator({0: raw_year(unknown)}, 1).follows_parked
 
 
+def test_in_an_outages_first_hour_load_hot_water_heating_and_cooling_are_served_in_this_order(small_tables: Tables) -> None:
+    """After CityLearn's `_clip_outage_electric_loads_to_local_supply`; a random scenario rarely comes there."""
+    site = BatchSimulator({0: raw_year(small_tables)}, 1).site
+    site.building["thermal"] = True
+    tank, meter = np.zeros(3, records.TANK), np.zeros(1, records.METER)
+    tank["given"], meter["cop"], meter["solar"] = 1.0, 1.0, -2.0
+    kernel._first_off_grid(site, tank, meter[0], 0, 1.0, -0.75)
+    assert tank["consumption"].tolist() == [0.0, 0.75, 1.0]
+
+
 @pytest.mark.parametrize("seed", [0, 1, 2**32 - 1])
 def test_the_drift_is_numpys(seed: int) -> None:
     key = np.zeros(624, dtype=np.uint32)
