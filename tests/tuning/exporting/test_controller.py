@@ -148,9 +148,7 @@ def test_what_is_no_number_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
         (["damaged.json"], "error: damaged.json or a file that it names is damaged: "),
     ],
 )  # fmt: skip
-def test_bad_arguments_are_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], says: str
-) -> None:
+def test_bad_arguments_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], says: str) -> None:
     (tmp_path / "damaged.json").write_text("{", encoding="utf-8")
     (tmp_path / "policy.json").write_text('{"peak_hours": [], "observations": ["hour"]}', encoding="utf-8")
     copy = shutil.copy(controller.__file__, tmp_path / "controller.py")
