@@ -83,11 +83,12 @@ def commands(text: str) -> Iterator[tuple[str, list[str]]]:
 def options(module: str) -> dict[str, set[str]]:
     """Options of a command by its help, each with its choices; an empty set where it takes anything."""
     printed = io.StringIO()
-    with pytest.MonkeyPatch.context() as patched, contextlib.redirect_stdout(printed), pytest.raises(SystemExit) as ended:
+    with pytest.MonkeyPatch.context() as patched, contextlib.redirect_stdout(printed):
         patched.setenv("COLUMNS", "200")
         patched.setattr("sys.argv", [module, "--help-all" if module == "tuning.run" else "--help"])
         patched.delitem(sys.modules, module, raising=False)
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
     assert not ended.value.code, module
     found: dict[str, set[str]] = {}
     for name, choices in re.findall(r"(--[a-z][\w-]*)(?: \[?\{([^}]+)\})?", printed.getvalue()):
