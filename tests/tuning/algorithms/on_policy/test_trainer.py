@@ -113,7 +113,7 @@ def test_a_seed_gives_the_same_copy() -> None:
     states = []
     for seed in (3, 3, 4):
         with built("ppo", seed=seed) as trained:
-            trained.begin_as([answers()])
+            trained.begin_as([answers(steps=12, runs=3)])
             states.append(torch.cat([p.detach().flatten() for p in trained.learner.network.parameters()]))
     assert torch.equal(states[0], states[1])
     assert not torch.equal(states[0], states[2])
