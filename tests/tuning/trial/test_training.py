@@ -354,6 +354,7 @@ def test_a_trial_that_saves_memory_goes_on_with_the_same_mathematics(algo: str, 
     assert finals[0]["steps"] == finals[1]["steps"]
 
 
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules")
 def test_processes_that_train_at_once_have_environments_of_their_own() -> None:
     module = "tuning.algorithms.rllib_trainer"
     # As another process runs it.
