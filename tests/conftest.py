@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.districts import FOUR, TWO, write_district
+from tests.small_ray import SmallRay, sharing
 from tests.storage_server import StorageServer, environment, storage_server
 
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -18,12 +20,43 @@ os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
 os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - Ray spells it so
 
 SMALL_STEPS = 40 * 24  # eight blocks of five days: every split has eight days
-LONGEST = ("test_torture", "test_main_job", "test_driver", "test_training", "test_trainable", "test_tune")
+LONGEST = ("test_main_job", "test_driver", "test_examples", "test_training", "test_export")
+SHARING = pytest.StashKey[set[Path]]()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the modules that take longest, so that no process waits for them at the end."""
-    items.sort(key=lambda item: item.path.stem not in LONGEST)
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with the modules that share a Ray, which take longest, so that no process waits for them at the end."""
+    shared = config.stash[SHARING] = sharing(items)
+    items.sort(key=lambda item: (item.path not in shared, item.path.stem not in LONGEST))
+
+
+@pytest.fixture(scope="session")
+def shared_ray() -> Iterator[SmallRay]:
+    ray = SmallRay()
+    yield ray
+    ray.stop()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_ray_left(request: pytest.FixtureRequest, shared_ray: SmallRay) -> Iterator[None]:
+    """A module begins without Ray, or with the shared one. Building an algorithm starts Ray unless it runs."""
+    shares = request.path in request.config.stash[SHARING]
+    if not shares:
+        shared_ray.stop()
+    yield
+    if "ray" in sys.modules and not shares:
+        import ray
+
+        left = ray.is_initialized()
+        ray.shutdown()
+        assert not left, "a test of this module built an algorithm without the fixture small_ray"
+
+
+@pytest.fixture(scope="module")
+def small_ray(shared_ray: SmallRay) -> None:
+    """Ray runs, with two cores."""
+    shared_ray.start()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import importlib
 import importlib.util
+import io
 import itertools
-import os
 import re
+import runpy
 import shlex
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -81,19 +82,24 @@ def commands(text: str) -> Iterator[tuple[str, list[str]]]:
 @functools.cache
 def options(module: str) -> dict[str, set[str]]:
     """Options of a command by its help, each with its choices; an empty set where it takes anything."""
-    done = subprocess.run(
-        [sys.executable, "-m", module, "--help-all" if module == "tuning.run" else "--help"],
-        cwd=ROOT, env={**os.environ, "COLUMNS": "200"}, capture_output=True, text=True, encoding="utf-8", check=True,
-    )  # fmt: skip
+    printed = io.StringIO()
+    with pytest.MonkeyPatch.context() as patched, contextlib.redirect_stdout(printed):
+        patched.setenv("COLUMNS", "200")
+        patched.setattr("sys.argv", [module, "--help-all" if module == "tuning.run" else "--help"])
+        patched.delitem(sys.modules, module, raising=False)
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+    assert not ended.value.code, module
     found: dict[str, set[str]] = {}
-    for name, choices in re.findall(r"(--[a-z][\w-]*)(?: \[?\{([^}]+)\})?", done.stdout):
+    for name, choices in re.findall(r"(--[a-z][\w-]*)(?: \[?\{([^}]+)\})?", printed.getvalue()):
         found.setdefault(name, set(choices.split(",")) - {""})
     return found
 
 
 def wrong_arguments(module: str, arguments: list[str]) -> list[str]:
     """Options that a command does not have, and values that it does not take."""
-    known, wrong = options(module), []
+    known = options(module) if any(argument.startswith("--") for argument in arguments) else {}
+    wrong = []
     for argument, following in itertools.pairwise([*arguments, ""]):
         name, equals, given = argument.partition("=")
         if not name.startswith("--"):

@@ -11,7 +11,6 @@ import pytest
 from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
-from tuning.runtime.ray_session import ray_session
 from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords
 
@@ -26,10 +25,10 @@ def main_of(name: str) -> Callable[..., None]:
 
 
 @pytest.fixture(scope="module")
-def searched(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def searched(small_ray: None, small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder in which the example has searched, on a Ray that runs before and afterwards."""
     folder = tmp_path_factory.mktemp("examples")
-    with ray_session(num_cpus=1), pytest.MonkeyPatch.context() as patched:
+    with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
         main_of("search")(str(small_schema), trials=2, steps=512, fixed=SMALL)
     return folder

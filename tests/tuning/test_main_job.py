@@ -1,5 +1,7 @@
-"""The main job as a user starts it: real processes, CityLearn, RLlib, Ray, Parquet."""
+"""The main job, whole: real processes, CityLearn, RLlib, Ray, Parquet."""
 
+import contextlib
+import io
 import json
 import signal
 import subprocess
@@ -15,6 +17,7 @@ from results import Results, load
 from tests.tuning.killed_search import numbers
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import open_experiment
+from tuning.run import main
 from tuning.search.record.study import read_trials
 
 STEPS = 512
@@ -23,30 +26,32 @@ FIXED = ("hidden_sizes=32,32", "batch_size=32", "n_steps=64", "n_epochs=2", "pla
 
 
 def command(schema: Path, folder: Path, *arguments: str) -> list[str]:
-    if "--evaluations" not in arguments:
-        arguments = (*arguments, "--evaluations", "2")
+    """Arguments of a search; later ones count."""
     return [
-        sys.executable, "-m", "tuning.run", "--algo", "ppo", "--scenario", str(schema), "--dir", str(folder), "--name", "job",
-        "--steps", str(STEPS), "--trials", "2", "--validation-weeks", "1", "--set", *FIXED, "--concurrency", "2", *arguments,
+        "--algo", "ppo", "--scenario", str(schema), "--dir", str(folder), "--name", "job", "--steps", str(STEPS),
+        "--trials", "2", "--evaluations", "2", "--validation-weeks", "1", "--set", *FIXED, "--concurrency", "2", *arguments,
     ]  # fmt: skip
 
 
-def resume(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tuning.run", "--resume", str(folder / "job"), *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def ran(arguments: list[str]) -> str:
+    """Run a search in this process, with the Ray that runs; what it printed."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        status = main(arguments)
+    assert status == 0, printed.getvalue()
+    return printed.getvalue()
+
+
+def resume(folder: Path, *arguments: str) -> None:
+    ran(["--resume", str(folder / "job"), *arguments])
 
 
 @pytest.fixture(scope="module")
-def job(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def job(small_ray: None, small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("job")
-    done = subprocess.run(command(small_schema, folder), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    said = ran(command(small_schema, folder))
     for text in ("Best of 2 trials", "batch_size=32", "the uncontrolled site scores 0", str(folder / "job" / "results")):
-        assert text in done.stdout
+        assert text in said
     return folder
 
 
@@ -118,8 +123,7 @@ def test_work_that_the_study_does_not_know_is_done_again_and_more_trials_are_run
     entries = experiment.paths.study.read_text(encoding="utf-8").splitlines(keepends=True)
     last = next(place for place, entry in enumerate(entries) if json.loads(entry).get("step") == STEPS)
     experiment.paths.study.write_text("".join(entries[:last]), encoding="utf-8")
-    done = resume(job, "--trials", "3")
-    assert done.returncode == 0, done.stdout + done.stderr
+    resume(job, "--trials", "3")
     after = load(job / "job")
     assert after.trials["state"].tolist() == ["complete"] * 3
     pd.testing.assert_frame_equal(
@@ -131,12 +135,14 @@ def test_work_that_the_study_does_not_know_is_done_again_and_more_trials_are_run
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C cannot be sent to one process of a Windows console")
-def test_ctrl_c_stops_and_says_how_to_go_on_from_the_checkpoint(small_schema: Path, tmp_path: Path) -> None:
+def test_ctrl_c_stops_and_says_how_to_go_on_from_the_checkpoint(small_ray: None, small_schema: Path, tmp_path: Path) -> None:
+    """As a user starts it, with a Ray of its own."""
     # CityLearn is slow enough to be stopped in time.
     arguments = command(
         small_schema, tmp_path, "--trials", "1", "--evaluations", "8", "--steps", "1024", "--backend", "citylearn"
     )
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    program = [sys.executable, "-m", "tuning.run", *arguments]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout
         for line in process.stdout:
             if line.startswith("trial 0: score"):
@@ -152,8 +158,7 @@ def test_ctrl_c_stops_and_says_how_to_go_on_from_the_checkpoint(small_schema: Pa
     reached = int(stopped.trials["steps"][0])
     assert 128 <= reached < 1024
 
-    done = resume(tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
+    resume(tmp_path)
     after = load(tmp_path / "job")
     assert after.trials["state"].tolist() == ["complete"]
     assert after.reports["update"].tolist() == list(range(1, 17))

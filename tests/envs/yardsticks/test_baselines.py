@@ -28,7 +28,7 @@ from envs.yardsticks.baselines import (
 from tests.envs.schema_changes import MALL, edit, edited, put
 
 ANY_HOUR, PEAK_HOURS = RULES
-WINDOW = Window(0, 0, 336)
+WINDOW = Window(0, 0, 168)
 
 
 def without_demand_charge(small_schema: Path, folder: Path, price: np.ndarray) -> Path:

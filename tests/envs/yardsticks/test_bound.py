@@ -142,8 +142,8 @@ def test_a_bound_is_kept_for_its_weights(small_schema: Path) -> None:
 
 @pytest.mark.parametrize("start", [17 * 24 + 12, 17 * 24 + 9], ids=["noon", "the surplus begins"])
 def test_trying_everything_finds_nothing_better_and_comes_near(small_schema: Path, start: int) -> None:
-    """The battery at seven powers in each of five hours, vehicles as on the uncontrolled site."""
-    hours = 5
+    """The battery at seven powers in each of four hours, vehicles as on the uncontrolled site."""
+    hours = 4
     levels = np.array(list(itertools.product(np.linspace(-1.0, 1.0, 7), repeat=hours)))
     windows = [Window(0, start, hours)] * len(levels)
     env = WindowsEnv(Task(str(small_schema)).site, windows)

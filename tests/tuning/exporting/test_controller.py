@@ -1,9 +1,8 @@
 """The example computes the month's peaks and the import as the environment does, on a CityLearn that is made up."""
 
 import json
+import runpy
 import shutil
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
@@ -149,11 +148,15 @@ def test_what_is_no_number_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
         (["damaged.json"], "error: damaged.json or a file that it names is damaged: "),
     ],
 )  # fmt: skip
-def test_bad_arguments_are_one_line(tmp_path: Path, arguments: list[str], says: str) -> None:
+def test_bad_arguments_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], says: str) -> None:
     (tmp_path / "damaged.json").write_text("{", encoding="utf-8")
     (tmp_path / "policy.json").write_text('{"peak_hours": [], "observations": ["hour"]}', encoding="utf-8")
     copy = shutil.copy(controller.__file__, tmp_path / "controller.py")
-    done = subprocess.run([sys.executable, copy, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert done.stderr.startswith(says)
-    assert done.stderr.count("\n") == 1
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", [copy, *arguments])
+    with pytest.raises(SystemExit) as caught:
+        runpy.run_path(copy, run_name="__main__")
+    line = caught.value.code  # a text is printed to stderr, and the status is 1
+    assert isinstance(line, str)
+    assert line.startswith(says)
+    assert "\n" not in line

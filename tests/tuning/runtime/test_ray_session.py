@@ -8,9 +8,10 @@ import os
 import site
 import stat
 import subprocess
+import sys
 import venv
-from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
@@ -249,53 +250,95 @@ def test_tune_sends_the_rest_of_its_variables_and_no_credentials(monkeypatch: py
 ON_POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows keeps files of a home folder from other users by itself")
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A home folder without anything in it."""
-    with pytest.MonkeyPatch.context() as patched:
-        folder = tmp_path_factory.mktemp("home")
-        patched.setenv("HOME", str(folder))
-        patched.setenv("USERPROFILE", str(folder))
-        yield folder
+PROGRAM = """
+import json
+import os
+import signal
+from pathlib import Path
+import psutil
+import ray
+from tuning.runtime.ray_session import LOGS, ray_logs, ray_session
 
+assert ray_logs() is None
+with ray_session(num_cpus=1):
+    @ray.remote(num_cpus=1, runtime_env={"env_vars": {"TOLD": "as Tune does"}})
+    class Actor:
+        def told(self):
+            import os
+            return os.environ["TOLD"]
 
-@pytest.fixture(scope="module")
-def folder(home: Path) -> Iterator[Path]:
-    """Folder of a Ray that runs, with a task that has run."""
-    with ray_session(num_cpus=1):
-        import ray
-
-        ray.get(ray.remote(lambda: None).remote())
-        yield Path(ray.get_runtime_context().worker.node.get_temp_dir_path())
-
-
-def listening() -> dict[str, str]:
-    """Addresses on which this process and its children listen, with the name of the process."""
+    actor = Actor.remote()
+    ray.get(actor.told.remote(), timeout=90)
     own = psutil.Process()
-    return {
-        f"{at.laddr.ip} {at.laddr.port}": process.name()
-        for process in [own, *own.children(recursive=True)]
-        for at in process.net_connections("inet")
-        if at.status == psutil.CONN_LISTEN
-    }
+    theirs = own.children(recursive=True)
+    found = [at for process in [own, *theirs] for at in process.net_connections("inet") if at.status == psutil.CONN_LISTEN]
+    folder = Path(ray.get_runtime_context().worker.node.get_temp_dir_path())
+    for child in theirs:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP) if os.name != "nt" else ():
+            child.send_signal(number)
+    print(json.dumps({
+        "told": ray.get(actor.told.remote(), timeout=90),
+        "listening": [at.laddr.ip for at in found],
+        "mode": folder.parent.stat().st_mode,
+        "files": [path.name for path in (*(folder / LOGS).glob("raylet*"), *folder.rglob("plasma_store"))],
+    }))
+    assert (ray_logs() / "raylet.out").is_file()
+_, left = psutil.wait_procs(theirs, timeout=10)
+assert theirs and not left
+"""
 
 
-def test_all_processes_of_a_session_listen_on_loopback_alone(folder: Path) -> None:
-    found = listening()
-    assert len(found) >= 5, found
-    addresses = {ipaddress.ip_address(address.split()[0].removeprefix("::ffff:")) for address in found}
-    assert all(address.is_loopback for address in addresses), found
+@dataclass(frozen=True)
+class Session:
+    """A Ray that a process has started, used and ended.
+
+    Attributes:
+        home: its home folder, which was empty.
+        found: what it printed.
+    """
+
+    home: Path
+    found: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    """Of an interpreter in a folder with a space and a quote, where a shell starts the workers."""
+    home, environment = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("within") / "it's a t\u00fcner"
+    interpreter = sys.executable
+    if os.name != "nt":
+        venv.create(environment, symlinks=True)
+        interpreter = str(environment / "bin" / "python")
+        (packages,) = environment.glob("lib/*/site-packages")
+        paths = [str(Path(__file__).parents[3]), *site.getsitepackages()]
+        (packages / "of_the_tests.pth").write_text("\n".join(paths), encoding="utf-8")
+    done = subprocess.run(
+        [interpreter, "-c", PROGRAM], capture_output=True, text=True, timeout=180, check=False, cwd=home.parent,
+        env={**os.environ, "HOME": str(home), "USERPROFILE": str(home)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-1000:]
+    return Session(home, json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_processes_live_on_at_signals_to_a_whole_job_and_end_with_the_session(session: Session) -> None:
+    assert session.found["told"] == "as Tune does"
+
+
+def test_all_processes_of_a_session_listen_on_loopback_alone(session: Session) -> None:
+    addresses = session.found["listening"]
+    assert len(addresses) >= 5, addresses
+    assert all(ipaddress.ip_address(address.removeprefix("::ffff:")).is_loopback for address in addresses), addresses
 
 
 @ON_POSIX
-def test_sockets_and_logs_are_where_other_users_cannot_enter(folder: Path) -> None:
-    assert stat.S_IMODE(folder.parent.stat().st_mode) == stat.S_IRWXU
-    assert list((folder / LOGS).glob("raylet*"))
-    assert list(folder.rglob("plasma_store"))
+def test_sockets_and_logs_are_where_other_users_cannot_enter(session: Session) -> None:
+    assert stat.S_IMODE(session.found["mode"]) == stat.S_IRWXU
+    assert "plasma_store" in session.found["files"]
+    assert any(name.startswith("raylet") for name in session.found["files"])
 
 
-def test_no_token_is_written(folder: Path, home: Path) -> None:
-    assert list(home.iterdir()) == []
+def test_no_token_is_written(session: Session) -> None:
+    assert list(session.home.iterdir()) == []
 
 
 def test_folder_and_environment_are_of_the_session_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -374,46 +417,3 @@ def test_a_process_that_ray_killed_for_host_memory_was_lost(monkeypatch: pytest.
     task, killed = MagicMock(), OutOfMemoryError("killed")
     actor_manager.RayActorManager._actor_task_failed(MagicMock(), task, killed)
     task._on_error.assert_called_once_with(task._tracked_actor, killed)
-
-
-PROGRAM = """
-import os
-import signal
-import psutil
-import ray
-from tuning.runtime.ray_session import ray_logs, ray_session
-
-assert ray_logs() is None
-with ray_session(num_cpus=1):
-    @ray.remote(num_cpus=1, runtime_env={"env_vars": {"TOLD": "as Tune does"}})
-    class Actor:
-        def told(self):
-            import os
-            return os.environ["TOLD"]
-
-    actor = Actor.remote()
-    ray.get(actor.told.remote(), timeout=90)
-    theirs = psutil.Process().children(recursive=True)
-    for child in theirs:
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            child.send_signal(number)
-    print(ray.get(actor.told.remote(), timeout=90))
-    assert (ray_logs() / "raylet.out").is_file()
-_, left = psutil.wait_procs(theirs, timeout=10)
-assert theirs and not left
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="there no shell starts workers")
-def test_processes_live_on_at_signals_to_a_whole_job_and_start_in_a_folder_with_a_space_and_a_quote(
-    tmp_path: Path,
-) -> None:
-    environment = tmp_path / "it's a t\u00fcner"
-    venv.create(environment, symlinks=True)
-    (packages,) = environment.glob("lib/*/site-packages")
-    paths = [str(Path(__file__).parents[3]), *site.getsitepackages()]
-    (packages / "of_the_tests.pth").write_text("\n".join(paths), encoding="utf-8")
-    done = subprocess.run(
-        [environment / "bin" / "python", "-c", PROGRAM], capture_output=True, text=True, timeout=180, check=False, cwd=tmp_path
-    )
-    assert done.stdout.splitlines()[-1:] == ["as Tune does"], done.stderr[-1000:]

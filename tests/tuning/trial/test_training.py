@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import math
+import runpy
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -352,19 +354,11 @@ def test_a_trial_that_saves_memory_goes_on_with_the_same_mathematics(algo: str, 
     assert finals[0]["steps"] == finals[1]["steps"]
 
 
-@pytest.mark.usefixtures("small_ray")
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules")
 def test_processes_that_train_at_once_have_environments_of_their_own() -> None:
-    import ray
-
-    from tuning.algorithms.rllib_trainer import ENVIRONMENT
-
-    @ray.remote(num_cpus=0)
-    def name() -> str:
-        from tuning.algorithms.rllib_trainer import ENVIRONMENT
-
-        return ENVIRONMENT
-
-    assert ray.get(name.remote()) != ENVIRONMENT
+    module = "tuning.algorithms.rllib_trainer"
+    # As another process runs it.
+    assert runpy.run_module(module)["ENVIRONMENT"] != importlib.import_module(module).ENVIRONMENT
 
 
 @pytest.mark.parametrize("shares", [False, True])

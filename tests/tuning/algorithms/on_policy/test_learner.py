@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.tuning.algorithms.match import FEATURES, built
-from tests.tuning.algorithms.memory_checks import living
+from tests.tuning.algorithms.memory_checks import living, new_alone
 from tests.tuning.algorithms.on_policy.small import ALGOS, gradient, made_up, watched
 from tuning.algorithms.on_policy.learner import OPTIMIZERS, VALUE_ROWS, Batch, advantages, explained_variance, minibatches
 
@@ -149,7 +149,8 @@ def test_an_update_keeps_nothing_of_its_single_steps() -> None:
             counts.append(living())
 
         optimizer.step = watch
-        trained.algorithm.train()
+        with new_alone():
+            trained.algorithm.train()
         assert len(counts) == 20
         assert len(set(counts[2:])) == 1  # the first two begin the sums
 

@@ -103,7 +103,7 @@ def test_a_copy_does_what_was_shown_and_knows_what_it_is_worth(algo: str) -> Non
 @pytest.mark.parametrize("others", [{"state_dependent_std": True}, {"shared_layers": True}, {"log_std_init": -4.0}])
 def test_its_deviations_are_small_however_they_are_made(others: dict[str, Any]) -> None:
     with built("ppo", **others) as trained:
-        trained.begin_as([answers()])
+        trained.begin_as([answers(runs=10)])
         assert mean_return(trained) > 0.97
         inputs = trained.learner.network._forward({"obs": torch.randn(5, 3)})["action_dist_inputs"]
         assert (inputs[:, 1] == min(LOG_STD, others.get("log_std_init", 0.0))).all()
@@ -113,7 +113,7 @@ def test_a_seed_gives_the_same_copy() -> None:
     states = []
     for seed in (3, 3, 4):
         with built("ppo", seed=seed) as trained:
-            trained.begin_as([answers()])
+            trained.begin_as([answers(steps=12, runs=3)])
             states.append(torch.cat([p.detach().flatten() for p in trained.learner.network.parameters()]))
     assert torch.equal(states[0], states[1])
     assert not torch.equal(states[0], states[2])

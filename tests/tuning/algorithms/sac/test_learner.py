@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tests.tuning.algorithms.match import FEATURES
-from tests.tuning.algorithms.memory_checks import living
+from tests.tuning.algorithms.memory_checks import living, new_alone
 from tests.tuning.algorithms.sac.sac_small import batches, built, learn, watched
 from tuning.algorithms.sac.learner import ACTOR, CRITIC, ENT_COEF, Batch
 from tuning.algorithms.sac.trainer import SACTrainer
@@ -169,7 +169,8 @@ def test_a_round_keeps_nothing_of_its_single_steps() -> None:
             return step(*args)
 
         learner._gradient_step = watch  # type: ignore[method-assign]
-        learn(trainer, gradient_steps=12)
+        with new_alone():
+            learn(trainer, gradient_steps=12)
         assert len(counts) == 12
         assert len(set(counts[2:])) == 1  # the first two begin the sums
 

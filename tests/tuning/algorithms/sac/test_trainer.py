@@ -77,8 +77,9 @@ def test_losses_are_missing_until_learning_starts() -> None:
         assert all(math.isfinite(value) for value in losses.values() if value is not None)
 
 
-def test_a_copy_does_what_was_shown_and_tells_right_from_wrong() -> None:
-    parts = [answers(runs=4, seed=seed) for seed in range(10)]
+def test_a_copy_does_what_was_shown_and_tells_right_from_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tuning.algorithms.sac.trainer.VALUE_STEPS", 1000)
+    parts = [answers(runs=4, seed=seed) for seed in range(4)]
     shown = parts[0]
     with built(gamma=0.0, buffer_size=8000, taught=True) as trained:
         assert trained.used()["learning_starts"] == 0  # it has lessons to learn from
@@ -96,7 +97,8 @@ def test_a_copy_does_what_was_shown_and_tells_right_from_wrong() -> None:
         assert np.abs(right.numpy()).max() > WITHIN  # labels at the ends of the range are among them
 
 
-def test_the_buffer_begins_with_the_runs() -> None:
+def test_the_buffer_begins_with_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tuning.algorithms.sac.trainer.VALUE_STEPS", 2)
     shown = answers(steps=12, runs=3)
     with built() as trained:
         trained.begin_as([shown])

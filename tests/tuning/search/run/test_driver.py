@@ -6,6 +6,7 @@ import math
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import optuna
@@ -20,12 +21,13 @@ from tests.tuning.roomy import SMALL, planner, roomy
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.runtime.ray_session import ray_session
 from tuning.search.proposals.plan import Plan, plan
 from tuning.search.record.study import StudyMemory
 from tuning.search.record.trials import REASON, Costs
 from tuning.search.run.driver import final_scores, run_trials
 from tuning.search.run.preparation import refuse_nothing_to_learn
+from tuning.search.run.search import Search
+from tuning.trial.protocol import Ending, Report
 
 EVALUATIONS = 6
 LOSSES = 1  # of its process that a trial survives in a row; each costs the test some seconds
@@ -77,13 +79,11 @@ def run(experiment: Experiment, trainable: Any = fake_trial) -> tuple[str | None
 
 
 @pytest.fixture(scope="module")
-def tune_session():  # type: ignore[no-untyped-def]
-    with ray_session(num_cpus=2, object_store_memory=100 * 2**20):
-        import ray
+def tune_session(small_ray: None) -> None:
+    """Ray's workers cannot import a test module by its name."""
+    import ray
 
-        # Ray's workers cannot import a test module by its name.
-        ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
-        yield
+    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
 @pytest.fixture(scope="module")
@@ -152,18 +152,6 @@ def test_a_trial_that_ran_out_of_memory_was_tried_once_more_alone(searched: tupl
     assert all(max(trial.constraints.values()) <= 0.0 for trial in study(experiment) if trial.number != RUNS_OUT)
 
 
-def buggy_trial(config: dict[str, Any]) -> None:
-    """Fails as a bug would."""
-    from ray import tune
-
-    from tuning.trial.protocol import Ending, Report, handout_in
-
-    number = handout_in(config).number
-    text = f'Traceback\n  File "buggy.py", line 3, in f\n    f()\nKeyError: {number}'
-    tune.report(Report(ending=Ending.CRASHED, message=text).for_tune())
-    raise KeyError(number)
-
-
 def short_trial(config: dict[str, Any]) -> None:
     """One evaluation."""
     from ray import tune
@@ -204,9 +192,22 @@ def test_a_search_whose_budget_is_spent_says_so_and_begins_no_trial(tune_session
     assert len(study(experiment)) == trained
 
 
-def test_a_bug_stops_the_search_and_not_one_trial_more_is_begun(tune_session: None, tmp_path: Path) -> None:
+def test_a_bug_stops_the_search_and_not_one_trial_more_is_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crashing(paths: Any, trainable: Any, search: Search, callbacks: Any) -> SimpleNamespace:
+        """In place of Ray Tune: every trial fails as a bug would."""
+
+        def fit() -> None:
+            while handout := search.hand_out():
+                text = f'Traceback\n  File "buggy.py", line 3, in f\n    f()\nKeyError: {handout.number}'
+                crashed = Report(ending=Ending.CRASHED, message=text)
+                search.take(handout.number, crashed)
+                search.end(handout.number, crashed, has_failed=True)
+
+        return SimpleNamespace(fit=fit)
+
+    monkeypatch.setattr("tuning.search.run.driver.tuner", crashing)
     experiment = create(Settings(name="bug", dir=str(tmp_path), trials=9, concurrency=1, retries=0))
-    reason, _ = run(experiment, buggy_trial)
+    reason, _ = run(experiment)
     assert reason
     assert "KeyError: 2" in reason
     assert "buggy.py" in reason

@@ -163,8 +163,11 @@ def test_to_continue_creates_nothing_and_leaves_the_old_settings_until_the_searc
 
 
 @pytest.fixture
-def uri(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Of a storage, with a cache of its own."""
+def uri(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Of a storage, with a cache of its own in which the site is already: to make it takes seconds."""
+    check(settings(tmp_path))
+    for made in cache.glob("iquitos-38-*"):
+        shutil.copytree(made, tmp_path / "cache" / made.name)
     monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
     return f"file://{tmp_path}/storage"
 
