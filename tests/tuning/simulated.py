@@ -44,7 +44,8 @@ from tuning.trial.records import ResultTables, TrialRecords
 STEPS, REPORTS = 400, 4  # of a trial
 RUNG = STEPS // REPORTS
 BUDGET = 10 * RUNG
-WILD_SCHEDULES, DISTURBED_SCHEDULES = 1_200, 300  # in the everyday suite
+# In the everyday suite, in two files of about as long: 10,000 in all.
+WILD_SCHEDULES, MORE_WILD, DISTURBED_SCHEDULES = 6_000, 8_500, 1_500
 ASSIGNMENT = algorithm("ppo").space.complete({}, {"steps": 4096.0})
 DISTRIBUTIONS = {"x": FloatDistribution(0.0, 1.0)}
 

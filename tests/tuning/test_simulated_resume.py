@@ -4,11 +4,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.tuning.simulated import DISTURBED_SCHEDULES, check_disturbed, simulated_experiment
+from tests.tuning.simulated import (
+    DISTURBED_SCHEDULES,
+    MORE_WILD,
+    WILD_SCHEDULES,
+    check_disturbed,
+    check_wild,
+    simulated_experiment,
+)
 
 
-def test_in_many_schedules(tmp_path: Path) -> None:
+def test_in_thousands_of_schedules(tmp_path: Path) -> None:
     check_disturbed(simulated_experiment(tmp_path), range(DISTURBED_SCHEDULES))
+
+
+def test_in_thousands_more_of_what_can_happen(tmp_path: Path) -> None:
+    check_wild(simulated_experiment(tmp_path), range(WILD_SCHEDULES, MORE_WILD))
 
 
 @pytest.mark.torture

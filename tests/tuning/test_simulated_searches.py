@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.tuning.simulated import WILD_SCHEDULES, check_wild, simulated_experiment
+from tests.tuning.simulated import MORE_WILD, WILD_SCHEDULES, check_wild, simulated_experiment
 
 
-def test_in_many_schedules(tmp_path: Path) -> None:
+def test_in_thousands_of_schedules(tmp_path: Path) -> None:
     check_wild(simulated_experiment(tmp_path), range(WILD_SCHEDULES))
 
 
 @pytest.mark.torture
 def test_in_a_million_schedules(tmp_path: Path) -> None:
-    check_wild(simulated_experiment(tmp_path), range(WILD_SCHEDULES, 500_000))
+    check_wild(simulated_experiment(tmp_path), range(MORE_WILD, 500_000))
