@@ -127,10 +127,14 @@ def serving_actions(thermal: np.ndarray, meters: np.ndarray, actions: int) -> np
     found = np.zeros((len(meters), actions))
     for n, use in np.argwhere(thermal["device_action"] >= 0):
         device = thermal[n, use]
-        most = device["device_power"] * meters["cop"][:, n, use]
-        part = np.divide(meters["demand"][:, n, use], most, out=np.zeros(len(meters)), where=most > 0.0)
+        part = part_of_power(meters["demand"][:, n, use], device["device_power"] * meters["cop"][:, n, use])
         found[:, device["device_action"]] += device["device_sign"] * part
-    return np.clip(found, -1.0, 1.0)
+    return found
+
+
+def part_of_power(demand: np.ndarray, most: np.ndarray) -> np.ndarray:
+    """Part of a device's power that delivers a demand, of at most 1, from what it can deliver at most; all of one shape."""
+    return np.clip(np.divide(demand, most, out=np.zeros(len(most)), where=most > 0.0), 0.0, 1.0)
 
 
 @dataclass(frozen=True)

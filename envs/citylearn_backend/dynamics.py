@@ -16,13 +16,6 @@ _TEMPERATURE = "indoor_dry_bulb_temperature"
 _ENDOGENOUS = {_TEMPERATURE: INDOOR, **{f"{use}_demand": number for number, use in enumerate(USES)}}
 
 
-def has_dynamics(building: Any) -> bool:
-    """Whether a building of CityLearn computes its indoor temperature."""
-    from citylearn.building import LSTMDynamicsBuilding
-
-    return isinstance(building, LSTMDynamicsBuilding)
-
-
 def read_model(building: Any) -> Model:
     """Model of a building that `has_dynamics`, with the weights that CityLearn has read."""
     model = building.dynamics

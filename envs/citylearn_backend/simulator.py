@@ -15,9 +15,9 @@ import numpy as np
 
 from common.errors import ScenarioError
 from common.units import DAY, WEEK
-from envs.batch_backend.tables import USES, serving_actions
+from envs.batch_backend.tables import USES
 from envs.citylearn_backend import outages
-from envs.citylearn_backend.dynamics import has_dynamics
+from envs.citylearn_backend.thermal import has_dynamics, serving_actions
 from envs.objective.reference import Reference, first_soc
 from envs.objective.series import MET_TOLERANCE, Exogenous, Run, Sessions
 from envs.scenarios import trust
@@ -207,11 +207,7 @@ class CityLearnSimulator:
             (int(c.charger_simulation.electric_vehicle_estimated_arrival_time.max()) for c in self.chargers), default=0
         )
         self._start = 0
-        # Imported here, as that module reads simulators.
-        from envs.citylearn_backend.tables import building_parameters, read_meters
-
-        thermal = building_parameters(self)["thermal"]
-        self._serving = serving_actions(thermal, read_meters(self), len(self.action_low))
+        self._serving = serving_actions(self.env.buildings, self.rows, len(self.action_low))
         self.exogenous = read_exogenous(self.env)
         self.sessions = read_sessions(self.env.buildings, self.env.electric_vehicles, self.rows)
         self._ends = _by_row(self.sessions.end)

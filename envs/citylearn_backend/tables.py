@@ -12,8 +12,9 @@ import numpy as np
 from common.errors import ScenarioError
 from envs.batch_backend import records
 from envs.batch_backend.tables import COMFORT, USES, Tables
-from envs.citylearn_backend.dynamics import has_dynamics, read_inputs, read_model
+from envs.citylearn_backend.dynamics import read_inputs, read_model
 from envs.citylearn_backend.simulator import AWAY, COMING, CONNECTED, CityLearnSimulator, current_soc, new_sessions, tanks
+from envs.citylearn_backend.thermal import device_actions, device_efficiencies, has_dynamics, thermal_devices
 from envs.district import COMMON, Buildings
 from envs.observation import DAY_PEAK_NAME, MARGIN, PEAK_NAMES, PERIODS, ObservationLayout, charger_observations
 from envs.scenarios.tariff import DemandCharge
@@ -94,21 +95,8 @@ def charger_parameters(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
     return {"charger": record, "charger_curve": stacked.reshape(len(record), 2, *stacked.shape[1:])}
 
 
-def thermal_devices(building: Any) -> list[Any]:
-    """Heat pumps and heaters of a building, in the order of `USES`."""
-    return [getattr(building, f"{use}_device") for use in USES]
-
-
 def _type(value: Any) -> int:
     return {np.float32: records.SINGLE, np.float64: records.DOUBLE}.get(type(value), records.PYTHON)
-
-
-# End uses whose devices an action runs, and the sign at which.
-_DEVICES = {
-    "cooling_device": ((records.COOLING, 1.0),),
-    "heating_device": ((records.HEATING, 1.0),),
-    "cooling_or_heating_device": ((records.COOLING, -1.0), (records.HEATING, 1.0)),
-}
 
 
 def building_parameters(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
@@ -138,10 +126,9 @@ def building_parameters(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
                 building["battery_action"][n] = index
             elif name.removesuffix("_storage") in USES:
                 thermal["action"][n, USES.index(name.removesuffix("_storage"))] = index
-            elif has_dynamics(b):  # devices of other buildings obey no action
-                for use, sign in _DEVICES.get(name, ()):
-                    thermal["device_action"][n, use], thermal["device_sign"][n, use] = index, sign
             index += 1
+    for obeyed, n, use, sign in device_actions(buildings):
+        thermal["device_action"][n, use], thermal["device_sign"][n, use] = obeyed, sign
     action = np.zeros(len(simulator.action_low), dtype=records.ACTION)
     action["low"], action["span"] = simulator.action_low, simulator.action_high - simulator.action_low
     return {"building": building, "thermal": thermal, "action": action}
@@ -184,20 +171,6 @@ def read_comfort(simulator: CityLearnSimulator) -> np.ndarray:
         record["heating"][:, n] = series.indoor_dry_bulb_temperature_heating_set_point
         record["band"][:, n], record["mode"][:, n] = series.comfort_band, series.hvac_mode
     return record
-
-
-def device_efficiencies(building: Any) -> np.ndarray:
-    """Efficiency of a building's thermal devices by row, shape (R, 3), as CityLearn computes it for one row."""
-    from citylearn.energy_model import HeatPump
-
-    temperature = building.weather.outdoor_dry_bulb_temperature
-    columns: list[Any] = []
-    for use, device in zip(USES, thermal_devices(building), strict=True):
-        if isinstance(device, HeatPump):
-            columns.append([device.get_cop(value, heating=use != "cooling") for value in temperature])
-        else:
-            columns.append([device.efficiency] * len(temperature))
-    return np.array(columns, dtype=np.float64).T
 
 
 def _by_charger(simulator: CityLearnSimulator, name: str, kind: type) -> np.ndarray:

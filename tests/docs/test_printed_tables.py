@@ -12,6 +12,7 @@ from rich.console import Console
 
 from envs.objective.aim import SCORE_ALONE
 from envs.objective.columns import measures
+from envs.objective.kpis import OUTAGES, TEMPERATURE
 from results.judgement import METRICS, metrics
 from tests.test_docs import FENCE, PAGES, ROOT
 from tuning.cli.summary import _against_uncontrolled, _ranking, _yardsticks, print_comparison
@@ -45,7 +46,7 @@ def printed() -> set[tuple[str, ...]]:
     console = Console(file=out, width=120)
     amounts = ("co2_kg", "bill", "import_kwh", "peak_kw", "ev_required_kwh", "ev_missing_kwh")
     year = pd.DataFrame({"hours": [1], **{prefix + name: [1.0] for name in amounts for prefix in ("", "uncontrolled_")}})
-    known = metrics(measures())
+    known = metrics({name: own for name, own in measures().items() if own.needs not in (TEMPERATURE, OUTAGES)})
     nothing = pd.DataFrame({name: pd.Series(dtype=float) for name in known})
     nothing.attrs[METRICS] = {name: own.metadata for name, own in known.items()}
     print_comparison([], console)

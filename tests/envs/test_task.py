@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from envs.objective.weights import Weights
 from envs.scenarios.scenario import Splits, Window
 from envs.seen import Seen
 from envs.task import Task
-from tests.envs.tanks import with_tank
 
 
 def test_it_is_hashable_and_equal_to_one_of_the_same_parts() -> None:
@@ -48,14 +46,10 @@ def test_splits_belong_to_the_site_that_they_were_stated_for() -> None:
     assert task.elsewhere("iquitos-38") == Task("iquitos-38", reward="schema")
 
 
-def test_reward_aim_and_backend_have_to_fit_the_site(small_schema: Path, tmp_path: Path) -> None:
+def test_reward_and_aim_have_to_fit_the_site(small_schema: Path) -> None:
     Task(str(small_schema)).check()
     with pytest.raises(AimError, match="--weights"):
         Task(str(small_schema), reward="schema", aim=Aim(Weights(peak=1.0))).check()
-    tank = Task(str(with_tank(small_schema, tmp_path)), aim=Aim.parse(objective="citylearn_cost_total"))
-    with pytest.raises(AimError, match="does not record"):
-        tank.check()
-    tank.by("citylearn").check()
 
 
 def test_the_batch_backend_judges_what_it_can_step(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,17 +58,6 @@ def test_the_batch_backend_judges_what_it_can_step(small_schema: Path, monkeypat
     monkeypatch.setattr("envs.task.beyond_batch", lambda *_: ["outages"])
     assert task.judged.stepped_by == "citylearn"
     assert "cannot step" in task.why_not_batch()
-
-
-@pytest.mark.parametrize("aim", [{"objective": "citylearn_cost_total"}, {"require": ("citylearn_cost_total<=1",)}])
-def test_citylearn_tells_ratios_of_a_site_with_thermal_storages(
-    small_schema: Path, tmp_path: Path, aim: dict[str, Any]
-) -> None:
-    task = Task(str(with_tank(small_schema, tmp_path)))
-    assert task.judged.stepped_by == "batch"
-    wanted = replace(task, aim=Aim.parse(**aim))
-    assert wanted.judged.stepped_by == "citylearn"
-    assert wanted.why_not_batch().endswith("take, which citylearn_cost_total needs")
 
 
 def test_policies_are_rated_on_the_weeks_that_validate_or_on_given_windows(small_schema: Path) -> None:

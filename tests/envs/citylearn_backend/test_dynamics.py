@@ -12,9 +12,10 @@ import torch
 
 from common.errors import ScenarioError
 from envs.batch_backend import dynamics
-from envs.citylearn_backend.dynamics import has_dynamics, read_inputs, read_model
+from envs.citylearn_backend.dynamics import read_inputs, read_model
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.citylearn_backend.tables import read_dynamics
+from envs.citylearn_backend.thermal import has_dynamics
 from tests.envs.models import INPUTS, with_dynamics
 
 
