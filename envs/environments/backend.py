@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from common.errors import ScenarioError
-from envs.objective.reward import STORAGE_ACTIONS, RewardName
+from envs.objective.reward import STORAGE_ACTIONS, THERMAL_ACTIONS, RewardName
 from envs.scenarios.scenario import Scenario
 from envs.scenarios.schema_file import read_schema
 from envs.scenarios.schema_shape import BUILDING, CHARGER, SCHEMA
@@ -72,7 +72,6 @@ TYPES = {
         for use in ("cooling", "heating", "dhw")
     },
 }
-_DEVICE_ACTIONS = {"cooling_device", "heating_device", "cooling_or_heating_device"}
 # Observations that depend on actions, of which the dynamics may take demands and the indoor temperature alone.
 _ENDOGENOUS = ("_soc", "_electricity_consumption")
 _CHARGER = {*CHARGER.idle, "type", "charger_simulation", "noise_std", "attributes"}
@@ -98,7 +97,7 @@ def _found(schema: Mapping[str, Any]) -> Iterator[str]:
     if schema.get("random_seed") is None:
         yield "random_seed null (CityLearn then draws other attributes at every start)"
     for name, action in schema.get("actions", {}).items():
-        if action.get("active") and name not in STORAGE_ACTIONS | _DEVICE_ACTIONS:
+        if action.get("active") and name not in STORAGE_ACTIONS | THERMAL_ACTIONS:
             yield f"action {name}"
     for vehicle in (schema.get("electric_vehicles_def") or {}).values():
         yield from (f"'{name}' of a vehicle" for name in _beyond(vehicle, _VEHICLE))

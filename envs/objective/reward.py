@@ -20,6 +20,8 @@ RewardName = Literal["improvement", "schema"]
 STORAGE_ACTIONS = frozenset(
     {"electrical_storage", "electric_vehicle_storage", "cooling_storage", "heating_storage", "dhw_storage"}
 )
+# Of devices that the uncontrolled site runs as the building's own controller does.
+THERMAL_ACTIONS = frozenset({"cooling_device", "heating_device", "cooling_or_heating_device"})
 
 TERMS = tuple(DEFAULT.by_term())  # their names, in their order
 
@@ -97,10 +99,10 @@ def _serving(scenario: Scenario) -> list[str]:
 
 
 def reference_lines(scenario: Scenario) -> list[str]:
-    """A line that says what the uncontrolled site does not do where actions are of devices that serve people; else none."""
-    if not (serving := _serving(scenario)):
+    """A line that says which devices that serve people the uncontrolled site leaves off; none where it leaves none off."""
+    off = ", ".join(name for name in _serving(scenario) if name not in THERMAL_ACTIONS)
+    if not off:
         return []
-    off = ", ".join(serving)
     return [f"the uncontrolled site leaves {off} off: changes against it count all energy with which a policy serves people"]
 
 

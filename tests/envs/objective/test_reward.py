@@ -57,7 +57,7 @@ def test_a_reward_that_counts_energy_alone_is_refused_for_actions_that_serve_peo
     serving = scenario(str(edited(small_schema, tmp_path, put("actions", action, value={"active": True}))))
     check_reward(serving, "schema")
     assert reference_lines(site) == []
-    (line,) = reference_lines(serving)
-    assert f"leaves {action} off" in line
+    # Cooling the uncontrolled site has, as the building's own controller would.
+    assert [f"leaves {action} off" in line for line in reference_lines(serving)] == [True] * (action != "cooling_device")
     with pytest.raises(ScenarioError, match=action):
         check_reward(serving, "improvement")
