@@ -58,11 +58,13 @@ def _comfort(buildings: Sequence[Any]) -> dict[str, np.ndarray]:
         "heat_below_c": "indoor_dry_bulb_temperature_heating_set_point",
         "band_c": "comfort_band",
         "occupants": "occupant_count",
+        "given_c": "indoor_dry_bulb_temperature",
     }
-    return {
+    series = {
         field: np.array([getattr(b.energy_simulation, name) for b in buildings], dtype=np.float64)
         for field, name in names.items()
     }
+    return {**series, "warm_up": np.array([b.dynamics.lookback if has_dynamics(b) else 0 for b in buildings], dtype=np.float64)}
 
 
 def read_sessions(buildings: Sequence[Any], vehicles: Sequence[Any], rows: int) -> Sessions:

@@ -14,7 +14,7 @@ from common.measure import SCORE, exceeds
 from envs.objective.kpis import KPIS, RATIOS, JoinedRun, Kpis, Part, district_ratios, kpis, scores
 from envs.objective.reference import Reference
 from envs.objective.reward import TERMS
-from envs.objective.series import Exogenous, Run, cut
+from envs.objective.series import Exogenous, Run, begun, cut
 from envs.scenarios.scenario import Window
 
 
@@ -111,7 +111,7 @@ class _Year:
         )
 
     def _before(self, window: Window) -> Run:
-        return cut(self.reference.run, window.start, window.hours)
+        return begun(cut(self.reference.run, window.start, window.hours), self.reference.exogenous, window.start)
 
     def _kpis(self, parts: Sequence[Part]) -> Kpis:
         return kpis(JoinedRun(parts, self.reference.exogenous, self.reference))

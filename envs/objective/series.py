@@ -63,6 +63,9 @@ class Exogenous:
     heat_below_c: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # set point of heating
     band_c: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # by which it may be beyond a set point
     occupants: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # people in the building
+    given_c: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # temperature of the data
+    # Hours of a run before a building's model has its inputs; until then the temperature is that of the data. (buildings,)
+    warm_up: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     @cached_property
     def day(self) -> np.ndarray:
@@ -160,6 +163,16 @@ HOURLY = tuple(entry.name for entry in fields(Run) if entry.name not in ("missin
 def cut(run: Run, start: int, hours: int) -> Run:
     """Some hours of a run."""
     return replace(run, **{name: getattr(run, name)[:, start : start + hours] for name in HOURLY})
+
+
+def begun(run: Run, series: Exogenous, start: int) -> Run:
+    """A part of a longer run, from a step on, with the temperatures that a run of these hours alone begins with."""
+    if not len(series.warm_up):
+        return run
+    hours = np.arange(run.indoor_c.shape[1])
+    given = series.given_c[:, start : start + len(hours)]
+    is_early = ~np.isnan(run.indoor_c) & (hours < series.warm_up[:, np.newaxis])
+    return replace(run, indoor_c=np.where(is_early, given, run.indoor_c))
 
 
 def import_kwh(net_kwh: np.ndarray) -> np.ndarray:

@@ -11,7 +11,10 @@ from envs.batch_backend.tables import Year
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.citylearn_backend.tables import read_tables
 from envs.citylearn_backend.thermal import device_actions
+from envs.environments.vector_env import WindowsEnv
 from envs.environments.year_cache import schema_reward
+from envs.objective.evaluate import evaluate
+from envs.scenarios.scenario import Window, scenario
 from tests.envs.models import with_dynamics
 
 HOURS = 60
@@ -23,8 +26,22 @@ def site(small_schema: Path, tmp_path: Path) -> Path:
     path = with_dynamics(small_schema, tmp_path)
     series = pd.read_csv(tmp_path / "mall.csv")
     demand = 90.0 * (1.0 + np.sin(np.arange(len(series)) / 5.0))
-    series.assign(cooling_demand=demand, hvac_mode=1).to_csv(tmp_path / "mall.csv", index=False)
+    points = {f"indoor_dry_bulb_temperature_{use}_set_point": point for use, point in (("cooling", 24.0), ("heating", 20.0))}
+    series.assign(cooling_demand=demand, hvac_mode=1, occupant_count=1, comfort_band=0.5, **points).to_csv(
+        tmp_path / "mall.csv", index=False
+    )
     return path
+
+
+def test_the_uncontrolled_site_is_as_comfortable_as_itself(site: Path) -> None:
+    """Though it ran through the year, and is asked about single days, which begin with the temperature of the data."""
+    env = WindowsEnv(scenario(str(site)), [Window(0, 48 + 24 * day, 24) for day in range(5)])
+    (found,) = evaluate(env, lambda observations: env.present.uncontrolled_actions())
+    assert found.uncontrolled["occupied_hours"] == 5 * 24
+    assert 0.0 < found.uncontrolled["discomfort"] < 1.0
+    # What the model remembers of earlier days moves a temperature a little.
+    for name in ("discomfort", "unmet_degree_hours", "import_kwh"):
+        assert found.kpis[name] == pytest.approx(found.uncontrolled[name], rel=0.02), name
 
 
 def test_the_uncontrolled_site_delivers_what_was_demanded_as_far_as_its_devices_can(site: Path) -> None:
