@@ -71,10 +71,10 @@ def _labelled(measures: Mapping[str, Measure]) -> list[Measure]:
 
 
 def metrics_of(table: pd.DataFrame) -> dict[str, Measure]:
-    """Metrics of a table that `judgement` or `table_of` gave, without those that no row has, as comfort of a site without."""
+    """Metrics of a table that `judgement` or `table_of` gave, without those that the site does not have."""
     read = {name: Measure.of(name, "float64", told) for name, told in table.attrs.get(METRICS, {}).items()}
-    unknown = {name for name in read if len(table) and name in table and table[name].isna().all()}
-    return {name: measure for name, measure in read.items() if measure is not None and name not in unknown}
+    lacking = {name for name in read if len(table) and name in table and table[name].isna().all()}
+    return {name: own for name, own in read.items() if own is not None and not (own.needs and name in lacking)}
 
 
 def table_of(content: pa.Table) -> pd.DataFrame:

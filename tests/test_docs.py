@@ -12,8 +12,8 @@ import itertools
 import re
 import runpy
 import shlex
-import sys
 import tomllib
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -83,10 +83,14 @@ def commands(text: str) -> Iterator[tuple[str, list[str]]]:
 def options(module: str) -> dict[str, set[str]]:
     """Options of a command by its help, each with its choices; an empty set where it takes anything."""
     printed = io.StringIO()
-    with pytest.MonkeyPatch.context() as patched, contextlib.redirect_stdout(printed):
+    with (
+        pytest.MonkeyPatch.context() as patched,
+        contextlib.redirect_stdout(printed),
+        # Another test has imported it, and goes on with what it has.
+        warnings.catch_warnings(action="ignore", category=RuntimeWarning),
+    ):
         patched.setenv("COLUMNS", "200")
         patched.setattr("sys.argv", [module, "--help-all" if module == "tuning.run" else "--help"])
-        patched.delitem(sys.modules, module, raising=False)
         with pytest.raises(SystemExit) as ended:
             runpy.run_module(module, run_name="__main__", alter_sys=True)
     assert not ended.value.code, module

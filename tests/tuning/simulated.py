@@ -87,7 +87,7 @@ class Disk(ResultTables):
     def write(self, number: int, row: Any) -> None:
         self._put("trials", number, [row])
 
-    def add(self, table: str, number: int, rows: Sequence[Any]) -> None:
+    def add(self, table: str, number: int, rows: Sequence[Any], currency: str = "") -> None:
         self._put(table, number, [*self.read(table, number), *rows])
 
     def drop_after(self, table: str, number: int, steps: int) -> None:

@@ -99,12 +99,11 @@ def test_a_site_that_only_citylearn_steps_has_baselines_and_no_bound(
 ) -> None:
     path = shutil.copytree(small_schema.parent, tmp_path / "site") / "schema.json"
     schema = json.loads(path.read_text(encoding="utf-8"))
-    for building in schema["buildings"].values():
-        building["set_point_hold_time_steps"] = 3
+    schema["community_market"] = {"enabled": True}
     path.write_text(json.dumps(schema), encoding="utf-8")
     assert main(["--scenario", str(path)]) == 0
     said = capsys.readouterr().out
     for name in ("uncontrolled", "no PV, no battery", "rule: PV first", "CityLearn: BasicRBC"):
         assert name in said
     assert "no bound and no model predictive control, so the remaining headroom is not known" in said
-    assert said.count("set point hold time steps") == 1
+    assert said.count("'community_market' of the schema") == 1

@@ -29,6 +29,7 @@ from rich.console import Console
 from common.errors import UserError
 from envs.objective.aim import Outcome
 from envs.objective.columns import evaluation_columns
+from envs.scenarios.scenario import scenario
 from results import load
 from results.judgement import per_run
 from results.table_files import write_file
@@ -98,7 +99,7 @@ def judged(folder: Path, experiment: Path) -> Path:
     """A judgement of an experiment, with the experiments of its contenders, their evaluations, the table and the report."""
     of = open_experiment(experiment)
     own = contenders([of], 1)
-    made, _ = create_or_open(folder / "judged", RaceSettings("iquitos-38-v1", 2, 1), own)
+    made, _ = create_or_open(folder / "judged", RaceSettings(scenario("iquitos-38").key, 2, 1), own)
     for place, contender in enumerate(own):
         experiment_of(contender, made.paths, 1)
         for number in range(2):
