@@ -88,7 +88,8 @@ def test_runs_are_repeated_once_where_citylearn_steps_the_site(
         raise ScenarioError("two runs differ")
 
     monkeypatch.setattr("envs.environments.year_cache.check_repeats", refuse)
-    folder = Path(shutil.copytree(small_schema.parent, tmp_path / "site"))
+    # Other tests have such a site in a folder of another name, and so in another place of the cache.
+    folder = Path(shutil.copytree(small_schema.parent, tmp_path / "repeated"))
     site = scenario(str(folder))
     year_reference(site, 0)  # the batch backend draws nothing
     assert repeated == []
