@@ -14,7 +14,7 @@ from envs.current_hour import Present, scaled
 from envs.objective.evaluate import Evaluation, evaluate
 from envs.objective.kpis import JoinedRun, Part, kpis
 from envs.objective.reference import Reference
-from envs.objective.series import cut, import_kwh
+from envs.objective.series import begun, cut, import_kwh
 from envs.scenarios.scenario import Scenario, Split, Window
 from envs.task import Task
 
@@ -104,7 +104,7 @@ def without_devices(reference: Reference, uncontrolled: Evaluation, windows: Seq
         if window.year != uncontrolled.year:
             continue
         part = slice(window.start, window.start + window.hours)
-        run = cut(reference.run, window.start, window.hours)
+        run = begun(cut(reference.run, window.start, window.hours), reference.exogenous, window.start)
         # In a power outage nothing is imported, so load that PV would have served is lost.
         net = np.where(run.off_grid, 0.0, run.net_kwh - run.battery_kwh + reference.exogenous.pv_kwh[:, part])
         without_any = replace(run, net_kwh=import_kwh(net), battery_kwh=np.zeros_like(net))
