@@ -377,13 +377,13 @@ class CityLearnSimulator:
 
     def _of_outages(self) -> tuple[np.ndarray, np.ndarray]:
         """`asked_kwh` and `unserved_kwh` of `Run`."""
-        taken, names = self.step_index, ("cooling", "heating", "dhw")
+        taken = self.step_index
         asked, unserved = np.zeros((2, len(self.env.buildings), taken))
         for n, b in enumerate(self.env.buildings):
             if not b.simulate_power_outage:
                 continue
-            wanted = [*(getattr(b, f"{name}_demand") for name in names), b.non_shiftable_load]
-            served = [getattr(b, f"energy_from_{name}_{source}") for name in names for source in ("device", "storage")]
+            wanted = [*(getattr(b, f"{name}_demand") for name in USES), b.non_shiftable_load]
+            served = [getattr(b, f"energy_from_{name}_{source}") for name in USES for source in ("device", "storage")]
             total, given = (
                 np.array([series[:taken] for series in own], dtype=np.float64).sum(axis=0)
                 for own in (wanted, [*served, b.energy_to_non_shiftable_load])

@@ -28,7 +28,6 @@ _MISSED = -1e15
 _MOST_SHORT = 1e6
 MOST_OBJECTIVES = 2
 _FORM = "it takes NAME>=NUMBER or NAME<=NUMBER in quotes, as in --require 'ev_served>=0.95'"
-_THERMAL = ("cooling_storage", "heating_storage", "dhw_storage")
 CHARGING = "electric_vehicle_storage"  # kind of the action of a charger
 _JUDGED: tuple[Split, ...] = ("validation", "test")  # where a policy is rated
 
@@ -352,7 +351,7 @@ class Aim:
         if not self.weights.is_default and all(term in idle for term, weight in self.weights.by_term().items() if weight):
             raise AimError(f"--weights: none of them can do anything: {'; '.join(idle.values())}")
         if self.second and SCORE_2023 in self.names.split():
-            raise AimError(f"--objective {SCORE_2023}: it is no part of what the uncontrolled site has, so leave the other out")
+            raise AimError(f"--objective {SCORE_2023}: what it gains on the uncontrolled site is not known; leave out one")
         aimed = [("--objective", own) for own in self.objectives]
         for option, measure in (*aimed, *(("--require", own.measure) for own in self.requirements)):
             if reason := absent(scenario, measure):

@@ -45,11 +45,9 @@ class Part:
         hours, owed = run.net_kwh.shape[1], np.zeros_like(run.net_kwh)
         some = np.flatnonzero(run.owed_kwh)
         np.add.at(owed, (sessions.building[some], np.minimum(sessions.end[some] - start, hours - 1)), run.owed_kwh[some])
-        missing, as_they_are = (
-            run.missing_kwh[sessions.within(start, hours)],
-            ("off_grid", "indoor_c", "asked_kwh", "unserved_kwh"),
-        )
-        return cls(start, run.net_kwh, run.battery_kwh, owed, missing, *(getattr(run, name) for name in as_they_are))
+        missing = run.missing_kwh[sessions.within(start, hours)]
+        comfort = run.off_grid, run.indoor_c, run.asked_kwh, run.unserved_kwh
+        return cls(start, run.net_kwh, run.battery_kwh, owed, missing, *comfort)
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,11 @@ from envs.batch_backend.simulator import BatchSimulator
 from envs.batch_backend.tables import Year
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.citylearn_backend.tables import read_tables
-from envs.citylearn_backend.thermal import device_actions
+from envs.citylearn_backend.thermal import _OBEYING, device_actions
 from envs.environments.vector_env import WindowsEnv
 from envs.environments.year_cache import schema_reward
 from envs.objective.evaluate import evaluate
+from envs.objective.reward import THERMAL_ACTIONS
 from envs.scenarios.scenario import Window, scenario
 from tests.envs.models import with_dynamics
 
@@ -51,6 +52,7 @@ def test_the_uncontrolled_site_delivers_what_was_demanded_as_far_as_its_devices_
     batch.begin(0, 0, 0, HOURS, seed=0)
     simulator.begin(0, HOURS, seed=0)
     (building,) = simulator.env.buildings
+    assert {*_OBEYING} == THERMAL_ACTIONS
     assert [entry[1:] for entry in device_actions(simulator.env.buildings)] == [(0, 0, 1.0)]
     for _ in range(HOURS):
         actions = simulator.uncontrolled_actions()

@@ -129,6 +129,8 @@ def test_what_a_site_or_its_reward_cannot_tell_is_refused(site: Scenario, small_
     for lacking in (tanks, scenario("iquitos")):
         with pytest.raises(AimError, match=r"citylearn_2023_score: .* has (no )?dynamics"):
             Aim.parse(objective="citylearn_2023_score").check(lacking, "improvement")
+    with pytest.raises(AimError, match="citylearn_2023_score: what it gains on the uncontrolled site is not known"):
+        Aim.parse(objective="citylearn_2023_score co2_kg").check(site, "improvement")
     for aim in (Aim.parse(objective="ev_served"), Aim.parse(require=("ev_served>=0.95",))):
         with pytest.raises(AimError, match=r"no action of .* is a charger's"):
             aim.check(tanks, "improvement")
