@@ -71,6 +71,7 @@ def read_sessions(buildings: Sequence[Any], vehicles: Sequence[Any], rows: int) 
     """Charging sessions of a year; a `ScenarioError` if a vehicle is plugged in that the schema does not define."""
     chargers = [charger for building in buildings for charger in building.electric_vehicle_chargers]
     number = {vehicle.name: i for i, vehicle in enumerate(vehicles)}
+    of_batteries = [float(np.sqrt(np.asarray(v.battery.power_efficiency_curve)[1].max())) for v in vehicles]
     found: list[tuple[float, ...]] = []
     for index, charger in enumerate(chargers):
         series = charger.charger_simulation
@@ -78,6 +79,7 @@ def read_sessions(buildings: Sequence[Any], vehicles: Sequence[Any], rows: int) 
         state, vehicle_id = series.electric_vehicle_charger_state, series.electric_vehicle_id
         required, arrival = series.electric_vehicle_required_soc_departure, series.electric_vehicle_estimated_soc_arrival
         current, plugged = current_soc(charger, rows), state == CONNECTED
+        of_charger = _best_efficiency(charger)
         goes_on = plugged[1:] & plugged[:-1] & (vehicle_id[1:] == vehicle_id[:-1]) & ~new_sessions(series)[1:]
         starts = np.flatnonzero(plugged & ~np.append(False, goes_on))
         ends = np.flatnonzero(plugged & ~np.append(goes_on, False))
@@ -94,9 +96,9 @@ def read_sessions(buildings: Sequence[Any], vehicles: Sequence[Any], rows: int) 
                 # Of a vehicle that is there in the first row the data need not say it.
                 estimated = float(vehicles[vehicle].battery.initial_soc)
             measured = float(current[start])
-            arrival_soc, battery = estimated if np.isnan(measured) else measured, vehicles[vehicle].battery
-            efficiency = _best_efficiency(charger, battery)
-            found.append((index, vehicle, start, row, arrival_soc, float(required[row]), float(battery.capacity), efficiency))
+            arrival_soc, capacity = estimated if np.isnan(measured) else measured, float(vehicles[vehicle].battery.capacity)
+            efficiency = of_charger * of_batteries[vehicle]
+            found.append((index, vehicle, start, row, arrival_soc, float(required[row]), capacity, efficiency))
     found.sort(key=lambda session: session[3])
     integers, numbers = ("charger", "vehicle", "start", "end"), ("arrival_soc", "required_soc", "capacity_kwh", "efficiency")
     columns = np.array(found, dtype=np.float64).reshape(-1, 8).T
@@ -109,11 +111,10 @@ def read_sessions(buildings: Sequence[Any], vehicles: Sequence[Any], rows: int) 
     return Sessions(**arrays, building=building[arrays["charger"]], gives=gives[arrays["charger"]])
 
 
-def _best_efficiency(charger: Any, battery: Any) -> float:
-    """Best efficiency of a charger and a vehicle's battery together, in both directions and at any power."""
+def _best_efficiency(charger: Any) -> float:
+    """Best efficiency of a charger, in both directions and at any power."""
     curves = (charger.charge_efficiency_curve, charger.discharge_efficiency_curve)
-    best = max(float(charger.efficiency) if curve is None else float(np.asarray(curve)[1].max()) for curve in curves)
-    return best * float(np.sqrt(np.asarray(battery.power_efficiency_curve)[1].max()))
+    return max(float(charger.efficiency) if curve is None else float(np.asarray(curve)[1].max()) for curve in curves)
 
 
 def tanks(building: Any) -> list[Any]:
