@@ -183,7 +183,7 @@ class CityLearnSimulator:
         if not with_reward:
             schema["reward_function"] = {"type": f"{NoReward.__module__}.{NoReward.__name__}"}
         check_dynamics(schema_path, schema)
-        with _quick_time_bounds(), outages.drawn_for_any_length():
+        with _quick_time_bounds(), outages.drawn_for_any_length(), _seeded_noise(schema.get("random_seed")):
             self.env = CityLearnEnv(
                 schema,
                 central_agent=True,
@@ -443,6 +443,17 @@ def _quick_time_bounds() -> Iterator[None]:
         Building._ev_time_observation_high_limit = search
 
 
+@contextmanager
+def _seeded_noise(seed: int | None) -> Iterator[None]:
+    """Let CityLearn draw the noise on series by the schema's seed; from NumPy's global generator they are others every time."""
+    before = np.random.get_state()
+    np.random.seed(seed)
+    try:
+        yield
+    finally:
+        np.random.set_state(before)
+
+
 def _skip_charger_feedback(env: Any) -> None:
     """Keep CityLearn from recording how each charger's power was met: two fifths of a step's time with 128 sockets.
 
@@ -533,7 +544,7 @@ def check_repeats(used: CityLearnSimulator) -> None:
     """Compare runs of a simulator with those of one that is built anew; a `ScenarioError` if they differ.
 
     The whole year's series are compared, then two weeks with the same random actions, bit by bit, after the used simulator has
-    run through them with other ones. This notices noise, drawn attributes, dropout, models without a seed, and state that
+    run through them with other ones. This notices drawn series and attributes, dropout, models without a seed, and state that
     outlives a run; not what happens in other weeks alone.
     """
     new = CityLearnSimulator(used.schema_path, used.with_reward, used.trusted)
@@ -583,7 +594,7 @@ def _equal(first: Any, second: Any) -> bool:
 
 def _error(simulator: CityLearnSimulator, what: str) -> ScenarioError:
     return ScenarioError(
-        f"{simulator.schema_path}: {what}, so results could not be compared: set a random_seed, every noise_std to 0 and the "
+        f"{simulator.schema_path}: {what}, so results could not be compared: set a random_seed and the "
         "dropout of dynamics to 0, and leave out models that draw without a seed"
     )
 

@@ -108,8 +108,6 @@ def _found(schema: Mapping[str, Any]) -> Iterator[str]:
 
 def _in_building(building: Mapping[str, Any]) -> Iterator[str]:
     yield from (name.replace("_", " ") for name in _beyond(building, _BUILDING))
-    if building.get("noise_std"):
-        yield "noise_std of a building (drawn anew at every start)"
     if (building.get("power_outage") or {}).get("simulate_power_outage") and building.get("chargers"):
         yield "power outages of a building with chargers"
     yield from _in_dynamics((building.get("dynamics") or {}).get("attributes") or {})
@@ -121,8 +119,6 @@ def _in_building(building: Mapping[str, Any]) -> Iterator[str]:
     for charger in (building.get("chargers") or {}).values():
         yield from (f"'{name}' of a charger" for name in _beyond(charger, _CHARGER))
         yield from (f"'{name}' of a charger" for name in _beyond(charger.get("attributes") or {}, _CHARGER_ATTRIBUTES))
-        if charger.get("noise_std"):
-            yield "noise_std of a charger (drawn anew at every start)"
         if str(charger.get("type", "")).rpartition(".")[2] != "Charger":
             yield f"{charger.get('type')}"
 

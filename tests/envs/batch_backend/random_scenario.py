@@ -148,6 +148,7 @@ def buildings(draw: st.DrawFn) -> dict[str, Any]:
         "thermal": draw(st.booleans()),
         "tanks": {use: draw(st.one_of(st.none(), tank)) for use in USES},
         "heater": draw(st.booleans()),
+        "noise": draw(st.sampled_from([0.0, 0.1])),
     }
 
 
@@ -287,6 +288,7 @@ def _building(site: dict[str, Any], n: int, sockets: Any, folder: Path) -> dict[
         "heating_device": _device(heater, heats | temperatures),
         "dhw_device": _device(heater, heats | temperatures),
         "chargers": {},
+        "noise_std": site["noise"],
     }
     if site["outages"]:
         building["power_outage"] = {"simulate_power_outage": True, **OUTAGES[site["outages"]]}
@@ -308,7 +310,7 @@ def _building(site: dict[str, Any], n: int, sockets: Any, folder: Path) -> dict[
         building["chargers"][name] = {
             "type": "citylearn.electric_vehicle_charger.Charger",
             "charger_simulation": f"{name}.csv",
-            "noise_std": 0,
+            "noise_std": site["noise"],
             "attributes": attributes,
         }
     return building
