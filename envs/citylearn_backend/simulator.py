@@ -191,6 +191,8 @@ class CityLearnSimulator:
                 episode_time_steps=count_steps(schema_path) + 1,
                 # Nothing is downloaded.
                 offline=True,
+                # The entity interface gives the same quantities as tables.
+                interface="flat",
             )
             outages.fix_outages(self.env.buildings)
         _skip_charger_feedback(self.env)

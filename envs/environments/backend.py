@@ -47,13 +47,14 @@ _SCHEMA = {*SCHEMA.idle} - {"topology_events"} | {
     "random_seed", "root_directory", "central_agent", "simulation_start_time_step", "simulation_end_time_step",
     "episode_time_steps", "rolling_episode_split", "random_episode_split", "seconds_per_time_step", "start_date", "agent",
     "reward_function", "observations", "actions", "electric_vehicles_def", "buildings",
+    "interface",  # the form in which CityLearn gives observations and takes actions
+    "topology_mode",  # a dynamic one is refused
     "terminal_observation_padding",  # of a missing last row, and all rows are required
     # Files and checks of CityLearn, and its own counts of vehicles that left.
     "render", "render_mode", "render_file_format", "render_chunk_size", "render_session_name", "metrics_log_interval",
     "export_kpis_on_episode_end", "export_only_final_episode", "debug_timing", "check_observation_limits",
     "physics_invariant_checks", "ev_departure_within_tolerance", "ev_departure_service_tolerance",
 }  # fmt: skip
-_AS_BY_DEFAULT = {"interface": "flat", "topology_mode": "static"}
 _SWITCHED = ("community_market", "demand_response", "robustness")  # those that do nothing unless `enabled` is true
 _BUILDING = {*BUILDING.idle} | {
     "include", "type", "energy_simulation", "weather", "carbon_intensity", "pricing", "inactive_observations",
@@ -92,7 +93,6 @@ def unsupported(schema_path: Path, reward: RewardName = "schema") -> list[str]:
 
 def _found(schema: Mapping[str, Any]) -> Iterator[str]:
     off = {name for name in _SWITCHED if not (schema.get(name) or {}).get("enabled")}
-    off |= {name for name, value in _AS_BY_DEFAULT.items() if schema.get(name) == value}
     yield from (f"'{name}' of the schema" for name in _beyond(schema, _SCHEMA | off))
     if schema.get("random_seed") is None:
         yield "random_seed null (CityLearn then draws other attributes at every start)"

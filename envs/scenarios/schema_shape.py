@@ -383,7 +383,7 @@ SCHEMA = Record(
             "reward_function": _Reward(null=False),
             "electric_vehicles_def": Each(_VEHICLE, "vehicles by name", left_out=True, null=False),
             "buildings": Each(BUILDING, "buildings by name", least=1, left_out=True, null=False),
-            "interface": choice("flat"),
+            "interface": choice("flat", "entity"),
             "topology_mode": choice("static"),
             "community_market": Record(
                 {
@@ -395,7 +395,7 @@ SCHEMA = Record(
                 idle=("grid_export_price", "counterfactual"),
             ),
             "demand_response": Record(
-                {"enabled": Checked("false, as it needs the interface entity", lambda value: value in (False, 0))},
+                {"enabled": Checked("false, as policies here have the flat interface", lambda value: value in (False, 0))},
                 idle=("requests_file", "baseline_method", "baseline_window_seconds", "allow_overlapping_requests"),
             ),
             "robustness": Record(

@@ -395,6 +395,24 @@ def test_an_observation_that_citylearn_does_not_reset_is_named_with_the_way_out(
         check_repeats(Fake())  # type: ignore[arg-type]
 
 
+def test_the_entity_interface_moves_the_same_energies(small_schema: Path, tmp_path: Path) -> None:
+    from citylearn.citylearn import CityLearnEnv
+
+    path = edited(small_schema, tmp_path, put("interface", value="entity"))
+    both = [
+        CityLearnEnv(str(path), central_agent=True, episode_time_steps=HOURS + 1, offline=True, **given)
+        for given in ({}, {"interface": "flat"})
+    ]
+    assert [isinstance(env.reset()[0], dict) for env in both] == [True, False]
+    space, rng = both[1].action_space[0], np.random.default_rng(0)
+    for step in range(HOURS):
+        action = rng.uniform(space.low, space.high).tolist()
+        for env in both:
+            env.step([action])
+        net = [[building.net_electricity_consumption[step] for building in env.buildings] for env in both]
+        assert net[0] == net[1]
+
+
 def noisy(schema: dict[str, Any]) -> None:
     building = schema["buildings"]["mall"]
     building["noise_std"] = 0.1

@@ -62,7 +62,7 @@ def test_padding_of_a_last_row_that_is_there_changes_nothing(small_schema: Path,
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        (("_comment",), "of the mall"), (("interface",), "flat"), (("topology_mode",), "static"),
+        (("_comment",), "of the mall"), (("interface",), "entity"), (("topology_mode",), "static"),
         (("timezone",), "America/Lima"),
         (("observation_bundles",), {"a": {"enabled": True}}), (("derived_forecasts",), {"enabled": True}),
         (("community_market",), {"enabled": False, "intra_community_sell_ratio": 0.5}), (("robustness",), {"enabled": False}),
@@ -120,7 +120,6 @@ def test_it_knows_these_classes_of_devices_and_no_other_that_pass_without_trust(
         ((*SOCKET, "attributes", "phase_connection"), "L1", "'phase_connection' of a charger"),
         ((*MALL, "occupant"), {"type": "citylearn.occupant.Occupant"}, "occupant"),
         (("community_market",), {"enabled": True}, "'community_market' of the schema"),
-        (("topology_mode",), "dynamic", "'topology_mode' of the schema"),
         (("random_seed",), None, "random_seed null"),
         (("reward_function", "type"), "my.module.Reward", "reward function my.module.Reward"),
         (("reward_function", "type"), {"mall": "x"}, "reward function for each building"),
