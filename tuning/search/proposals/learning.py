@@ -15,7 +15,6 @@ from typing import Any
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
 from optuna.trial import FrozenTrial, TrialState
-from scipy.stats import rankdata
 
 from common.errors import UsageError
 from common.files import read_text
@@ -89,6 +88,9 @@ def _learned(text: str, place: str, settings: Settings) -> LearnedExperiment:
     )
     if len(used) < LEAST:
         raise UsageError(f"{at}: ranks need at least {LEAST} trials, and it has {summary}; run it longer, or leave it out")
+    # Imported here: it takes half a second, and most searches learn from no other.
+    from scipy.stats import rankdata
+
     ends = expected_ends([trials[number] for number in used], other)
     ranks = rankdata([-ends[number] for number in used])
     ranked = tuple(LearnedTrial(number, float(rank), of) for (number, of), rank in zip(used.items(), ranks, strict=True))
