@@ -300,7 +300,10 @@ def _charger_curves(lane: Any, plugged: np.ndarray, charger: np.ndarray, curve: 
 @_inlined
 def _root(curve: np.ndarray, k: int, points: int, part: float) -> float:
     """Root of the efficiency at a part of the nominal power."""
-    return math.sqrt(_on_curve(curve, k, EFFICIENCY_CURVE, points, min(max(part, 0.0), 1.0)))
+    efficiency = _on_curve(curve, k, EFFICIENCY_CURVE, points, min(max(part, 0.0), 1.0))
+    # CityLearn takes the power 0.5, which is rounded otherwise than a square root in one case of a thousand. LLVM would make
+    # one of a constant exponent; it does not know that a curve has two rows, its x and its y.
+    return efficiency ** (1.0 / curve.shape[2])
 
 
 @_compiled

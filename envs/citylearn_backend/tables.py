@@ -57,7 +57,7 @@ def battery_parameters(batteries: list[Any]) -> dict[str, np.ndarray]:
         record[k] = (
             b.capacity, b.nominal_power, minimum_soc, minimum_soc * b.capacity, (1.0 - b.depth_of_discharge) * b.capacity,
             1.0 - b.loss_coefficient, b.capacity_loss_coefficient * b.capacity, _points(power[k]), _points(efficiency[k]),
-            max(b.nominal_power * power[k][1, 0], 0.0), np.sqrt(efficiency[k][1, 0]),
+            max(b.nominal_power * power[k][1, 0], 0.0), efficiency[k][1, 0] ** 0.5,
         )  # fmt: skip
     curves = _stacked([curve for both in zip(power, efficiency, strict=True) for curve in both])
     return {"battery": record, "battery_curve": curves.reshape(len(batteries), 2, *curves.shape[1:])}

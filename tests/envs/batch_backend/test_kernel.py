@@ -225,6 +225,12 @@ def test_the_drift_is_numpys(seed: int) -> None:
     np.testing.assert_array_equal(key, np.random.RandomState(seed).get_state()[1])
 
 
+def test_the_root_of_an_efficiency_is_pythons_power() -> None:
+    efficiency = np.random.default_rng(0).uniform(0.7, 1.0, 10_000)
+    roots = [kernel._root(np.array([[2 * [[0.0, 1.0]], [[0.0, 1.0], [y, y]]]]), 0, 2, 0.3) for y in efficiency.tolist()]
+    assert roots == [y**0.5 for y in efficiency.tolist()] != np.sqrt(efficiency).tolist()
+
+
 def test_a_copy_does_not_depend_on_its_neighbours(small_schema: Path) -> None:
     _, tables = open_both(small_schema)
     alone, among = (BatchSimulator({0: raw_year(tables)}, copies) for copies in (1, 7))
