@@ -788,6 +788,7 @@ def _reward(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) 
             hour.emission - emission, reference_cost - cost, solar - hour.solar_use, reference_ramp - ramp,
             reference_missing - missing, reference_rise - rise,
         )  # fmt: skip
+        # What people feel is known once the models have run, see `envs.batch_backend.simulator`.
         for i in range(6):
             mean = reward.mean[i]
             out.terms[b, i] = reward.weight[i] * gains[i] / mean if mean > 0.0 else 0.0

@@ -103,8 +103,8 @@ OBSERVED = np.dtype(
 # Of one year, for the reward `improvement`; the terms in the order of `envs.objective.reward.TERMS`.
 REWARD = np.dtype(
     [
-        ("mean", np.float64, (6,)),  # means that normalise the terms
-        ("weight", np.float64, (6,)),
+        ("mean", np.float64, (7,)),  # means that normalise the terms
+        ("weight", np.float64, (7,)),
         ("demand_price", np.float64, (2,)),  # peak price and off-peak excess price of the demand charge, zeros for none
         ("met_tolerance", np.float64),  # state of charge by which a departure may miss what it requires
         ("longest", np.int64),  # hours of the longest session
@@ -298,7 +298,7 @@ class Out(NamedTuple):
     """Results of a step."""
 
     observation: Any  # shape (B, O), float32
-    terms: Any  # weighted terms of the reward `improvement`, shape (B, 6)
+    terms: Any  # weighted terms of the reward `improvement`, shape (B, 7)
     energy: Any  # net consumption, what the battery took, what chargers and load took [kWh], shape (B, N, 4), float32
     money: Any  # cost of energy [currency] and emission [kg] as CityLearn has them, shape (B, N, 2), float32
     # energy missing at the end of each session [kWh], from the first one on that ends after the copy's start, shape (B, most

@@ -13,10 +13,13 @@ from envs.batch_backend.dynamics import Dynamics
 from envs.batch_backend.tables import Tables, Year, allocate, row_arrays, serving_actions, site_arrays
 from envs.current_hour import SiteState, scaled
 from envs.objective.reference import Reference, first_soc
+from envs.objective.reward import TERMS
 from envs.objective.series import Run
 from envs.objective.weights import DEFAULT, Weights
 from envs.observation import ObservationLayout
 from envs.scenarios.scenario import Window
+
+_COMFORT = TERMS.index("comfort")
 
 
 class BatchSimulator:
@@ -27,7 +30,7 @@ class BatchSimulator:
     their drift drawn as CityLearn draws it: it takes as long as all the rest, changes nothing where the data give the charge of
     every arrival, and is done anyway where they do not.
 
-    `observation`, shape (copies, observations), and `terms` of the reward, shape (copies, 6), are those of the last step.
+    `observation`, shape (copies, observations), and `terms` of the reward, shape (copies, 7), are those of the last step.
     """
 
     def __init__(
@@ -161,9 +164,26 @@ class BatchSimulator:
         # One type, as each would be compiled by itself.
         given = np.ascontiguousarray(actions, dtype=np.float64)
         copies = self._everyone if which is None else which
+        rows, steps = self.row[copies], self.state.copy["step"][copies].copy()
         kernel.step(self.site, self._rows, self.state, self.out, given, copies)
         if self._dynamics:
             self._dynamics.step(self.state.copy, self.state.tank, copies)
+            self._rate_comfort(self._dynamics, copies, rows, steps)
+
+    def _rate_comfort(self, dynamics: Dynamics, copies: np.ndarray, rows: np.ndarray, steps: np.ndarray) -> None:
+        """Set the term comfort of `envs.objective.reward.improvement_terms`, of copies that took a step at rows."""
+        indoor = np.full((self.net_buildings, len(copies)), np.nan)
+        for n, values in dynamics.indoor.items():
+            indoor[n] = values[copies]
+        for reward, (number, year) in zip(self.site.reward, self._years.items(), strict=True):
+            first = self._offset[number]
+            here = np.flatnonzero((rows >= first) & (rows < first + len(year.tables.exogenous.hour)))
+            if year.reference is None or not reward["mean"][_COMFORT]:
+                continue
+            before = year.reference.unmet_c(rows[here] - first, steps[here])
+            now = year.tables.exogenous.unmet_c(indoor[:, here], rows[here] - first).sum(axis=0)
+            worth = reward["weight"][_COMFORT] / reward["mean"][_COMFORT]
+            self.terms[copies[here], _COMFORT] = worth * (before - now)
 
     def get_state(self) -> dict[str, np.ndarray]:
         """Copies of all that actions change and later steps depend on, by name."""

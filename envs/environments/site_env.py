@@ -224,7 +224,14 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
             ramp_kwh=abs(site_net - previous),
             missing_kwh=self.simulator.missing_kwh(row),
             peak_rise_kw=self._day_peak.add(site_net),
+            unmet_c=self._unmet_c(row, index),
         )
+
+    def _unmet_c(self, row: int, index: int) -> float:
+        # Without a model CityLearn tells the temperature of the data.
+        is_computed = ~np.isnan(self.reference.run.indoor_c[:, row])
+        indoor = np.where(is_computed, self.simulator.indoor_temperatures(index), np.nan)
+        return float(self.reference.exogenous.unmet_c(indoor[:, np.newaxis], np.array([row])).sum())
 
     def _observe(self, raw: np.ndarray) -> np.ndarray:
         if not self.seen.is_plain:

@@ -72,6 +72,17 @@ class Exogenous:
         """Number of each row's day, see `envs.objective.series.days`, shape (rows,)."""
         return days(self.hour)
 
+    def unmet_c(self, indoor_c: np.ndarray, rows: np.ndarray | slice) -> np.ndarray:
+        """Degrees by which temperatures at rows, shape (buildings, hours), lie outside the comfort band; the same shape.
+
+        0 where nobody is, and where no temperature is computed (NaN).
+        """
+        if not len(self.band_c):
+            return np.zeros_like(indoor_c)
+        beyond = np.maximum(indoor_c - self.cool_above_c[:, rows], self.heat_below_c[:, rows] - indoor_c)
+        unmet = np.maximum(beyond - self.band_c[:, rows], 0.0)
+        return np.where(self.occupants[:, rows] > 0.0, np.nan_to_num(unmet), 0.0)
+
 
 @dataclass(frozen=True)
 class Sessions:
