@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -55,6 +55,7 @@ class BatchSimulator:
         self._rows = row_arrays(list(years.values()), parked)
         self.state, self.out = allocate(self.site, self._rows, copies, record)
         self._dynamics = Dynamics.of(tables, copies)
+        self._uncomfortable: np.ndarray | None = None  # degrees of the uncontrolled site, see `compare_with`; (copies, hours)
         self._most_hours = record or len(self._rows.hour)
         self.observation, self.terms = self.out.observation, self.out.terms
         self._least_efficiency = self.site.battery_curve[:, records.EFFICIENCY_CURVE, 1].min(axis=1)
@@ -170,6 +171,15 @@ class BatchSimulator:
             self._dynamics.step(self.state.copy, self.state.tank, copies)
             self._rate_comfort(self._dynamics, copies, rows, steps)
 
+    def compare_with(self, windows: Sequence[Window], alone: Sequence[Run]) -> None:
+        """Rate comfort from now on by these runs of the uncontrolled site; each copy runs the window of its own."""
+        if not self._dynamics:
+            return
+        self._uncomfortable = np.zeros((self.copies, max(window.hours for window in windows)))
+        for own, window, run in zip(self._uncomfortable, windows, alone, strict=True):
+            rows = slice(window.start, window.start + window.hours)
+            own[: window.hours] = self._years[window.year].tables.exogenous.unmet_c(run.indoor_c, rows).sum(axis=0)
+
     def _rate_comfort(self, dynamics: Dynamics, copies: np.ndarray, rows: np.ndarray, steps: np.ndarray) -> None:
         """Set the term comfort of `envs.objective.reward.improvement_terms`, of copies that took a step at rows."""
         indoor = np.full((self.net_buildings, len(copies)), np.nan)
@@ -180,7 +190,10 @@ class BatchSimulator:
             here = np.flatnonzero((rows >= first) & (rows < first + len(year.tables.exogenous.hour)))
             if year.reference is None or not reward["mean"][_COMFORT]:
                 continue
-            before = year.reference.unmet_c(rows[here] - first, steps[here])
+            if self._uncomfortable is None:
+                before = year.reference.unmet_c(rows[here] - first, steps[here])
+            else:
+                before = self._uncomfortable[copies[here], steps[here]]
             now = year.tables.exogenous.unmet_c(indoor[:, here], rows[here] - first).sum(axis=0)
             worth = reward["weight"][_COMFORT] / reward["mean"][_COMFORT]
             self.terms[copies[here], _COMFORT] = worth * (before - now)

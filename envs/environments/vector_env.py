@@ -20,7 +20,7 @@ from envs.batch_backend.tables import Year
 from envs.current_hour import Present
 from envs.district import BUILDING_REWARDS
 from envs.environments.seen_year import seen_layout, seen_template
-from envs.environments.year_cache import batch_reference, year_tables
+from envs.environments.year_cache import batch_reference, run_alone, year_tables
 from envs.objective.evaluate import EVALUATION_SEED, Episode, Policy
 from envs.objective.reference import Before, BuildingSeries, Reference, building_rewards
 from envs.objective.reward import TERMS, RewardName
@@ -180,6 +180,8 @@ class WindowsEnv:
         longest = max(window.hours for window in self.windows)
         self.simulator = open_years(scenario, years, len(self.windows), longest, weights, own_layout, seen)
         self._schema_reward = SchemaReward(self.simulator) if reward == "schema" else None
+        self._alone = [run_alone(scenario, window) for window in self.windows]
+        self.simulator.compare_with(self.windows, self._alone)
 
     @property
     def present(self) -> Present:
@@ -217,6 +219,7 @@ class WindowsEnv:
                 float(rewards[b]),
                 dict(zip(TERMS, terms[b].tolist(), strict=True)),
                 recorder.run(b, window.year, window.hours),
+                self._alone[b],
             )
 
     def close(self) -> None:

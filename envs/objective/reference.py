@@ -136,8 +136,15 @@ class Reference:
         required[own] = lacking * sessions.capacity_kwh[own]
         return required
 
-    def window(self, start: int, hours: int) -> WindowReference:
-        """The run over steps `start` to `start + hours - 1`; its demand charge and days start without earlier peaks."""
+    def window(self, start: int, hours: int, alone: Run | None = None) -> WindowReference:
+        """The run over steps `start` to `start + hours - 1`; its demand charge and days start without earlier peaks.
+
+        `alone` is the run of these hours with its own temperatures, where they are to count.
+        """
+        rows = np.arange(start, start + hours)
+        unmet = (
+            self.unmet_c(rows, np.arange(hours)) if alone is None else self.exogenous.unmet_c(alone.indoor_c, rows).sum(axis=0)
+        )
         part = slice(start, start + hours)
         return WindowReference(
             emission_kg=self._emission[part],
@@ -146,7 +153,7 @@ class Reference:
             ramp_kwh=self._ramp[part],
             missing_kwh=self._missing(start, hours),
             peak_rise_kw=self._peak_rises(start, hours),
-            unmet_c=self.unmet_c(np.arange(start, start + hours), np.arange(hours)),
+            unmet_c=unmet,
             month_share=month_shares(self._month, start, hours),
             previous_net_kwh=float(self._net[start - 1]) if start else None,
         )
@@ -154,7 +161,7 @@ class Reference:
     def unmet_c(self, rows: np.ndarray, steps: np.ndarray) -> np.ndarray:
         """Degrees beyond the comfort band at rows, each so many steps after the start of a window; all of shape (hours,).
 
-        A window begins with the temperatures of the data, see `envs.objective.series.begun`.
+        A window begins with the temperatures of the data. What its models make of them later differs little from the year's.
         """
         series, indoor = self.exogenous, self.run.indoor_c[:, rows]
         if len(series.warm_up):

@@ -176,16 +176,6 @@ def cut(run: Run, start: int, hours: int) -> Run:
     return replace(run, **{name: getattr(run, name)[:, start : start + hours] for name in HOURLY})
 
 
-def begun(run: Run, series: Exogenous, start: int) -> Run:
-    """A part of a longer run, from a step on, with the temperatures that a run of these hours alone begins with."""
-    if not len(series.warm_up):
-        return run
-    hours = np.arange(run.indoor_c.shape[1])
-    given = series.given_c[:, start : start + len(hours)]
-    is_early = ~np.isnan(run.indoor_c) & (hours < series.warm_up[:, np.newaxis])
-    return replace(run, indoor_c=np.where(is_early, given, run.indoor_c))
-
-
 def import_kwh(net_kwh: np.ndarray) -> np.ndarray:
     """Energy drawn from the grid; every building has a meter of its own. Same shape as `net_kwh`."""
     return np.maximum(net_kwh, 0.0)
