@@ -36,7 +36,7 @@ from tuning.trial.checkpoint_files import (
     rows_of,
     write_state,
 )
-from tuning.trial.packed_state import StateError, check_fits, read_arrays, unpack, write_arrays
+from tuning.trial.packed_state import StateError, read_arrays, unpack, write_arrays
 
 if TYPE_CHECKING:
     from tuning.algorithms.trainer import Trainer
@@ -70,7 +70,6 @@ class Checkpoint:
         """Set a trainer to the state of this checkpoint; FormatError if that is one of another trainer."""
         try:
             state = unpack(self.trainer, read_arrays(self.folder / ARRAYS))
-            check_fits(state, trainer.get_state())
             trainer.set_state(state, None if self.rows is None else self._rows())
         except MISFITS as error:
             raise FormatError(f"checkpoint {self.folder} is not one of this trial: {error}") from error
