@@ -222,7 +222,7 @@ def _line(error: Exception) -> str:
 
 if __name__ == "__main__":
     logging.getLogger("ray").setLevel(logging.CRITICAL)
-    import ray  # which may take longer than an answer
+    import ray  # noqa: F401 - which may take longer than an answer
 
     limit = threading.Timer(float(sys.argv[2]), _give_up)
     limit.daemon = True

@@ -26,9 +26,9 @@ from common.units import MIB
 from results.live import PROGRESS_FILE
 from tuning.experiment.folder import Experiment, ExperimentPaths, open_experiment, save
 from tuning.experiment.lock import TOKEN, Move, experiment_lock, move_of, note_move, refuse_moved, trial_lock
+from tuning.experiment.reading import site_files
 from tuning.storage.lease import PATIENCE, RUNS, Guarded, Lease
 from tuning.storage.search_files import STATE
-from tuning.storage.site_copy import site_files
 from tuning.storage.trial_files import REPLAY
 
 _REPORT = "report.html"

@@ -19,9 +19,9 @@ from common.storage.objects import Objects
 from common.storage.working_copy import working_folder
 from tuning.experiment.folder import Experiment, ExperimentPaths, open_experiment
 from tuning.experiment.lock import Permission, trial_lock
+from tuning.experiment.reading import with_found_site
 from tuning.storage.lease import Guarded, run_key
 from tuning.storage.search_files import STATE, TRIALS, Home, complete, file_state, remove_states_first
-from tuning.storage.site_copy import with_site
 
 LOOK_SECONDS = 5.0  # between two looks whether the run goes on
 MARKER_SECONDS = 2.0  # that the end of a process waits for the marker that says why
@@ -157,7 +157,7 @@ def trial_files(home: Home, number: int) -> Iterator[TrialFiles]:
         shutil.rmtree(folder, ignore_errors=True)
         try:
             _fetch(objects, ExperimentPaths(folder), number)
-            experiment = with_site(open_experiment(folder).trusting(home.trusted), objects)
+            experiment = with_found_site(open_experiment(folder).trusting(home.trusted), place.uri)
             yield PushedFiles(experiment, home.run, objects, number, Guarded(place, see_that_it_holds))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
