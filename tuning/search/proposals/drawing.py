@@ -24,7 +24,7 @@ from tuning.search.proposals.plan import PLAN
 from tuning.search.proposals.prior import Point, propose
 from tuning.search.proposals.sampler_view import Values, as_seen, point_in
 from tuning.search.proposals.transfer import LearnedExperiment, Source, Transfer
-from tuning.search.record.study import StudyMemory, TimeNotes, with_outcome_of
+from tuning.search.record.study import StudyMemory, pace, with_outcome_of
 from tuning.search.record.trials import (
     AT_ANY_COST,
     CONFIRMS,
@@ -271,8 +271,7 @@ class Draws:
         ended with the known outcome.
         """
         known = self.memory.trials()
-        pace, without = TimeNotes(self.memory).pace, self.plans_wait(None)
-        drawn = self.drawing.draw(known, self.memory.name, values, pace, affordable, without)
+        drawn = self.drawing.draw(known, self.memory.name, values, pace(self.memory), affordable, self.plans_wait(None))
         if drawn.user_attrs.get(REFUSED):
             drawn.state, drawn.datetime_complete = TrialState.PRUNED, datetime.now()
         elif (same := already_tried(drawn, known)) is not None:

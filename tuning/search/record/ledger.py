@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from optuna.trial import TrialState
 
 from tuning.experiment.option_values import Budget
-from tuning.search.record.study import StudyMemory, TimeNotes
+from tuning.search.record.study import StudyMemory
 from tuning.search.record.trials import CONFIRMS, Costs, has_plan, was_run
 
 
@@ -19,8 +19,7 @@ class Ledger:
     """Adds up steps or time, over all runs of an experiment.
 
     Steps are those at which evaluations were due, so that the sum depends on the study alone. A trial that runs counts up to
-    its next evaluation. Time of earlier runs is in the study, as of their last evaluation. Steps that were
-    taken under another budget do not belong to the pace of one of time, as their time was not noted.
+    its next evaluation. Time of earlier runs is in the study, as of their last evaluation.
 
     Attributes:
         memory: the study.
@@ -41,14 +40,7 @@ class Ledger:
     _before: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self._notes = TimeNotes(self.memory)
-        self._begun, self._before = self.clock(), self._notes.seconds
-        self._notes.begin_run(self.is_timed)
-
-    @property
-    def is_timed(self) -> bool:
-        """Whether the budget is of time."""
-        return self.budget is not None and self.budget.is_time
+        self._begun, self._before = self.clock(), self.memory.seconds
 
     @property
     def seconds(self) -> float:
@@ -72,18 +64,13 @@ class Ledger:
         return used
 
     def _default_steps(self, running: Collection[int]) -> float:
-        """Steps of the default that would have cost as much as those of all trials in the time that was noted."""
-        used = self._timed_steps_of(running)
+        """Steps of the default that would have cost as much as those of all trials."""
+        used = self._steps_of(running)
         return sum(steps * cost for steps, cost in zip(used.values(), self._costs_of(used), strict=True))
-
-    def _timed_steps_of(self, running: Collection[int]) -> dict[int, int]:
-        """Steps of each trial by number that were taken while time was noted."""
-        untimed = self._notes.untimed_steps
-        return {number: steps - untimed.get(number, 0) for number, steps in self._steps_of(running).items()}
 
     def used(self) -> float:
         """What was used, in the budget's unit; without one steps."""
-        return self.seconds if self.is_timed else self.steps()
+        return self.seconds if self.budget and self.budget.is_time else self.steps()
 
     def is_spent(self, running: Collection[int] = (), part: float = 1.0) -> bool:
         """Whether the budget does not pay for one evaluation more.
@@ -130,7 +117,7 @@ class Ledger:
             return math.inf
         if not self.budget.is_time:
             return self.budget.amount
-        steps, seconds = self._default_steps(()), self._notes.seconds
+        steps, seconds = self._default_steps(()), self.memory.seconds
         return self.budget.amount * steps / seconds if steps and seconds else math.inf
 
     def steps_ahead(self, running: Collection[int] = ()) -> float:
@@ -144,7 +131,7 @@ class Ledger:
         """
         if self.budget is None or not self.budget.is_time:
             return 0.5 * self.rung_steps
-        steps = sum(self._timed_steps_of(running).values())
+        steps = self.steps(running)
         usual = self._default_steps(running) / steps if steps else 1.0
         return self.rung_steps * (usual + sum(self._costs_of(running)))
 
@@ -156,9 +143,8 @@ class Ledger:
         return [self.costs.of(trials[number]) for number in numbers]
 
     def note_time(self) -> None:
-        """Write the time so far into the study, where the budget is of time."""
-        if self.is_timed:
-            self._notes.note_seconds(self.seconds)
+        """Write the time so far into the study."""
+        self.memory.note_seconds(self.seconds)
 
 
 PLANS = 0.5  # part of what a search uses that policies with a plan may have, where it draws whether they have one
