@@ -52,18 +52,12 @@ _NAME = re.compile("[0-9]{12,18}")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint with files that were checked.
+    """A checkpoint with files that were checked."""
 
-    Attributes:
-        folder: of the checkpoint.
-        trial: how far the trial was.
-        trainer: state of the trainer, packed.
-        rows: number of the first row and path of each file of the replay buffer, in order; None where it is to act alone.
-    """
-
-    folder: Path
-    trial: TrialState
-    trainer: Any
+    folder: Path  # of the checkpoint
+    trial: TrialState  # how far the trial was
+    trainer: Any  # state of the trainer, packed
+    # Number of the first row and path of each file of the replay buffer, in order; None where it is to act alone.
     rows: tuple[tuple[int, Path], ...] | None
 
     def restore(self, trainer: Trainer) -> None:

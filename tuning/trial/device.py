@@ -9,17 +9,11 @@ from tuning.memory.gpus import loads
 
 @dataclass(frozen=True)
 class Device:
-    """The processor that a trial learns on.
+    """The processor that a trial learns on."""
 
-    Attributes:
-        name: torch's: `cpu` or `cuda`.
-        card: NVML's index of the card; None without one.
-        context_bytes: GPU memory of this process that torch's allocator does not count, as it was expected.
-    """
-
-    name: str
-    card: int | None = None
-    context_bytes: int = 0
+    name: str  # torch's: `cpu` or `cuda`
+    card: int | None = None  # NVML's index of the card; None without one
+    context_bytes: int = 0  # GPU memory of this process that torch's allocator does not count, as it was expected
 
     @classmethod
     def take_granted(cls, vram_limit: int, context_bytes: int) -> Device:

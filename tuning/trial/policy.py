@@ -42,25 +42,15 @@ BEST = "best"
 
 @dataclass(frozen=True)
 class Trained:
-    """A policy and its origin.
+    """A policy and its origin."""
 
-    Attributes:
-        policy: maps observations, shape (copies, observations), to actions, shape (copies, actions).
-        steps: environment steps that it was trained for.
-        view: see `Acting`.
-        network: see `Trainer.mode_network`.
-        shares: see `Trainer.shares`; its environment needs `own_layout` then.
-        planned: see `Acting`.
-        task: that it acts in, with what it sees.
-    """
-
-    policy: Policy
-    steps: int
-    view: SiteView | BuildingView | None
-    network: nn.Module
-    shares: bool
-    planned: PlannedStorages | None
-    task: Task
+    policy: Policy  # maps observations, shape (copies, observations), to actions, shape (copies, actions)
+    steps: int  # environment steps that it was trained for
+    view: SiteView | BuildingView | None  # see `Acting`
+    network: nn.Module  # see `Trainer.mode_network`
+    shares: bool  # see `Trainer.shares`; its environment needs `own_layout` then
+    planned: PlannedStorages | None  # see `Acting`
+    task: Task  # that it acts in, with what it sees
 
 
 def trial_number(results: Results, trial: str) -> int:

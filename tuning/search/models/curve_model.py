@@ -52,14 +52,10 @@ class Scale:
 
     The best rating is at 1, the median at 0. Between, and above, the map is linear, so gains of the best keep their ratios.
     Hopeless ratings would decide the scale of all others, so below -1 only their logarithm counts.
-
-    Attributes:
-        centre: rating that becomes 0.
-        unit: distance of the rating that becomes 1 from it.
     """
 
-    centre: float
-    unit: float
+    centre: float  # rating that becomes 0
+    unit: float  # distance of the rating that becomes 1 from it
 
     @classmethod
     def of(cls, ratings: Array) -> Self:
@@ -80,17 +76,11 @@ class Scale:
 
 @dataclass(frozen=True)
 class Evaluations:
-    """Evaluations of trials, in arrays of one length.
+    """Evaluations of trials, in arrays of one length."""
 
-    Attributes:
-        trial: row of each one's trial among the points.
-        log_steps: natural logarithms of the steps.
-        ratings: scaled ratings.
-    """
-
-    trial: Integers
-    log_steps: Array
-    ratings: Array
+    trial: Integers  # row of each one's trial among the points
+    log_steps: Array  # natural logarithms of the steps
+    ratings: Array  # scaled ratings
 
     def __len__(self) -> int:
         return len(self.trial)
@@ -98,17 +88,11 @@ class Evaluations:
 
 @dataclass(frozen=True)
 class CurveModel:
-    """A posterior over the curves of all points.
+    """A posterior over the curves of all points."""
 
-    Attributes:
-        points: of shape (trials, columns), see `tuning.search.models.curve_model`.
-        data: evaluations that it knows.
-        logs: natural logarithms of the hyperparameters: of the columns' lengths, then `_EXPECTED` in its order.
-    """
-
-    points: Array
-    data: Evaluations
-    logs: Array
+    points: Array  # of shape (trials, columns), see `tuning.search.models.curve_model`
+    data: Evaluations  # evaluations that it knows
+    logs: Array  # natural logarithms of the hyperparameters: of the columns' lengths, then `_EXPECTED` in its order
 
     @classmethod
     def fitted(cls, points: Array, data: Evaluations, most: int, iterations: int = FIT_ITERATIONS) -> Self:

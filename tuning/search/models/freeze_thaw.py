@@ -29,21 +29,15 @@ _OF_FROZEN, _OF_ALL = 100, 100  # the best of the frozen ones, and of all others
 
 @dataclass(frozen=True)
 class Curve:
-    """What is known of one trial.
+    """What is known of one trial."""
 
-    Attributes:
-        number: of the trial.
-        point: inner values by inner name, as Optuna's `params`.
-        evaluations: due steps and rating of each, by steps; may be empty.
-        cost: expected seconds of a step in units of the default's, above 0. It comes from a formula, as decisions must not
-            depend on the clock.
-        state: an ended trial (complete, pruned, failed) is not continued; its evaluations still teach.
-    """
-
-    number: int
-    point: Mapping[str, float | int | str]
-    evaluations: tuple[tuple[int, float], ...]
+    number: int  # of the trial
+    point: Mapping[str, float | int | str]  # inner values by inner name, as Optuna's `params`
+    evaluations: tuple[tuple[int, float], ...]  # due steps and rating of each, by steps; may be empty
+    # Expected seconds of a step in units of the default's, above 0. It comes from a formula, as decisions must not depend
+    # on the clock.
     cost: float
+    # An ended trial (complete, pruned, failed) is not continued; its evaluations still teach.
     state: Literal["running", "frozen", "ended"]
 
     @property

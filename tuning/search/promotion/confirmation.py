@@ -50,20 +50,13 @@ class _Stages:
     """Trials of a study by what they are for, each by number.
 
     Those that confirmed with other steps, before an experiment was continued with these, are left out: they are not comparable.
-
-    Attributes:
-        search: those of the search that ran, or were to run.
-        candidates: those that trained a candidate.
-        rounds: those that trained a contender or the default.
-        since: numbers of the candidates and rounds that began after all that the search did so far.
-        evaluations: of the search.
     """
 
-    search: list[FrozenTrial]
-    candidates: list[FrozenTrial]
-    rounds: list[FrozenTrial]
-    since: frozenset[int]
-    evaluations: int
+    search: list[FrozenTrial]  # those of the search that ran, or were to run
+    candidates: list[FrozenTrial]  # those that trained a candidate
+    rounds: list[FrozenTrial]  # those that trained a contender or the default
+    since: frozenset[int]  # numbers of the candidates and rounds that began after all that the search did so far
+    evaluations: int  # of the search
 
     @classmethod
     def of(cls, trials: Sequence[FrozenTrial], steps: int) -> Self:
@@ -101,19 +94,13 @@ class _Stages:
 
 @dataclass(frozen=True)
 class _Look:
-    """What is to be trained.
+    """What is to be trained."""
 
-    Attributes:
-        stages: what has been.
-        candidates: trials that train a candidate once more, but for frozen ones of what is no candidate any more.
-        untried: numbers of the candidates that have not been trained once more, the best first.
-        contenders: see `Confirmation.contenders`.
-    """
-
-    stages: _Stages
+    stages: _Stages  # what has been
+    # Trials that train a candidate once more, but for frozen ones of what is no candidate any more.
     candidates: list[FrozenTrial]
-    untried: list[int]
-    contenders: list[int]
+    untried: list[int]  # numbers of the candidates that have not been trained once more, the best first
+    contenders: list[int]  # see `Confirmation.contenders`
 
 
 @dataclass(frozen=True)

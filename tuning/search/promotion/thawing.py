@@ -53,41 +53,26 @@ class _Drawn:
 
 @dataclass
 class _Recent:
-    """What is used for several decisions, where many trials run at once.
+    """What is used for several decisions, where many trials run at once."""
 
-    Attributes:
-        drawn: the last proposal.
-        outlooks: the last ones by direction, each with the evaluations at that moment.
-    """
-
-    drawn: _Drawn | None = None
+    drawn: _Drawn | None = None  # the last proposal
+    # The last ones by direction, each with the evaluations at that moment.
     outlooks: dict[float | None, tuple[int, Outlook]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Thawing:
-    """Decides between frozen trials and a new one. All that it knows is in the study.
+    """Decides between frozen trials and a new one. All that it knows is in the study."""
 
-    Attributes:
-        memory: the study.
-        costs: of trials.
-        distributions: that are drawn from, by inner name, see `SearchSpace.distributions`.
-        steps: most of a trial.
-        rung_steps: between two evaluations.
-        seed: of the experiment.
-        steps_promised: steps of the default that the whole budget pays for; infinite where that is not known.
-        two_aims: whether there are two objectives.
-        plans_wait: whether policies with a plan have had their part of the budget, see `tuning.search.record.ledger`.
-    """
-
-    memory: StudyMemory
-    costs: Costs
-    distributions: Mapping[str, BaseDistribution]
-    steps: int
-    rung_steps: int
-    seed: int
-    steps_promised: Callable[[], float]
-    two_aims: bool = False
+    memory: StudyMemory  # the study
+    costs: Costs  # of trials
+    distributions: Mapping[str, BaseDistribution]  # that are drawn from, by inner name, see `SearchSpace.distributions`
+    steps: int  # most of a trial
+    rung_steps: int  # between two evaluations
+    seed: int  # of the experiment
+    steps_promised: Callable[[], float]  # steps of the default that the whole budget pays for; infinite where that is not known
+    two_aims: bool = False  # whether there are two objectives
+    # Whether policies with a plan have had their part of the budget, see `tuning.search.record.ledger`.
     plans_wait: Callable[[int | None], bool] = lambda as_frozen: False
     _recent: _Recent = field(default_factory=_Recent, init=False, repr=False, compare=False)
 

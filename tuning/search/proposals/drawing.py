@@ -44,17 +44,11 @@ Draw = TypeVar("Draw")
 
 
 class Attempt(NamedTuple):
-    """One draw of a trial.
+    """One draw of a trial."""
 
-    Attributes:
-        study: a copy, of which the trial is the last one.
-        trial: running.
-        assignment: that it has.
-    """
-
-    study: optuna.Study
-    trial: optuna.Trial
-    assignment: Assignment
+    study: optuna.Study  # a copy, of which the trial is the last one
+    trial: optuna.Trial  # running
+    assignment: Assignment  # that it has
 
 
 def first_affordable(draws: Iterable[Draw], cost: Callable[[Draw], float], most: float) -> Draw:
@@ -75,25 +69,15 @@ def first_affordable(draws: Iterable[Draw], cost: Callable[[Draw], float], most:
 
 @dataclass(frozen=True)
 class Drawing:
-    """How trials of an experiment are drawn.
+    """How trials of an experiment are drawn."""
 
-    Attributes:
-        settings: of the experiment: sampler, pruner, seed and budget.
-        space: of its algorithm.
-        fixed: values that are not searched.
-        limits: what conditions of the space may name beside hyperparameters.
-        starts: full assignments of the first trials.
-        excess: of an assignment; None where memory does not matter.
-        learned: other experiments that it learns from.
-    """
-
-    settings: Settings
-    space: SearchSpace
-    fixed: Assignment
-    limits: Mapping[str, float]
-    starts: Sequence[Assignment] = ()
-    excess: Excess | None = None
-    learned: Sequence[LearnedExperiment] = ()
+    settings: Settings  # of the experiment: sampler, pruner, seed and budget
+    space: SearchSpace  # of its algorithm
+    fixed: Assignment  # values that are not searched
+    limits: Mapping[str, float]  # what conditions of the space may name beside hyperparameters
+    starts: Sequence[Assignment] = ()  # full assignments of the first trials
+    excess: Excess | None = None  # of an assignment; None where memory does not matter
+    learned: Sequence[LearnedExperiment] = ()  # other experiments that it learns from
 
     def draw(
         self,

@@ -34,19 +34,12 @@ ONE = {"default plan=learned": PLAN}  # other values of `planned` lose the plan 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a search varies, and what it does not.
+    """What a search varies, and what it does not."""
 
-    Attributes:
-        space: of the algorithm.
-        fixed: values of hyperparameters that are not searched.
-        starts: full assignments of the first trials.
-        notes: what differs from the algorithm's own space because of the site, each in a line.
-    """
-
-    space: SearchSpace
-    fixed: Assignment
-    starts: tuple[Assignment, ...]
-    notes: tuple[str, ...] = ()
+    space: SearchSpace  # of the algorithm
+    fixed: Assignment  # values of hyperparameters that are not searched
+    starts: tuple[Assignment, ...]  # full assignments of the first trials
+    notes: tuple[str, ...] = ()  # what differs from the algorithm's own space because of the site, each in a line
 
 
 def limits(steps: int) -> dict[str, float]:
@@ -179,17 +172,11 @@ def _values(planned: Plan, name: str) -> tuple[Value, ...]:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A space that fits its site.
+    """A space that fits its site."""
 
-    Attributes:
-        space: with which the experiment draws.
-        notes: what differs from the algorithm's own space, each in a line.
-        several: whether the site has several buildings, the same in all splits.
-    """
-
-    space: SearchSpace
-    notes: tuple[str, ...] = ()
-    several: bool = False
+    space: SearchSpace  # with which the experiment draws
+    notes: tuple[str, ...] = ()  # what differs from the algorithm's own space, each in a line
+    several: bool = False  # whether the site has several buildings, the same in all splits
 
 
 def fitted(space: SearchSpace, task: Task, plans: bool = False, fixed: Collection[str] = ()) -> Fitted:

@@ -20,22 +20,14 @@ class Ledger:
 
     Steps are those at which evaluations were due, so that the sum depends on the study alone. A trial that runs counts up to
     its next evaluation. Time of earlier runs is in the study, as of their last evaluation.
-
-    Attributes:
-        memory: the study.
-        budget: None for no limit.
-        rung_steps: between two evaluations of a trial.
-        clock: time, seconds.
-        most_steps: of a trial; one that has them takes no more, although its process may not have ended.
-        costs: of trials; None where all cost the same.
     """
 
-    memory: StudyMemory
-    budget: Budget | None
-    rung_steps: int
-    clock: Callable[[], float] = time.monotonic
-    most_steps: float = math.inf
-    costs: Costs | None = None
+    memory: StudyMemory  # the study
+    budget: Budget | None  # None for no limit
+    rung_steps: int  # between two evaluations of a trial
+    clock: Callable[[], float] = time.monotonic  # time, seconds
+    most_steps: float = math.inf  # of a trial; one that has them takes no more, although its process may not have ended
+    costs: Costs | None = None  # of trials; None where all cost the same
     _begun: float = field(init=False)
     _before: float = field(init=False)
 
@@ -155,16 +147,11 @@ class PlansPart:
     """Whether policies that start from a plan wait, as they have had their part of what the search has used.
 
     On many sites a plan is hard to improve and quick to follow, so without this nearly all of a search would follow it.
-
-    Attributes:
-        memory: the study.
-        costs: of trials.
-        rung_steps: between two evaluations; a trial that runs counts up to its next one.
     """
 
-    memory: StudyMemory
-    costs: Costs
-    rung_steps: int
+    memory: StudyMemory  # the study
+    costs: Costs  # of trials
+    rung_steps: int  # between two evaluations; a trial that runs counts up to its next one
 
     def wait(self, as_frozen: int | None = None) -> bool:
         """Whether one more evaluation of theirs would be more than their part. What confirms is no part of the search.

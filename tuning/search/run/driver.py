@@ -193,23 +193,14 @@ def _numbers(trials: list[int]) -> str:
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of a run; each is made when it is first used.
+    """The parts of a run; each is made when it is first used."""
 
-    Attributes:
-        experiment: new or continued, and locked.
-        plan: what is searched.
-        planner: says how much memory and how many cores trials get.
-        console: shows progress.
-        files: what becomes of the search's files.
-        record: of its trials, mended after a run that was killed.
-    """
-
-    experiment: Experiment
-    plan: Plan
-    planner: Planner
-    console: Console
-    files: SearchFiles
-    record: Record
+    experiment: Experiment  # new or continued, and locked
+    plan: Plan  # what is searched
+    planner: Planner  # says how much memory and how many cores trials get
+    console: Console  # shows progress
+    files: SearchFiles  # what becomes of the search's files
+    record: Record  # of its trials, mended after a run that was killed
 
     @classmethod
     def of(cls, experiment: Experiment, plan: Plan, planner: Planner, console: Console, files: SearchFiles) -> Self:

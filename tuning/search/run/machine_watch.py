@@ -21,17 +21,11 @@ MOST_MEMORY, MOST_TEMPERATURE_C, LEAST_UTILIZATION = 0.9, 83.0, 0.5
 
 @dataclass(frozen=True)
 class Granted:
-    """What all searches and other programs have of a cluster.
+    """What all searches and other programs have of a cluster."""
 
-    Attributes:
-        nodes: that are alive.
-        total: amounts by Ray's names: `CPU`, `GPU`, `memory`.
-        free: likewise.
-    """
-
-    nodes: int
-    total: Mapping[str, float]
-    free: Mapping[str, float]
+    nodes: int  # that are alive
+    total: Mapping[str, float]  # amounts by Ray's names: `CPU`, `GPU`, `memory`
+    free: Mapping[str, float]  # likewise
 
     def texts(self) -> list[str]:
         """In short texts."""

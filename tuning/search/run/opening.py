@@ -53,38 +53,25 @@ AsContinued = Callable[[Settings, Settings], Settings]
 
 @dataclass(frozen=True)
 class Checked:
-    """Settings that are valid. Nothing has been created with them yet.
+    """Settings that are valid. Nothing has been created with them yet."""
 
-    Attributes:
-        settings: as they hold from now on.
-        plan: of the settings.
-        compatibility: see `Experiment`.
-        before: the experiment that is continued; None for a new one.
-        notes: lines for the user.
-        learned: content of the file of what a new experiment learns from others; empty for none.
-    """
-
-    settings: Settings
-    plan: Plan
-    compatibility: dict[str, Any]
-    before: Experiment | None = None
-    notes: tuple[str, ...] = ()
-    learned: str = ""
+    settings: Settings  # as they hold from now on
+    plan: Plan  # of the settings
+    compatibility: dict[str, Any]  # see `Experiment`
+    before: Experiment | None = None  # the experiment that is continued; None for a new one
+    notes: tuple[str, ...] = ()  # lines for the user
+    learned: str = ""  # content of the file of what a new experiment learns from others; empty for none
 
 
 @dataclass(frozen=True)
 class Opened:
-    """An experiment with a folder, ready to be searched.
+    """An experiment with a folder, ready to be searched."""
 
-    Attributes:
-        experiment: with the settings that hold from now on. For an existing one they are written when the search begins.
-        plan: of the experiment.
-        made: folders that were created just now, the experiment's first; none for an existing one. With a storage, that
-            was created too.
-    """
-
+    # With the settings that hold from now on. For an existing one they are written when the search begins.
     experiment: Experiment
-    plan: Plan
+    plan: Plan  # of the experiment
+    # Folders that were created just now, the experiment's first; none for an existing one. With a storage, that was
+    # created too.
     made: tuple[Path, ...] = ()
 
     @property

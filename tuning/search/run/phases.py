@@ -151,23 +151,14 @@ NO_OUTCOME = Outcome(math.nan)
 
 @dataclass
 class RunningTrial:
-    """A trial of this run.
+    """A trial of this run."""
 
-    Attributes:
-        proposal: the trial.
-        phase: where it is.
-        losses: of its process, since its last new checkpoint.
-        is_alone: whether nothing runs beside it, as it ran out of memory.
-        is_thawed: whether it went on in this run, and was not evaluated again since.
-        outcome: of its last evaluation in this run.
-    """
-
-    proposal: Proposal
-    phase: Phase = Phase.WAITING
-    losses: Losses = field(default_factory=Losses)
-    is_alone: bool = False
-    is_thawed: bool = False
-    outcome: Outcome = NO_OUTCOME
+    proposal: Proposal  # the trial
+    phase: Phase = Phase.WAITING  # where it is
+    losses: Losses = field(default_factory=Losses)  # of its process, since its last new checkpoint
+    is_alone: bool = False  # whether nothing runs beside it, as it ran out of memory
+    is_thawed: bool = False  # whether it went on in this run, and was not evaluated again since
+    outcome: Outcome = NO_OUTCOME  # of its last evaluation in this run
 
 
 class RunningTrials:

@@ -95,16 +95,11 @@ class Work:
     A budget of steps counts each step alike, and so do decisions under it. The time that a step takes differs all the same, by
     a formula. So the pace is that of weighed steps, and what is known of the steps to come counts with its own cost: the last
     part of the budget trains the default and the best again.
-
-    Attributes:
-        ledger: of the budget.
-        costs: of trials by formula, whatever the budget counts.
-        last_part: that confirms; None where none does.
     """
 
-    ledger: Ledger
-    costs: Costs
-    last_part: LastPart | None = None
+    ledger: Ledger  # of the budget
+    costs: Costs  # of trials by formula, whatever the budget counts
+    last_part: LastPart | None = None  # that confirms; None where none does
 
     def used(self) -> float:
         """What was used of the budget, in its unit."""
