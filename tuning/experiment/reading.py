@@ -72,14 +72,8 @@ def site_files(scenario: str) -> dict[str, Path]:
 def with_found_site(experiment: Experiment, uri: str) -> Experiment:
     """An experiment with a given site that this machine has: where its search was begun, or in a copy from its storage.
 
-    Files of another content than it was begun with, such as those of another version, are passed over.
-
-    Args:
-        experiment: with `trust_scenario` as it holds in this process.
-        uri: place of the experiment, which has the copy.
-
-    Raises:
-        UsageError: if neither is there.
+    Files of another content than it was begun with, such as those of another version, are passed over. Raises a UsageError if
+    neither is there.
     """
     name = experiment.settings.scenario
     if not is_given(name):

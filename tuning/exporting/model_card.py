@@ -64,12 +64,8 @@ def card(
 ) -> str:
     """The model card, in Markdown.
 
-    Args:
-        about: facts of the policy, by name.
-        evaluations: of the policy at the end of its training, a row a year.
-        measures: what they measure, by column.
-        judged: table of `results.judgement` with a row of it; None where it was not judged.
-        contender: its name there.
+    `evaluations` has a row a year of the policy at the end of its training. `judged` is a table of `results.judgement` in which
+    it is the contender; None where it was not judged.
     """
     lines = [f"# {markdown(str(about['policy']))}", "", "| | |", "|---|---|"]
     lines += [f"| {name} | {markdown(str(value))} |" for name, value in about.items()]

@@ -81,15 +81,8 @@ def _is_dashboard(named: str) -> bool:
 def check_cluster(address: str, source: str = "--address") -> str:
     """Check that a Ray cluster answers and lets this process join; one that did is not tried again.
 
-    Args:
-        address: of the cluster; empty for this machine alone.
-        source: what names it, for messages.
-
-    Returns:
-        What the user should know of it; empty for nothing.
-
-    Raises:
-        ClusterError: if none answers within `ANSWER_SECONDS`, or it does not accept the token of this process.
+    No `address` stands for this machine alone; `source` names it in messages. Returns what the user should know, or an
+    empty text. Raises a ClusterError if none answers within `ANSWER_SECONDS`, or it does not accept this process's token.
     """
     if not address:
         return ""

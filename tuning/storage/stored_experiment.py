@@ -68,12 +68,12 @@ def look_up(place: Location) -> Experiment:
 def experiment_at(given: str | Path, storage: str = "") -> Experiment:
     """The experiment in a folder or at a URI, with its storage if it has one.
 
+    Raises a UsageError if there is none, or a damaged one; if it names a storage that the user did not give; or if it has
+    moved.
+
     Args:
         given: path or URI. The folder that a search in a storage returned stands for the storage.
         storage: URI of the place that holds it too, as the user gave it. An experiment that was in a folder alone moves there.
-
-    Raises:
-        UsageError: if there is none, or a damaged one; if it names a storage that the user did not give; or if it has moved.
     """
     if is_uri(given):
         return look_up(location(str(given)))
@@ -144,8 +144,7 @@ def copied_from(folder: Path) -> Location | None:
 def create_stored(above: Location, settings: Settings, compatibility: dict[str, Any], learned: str) -> Experiment:
     """Create an experiment in a storage, and in a local folder where the settings name one; see `create`.
 
-    Raises:
-        UsageError: if the name is taken; nothing is created then.
+    Raises a UsageError if the name is taken; nothing is created then.
     """
     local = None if is_uri(settings.dir) else settings.dir
     name = settings.name or _free_name(above, settings, local)

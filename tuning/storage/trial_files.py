@@ -43,11 +43,7 @@ class TrialFiles:
         self.permission = Permission(paths.running(run), paths.leaving(run, number))
 
     def held(self, number: int) -> AbstractContextManager[None]:
-        """Hold a trial against other processes of this machine.
-
-        Raises:
-            TimeoutError: see `trial_lock`.
-        """
+        """Hold a trial against other processes of this machine. Raises a TimeoutError, see `trial_lock`."""
         return trial_lock(self.experiment.paths.trial_lock(number))
 
     def begun(self) -> None:

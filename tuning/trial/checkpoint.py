@@ -83,8 +83,7 @@ class Checkpoints:
     def newest(self) -> tuple[Checkpoint | None, list[str]]:
         """The newest checkpoint without damage, None without one; and a line about each newer one, which are damaged.
 
-        Raises:
-            FormatError: if one was written by another version.
+        Raises a FormatError if one was written by another version.
         """
         damage: list[str] = []
         for folder in reversed(self._complete()):
@@ -112,12 +111,7 @@ class Checkpoints:
         return sum(path.stat().st_size for path in self._folder.rglob("*") if path.is_file())
 
     def save(self, trainer: Trainer, trial: TrialState) -> None:
-        """Write a checkpoint, and remove those before the newest two but the one that is rated.
-
-        Args:
-            trainer: to be saved.
-            trial: how far it is.
-        """
+        """Write a checkpoint, and remove those before the newest two but the one that is rated."""
         self._folder.mkdir(parents=True, exist_ok=True)
         rows = self._save_rows(trainer)
         new, target = self._folder / _NEW, self._folder / _name(trial.steps)

@@ -65,8 +65,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 def pack(state: object) -> tuple[Any, dict[str, np.ndarray]]:
     """Split nested plain values and arrays into what `json.dumps` takes, and arrays by name, which `unpack` needs again.
 
-    Raises:
-        TypeError: for values that are no data.
+    Raises a TypeError for values that are no data.
     """
     arrays: dict[str, np.ndarray] = {}
     return _pack(state, arrays), arrays

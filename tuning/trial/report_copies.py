@@ -31,12 +31,7 @@ class CsvCopy:
     """
 
     def __init__(self, path: Path, rows: Sequence[Row]) -> None:
-        """Write the file.
-
-        Args:
-            path: of the file; one that is there is replaced.
-            rows: so far.
-        """
+        """Write the file."""
         self.paths, self._waiting, self._is_there = [path], _lines([list(CSV_COLUMNS)]), False
         path.parent.mkdir(parents=True, exist_ok=True)
         self.add(rows)

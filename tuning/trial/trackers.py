@@ -27,12 +27,7 @@ class TensorBoardCopy:
     """Reports as events of TensorBoard; see `TAGS`."""
 
     def __init__(self, folder: Path, rows: Sequence[Row]) -> None:
-        """Write the events.
-
-        Args:
-            folder: of the trial's events; one that is there is replaced.
-            rows: so far.
-        """
+        """Write the events."""
         from tensorboardX import SummaryWriter
 
         shutil.rmtree(folder, ignore_errors=True)
@@ -144,12 +139,7 @@ def check_trackers(names: Sequence[str]) -> None:
 class Tracked:
     """Reports of a trial in a service. A service that fails costs the search a line, and nothing else.
 
-    Args:
-        name: of the service, see `SERVICES`.
-        experiment: name of the experiment.
-        trial: its number, and when it was begun: a later experiment may have the same name.
-        hyperparameters: of the trial.
-        rows: reports so far; those that the service has are not sent again.
+    `trial` says when it was begun too: a later experiment may have the same name. What the service has is not sent again.
     """
 
     paths: Sequence[Path] = ()

@@ -19,11 +19,7 @@ from tuning.trial.training import Training
 
 
 def run_trial(config: dict[str, Any]) -> None:
-    """Function trainable of Ray Tune.
-
-    Args:
-        config: see `Handout.config`. What it does not say is in the folder of the experiment.
-    """
+    """Function trainable of Ray Tune. What its configuration does not say is in the folder of the experiment."""
     from ray import tune
 
     end_with_parent()

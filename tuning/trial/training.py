@@ -55,14 +55,6 @@ class Training:
         """Build the trainer of a trial, and restore the newest undamaged checkpoint that the search knows of.
 
         Checkpoints after this one are removed: the trial makes them again.
-
-        Args:
-            experiment: of the trial.
-            handout: the trial.
-            running: exists as long as the trial may run.
-            device: that it learns on.
-            monitor: watches this process; None without one.
-            files: what becomes of its files; by default they are local.
         """
         self._files, self._measurements = files or TrialFiles(experiment), Measurements(device, monitor, time.perf_counter())
         self._handout, self._running, self._monitor = handout, running, monitor

@@ -115,8 +115,7 @@ class LastPart:
     def next(self, running: Set[int]) -> FrozenTrial | None:
         """The next trial that confirms, a frozen one or one that is to begin; None where there is none, or not yet.
 
-        Args:
-            running: numbers of the trials that run; all of them confirm.
+        All trials that run confirm.
         """
         return self.confirmation.next(self._trials(), self.ledger.steps_left(running))
 

@@ -54,10 +54,7 @@ class Attempt(NamedTuple):
 def first_affordable(draws: Iterable[Draw], cost: Callable[[Draw], float], most: float) -> Draw:
     """The first draw that costs no more than it may; the cheapest of all where each costs more.
 
-    Args:
-        draws: at least one; none is made after the first that costs no more.
-        cost: of a draw.
-        most: that it may cost.
+    None is drawn after the first that costs no more.
     """
     priced: list[tuple[float, Draw]] = []
     for draw in draws:
@@ -143,14 +140,8 @@ class Drawing:
     ) -> Attempt:
         """One draw.
 
-        Args:
-            numbers: of its random streams: the trial's, and from the second attempt on which one it is.
-            start: the assignment that it has; None to draw one.
-            startup: see `propose`.
-            seen: trials as the sampler sees them.
-            distributions: by inner name.
-            study_name: see `draw`.
-            fixed: values of what is drawn, whatever the sampler says; a start has those of the search.
+        `numbers` are those of its random streams: the trial's, and from the second attempt on which one it is. `fixed` values
+        hold whatever the sampler says.
         """
         settings = self.settings
         point: Point | None
@@ -182,14 +173,7 @@ class Drawing:
         seen: Sequence[FrozenTrial],
         distributions: Mapping[str, BaseDistribution],
     ) -> Point | None:
-        """A point around what is known to work or of the whole space; None where the sampler draws.
-
-        Args:
-            numbers: see `_attempt`.
-            startup: see `propose`, as for the following.
-            seen: see there.
-            distributions: see there.
-        """
+        """A point around what is known to work or of the whole space; None where the sampler draws."""
         if SAMPLERS[self.settings.sampler].draws_alone:
             return None
         if self.learned:

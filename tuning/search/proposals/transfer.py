@@ -68,10 +68,6 @@ class Transfer:
 
         These are the best of a source as they are. What they gave is the best of this experiment then, and others are drawn
         around it, see `tuning.search.proposals.prior`.
-
-        Args:
-            seen: trials of this experiment as the sampler sees them, see `tuning.search.proposals.sampler_view`.
-            random: source of chance.
         """
         if not self.sources:
             return None
@@ -93,8 +89,7 @@ class Transfer:
     def weights(self, seen: Sequence[FrozenTrial]) -> list[float]:
         """How far each source is believed, from 0 to 1, after the trials of this experiment.
 
-        Args:
-            seen: see `draw`; those count that are complete and violate nothing.
+        Those count that are complete and violate nothing.
         """
         rated = [
             trial

@@ -40,11 +40,7 @@ class Ledger:
         return self._before + self.clock() - self._begun
 
     def steps(self, running: Collection[int] = ()) -> float:
-        """Steps of all trials.
-
-        Args:
-            running: numbers of trials that count up to their next evaluation.
-        """
+        """Steps of all trials. Those that run count up to their next evaluation."""
         return sum(self._steps_of(running).values())
 
     def _steps_of(self, running: Collection[int]) -> dict[int, int]:
@@ -65,12 +61,7 @@ class Ledger:
         return self.seconds if self.budget and self.budget.is_time else self.steps()
 
     def is_spent(self, running: Collection[int] = (), part: float = 1.0) -> bool:
-        """Whether the budget does not pay for one evaluation more.
-
-        Args:
-            running: numbers of the trials that run on, see `steps`.
-            part: of the budget.
-        """
+        """Whether the budget does not pay for one evaluation more."""
         if self.budget is None:
             return False
         if self.budget.is_time:
@@ -115,8 +106,7 @@ class Ledger:
     def steps_ahead(self, running: Collection[int] = ()) -> float:
         """Steps of the default until those that run, and one that may begin beside them, are evaluated.
 
-        Args:
-            running: see `steps`; a budget of steps counts theirs as used already.
+        A budget of steps counts theirs as used already.
 
         Returns:
             For a budget of steps the half of a rung that `is_spent` rounds away.
@@ -156,8 +146,7 @@ class PlansPart:
     def wait(self, as_frozen: int | None = None) -> bool:
         """Whether one more evaluation of theirs would be more than their part. What confirms is no part of the search.
 
-        Args:
-            as_frozen: number of a running trial that is about to give up its slot.
+        `as_frozen` is a running trial that is about to give up its slot.
         """
         used, planned, whole = self.memory.used_steps(self.rung_steps), 0.0, 0.0
         for trial in self.memory.trials():

@@ -79,12 +79,7 @@ class StudyMemory:
     def open(cls, experiment: Experiment, pruner: BasePruner | None = None) -> Self:
         """Open the study of an experiment, or create it; the journal is mended first.
 
-        Args:
-            experiment: the experiment.
-            pruner: which stops trials for good; None for none.
-
-        Raises:
-            DamagedStudyError: if its journal cannot be read, or is not of this experiment.
+        Raises a DamagedStudyError if its journal cannot be read, or is not of this experiment.
         """
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         return cls(_open_journal(experiment), experiment.settings, pruner or NopPruner())
@@ -125,8 +120,7 @@ class StudyMemory:
     def used_steps(self, least: int) -> dict[int, int]:
         """Due steps of the last evaluation of each trial that ran, by number.
 
-        Args:
-            least: what counts for a trial that failed before its first evaluation.
+        A trial that failed before its first one counts as `least`.
         """
         trials = self.trials()
         if least not in self._used:
@@ -164,9 +158,7 @@ class StudyMemory:
     def reopen(self, numbers: Collection[int], afresh: bool = False) -> None:
         """Make trials that have ended unfinished again; `adopt_unfinished` then takes them over.
 
-        Args:
-            numbers: of the trials.
-            afresh: whether they begin anew, rather than go on from their checkpoints.
+        They go on from their checkpoints, or begin `afresh`.
         """
         name = f"{self._settings.name}, {self._settings.steps} steps"
         names = optuna.get_all_study_names(self._storage)
@@ -203,12 +195,6 @@ class StudyMemory:
     def report(self, number: int, steps: int, rating: float, gains: Gains | None = None) -> bool:
         """Tell what an evaluation is ranked by; the pruner compares these.
 
-        Args:
-            number: of the running trial.
-            steps: at which the evaluation was due.
-            rating: of it, see `envs.objective.aim.Aim.rating`.
-            gains: of two objectives; None with one.
-
         Returns:
             Whether the study did not have it yet. A trial that goes on reports its last evaluation again, in case a kill came
             before the study had it.
@@ -227,13 +213,7 @@ class StudyMemory:
         return self._running[number].should_prune()
 
     def complete(self, number: int, goal: float, shortfall: float | None = None) -> None:
-        """Tell that a trial came to its end.
-
-        Args:
-            number: of the trial.
-            goal: what the search maximises, see `envs.objective.aim.Aim.goal`; finite.
-            shortfall: by how much requirements are missed; None without any.
-        """
+        """Tell that a trial came to its end. `goal` is what the search maximises, finite."""
         trial = self._leave(number, {REQUIRED: shortfall})
         self._study.tell(trial, goal)
 
@@ -286,11 +266,8 @@ def _used(trial: FrozenTrial) -> int:
 def read_trials(experiment: Experiment) -> list[FrozenTrial]:
     """Trials of an experiment that may be in use, by number; its folder is not written to.
 
-    Args:
-        experiment: any; without a study it has no trials.
-
-    Raises:
-        DamagedStudyError: if its journal cannot be read, is not of this experiment, or lacks trials of the results.
+    Without a study there are none. Raises a DamagedStudyError if its journal cannot be read, is of another experiment, or lacks
+    trials of the results.
     """
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     paths = experiment.paths

@@ -121,9 +121,6 @@ class OfTrials(Generic[Value]):
 
     A search looks at all of its trials at each decision, and few have changed since the last one. Optuna's storages replace a
     trial by a changed copy and never change one that they gave out. So the same object has the same content.
-
-    Args:
-        function: of a trial alone; what it gives is not to be changed.
     """
 
     def __init__(self, function: Callable[[FrozenTrial], Value]) -> None:
@@ -166,9 +163,7 @@ def alike(trials: Iterable[FrozenTrial]) -> frozenset[int]:
 def repeats(trials: Iterable[FrozenTrial], least_steps: float) -> dict[int, int]:
     """Trials that have done nothing but what an earlier one does, each with the number of that one.
 
-    Args:
-        trials: of a study, by number.
-        least_steps: due steps from which on that counts; a policy begins with its plan, and leaves it later.
+    That counts from `least_steps` on: a policy begins with its plan, and leaves it later.
 
     Returns:
         By number: trials with equal outcomes of all evaluations, which are the last outcome of an earlier trial too. That one
@@ -203,8 +198,7 @@ def _is_constant(trial: FrozenTrial) -> bool:
 def on_front(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
     """The trials that no other one is better than in both objectives, those that stand for the whole front first.
 
-    Args:
-        trials: those that may be among them. What has failed or was stopped, has no evaluation or misses a requirement is not.
+    What has failed or was stopped, has no evaluation or misses a requirement is not among them.
     """
     rated = [
         (trial, gains)

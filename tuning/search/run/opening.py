@@ -85,11 +85,7 @@ class Opened:
         return True
 
     def withdraw(self) -> bool:
-        """Remove the experiment where it was created for nothing: no trial has been begun in it.
-
-        Returns:
-            Whether it was removed.
-        """
+        """Remove the experiment where it was created for nothing: no trial has been begun in it; whether it was."""
         experiment = self.experiment
         if experiment.storage is None:
             return discard(experiment.paths.folder, self.made)
@@ -101,8 +97,7 @@ class Opened:
 def experiment_to_continue(settings: Settings) -> Experiment | None:
     """The experiment that settings continue: what `resume` points at or names, or an existing one with their name.
 
-    Returns:
-        None if the settings begin a new one.
+    There is none if they begin a new one.
 
     Raises:
         UsageError: if the folder holds no experiment, or a damaged one; or if it would move without `resume`.
@@ -136,12 +131,7 @@ def experiment_to_continue(settings: Settings) -> Experiment | None:
 def check(settings: Settings, as_continued: AsContinued | None = None) -> Checked:
     """Check settings, for a new experiment or to continue one.
 
-    Args:
-        settings: of one algorithm.
-        as_continued: see `AsContinued`; by default the given settings hold.
-
-    Raises:
-        UserError: one of its subclasses, for the first thing that is not valid.
+    Raises a UserError, one of its subclasses, for the first thing that is not valid.
     """
     before = experiment_to_continue(settings)
     if before is None:
@@ -150,11 +140,7 @@ def check(settings: Settings, as_continued: AsContinued | None = None) -> Checke
 
 
 def check_new(settings: Settings) -> Checked:
-    """Check the settings of a new experiment.
-
-    Raises:
-        UserError: see `check`.
-    """
+    """Check the settings of a new experiment."""
     for name in ("extend", "retry_failed"):
         if getattr(settings, name):
             raise UsageError(f"{option(name)} continues an experiment: say which with --resume, or with its --name")
@@ -170,12 +156,8 @@ def check_new(settings: Settings) -> Checked:
 def check_continued(before: Experiment, settings: Settings) -> Checked:
     """Check the settings that continue an experiment.
 
-    Args:
-        before: the experiment.
-        settings: that hold from now on. Empty `space` and `set` stand for those of before; `name` and `dir` stay.
-
-    Raises:
-        UserError: see `check`; also for settings that may not change.
+    Empty `space` and `set` stand for those of before; `name` and `dir` stay. Raises a UserError, see `check`; also for settings
+    that may not change.
     """
     if settings.resume and settings.name not in ("", before.settings.name):
         raise UsageError(
@@ -213,8 +195,7 @@ def check_continued(before: Experiment, settings: Settings) -> Checked:
 def open_checked(checked: Checked, say: Callable[[str], None] = lambda line: None) -> Opened:
     """Create the folder of a new experiment, or take that of the existing one, which may move to a storage first.
 
-    Raises:
-        UserError: if the folder cannot be created, or the experiment cannot be moved.
+    Raises a UserError if the folder cannot be created, or the experiment cannot be moved.
     """
     if checked.before:
         before, settings = checked.before, checked.settings
@@ -248,8 +229,7 @@ def _learned_notes(learned: Sequence[LearnedExperiment]) -> list[str]:
 def _check_shared(task: Task, planned: Plan, settings: Settings) -> None:
     """Check that no trial shares a policy among the buildings of a site that has one.
 
-    Raises:
-        UsageError: if the plan fixes `shared_policy` to true, searches it or starts with it.
+    Raises a UsageError if the plan fixes `shared_policy` to true, searches it or starts with it.
     """
     if "shared_policy" not in planned.space or has_several_buildings(task.site):
         return
@@ -268,9 +248,6 @@ def _check_policy_fits(task: Task, planned: Plan, seens: Sequence[Seen]) -> None
     """Check that the site has what policies are to see, and that a policy of the training split can act in the others.
 
     These may simulate other buildings.
-
-    Raises:
-        ScenarioError: if it cannot.
     """
     site = task.site
     for seen in seens:
@@ -296,11 +273,7 @@ def _check_policy_fits(task: Task, planned: Plan, seens: Sequence[Seen]) -> None
 
 
 def _check_plans(seens: Sequence[Seen], reward: RewardName) -> None:
-    """Check that plans are for what policies learn.
-
-    Raises:
-        UsageError: if they are for another reward.
-    """
+    """Check that plans are for what policies learn."""
     planned = [seen.plan for seen in seens if seen.plan != "none"]
     if planned and reward != "improvement":
         raise UsageError(
@@ -309,11 +282,7 @@ def _check_plans(seens: Sequence[Seen], reward: RewardName) -> None:
 
 
 def _check_plans_alone(seens: Sequence[Seen], settings: Settings) -> None:
-    """Check that plans do not meet what they cannot be combined with.
-
-    Raises:
-        UsageError: if they do.
-    """
+    """Check that plans do not meet what they cannot be combined with."""
     planned = [seen.plan for seen in seens if seen.plan != "none"]
     if planned and settings.teacher != "none":
         raise UsageError(

@@ -93,11 +93,7 @@ TRANSITIONS: dict[tuple[Phase, Event], tuple[Phase, Write]] = {
 
 
 def after(phase: Phase, event: Event) -> tuple[Phase, Write]:
-    """The next phase of a trial, and what is written.
-
-    Raises:
-        ValueError: where that cannot happen.
-    """
+    """The next phase of a trial, and what is written. Raises a ValueError where that cannot happen."""
     if (phase, event) not in TRANSITIONS:
         raise ValueError(f"a trial that is {phase} cannot be one that {event}")
     return TRANSITIONS[phase, event]
@@ -135,9 +131,7 @@ def memory_saving(times_out_of_memory: int) -> Fallback:
 def next_attempt(times_out_of_memory: int, adapt: bool) -> str | None:
     """The next attempt of a trial that ran out of memory, in words; None if there is none.
 
-    Args:
-        times_out_of_memory: how often it ran out of memory, at least once.
-        adapt: whether it may save memory, see `tuning.memory.planner`.
+    `adapt` says whether it may save memory.
     """
     if times_out_of_memory == 1:
         return "next it is alone on the machine"

@@ -51,12 +51,6 @@ def prepare(
 
     Then what policies see beside their observations, likewise.
 
-    Args:
-        task: whose site is prepared.
-        console: shows progress.
-        splits: by default those that a search sees.
-        seens: what policies may see; the day's highest import all of them or none.
-
     Raises:
         ScenarioError: if the scenario's data are not valid.
         CacheError: if the cache cannot be read or written.
@@ -150,8 +144,7 @@ def _run(tasks: Sequence[Job], console: Console) -> None:
 def _news(queue: Queue) -> Iterator[tuple[str, float]]:
     """How far tasks are. A queue that was lost with its node tells nothing more, and the tasks go on, or are done again.
 
-    Raises:
-        NodeLostError: if Ray has no node left.
+    Raises a NodeLostError if Ray has no node left.
     """
     try:
         while True:
@@ -209,8 +202,7 @@ def plan_resources(settings: Settings, console: Console, look: Look) -> Planner:
 def refuse_nothing_to_learn(plan: Plan, planner: Planner) -> None:
     """Refuse a search in which trials might have no action to learn.
 
-    Raises:
-        UsageError: if all actions of the site are chargers' and the plan does not fix `learn_charging` to true.
+    Raises a UsageError if all actions of the site are chargers' and the plan does not fix `learn_charging` to true.
     """
     if "learn_charging" not in plan.space:
         return  # all actions are learned
@@ -223,8 +215,7 @@ def refuse_nothing_to_learn(plan: Plan, planner: Planner) -> None:
 def refuse_what_cannot_fit(plan: Plan, planner: Planner) -> None:
     """Refuse a search if the trials that the user named do not fit into the machine's memory.
 
-    Raises:
-        UsageError: for a start assignment that does not fit; without any, for the default with the fixed values.
+    Raises a UsageError for a start assignment that does not fit; without any, for the default with the fixed values.
     """
     placement = Placement(planner)
     assignments = plan.starts or (plan.space.complete(plan.fixed, limits(planner.settings.steps)),)

@@ -38,14 +38,8 @@ LOOK_SECONDS = 5.0  # between two checks of Ray's nodes
 class Progress(DriverOnly, Callback):
     """On a terminal a view that is updated in place; in a notebook or a log a line every `LINE_SECONDS`.
 
-    With a folder, the same is in a file of it, for `python -m results.watch`.
-
-    Args:
-        console: to write to.
-        settings: of the experiment.
-        before: its rows of `trials` so far.
-        work: what was used of its budget, and what is left of it; None without one.
-        folder: of the experiment, for the file; None for no file.
+    With a folder, the same is in a file of it, for `python -m results.watch`. `before` are its rows of `trials` so far. Without
+    a budget there is no `work`.
     """
 
     def __init__(
@@ -139,11 +133,7 @@ class Progress(DriverOnly, Callback):
             self._running[number] = LiveTrial(number, "training", steps, rating or self._running[number].rating)
 
     def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
-        """One pass of Tune's loop has ended.
-
-        Raises:
-            NodeLostError: if Ray has no node left.
-        """
+        """One pass of Tune's loop has ended. Raises a NodeLostError if Ray has no node left."""
         now = time.monotonic()
         if now - self._looked >= LOOK_SECONDS:
             self._looked = now
@@ -218,12 +208,7 @@ class Progress(DriverOnly, Callback):
             self._curve = [*self._curve, (time.monotonic() - self._start, self._best[0])][-MOST_POINTS:]
 
     def end(self, is_stopped: bool, reason: str = "") -> None:
-        """Say in the file that the run has ended.
-
-        Args:
-            is_stopped: whether before the search was at its end.
-            reason: why; empty for a signal.
-        """
+        """Say in the file that the run has ended. Without a reason it was a signal."""
         self._phase, self._reason = "stopped" if is_stopped else "complete", reason
         self._write_file()
 
@@ -265,11 +250,7 @@ class Progress(DriverOnly, Callback):
 
 
 def _best(before: pd.DataFrame) -> tuple[float, int] | None:
-    """Rating and number of the best trial of earlier runs.
-
-    Args:
-        before: rows of `trials`.
-    """
+    """Rating and number of the best trial of earlier runs."""
     scored = before[(before["state"] != "running") & before["confirms"].isna()].dropna(subset=["score"])
     rated = zip(ratings(scored).tolist(), scored["trial"].tolist(), strict=True)
     # Of equal ones the first, as everywhere.

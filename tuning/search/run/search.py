@@ -33,15 +33,7 @@ from tuning.trial.protocol import Ending, Handout, Limits, Proposal, Report
 class Search:
     """Hands out unfinished trials first, then those that are chosen.
 
-    Args:
-        record: of its trials.
-        choosing: chooses them.
-        control: of this run.
-        placement: grants memory and cores.
-        settings: of the experiment.
-        paths: likewise.
-        files: what becomes of its files.
-        at_once: most trials that are handed out at once; None for as many as Tune asks for.
+    At most `at_once` are handed out at once; None for as many as Tune asks for.
 
     Attributes:
         handed_out: how often a trial was.
@@ -244,13 +236,7 @@ class Search:
         return self._choosing.keeps(number, self._drawn(), others)
 
     def end(self, number: int, last: Report, has_failed: bool) -> None:
-        """The process of a trial has ended: write what becomes of it.
-
-        Args:
-            number: of the trial.
-            last: what it told last in this run.
-            has_failed: whether the process ended by an error, or was lost.
-        """
+        """The process of a trial has ended: write what becomes of it. See `Ends.settle`."""
         self._record.rows.leave(number)
         self._control.has_left(number)
         self._ends.settle(number, last, has_failed)

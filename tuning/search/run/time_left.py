@@ -41,13 +41,7 @@ class BudgetLeft:
     """
 
     def __init__(self, budget: Budget, spent: Spent, clock: Callable[[], float]) -> None:
-        """Begin to measure.
-
-        Args:
-            budget: of the search.
-            spent: what was used of it so far.
-            clock: time, seconds.
-        """
+        """Begin to measure."""
         self._budget, self._spent, self._clock = budget, spent, clock
         self._used = 0.0  # at the last evaluation
         self._samples: list[tuple[float, float]] = []  # time, and what was done then
