@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from common.errors import UsageError
 from common.texts import note, python_command
@@ -53,18 +53,6 @@ class TensorBoardCopy:
         self._writer.close()
 
 
-class Service(Protocol):
-    """A run of a tracking service."""
-
-    last: int  # steps of the newest report that it has; below 0 for none
-
-    def log(self, row: Row, values: Mapping[str, float]) -> None:
-        """Log a report."""
-
-    def end(self) -> None:
-        """End the run, or let it wait until the trial goes on."""
-
-
 class Mlflow:
     """A run of MLflow, where MLFLOW_TRACKING_URI says, by default in a file of the folder in which the search was started."""
 
@@ -82,6 +70,7 @@ class Mlflow:
         else:
             for name, value in hyperparameters.items():
                 self._client.log_param(self._run, name, value)
+        # Steps of the newest report that it has.
         logged = (self._client.get_metric_history(self._run, tag) for tag in TAGS)
         self.last = max((metric.step for history in logged for metric in history), default=-1)
 
@@ -118,7 +107,7 @@ class WeightsAndBiases:
         self._run.finish()
 
 
-SERVICES: Final[Mapping[str, tuple[Callable[[str, str, Mapping[str, Any]], Service], str, str]]] = {
+SERVICES: Final[Mapping[str, tuple[type[Mlflow | WeightsAndBiases], str, str]]] = {
     # What makes a run, and module and class of the errors of a service that is not reached.
     "mlflow": (Mlflow, "mlflow.exceptions", "MlflowException"),
     "wandb": (WeightsAndBiases, "wandb.errors", "Error"),
@@ -147,7 +136,7 @@ class Tracked:
     def __init__(self, name: str, experiment: str, trial: str, hyperparameters: Mapping[str, Any], rows: Sequence[Row]) -> None:
         make, module, error = SERVICES[name]
         self._name, self._failure = name, getattr(importlib.import_module(module), error)
-        self._run: Service | None = None
+        self._run: Mlflow | WeightsAndBiases | None = None
         try:
             self._run = make(experiment, trial, hyperparameters)
         except self._failure as why:

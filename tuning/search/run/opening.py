@@ -16,7 +16,7 @@ from common.uris import is_uri
 from envs.environments.backend import beyond_batch, choose_backend
 from envs.environments.fit import check_one_layout, check_own_reward, check_seen, check_stays, steps_per_second
 from envs.environments.year_cache import any_district, has_several_buildings
-from envs.objective.reward import RewardName, check_reward, reference_lines
+from envs.objective.reward import check_reward, reference_lines
 from envs.scenarios.doubts import doubts
 from envs.scenarios.splits import SPLITS
 from envs.seen import Seen
@@ -272,21 +272,16 @@ def _check_policy_fits(task: Task, planned: Plan, seens: Sequence[Seen]) -> None
             )
 
 
-def _check_plans(seens: Sequence[Seen], reward: RewardName) -> None:
-    """Check that plans are for what policies learn."""
-    planned = [seen.plan for seen in seens if seen.plan != "none"]
-    if planned and reward != "improvement":
+def _check_plans(seens: Sequence[Seen], settings: Settings) -> None:
+    """Raise a UsageError where plans are for another reward, or meet what they cannot be combined with."""
+    planned = next((seen.plan for seen in seens if seen.plan != "none"), "")
+    if planned and settings.reward != "improvement":
         raise UsageError(
-            f"plan={planned[0]}: plans are made for the reward improvement, not for --reward {reward}; leave one out"
+            f"plan={planned}: plans are made for the reward improvement, not for --reward {settings.reward}; leave one out"
         )
-
-
-def _check_plans_alone(seens: Sequence[Seen], settings: Settings) -> None:
-    """Check that plans do not meet what they cannot be combined with."""
-    planned = [seen.plan for seen in seens if seen.plan != "none"]
     if planned and settings.teacher != "none":
         raise UsageError(
-            f"plan={planned[0]}: a policy with a plan begins as model predictive control already, so it needs no --teacher "
+            f"plan={planned}: a policy with a plan begins as model predictive control already, so it needs no --teacher "
             f"{settings.teacher}; leave one out"
         )
 
@@ -337,8 +332,7 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     _check_shared(task, planned, settings)
     seens = seen_by(planned, settings.aim.weights)
     _check_policy_fits(task, planned, seens)
-    _check_plans(seens, settings.reward)
-    _check_plans_alone(seens, settings)
+    _check_plans(seens, settings)
     backend = choose_backend(site, settings.backend, settings.reward)
     settings.aim.check(site, settings.reward)
     if settings.teacher != "none":
