@@ -9,22 +9,11 @@ from typing import Any
 
 from envs.objective.aim import Outcome
 from search_spaces import Assignment
+from tuning.memory.placement import Place
 from tuning.storage.search_files import Home
 
 _HANDOUT, _REPORT = "handout", "report"  # keys in what Tune passes on
 Row = Mapping[str, Any]  # of a table in the results
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a trial may take of its machine."""
-
-    vram_bytes: int  # GPU memory
-    ram_bytes: int  # host memory
-    fallback: int = 0  # how it saves memory: an index into the ladder of `tuning.memory.planner`
-    resources: Mapping[str, float] = field(default_factory=dict)  # that Ray reserves for it
-    labels: Mapping[str, str] = field(default_factory=dict)  # conditions on labels of its node; empty where every node will do
-    context_bytes: int = 0  # GPU memory that CUDA's context is expected to take of it
 
 
 @dataclass(frozen=True)
@@ -35,7 +24,7 @@ class Handout:
     hyperparameters: Assignment  # its assignment
     seed: int  # of its random numbers
     checkpoint: int  # steps of the newest checkpoint that the search knows of; 0 for none. What lies beyond it is made again
-    limits: Limits  # what it may take
+    place: Place  # where it runs, and what it may take there
     home: Home  # where its files are
     confirms: bool = False  # whether it trains an assignment again, so that it is no candidate for the best
 

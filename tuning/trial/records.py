@@ -17,10 +17,11 @@ from results.table_files import ResultsError, add_rows, drop_rows_after, read_ro
 from search_spaces import Assignment, Kind, SearchSpace, SpaceError
 from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.folder import Experiment
+from tuning.memory.placement import ANYWHERE
 from tuning.storage.search_files import Home
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import OF_AN_AIM
-from tuning.trial.protocol import Handout, Limits, Proposal, Report, Row
+from tuning.trial.protocol import Handout, Proposal, Report, Row
 from tuning.trial.provenance import provenance
 from tuning.trial.report_copies import Copy, copies_of, wants_copies
 
@@ -84,7 +85,7 @@ class TrialRecords:
         self.drop_after(proposal.number, 0)
         self._write(self._new(proposal) | {"state": "running"})
 
-    def hand_out(self, proposal: Proposal, fallback: int = 0) -> Handout:
+    def hand_out(self, proposal: Proposal) -> Handout:
         """Begin a trial outside of a search: it goes on from its newest checkpoint, and is held to no limit."""
         self.begin(proposal)
         number = proposal.number
@@ -93,7 +94,7 @@ class TrialRecords:
             proposal.hyperparameters,
             self.seed(number),
             Checkpoints(self._experiment.paths.checkpoints(number)).steps,
-            Limits(0, 0, fallback),
+            ANYWHERE,
             Home(str(self._experiment.paths.folder), ""),
             confirms=proposal.confirms is not None,
         )

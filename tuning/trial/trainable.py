@@ -61,10 +61,11 @@ def _trained(handout: Handout, files: TrialFiles, tell: Callable[[Report], None]
         with files.held(handout.number):
             if not running.exists():
                 return Report(ending=Ending.STOPPED)
-            device = Device.take_granted(handout.limits.vram_bytes, handout.limits.context_bytes)
+            granted = handout.place.grant
+            device = Device.take_granted(granted.vram_bytes, granted.context_bytes)
             marker = experiment.paths.memory_marker(handout.number)
             with (
-                Monitor(handout.limits.ram_bytes, marker, device.card, end=files.end_process) as monitor,
+                Monitor(granted.ram_bytes, marker, device.card, end=files.end_process) as monitor,
                 Training(experiment, handout, running, device, monitor, files) as trial,
             ):
                 try:

@@ -21,7 +21,6 @@ from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Update
 from tuning.experiment.folder import Experiment
 from tuning.experiment.lock import Mark
-from tuning.memory.planner import FALLBACKS
 from tuning.storage.trial_files import TrialFiles
 from tuning.trial.checkpoint import Checkpoint, Checkpoints
 from tuning.trial.checkpoint_files import OF_AN_AIM, TrialState
@@ -82,7 +81,7 @@ class Training:
     def _build(self, device: Device, checkpoint: Checkpoint | None) -> Assignment:
         """Build the trainer, from a checkpoint, a teacher or nothing; the hyperparameters that it works with."""
         settings, handout = self._settings, self._handout
-        fallback = FALLBACKS[handout.limits.fallback]
+        fallback = handout.place.fallback
         device.reset_peak()
         self.trainer = trainer = algorithm(settings.algo).build(
             trial_setup(settings, handout.seed, fallback.apply(handout.hyperparameters), device.is_gpu, fallback.parts)
