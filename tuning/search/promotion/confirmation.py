@@ -62,12 +62,12 @@ class _Stages:
     def of(cls, trials: Sequence[FrozenTrial], steps: int) -> Self:
         """The stages of a study, of which a trial has so many steps."""
         search = [trial for trial in trials if CONFIRMS not in trial.user_attrs]
-        confirming = [trial for trial in trials if CONFIRMS in trial.user_attrs and not _has_other_steps(trial, steps)]
+        confirming = [trial for trial in trials if trial.user_attrs.get(CONFIRM_STEPS) == steps]
         ran = [trial for trial in search if not {REFUSED, SAME_AS} & trial.user_attrs.keys()]
         last = max((trial.number for trial in ran), default=-1)
         # A search goes on with a new trial, or with evaluations of a thawed one.
         evaluations = sum(len(trial.intermediate_values) for trial in ran)
-        now = (trial for trial in confirming if trial.user_attrs.get(CONFIRM_AFTER, evaluations) == evaluations)
+        now = (trial for trial in confirming if trial.user_attrs[CONFIRM_AFTER] == evaluations)
         return cls(
             ran,
             [trial for trial in confirming if trial.user_attrs[CONFIRM_ROLE] == CANDIDATE],
@@ -297,15 +297,6 @@ def _taken(trial: FrozenTrial) -> int:
 def _last_rating(trial: FrozenTrial) -> float:
     """Rating of the last evaluation of a trial that has one."""
     return trial.intermediate_values[max(trial.intermediate_values)]
-
-
-def _has_other_steps(trial: FrozenTrial, steps: int) -> bool:
-    """Whether a trial that confirms began with more or fewer steps than trials have now.
-
-    Of one of a version that did not note them that is known once it has ended.
-    """
-    of_version_before = _taken(trial) if trial.state is TrialState.COMPLETE else steps
-    return int(trial.user_attrs.get(CONFIRM_STEPS, of_version_before)) != steps
 
 
 def _is_frozen(trial: FrozenTrial) -> bool:

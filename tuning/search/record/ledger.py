@@ -84,23 +84,22 @@ class Ledger:
 
     def steps_in_all(self, running: Collection[int] = ()) -> float:
         """Steps of the default that all of the budget pays for; infinite where that is not known."""
-        if self.budget is None:
-            return math.inf
-        if not self.budget.is_time:
-            return self.budget.amount
-        steps = self._default_steps(running)
-        return self.budget.amount * steps / self.seconds if steps else math.inf
+        return self._paid(self.seconds, running)
 
     def steps_promised(self) -> float:
         """Steps of the default that all of the budget pays for, at the pace up to the last evaluation.
 
         It follows from the study alone: `steps_in_all` looks at the clock. Infinite where that is not known.
         """
+        return self._paid(self.memory.seconds, ())
+
+    def _paid(self, seconds: float, running: Collection[int]) -> float:
+        """Steps of the default that all of the budget pays for, where those so far took so many seconds."""
         if self.budget is None:
             return math.inf
         if not self.budget.is_time:
             return self.budget.amount
-        steps, seconds = self._default_steps(()), self.memory.seconds
+        steps = self._default_steps(running)
         return self.budget.amount * steps / seconds if steps and seconds else math.inf
 
     def steps_ahead(self, running: Collection[int] = ()) -> float:
