@@ -9,7 +9,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import filelock
@@ -42,10 +42,6 @@ class TrialFiles:
         paths = experiment.paths
         self.permission = Permission(paths.running(run), paths.leaving(run, number))
 
-    def held(self, number: int) -> AbstractContextManager[None]:
-        """Hold a trial against other processes of this machine. Raises a TimeoutError, see `trial_lock`."""
-        return trial_lock(self.experiment.paths.trial_lock(number))
-
     def begun(self) -> None:
         """What is beyond the newest whole checkpoint was removed."""
 
@@ -72,10 +68,6 @@ class PushedFiles(TrialFiles):
         self.permission = Permission(
             _StoredMark(objects, paths.running(run).name), _StoredMark(objects, paths.leaving(run, number).name)
         )
-
-    def held(self, number: int) -> AbstractContextManager[None]:
-        """The trial is held already: else its working copy could not be made."""
-        return nullcontext()
 
     def begun(self) -> None:
         """Remove from the storage what is beyond the newest whole checkpoint: the trial makes it again."""
@@ -136,9 +128,11 @@ class _StoredMark:
 
 @contextmanager
 def trial_files(home: Home, number: int) -> Iterator[TrialFiles]:
-    """Files of a trial; those in a working copy are held for this process, and removed at its end."""
+    """Files of a trial, held against other processes of this machine; those in a working copy are removed at the end."""
     if not home.storage:
-        yield TrialFiles(open_experiment(home.experiment).trusting(home.trusted), home.run, number)
+        experiment = open_experiment(home.experiment).trusting(home.trusted)
+        with trial_lock(experiment.paths.trial_lock(number)):
+            yield TrialFiles(experiment, home.run, number)
         return
 
     place = location(home.storage)

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import ray
 from ray.util.queue import Empty, Queue
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from common.errors import UsageError, UserError
+from common.errors import InconsistentError, UsageError, UserError
 from envs.environments.seen_year import forecasts_to_make, has_shadow, models_to_train, shadow
 from envs.environments.year_cache import is_prepared, prepare_year
 from envs.environments.year_forecasts import learned_model, learned_table
@@ -129,7 +130,7 @@ def _run(tasks: Sequence[Job], console: Console) -> None:
         while running:
             done, _ = ray.wait(list(running), timeout=0.5)
             for one in done:
-                _raise_own_errors(one)
+                result_of(one)
                 bars.update(bar[running.pop(one)], completed=1.0)
             for title, part in _news(queue):
                 bars.update(bar[title], completed=part)
@@ -161,12 +162,12 @@ def _tell(queue: Queue, title: str, part: float) -> None:
         queue.put_nowait((title, part))
 
 
-def _raise_own_errors(task: ray.ObjectRef[None]) -> None:
-    """Get the result of a task; an error that the user can correct is raised without Ray's wrapping."""
+def result_of(task: Any) -> Any:
+    """Result of a task; errors of ours are raised without Ray's wrapping."""
     try:
-        ray.get(task)
+        return ray.get(task)
     except ray.exceptions.RayTaskError as error:
-        if isinstance(error.cause, UserError):
+        if isinstance(error.cause, UserError | InconsistentError):
             raise error.cause from None
         raise
 
