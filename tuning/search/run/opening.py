@@ -42,7 +42,7 @@ from tuning.storage.stored_experiment import (
 )
 from tuning.trial.evaluations import due_steps
 from tuning.trial.provenance import provenance, version_differences
-from tuning.trial.trackers import check_trackers
+from tuning.trial.report_copies import check_trackers
 
 LEAST_SECONDS = 60.0  # of a budget of time
 RATED = 0.2  # of a trial's steps, at most, in its evaluations, where CityLearn itself takes them
