@@ -34,6 +34,7 @@ from tuning.experiment.folder import Experiment, ExperimentPaths
 from tuning.experiment.lock import Permission
 from tuning.experiment.settings import Settings
 from tuning.memory.placement import ANYWHERE
+from tuning.memory.planner import FALLBACKS
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.device import Device
 from tuning.trial.policy import trained
@@ -53,7 +54,8 @@ def every_update_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def training(of: Experiment, assignment: dict[str, Any], running: Any = None, fallback: int = 0) -> Iterator[Training]:
-    handout = TrialRecords(of).hand_out(Proposal(0, assignment), fallback)
+    handout = TrialRecords(of).hand_out(Proposal(0, assignment))
+    handout = replace(handout, place=replace(handout.place, fallback=FALLBACKS[fallback]))
     with Training(of, handout, running or of.paths.folder) as trial:
         yield trial
 
