@@ -97,7 +97,7 @@ class Opened:
 def experiment_to_continue(settings: Settings) -> Experiment | None:
     """The experiment that settings continue: what `resume` points at or names, or an existing one with their name.
 
-    There is none if they begin a new one.
+    None if they begin a new one.
 
     Raises:
         UsageError: if the folder holds no experiment, or a damaged one; or if it would move without `resume`.
