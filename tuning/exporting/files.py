@@ -62,8 +62,8 @@ def export(
     """Write a trial's policy into a new folder.
 
     It is to act on the site that it was trained on, with the buildings of `split`, or `elsewhere` on another one. The
-    `judgement` is by default the one that contains the experiment. Raises a UsageError if the trial has no checkpoint any more, or took no part in
-    the judgement, or if the site does not observe what the example controller needs.
+    `judgement` is by default the one that contains the experiment. Raises a UsageError if the trial has no checkpoint any
+    more, or took no part in the judgement, or if the site does not observe what the example controller needs.
     """
     if elsewhere and split != "train":
         raise UsageError(f"--split {split}: it is of the site that trained; leave it out, or --scenario {elsewhere}")
