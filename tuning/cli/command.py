@@ -112,13 +112,7 @@ def _numbers(option: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[int] | Primi
 
 
 def parse(kind: type[T], arguments: Sequence[str], default: T | None, program: str) -> T:
-    """Read a command line.
-
-    Args:
-        kind: dataclass of the options; its fields and their documentation make the options and `--help`.
-        arguments: of the command line.
-        default: values of options that are not given; None for the fields' own defaults.
-        program: name in `--help`.
+    """Read a command line. `default` gives the values of options that are not given; without it the fields' own do.
 
     Raises:
         UsageError: for an unknown option, or a value of the wrong type.

@@ -46,14 +46,8 @@ def print_summary(
 ) -> None:
     """Print the best trials, the best hyperparameters, its KPIs against the uncontrolled site, and where the files are.
 
-    Args:
-        results: of the search.
-        console: prints.
-        aim: of the search.
-        validation: what it was rated on, in words.
-        teacher: of the search.
-        reference: lines on what the uncontrolled site does.
-        again: settings that a command which continues needs again.
+    `validation` says in words what it was rated on, `reference` what the uncontrolled site does; `again` has settings that a
+    command which continues needs again.
     """
     trials = results.trials
     for _, row in trials[trials["state"].isin(["failed", "oom"])].iterrows():

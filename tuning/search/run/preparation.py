@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import ray
 from ray.util.queue import Empty, Queue
 from rich.console import Console
 
-from common.errors import UsageError, UserError
+from common.errors import InconsistentError, UsageError, UserError
 from envs.environments.seen_year import forecasts_to_make, has_shadow, models_to_train, shadow
 from envs.environments.year_cache import is_prepared, prepare_year
 from envs.environments.year_forecasts import learned_model, learned_table
@@ -46,12 +47,6 @@ def prepare(
     """Prepare the years of some splits, one Ray task a year.
 
     Then what policies see beside their observations, likewise.
-
-    Args:
-        task: whose site is prepared.
-        console: shows progress.
-        splits: by default those that a search sees.
-        seens: what policies may see; the day's highest import all of them or none.
 
     Raises:
         ScenarioError: if the scenario's data are not valid.
@@ -113,7 +108,7 @@ def _run(made: str, jobs: Sequence[Job], console: Console) -> None:
     with busy(console, f"  {made}", at_once=False) as tell:
         while running:
             for ended in ray.wait(list(running), timeout=0.5)[0]:
-                _raise_own_errors(ended)
+                result_of(ended)
                 done[running.pop(ended)] = 1.0
             for number, part in _news(queue):
                 done[number] = max(done[number], part)
@@ -124,8 +119,7 @@ def _run(made: str, jobs: Sequence[Job], console: Console) -> None:
 def _news(queue: Queue) -> Iterator[tuple[int, float]]:
     """How far jobs are, by number. A queue that was lost with its node tells nothing more, and they go on, or are done again.
 
-    Raises:
-        NodeLostError: if Ray has no node left.
+    Raises a NodeLostError if Ray has no node left.
     """
     try:
         while True:
@@ -142,12 +136,12 @@ def _tell(queue: Queue, number: int, part: float) -> None:
         queue.put_nowait((number, part))
 
 
-def _raise_own_errors(task: ray.ObjectRef[None]) -> None:
-    """Get the result of a task; an error that the user can correct is raised without Ray's wrapping."""
+def result_of(task: Any) -> Any:
+    """Result of a task; errors of ours are raised without Ray's wrapping."""
     try:
-        ray.get(task)
+        return ray.get(task)
     except ray.exceptions.RayTaskError as error:
-        if isinstance(error.cause, UserError):
+        if isinstance(error.cause, UserError | InconsistentError):
             raise error.cause from None
         raise
 
@@ -183,8 +177,7 @@ def plan_resources(settings: Settings, console: Console, look: Look) -> Planner:
 def refuse_nothing_to_learn(plan: Plan, planner: Planner) -> None:
     """Refuse a search in which trials might have no action to learn.
 
-    Raises:
-        UsageError: if all actions of the site are chargers' and the plan does not fix `learn_charging` to true.
+    Raises a UsageError if all actions of the site are chargers' and the plan does not fix `learn_charging` to true.
     """
     if "learn_charging" not in plan.space:
         return  # all actions are learned
@@ -197,8 +190,7 @@ def refuse_nothing_to_learn(plan: Plan, planner: Planner) -> None:
 def refuse_what_cannot_fit(plan: Plan, planner: Planner) -> None:
     """Refuse a search if the trials that the user named do not fit into the machine's memory.
 
-    Raises:
-        UsageError: for a start assignment that does not fit; without any, for the default with the fixed values.
+    Raises a UsageError for a start assignment that does not fit; without any, for the default with the fixed values.
     """
     placement = Placement(planner)
     assignments = plan.starts or (plan.space.complete(plan.fixed, limits(planner.settings.steps)),)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ray.tune import Callback
 from ray.tune.experiment import Trial
-from ray.tune.result import TIME_TOTAL_S
 from rich.console import Console
 
 from results.live import MOST_EVENTS, MOST_POINTS, PROGRESS_FILE, LiveSearch, LiveTrial, Phase
@@ -21,7 +20,7 @@ from results.loader import ratings
 from tuning.cli.console import say
 from tuning.runtime.ray_session import check_nodes
 from tuning.search.run.machine_watch import MachineWatch, granted_of_cluster
-from tuning.search.run.time_left import BudgetLeft, TimeLeft
+from tuning.search.run.time_left import BudgetLeft
 from tuning.trial.protocol import DriverOnly, handout_in, report_in
 
 if TYPE_CHECKING:
@@ -39,14 +38,8 @@ LOOK_SECONDS = 5.0  # between two checks of Ray's nodes
 class Progress(DriverOnly, Callback):
     """On a terminal a view that is updated in place; in a notebook or a log a line every `LINE_SECONDS`.
 
-    With a folder, the same is in a file of it, for `python -m results.watch`.
-
-    Args:
-        console: to write to.
-        settings: of the experiment.
-        before: its rows of `trials` so far.
-        work: what was used of its budget, and what is left of it; None without one.
-        folder: of the experiment, for the file; None for no file.
+    With a folder, the same is in a file of it, for `python -m results.watch`. `before` are its rows of `trials` so far. Without
+    a budget there is no `work`.
     """
 
     def __init__(
@@ -68,10 +61,9 @@ class Progress(DriverOnly, Callback):
         self._trial_steps = dict(resumed)  # of all trials that have not ended before
         self._begun_steps = sum(resumed.values())
         self._running: dict[int, LiveTrial] = {}
-        taken = before.loc[is_ended, "steps"].fillna(0).astype(int).tolist()
-        self._time_left: TimeLeft | BudgetLeft = TimeLeft(self._trials, self._steps, taken, resumed, time.monotonic)
+        self._budget_left = None
         if limited and limited.ledger.budget:
-            self._time_left = BudgetLeft(limited.ledger.budget, limited, time.monotonic)
+            self._budget_left = BudgetLeft(limited.ledger.budget, limited, time.monotonic)
         self._live = LiveRegion(console) if replaces_lines(console) else None
         self._curve: list[tuple[float, float]] = []
         self._add_to_curve()
@@ -101,7 +93,6 @@ class Progress(DriverOnly, Callback):
         steps = self._trial_steps.get(number, 0)
         self._running[number] = LiveTrial(number, "continuing" if steps else "starting", steps)
         self._frozen.discard(number)
-        self._time_left.on_start(number)
 
     def on_trial_result(self, iteration: int, trials: list[Trial], trial: Trial, result: dict[str, Any], **info: Any) -> None:
         """A trial reported."""
@@ -114,7 +105,8 @@ class Progress(DriverOnly, Callback):
             return
         number, steps, evaluated = handout.number, report.steps, report.evaluated
         self._trial_steps[number] = steps
-        self._time_left.on_report(number, steps, float(result[TIME_TOTAL_S]))
+        if self._budget_left:
+            self._budget_left.on_report()
         self._show_steps(number, steps)
         if evaluated is None:
             return
@@ -141,11 +133,7 @@ class Progress(DriverOnly, Callback):
             self._running[number] = LiveTrial(number, "training", steps, rating or self._running[number].rating)
 
     def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
-        """One pass of Tune's loop has ended.
-
-        Raises:
-            NodeLostError: if Ray has no node left.
-        """
+        """One pass of Tune's loop has ended. Raises a NodeLostError if Ray has no node left."""
         now = time.monotonic()
         if now - self._looked >= LOOK_SECONDS:
             self._looked = now
@@ -170,6 +158,7 @@ class Progress(DriverOnly, Callback):
         """The search now."""
         elapsed = time.monotonic() - self._start
         trained = sum(self._trial_steps.values()) - self._begun_steps
+        speed = trained / elapsed if trained > 0 and elapsed > 0.0 else None
         done, amounts = self._done()
         return LiveSearch(
             experiment=self._folder.name if self._folder else "",
@@ -183,14 +172,19 @@ class Progress(DriverOnly, Callback):
             rating="score" if self._aim.is_score else "value",
             best=f"{self._aim.told_rating(self._best[0])} (trial {self._best[1]})" if self._best else "",
             curve=tuple(self._curve),
-            steps_per_second=trained / elapsed if trained > 0 and elapsed > 0.0 else None,
+            steps_per_second=speed,
             elapsed=elapsed,
-            left=self._time_left.seconds(),
-            left_is_bound=self._time_left.is_bound,
+            left=self._budget_left.seconds() if self._budget_left else speed and self._steps_at_most() / speed,
+            left_is_bound=self._budget_left is None,
             machine=tuple(self._watch.text.split(", ")) if self._watch.text else (),
             events=tuple(self._events),
             events_before=self._told_lines - len(self._events),
         )
+
+    def _steps_at_most(self) -> int:
+        """Steps that are left without a budget, if no more trials are stopped."""
+        taken = sum(trial.steps for trial in self._running.values())
+        return (self._trials - sum(self._ended.values())) * self._steps - taken
 
     def _done(self) -> tuple[float, list[str]]:
         """What part of the search is done, and the amounts in short texts."""
@@ -214,12 +208,7 @@ class Progress(DriverOnly, Callback):
             self._curve = [*self._curve, (time.monotonic() - self._start, self._best[0])][-MOST_POINTS:]
 
     def end(self, is_stopped: bool, reason: str = "") -> None:
-        """Say in the file that the run has ended.
-
-        Args:
-            is_stopped: whether before the search was at its end.
-            reason: why; empty for a signal.
-        """
+        """Say in the file that the run has ended. Without a reason it was a signal."""
         self._phase, self._reason = "stopped" if is_stopped else "complete", reason
         self._write_file()
 
@@ -240,7 +229,6 @@ class Progress(DriverOnly, Callback):
     def on_left(self, number: int) -> None:
         """A trial has stopped running and will be continued."""
         self._running.pop(number, None)
-        self._time_left.on_left(number)
 
     def on_frozen(self, number: int) -> None:
         """A trial has stopped running and may be continued."""
@@ -250,7 +238,6 @@ class Progress(DriverOnly, Callback):
     def on_ended(self, number: int, state: str) -> None:
         """A trial ended."""
         self._running.pop(number, None)
-        self._time_left.on_ended(number)
         self._ended[state] += 1
         if state != "complete":
             self.say(f"trial {number}: {state}")
@@ -263,11 +250,7 @@ class Progress(DriverOnly, Callback):
 
 
 def _best(before: pd.DataFrame) -> tuple[float, int] | None:
-    """Rating and number of the best trial of earlier runs.
-
-    Args:
-        before: rows of `trials`.
-    """
+    """Rating and number of the best trial of earlier runs."""
     scored = before[(before["state"] != "running") & before["confirms"].isna()].dropna(subset=["score"])
     rated = zip(ratings(scored).tolist(), scored["trial"].tolist(), strict=True)
     # Of equal ones the first, as everywhere.
