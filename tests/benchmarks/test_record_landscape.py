@@ -1,14 +1,13 @@
-"""How a landscape is recorded: the commands, and how finished trials are packed. Nothing is trained here."""
+"""How finished trials are packed into a landscape. Nothing is trained here."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.record_landscape import NEAR, narrow_space, packed
+from benchmarks.record_landscape import packed
 from results.schema import GIVEN
 from results.table_files import add_rows, write_rows
-from search_spaces.overrides import override
 from search_spaces.parameter import Kind
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
@@ -36,12 +35,6 @@ def recorded(folder: Path, name: str, rates: list[float], space: str = "") -> Pa
         ]
         add_rows(paths.folder, "reports", number, rows)
     return paths.folder
-
-
-def test_the_narrow_space_is_valid_and_holds_the_default(tmp_path: Path) -> None:
-    (tmp_path / "near.toml").write_text(narrow_space())
-    space = override(algorithm("ppo").space, tmp_path / "near.toml")
-    assert all(NEAR[name][0] <= space[name].default <= NEAR[name][1] for name in NEAR if name != "ent_coef")  # type: ignore[operator]
 
 
 @pytest.mark.filterwarnings("ignore:.*it lacks the evaluation")  # the table of KPIs is not read here

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks.shared_card import STEPS_OF, Perceptrons, take_step
+from benchmarks.shared_card import STEPS_OF, Perceptrons
 
 H = {"n_steps": 64, "batch_size": 16, "activation": "tanh", "max_grad_norm": 0.5, "tau": 0.005}
 
@@ -17,13 +17,6 @@ def test_each_of_k_perceptrons_sees_its_own_rows() -> None:
         alone = Perceptrons(1, [4, 8, 2], relu=False)
         alone.matrix.data.copy_(three.matrix[number : number + 1].detach())
         torch.testing.assert_close(alone(rows[number : number + 1])[0], together[number])
-
-
-def test_the_gradient_of_each_is_cut_to_its_own_norm() -> None:
-    parameter = torch.nn.Parameter(torch.zeros(2, 2))
-    parameter.grad = torch.tensor([[3.0, 4.0], [0.3, 0.4]])
-    take_step(torch.optim.SGD([parameter], lr=1.0), 1.0, parameter)
-    torch.testing.assert_close(parameter.detach(), -torch.tensor([[0.6, 0.8], [0.3, 0.4]]))
 
 
 @pytest.mark.parametrize("algo", list(STEPS_OF))
