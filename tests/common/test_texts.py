@@ -105,8 +105,10 @@ def test_a_path_with_a_space_stays_one_argument(monkeypatch: pytest.MonkeyPatch)
     ],
 )
 def test_on_windows_cmd_reads_nothing_in_an_argument(monkeypatch: pytest.MonkeyPatch, argument: str, typed: str) -> None:
-    monkeypatch.setattr("common.texts.os.name", "nt")
-    assert quoted([argument]) == typed
+    with monkeypatch.context() as on_windows:
+        on_windows.setattr("common.texts.os.name", "nt")
+        line = quoted([argument])
+    assert line == typed
 
 
 def test_under_uv_it_runs_under_uv(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,13 +37,13 @@ DAYS = 120  # of the small sites, in place of 365
 HOMES = tuple(f"Building_{number}" for number in range(1, 18) if number not in (12, 15))
 # Sites with how many of them; the first also has days enough for the splits that pages state.
 SITES = {"path/to": len(HOMES), "homes": 2, "district": 3, "elsewhere": 2, "citylearn_challenge_2023_phase_1": 2}
-SMALL_SET = {
-    "ppo": {"hidden_sizes": "8", "n_steps": "64", "batch_size": "32", "n_epochs": "1"},
-    "a2c": {"hidden_sizes": "8", "n_steps": "64"},
-    "sac": {"hidden_sizes": "8", "batch_size": "16", "learning_starts": "64", "train_freq": "32", "gradient_steps": "1"},
-    "all": {"hidden_sizes": "8"},
+SIZES = {
+    "ppo": "hidden_sizes=8 n_steps=64 batch_size=32 n_epochs=1",
+    "a2c": "hidden_sizes=8 n_steps=64",
+    "sac": "hidden_sizes=8 batch_size=16 learning_starts=64 train_freq=32 gradient_steps=1",
+    "all": "hidden_sizes=8",
 }
-STEPS, LONG = 640, 20_000  # of a trial; where a file gives bounds for sizes, it needs more
+STEPS = 640  # of a trial
 
 
 @dataclass(frozen=True)
@@ -94,41 +94,31 @@ def small(module: str, arguments: list[str]) -> list[str]:
         return arguments  # it draws generated sites alone, in seconds
     if module == "tuning.site":
         return [f"{arguments[0]}-made", *arguments[1:]]  # the pages' sites have this name here
-    options: list[tuple[str, list[str]]] = [("", [])]  # the first has what stands before all options
-    for argument in arguments:
-        if argument.startswith("--"):
-            options.append((argument, []))
-        else:
-            options[-1][1].append(argument)
-    given = dict(options)
-    continues = "--resume" in given
+    continues, name, found = "--resume" in arguments, "", list[str]()
+    for word in arguments:
+        name = word if word.startswith("--") else name
+        found.append(word if word == name else _small(name, word, continues))
     if module == "tuning.run" and not continues:
-        steps = LONG if "--space" in given else STEPS
-        algorithm = given.get("--algo", ["ppo"])[0]
-        chosen = dict(pair.split("=", 1) for pair in given.get("--set", []))
-        sizes = {} if "--space" in given else SMALL_SET[algorithm]
-        wanted = {
-            "--steps": [str(steps)], "--evaluations": ["2"], "--validation-weeks": ["1"], "--concurrency": ["1"],
-            "--num-envs": ["4"], "--scenario": given.get("--scenario", ["iquitos"]),
-            "--set": [f"{name}={value}" for name, value in (chosen | sizes).items()],
-        }  # fmt: skip
-        options = [(name, wanted.pop(name, values)) for name, values in options] + list(wanted.items())
-        options = [(name, values) for name, values in options if name != "--set" or values]
-    return [word for name, values in options for word in ([name] if name else []) + _small(name, values, continues)]
+        # Of options that are given twice the last counts.
+        found += ["--evaluations", "2", "--validation-weeks", "1", "--concurrency", "1", "--num-envs", "4"]
+        found += [] if "--scenario" in found else ["--scenario", "mall/schema.json"]
+        algorithm = found[found.index("--algo") + 1] if "--algo" in found else "ppo"
+        has_bounds = "--space" in found  # of sizes, so it needs more steps
+        found += ["--steps", "20000"] if has_bounds else ["--steps", str(STEPS), "--set", *SIZES[algorithm].split()]
+    return found
 
 
-def _small(name: str, values: list[str], continues: bool) -> list[str]:
+def _small(name: str, value: str, continues: bool) -> str:
+    """A value of an option."""
     if name == "--scenario":
-        return ["mall/schema.json" if value.startswith("iquitos") else value for value in values]
+        return "mall/schema.json" if value.startswith("iquitos") else value
     if name == "--budget":
-        return [str(4 * STEPS)]
+        return str(4 * STEPS)
     if name == "--steps" and continues:
-        return [str(2 * STEPS)]
+        return str(2 * STEPS)
     if name in ("--trials", "--seeds"):
-        return [str(min(int(values[0]), 5 if continues else 2))]
-    if name in ("--train", "--validation", "--test"):
-        return [re.sub(r"^(\d+)-(\d+)$", _days, value) for value in values]
-    return values
+        return str(min(int(value), 5 if continues else 2))
+    return re.sub(r"^(\d+)-(\d+)$", _days, value) if name in ("--train", "--validation", "--test") else value
 
 
 def _days(match: re.Match[str]) -> str:

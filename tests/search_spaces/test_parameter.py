@@ -8,6 +8,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from search_spaces import Kind, SpaceError
 from search_spaces.parameter import AtMost, OnlyIf, Parameter, PartOf, Scale, SearchedFrom
 
+BEGIN = SearchedFrom(0.2, "plan", ("learned",))
 BATCH = Parameter("batch", Kind.INTEGER, 64, "", low=1, high=1024)
 
 
@@ -19,7 +20,8 @@ BATCH = Parameter("batch", Kind.INTEGER, 64, "", low=1, high=1024)
         ({"part_of": PartOf("rollout")}, "the scale of powers of two"),
         ({"enough": "steps"}, "the scale of powers of two"),
         ({"searched_to": AtMost("steps")}, "the scale of powers of two"),
-        ({"searched_from": SearchedFrom(0.2, "plan", ("learned",))}, "on no other scale"),
+        ({"searched_from": BEGIN}, "on no other scale"),
+        ({"searched_from": BEGIN, "search": FloatDistribution(0.1, 1.0, log=True)}, "on no other scale"),
     ],
 )
 def test_conditions_and_ends_of_ranges_need_their_scales(others: dict[str, Any], message: str) -> None:
