@@ -134,7 +134,6 @@ def test_what_lies_outside_of_where_a_range_begins_is_nearest_to_its_end(value: 
 
 
 def test_conditions_in_words() -> None:
-    assert SearchedFrom(-1.0, "plan", ("learned", "yesterday")).describe() == "-1 with plan learned or yesterday"
     assert "from -1 with plan learned or yesterday" in SPREAD.describe()
     assert AtMost("steps", 0.25).describe(4096) == "0.25 of steps=4096"
     assert AtMost("n_steps").describe(256) == "n_steps=256"
