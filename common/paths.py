@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import stat
+from contextlib import suppress
 from pathlib import Path, PureWindowsPath
 
 from common.errors import UserError
@@ -74,20 +76,14 @@ def shortened(given: object) -> str:
 
 def missing_folders(folder: Path) -> tuple[Path, ...]:
     """A folder and its parents, as far as they do not exist yet, the innermost first."""
-    missing = []
-    while not folder.exists() and folder != folder.parent:
-        missing.append(folder)
-        folder = folder.parent
-    return tuple(missing)
+    return tuple(itertools.takewhile(lambda each: not each.exists(), (folder, *folder.parents)))
 
 
 def remove_empty(folders: tuple[Path, ...]) -> None:
     """Remove folders that are empty, the innermost first; stop at the first that is not."""
-    for folder in folders:
-        try:
+    with suppress(OSError):
+        for folder in folders:
             folder.rmdir()
-        except OSError:
-            return
 
 
 FOLDER_VARIABLE = "BUILDING_TUNER_CACHE"

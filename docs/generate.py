@@ -80,12 +80,12 @@ def commands_page() -> str:
         "`--help` prints the same texts. Where the default is empty, nothing is given by default.",
     ]
     for module, place in COMMANDS.items():
-        options = _named(place)
+        options = named(place)
         rows = [_option(options, entry) for entry in fields(options) if "Suppress" not in str(entry.type)]
         tables = [_table(OPTION, rows)] if module == "tuning.run" else _options(rows)
         parts += [_command(module), _paragraphs(options), *tables]
     for module, place in PARSERS.items():
-        parser = _named(place)()
+        parser = named(place)()
         rows = [_of_argparse(action) for action in parser._actions if action.dest != "help"]
         parts += [_command(module), parser.description, *_options(rows)]
     return _page(parts)
@@ -324,10 +324,10 @@ def _columns(rows: Iterable[tuple[str, str, str]]) -> str:
 # -- Markdown --------------------------------------------------------------------------------
 
 
-def _named(place: str) -> type:
+def named(place: str) -> Any:
+    """What a place, as `module:name`, names."""
     module, _, name = place.partition(":")
-    found: type = getattr(importlib.import_module(module), name)
-    return found
+    return getattr(importlib.import_module(module), name)
 
 
 def _head(title: str) -> str:

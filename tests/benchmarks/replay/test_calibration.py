@@ -4,18 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from benchmarks.replay.calibration import _lengths, surprises
+from benchmarks.replay.calibration import surprises
 from benchmarks.replay.landscape import made
-
-
-def test_more_is_known_of_what_rated_high_after_the_first_fifth() -> None:
-    ratings = np.random.default_rng(0).normal(size=(24, 20))
-    lengths = _lengths(ratings, np.random.default_rng(1))
-    best = np.argsort(-ratings[:, 3])
-    assert (lengths[best[:3]] == 20).all()
-    assert (lengths[best[3:8]] >= 10).all()
-    assert (lengths >= 4).all()
-    assert np.count_nonzero(lengths == 4) > 8
 
 
 def test_the_model_does_not_see_an_end_that_it_predicts() -> None:

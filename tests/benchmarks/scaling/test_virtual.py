@@ -2,9 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
-from benchmarks.scaling.__main__ import driver
 from benchmarks.scaling.made import experiment
 from benchmarks.scaling.virtual import search
 
@@ -15,8 +12,3 @@ def test_it_runs_trials_to_their_ends(tmp_path: Path) -> None:
     assert spent.counts["start"] == spent.counts["end"] == 3
     assert spent.counts["evaluation"] == 3 * 20
     assert spent.virtual > 20 * 10.0
-
-
-def test_all_slots_are_filled_on_a_machine_with_fewer_cores(capsys: pytest.CaptureFixture[str]) -> None:
-    driver(3, 1, "random", "none")
-    assert "3 at once, random, none: 3 trials begun" in capsys.readouterr().out
