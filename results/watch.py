@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,8 +25,8 @@ from common.errors import UserError
 from common.json_values import checked, read_json
 from common.paths import user_path
 from common.texts import duration, printable, python_command
-from common.uris import is_uri, with_uris
-from results.live import OWNER_FILE, PROGRESS_FILE, LiveSearch, Owner
+from common.uris import is_uri
+from results.live import OWNER_FILE, PROGRESS_FILE, LiveSearch, Owner, Phase
 from results.places import EXPERIMENT, local_folder
 
 if TYPE_CHECKING:
@@ -249,7 +249,9 @@ class Watch:
 
         self._tell_events(seen)
         if seen.search:
-            self._say(BETWEEN.join(texts(seen.search)))
+            # A run that was killed could not write that it has ended.
+            phase: Phase = "complete" if seen.state == "complete" else "stopped"
+            self._say(BETWEEN.join(texts(replace(seen.search, phase=phase))))
         command = python_command("tuning.run", "--resume", self._folder)
         if seen.state == "dead" and seen.owner:
             self._say(f"the run was killed ({seen.owner.shown}); continue with: {command}")
@@ -262,7 +264,9 @@ class Watch:
         return ENDED
 
     def _say(self, line: str) -> None:
-        self._console.print(printable(with_uris(line)), highlight=False, markup=False, soft_wrap=True)
+        from results.live_view import say
+
+        say(self._console, line)
 
 
 def _silence(seen: Seen) -> str:
