@@ -5,7 +5,6 @@ It reads two small files, of an experiment at a URI also the marks of the run, a
 
 from __future__ import annotations
 
-import argparse
 import functools
 import math
 import os
@@ -21,6 +20,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from common.command_line import REFUSED, Parser
 from common.errors import UserError
 from common.json_values import checked, read_json
 from common.paths import user_path
@@ -43,7 +43,7 @@ FIRST_EVENTS = 5  # of a run that began earlier
 RUNS = "runs"  # folder in storage: 00000001.json is the first run's, which puts it again with a counter, and at last as ended
 WATCHED = (EXPERIMENT, OWNER_FILE, PROGRESS_FILE, f"{RUNS}/")
 ROLE = "watch"  # of the copy
-ENDED, DEAD, REFUSED, INTERRUPTED = 0, 1, 2, 130  # exit status
+ENDED, DEAD, INTERRUPTED = 0, 1, 130  # exit status
 
 State = Literal["starting", "running", "silent", "complete", "stopped", "dead"]
 _ALIVE = ("starting", "running", "silent")  # states
@@ -301,9 +301,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The options of the command."""
-    made = argparse.ArgumentParser(PROGRAM, description="Show a search that was started elsewhere, from its files.")
+    made = Parser(PROGRAM, description="Show a search that was started elsewhere, from its files.")
     made.add_argument(
         "experiment", metavar="EXPERIMENT", help="folder or URI of the experiment, such as experiments/ppo-iquitos-1"
     )

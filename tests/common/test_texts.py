@@ -43,6 +43,7 @@ def test_a_text_stands_for_itself_in_markdown() -> None:
         ("train_batch_size", ["n_steps", "batch_size"], "did you mean n_steps?"),
         ("train_batch_size", ["batch_size", "tau"], "did you mean batch_size?"),
         ("clip_param", ["tau"], "there are tau"),  # of another algorithm
+        ("buffer_size", ["gamma"], "it is of another algorithm; there are gamma"),
         ("n_envs", ["gamma"], "did you mean --num-envs?"),
         ("dataset", ["iquitos", "default"], "there are iquitos, default"),  # no hyperparameters
         ("cost", ["bill", "energy_cost"], "did you mean bill?"),
@@ -54,6 +55,8 @@ def test_a_text_stands_for_itself_in_markdown() -> None:
         ),
         ("--device", ["--dir"], "did you mean --dir?"),  # of a command that trains nothing
         ("--trails", ["--trials", "--set"], "did you mean --trials?"),
+        ("--gama", ["--name", "--set"], "did you mean --set gamma=...?"),
+        ("--gama", ["--name"], "did you mean --name?"),
         ("--n-trials", ["--trials", "--set"], "did you mean --trials?"),
         ("--lr", ["--trials", "--set"], "did you mean --set learning_rate=...?"),
         ("--Learning-Rate", ["--trials", "--set"], "did you mean --set learning_rate=...?"),

@@ -22,8 +22,9 @@ from rich.text import Text
 from common.errors import UserError
 from common.texts import printable
 from common.uris import with_uris
-from results.live_view import say as say
+from results import live_view
 
+say = live_view.say
 NARROWEST = 12  # characters of a column of names; on a narrower terminal each name has a line of its own
 NEWS_SECONDS = 5.0  # between two lines about the same, where there is no terminal
 _GAPS = ("  ", " ")  # between columns, as the terminal allows
