@@ -21,7 +21,6 @@ from rich.text import Text
 
 from common.errors import UserError
 from common.texts import printable
-from common.uris import with_uris
 from results import live_view
 
 say = live_view.say
