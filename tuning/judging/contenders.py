@@ -134,7 +134,7 @@ def best_trials(results: Results, top: int) -> list[int]:
     scored = results.scored
     ended = scored[scored["same_as"].isna()]
     if ended.empty:
-        raise UsageError(f"{results.folder}: no trial is complete, so there is nothing to judge")
+        raise UsageError(f"{results.folder}: no trial is complete, so there is nothing to judge; --resume continues the search")
     # The same assignment may have begun twice, at once.
     given = [name for name in ended.columns if name.startswith(GIVEN)]
     best = ratings(ended).sort_values(ascending=False, kind="stable")
