@@ -106,12 +106,17 @@ def hint(word: str, known: Iterable[str], otherwise: str = "") -> str:
         meant = [name if name.startswith("--") else f"--set {name}=..." for name in named]
         meant = [name for name in meant if name.split()[0] in words]
         # Of a known word whatever is spelt alike is not meant.
-        near = [] if named else difflib.get_close_matches(word, words, n=1)
+        spelt = {f"--{name}": f"--set {name}=..." for name in _HYPERPARAMETERS if "--set" in words} | {
+            one: one for one in words
+        }
+        near = [] if named else [spelt[one] for one in difflib.get_close_matches(word, spelt, n=1)]
     else:
         of_hyperparameters = not _HYPERPARAMETERS.isdisjoint(words)
         meant = [name for name in meant if name in words or (of_hyperparameters and name.startswith("--"))]
         meant = meant or [name for name in _OF_KPIS.get(plain, []) if name in words]
         near = difflib.get_close_matches(word, words, n=1)
+        if of_hyperparameters and plain in _HYPERPARAMETERS:
+            near, otherwise = [], f"it is of another algorithm; there are {', '.join(words)}"
     found = meant or near
     return f"did you mean {found[0]}?" if found else otherwise or f"there are {', '.join(words)}"
 

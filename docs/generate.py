@@ -37,10 +37,10 @@ COMMANDS: Mapping[str, str] = {
     "tuning.export": "tuning.exporting.settings:ExportSettings",
     "tuning.resources": "tuning.diagnosis.settings:MemorySettings",
     "tuning.doctor": "tuning.diagnosis.settings:DoctorSettings",
-    "envs.preview": "envs.preview:Options",
 }
 # Those that start without tyro, and what makes their parsers.
 PARSERS: Mapping[str, str] = {
+    "envs.preview": "envs.preview:parser",
     "results.report": "results.report.__main__:parser",
     "results.watch": "results.watch:parser",
 }
@@ -107,7 +107,8 @@ def _of_argparse(action: argparse.Action) -> tuple[str, str, str, str]:
     taken = ", ".join(f"`{value}`" for value in action.choices) if action.choices else f"`{action.metavar}`"
     more = ", one or more" if action.nargs == "+" else ""
     name = action.option_strings[0] if action.option_strings else str(action.metavar)
-    return f"`{name}`", taken + more, "must be given" if action.required else "", _in_table(str(action.help))
+    default = f"`{action.default}`" if action.default is not None else ""
+    return f"`{name}`", taken + more, "must be given" if action.required else default, _in_table(str(action.help))
 
 
 def _option(options: type, entry: Field[Any]) -> tuple[str, str, str, str]:

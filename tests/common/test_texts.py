@@ -40,12 +40,16 @@ def test_a_text_stands_for_itself_in_markdown() -> None:
         ("lr", ["learning_rate", "tau"], "did you mean learning_rate?"),
         ("train_batch_size", ["n_steps", "batch_size"], "did you mean n_steps?"),
         ("clip_param", ["tau"], "there are tau"),  # of another algorithm
+        ("buffer_size", ["gamma"], "it is of another algorithm; there are gamma"),
         ("n_envs", ["gamma"], "did you mean --num-envs?"),
         ("dataset", ["iquitos", "default"], "there are iquitos, default"),  # no hyperparameters
         ("cost", ["bill", "energy_cost"], "did you mean bill?"),
         ("--env", ["--scenario", "--num-envs"], "only CityLearn's sites run: --scenario path/to/schema.json"),
         ("--device", ["--dir"], "did you mean --dir?"),  # of a command that trains nothing
         ("--trails", ["--trials", "--set"], "did you mean --trials?"),
+        ("--gama", ["--name", "--set"], "did you mean --set gamma=...?"),
+        ("--gama", ["--name"], "did you mean --name?"),
+        ("--n-trials", ["--trials", "--set"], "did you mean --trials?"),
         ("--lr", ["--trials", "--set"], "did you mean --set learning_rate=...?"),
         ("--lr", ["--to"], "there are --to"),  # of a command that sets none
     ],

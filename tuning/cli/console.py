@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import sys
 import threading
 import time
@@ -23,9 +22,9 @@ from rich.text import Text
 
 from common.errors import UserError
 from common.texts import printable
-from common.uris import with_uris
+from results import live_view
 
-_COPIED = re.compile(r"python -m |[\w.~-][/\\][\w.-]")  # a command or a path
+say = live_view.say
 NEWS_SECONDS = 5.0  # between two lines about the same, where there is no terminal
 _GAP = "  "  # between columns
 # What a report may fail at: files, memory, odd tables. Results are written by then, so none of these ends the command.
@@ -35,16 +34,6 @@ _FAILURES = (UserError, OSError, MemoryError, ArithmeticError, LookupError, Valu
 def terminal(stderr: bool = False) -> Console:
     """The terminal or notebook; with the environment variable NO_COLOR, texts have no style either."""
     return Console(color_system=None if os.environ.get("NO_COLOR") else "auto", stderr=stderr)
-
-
-def say(console: Console, line: object) -> None:
-    """Print one line as it is: without colours and markup, and with escapes for what cannot be printed.
-
-    A terminal breaks a sentence between words. What may be copied, a command or a path, stays whole, as do lines of a log.
-    """
-    text = printable(with_uris(str(line)))
-    is_whole = not console.is_terminal or _COPIED.search(text) is not None
-    console.print(text, highlight=False, markup=False, soft_wrap=is_whole)
 
 
 @contextmanager

@@ -110,6 +110,8 @@ def _evaluated(years: pd.DataFrame, measures: Mapping[str, Measure]) -> list[str
     rows = []
     for measure in shown:
         values = [measure.value(years.iloc[[place]]) for place in range(len(years))]
+        if pd.isna(values).all():
+            continue  # of what the site does not have
         scale = measure.scale(values)
         cells_of = [f"{value:+.4f}" for value in values] if measure == SCORE else [scale.text(value) for value in values]
         rows.append([scale.heading(measure.label or measure.name), *cells_of])

@@ -132,7 +132,7 @@ def best_trials(results: Results, top: int) -> list[int]:
     """Numbers of the best trials, complete or frozen, each assignment once."""
     ended = results.scored[results.scored["same_as"].isna()]
     if ended.empty:
-        raise UsageError(f"{results.folder}: no trial is complete, so there is nothing to judge")
+        raise UsageError(f"{results.folder}: no trial is complete, so there is nothing to judge; --resume continues the search")
     return _first(ended.loc[ratings(ended).sort_values(ascending=False, kind="stable").index], top)
 
 

@@ -37,6 +37,7 @@ def test_a_card_says_whether_it_was_judged() -> None:
     rows = pd.DataFrame([{"year": 2, "hours": 168, "ev_served": 0.98, "pv_kwh": 1.0, **metrics}])
     text = card({"policy": "ppo-1, trial 3", "reward": "schema"}, rows, measures("PEN"), None, "")
     assert "not judged on unseen years" in text
+    assert "discomfort" not in text  # the site has none
     assert [line for line in text.splitlines() if line.startswith(("| CO2", "| bill", "| peak", "| PV used", "|  |"))] == [
         "|  | year 2, 168 hours |", "| CO2, kg | 104 |", "| bill, PEN | 156 |",
         "| peak, kW | 4.00 |", "| PV used | 0.900 |",

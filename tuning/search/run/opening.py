@@ -11,7 +11,7 @@ from typing import Any
 from common.errors import ScenarioError, UsageError
 from common.paths import missing_folders, name_fault, user_path
 from common.storage.location import StorageError
-from common.texts import duration, hint, option
+from common.texts import duration, hint, option, quoted
 from common.uris import is_uri
 from envs.environments.backend import beyond_batch, choose_backend
 from envs.environments.fit import check_one_layout, check_own_reward, check_seen, check_stays, steps_per_second
@@ -180,9 +180,10 @@ def check_continued(before: Experiment, settings: Settings) -> Checked:
     if LEARNED in before.compatibility:
         compatibility = {**compatibility, LEARNED: before.compatibility[LEARNED]}
     if differences := _differences(before, checked):
+        learns = f", which learns from this one with {quoted(['--learn-from', before.place])}"
         raise UsageError(
-            f"{before.place} was begun with other settings: {'; '.join(differences)}; start a new experiment, which learns "
-            f"from this one with --learn-from {before.place}"
+            f"{before.place} was begun with other settings: {'; '.join(differences)}; start a new experiment"
+            + (learns if settings.algo == before.settings.algo else "")
         )
     notes = [*checked.notes, *_learned_notes(read_learned(before, checked.plan.space))]
     if not settings.resume:

@@ -53,6 +53,7 @@ class Progress(DriverOnly, Callback):
         self._ended = {"complete": 0, "pruned": 0, "oom": 0, "failed": 0} | before.loc[
             is_ended, "state"
         ].value_counts().to_dict()
+        self._begun = set(before["trial"].tolist())
         self._frozen = set(before.loc[before["state"] == "frozen", "trial"].tolist())
         self._best = _best(before)
         unfinished = before[~is_ended]
@@ -74,7 +75,6 @@ class Progress(DriverOnly, Callback):
         self._filed = -math.inf
         self._watch = MachineWatch(() if settings.device == "cpu" else None, granted=granted_of_cluster)
         self._shown = 0.0
-        self._told: set[tuple[int, int]] = set()  # trial and steps of evaluations
         self._looked = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -92,6 +92,7 @@ class Progress(DriverOnly, Callback):
         number = handout_in(trial.config).number
         steps = self._trial_steps.get(number, 0)
         self._running[number] = LiveTrial(number, "continuing" if steps else "starting", steps)
+        self._begun.add(number)
         self._frozen.discard(number)
 
     def on_trial_result(self, iteration: int, trials: list[Trial], trial: Trial, result: dict[str, Any], **info: Any) -> None:
@@ -117,15 +118,11 @@ class Progress(DriverOnly, Callback):
             self._best = rating, number
             self._add_to_curve()
         self._show_steps(number, steps, self._aim.told_rating(rating) if math.isfinite(rating) else f"{rating:g}")
-        if (number, evaluated.steps) not in self._told:
-            # A trial that goes on begins with the last evaluation before its checkpoint, without its figures: what is known is
-            # the one that it is rated by.
-            self._told.add((number, evaluated.steps))
-            own, steps = outcome, int(report.columns.get("kept_steps", evaluated.steps))
-            if report.evaluations:
-                own, steps = self._aim.outcome(report.evaluations), evaluated.steps
+        # A trial that goes on begins with the last evaluation before its checkpoint, without its figures: that was told.
+        if report.evaluations:
+            own = self._aim.outcome(report.evaluations)
             best = f"; its best is {self._aim.told_rating(rating)}" if self._aim.rating(own) < rating else ""
-            self.say(f"trial {number}: {self._aim.told(own)} at {steps:,} steps{best}")
+            self.say(f"trial {number}: {self._aim.told(own)} at {evaluated.steps:,} steps{best}")
 
     def _show_steps(self, number: int, steps: int, rating: str = "") -> None:
         """Note how far a trial that runs is; without a rating, that of its last evaluation stays."""
@@ -192,14 +189,15 @@ class Progress(DriverOnly, Callback):
         number, running = sum(self._ended.values()), f"{len(self._running)} running"
         if self._ledger and self._ledger.budget:
             ended += [f"{len(self._frozen)} frozen"] if self._frozen else []
-            begun = number + len(self._frozen) + len(self._running)
+            begun = len(self._begun)  # also those that a run left when it was stopped
             used = min(1.0, self._ledger.used() / self._ledger.budget.amount)
             trials = f"{begun} trial{'s' if begun != 1 else ''}" + (f" ({', '.join(ended)})" if ended else "")
             return used, [f"{used:.0%} of {self._ledger.budget.shown}", trials, running]
         done = f"{number}/{self._trials} trials done"
         if len(ended) > 1 or self._ended["complete"] != number:
             done += f" ({', '.join(ended)})"
-        return number / self._trials if self._trials else 0.0, [done, running]
+        parts = sum(min(1.0, trial.steps / self._steps) for trial in self._running.values())
+        return (number + parts) / self._trials if self._trials else 0.0, [done, running]
 
     def _add_to_curve(self) -> None:
         """Add the best so far to its curve; one that misses a requirement has no place on its scale."""
@@ -237,6 +235,7 @@ class Progress(DriverOnly, Callback):
 
     def on_ended(self, number: int, state: str) -> None:
         """A trial ended."""
+        self._begun.add(number)
         self._running.pop(number, None)
         self._ended[state] += 1
         if state != "complete":
