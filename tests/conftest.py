@@ -1,5 +1,6 @@
 """Shared fixtures: a cache of the session, and a site so small that CityLearn runs through it in seconds."""
 
+import gc
 import json
 import os
 import sys
@@ -19,7 +20,7 @@ os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
 # Ray's workers run at low priority by default, so a search would wait for the other tests.
 os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - Ray spells it so
 
-# A test outlives no loss of power, and waits for the disk in half of its time else. Tests of what is flushed count the calls.
+# No test outlives a loss of power, and to flush a file takes milliseconds. Tests of what is flushed count the calls.
 os.fsync = lambda descriptor: None
 
 SMALL_STEPS = 40 * 24  # eight blocks of five days: every split has eight days
@@ -35,6 +36,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Begin with the modules that share a Ray and those that take longest, so that no process waits for them at the end."""
     shared = config.stash[SHARING] = sharing(items)
     items.sort(key=lambda item: (item.path not in shared, item.path.stem not in LONGEST))
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is imported by now, and lives to the end, out of garbage collections, which take half a second else."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
