@@ -1,5 +1,6 @@
 """Shared fixtures: a cache of the session, and a site so small that CityLearn runs through it in seconds."""
 
+import gc
 import json
 import os
 import sys
@@ -19,16 +20,28 @@ os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
 # Ray's workers run at low priority by default, so a search would wait for the other tests.
 os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - Ray spells it so
 
+# No test outlives a loss of power, and to flush a file takes milliseconds. Tests of what is flushed count the calls.
+os.fsync = lambda descriptor: None
+
 SMALL_STEPS = 40 * 24  # eight blocks of five days: every split has eight days
-LONGEST = ("test_main_job", "test_driver", "test_examples", "test_training", "test_export")
+LONGEST = (
+    "test_main_job", "test_driver", "test_examples", "test_training", "test_export", "test_simulated_searches",
+    "test_simulated_resume", "test_kernel",
+)  # fmt: skip
 SHARING = pytest.StashKey[set[Path]]()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with the modules that share a Ray, which take longest, so that no process waits for them at the end."""
+    """Begin with the modules that share a Ray and those that take longest, so that no process waits for them at the end."""
     shared = config.stash[SHARING] = sharing(items)
     items.sort(key=lambda item: (item.path not in shared, item.path.stem not in LONGEST))
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is imported by now, and lives to the end, out of garbage collections, which take half a second else."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -59,28 +72,38 @@ def small_ray(shared_ray: SmallRay) -> None:
     shared_ray.start()
 
 
+@pytest.fixture(scope="session")
+def session_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of this test session, the same for all of its workers."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
 @pytest.fixture(scope="session", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def cache(session_folder: Path) -> Path:
     """Cache folder of this test session; subprocesses and Ray's workers inherit it."""
-    folder = tmp_path_factory.mktemp("cache")
+    folder = session_folder / "cache"
+    folder.mkdir(exist_ok=True)
     os.environ["BUILDING_TUNER_CACHE"] = str(folder)
     return folder
 
 
 @pytest.fixture(scope="session")
-def small_schema(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def small_schema(cache: Path) -> Path:
     """Schema of the generated site with four sockets, cut to its first forty days: a month ends within."""
+    from envs.cache import cached_folder
     from envs.scenarios.iquitos import SITES, write_year
 
-    folder = tmp_path_factory.mktemp("small")
-    site = SITES["iquitos"]
-    motorcycles, mototaxis = site.sockets
-    write_year(replace(site, sockets=(replace(motorcycles, count=3), replace(mototaxis, count=1))), 5, folder)
-    path = folder / "schema.json"
-    schema = json.loads(path.read_text(encoding="utf-8"))
-    schema["simulation_end_time_step"] = SMALL_STEPS
-    path.write_text(json.dumps(schema), encoding="utf-8")
-    return path
+    def write(folder: Path) -> None:
+        site = SITES["iquitos"]
+        motorcycles, mototaxis = site.sockets
+        write_year(replace(site, sockets=(replace(motorcycles, count=3), replace(mototaxis, count=1))), 5, folder)
+        path = folder / "schema.json"
+        schema = json.loads(path.read_text(encoding="utf-8"))
+        schema["simulation_end_time_step"] = SMALL_STEPS
+        path.write_text(json.dumps(schema), encoding="utf-8")
+
+    return cached_folder("small", write) / "schema.json"
 
 
 @pytest.fixture(scope="session")

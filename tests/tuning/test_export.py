@@ -22,7 +22,6 @@ from citylearn.citylearn import CityLearnEnv
 
 from envs.environments.seen_year import seen_layout, seen_rows
 from envs.environments.site_env import SiteEnv
-from envs.environments.year_cache import observation_layout
 from envs.objective.columns import evaluation_columns
 from envs.objective.series import import_kwh
 from envs.observation import ObservationLayout
@@ -71,7 +70,7 @@ def ppo(small_ray: None, small_schema: Path, tmp_path_factory: pytest.TempPathFa
 
 
 # Those that have most in them; the others take long.
-EVERYDAY = ("ppo", "sac, chargers learned", "ppo, single buildings")
+EVERYDAY = ("sac, chargers learned", "ppo, single buildings")
 
 
 @pytest.mark.parametrize(
@@ -147,7 +146,7 @@ def with_empty_batteries(schema: Path) -> dict[str, Any]:
     return content | {"root_directory": str(schema.parent)}
 
 
-@pytest.mark.parametrize("given", ["none", "yesterday"])
+@pytest.mark.parametrize("given", [pytest.param("none", marks=pytest.mark.slow), "yesterday"])
 def test_a_policy_for_single_buildings_is_exported_for_others_too(
     small_ray: None, a_plan: None, four_buildings: Path, two_buildings: Path, tmp_path: Path, given: Any
 ) -> None:
@@ -163,27 +162,6 @@ def test_a_policy_for_single_buildings_is_exported_for_others_too(
         env = found.task.evaluation_env((Window(0, 0, 24),), own_layout=True)
         (episode,) = env.episodes(found.policy)
     assert np.ptp(episode.run.battery_kwh, axis=1).all()
-
-
-def test_a_policy_for_single_buildings_is_exported_for_those_of_another_split(
-    small_ray: None, four_buildings: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    h: Assignment = {"shared_policy": True, "hidden_sizes": "16", "n_steps": 64, "batch_size": 32}
-    days = {"train": ("0-19",), "validation": ("20-24",), "test": ("25-34",)}
-    of = one_trial(four_buildings, tmp_path, STEPS, h, **days, test_buildings=("one", "three", "four"))
-    given = [str(of.paths.folder), "--to", str(to := tmp_path / "exported")]
-    assert main([*given, "--split", "test", "--scenario", "iquitos"]) == 2
-    assert "--split test: it is of the site that trained" in capsys.readouterr().err
-    assert main([*given, "--split", "test"]) == 0
-    assert "three" in (to / "README.md").read_text(encoding="utf-8")
-    site = scenario(str(four_buildings), splits=of.settings.splits)
-    (window,) = site.windows("test")
-    # Of the split itself, between the bounds that the policy knows its buildings by.
-    layout = observation_layout(site, window.year, own_layout=True)
-    acts = [index for index, name in enumerate(layout.actions) if name == "electrical_storage"]
-    assert len(acts) == 2
-    with trained(of, 0, split="test") as found:
-        drives_alike(to, layout, found, acts)
 
 
 def test_a_policy_for_a_whole_site_is_exported_for_no_other(
@@ -238,9 +216,13 @@ def test_one_that_sees_a_plan_acts_on_citylearn_in_a_stated_split_as_in_the_envi
     h: Assignment = {"shared_policy": True, "plan": "yesterday", "hidden_sizes": "16", "n_steps": 64, "batch_size": 32}
     days = {"train": ("0-19",), "validation": ("20-24",), "test": ("25-28", "31-33")}
     of = one_trial(four_buildings, tmp_path, STEPS, h, **days, test_buildings=("one", "three"))
-    to = tmp_path / "exported"
-    assert main([str(of.paths.folder), "--to", str(to), "--split", "test"]) == 0
-    assert "for each row of" in (to / "README.md").read_text(encoding="utf-8")
+    given = [str(of.paths.folder), "--split", "test", "--to", str(to := tmp_path / "exported")]
+    assert main([*given, "--scenario", "iquitos"]) == 2
+    assert "--split test: it is of the site that trained" in capsys.readouterr().err
+    assert main(given) == 0
+    readme = (to / "README.md").read_text(encoding="utf-8")
+    assert "for each row of" in readme
+    assert "three" in readme
     site, controller = scenario(str(four_buildings), splits=of.settings.splits), runpy.run_path(str(to / "controller.py"))
     schema = with_empty_batteries(four_buildings)
     for name, building in schema["buildings"].items():
@@ -257,6 +239,9 @@ def test_one_that_sees_a_plan_acts_on_citylearn_in_a_stated_split_as_in_the_envi
         return capsys.readouterr().out
 
     with trained(of, 0, split="test") as found:
+        # Of the split itself, between the bounds that the policy knows its buildings by.
+        layout = seen_layout(site, Seen(plan="yesterday"), site.windows("test")[0].year, own_layout=True)
+        drives_alike(to, layout, found, [layout.actions.index("electrical_storage")])
         env = found.task.evaluation_env(site.windows("test"), own_layout=True)
         *_, episode = env.episodes(found.policy)
     segment = site.segments[site.years("test")[-1]]

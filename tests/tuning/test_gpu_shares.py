@@ -24,6 +24,7 @@ def granted(vram: float) -> Grant:
     return grant(Prediction((Term("all", "vram", round(vram * GIB), ""), Term("process", "ram", GIB // 4, ""))), BUDGET)
 
 
+@pytest.mark.slow  # `memory/test_allocation.py` adds up shares without Ray
 @pytest.mark.usefixtures("one_card")
 def test_as_many_run_at_once_as_fit_and_never_more_than_the_budget() -> None:
     import time

@@ -13,6 +13,8 @@ from envs.yardsticks.bound import BoundError
 from tests.envs.tanks import with_tank
 from tuning.headroom import main
 
+STATED = ("--train", "0-9", "--validation", "10-12", "--test", "20-22")
+
 
 def test_a_small_site(small_schema: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
@@ -35,14 +37,14 @@ def test_a_ratio_of_a_site_with_thermal_storages_is_told_by_citylearn(
     small_schema: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = with_tank(small_schema, tmp_path)
-    assert main(["--scenario", str(path), "--objective", "citylearn_cost_total"]) == 0
+    assert main(["--scenario", str(path), *STATED, "--objective", "citylearn_cost_total"]) == 0
     said = capsys.readouterr().out
     assert "citylearn_cost_total: the best controller without learning reaches" in said
 
 
 def test_stated_splits_are_in_the_title(small_schema: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    stated = ["--train", "0-9", "--validation", "10-12", "--test", "20-22", "--split", "test"]
-    assert main(["--scenario", str(small_schema), *stated]) == 0
+    stated = [*STATED, "--split", "test"]
+    assert main(["--scenario", str(small_schema), *stated, "--mpc", "none"]) == 0
     assert f"{small_schema.parent.name}, test (days 20-22): 71 hours" in " ".join(capsys.readouterr().out.split())
     assert main(["--scenario", str(small_schema), *stated, "--test", "9"]) == 2
     error = capsys.readouterr().err
@@ -101,7 +103,7 @@ def test_a_site_that_only_citylearn_steps_has_baselines_and_no_bound(
     schema = json.loads(path.read_text(encoding="utf-8"))
     schema["community_market"] = {"enabled": True}
     path.write_text(json.dumps(schema), encoding="utf-8")
-    assert main(["--scenario", str(path)]) == 0
+    assert main(["--scenario", str(path), *STATED]) == 0
     said = capsys.readouterr().out
     for name in ("uncontrolled", "no PV, no battery", "rule: PV first", "CityLearn: BasicRBC"):
         assert name in said

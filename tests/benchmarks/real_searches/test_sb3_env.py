@@ -9,10 +9,9 @@ import pytest
 from benchmarks.real_searches.same_step import SameStepEnv
 from envs.scenarios.scenario import Window, scenario
 
-pytest.importorskip("stable_baselines3")
-
 
 def test_ends_are_truncations_with_the_last_observation(small_schema: Path) -> None:
+    pytest.importorskip("stable_baselines3")
     from benchmarks.real_searches.sb3_env import BatchVecEnv
 
     site, windows = scenario(str(small_schema)), (Window(0, 0, 30),)

@@ -24,7 +24,7 @@ from tuning.algorithms.networks import layers
 from tuning.algorithms.networks.layers import ChargerHead
 from tuning.algorithms.networks.shared_network import as_layers
 
-CASES: list[tuple[str, dict[str, Any]]] = [
+CASES = [
     ("ppo", {}),
     ("ppo", {"hidden_sizes": "256,128,64", "activation": "silu", "state_dependent_std": True, "clip_range_vf": 0.2}),
     ("ppo", {"learn_charging": True}),
@@ -32,7 +32,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("a2c", {"batch_size": 256, "optimizer": "adam", "shared_layers": True}),
     ("sac", {"hidden_sizes": "256,128,64", "activation": "silu", "ent_coef": 0.01}),
     ("sac", {"learn_charging": True}),
-    ("sac", {"bf16": True, "batch_size": 512}),
+    pytest.param("sac", {"bf16": True, "batch_size": 512}, marks=pytest.mark.slow),  # a core multiplies it slowly
 ]
 
 

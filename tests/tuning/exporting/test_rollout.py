@@ -277,13 +277,6 @@ def test_a_policys_trainer_is_stopped_whatever_happens_and_a_ray_that_was_there_
     assert ray.is_initialized()
 
 
-def test_a_process_without_ray_starts_one_and_ends_it(experiment: Experiment, tmp_path: Path) -> None:
-    ray.shutdown()
-    assert main([str(experiment.paths.folder), "--to", str(tmp_path)]) == 0
-    assert not ray.is_initialized()
-    assert list(tmp_path.glob("*.parquet"))
-
-
 def test_a_policy_at_a_uri_rolls_out_as_it_does_in_its_folder(
     experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -299,3 +292,11 @@ def test_a_policy_at_a_uri_rolls_out_as_it_does_in_its_folder(
     Objects(location(uri)).remove(Objects(location(uri)).listed("trials/"))
     assert main([uri]) == 2
     assert f"trial 0 of {uri} has no checkpoint" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_process_without_ray_starts_one_and_ends_it(experiment: Experiment, tmp_path: Path) -> None:
+    ray.shutdown()
+    assert main([str(experiment.paths.folder), "--to", str(tmp_path)]) == 0
+    assert not ray.is_initialized()
+    assert list(tmp_path.glob("*.parquet"))

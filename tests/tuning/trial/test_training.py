@@ -46,6 +46,9 @@ from tuning.trial.training import Training
 MEASURED = ["time", "seconds", "steps_per_second", "rss_bytes", "vram_bytes", "machine_memory_bytes", "cpu_cores"]
 
 
+SLOW = pytest.mark.slow
+
+
 @pytest.fixture(autouse=True)
 def every_update_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a trial can be cut off after each."""
@@ -110,19 +113,24 @@ def same_tables(one: Experiment, other: Experiment, exact: bool = True) -> None:
 @pytest.mark.parametrize(
     ("algo", "backend", "others"),
     [
-        ("ppo", "batch", {"learning_rate_schedule": "linear", "learning_rate_final": 0.1}),
-        ("ppo", "batch", {"normalize_rewards": True, "learn_charging": True, "target_kl": 0.01}),
-        ("ppo", "citylearn", {}),
+        (
+            "ppo", "batch",
+            {
+                "normalize_rewards": True, "learn_charging": True, "target_kl": 0.01,
+                "learning_rate_schedule": "linear", "learning_rate_final": 0.1,
+            },
+        ),
+        ("ppo", "citylearn", {"n_steps": 32}),
         ("a2c", "batch", {"normalize_rewards": True}),
         ("sac", "batch", {"n_step": 3, "normalize_rewards": True, "learning_rate_schedule": "linear", "max_grad_norm": 1.0}),
-        ("sac", "batch", {"learn_charging": True, "ent_coef": 0.1}),
-        pytest.param("sac", "citylearn", {"normalize_rewards": True}, marks=pytest.mark.slow),
+        pytest.param("sac", "batch", {"learn_charging": True, "ent_coef": 0.1}, marks=SLOW),
+        pytest.param("sac", "citylearn", {"normalize_rewards": True, "learning_starts": 50}, marks=SLOW),
         # With a policy for single buildings.
         ("ppo", "batch", {"shared_policy": True, "normalize_rewards": True}),
-        pytest.param("a2c", "citylearn", {"shared_policy": True, "learn_charging": True}, marks=pytest.mark.slow),
-        pytest.param("sac", "batch", {"shared_policy": True, "n_step": 2}, marks=pytest.mark.slow),
+        pytest.param("a2c", "citylearn", {"shared_policy": True, "learn_charging": True, "n_steps": 32}, marks=SLOW),
+        pytest.param("sac", "batch", {"shared_policy": True, "n_step": 2}, marks=SLOW),
     ],
-)
+)  # fmt: skip
 def test_an_interrupted_trial_reports_what_one_that_was_not_does(
     small_schema: Path, four_buildings: Path, tmp_path: Path, algo: str, backend: str, others: dict[str, Any]
 ) -> None:
@@ -131,7 +139,7 @@ def test_an_interrupted_trial_reports_what_one_that_was_not_does(
 
 
 @pytest.mark.usefixtures("small_ray")
-@pytest.mark.parametrize("shared", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("shared", [True, pytest.param(False, marks=SLOW)])
 def test_so_does_one_that_sees_a_plan(
     four_buildings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
 ) -> None:
@@ -177,7 +185,7 @@ def test_a_trial_is_rated_by_the_evaluation_that_counts_and_keeps_its_policy(
 
 
 @pytest.mark.usefixtures("small_ray")
-@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("shared", [True, pytest.param(False, marks=SLOW)])
 def test_a_policy_that_changes_nothing_of_its_plan_scores_what_its_plan_alone_does(
     four_buildings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
 ) -> None:
@@ -200,7 +208,9 @@ def test_a_policy_that_changes_nothing_of_its_plan_scores_what_its_plan_alone_do
 
 def check_interrupted(schema: Path, folder: Path, algo: str, backend: str, others: dict[str, Any]) -> None:
     assignment = hyperparameters(algo, **others)
-    whole, cut = (experiment(folder / name, schema, algo, backend) for name in ("whole", "cut"))
+    # CityLearn takes far longer over a step.
+    steps = STEPS_OF_A_TRIAL // 2 if backend == "citylearn" else STEPS_OF_A_TRIAL
+    whole, cut = (experiment(folder / name, schema, algo, backend, steps) for name in ("whole", "cut"))
     train(whole, assignment)
     assert train_in_pieces(cut, assignment) == EVALUATIONS
     same_tables(whole, cut)
@@ -342,7 +352,7 @@ def test_a_larger_budget_moves_the_evaluations_that_are_left(small_schema: Path,
 
 
 @pytest.mark.usefixtures("small_ray")
-@pytest.mark.parametrize("algo", ["ppo", "a2c", "sac"])
+@pytest.mark.parametrize("algo", ["ppo", pytest.param("a2c", marks=SLOW), "sac"])
 def test_a_trial_that_saves_memory_goes_on_with_the_same_mathematics(algo: str, small_schema: Path, tmp_path: Path) -> None:
     finals = []
     for name, fallback in (("whole", 0), ("saving", 1)):
@@ -385,8 +395,8 @@ def test_policies_for_single_buildings_validate_under_the_bounds_of_the_homes(
     ("algo", "others"),
     [
         ("ppo", {"normalize_rewards": True}),
-        pytest.param("a2c", {}, marks=pytest.mark.slow),
-        pytest.param("sac", {}, marks=pytest.mark.slow),
+        pytest.param("a2c", {}, marks=SLOW),
+        pytest.param("sac", {}, marks=SLOW),
     ],
 )
 def test_a_taught_trial_goes_on_as_if_it_had_never_stopped(

@@ -63,7 +63,7 @@ class Record:
 
     def standing(self, number: int) -> Standing:
         """From where a trial goes on, and how often it was begun in vain."""
-        return Standing.of(self.study.trial(number))
+        return self.study.standing(number)
 
     def begin(self, proposal: Proposal, columns: Mapping[str, object]) -> None:
         """A trial is handed out; the columns of its row say what it is granted."""
@@ -103,7 +103,7 @@ class Record:
         trial = self.study.trial(number)
         if not trial.intermediate_values:
             return {}
-        count, standing = len(trial.intermediate_values), Standing.of(trial)
+        count, standing = len(trial.intermediate_values), self.standing(number)
         return {"noticed": did_nothing(count) if standing.does_nothing else kept_plan(count) if standing.keeps_plan else None}
 
     def count_crash(self, number: int, error: str) -> Standing:

@@ -70,7 +70,7 @@ class StudyMemory:
         self.name = self._study.study_name
         self._space = algorithm_of(settings).space
         self._running: dict[int, optuna.Trial] = {}
-        self._steps_of = OfTrials(_used)
+        self._steps_of, self._standing_of = OfTrials(_used), OfTrials(Standing.of)
         self._known: list[FrozenTrial] = []  # all trials, as of the stamp
         self._used: dict[int, dict[int, int]] = {}  # what `used_steps` gave, likewise
         self._stamp: tuple[str, int] | None = None
@@ -111,9 +111,13 @@ class StudyMemory:
         self._adopt(number)
         return self.proposal(number)
 
+    def standing(self, number: int) -> Standing:
+        """From where a trial goes on, and how often it was begun in vain."""
+        return self._standing_of(self.trial(number))
+
     def stand(self, number: int, change: Callable[[Standing], Standing]) -> None:
         """Change what is kept of a running trial beside its evaluations. Nothing is written where it stays."""
-        before = Standing.of(self.trial(number))
+        before = self.standing(number)
         if (after := change(before)) != before:
             self._running[number].set_user_attr(STANDING, after.attribute())
 

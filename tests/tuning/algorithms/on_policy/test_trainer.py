@@ -34,7 +34,7 @@ def test_n_steps_is_what_is_collected_between_two_updates(algo: str) -> None:
             assert len(seen) == 2 * (1 if algo == "a2c" else 2 * n_steps // 32)
 
 
-@pytest.mark.parametrize("algo", ALGOS)
+@pytest.mark.parametrize("algo", ["ppo", pytest.param("a2c", marks=pytest.mark.slow)])
 def test_a_site_with_chargers_is_learned(algo: str) -> None:
     fast: dict[str, Any] = {"learning_rate": 0.01, "gamma": 0.5, "steps": 8192, "initial_charging": 0.0}
     fast |= {"n_steps": 256, "batch_size": 64, "n_epochs": 5} if algo == "ppo" else {"n_steps": 64, "optimizer": "adam"}
@@ -66,7 +66,10 @@ def test_tf32_and_compiling_are_switched_on(algo: str, monkeypatch: pytest.Monke
             assert bool(compiled) is on
 
 
-@pytest.mark.parametrize(("algo", "discrete"), [("ppo", False), ("ppo", True), ("a2c", False), ("a2c", True)])
+@pytest.mark.parametrize(
+    ("algo", "discrete"),
+    [("ppo", False), ("a2c", True), *(pytest.param(*one, marks=pytest.mark.slow) for one in (("ppo", True), ("a2c", False)))],
+)
 def test_it_learns(algo: str, discrete: bool) -> None:
     fast = {"learning_rate": 0.01, "gamma": 0.5, "steps": 6144}
     fast |= {"n_steps": 256, "batch_size": 64, "n_epochs": 5} if algo == "ppo" else {"n_steps": 64, "optimizer": "adam"}
@@ -79,7 +82,7 @@ def test_it_learns(algo: str, discrete: bool) -> None:
         assert mean_return(trained, discrete) > 0.93
 
 
-@pytest.mark.parametrize("algo", ALGOS)
+@pytest.mark.parametrize("algo", ["ppo", pytest.param("a2c", marks=pytest.mark.slow)])
 def test_a_copy_does_what_was_shown_and_knows_what_it_is_worth(algo: str) -> None:
     with built(algo, gamma=0.0, log_std_init=0.0) as trained:
         assert mean_return(trained) < 0.9
