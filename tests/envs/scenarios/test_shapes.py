@@ -136,7 +136,7 @@ def refused(count: int) -> list[str]:
     return str(error.value).splitlines()
 
 
-def test_each_fault_is_one_line_and_those_beyond_twenty_are_counted() -> None:
+def test_each_fault_is_one_line_and_those_beyond_the_most_are_counted() -> None:
     assert refused(1) == ["fault 0"]
     assert refused(MOST) == [f"fault {i}" for i in range(MOST)]
     assert refused(MOST + 3) == [*(f"fault {i}" for i in range(MOST)), "and 3 more"]
