@@ -212,11 +212,10 @@ class BatchSimulator:
         here = slice(self._rows.hour["first_plugged"][row], self._rows.hour["first_plugged"][row + 1])
         return self._rows.plugged[here], self._required[here], self._countdown[here]
 
-    def commanded_kwh(self, actions: np.ndarray) -> np.ndarray:
-        """Energy that actions within [-1, 1] command each charger to take, with a vehicle or not; shape (copies, chargers)."""
-        site, charger = self.site, self.site.charger
-        native = site.action["low"] + (np.clip(actions, -1.0, 1.0) + 1.0) / 2.0 * site.action["span"]
-        wish = np.where(charger["action"] >= 0, native[:, charger["action"]], 0.0)
+    def commanded_kwh(self) -> np.ndarray:
+        """Energy that the last step commanded each charger to take, with a vehicle or not; shape (copies, chargers)."""
+        charger = self.site.charger
+        wish = np.where(charger["action"] >= 0, self.state.wish[:, charger["action"]], 0.0)
         side = np.where(wish > 0.0, "charge", "discharge")
         greatest, least = (
             np.where(side == "charge", charger[f"charge_{end}"], charger[f"discharge_{end}"]) for end in ("max", "min")
@@ -305,7 +304,7 @@ class Recorder:
         """The first `hours` steps of a copy that ran in a year."""
         simulator = self._simulator
         # (buildings, hours) each.
-        net, battery, charging, load = np.moveaxis(np.stack([hour[copy] for hour in self.hours[:hours]], axis=1), -1, 0)
+        net, battery, charging, load, _ = np.moveaxis(np.stack([hour[copy] for hour in self.hours[:hours]], axis=1), -1, 0)
         off_grid = simulator.off_grid(copy, hours)
         baseline, (asked, unserved), indoor = net - battery - charging, np.zeros((2, *net.shape)), np.full(net.shape, np.nan)
         if self._is_thermal:

@@ -27,7 +27,7 @@ from envs.scenarios.tariff import DemandCharge
 
 # Parts of the cache keys: raise one when a change of the code changes layouts or tables.
 LAYOUT_VERSION = 3
-TABLES_VERSION = 9
+TABLES_VERSION = 10
 SCALE_VERSION = 2  # of stated splits
 BUILDINGS_VERSION = 2
 

@@ -152,7 +152,7 @@ def test_public_data_run_bit_by_bit_then(
     assert unsupported(path) == []
     simulator = CityLearnSimulator(path, with_reward=True)
     tables = read_tables(simulator, schema_reward(path))
-    batch = BatchSimulator([Year(tables, tables.rows["template"])], copies=2)
+    batch = BatchSimulator({0: Year(tables, tables.rows["template"])}, copies=2)
     rng = np.random.default_rng(3)
 
     def policy(_: np.ndarray, step: int) -> np.ndarray:
