@@ -38,6 +38,7 @@ COMMANDS: Mapping[str, str] = {
     "tuning.resources": "tuning.diagnosis.settings:MemorySettings",
     "tuning.doctor": "tuning.diagnosis.settings:DoctorSettings",
     "envs.preview": "envs.preview:Options",
+    "envs.convert": "envs.scenarios.conversion:ConversionOptions",
 }
 # Those that start without tyro, and what makes their parsers.
 PARSERS: Mapping[str, str] = {
