@@ -186,16 +186,36 @@ class BatchSimulator:
         year = np.searchsorted(ends, copy["start"], side="right").clip(1, len(ends) - 1)
         inside = (copy["start"] >= 0) & (copy["hours"] > 0) & (copy["hours"] < ends[year] - copy["start"])
         inside &= (copy["step"] >= 0) & (copy["step"] <= copy["hours"]) & (copy["hours"] <= self._most_hours)
+        inside &= self._cycles_inside(state["run"], copy)
         check_twister(state["key"], copy["position"])
         levels = (state[name] for name in ("soc", "previous_soc", "degraded"))
         if not inside.all() or not all(np.isfinite(level).all() for level in levels):
             raise ValueError("a state lies outside the rows of the site")
 
+    def _cycles_inside(self, run: np.ndarray, copy: np.ndarray) -> np.ndarray:
+        """Whether the appliances of each copy are at cycles and hours that there are, shape (copies,)."""
+        own, cycle = self.site.appliance, self.site.cycle
+        if not len(own):
+            return np.ones(len(copy), dtype=bool)
+        # Hours of cycles; only a cycle's first one is a place of `next`, `current` and `missed`.
+        first = np.union1d(np.flatnonzero(np.diff(cycle["earliest"], prepend=-1)), [own["first"], own["end"]])
+        now = (copy["start"] + copy["step"])[:, np.newaxis] + own["offset"]
+        runs = run["current"] >= 0
+        left = now - run["started"]
+        inside = np.isin(run["next"], first) & (run["next"] >= own["first"]) & (run["next"] <= own["end"])
+        for place in ("current", "missed"):
+            inside &= (run[place] == -1) | (
+                np.isin(run[place], first) & (run[place] >= own["first"]) & (run[place] < own["end"])
+            )
+        hours = cycle["hours"][np.where(runs, np.clip(run["current"], 0, len(cycle) - 1), 0)]
+        inside &= ~runs | ((left >= 0) & (left <= hours))
+        return np.asarray(inside.all(axis=1))
+
     def _remembered(self) -> Iterator[tuple[str, np.ndarray]]:
         for part in (self.state, self.out):
             for name, array in zip(part._fields, part, strict=True):
-                # Lanes hold intermediate results only.
-                if name != "lane":
+                # These hold intermediate results only.
+                if name not in ("lane", "wish"):
                     yield name, array
         if self._dynamics:
             yield from self._dynamics.remembered()

@@ -105,7 +105,7 @@ def replaced(names: Any, successors: bool) -> Any:
                 kept |= dict.fromkeys(SUCCESSORS.get(name, ()), entry)
         return kept
     if isinstance(names, list):
-        kept_names = []
+        kept_names: list[Any] = []
         for name in names:
             washing = isinstance(name, str) and name.startswith(WASHING)
             kept_names += (SUCCESSORS.get(name, ()) if successors else ()) if washing else (name,)
