@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import shutil
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path, PureWindowsPath
 
 from common.errors import UserError
@@ -45,6 +47,23 @@ def user_path(given: str | Path) -> Path:
         # A null character, or half of a pair of UTF-16.
         raise PathError(f"{shortened(ascii(str(given)))} cannot be a path: {error}") from error
     return path
+
+
+@contextmanager
+def new_folder(given: str | Path) -> Iterator[Path]:
+    """Make a folder, which an error within removes again; a PathError if it is there already or cannot be made."""
+    folder = user_path(given)
+    if folder.exists():
+        raise PathError(f"{folder} is there already; name a folder that is new")
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise PathError(f"{folder} cannot be made ({error.strerror}); name a folder that you may write to") from error
+    try:
+        yield folder
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
 
 
 def is_share(given: str) -> bool:

@@ -37,6 +37,7 @@ COMMANDS: Mapping[str, str] = {
     "tuning.export": "tuning.exporting.settings:ExportSettings",
     "tuning.resources": "tuning.diagnosis.settings:MemorySettings",
     "tuning.doctor": "tuning.diagnosis.settings:DoctorSettings",
+    "envs.convert": "envs.scenarios.conversion:ConversionOptions",
 }
 # Those that start without tyro, and what makes their parsers.
 PARSERS: Mapping[str, str] = {

@@ -177,9 +177,9 @@ def test_every_option_that_is_named_is_one_of_a_command(text: str) -> None:
 
 
 def our_commands() -> list[str]:
-    """Modules with a command line: files of `tuning/`, the preview and the commands of `results/`."""
+    """Modules with a command line: files of `tuning/`, those of `envs/` and of `results/`."""
     ours = [f"tuning.{path.stem}" for path in sorted((ROOT / "tuning").glob("[a-z]*.py"))]
-    return [*ours, "envs.preview", "results.report", "results.watch"]
+    return [*ours, "envs.preview", "envs.convert", "results.report", "results.watch"]
 
 
 def test_every_path_that_is_named_is_there(text: str) -> None:

@@ -219,16 +219,36 @@ class BatchSimulator:
         year = np.searchsorted(ends, copy["start"], side="right").clip(1, len(ends) - 1)
         inside = (copy["start"] >= 0) & (copy["hours"] > 0) & (copy["hours"] < ends[year] - copy["start"])
         inside &= (copy["step"] >= 0) & (copy["step"] <= copy["hours"]) & (copy["hours"] <= self._most_hours)
+        inside &= self._cycles_inside(state["run"], copy)
         check_twister(state["key"], copy["position"])
         levels = (state[name] for name in ("soc", "previous_soc", "degraded"))
         if not inside.all() or not all(np.isfinite(level).all() for level in levels):
             raise ValueError("a state lies outside the rows of the site")
 
+    def _cycles_inside(self, run: np.ndarray, copy: np.ndarray) -> np.ndarray:
+        """Whether the appliances of each copy are at cycles and hours that there are, shape (copies,)."""
+        own, cycle = self.site.appliance, self.site.cycle
+        if not len(own):
+            return np.ones(len(copy), dtype=bool)
+        # Hours of cycles; only a cycle's first one is a place of `next`, `current` and `missed`.
+        first = np.union1d(np.flatnonzero(np.diff(cycle["earliest"], prepend=-1)), [own["first"], own["end"]])
+        now = (copy["start"] + copy["step"])[:, np.newaxis] + own["offset"]
+        runs = run["current"] >= 0
+        left = now - run["started"]
+        inside = np.isin(run["next"], first) & (run["next"] >= own["first"]) & (run["next"] <= own["end"])
+        for place in ("current", "missed"):
+            inside &= (run[place] == -1) | (
+                np.isin(run[place], first) & (run[place] >= own["first"]) & (run[place] < own["end"])
+            )
+        hours = cycle["hours"][np.where(runs, np.clip(run["current"], 0, len(cycle) - 1), 0)]
+        inside &= ~runs | ((left >= 0) & (left <= hours))
+        return np.asarray(inside.all(axis=1))
+
     def _remembered(self) -> Iterator[tuple[str, np.ndarray]]:
         for part in (self.state, self.out):
             for name, array in zip(part._fields, part, strict=True):
-                # Lanes hold intermediate results only.
-                if name != "lane":
+                # These hold intermediate results only.
+                if name not in ("lane", "wish"):
                     yield name, array
         if self._dynamics:
             yield from self._dynamics.remembered()
@@ -245,11 +265,10 @@ class BatchSimulator:
         here = slice(self._rows.hour["first_plugged"][row], self._rows.hour["first_plugged"][row + 1])
         return self._rows.plugged[here], self._required[here], self._countdown[here]
 
-    def commanded_kwh(self, actions: np.ndarray) -> np.ndarray:
-        """Energy that actions within [-1, 1] command each charger to take, with a vehicle or not; shape (copies, chargers)."""
-        site, charger = self.site, self.site.charger
-        native = site.action["low"] + (np.clip(actions, -1.0, 1.0) + 1.0) / 2.0 * site.action["span"]
-        wish = np.where(charger["action"] >= 0, native[:, charger["action"]], 0.0)
+    def commanded_kwh(self) -> np.ndarray:
+        """Energy that the last step commanded each charger to take, with a vehicle or not; shape (copies, chargers)."""
+        charger = self.site.charger
+        wish = np.where(charger["action"] >= 0, self.state.wish[:, charger["action"]], 0.0)
         side = np.where(wish > 0.0, "charge", "discharge")
         greatest, least = (
             np.where(side == "charge", charger[f"charge_{end}"], charger[f"discharge_{end}"]) for end in ("max", "min")
@@ -338,7 +357,7 @@ class Recorder:
         """The first `hours` steps of a copy that ran in a year."""
         simulator = self._simulator
         # (buildings, hours) each.
-        net, battery, charging, load = np.moveaxis(np.stack([hour[copy] for hour in self.hours[:hours]], axis=1), -1, 0)
+        net, battery, charging, load, _ = np.moveaxis(np.stack([hour[copy] for hour in self.hours[:hours]], axis=1), -1, 0)
         off_grid = simulator.off_grid(copy, hours)
         baseline, (asked, unserved), indoor = net - battery - charging, np.zeros((2, *net.shape)), np.full(net.shape, np.nan)
         if self._is_thermal:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from common.errors import ScenarioError
+from envs.batch_backend.records import PHASES
 from envs.objective.reward import STORAGE_ACTIONS, THERMAL_ACTIONS, RewardName
 from envs.scenarios.scenario import Scenario
 from envs.scenarios.schema_file import read_schema
@@ -59,6 +60,7 @@ _SWITCHED = ("community_market", "demand_response", "robustness")  # those that 
 _BUILDING = {*BUILDING.idle} | {
     "include", "type", "energy_simulation", "weather", "carbon_intensity", "pricing", "inactive_observations",
     "inactive_actions", "electrical_storage", "pv", "chargers", "equity_group", "power_outage", "noise_std",
+    "deferrable_appliances", "charging_constraints", "electrical_service",
     "cooling_device", "heating_device", "dhw_device", "cooling_storage", "heating_storage", "dhw_storage", "dynamics",
 }  # fmt: skip
 # Classes of CityLearn that it computes as they do.
@@ -79,7 +81,7 @@ _CHARGER = {*CHARGER.idle, "type", "charger_simulation", "noise_std", "attribute
 _CHARGER_ATTRIBUTES = {
     *DEVICES["Charger"].idle,
     "efficiency", "max_charging_power", "min_charging_power", "max_discharging_power", "min_discharging_power",
-    "charge_efficiency_curve", "discharge_efficiency_curve",
+    "charge_efficiency_curve", "discharge_efficiency_curve", "phase_connection",
 }  # fmt: skip
 _VEHICLE = {"include", "type", "battery"}
 
@@ -97,7 +99,7 @@ def _found(schema: Mapping[str, Any]) -> Iterator[str]:
     if schema.get("random_seed") is None:
         yield "random_seed null (CityLearn then draws other attributes at every start)"
     for name, action in schema.get("actions", {}).items():
-        if action.get("active") and name not in STORAGE_ACTIONS | THERMAL_ACTIONS:
+        if action.get("active") and name not in STORAGE_ACTIONS | THERMAL_ACTIONS | {"deferrable_appliance"}:
             yield f"action {name}"
     for vehicle in (schema.get("electric_vehicles_def") or {}).values():
         yield from (f"'{name}' of a vehicle" for name in _beyond(vehicle, _VEHICLE))
@@ -110,6 +112,7 @@ def _in_building(building: Mapping[str, Any]) -> Iterator[str]:
     yield from (name.replace("_", " ") for name in _beyond(building, _BUILDING))
     if (building.get("power_outage") or {}).get("simulate_power_outage") and building.get("chargers"):
         yield "power outages of a building with chargers"
+    yield from _in_connection(building)
     yield from _in_dynamics((building.get("dynamics") or {}).get("attributes") or {})
     for name, known in TYPES.items():
         entry = building.get(name)
@@ -121,6 +124,28 @@ def _in_building(building: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"'{name}' of a charger" for name in _beyond(charger.get("attributes") or {}, _CHARGER_ATTRIBUTES))
         if str(charger.get("type", "")).rpartition(".")[2] != "Charger":
             yield f"{charger.get('type')}"
+
+
+_THERMAL = tuple(f"{use}_{device}" for use in ("cooling", "heating", "dhw") for device in ("device", "storage"))
+
+
+def _in_connection(building: Mapping[str, Any]) -> Iterator[str]:
+    """Of limits of a connection and of appliances, what depends on other devices in a way that the backend lacks."""
+    has_outages = (building.get("power_outage") or {}).get("simulate_power_outage")
+    constraints, service = building.get("charging_constraints") or {}, building.get("electrical_service")
+    if building.get("deferrable_appliances") and (has_outages or service):
+        yield "deferrable appliances of a building with power outages or an electrical service"
+    for appliance in (building.get("deferrable_appliances") or {}).values():
+        if appliance.get("type") not in (None, *CLASSES["appliance"]):
+            yield str(appliance["type"]).rpartition(".")[2]
+    if service and (has_outages or building.get("dynamics") or any(building.get(name) for name in _THERMAL)):
+        yield "electrical service of a building with thermal devices or power outages"
+    order = list(building.get("chargers") or {})
+    phases = [] if service else [phase.get("chargers") or [] for phase in constraints.get("phases") or ()]
+    if len(phases) > PHASES:
+        yield f"more than {PHASES} phases"
+    if any(listed != [name for name in order if name in listed] for listed in phases):
+        yield "phases with chargers that are not the building's, or in another order"
 
 
 def _in_dynamics(attributes: Mapping[str, Any]) -> Iterator[str]:

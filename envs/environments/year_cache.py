@@ -28,7 +28,7 @@ from envs.scenarios.tariff import DemandCharge
 
 # Parts of the cache keys: raise one when a change of the code changes layouts or tables.
 LAYOUT_VERSION = 3
-TABLES_VERSION = 10
+TABLES_VERSION = 11
 SCALE_VERSION = 3  # of stated splits
 BUILDINGS_VERSION = 2
 

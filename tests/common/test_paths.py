@@ -15,6 +15,7 @@ from common.paths import (
     is_share,
     missing_folders,
     name_fault,
+    new_folder,
     refuse_links,
     remove_empty,
     shortened,
@@ -77,6 +78,23 @@ def test_any_text_begins_a_name_and_long_paths_are_shortened() -> None:
     assert name_fault(f"a{fit_name('x' * 300)}-1") == ""
     assert shortened("a/b") == "a/b"
     assert len(shortened("a" * 5000)) < 110
+
+
+def test_a_new_folder_stays_unless_an_error_ends_its_making(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "a/b") as folder:
+        (folder / "file").touch()
+    assert (tmp_path / "a/b/file").is_file()
+    with pytest.raises(FileNotFoundError), new_folder(tmp_path / "c") as folder:
+        (folder / "missing/file").touch()
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_folder_that_is_there_or_cannot_be_is_no_new_one(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for name, message in (("", "is there already"), ("file", "is there already"), ("file/inner", "cannot be made")):
+        with pytest.raises(PathError, match=message), new_folder(tmp_path / name):
+            pass
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_only_folders_that_were_missing_and_are_empty_are_removed(tmp_path: Path) -> None:

@@ -107,6 +107,12 @@ def _spoiled(record: str, field: str, factor: float) -> Callable[[Tables], None]
         ("battery", "kept", 1.0 - 1e-5),
         ("charger", "efficiency", 1.0 + 1e-5),
         ("meter", "cop", 1.0 + 1e-5),
+        ("building", "limit", 1.001),
+        ("building", "battery_on_phase", 0),
+        ("charger", "on_phase", 0),
+        ("appliance", "threshold", 0),
+        ("cycle", "energy", 1.0 + 1e-5),
+        ("cycle", "shown", 1.0 + 1e-5),
         ("dynamics", "recurrent", 1.001),
         *(
             pytest.param(*planted, marks=pytest.mark.slow)
@@ -201,7 +207,7 @@ def test_what_parked_vehicles_do_changes_nothing_that_is_seen(small_schema: Path
         found = []
         for batch, reward in zip(both, rewards, strict=True):
             actions = POLICIES["random"](batch.actions, step, batch.observation[0])[np.newaxis]
-            reward.before(actions)
+            reward.before()
             batch.step(actions)
             found.append(reward.after())
         np.testing.assert_array_equal(both[0].observation, both[1].observation)

@@ -387,14 +387,6 @@ def test_whatever_differs_is_named(
     assert "random_seed" in str(error.value)
 
 
-@pytest.mark.usefixtures("faked")
-def test_an_observation_that_citylearn_does_not_reset_is_named_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Fake, "observation_names", ["state", "empty", "charging_constraint_violation_kwh"])
-    monkeypatch.setattr(Fake, "differs", staticmethod(lambda own: {"observations": float(next(COUNTER))}))
-    with pytest.raises(ScenarioError, match=r"CityLearn keeps charging_constraint_violation_kwh .*violation.: false"):
-        check_repeats(Fake())  # type: ignore[arg-type]
-
-
 def test_the_entity_interface_moves_the_same_energies(small_schema: Path, tmp_path: Path) -> None:
     from citylearn.citylearn import CityLearnEnv
 

@@ -83,6 +83,24 @@ def test_what_has_no_effect_in_citylearn_is_no_reason_to_refuse(
     assert max(compare(simulator, batch, acting(batch, "mixed"), 0, 0, 30, 0, charge=0.4).values()) <= 1.0
 
 
+@pytest.mark.parametrize(
+    ("beside", "found"),
+    [
+        ({}, []),
+        ({"charging_constraints": {"phases": [{"chargers": ["motorcycle_002", "motorcycle_001"]}]}}, []),  # without effect then
+        ({"dhw_device": {"type": "citylearn.energy_model.ElectricHeater"}}, ["electrical service of a building with thermal"]),
+        ({"deferrable_appliances": {"washer": {}}}, ["deferrable appliances of a building with power outages or an elec"]),
+    ],
+)
+def test_an_electrical_service_is_stepped_beside_battery_and_chargers_alone(
+    small_schema: Path, tmp_path: Path, beside: dict[str, Any], found: list[str]
+) -> None:
+    service = {"electrical_service": {"mode": "single_phase"}, **beside}
+    missing = unsupported(edited(small_schema, tmp_path, lambda schema: schema["buildings"]["mall"].update(service)))
+    assert len(missing) == len(found)
+    assert all(one.startswith(start) for one, start in zip(missing, found, strict=True))
+
+
 def test_a_reward_of_ones_own_costs_the_fast_path_only_where_policies_earn_it(small_schema: Path, tmp_path: Path) -> None:
     own = edited(small_schema, tmp_path, put("reward_function", "type", value="my.module.Reward"))
     assert unsupported(own, "improvement") == []
@@ -114,10 +132,13 @@ def test_it_knows_these_classes_of_devices_and_no_other_that_pass_without_trust(
             "LogisticRegressionOccupantInteractionBuilding",
         ),
         ((*MALL, "power_outage"), {"simulate_power_outage": True}, "power outages of a building with chargers"),
-        ((*MALL, "deferrable_appliances"), {"washer": {}}, "deferrable appliances"),
-        ((*MALL, "charging_constraints"), {"building_limit_kw": 5.0}, "charging constraints"),
-        ((*MALL, "electrical_service"), {"mode": "single_phase"}, "electrical service"),
-        ((*SOCKET, "attributes", "phase_connection"), "L1", "'phase_connection' of a charger"),
+        ((*MALL, "deferrable_appliances"), {"washer": {"type": "my.module.Washer"}}, "Washer"),
+        (
+            (*MALL, "charging_constraints"), {"phases": [{"chargers": ["motorcycle_002", "motorcycle_001"]}]},
+            "phases with chargers",
+        ),
+        ((*MALL, "charging_constraints"), {"phases": [{"chargers": ["a_car"]}]}, "phases with chargers that are not"),
+        ((*MALL, "charging_constraints"), {"phases": [{}] * 7}, "more than 6 phases"),
         ((*MALL, "occupant"), {"type": "citylearn.occupant.Occupant"}, "occupant"),
         (("community_market",), {"enabled": True}, "'community_market' of the schema"),
         (("random_seed",), None, "random_seed null"),
