@@ -37,11 +37,11 @@ COMMANDS: Mapping[str, str] = {
     "tuning.export": "tuning.exporting.settings:ExportSettings",
     "tuning.resources": "tuning.diagnosis.settings:MemorySettings",
     "tuning.doctor": "tuning.diagnosis.settings:DoctorSettings",
-    "envs.convert": "envs.scenarios.conversion:ConversionOptions",
 }
 # Those that start without tyro, and what makes their parsers.
 PARSERS: Mapping[str, str] = {
     "envs.preview": "envs.preview:parser",
+    "envs.convert": "envs.convert:parser",
     "results.report": "results.report.__main__:parser",
     "results.watch": "results.watch:parser",
 }
@@ -108,7 +108,7 @@ def _of_argparse(action: argparse.Action) -> tuple[str, str, str, str]:
     taken = ", ".join(f"`{value}`" for value in action.choices) if action.choices else f"`{action.metavar}`"
     more = ", one or more" if action.nargs == "+" else ""
     name = action.option_strings[0] if action.option_strings else str(action.metavar)
-    default = f"`{action.default}`" if action.default is not None else ""
+    default = f"`{action.default}`" if action.default else ""
     return f"`{name}`", taken + more, "must be given" if action.required else default, _in_table(str(action.help))
 
 
