@@ -125,7 +125,7 @@ class Ledger:
 
     def note_time(self) -> None:
         """Write the time so far into the study."""
-        self.memory.note_seconds(self.seconds)
+        self.memory.seconds = self.seconds
 
 
 PLANS = 0.5  # part of what a search uses that policies with a plan may have, where it draws whether they have one

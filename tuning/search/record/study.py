@@ -134,11 +134,11 @@ class StudyMemory:
 
     @property
     def seconds(self) -> float:
-        """Wall time of the search in all of its runs, up to its last note; 0 without one."""
+        """Wall time of the search in all of its runs, as it was set last; 0 before that."""
         return float(self._study.user_attrs.get(_SECONDS, 0.0))
 
-    def note_seconds(self, seconds: float) -> None:
-        """Write the wall time of the search so far."""
+    @seconds.setter
+    def seconds(self, seconds: float) -> None:
         self._study.set_user_attr(_SECONDS, seconds)
 
     def proposal(self, number: int) -> Proposal:

@@ -250,10 +250,10 @@ def test_the_pace_reaches_the_draw(experiment: Experiment, monkeypatch: pytest.M
     of, told = draws(changed(experiment, budget="20m", steps=100_000)), []
     monkeypatch.setattr("tuning.search.proposals.drawing.propose", lambda number, startup, *others: told.append(startup))
     ask(of)
-    of.memory.note_seconds(1.0)
+    of.memory.seconds = 1.0
     assert math.isnan(pace(of.memory))
     of.memory.report(0, 25_000, 0.1)
-    of.memory.note_seconds(50.0)
+    of.memory.seconds = 50.0
     assert pace(of.memory) == 500.0
     ask(of)
     assert told == [4, 6]

@@ -34,9 +34,6 @@ class Noted:
     def __init__(self, steps: Mapping[Any, int], seconds: float = 0.0) -> None:
         self.used_steps, self.seconds = lambda least: steps, seconds
 
-    def note_seconds(self, seconds: float) -> None:
-        self.seconds = seconds
-
 
 def test_without_a_budget_nothing_is_ever_spent_and_steps_are_what_was_used() -> None:
     ledger = Ledger(memory(a=10**9), None, RUNG)
