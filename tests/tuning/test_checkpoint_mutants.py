@@ -166,8 +166,6 @@ def test_mutants(trained: tuple[Trainer, Path], tmp_path: Path, seed: int, count
 def test_a_checkpoint_of_other_networks_is_refused(
     trained: tuple[RLlibTrainer, Path], small_schema: Path, tmp_path: Path
 ) -> None:
-    trained: tuple[RLlibTrainer, Path], small_schema: Path, tmp_path: Path
-) -> None:
     trainer, folder = trained
     settings = experiment(tmp_path / "other", small_schema, trainer.name).settings
     other = algorithm(trainer.name).build(trial_setup(settings, 0, hyperparameters(trainer.name, hidden_sizes="16")))
