@@ -325,7 +325,7 @@ class _Objective:
 def expected_improvement(mean: Array, deviation: Array, best: float) -> Array:
     """By how much values are expected to exceed the best, where only excess counts (Jones, Schonlau and Welch 1998).
 
-    At least 0.
+    Of normal values with these means and standard deviations, which are above 0; at least 0, with the shape of the means.
     """
     ratio = (mean - best) / deviation
     density = np.exp(-0.5 * ratio**2) / np.sqrt(2.0 * np.pi)
