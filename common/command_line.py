@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from common.texts import printable
 
-REFUSED = 2  # exit status
+REFUSED, INTERRUPTED = 2, 130  # exit status
 
 
 class Parser(argparse.ArgumentParser):

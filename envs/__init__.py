@@ -15,7 +15,7 @@ Each part imports only parts of the levels above it in this list:
 10. `environments`: gymnasium environments over both backends, with what else policies see; what a site can have.
 11. `task`: what is to be solved, as one value: the one thing of `envs` that what is above it needs.
 12. `yardsticks`: baselines, rules, runs of model predictive control and the bound that policies are compared with.
-13. `preview`: a command that draws a generated year.
+13. `preview`, `convert`: commands that draw a generated year, and make files for CityLearn 3 of older ones.
 
 `citylearn_backend` stands after `batch_backend`, because it fills the tables that the latter steps.
 """

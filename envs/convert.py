@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from common.command_line import REFUSED, Parser
+from common.command_line import INTERRUPTED, REFUSED, Parser
 from common.errors import UserError
 from common.texts import printable, python_command
-from envs.preview import INTERRUPTED
 from envs.scenarios.conversion import ConversionOptions
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from common.command_line import REFUSED, Parser
+from common.command_line import INTERRUPTED, REFUSED, Parser
 from common.errors import ScenarioError, UserError
 from common.paths import user_path
 from common.texts import printable, whole_number
@@ -19,7 +19,6 @@ from envs.scenarios.scenario import scenario
 
 WEEK_START = 34 * WEEK  # a week in late August, when the sky is clearest
 LAST_YEAR = 2**31 - 1  # any number is a year; the weekday of its first day is computed in 64 bits
-INTERRUPTED = 130  # exit status
 
 
 def main() -> int:
