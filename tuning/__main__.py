@@ -14,8 +14,8 @@ from tuning.cli.console import steady_output
 
 # In the order in which people need them.
 MODULES = (
-    "tuning.doctor", "tuning.site", "envs.convert", "tuning.headroom", "tuning.run", "results.watch", "results.report", "tuning.judge",
-    "tuning.rollout", "tuning.export", "tuning.resources",
+    "tuning.doctor", "tuning.site", "envs.convert", "tuning.headroom", "tuning.run", "results.watch", "results.report",
+    "tuning.judge", "tuning.rollout", "tuning.export", "tuning.resources",
 )  # fmt: skip
 _OF_A_COMMAND = re.compile(r"(.+?)[:?] `(.+)`")  # first line of a command's module
 
