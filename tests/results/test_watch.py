@@ -168,7 +168,7 @@ def test_a_run_is_followed_until_it_ends_and_each_event_is_told_once(
         assert text.count(f"event {number}\n") == 1
     assert "... 17 lines\n" in text
     assert ("\x1b[" in text) == is_terminal
-    assert ("trial  state" in text) == is_terminal
+    assert ("last score" in text) == is_terminal
     assert "the run has ended" in text
 
 
@@ -218,7 +218,8 @@ class _Run:
     def __init__(self, uri: str, host: str = "another", process: int = 7) -> None:
         self.objects, self.beats = Objects(location(uri)), 0
         self.objects.put("experiment.json", b"{}")
-        self.owner = {"process": process, "host": host, "since": datetime.fromtimestamp(NOW - 100, UTC).isoformat()}
+        since = datetime.fromtimestamp(NOW - 100, UTC).isoformat()
+        self.owner = {"process": process, "host": host, "since": since, "token": "abc"}
         self.objects.put("runs/00000001.json", b'{"ended": true}')
         self.beat()
 
