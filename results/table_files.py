@@ -224,6 +224,34 @@ def size_fault(path: Path) -> str:
     return _size_fault(pq.read_metadata(path))
 
 
+def write_parquet(path: Path, content: pa.Table) -> None:
+    """Write a table as a file, whole or not at all, with checksums."""
+    import pyarrow.parquet as pq
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, lambda file: pq.write_table(content, file, write_page_checksum=True))
+
+
+def read_parquet(path: Path, remedy: str) -> tuple[pa.Table, dict[str, str]]:
+    """A table that `write_parquet` wrote, and the facts in its metadata. Raises ResultsError with the remedy if it is damaged.
+
+    Raises FileNotFoundError if it is missing.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        if fault := size_fault(path):
+            raise ResultsError(f"{path}: {fault}: {remedy}")
+        content = pq.read_table(path, partitioning=None, page_checksum_verification=True)
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        raise ResultsError(f"{path} cannot be read ({' '.join(str(error).split())}): {remedy}") from error
+    facts = {key.decode(): value.decode(errors="replace") for key, value in (content.schema.metadata or {}).items()}
+    return content, facts
+
+
 def _size_fault(metadata: pq.FileMetaData) -> str:
     values = nbytes = 0
     for number in range(metadata.num_row_groups):

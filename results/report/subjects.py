@@ -17,7 +17,7 @@ from results.analysis.searched import aims
 from results.loader import Results
 from results.places import ROLLOUTS, WEEK_OF_BEST
 from results.rollout import BESIDE, COLUMNS, ROLLOUT_VERSION
-from results.table_files import ResultsError, size_fault
+from results.table_files import ResultsError, read_parquet
 
 Table = TypeVar("Table")
 
@@ -119,22 +119,13 @@ class Hours:
 
 def read_rollout(path: Path) -> Hours:
     """Read a rollout. Raises ResultsError if it is damaged, none of ours, or of another version."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        if fault := size_fault(path):
-            raise ResultsError(f"{path}: {fault}: write it again with python -m tuning.rollout")
-        content = pq.read_table(path, partitioning=None, page_checksum_verification=True)
-    except (pa.ArrowException, OSError) as error:
-        reason = " ".join(str(error).split())
-        raise ResultsError(f"{path}: {reason}: write it again with python -m tuning.rollout") from error
-    about = {key.decode(): value.decode(errors="replace") for key, value in (content.schema.metadata or {}).items()}
+    remedy = "write it again with python -m tuning.rollout"
+    content, about = read_parquet(path, remedy)
     lacking = [name for name in COLUMNS if name not in content.column_names]
     if about.get("table") != "rollout" or lacking or not len(content):
         why = f"it lacks the column {lacking[0]}" if lacking else "it has no hours" if not len(content) else "it is no rollout"
         raise ResultsError(f"{path}: {why}: give a file that python -m tuning.rollout wrote")
     if about.get("schema_version") != str(ROLLOUT_VERSION):
-        raise ResultsError(f"{path}: another version of this package wrote it: write it again with python -m tuning.rollout")
+        raise ResultsError(f"{path}: another version of this package wrote it: {remedy}")
     beside = [name for name in BESIDE if name in content.column_names]
     return Hours(path, about, content.select([*COLUMNS, *beside]).to_pandas())
