@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pandas as pd
 
@@ -19,8 +19,6 @@ from results.places import ROLLOUTS, WEEK_OF_BEST
 from results.rollout import BESIDE, COLUMNS, ROLLOUT_VERSION
 from results.table_files import ResultsError, read_parquet
 
-Table = TypeVar("Table")
-
 
 @dataclass(frozen=True)
 class Search:
@@ -30,12 +28,11 @@ class Search:
     judgement: Results | None = None  # of the page, where there is exactly one
     _tables: dict[Any, Any] = field(default_factory=dict, repr=False)
 
-    def table(self, made: Callable[..., Table], *more: Any) -> Table:
+    def table(self, made: Callable[..., Any], *more: Any) -> Any:
         """What a function of `results.analysis` says of the search, computed once."""
         if made not in self._tables:
             self._tables[made] = made(self.results, *more)
-        found: Table = self._tables[made]
-        return found
+        return self._tables[made]
 
     @cached_property
     def week(self) -> Hours | None:
@@ -55,11 +52,6 @@ class Search:
     def best(self) -> int | None:
         """Number of the winner."""
         return self.table(analysis.best_trial)
-
-    @property
-    def order(self) -> list[str]:
-        """Hyperparameters, the important ones first."""
-        return list(self.table(analysis.importance)["hyperparameter"])
 
     @property
     def lucky(self) -> pd.DataFrame:
