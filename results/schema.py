@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SCHEMA_VERSION = 3
-FINGERPRINT = "columns"  # key in a file's metadata, of `fingerprint`
+FINGERPRINT = "columns"  # key in a file's metadata, of `checksum_of`
 FOLDER = "results"  # below the experiment's folder
 CANDIDATE = "candidate"  # `confirm_role` of trials that choose which assignments are confirmed
 TABLES = ("trials", "reports", "evaluations")
@@ -182,16 +182,11 @@ def measures_of(columns: pa.Schema) -> dict[str, Measure]:
     return read
 
 
-def fingerprint(part: pa.Table) -> str:
-    """Checksum of the names and types of a table's columns, and of its number of rows."""
-    return checksum_of(columns_text(part.schema), len(part))
-
-
 def columns_text(columns: pa.Schema) -> str:
     """Names and types of columns, a line each."""
     return "\n".join(f"{field.name} {field.type}" for field in columns)
 
 
 def checksum_of(text: str, rows: int) -> str:
-    """The same of what `columns_text` gives."""
+    """Checksum of the names and types of a table's columns, see `columns_text`, and of its number of rows."""
     return f"{zlib.crc32(chr(10).join((str(rows), text)).encode()):08x}"
