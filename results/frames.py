@@ -95,6 +95,7 @@ def _frame(
     folder: Path, table: str, parts: list[pa.Table], columns: Collection[str] | None, filters: Sequence[Filter]
 ) -> tuple[pd.DataFrame, list[str]]:
     """The rows, and which columns they lack, which are empty. The list is emptied."""
+    import pandas as pd
     import pyarrow as pa
 
     whole = _joined(folder, table, parts)
@@ -108,11 +109,10 @@ def _frame(
     del whole
     if columns is not None:
         rows = rows.select(list(dict.fromkeys([*columns, *ORDER[table]])))
-    is_sorted = _is_sorted(rows, ORDER[table])
     # Column by column, so that there are never two copies of all; a first piece without rows lets none be shared and read-only.
     pa.default_memory_pool().release_unused()
     frame: pd.DataFrame = rows.to_pandas(self_destruct=True, split_blocks=True)
-    if not is_sorted:
+    if not pd.MultiIndex.from_frame(frame[ORDER[table]]).is_monotonic_increasing:
         frame = frame.sort_values(ORDER[table], ignore_index=True)
     return (frame if columns is None else frame[list(columns)]), lacking
 
@@ -126,21 +126,6 @@ def filtered(table: str, rows: pa.Table, filters: Sequence[Filter]) -> pa.Table:
         return rows.filter(pq.filters_to_expression(list(filters))) if filters else rows
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         raise ResultsError(f"filters of {table}: {' '.join(str(error).split())}") from error
-
-
-def _is_sorted(rows: pa.Table, names: Sequence[str]) -> bool:
-    """Whether rows are in the order of some columns of whole numbers already."""
-    import numpy as np
-
-    if any(rows[name].null_count for name in names):
-        return False
-    decided = np.zeros(max(len(rows) - 1, 0), bool)
-    for name in names:
-        steps = np.diff(rows[name].to_numpy())
-        if bool(((steps < 0) & ~decided).any()):
-            return False
-        decided |= steps > 0
-    return True
 
 
 def checked_conditions(table: str, filters: Sequence[Filter] | None) -> list[Filter]:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from common.files import write_whole
 from common.measure import A_YEAR, BASIS, LEAST_SERVED, SCORE, SERVED_BOUND, SITE, Measure, Scale
 from common.texts import markdown
 from results.schema import measures_of
+from results.table_files import write_parquet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -261,7 +261,6 @@ def to_markdown(table: pd.DataFrame, ranking: Ranking | None = None) -> str:
 def write_table(path: Path, table: pd.DataFrame, about: Mapping[str, str]) -> None:
     """Write the table as Parquet, with what its columns measure in the fields' metadata."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     content, told = pa.Table.from_pandas(table, preserve_index=False), table.attrs[METRICS]
     fields = []
@@ -270,4 +269,4 @@ def write_table(path: Path, table: pd.DataFrame, about: Mapping[str, str]) -> No
         fields.append(field.with_metadata(told.get(metric, {"unit": "", "meaning": ""})))
     metadata = {"table": "judgement", "schema_version": str(JUDGEMENT_VERSION), **about}
     content = content.cast(pa.schema(fields, metadata=metadata))
-    write_whole(path, lambda file: pq.write_table(content, file, write_page_checksum=True))
+    write_parquet(path, content)

@@ -87,7 +87,15 @@ class Owner:
     def read(cls, folder: Path) -> Owner | None:
         """The owner of an experiment; None without one, or with a file that is damaged."""
         try:
-            owner = described(cls, read_json(folder / OWNER_FILE), "its content")
+            return cls.of(read_json(folder / OWNER_FILE))
+        except (OSError, ValueError):
+            return None
+
+    @classmethod
+    def of(cls, values: object) -> Owner | None:
+        """The owner that a file holds; None where that is damaged."""
+        try:
+            owner = described(cls, values, "its content")
             # A time that this system cannot count is damage too.
             _ = datetime.fromisoformat(owner.since).timestamp()
         except (OSError, OverflowError, ValueError):

@@ -10,27 +10,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.control import Control
 from rich.live import Live
 from rich.live_render import LiveRender
+from rich.progress_bar import ProgressBar
 from rich.segment import ControlType, Segment
+from rich.table import Table
 from rich.text import Text
 
 from common.texts import duration, printable
 from common.uris import with_uris
-from results.live import LiveSearch, LiveTrial
+from results.live import LiveSearch
 
 BETWEEN = " | "
 MOST_SHOWN = 8  # trials
 OTHER_LINES = 8  # of the view, beside its trials, about
-LEAST_BAR, MOST_BAR = 6, 24  # cells
+MOST_BAR = 24  # cells
 MOST_SPARKS = 30  # cells
 NOT_YET = "time left not known yet"
 MOST_COLUMNS = 100  # of a line in a log
 _COPIED = re.compile(r"python -m |[\w.~-][/\\][\w.-]")  # a command or a path
-_FULL, _EMPTY, _SPARKS = "\u2501", "\u2500", "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
-_ASCII_FULL, _ASCII_EMPTY, _ASCII_SPARKS = "#", "-", "_.-=+*%#"
+_SPARKS, _ASCII_SPARKS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588", "_.-=+*%#"
 
 
 def say(console: Console, line: object) -> None:
@@ -63,18 +64,6 @@ def _left(search: LiveSearch) -> list[str]:
     return [NOT_YET if search.left is None else f"{most}{duration(search.left)} left"]
 
 
-def wrapped(parts: Sequence[str], width: int, between: str = BETWEEN) -> list[str]:
-    """Texts side by side in lines that are at most so wide; a wider text has a line of its own."""
-    lines = list(parts[:1])
-    for part in parts[1:]:
-        joined = between.join((lines[-1], part))
-        if len(joined) <= width:
-            lines[-1] = joined
-        else:
-            lines.append(part)
-    return lines
-
-
 def sparkline(curve: Sequence[Sequence[float]], until: float, cells: int, signs: str = _SPARKS) -> str:
     """A curve as a row of signs, from low to high; each is a part of the time until `until`, blank before the first value."""
     if not curve:
@@ -97,92 +86,46 @@ class LiveView:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Lines, none wider than the terminal."""
-        most = max(1, min(MOST_SHOWN, options.size.height - OTHER_LINES))
-        yield from self.lines(options.max_width, most, options.ascii_only)
-
-    def lines(self, width: int, most_trials: int = MOST_SHOWN, ascii_only: bool = False) -> list[Text]:
-        """The view, line by line."""
-        search, (full, empty, sparks) = self.search, _signs(ascii_only)
-        share = f" {search.done:.0%}"
-        name = printable(search.experiment)
-        beside = width - len(name) - len(share) - 2
-        is_beside = beside >= LEAST_BAR
-        names = [name] if is_beside else [name[start : start + width] for start in range(0, len(name), width)]
-        bar = _bar(search.done, min(MOST_BAR, beside if is_beside else width - len(share)), full, empty) + share
-        lines = [Text(part, "bold") for part in names]
-        if is_beside:
-            lines[-1].append(f"  {bar}", "not bold")
-        else:
-            lines.append(Text(bar))
-        lines += map(Text, wrapped([*search.amounts, *_speed(search)], width))
-        lines += self._trials(width, most_trials, full, empty)
-        lines += self._best(width, sparks)
-        lines += map(Text, wrapped([*_left(search), f"{duration(search.elapsed)} elapsed"], width))
-        lines += [Text(line, "dim") for line in wrapped(search.machine, width, ", ")]
-        lines += [Text(line, "yellow") for line in wrapped(self.note.split(" "), width, " ")] if self.note else []
-        return lines
-
-    def _trials(self, width: int, most: int, full: str, empty: str) -> list[Text]:
         search = self.search
-        if not search.trials:
-            return []
-        shown = search.trials[:most]
-        heads = ("trial", "state", "steps", f"last {search.rating}")
-        rows = [(str(trial.number), trial.state, f"{trial.steps:,}", trial.rating) for trial in shown]
+        yield _row(Text(printable(search.experiment), "bold", overflow="fold"), *_progress(search.done))
+        yield Text(BETWEEN.join([*search.amounts, *_speed(search)]))
+        if search.trials:
+            yield self._trials(max(1, min(MOST_SHOWN, options.size.height - OTHER_LINES)))
+        if search.best:
+            signs = _ASCII_SPARKS if options.ascii_only else _SPARKS
+            yield _row(f"best {search.best}", Text(sparkline(search.curve, search.elapsed, MOST_SPARKS, signs), "green"))
+        yield Text(BETWEEN.join([*_left(search), f"{duration(search.elapsed)} elapsed"]))
+        for text, style in ((", ".join(search.machine), "dim"), (self.note, "yellow")):
+            if text:
+                yield Text(text, style)
+
+    def _trials(self, most: int) -> Table:
+        table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim", caption_style="dim", caption_justify="left")
+        table.add_column("trial", justify="right", no_wrap=True)
         # As wide as they may become, so that columns stay where they are.
-        widest = ("", "continuing", f"{search.most_steps:,}", "")
-        wide = [max(len(row[column]) for row in (heads, widest, *rows)) for column in range(len(heads))]
-        bar = min(MOST_BAR, width - sum(wide) - 2 * len(wide) - 5)
-        progress = bar + 5 if bar >= LEAST_BAR else 4
-
-        def line(cells: Sequence[str], middle: str) -> str:
-            number, state, steps, rating = cells
-            return "  ".join(
-                (
-                    number.rjust(wide[0]),
-                    state.ljust(wide[1]),
-                    steps.rjust(wide[2]),
-                    middle.ljust(progress),
-                    rating.rjust(wide[3]),
-                )
-            ).rstrip()
-
-        lines = [Text(line(heads, ""), "dim")]
-        for trial, row in zip(shown, rows, strict=True):
-            share = _share(trial, search.most_steps)
-            part = f"{share:4.0%}"
-            lines.append(Text(line(row, f"{_bar(share, bar, full, empty)} {part}" if bar >= LEAST_BAR else part)))
-        if len(search.trials) > most:
-            lines.append(Text(f"and {len(search.trials) - most} more", "dim"))
-        return lines
-
-    def _best(self, width: int, sparks: str) -> list[Text]:
-        search = self.search
-        if not search.best:
-            return []
-        best = f"best {search.best}"
-        room = width - len(best) - 2
-        own_line = room < LEAST_BAR
-        cells = min(MOST_SPARKS, width if own_line else room)
-        row = sparkline(search.curve, search.elapsed, cells, sparks)
-        if not row:
-            return [Text(best)]
-        if own_line:
-            return [*map(Text, wrapped(best.split(" "), width, " ")), Text(row, "green")]
-        return [Text.assemble(best, "  ", (row, "green"))]
+        table.add_column("state", min_width=len("continuing"), no_wrap=True)
+        table.add_column("steps", justify="right", min_width=len(f"{self.search.most_steps:,}"), no_wrap=True)
+        table.add_column("")  # the bar, which gives way on a narrow terminal
+        table.add_column("", justify="right", min_width=len("100%"), no_wrap=True)
+        table.add_column(f"last {self.search.rating}", justify="right", no_wrap=True)
+        for trial in self.search.trials[:most]:
+            part = _progress(trial.steps / max(1, self.search.most_steps))
+            table.add_row(str(trial.number), trial.state, f"{trial.steps:,}", *part, trial.rating)
+        if (more := len(self.search.trials) - most) > 0:
+            table.caption = f"and {more} more"
+        return table
 
 
-def _signs(ascii_only: bool) -> tuple[str, str, str]:
-    return (_ASCII_FULL, _ASCII_EMPTY, _ASCII_SPARKS) if ascii_only else (_FULL, _EMPTY, _SPARKS)
+def _row(*cells: RenderableType) -> Table:
+    """Cells beside each other."""
+    row = Table.grid(padding=(0, 2))
+    row.add_row(*cells)
+    return row
 
 
-def _share(trial: LiveTrial, most_steps: int) -> float:
-    return min(1.0, trial.steps / most_steps) if most_steps > 0 else 0.0
-
-
-def _bar(share: float, cells: int, full: str, empty: str) -> str:
-    done = round(min(1.0, max(0.0, share)) * cells)
-    return full * done + empty * (cells - done)
+def _progress(share: float) -> tuple[ProgressBar, str]:
+    """A part of 1 as a bar and in words."""
+    return ProgressBar(1.0, share, MOST_BAR), f"{share:.0%}"
 
 
 class _Reflowed(LiveRender):

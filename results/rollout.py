@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from common.files import write_whole
 from common.units import WEEK
+from results.table_files import write_parquet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,10 +57,7 @@ def table(series: Mapping[str, np.ndarray], about: Mapping[str, str]) -> pa.Tabl
 
 def write(path: Path, content: pa.Table) -> None:
     """Write a rollout, whole or not at all."""
-    import pyarrow.parquet as pq
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, lambda file: pq.write_table(content, file, write_page_checksum=True))
+    write_parquet(path, content)
 
 
 def draw_week(series: Mapping[str, np.ndarray], start: int, title: str) -> Any:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SCHEMA_VERSION = 3
-FINGERPRINT = "columns"  # key in a file's metadata, of `fingerprint`
+FINGERPRINT = "columns"  # key in a file's metadata, of `checksum_of`
 FOLDER = "results"  # below the experiment's folder
 CANDIDATE = "candidate"  # `confirm_role` of trials that choose which assignments are confirmed
 TABLES = ("trials", "reports", "evaluations")
@@ -37,11 +37,7 @@ _RATED: Columns = {
     "shortfall": ("float64", "1", "by how much --require is missed, as a sum of parts; 0 where all is met; empty without any"),
     "rating": ("float64", "", "what trials are ranked by, if not the score: the objective, turned so that more is better"),
     "objective_2": ("float64", "", "value of the second of two objectives, like the first"),
-    "gain": (
-        "float64",
-        "1",
-        "of two objectives, how much better the first is than on the uncontrolled site, as a part of that",
-    ),
+    "gain": ("float64", "1", "of two objectives, by what part the first is better than on the uncontrolled site"),
     "gain_2": ("float64", "1", "likewise of the second"),
 }
 
@@ -52,11 +48,7 @@ _TRIALS: Columns = {
     "kept_steps": ("int64", "1", "steps at that evaluation; its policy is exported and judged"),
     "plan_score": ("float64", "1", "score of its plan alone, which its policy changes; empty without a plan"),
     **_RATED,
-    "on_front": (
-        "bool",
-        "",
-        "whether no other trial was better in both objectives when the last run ended; empty with one objective",
-    ),
+    "on_front": ("bool", "", "of two objectives, whether no trial was better in both when the last run ended"),
     "algorithm": ("string", "", "learning algorithm"),
     "scenario": ("string", "", "scenario as it was named"),
     "backend": ("string", "", "what stepped the environment in training"),
@@ -85,23 +77,11 @@ _TRIALS: Columns = {
     "savings": ("string", "", "what it did to need less memory (--on-oom adapt); empty for nothing"),
     "device": ("string", "", "device of the learner"),
     "crashes": ("int64", "1", "how often it crashed; it goes on from its checkpoint"),
-    "noticed": (
-        "string",
-        "",
-        "what its policy does that no score tells: nothing, as its plan, or as an earlier one; else empty",
-    ),
+    "noticed": ("string", "", "that its policy does nothing, what its plan does, or what an earlier one does; else empty"),
     "error": ("string", "", "traceback of its last crash since it was last started"),
-    "confirms": (
-        "int64",
-        "1",
-        "trial that this one trains again; -1 for a default that was not tried; empty in the search",
-    ),
+    "confirms": ("int64", "1", "trial that it trains again; -1 for a default that was not tried; empty in the search"),
     "confirm_run": ("int64", "1", "number of the fresh seed, which the trials that are compared share; empty in the search"),
-    "confirm_role": (
-        "string",
-        "",
-        "default, best for what is compared with it, or candidate for what chose the best; empty in the search",
-    ),
+    "confirm_role": ("string", "", "default, best (is compared with it) or candidate (chose the best); empty in the search"),
     "same_as": ("int64", "1", "trial with the same assignment; this one has its rating without a run; else empty"),
     "host": ("string", "", "computer"),
     "platform": ("string", "", "operating system"),
@@ -202,16 +182,11 @@ def measures_of(columns: pa.Schema) -> dict[str, Measure]:
     return read
 
 
-def fingerprint(part: pa.Table) -> str:
-    """Checksum of the names and types of a table's columns, and of its number of rows."""
-    return checksum_of(columns_text(part.schema), len(part))
-
-
 def columns_text(columns: pa.Schema) -> str:
     """Names and types of columns, a line each."""
     return "\n".join(f"{field.name} {field.type}" for field in columns)
 
 
 def checksum_of(text: str, rows: int) -> str:
-    """The same of what `columns_text` gives."""
+    """Checksum of the names and types of a table's columns, see `columns_text`, and of its number of rows."""
     return f"{zlib.crc32(chr(10).join((str(rows), text)).encode()):08x}"

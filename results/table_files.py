@@ -12,23 +12,15 @@ from common.errors import UserError
 from common.files import write_whole
 from common.measure import Measure
 from common.texts import printable
-from results.schema import (
-    FINGERPRINT,
-    FOLDER,
-    SCHEMA_VERSION,
-    STATES,
-    checksum_of,
-    columns_text,
-    fingerprint,
-    schema,
-)
+from results.schema import FINGERPRINT, FOLDER, SCHEMA_VERSION, STATES, checksum_of, columns_text, schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
 Rows = Sequence[Mapping[str, Any]]  # values by column; a missing column is empty
-Measures = Mapping[str, Measure]  # by column, see `results.schema.schema`
+Kinds = Mapping[str, type]  # of hyperparameters, and
+Measures = Mapping[str, Measure]  # what evaluations measure, by name: see `results.schema.schema`
 # Columns that are filled in each row. In a judgement, evaluations of baselines and bounds have no trial.
 _FILLED = {"trials": ("trial",), "reports": ("trial", "update"), "evaluations": ("year",)}
 # Columns that tell whether a file can be used.
@@ -72,12 +64,7 @@ def judged_path(folder: Path, name: str, backend: str) -> Path:
 
 
 def write_rows(
-    folder: Path,
-    table: str,
-    trial: int,
-    rows: Rows,
-    hyperparameters: Mapping[str, type] | None = None,
-    measures: Measures | None = None,
+    folder: Path, table: str, trial: int, rows: Rows, hyperparameters: Kinds | None = None, measures: Measures | None = None
 ) -> Path:
     """Write a trial's rows in place of those that are there; the path of their file. It is not written if it is damaged."""
     import pyarrow as pa
@@ -129,12 +116,7 @@ def drop_rows_after(folder: Path, table: str, trial: int, steps: int) -> bool:
     return len(kept) < len(content)
 
 
-def write_file(
-    path: Path,
-    rows: Rows,
-    hyperparameters: Mapping[str, type] | None = None,
-    measures: Measures | None = None,
-) -> None:
+def write_file(path: Path, rows: Rows, hyperparameters: Kinds | None = None, measures: Measures | None = None) -> None:
     """Write rows as one file, replacing one of that name. Raises KeyError if a row has a column that the schema lacks."""
     _write(path, _table_of(path.parent.name, rows, hyperparameters, measures))
 
@@ -145,12 +127,7 @@ def read_file(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def _table_of(
-    table: str,
-    rows: Rows,
-    hyperparameters: Mapping[str, type] | None,
-    measures: Measures | None,
-) -> pa.Table:
+def _table_of(table: str, rows: Rows, hyperparameters: Kinds | None, measures: Measures | None) -> pa.Table:
     import pyarrow as pa
 
     columns = schema(table, hyperparameters, measures)
@@ -164,7 +141,8 @@ def _write(path: Path, content: pa.Table) -> None:
     import pyarrow.parquet as pq
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    content = content.replace_schema_metadata({**content.schema.metadata, FINGERPRINT.encode(): fingerprint(content)})
+    checksum = checksum_of(columns_text(content.schema), len(content))
+    content = content.replace_schema_metadata({**content.schema.metadata, FINGERPRINT.encode(): checksum})
     # Columns are short: to read a dictionary, statistics and a codec's frame takes longer than to read the values.
     write_whole(
         path,
@@ -222,6 +200,34 @@ def size_fault(path: Path) -> str:
     import pyarrow.parquet as pq
 
     return _size_fault(pq.read_metadata(path))
+
+
+def write_parquet(path: Path, content: pa.Table) -> None:
+    """Write a table as a file, whole or not at all, with checksums."""
+    import pyarrow.parquet as pq
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, lambda file: pq.write_table(content, file, write_page_checksum=True))
+
+
+def read_parquet(path: Path, remedy: str) -> tuple[pa.Table, dict[str, str]]:
+    """A table that `write_parquet` wrote, and the facts in its metadata. Raises ResultsError with the remedy if it is damaged.
+
+    Raises FileNotFoundError if it is missing.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        if fault := size_fault(path):
+            raise ResultsError(f"{path}: {fault}: {remedy}")
+        content = pq.read_table(path, partitioning=None, page_checksum_verification=True)
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        raise ResultsError(f"{path}: {' '.join(str(error).split())}: {remedy}") from error
+    facts = {key.decode(): value.decode(errors="replace") for key, value in (content.schema.metadata or {}).items()}
+    return content, facts
 
 
 def _size_fault(metadata: pq.FileMetaData) -> str:

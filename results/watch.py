@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 PROGRAM = "python -m results.watch"
 LOOK_SECONDS = 1.0  # between two looks at the files
 FETCH_SECONDS = 3.0  # between two looks at storage
-REFUSED_LOOKS = 3  # that may follow one another; see `UnreadableError`
+REFUSED_LOOKS = 3  # at a file that may not be read, that may follow one another
 LINE_SECONDS = 30.0  # between two lines of a search's state without a terminal
 SILENT_SECONDS = 15.0  # without a sign of life, after which the process is looked for
 LOST_SECONDS = 30.0  # without a beat in storage, after which a run is taken for killed
@@ -51,10 +51,6 @@ _ALIVE = ("starting", "running", "silent")  # states
 
 class WatchError(UserError):
     """There is nothing to watch; says why and what to do."""
-
-
-class UnreadableError(WatchError):
-    """This process may not read the progress. On Windows that is so too for the moment in which the run replaces the file."""
 
 
 @dataclass(frozen=True)
@@ -104,13 +100,10 @@ def _run(folder: Path) -> tuple[Owner | None, tuple[Path, ...]]:
         return Owner.read(folder), ()
     try:
         content = checked(read_json(newest), dict[str, Any], "its content")
-        if content.get("ended"):
-            return None, ()
-        owner = Owner(int(content["process"]), str(content["host"]), str(content["since"]))
-        _ = datetime.fromisoformat(owner.since).timestamp()
-    except (OSError, OverflowError, ValueError, KeyError):
+    except (OSError, ValueError):
         return None, ()
-    return owner, (newest,)
+    owner = None if content.get("ended") else Owner.of({field.name: content.get(field.name) for field in fields(Owner)})
+    return owner, (newest,) if owner else ()
 
 
 def _age(now: float, *paths: Path) -> float:
@@ -122,15 +115,18 @@ def _age(now: float, *paths: Path) -> float:
     return max(0.0, now - max(times, default=-math.inf))
 
 
-def _search(folder: Path) -> LiveSearch | None:
+def _search(folder: Path, attempts: int = REFUSED_LOOKS) -> LiveSearch | None:
     """What the run wrote last; None without it."""
     try:
         return LiveSearch.read(folder)
     except FileNotFoundError:
         return None
     except OSError as error:
-        kind = UnreadableError if isinstance(error, PermissionError) else WatchError
-        raise kind(f"{folder / PROGRESS_FILE} cannot be read ({error.strerror}): make it readable") from error
+        if isinstance(error, PermissionError) and attempts:
+            # Windows refuses for the moment in which the run replaces the file.
+            time.sleep(LOOK_SECONDS)
+            return _search(folder, attempts - 1)
+        raise WatchError(f"{folder / PROGRESS_FILE} cannot be read ({error.strerror}): make it readable") from error
     except ValueError as error:
         raise WatchError(
             f"{folder / PROGRESS_FILE} is damaged or of another version ({error}): delete it; a run writes it anew"
@@ -165,51 +161,23 @@ class Watch:
         self._events: int | None = None  # number of the lines that were told
         self._lined = -LINE_SECONDS
         self._state: State | None = None
-        self._size = console.size
 
     def run(self) -> int:
         """Watch until the run ends; the exit status."""
-        seen = self._look()
+        seen = look(self._folder, time.time())
         if self._region and seen.state in _ALIVE:
             self._region.start()
         try:
             while seen.state in _ALIVE:
                 self._show(seen)
-                seen = self._next(seen)
+                time.sleep(FETCH_SECONDS if self._fetch else LOOK_SECONDS)
+                if self._fetch:
+                    self._fetch()
+                seen = look(self._folder, time.time())
         finally:
             if self._region:
                 self._region.stop()
         return self._end(seen)
-
-    def _next(self, seen: Seen) -> Seen:
-        """What there is to see after a while. To read costs a hundred times as much as to see that nothing has changed."""
-        before, begun = self._written(), time.monotonic()
-        while True:
-            time.sleep(FETCH_SECONDS if self._fetch else LOOK_SECONDS)
-            if self._fetch:
-                self._fetch()
-            is_resized = self._region is not None and self._console.size != self._size
-            if is_resized or self._written() != before or time.monotonic() - begun >= SILENT_SECONDS / 3:
-                return self._look()
-
-    def _look(self) -> Seen:
-        """Look. Where the file cannot be read for a moment, what was seen last stays for some looks."""
-        for _ in range(REFUSED_LOOKS):
-            try:
-                return look(self._folder, time.time())
-            except UnreadableError:
-                time.sleep(LOOK_SECONDS)
-        return look(self._folder, time.time())
-
-    def _written(self) -> list[int | None]:
-        """When each of the files was written."""
-        times: list[int | None] = []
-        for name in (OWNER_FILE, PROGRESS_FILE, *([RUNS] if self._fetch else [])):
-            try:
-                times.append((self._folder / name).stat().st_mtime_ns)
-            except OSError:
-                times.append(None)
-        return times
 
     def _show(self, seen: Seen) -> None:
         """Show the events that are new, and the state."""
@@ -224,7 +192,6 @@ class Watch:
         if seen.search is None:
             return
         if self._region:
-            self._size = self._console.size
             self._region.show(LiveView(seen.search, _silence(seen) if seen.state == "silent" else ""))
         elif time.monotonic() - self._lined >= LINE_SECONDS:
             self._lined = time.monotonic()

@@ -66,8 +66,7 @@ def mean_curves(results: Results) -> pd.DataFrame:
             {"confirms": number, "role": own["role"].iloc[0], "rung": rung, "steps": own["steps"].mean(), "runs": len(own)}
             | {"mean": whole.value, "low": whole.low, "high": whole.high}
         )
-    types = {"confirms": "int64", "role": "object", "rung": "int64", "steps": "float64", "runs": "int64"}
-    return frame(rows, {**types, **dict.fromkeys(("mean", "low", "high"), "float64")})
+    return frame(rows, "confirms role rung steps runs mean low high")
 
 
 def confirmed(results: Results) -> pd.DataFrame:
@@ -91,5 +90,4 @@ def confirmed(results: Results) -> pd.DataFrame:
             gain = paired_mean(own, default, fresh.confidence())
             row |= {"gain": gain.value, "gain_low": gain.low, "gain_high": gain.high}
         rows.append(row)
-    types = {"confirms": "int64", "role": "object", "runs": "int64", "ended_early": "int64"}
-    return frame(rows, types | dict.fromkeys(("mean", "low", "high", "gain", "gain_low", "gain_high"), "float64"))
+    return frame(rows, "confirms role runs ended_early mean low high gain gain_low gain_high")

@@ -18,7 +18,7 @@ from results.judgement import judgement as judged_table
 from results.loader import Results
 from results.places import JUDGED
 from results.statistics import known_mean
-from results.table_files import ResultsError
+from results.table_files import read_parquet
 
 UNNOTICED = 0.01  # part of the vehicles' energy that a policy may serve less than without control
 CONTENDER, RULE, MPC, BOUND, UNCONTROLLED = "contender", "rule", "mpc", "bound", "uncontrolled"
@@ -39,18 +39,11 @@ def verdict(judgement: Results) -> Verdict:
 
     Raises ResultsError if the file cannot be read.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    path = judgement.folder / JUDGED
     try:
-        table = pq.read_table(path)
+        table, known = read_parquet(judgement.folder / JUDGED, "run the judgement again with its name to write it anew")
     except FileNotFoundError:
         return Verdict(judged_table(judgement.evaluations, judgement.measures))
-    except (OSError, pa.ArrowException) as error:
-        raise ResultsError(f"{path} cannot be read: run the judgement again with its name to write it anew") from error
-    known = {key.decode(): text.decode() for key, text in (table.schema.metadata or {}).items()}
-    aim = {name: known[name] for name in ("weights", "objective", "requirements") if name in known}
+    aim: dict[str, str] = {name: known[name] for name in ("weights", "objective", "requirements") if name in known}
     return Verdict(table_of(table), aim)
 
 
@@ -106,8 +99,7 @@ def judged_runs(judgement: Results) -> pd.DataFrame:
             runs[-1]["score"] = SCORE.value(own)
         whole = known_mean(np.array([run["score"] for run in runs]))
         rows += [{**run, "low": whole.low, "high": whole.high} for run in runs]
-    types = {"contender": "object", "kind": "object", "algorithm": "object", "seed": "int64", "split": "object"}
-    return frame(rows, {**types, "backend": "object", **dict.fromkeys(("score", "low", "high"), "float64")})
+    return frame(rows, "contender kind algorithm seed split backend score low high")
 
 
 def luck(results: Results, judgement: Results | None = None) -> pd.DataFrame:
@@ -156,7 +148,6 @@ def luck(results: Results, judgement: Results | None = None) -> pd.DataFrame:
             rows.append(
                 row | {"measure": SCORE.name, "search": searched, "fresh": group["score"].mean(), "low": low, "high": high}
             )
-    types = {"name": "object", "trial": "int64", "is_default": "bool", "split": "object", "measure": "object", "runs": "int64"}
-    table = frame(rows, {**types, **dict.fromkeys(("search", "fresh", "low", "high"), "float64")})
+    table = frame(rows, "name trial is_default split measure runs search fresh low high")
     table["change"] = table["fresh"] - table["search"]
     return table

@@ -43,10 +43,9 @@ def importance(results: Results, repetitions: int = REPETITIONS) -> pd.DataFrame
     trials = admissible(searched(results)).sort_values("rating", ascending=False, kind="stable", ignore_index=True)
     ranges = ranges_of(trials, results.facts)
     count = len(trials)
-    types = {"hyperparameter": "object", **dict.fromkeys(("importance", "low", "high", "divergence", "chance"), "float64")}
-    types |= {"beyond_chance": "bool", "trials": "int64", "best_trials": "int64"}
+    columns = "hyperparameter importance low high divergence chance beyond_chance trials best_trials"
     if count < LEAST_TRIALS or not ranges or trials["rating"].nunique() < 2:
-        return frame([], types)
+        return frame([], columns)
     best = max(round(BEST * count), min(FEW, count // 2))
     random = np.random.default_rng(0)
     own = np.arange(count)[np.newaxis]
@@ -72,7 +71,7 @@ def importance(results: Results, repetitions: int = REPETITIONS) -> pd.DataFrame
         for index, name in enumerate(ranges)
     ]
     order = ["importance", "divergence"]
-    return frame(rows, types).sort_values(order, ascending=False, kind="stable", ignore_index=True)
+    return frame(rows, columns).sort_values(order, ascending=False, kind="stable", ignore_index=True)
 
 
 def settled(results: Results) -> pd.DataFrame:
@@ -87,7 +86,7 @@ def settled(results: Results) -> pd.DataFrame:
         counts = trials.loc[acts(trials, own), GIVEN + name].map(text_of).value_counts()
         if len(counts) and counts.iloc[0] >= SETTLED * counts.sum():
             rows.append({"hyperparameter": name, "value": counts.index[0], "trials": counts.iloc[0], "of": counts.sum()})
-    return frame(rows, {"hyperparameter": "object", "value": "object", "trials": "int64", "of": "int64"})
+    return frame(rows, "hyperparameter value trials of", value="object")
 
 
 def _shares(values: np.ndarray) -> np.ndarray:

@@ -115,8 +115,7 @@ def references(results: Results, judgement: Results | None = None) -> pd.DataFra
                 {"kind": kind, "name": contender, "split": group["split"].iloc[0], "runs": len(group)}
                 | {"score": group["score"].mean(), "low": low, "high": high}
             )
-    types = {"kind": "object", "name": "object", "split": "object", "runs": "int64"}
-    return frame(rows, {**types, **dict.fromkeys(("score", "low", "high", "steps"), "float64")})
+    return frame(rows, "kind name split runs score low high steps")
 
 
 _TAKEN = (
@@ -286,15 +285,13 @@ def compare(experiments: Sequence[Results] | Results) -> pd.DataFrame:
         again = again[(again["role"] != DEFAULT) & np.isfinite(again["gain"]) & (again["confirms"] == own["best_trial"])]
         if len(again):
             winner = again.iloc[0]
-            own |= {
-                "confirmed_gain": winner["gain"],
-                "confirmed_low": winner["gain_low"],
-                "confirmed_high": winner["gain_high"],
-            }
+            own |= {"confirmed_gain": winner["gain"], "confirmed_low": winner["gain_low"]}
+            own["confirmed_high"] = winner["gain_high"]
         rows.append(own)
-    types = dict.fromkeys(("experiment", "folder", "algorithm", "scenario", "reward", "aim"), "object")
-    types |= dict.fromkeys(("trials", *STATES, "total_steps"), "int64")
-    types |= {"seconds": "float64", "elapsed_seconds": "float64", "best_trial": "int64"}
-    numbers = ("best_score", "best_rating", "best_objective", "default_score", "gain")
-    types |= dict.fromkeys((*numbers, "confirmed_gain", "confirmed_low", "confirmed_high"), "float64")
-    return frame(rows, types | dict.fromkeys((f"{name}_change" for name in amounts), "float64"))
+    changes = " ".join(f"{name}_change" for name in amounts)
+    return frame(
+        rows,
+        f"experiment folder algorithm scenario reward aim trials {' '.join(STATES)} total_steps seconds elapsed_seconds "
+        "best_trial best_score best_rating best_objective default_score gain confirmed_gain confirmed_low confirmed_high "
+        + changes,
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from common.measure import SCORE
 from results.experiment_file import Facts, Range, text_of
 from results.fresh import DEFAULT
 from results.loader import Results, ratings
-from results.schema import GIVEN
+from results.schema import GIVEN, STATES
 
 
 def searched(results: Results) -> pd.DataFrame:
@@ -107,9 +106,20 @@ def acts(trials: pd.DataFrame, own: Range) -> np.ndarray:
     return trials[GIVEN + name].map(text_of).isin(values).to_numpy(bool)
 
 
-def frame(rows: list[dict[str, Any]], types: Mapping[str, str]) -> pd.DataFrame:
-    """Rows as a frame that has these columns with these types, also without any row."""
-    return pd.DataFrame(rows, columns=[*types]).astype(dict(types))
+# Types of the columns of analysis; all others hold float64.
+_TYPES = {
+    "object": "aim algorithm at_edge backend contender experiment folder hyperparameter kind label measure name reward role "
+    "scenario split state",
+    "int64": "best_trial best_trials choices confirms ended_early of rung runs seed total_steps trial trials",
+    "bool": "acts beyond_chance from_one is_best is_default log",
+}
+_TYPE_OF = {name: kind for kind, names in _TYPES.items() for name in names.split()} | dict.fromkeys(STATES, "int64")
+
+
+def frame(rows: list[dict[str, Any]], columns: str, **types: str) -> pd.DataFrame:
+    """Rows as a frame with these columns, separated by spaces, also without any row; types are those of `_TYPES` or given."""
+    names = columns.split()
+    return pd.DataFrame(rows, columns=names).astype({name: types.get(name, _TYPE_OF.get(name, "float64")) for name in names})
 
 
 EDGE = 0.05  # part of a range that counts as its edge
@@ -144,9 +154,10 @@ def effects(results: Results) -> pd.DataFrame:
             edges = np.select([finite & (places <= EDGE), finite & (places >= 1.0 - EDGE)], ["lower", "upper"], "")
             part["at_edge"] = np.where(part["is_best"] & part["acts"], edges, "")
         parts.append(part)
-    types = {"hyperparameter": "object", "trial": "int64", "state": "object", "value": "float64", "label": "object"}
-    types |= dict.fromkeys(("position", "low", "high"), "float64")
-    types |= {"log": "bool", "from_one": "bool", "choices": "int64", "acts": "bool"}
-    types |= dict.fromkeys(("score", "rating", "shortfall"), "float64") | {"is_best": "bool", "at_edge": "object"}
+    empty = frame(
+        [],
+        "hyperparameter trial state value label position low high log from_one choices acts score rating shortfall is_best "
+        "at_edge",
+    )
     filled = [part for part in parts if len(part)]
-    return pd.concat(filled, ignore_index=True)[[*types]].astype(types) if filled else frame([], types)
+    return pd.concat(filled, ignore_index=True)[[*empty]].astype(empty.dtypes) if filled else empty

@@ -44,10 +44,10 @@ def beside_yardsticks(results: Results) -> pd.DataFrame:
         if contender in NO_CONTROL[1:] or (kind == BOUND and contender != limit_name):
             continue
         rows.append({"name": contender, "kind": kind, "score": SCORE.value(own), "served": served.value(own)})
-    types = {"name": "object", "kind": "object", **dict.fromkeys(("score", "served", "of_bound"), "float64")}
+    columns = "name kind score served of_bound"
     if not rows or results.scored.empty:
-        return frame([], types)
-    without = _without(frame(rows, types))
+        return frame([], columns)
+    without = _without(frame(rows, columns))
     rules = [row for row in rows if row["kind"] == RULE and not row["served"] < LEAST_SERVED * without]  # type: ignore[operator]
     best_rule = max(rules, key=lambda row: row["score"], default=None)  # type: ignore[arg-type, return-value]
     rows = [row for row in rows if row["kind"] != RULE or row is best_rule]
@@ -61,7 +61,7 @@ def beside_yardsticks(results: Results) -> pd.DataFrame:
     if has_plan(best) and best["plan_score"] == best["plan_score"]:
         rows.append({"name": f"plan of trial {best['trial']} alone", "kind": PLAN, "score": best["plan_score"]})
     limit = next((row["score"] for row in rows if row["kind"] == BOUND), float("nan"))
-    table = frame(rows, types)
+    table = frame(rows, columns)
     table["of_bound"] = table["score"] / limit if limit > 0.0 else float("nan")  # type: ignore[operator]
     if limit_name == SERVED_BOUND:
         # That of those who serve vehicles is no bound of others.

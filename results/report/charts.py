@@ -113,16 +113,8 @@ DIGITS = 5  # significant ones of what is drawn
 # Of changes and parts: nothing is 0, not +0 %.
 CHANGE_AXIS: Mapping[str, Any] = {"format": "+.0%", "labelExpr": "datum.value === 0 ? '0' : datum.label", "tickCount": 6}
 CATEGORIES = ("c1", "c2", "c3", "c4", "c5", "c6")
-CONTROLLERS = {
-    "best": "c1",
-    "contender": "c1",
-    "default": "c2",
-    "rule": "c4",
-    "mpc": "c5",
-    "bound": "c3",
-    "uncontrolled": "grey",
-}
-MOST_CONTROLLERS = 30
+CONTROLLERS = {"contender": "c1", "default": "c2", "rule": "c4", "mpc": "c5", "bound": "c3", "uncontrolled": "grey"}
+MOST_BARS = 30
 STATES = {"complete": "c3", "frozen": "c1", "pruned": "c4", "running": "c5", "failed": "c2", "oom": "c2"}  # of trials
 HEIGHT = 260  # of a chart, in pixels
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', Arial, sans-serif"
@@ -235,59 +227,42 @@ def savings_of(amounts: Sequence[Mapping[str, Any]], policy: str) -> Savings:
         amounts: each with `name`, `unit`, `own`, `before` (not 0) and `is_yearly`.
         policy: what the table calls it.
     """
-    found = pd.DataFrame(amounts)
-    found["change"] = found["own"] / found["before"] - 1.0
-    units = [unit_for(row.unit, max(row.own, row.before)) for row in each(found)]
-    table = pd.DataFrame(
-        {
-            "": [capital(name) for name in found["name"]],
-            policy: [unit(value) for unit, value in zip(units, found["own"], strict=True)],
-            "uncontrolled": [unit(value) for unit, value in zip(units, found["before"], strict=True)],
-            "change": [percent(value, sign=True) for value in found["change"]],
-        }
-    )
-    lower = [_by_how_much(row) for row in each(found) if row.change < -0.0005]
-    higher = [_by_how_much(row) for row in each(found) if row.change > 0.0005]
-    return Savings(lower, higher, table, Panel(_beside_uncontrolled(found)))
+    rows, lower, higher = [], list[str](), list[str]()
+    for amount in amounts:
+        name, own, before = amount["name"], amount["own"], amount["before"]
+        change, size = own / before - 1.0, abs(own - before)
+        unit = unit_for(amount["unit"], max(own, before))
+        row = {"": capital(name), policy: unit(own), "uncontrolled": unit(before), "change": percent(change, sign=True)}
+        rows.append({**row, "name": name, "part": change + 1.0})
+        of_year = " a year" if amount["is_yearly"] else ""
+        told = f"{name} by {percent(abs(change))} ({unit_for(amount['unit'], size)(size)}{of_year})"
+        if abs(change) > 0.0005:
+            (lower if change < 0.0 else higher).append(told)
+    table = pd.DataFrame(rows)
+    return Savings(lower, higher, table.drop(columns=["name", "part"]), Panel(_beside_uncontrolled(table)))
 
 
-def _by_how_much(row: Any) -> str:
-    """A change in per cent and, with its unit, of a year."""
-    size = abs(row.own - row.before)
-    of_year = "" if not row.is_yearly else " a year"
-    return f"{row.name} by {percent(abs(row.change))} ({unit_for(row.unit, size)(size)}{of_year})"
-
-
-def _beside_uncontrolled(found: pd.DataFrame) -> dict[str, Any]:
-    """A bar for each amount, with its change as a text; the uncontrolled site counts as 100 %."""
-    drawn = found.assign(
-        part=found["change"] + 1.0,
-        direction=["less" if value <= 0 else "more" for value in found["change"]],
-        text=[percent(value, sign=True) for value in found["change"]],
-        end=[max(1.0, value + 1.0) for value in found["change"]],  # of bar and dashed line, behind which the text stands
-    )
+def _beside_uncontrolled(drawn: pd.DataFrame) -> dict[str, Any]:
+    """A bar for each `name` with its `part` of the uncontrolled site's amount, and its `change` as a text."""
+    part = drawn["part"]
+    drawn = drawn.assign(
+        change=part - 1.0, direction=["less" if value <= 1.0 else "more" for value in part], text=drawn["change"],
+        end=part.clip(lower=1.0),  # of bar and dashed line, behind which the text stands
+    )  # fmt: skip
     y = channel("name", "nominal", sort=None, axis={"labelLimit": 130})
     # Room for the text behind the longest bar.
-    ends = [min(0.0, float(drawn["part"].min())), max(1.0, float(drawn["part"].max())) * 1.25]
+    ends = [min(0.0, float(part.min())), max(1.0, float(part.max())) * 1.25]
     x = channel(
         "part", title="part of the uncontrolled site's amount", scale={"domain": ends, "nice": False},
         axis={"format": ".0%", "tickCount": 5},
     )  # fmt: skip
-    tip = [*hover(("name", "of")), {"field": "change", "title": "change", "format": "+.1%"}]
     bars = layer(
         drawn, {"type": "bar", "height": 18, "cornerRadiusEnd": 3}, y=y, x=x,
-        color=coloured("direction", ["less", "more"], legend=None), tooltip=tip,
+        color=coloured("direction", ["less", "more"], legend=None), tooltip=hover(("name", "of"), ("change", "change", "+.1%")),
     )  # fmt: skip
-    texts = layer(
-        drawn,
-        {"type": "text", "align": "left", "dx": 6},
-        y=y,
-        x=x | {"field": "end"},
-        text={"field": "text", "type": "nominal"},
-    )
-    whole = {
-        "data": {"values": [{}]}, "mark": {"type": "rule", "strokeDash": [4, 3]}, "encoding": {"x": {"datum": 1}},
-    }  # fmt: skip
+    mark = {"type": "text", "align": "left", "dx": 6}
+    texts = layer(drawn, mark, y=y, x=x | {"field": "end"}, text={"field": "text", "type": "nominal"})
+    whole = {"data": {"values": [{}]}, "mark": {"type": "rule", "strokeDash": [4, 3]}, "encoding": {"x": {"datum": 1}}}
     return chart(whole, bars, texts, height=32 * len(drawn))
 
 
@@ -297,9 +272,16 @@ def by_kind(drawn: pd.DataFrame, field: str, colours: Mapping[str, str]) -> dict
     return coloured(field, names, [colours[name] for name in names])
 
 
-def hover(*columns: tuple[str, str]) -> list[dict[str, Any]]:
-    """What is shown under the pointer."""
-    return [{"field": name, "title": title} for name, title in columns]
+def hover(*columns: tuple[str, ...]) -> list[dict[str, Any]]:
+    """What is shown under the pointer: columns, each with its title, and its format where that is not a plain one."""
+    return [dict(zip(("field", "title", "format"), column, strict=False)) for column in columns]
+
+
+def ends(frame: pd.DataFrame, y: Any, title: str | None = None, tone: str = "ink", width: float = 2) -> dict[str, Any]:
+    """A line from `low` to `high` in each row that has them."""
+    known = frame[frame["low"].notna()]
+    mark = {"type": "rule", "strokeWidth": width, "color": colour(tone)}
+    return layer(known, mark, y=y, x=channel("low", title=title), x2={"field": "high"})
 
 
 def sampled(frame: pd.DataFrame, most: int) -> pd.DataFrame:
@@ -309,22 +291,6 @@ def sampled(frame: pd.DataFrame, most: int) -> pd.DataFrame:
     return frame.iloc[np.unique(np.linspace(0, len(frame) - 1, most).round().astype(int))]
 
 
-def parts(*names: str) -> list[dict[str, str]]:
-    """Parts of a whole under the pointer."""
-    return [{"field": name, "title": name, "format": ".1%"} for name in names]
-
-
-def greatest(frame: pd.DataFrame, column: str) -> Any:
-    """The first row with the greatest value of a column; missing values do not count."""
-    return frame.iloc[int(np.nanargmax(frame[column].to_numpy(float)))]
-
-
 def each(frame: pd.DataFrame) -> list[Any]:
     """Rows with their columns as attributes."""
     return list(frame.itertuples(index=False))
-
-
-def important_first(effects: pd.DataFrame, order: list[str]) -> list[str]:
-    """Hyperparameters that were searched, the important ones first."""
-    every = list(dict.fromkeys(effects["hyperparameter"]))
-    return [*(name for name in order if name in every), *(name for name in every if name not in order)]

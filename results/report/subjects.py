@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pandas as pd
 
@@ -17,9 +17,7 @@ from results.analysis.searched import aims
 from results.loader import Results
 from results.places import ROLLOUTS, WEEK_OF_BEST
 from results.rollout import BESIDE, COLUMNS, ROLLOUT_VERSION
-from results.table_files import ResultsError, size_fault
-
-Table = TypeVar("Table")
+from results.table_files import ResultsError, read_parquet
 
 
 @dataclass(frozen=True)
@@ -30,12 +28,11 @@ class Search:
     judgement: Results | None = None  # of the page, where there is exactly one
     _tables: dict[Any, Any] = field(default_factory=dict, repr=False)
 
-    def table(self, made: Callable[..., Table], *more: Any) -> Table:
+    def table(self, made: Callable[..., Any], *more: Any) -> Any:
         """What a function of `results.analysis` says of the search, computed once."""
         if made not in self._tables:
             self._tables[made] = made(self.results, *more)
-        found: Table = self._tables[made]
-        return found
+        return self._tables[made]
 
     @cached_property
     def week(self) -> Hours | None:
@@ -55,11 +52,6 @@ class Search:
     def best(self) -> int | None:
         """Number of the winner."""
         return self.table(analysis.best_trial)
-
-    @property
-    def order(self) -> list[str]:
-        """Hyperparameters, the important ones first."""
-        return list(self.table(analysis.importance)["hyperparameter"])
 
     @property
     def lucky(self) -> pd.DataFrame:
@@ -119,22 +111,13 @@ class Hours:
 
 def read_rollout(path: Path) -> Hours:
     """Read a rollout. Raises ResultsError if it is damaged, none of ours, or of another version."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        if fault := size_fault(path):
-            raise ResultsError(f"{path}: {fault}: write it again with python -m tuning.rollout")
-        content = pq.read_table(path, partitioning=None, page_checksum_verification=True)
-    except (pa.ArrowException, OSError) as error:
-        reason = " ".join(str(error).split())
-        raise ResultsError(f"{path}: {reason}: write it again with python -m tuning.rollout") from error
-    about = {key.decode(): value.decode(errors="replace") for key, value in (content.schema.metadata or {}).items()}
+    remedy = "write it again with python -m tuning.rollout"
+    content, about = read_parquet(path, remedy)
     lacking = [name for name in COLUMNS if name not in content.column_names]
     if about.get("table") != "rollout" or lacking or not len(content):
         why = f"it lacks the column {lacking[0]}" if lacking else "it has no hours" if not len(content) else "it is no rollout"
         raise ResultsError(f"{path}: {why}: give a file that python -m tuning.rollout wrote")
     if about.get("schema_version") != str(ROLLOUT_VERSION):
-        raise ResultsError(f"{path}: another version of this package wrote it: write it again with python -m tuning.rollout")
+        raise ResultsError(f"{path}: another version of this package wrote it: {remedy}")
     beside = [name for name in BESIDE if name in content.column_names]
     return Hours(path, about, content.select([*COLUMNS, *beside]).to_pandas())

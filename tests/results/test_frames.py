@@ -2,6 +2,7 @@
 
 import threading
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -75,99 +76,74 @@ def begin(folder: Path, number: int, state: str = "complete", **columns: Any) ->
     write_rows(folder, "evaluations", number, [{"trial": number, "steps": steps, "year": 1} for steps in (20, 40)])
 
 
-@pytest.fixture
-def experiment(tmp_path: Path) -> Path:
-    for number, state in enumerate(("complete", "pruned", "running")):
-        begin(tmp_path, number, state)
-    return tmp_path
-
-
 def told(folder: Path) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         load(folder)
-    return [str(warning.message).removeprefix(f"{folder / 'results'}: ") for warning in caught]
+    lines = [str(warning.message).removeprefix(f"{folder / 'results'}: ") for warning in caught]
+    assert all(line.endswith("; restore its files from a copy") for line in lines)
+    return [line.partition(";")[0] for line in lines]
 
 
-def test_what_is_whole_lacks_nothing(experiment: Path) -> None:
-    assert told(experiment) == []
-    repeated = {"trial": 3, "state": "complete", "score": 0.4, "updates": 0, "same_as": 0}
-    write_rows(experiment, "trials", 3, [repeated])
-    assert told(experiment) == []
+def write_trial(folder: Path, number: int, **columns: Any) -> None:
+    write_rows(folder, "trials", number, [{"trial": number, "state": "complete", "score": 0.4, "updates": 4, **columns}])
 
 
 @pytest.mark.parametrize(
-    ("part", "line"),
+    ("change", "lines"),
     [
-        ("trials/00000", "trials lacks the row of trial 0 to 2"),
-        ("evaluations/00001", "trial 1: it lacks the evaluation at 20 steps"),
-        ("reports/00000", "trial 0: it has 0 reports, and its row counts 4"),
+        (lambda folder: None, []),
+        (lambda folder: write_trial(folder, 3, updates=0, same_as=0), []),
+        (lambda folder: rows_path(folder, "trials", 0).unlink(), ["trials lacks the row of trial 0 to 2"]),
+        (lambda folder: rows_path(folder, "evaluations", 1).unlink(), ["trial 1: it lacks the evaluation at 20 steps"]),
+        (lambda folder: rows_path(folder, "reports", 0).unlink(), ["trial 0: it has 0 reports, and its row counts 4"]),
+        # Of a trial that runs, a kill may have taken anything.
+        (lambda folder: [rows_path(folder, table, 2).unlink() for table in ("evaluations", "reports")], []),
+        # A row of another experiment has another score.
+        (lambda folder: write_trial(folder, 0, score=0.9), ["trial 0: its row has the score 0.9, its report 0.4"]),
+        (lambda folder: write_trial(folder, 0, score=0.2, kept_steps=20), []),
+        (lambda folder: write_trial(folder, 0, kept_steps=20), ["trial 0: its row has the score 0.4, its report 0.2"]),
     ],
 )
-def test_a_file_that_was_deleted_is_told(experiment: Path, part: str, line: str) -> None:
-    (experiment / "results" / f"{part}.parquet").unlink()
-    assert told(experiment) == [f"{line}; restore its files from a copy"]
+def test_what_is_not_there_is_told(tmp_path: Path, change: Callable[[Path], object], lines: list[str]) -> None:
+    for number, state in enumerate(("complete", "pruned", "running")):
+        begin(tmp_path, number, state)
+    change(tmp_path)
+    assert told(tmp_path) == lines
 
 
-def test_a_trial_that_runs_may_lack_what_a_kill_took(experiment: Path) -> None:
-    rows_path(experiment, "evaluations", 2).unlink()
-    rows_path(experiment, "reports", 2).unlink()
-    assert told(experiment) == []
-
-
-def test_a_row_of_another_experiment_is_told_by_its_score(experiment: Path) -> None:
-    write_rows(experiment, "trials", 0, [{"trial": 0, "state": "complete", "score": 0.9, "updates": 4}])
-    assert told(experiment) == ["trial 0: its row has the score 0.9, its report 0.4; restore its files from a copy"]
-
-
-def test_a_row_has_the_score_of_the_evaluation_that_it_names(experiment: Path) -> None:
-    for score, lines in ((0.2, 0), (0.4, 1)):
-        begin(experiment, 0, score=score, kept_steps=20)
-        assert len(told(experiment)) == lines
+def judge(folder: Path, number: int, *years: int) -> Path:
+    path = judged_path(folder, f"e-0-{number:03d}", "batch")
+    write_file(path, [{"contender": "e 0", "trial": number, "year": year, "backend": "batch"} for year in years])
+    return path
 
 
 def test_a_judgement_that_lacks_runs_or_years_is_told(tmp_path: Path) -> None:
-    def judge(number: int, years: tuple[int, ...]) -> None:
-        rows = [{"contender": "e 0", "trial": number, "year": year, "backend": "batch"} for year in years]
-        write_file(judged_path(tmp_path, f"e-0-{number:03d}", "batch"), rows)
-
     write_file(judged_path(tmp_path, "baselines", "batch"), [{"contender": "rule", "year": year} for year in (3, 6)])
-    for number in range(3):
-        judge(number, (3, 6))
+    paths = [judge(tmp_path, number, 3, 6) for number in range(3)]
     assert told(tmp_path) == []
-    judge(2, (3,))
-    assert told(tmp_path) == ["e 0 lacks years in the evaluation of run 2 by batch; restore its files from a copy"]
-    judge(2, (3, 6))
-    judged_path(tmp_path, "e-0-001", "batch").unlink()
-    assert told(tmp_path) == ["e 0 lacks the evaluation of run 1 by batch; restore its files from a copy"]
+    judge(tmp_path, 2, 3)
+    assert told(tmp_path) == ["e 0 lacks years in the evaluation of run 2 by batch"]
+    judge(tmp_path, 2, 3, 6)
+    paths[1].unlink()
+    assert told(tmp_path) == ["e 0 lacks the evaluation of run 1 by batch"]
 
 
 def test_what_a_file_says_of_itself_cannot_act_on_the_terminal(tmp_path: Path) -> None:
     rows = [{"contender": "e 0", "trial": 0, "year": 3, "backend": "\x1b[2J"}]
     write_file(judged_path(tmp_path, "e-0-000", "batch"), rows)
-    (line,) = told(tmp_path)
-    assert r"it was evaluated by \x1b[2J, not batch" in line
+    with pytest.warns(UserWarning, match=r"it was evaluated by \\x1b\[2J, not batch"):
+        load(tmp_path)
 
 
-def test_huge_numbers_take_neither_memory_nor_time(tmp_path: Path) -> None:
-    trial = {"trial": 10**15, "state": "complete", "score": 0.4, "updates": 10**12}
-    write_rows(tmp_path, "trials", 10**15, [trial])
-    lines = told(tmp_path)
-    assert f"trials lacks the row of trial 0 to {10**15 - 1}; restore its files from a copy" in lines
-    assert f"trial {10**15}: it has 0 reports, and its row counts {10**12}; restore its files from a copy" in lines
-
-
-def test_huge_runs_of_a_contender_take_neither_memory_nor_time(tmp_path: Path) -> None:
-    rows = [{"contender": "e 0", "trial": 10**12, "year": 3, "backend": "batch"}]
-    write_file(judged_path(tmp_path, f"e-0-{10**12}", "batch"), rows)
-    (line,) = told(tmp_path)
-    assert line == f"e 0 lacks the evaluation of run 0 to {10**12 - 1} by batch; restore its files from a copy"
-
-
-def test_many_gaps_are_counted(tmp_path: Path) -> None:
+def test_huge_numbers_take_neither_memory_nor_time_and_many_gaps_are_counted(tmp_path: Path) -> None:
+    huge = 10**15
+    write_trial(tmp_path / "trials", huge, updates=10**12)
+    assert set(told(tmp_path / "trials")) == {
+        f"trials lacks the row of trial 0 to {huge - 1}", f"trial {huge}: it has 0 reports, and its row counts {10**12}"
+    }  # fmt: skip
+    judge(tmp_path / "judged", 10**12, 3)
+    assert told(tmp_path / "judged") == [f"e 0 lacks the evaluation of run 0 to {10**12 - 1} by batch"]
     for number in range(0, 50, 2):
-        write_rows(tmp_path, "trials", number, [{"trial": number, "state": "running"}])
-    (line,) = told(tmp_path)
-    assert line == (
-        f"trials lacks the row of trial {', '.join(map(str, range(1, 40, 2)))}, and 4 more; restore its files from a copy"
-    )
+        write_trial(tmp_path / "gaps", number, state="running")
+    assert told(tmp_path / "gaps") == [f"trials lacks the row of trial {', '.join(map(str, range(1, 40, 2)))}, and 4 more"]

@@ -2,8 +2,6 @@
 
 import math
 import shutil
-import tracemalloc
-import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from common.measure import SCORE, Measure
 from results import Results, ResultsError, frames, load, loader
 from results.loader import not_dominated, spread_out
 from results.schema import schema
-from results.table_files import add_rows, judged_path, read_file, rows_path, table_folder, write_file, write_rows
+from results.table_files import add_rows, read_file, rows_path, table_folder, write_file, write_rows
 from tests.results.made import row, tables
 from tests.results.trials import KINDS, trial
 
@@ -50,14 +48,6 @@ def test_files_that_differ_in_the_type_of_a_column_are_refused(experiment: Path)
     write_rows(experiment, "trials", 100, [{"trial": 100, "state": "failed", "hp_batch_size": "many"}], {"batch_size": str})
     with pytest.raises(ResultsError, match=r"results.trials: its files differ .*; restore them from one copy"):
         load(experiment)
-
-
-def test_evaluations_of_baselines_have_no_trial(experiment: Path) -> None:
-    rows = [{"contender": "bound", "year": 3, "score": 0.2}]
-    write_file(judged_path(experiment, "bounds", "batch"), rows)
-    results = load(experiment)
-    assert results.skipped == ()
-    assert results.evaluations["contender"].tolist() == ["bound"]
 
 
 def test_a_score_that_is_not_finite_is_not_the_best(experiment: Path) -> None:
@@ -93,12 +83,6 @@ def test_a_table_that_is_no_folder_is_refused(experiment: Path) -> None:
         load(experiment)
 
 
-def large(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Results:
-    """Results of a folder as if it held many files."""
-    monkeypatch.setattr(loader, "FEW_FILES", 2)
-    return load(folder)
-
-
 def count_reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Files that are opened from now on."""
     opened: list[str] = []
@@ -112,23 +96,16 @@ def count_reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return opened
 
 
-def test_large_tables_are_read_when_they_are_first_used(experiment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = count_reads(monkeypatch)
-    results = large(experiment, monkeypatch)
-    assert opened == []
-    assert len(results.reports) == 3
-    assert results.reports is results.reports
-    assert opened == ["reports/00000", "reports/00001"]
-
-
-def test_warnings_of_large_tables_come_with_them(experiment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_tables_are_read_and_warn_when_they_are_first_used(experiment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     part = rows_path(experiment, "reports", 0)
     part.write_bytes(b"")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        results = large(experiment, monkeypatch)
+    opened = count_reads(monkeypatch)
+    monkeypatch.setattr(loader, "FEW_FILES", 2)
+    results = load(experiment)
+    assert opened == []
     with pytest.warns(UserWarning, match="skipped .*reports.00000.parquet") as told:
-        _ = results.reports
+        assert results.reports is results.reports
+    assert opened == ["reports/00000", "reports/00001"]
     assert told[0].filename == __file__
     assert results.skipped == (part,)
 
@@ -350,16 +327,6 @@ def test_a_point_is_dominated_where_another_is_as_good_in_all_and_better_in_one(
     assert not_dominated(random).tolist() == by_hand
     assert not_dominated(np.array([[1.0, 1.0], [1.0, 1.0], [0.0, 1.0]])).tolist() == [True, True, False]
     assert not_dominated(np.empty((0, 2))).tolist() == []
-
-
-def test_many_points_take_no_memory_for_all_their_pairs() -> None:
-    gains = np.random.default_rng(0).random((2000, 2))
-    tracemalloc.start()
-    try:
-        not_dominated(gains)
-        assert tracemalloc.get_traced_memory()[1] < 1_000_000  # a byte a pair would be 4 MB
-    finally:
-        tracemalloc.stop()
 
 
 def test_the_first_few_stand_for_the_whole_front() -> None:

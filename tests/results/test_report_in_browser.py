@@ -19,18 +19,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no 
 
 def named() -> pd.DataFrame:
     """A judgement of controllers with long names, which a phone has to show whole."""
-    names = {
-        "ppo default with one policy for all buildings, 600,000 steps": "contender",
-        "rule: PV first, battery in peak hours": "rule",
-        "CityLearn: BasicElectricVehicleRBC_ReferenceController": "rule",
-    }
-    rows: dict[str, object] = {
-        "contender": list(names),
-        "kind": list(names.values()),
-        "seed": [1, 1, 1],
-        "score": [0.3, 0.2, -0.1],
-    }
-    return pd.DataFrame({**rows, "low": [0.2, np.nan, np.nan], "high": [0.4, np.nan, np.nan]})
+    policy = "ppo default with one policy for all buildings, 600,000 steps"
+    rules = ["rule: PV first, battery in peak hours", "CityLearn: BasicElectricVehicleRBC_ReferenceController"]
+    facts = {"contender": [policy, policy, *rules], "kind": ["contender", "contender", "rule", "rule"], "seed": [1, 2, -1, -1]}
+    ends = {"low": [0.2, 0.2, np.nan, np.nan], "high": [0.4, 0.4, np.nan, np.nan]}
+    return pd.DataFrame({**facts, "score": [0.29, 0.31, 0.2, -0.1], **ends})
 
 
 def test_a_page_is_whole_at_each_width_light_and_dark(tmp_path: Path) -> None:

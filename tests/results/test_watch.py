@@ -170,7 +170,7 @@ def test_a_run_is_followed_until_it_ends_and_each_event_is_told_once(
         assert text.count(f"event {number}\n") == 1
     assert "... 17 lines\n" in text
     assert ("\x1b[" in text) == is_terminal
-    assert ("trial  state" in text) == is_terminal
+    assert ("last score" in text) == is_terminal
     assert "the run has ended" in text
 
 
@@ -182,36 +182,26 @@ def test_watching_imports_neither_ray_nor_torch_nor_pandas(folder: Path) -> None
     assert done.stdout.splitlines()[-2:] == ["the run has ended", ""]
 
 
-@pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("refusals", [REFUSED_LOOKS, REFUSED_LOOKS + 1])
 def test_a_file_that_is_replaced_just_now_is_read_a_little_later(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, refusals: int, first: int
+    folder: Path, monkeypatch: pytest.MonkeyPatch, refusals: int
 ) -> None:
     """Windows refuses to open it then."""
-    own(folder, since=time.time())
-    show(folder, written=time.time())
-    original, looks = LiveSearch.read, 0
+    show(folder, phase="complete")
+    read, left = LiveSearch.read, [PermissionError(13, "Permission denied")] * refusals
 
-    def read(given: Path) -> LiveSearch:
-        nonlocal looks
-        looks += 1
-        if first < looks <= first + refusals:
-            raise PermissionError(13, "Permission denied")
-        return original(given)
+    def refused(given: Path) -> LiveSearch:
+        if left:
+            raise left.pop()
+        return read(given)
 
-    def next_step(seconds: float) -> None:
-        if looks >= first:
-            search(written=time.time(), phase="complete").write(folder)
-            os.utime(folder / PROGRESS_FILE, (time.time() + 9.0,) * 2)
-
-    monkeypatch.setattr(LiveSearch, "read", read)
-    monkeypatch.setattr("results.watch.time.sleep", next_step)
-    console = Console(file=io.StringIO(), width=60)
+    monkeypatch.setattr(LiveSearch, "read", refused)
+    monkeypatch.setattr("results.watch.time.sleep", lambda seconds: None)
     if refusals <= REFUSED_LOOKS:
-        assert Watch(folder, console).run() == ENDED
+        assert look(folder, NOW).state == "complete"
     else:
         with pytest.raises(WatchError, match=r"cannot be read \(Permission denied\): make it readable"):
-            Watch(folder, console).run()
+            look(folder, NOW)
 
 
 class _Run:
@@ -220,7 +210,8 @@ class _Run:
     def __init__(self, uri: str, host: str = "another", process: int = 7) -> None:
         self.objects, self.beats = Objects(location(uri)), 0
         self.objects.put("experiment.json", b"{}")
-        self.owner = {"process": process, "host": host, "since": datetime.fromtimestamp(NOW - 100, UTC).isoformat()}
+        since = datetime.fromtimestamp(NOW - 100, UTC).isoformat()
+        self.owner = {"process": process, "host": host, "since": since, "token": "abc"}
         self.objects.put("runs/00000001.json", b'{"ended": true}')
         self.beat()
 

@@ -7,7 +7,7 @@ import pandas as pd
 from common.measure import BASIS, Measure
 from results.analysis.judged import NO_CONTROL
 from results.judgement import CHANGE, metrics_of
-from results.report.charts import CHANGE_AXIS, MOST_CONTROLLERS, Figure, Panel, channel, chart, coloured, hover, layer
+from results.report.charts import CHANGE_AXIS, MOST_BARS, Figure, Panel, channel, chart, coloured, hover, layer
 from results.report.subjects import Judged
 from results.report.words import percent, uncontrolled, unit_for
 
@@ -37,7 +37,7 @@ def amounts(table: pd.DataFrame) -> Figure | None:
     answer = f"{top['contender']} {' and '.join(told)} against {uncontrolled(has_vehicles)}."
     if has_vehicles:
         answer += f" Vehicles get {percent(float(top['served']))} of the energy that can be served."
-    drawn = known[~known["contender"].isin(NO_CONTROL)].head(MOST_CONTROLLERS)
+    drawn = known[~known["contender"].isin(NO_CONTROL)].head(MOST_BARS)
     labels = {name: change.label for name, change in changes.items()}
     long = drawn.melt("contender", [*labels], "what", "change").assign(what=lambda rows: rows["what"].map(labels))
     bars = layer(
@@ -45,7 +45,7 @@ def amounts(table: pd.DataFrame) -> Figure | None:
         yOffset=channel("what", "nominal", sort=[*labels.values()]),
         x=channel("change", title="change against the uncontrolled site", axis=dict(CHANGE_AXIS)),
         color=coloured("what", [*labels.values()], ("c3", "c1")),
-        tooltip=[*hover(("contender", "contender"), ("what", "of")), {"field": "change", "title": "change", "format": "+.1%"}],
+        tooltip=hover(("contender", "contender"), ("what", "of"), ("change", "change", "+.1%")),
     )  # fmt: skip
     shown = pd.DataFrame({"controller": known["contender"]})
     for name, measure in measured.items():

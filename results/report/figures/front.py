@@ -42,28 +42,23 @@ def front(found: pd.DataFrame, names: tuple[str, ...], best: int | None, amounts
     drawn = pd.concat([others, own]).assign(kind=lambda rows: [_ON if on else _OFF for on in rows["on_front"]])
     x = channel("gain", title=f"gain in {first}", axis={"format": "+.1%"}, scale={"zero": False})
     y = channel("gain_2", title=f"gain in {second}", axis={"format": "+.1%"}, scale={"zero": False})
-    edge = layer(
-        own, {"type": "line", "strokeDash": [4, 3], "strokeWidth": 1.5, "color": colour("grey")}, x=x, y=y,
-    )  # fmt: skip
+    edge = layer(own, {"type": "line", "strokeDash": [4, 3], "strokeWidth": 1.5, "color": colour("grey")}, x=x, y=y)
     points = layer(
         drawn, {"type": "point", "filled": True, "size": 45, "opacity": 0.85}, x=x, y=y,
         color=coloured("kind", [_ON, _OFF], ("c1", "grey")),
-        tooltip=[
-            *hover(("trial", "trial"), ("state", "state"), ("objective", headings[first]), ("objective_2", headings[second])),
-            {"field": "gain", "title": f"gain in {first}", "format": "+.1%"},
-            {"field": "gain_2", "title": f"gain in {second}", "format": "+.1%"},
-        ],
+        tooltip=hover(
+            ("trial", "trial"), ("state", "state"), ("objective", headings[first]), ("objective_2", headings[second]),
+            ("gain", f"gain in {first}", "+.1%"), ("gain_2", f"gain in {second}", "+.1%"),
+        ),
     )  # fmt: skip
-    ring = layer(
-        own[own["trial"] == (-1 if best is None else best)],
-        {"type": "point", "size": 170, "color": colour("ink"), "strokeWidth": 2}, x=x, y=y,
-    )  # fmt: skip
+    winner = own[own["trial"] == (-1 if best is None else best)]
+    ring = layer(winner, {"type": "point", "size": 170, "color": colour("ink"), "strokeWidth": 2}, x=x, y=y)
     table = own[["trial", "state", "steps", "objective", "objective_2", *GAINS]]
     table = table.assign(**{name: [percent(value, sign=True) for value in table[name]] for name in GAINS})
     gained = {"gain": f"gain in {first}", "gain_2": f"gain in {second}"}
     table = table.rename(columns={"objective": headings[first], "objective_2": headings[second], **gained})
     notes = ["A gain is the part by which a trial is better than the uncontrolled site; more is better."]
-    if best is not None and (own["trial"] == best).any():
+    if len(winner):
         notes.append(f"The ring is trial {best}, with the greatest mean of both gains.")
     if len(drawn) < len(found):
         notes.append(f"Shown are {len(drawn):,} of {len(found):,} trials, among them all of the front.")

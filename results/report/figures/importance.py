@@ -4,7 +4,7 @@ import pandas as pd
 
 from results import analysis
 from results.analysis.ped_anova import settled
-from results.report.charts import Figure, Panel, by_kind, channel, chart, colour, each, hover, layer, parts
+from results.report.charts import Figure, Panel, by_kind, channel, chart, each, ends, hover, layer
 from results.report.subjects import Search
 from results.report.words import counted, first_of, listed, percent
 
@@ -63,11 +63,11 @@ def importance(found: pd.DataFrame, fixed: pd.DataFrame | None = None) -> Figure
     bars = layer(
         drawn, {"type": "bar", "height": 14}, y=y, x=channel("importance", title="importance", axis={"format": ".0%"}),
         color=by_kind(drawn, "kind", _SURENESS),
-        tooltip=[*hover(("hyperparameter", "hyperparameter"), ("kind", "it is")), *parts("importance", "low", "high")],
+        tooltip=hover(
+            ("hyperparameter", "hyperparameter"), ("kind", "it is"), ("importance", "importance", ".1%"), ("low", "low", ".1%"),
+            ("high", "high", ".1%"),
+        ),
     )  # fmt: skip
-    ends = layer(
-        drawn, {"type": "rule", "color": colour("ink"), "strokeWidth": 1.5}, y=y, x=channel("low"), x2={"field": "high"}
-    )
     table = found[["hyperparameter", "importance", "low", "high", "divergence", "chance", "beyond_chance"]]
     table = table.assign(**{name: [percent(value) for value in table[name]] for name in ("importance", "low", "high")})
     table = table.rename(columns={"chance": "divergence by chance", "beyond_chance": "beyond chance"})
@@ -77,7 +77,8 @@ def importance(found: pd.DataFrame, fixed: pd.DataFrame | None = None) -> Figure
         + first_of(len(drawn), len(found), "hyperparameters")
         + _settled(fixed)
     )
-    return Figure("importance", question, answer, (Panel(chart(bars, ends, height=22 * len(drawn))),), table, note)
+    drawing = chart(bars, ends(drawn, y, width=1.5), height=22 * len(drawn))
+    return Figure("importance", question, answer, (Panel(drawing),), table, note)
 
 
 def _settled(fixed: pd.DataFrame | None) -> str:

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from results.report.charts import Figure, Panel, channel, chart, colour, coloured, each, greatest, hover, layer
+from results.report.charts import Figure, Panel, channel, chart, coloured, ends, hover, layer
 from results.report.subjects import Judged, Search
 from results.report.words import capital, interval, score
 
@@ -19,7 +19,7 @@ def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure | None:
     gains = confirmed[confirmed["gain"].notna()]
     told = []
     if len(gains):
-        top = greatest(gains, "gain")
+        top = gains.iloc[int(gains["gain"].argmax())]
         verdict = "better than" if top.gain_low > 0 else "worse than" if top.gain_high < 0 else "not surely other than"
         told.append(
             f"with fresh seeds trial {int(top.confirms)} is {verdict} the default: "
@@ -35,7 +35,7 @@ def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure | None:
     if not told:
         return None
     answer = f"{capital('; '.join(told))}."
-    drawn = found.assign(label=[f"{row.name} ({row.split})" for row in each(found[["name", "split"]])])
+    drawn = found.assign(label=found["name"] + " (" + found["split"] + ")")
     long = pd.concat(
         [drawn.assign(value=drawn["search"], what="in the search"), drawn.assign(value=drawn["fresh"], what="fresh seeds")]
     )
@@ -44,19 +44,16 @@ def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure | None:
     panels = []
     # Scores and ratings of another objective have different units.
     for measure in dict.fromkeys(long["measure"]):
-        points_of, ends_of = long[long["measure"] == measure], drawn[(drawn["measure"] == measure) & drawn["low"].notna()]
+        points_of = long[long["measure"] == measure]
         x = channel("value", title=measure, scale={"zero": False})
-        ends = layer(
-            ends_of, {"type": "rule", "strokeWidth": 2, "color": colour("c1")}, y=y, x=channel("low", title=measure),
-            x2={"field": "high"},
-        )  # fmt: skip
+        lines = ends(drawn[drawn["measure"] == measure], y, measure, "c1")
         points = layer(
             points_of, {"type": "point", "filled": True, "size": 80}, y=y, x=x, shape=channel("what", "nominal"),
             color=coloured("what", ["in the search", "fresh seeds"], ("c2", "c1")),
             tooltip=hover(("label", "what"), ("value", measure), ("what", "from"), ("runs", "runs")),
         )  # fmt: skip
         height = 34 * points_of["label"].nunique()
-        panels.append(Panel(chart(ends, points, height=height), capital(measure) if found["measure"].nunique() > 1 else ""))
+        panels.append(Panel(chart(lines, points, height=height), capital(measure) if found["measure"].nunique() > 1 else ""))
     of = ["measure"] if found["measure"].nunique() > 1 else []
     table = found[["name", "split", *of, "runs", "search", "fresh", "low", "high", "change"]].rename(
         columns={"search": "in the search", "fresh": "fresh seeds", "low": "from", "high": "to"}

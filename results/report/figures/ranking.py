@@ -8,7 +8,7 @@ import pandas as pd
 from results import analysis
 from results.analysis.judged import Verdict
 from results.judgement import EXACT_MPC, GOAL, OBJECTIVE, bound_of
-from results.report.charts import CONTROLLERS, MOST_CONTROLLERS, Figure, Panel, by_kind, channel, chart, colour, hover, layer
+from results.report.charts import CONTROLLERS, MOST_BARS, Figure, Panel, by_kind, channel, chart, colour, ends, hover, layer
 from results.report.subjects import Judged
 from results.report.words import listed, number, percent, score
 
@@ -35,8 +35,8 @@ def ranking(runs: pd.DataFrame, verdict: Verdict | None = None) -> Figure:
     else:
         top = _leader(trained)
         shown = score if by_score else number
-        ends = f" ({shown(top.low)} to {shown(top.high)})" if top.low == top.low else ""
-        answer = f"{top.contender} has {shown(top.value)}{ends}{'' if by_score else f' of {measure}'}"
+        between = f" ({shown(top.low)} to {shown(top.high)})" if top.low == top.low else ""
+        answer = f"{top.contender} has {shown(top.value)}{between}{'' if by_score else f' of {measure}'}"
         if len(rivals):
             rival = rivals.iloc[0]
             low, high = _together(runs, trained, top, by_score)
@@ -50,19 +50,15 @@ def ranking(runs: pd.DataFrame, verdict: Verdict | None = None) -> Figure:
         answer += "."
         if not top.comparable:
             answer = f"None that was trained is comparable: each misses what the verdict requires. {answer}"
-    drawn = table.head(MOST_CONTROLLERS)
+    drawn = table.head(MOST_BARS)
     y = channel("contender", "nominal", sort=None, axis={"labelLimit": 230})
     colours = by_kind(drawn, "kind", CONTROLLERS)
     bars = layer(
         drawn, {"type": "bar", "height": 14}, y=y, x=channel("value", title=measure), color=colours,
         tooltip=hover(("contender", "contender"), ("value", measure), ("low", "from"), ("high", "to"), ("runs", "runs")),
     )  # fmt: skip
-    ends_of = layer(
-        drawn[drawn["low"].notna()], {"type": "rule", "strokeWidth": 2, "color": colour("ink")}, y=y,
-        x=channel("low", title=measure), x2={"field": "high"},
-    )  # fmt: skip
     # Vega warns of a layer without a row.
-    layers = [bars, *([ends_of] if drawn["low"].notna().any() else [])]
+    layers = [bars, *([ends(drawn, y, measure)] if drawn["low"].notna().any() else [])]
     several = runs[runs["contender"].isin(drawn.loc[drawn["runs"] > 1, "contender"])]
     if by_score and len(several):
         layers.append(
@@ -126,12 +122,7 @@ def _ranked(runs: pd.DataFrame, verdict: Verdict | None) -> pd.DataFrame:
         # What is not in the table was judged after it, and is not known to miss anything.
         table["comparable"] = of["comparable"].astype(bool).reindex(table.index, fill_value=True)
         if OBJECTIVE in of and GOAL in of:
-            for name, column in (
-                ("value", OBJECTIVE),
-                ("low", f"{OBJECTIVE}_low"),
-                ("high", f"{OBJECTIVE}_high"),
-                ("goal", GOAL),
-            ):
-                table[name] = of[column].reindex(table.index)
+            columns = {"value": OBJECTIVE, "low": f"{OBJECTIVE}_low", "high": f"{OBJECTIVE}_high", "goal": GOAL}
+            table = table.assign(**{name: of[column].reindex(table.index) for name, column in columns.items()})
     table = table[table["value"].notna()].reset_index()
     return table.sort_values(["comparable", "goal"], ascending=False, kind="stable", ignore_index=True, na_position="last")

@@ -7,7 +7,7 @@ import pandas as pd
 
 from results import analysis
 from results.experiment_file import Range
-from results.report.charts import Figure, Panel, channel, chart, colour, each, hover, important_first, layer, sampled
+from results.report.charts import Figure, Panel, channel, chart, colour, each, hover, layer, sampled
 from results.report.subjects import Search
 from results.report.words import counted, first_of, listed, plain
 
@@ -22,7 +22,7 @@ _LONG = 6  # characters of a value that are read at once
 def figure(search: Search) -> Figure | None:
     effects = search.table(analysis.effects)
     effects = effects[effects["rating"].notna()]
-    return slices(effects, search.order) if effects["is_best"].any() else None
+    return slices(effects, list(search.table(analysis.importance)["hyperparameter"])) if effects["is_best"].any() else None
 
 
 def slices(effects: pd.DataFrame, order: list[str]) -> Figure:
@@ -38,7 +38,8 @@ def slices(effects: pd.DataFrame, order: list[str]) -> Figure:
             f"Yes: trial {int(winner['trial'].iloc[0])}, the best, has {listed(told[:4])}{more}; "
             "a wider range (--space) may hold a better one."
         )
-    names = important_first(effects, order)
+    every = list(dict.fromkeys(effects["hyperparameter"]))
+    names = [*(name for name in order if name in every), *(name for name in every if name not in order)]
     panels = tuple(Panel(_slice(effects[effects["hyperparameter"] == name]), name) for name in names[:MOST_SLICES])
     table = winner.set_index("hyperparameter").reindex(names).dropna(subset=["trial"]).reset_index()
     table = table.assign(low=[_bound(value) for value in table["low"]], high=[_bound(value) for value in table["high"]])

@@ -13,8 +13,6 @@ from results.report.charts import (
     chart,
     colour,
     coloured,
-    each,
-    greatest,
     layer,
     rows,
     sampled,
@@ -103,9 +101,3 @@ def test_both_themes_name_the_same_colours_and_no_other_is_taken() -> None:
     assert f"--ink:{DARK['ink']}" in variables(DARK)
     with pytest.raises(KeyError, match="no colour blue"):
         colour("blue")
-
-
-def test_the_first_of_the_greatest_counts_and_gaps_do_not() -> None:
-    frame = pd.DataFrame({"name": list("abcd"), "x": [float("nan"), 1.0, 3.0, 3.0]}, index=[9, 9, 9, 9])
-    assert greatest(frame, "x")["name"] == "c"
-    assert [row.name for row in each(frame)] == list("abcd")
