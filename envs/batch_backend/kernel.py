@@ -359,26 +359,35 @@ def _wish(action: np.ndarray, given: np.ndarray, index: int) -> float:
 
 
 @_inlined
-def _granted(action: np.ndarray, given: np.ndarray, granted: np.ndarray, index: int) -> float:
-    """The same, within the limits of the building's connection where that has some; see `_grant`."""
-    if index >= 0 and action[np.uint64(index)].limited:
-        return granted[np.uint64(index)]
-    return _wish(action, given, index)
+def _own(granted: np.ndarray, index: int) -> float:
+    """The same, as `_grant` has left it."""
+    return 0.0 if index < 0 else granted[np.uint64(index)]
 
 
 @_compiled
 def _load_vehicles(
     lane: Any, plugged: np.ndarray, charger: np.ndarray, action: np.ndarray, battery: np.ndarray, given: np.ndarray,
-    granted: np.ndarray, soc: np.ndarray, degraded: np.ndarray,
+    soc: np.ndarray, degraded: np.ndarray,
 ) -> bool:  # fmt: skip
     """Fill the lanes with vehicles and the commands of their chargers; whether any command is to discharge a vehicle."""
     gives = False
     for j in range(plugged.size):
         v, unit = plugged[j].vehicle, charger[plugged[j].charger]
         _load_battery(lane, j, battery[v], soc[v], degraded[v])
-        wish = _granted(action, given, granted, unit.action)
-        charge_max, discharge_max = unit.charge_max, unit.discharge_max
+        wish, charge_max, discharge_max = _wish(action, given, unit.action), unit.charge_max, unit.discharge_max
         lane.wish[j], lane.power_limit[j] = wish, charge_max if wish > 0.0 else discharge_max
+        gives |= wish < 0.0
+    return gives
+
+
+@_compiled
+def _load_granted(lane: Any, plugged: np.ndarray, charger: np.ndarray, granted: np.ndarray) -> bool:
+    """Put the commands in the lanes within the limits of connections; whether any command is to discharge a vehicle."""
+    gives = False
+    for j in range(plugged.size):
+        unit = charger[plugged[j].charger]
+        wish = _own(granted, unit.action)
+        lane.wish[j], lane.power_limit[j] = wish, unit.charge_max if wish > 0.0 else unit.discharge_max
         gives |= wish < 0.0
     return gives
 
@@ -643,11 +652,6 @@ def _first_off_grid(site: Site, tank: np.ndarray, meter: Any, n: int, load: floa
 
 
 @_inlined
-def _own(wish: np.ndarray, index: int) -> float:
-    return 0.0 if index < 0 else wish[index]
-
-
-@_inlined
 def _asked(unit: Any, wish: float) -> float:
     """`Charger.get_requested_power_kw` [kW], negative where the vehicle is to give."""
     limit = unit.charge_max if wish > 0.0 else unit.discharge_max
@@ -906,25 +910,30 @@ def _beside_devices(site: Site, state: State, b: int, observed: Any) -> float:
 
 
 @_compiled
-def _grant(site: Site, rows: Rows, state: State, actions: np.ndarray, copies: np.ndarray) -> None:
-    """Bring the actions of each building's chargers and battery within the limits of its connection, where that has some."""
+def _grant(site: Site, rows: Rows, state: State, actions: np.ndarray, copies: np.ndarray) -> bool:
+    """Bring actions within the limits of the buildings' connections; whether there are any, as it takes time."""
+    limited = False
     for n in range(site.building.size):
-        if not site.building[n].connection:
-            continue
-        for b in copies:
-            granted = state.granted[b]
-            for a in range(granted.size):
-                if site.action[a].limited == n + 1:
-                    granted[a] = _wish(site.action, actions[b], a)
+        limited |= site.building[n].connection > 0
+    if not limited:
+        return False
+    for b in copies:
+        granted = state.granted[b]
+        for a in range(granted.size):
+            granted[a] = _wish(site.action, actions[b], a)
+        for n in range(site.building.size):
             if site.building[n].connection == CHARGING_LIMITS:
                 _limit_charging(site, n, granted, state.room[b, n])
-            else:
+            elif site.building[n].connection == SERVICE:
                 meter = rows.meter[state.copy[b].start + state.copy[b].step, n]
                 _limit_service(site, n, meter, granted, state.room[b, n])
+    return True
 
 
 @_compiled
-def _act_stationary(site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, copies: np.ndarray) -> None:
+def _act_stationary(
+    site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, copies: np.ndarray, limited: bool
+) -> None:
     """Carry out the actions of thermal devices, tanks and batteries."""
     buildings, battery, lane = site.building.size, site.battery, state.lane[0]
     for b in copies:
@@ -944,8 +953,9 @@ def _act_stationary(site: Site, rows: Rows, state: State, out: Out, actions: np.
             b, n = copies[(start + j) // buildings], (start + j) % buildings
             _load_battery(lane, j, battery[n], state.soc[b, n], state.degraded[b, n])
             _load_kind(lane, j, battery[n])
-            wish = _granted(site.action, actions[b], state.granted[b], site.building[n].battery_action)
-            lane.request[j] = wish * battery[n].nominal_power
+            lane.request[j] = _wish(site.action, actions[b], site.building[n].battery_action) * battery[n].nominal_power
+            if limited:
+                lane.request[j] = _own(state.granted[b], site.building[n].battery_action) * battery[n].nominal_power
             _battery_curves(lane, j, battery[n], site.battery_curve, n)
         _charge(lane, _whole_vectors(lanes), True)
         for j in range(lanes):
@@ -962,7 +972,9 @@ def _act_stationary(site: Site, rows: Rows, state: State, out: Out, actions: np.
 
 
 @_compiled
-def _act_vehicles(site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, copies: np.ndarray) -> None:
+def _act_vehicles(
+    site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, copies: np.ndarray, limited: bool
+) -> None:
     """Carry out the actions of chargers."""
     buildings, charger, lane = site.building.size, site.charger, state.lane[0]
     battery, curve = site.battery[buildings:], site.battery_curve[buildings:]
@@ -975,7 +987,9 @@ def _act_vehicles(site: Site, rows: Rows, state: State, out: Out, actions: np.nd
         for first in range(rows.hour[row].first_plugged, end, at_once):
             plugged = rows.plugged[first : min(first + at_once, end)]
             lanes = _whole_vectors(plugged.size)
-            gives = _load_vehicles(lane, plugged, charger, site.action, battery, actions[b], state.granted[b], soc, degraded)
+            gives = _load_vehicles(lane, plugged, charger, site.action, battery, actions[b], soc, degraded)
+            if limited:
+                gives = _load_granted(lane, plugged, charger, state.granted[b])
             if not alike:
                 _load_kinds(lane, plugged, charger, battery)
                 _charger_curves(lane, plugged, charger, site.charger_curve)
@@ -1293,9 +1307,9 @@ def begin(
 @_entry
 def step(site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, copies: np.ndarray) -> None:
     """Step the copies of the indices `copies`, shape (M,), by one hour; actions are clipped to [-1, 1], shape (B, A)."""
-    _grant(site, rows, state, actions, copies)
-    _act_stationary(site, rows, state, out, actions, copies)
-    _act_vehicles(site, rows, state, out, actions, copies)
+    limited = _grant(site, rows, state, actions, copies)
+    _act_stationary(site, rows, state, out, actions, copies, limited)
+    _act_vehicles(site, rows, state, out, actions, copies, limited)
     if site.appliance.size:
         _act_appliances(site, state, out, actions, copies)
     _balance(site, rows, state, out, copies)

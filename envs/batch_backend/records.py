@@ -44,14 +44,7 @@ CAN_START = FEATURES.index("can_start")
 UNTIL_LATEST, UNTIL_DEADLINE, SLACK, SLACK_RATIO, URGENCY = range(7, 12)
 PENDING, RUNNING, MISSED = range(3)  # states of a cycle that is observed
 
-ACTION = np.dtype(
-    [
-        ("low", np.float64),  # least value and range in CityLearn
-        ("span", np.float64),
-        ("limited", np.int64),  # one more than the number of the building whose connection limits it, 0 for none
-    ],
-    align=True,
-)
+ACTION = np.dtype([("low", np.float64), ("span", np.float64)], align=True)  # least value and range in CityLearn
 BUILDING = np.dtype(
     [
         ("battery_action", np.int64),  # index of the action of its battery, -1 for none
@@ -361,7 +354,7 @@ class State(NamedTuple):
     tank: Any  # `TANK`, shape (B, N, 3)
     lane: Any  # `LANE`, shape (1,): room for intermediate results
     day: Any  # `DAY`, shape (B,)
-    granted: Any  # actions that are `limited`, in CityLearn's ranges, as a connection's limits leave them, shape (B, A)
+    granted: Any  # actions in CityLearn's ranges, as limits of connections leave them where there are some, shape (B, A)
     run: Any  # `RUN`, shape (B, appliances)
     room: Any  # `ROOM`, shape (B, N)
 

@@ -236,7 +236,7 @@ class BatchSimulator:
         """Energy that the last step, with actions within [-1, 1], commanded each charger to take; shape (copies, chargers)."""
         site, charger = self.site, self.site.charger
         native = site.action["low"] + (np.clip(actions, -1.0, 1.0) + 1.0) / 2.0 * site.action["span"]
-        native = np.where(site.action["limited"] > 0, self.state.granted, native)
+        native = self.state.granted if site.building["connection"].any() else native
         wish = np.where(charger["action"] >= 0, native[:, charger["action"]], 0.0)
         side = np.where(wish > 0.0, "charge", "discharge")
         greatest, least = (

@@ -133,9 +133,6 @@ def building_parameters(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
     for obeyed, n, use, sign in device_actions(buildings):
         thermal["device_action"][n, use], thermal["device_sign"][n, use] = obeyed, sign
     action = np.zeros(len(simulator.action_low), dtype=records.ACTION)
-    owners = [n for n, b in enumerate(buildings) for _ in b.active_actions]
-    # What limits do not concern, such as a tank's action, they leave as it is.
-    action["limited"] = [n + 1 if building["connection"][n] else 0 for n in owners]
     action["low"], action["span"] = simulator.action_low, simulator.action_high - simulator.action_low
     return {"building": building, "thermal": thermal, "action": action}
 
