@@ -352,23 +352,45 @@ def _load_battery(lane: Any, j: int, battery: Any, soc: float, left: float) -> N
 
 
 @_inlined
-def _wished(wish: np.ndarray, index: int) -> float:
-    """An action in CityLearn's range; 0 where there is none."""
-    return 0.0 if index < 0 else wish[np.uint64(index)]
+def _wish(action: np.ndarray, given: np.ndarray, index: int) -> float:
+    """An action in CityLearn's range, which ends at -1 and 1; 0 where there is none."""
+    if index < 0:
+        return 0.0
+    at = np.uint64(index)
+    part = (min(max(given[at], -1.0), 1.0) + 1.0) / 2.0
+    return min(max(action[at].low + part * action[at].span, -1.0), 1.0)
+
+
+@_inlined
+def _own(granted: np.ndarray, index: int) -> float:
+    """The same, as `_grant` has left it."""
+    return 0.0 if index < 0 else granted[np.uint64(index)]
 
 
 @_compiled
 def _load_vehicles(
-    lane: Any, plugged: np.ndarray, charger: np.ndarray, battery: np.ndarray, wishes: np.ndarray, soc: np.ndarray,
-    degraded: np.ndarray,
+    lane: Any, plugged: np.ndarray, charger: np.ndarray, action: np.ndarray, battery: np.ndarray, given: np.ndarray,
+    soc: np.ndarray, degraded: np.ndarray,
 ) -> bool:  # fmt: skip
     """Fill the lanes with vehicles and the commands of their chargers; whether any command is to discharge a vehicle."""
     gives = False
     for j in range(plugged.size):
         v, unit = plugged[j].vehicle, charger[plugged[j].charger]
         _load_battery(lane, j, battery[v], soc[v], degraded[v])
-        wish, charge_max, discharge_max = _wished(wishes, unit.action), unit.charge_max, unit.discharge_max
+        wish, charge_max, discharge_max = _wish(action, given, unit.action), unit.charge_max, unit.discharge_max
         lane.wish[j], lane.power_limit[j] = wish, charge_max if wish > 0.0 else discharge_max
+        gives |= wish < 0.0
+    return gives
+
+
+@_compiled
+def _load_granted(lane: Any, plugged: np.ndarray, charger: np.ndarray, granted: np.ndarray) -> bool:
+    """Put the commands in the lanes within the limits of connections; whether any command is to discharge a vehicle."""
+    gives = False
+    for j in range(plugged.size):
+        unit = charger[plugged[j].charger]
+        wish = _own(granted, unit.action)
+        lane.wish[j], lane.power_limit[j] = wish, unit.charge_max if wish > 0.0 else unit.discharge_max
         gives |= wish < 0.0
     return gives
 
@@ -475,13 +497,15 @@ def _output_limit(thermal: Any, tank: Any, cop: float, supply: float) -> tuple[f
 
 
 @_inlined
-def _demand(thermal: Any, building: Any, meter: Any, use: int, cop: float, wishes: np.ndarray, step: int) -> float:
+def _demand(
+    thermal: Any, building: Any, meter: Any, use: int, cop: float, action: np.ndarray, given: np.ndarray, step: int
+) -> float:
     """`LSTMDynamicsBuilding.update_*_demand`: what a device is to deliver [kWh], by its action or else by the series."""
     if thermal.device_action < 0 or step <= building.lookback:
         return np.float64(meter.demand[use])
     if not meter.mode & (COOLS if use == COOLING else HEATS):
         return 0.0
-    part = max(thermal.device_sign * _wished(wishes, thermal.device_action), 0.0)
+    part = max(thermal.device_sign * _wish(action, given, thermal.device_action), 0.0)
     if thermal.power_type == SINGLE:
         return _f32(_f32(_f32(part) * thermal.device_power) * _f32(cop))
     power = part * thermal.device_power
@@ -545,15 +569,15 @@ def _use_tank(thermal: Any, tank: Any, demand: float, cop: float, action: float,
 
 
 @_compiled
-def _run_thermal(site: Site, tank: np.ndarray, meter: Any, n: int, wishes: np.ndarray, step: int, battery: float) -> None:
+def _run_thermal(site: Site, tank: np.ndarray, meter: Any, n: int, given: np.ndarray, step: int, battery: float) -> None:
     """Devices and tanks of a building, shape (3,); `battery` is what its battery has taken in this step before [kWh]."""
     for use in range(3):
         tank[use].consumption, tank[use].balance = np.float32(0.0), np.float32(0.0)
     for use in range(3):
         own, thermal, cop = tank[use], site.thermal[n, use], meter.cop[use]
-        demand = _demand(thermal, site.building[n], meter, use, cop, wishes, step)
+        demand = _demand(thermal, site.building[n], meter, use, cop, site.action, given, step)
         own.demand = np.float32(demand)
-        wish = _wished(wishes, thermal.action)
+        wish = _wish(site.action, given, thermal.action)
         # A tank that gives goes before its device, one that takes after it.
         if wish < 0.0:
             _use_tank(thermal, own, demand, cop, wish, np.inf)
@@ -586,11 +610,11 @@ def _charge_alone(site: Site, state: State, out: Out, b: int, n: int, request: f
 
 
 @_compiled
-def _act_off_grid(site: Site, state: State, out: Out, meter: Any, b: int, n: int) -> None:
+def _act_off_grid(site: Site, state: State, out: Out, meter: Any, b: int, n: int, given: np.ndarray) -> None:
     """Carry out the actions of a building in a power outage: each device in its turn gets what PV and battery have left."""
     tank, step = state.tank[b, n], state.copy[b].step
     battery = 0.0
-    wish = _wished(state.wish[b], site.building[n].battery_action)
+    wish = _wish(site.action, given, site.building[n].battery_action)
     request = wish * site.battery[n].nominal_power
     if wish < 0.0:
         # At most what the building would use without control.
@@ -601,7 +625,7 @@ def _act_off_grid(site: Site, state: State, out: Out, meter: Any, b: int, n: int
         _charge_alone(site, state, out, b, n, max(request, -need))
         battery = float(out.energy[b, n, BATTERY_KWH])
     if site.building[n].thermal:
-        _run_thermal(site, tank, meter, n, state.wish[b], step, battery)
+        _run_thermal(site, tank, meter, n, given, step, battery)
     load = min(np.float64(meter.load), _supply(meter, tank, 0.0, battery))
     out.energy[b, n, LOAD_KWH] = load
     if not wish < 0.0:
@@ -654,7 +678,7 @@ def _limit_charging(site: Site, n: int, wish: np.ndarray, room: Any) -> None:
     asked, scale = np.zeros(charger.size), np.ones(charger.size)
     total, violation = 0.0, 0.0
     for c in range(charger.size):
-        if charger[c].building == n and _wished(wish, charger[c].action) > 0.0:
+        if charger[c].building == n and _own(wish, charger[c].action) > 0.0:
             asked[c] = _asked(charger[c], wish[charger[c].action])
             total += asked[c]
     room.left[:, :] = building.limit
@@ -676,7 +700,7 @@ def _limit_charging(site: Site, n: int, wish: np.ndarray, room: Any) -> None:
                     scale[c] *= limit / used
             violation += used - limit
     for c in range(charger.size):
-        if charger[c].building == n and _wished(wish, charger[c].action) > 0.0:
+        if charger[c].building == n and _own(wish, charger[c].action) > 0.0:
             power = asked[c] * scale[c]
             at = charger[c].action
             wish[at] = max(0.0, min(wish[at], power / charger[c].charge_max))
@@ -759,9 +783,9 @@ def _limit_service(site: Site, n: int, meter: Any, wish: np.ndarray, room: Any) 
     asked, scale = np.zeros((charger.size + 1, scopes)), np.ones(charger.size + 1)
     for c in range(charger.size + 1):
         if c < charger.size:
-            power = _asked(charger[c], _wished(wish, charger[c].action)) if charger[c].building == n else 0.0
+            power = _asked(charger[c], _own(wish, charger[c].action)) if charger[c].building == n else 0.0
         else:
-            power = _wished(wish, building.battery_action) * max(site.battery[n].nominal_power, 0.0)
+            power = _own(wish, building.battery_action) * max(site.battery[n].nominal_power, 0.0)
         if abs(power) > 1e-9:
             asked[c, 0] = power
             for p in range(scopes - 1):
@@ -831,7 +855,7 @@ def _can_start(cycle: Any, now: int, copy: Any) -> bool:
 
 
 @_compiled
-def _act_appliances(site: Site, state: State, out: Out, copies: np.ndarray) -> None:
+def _act_appliances(site: Site, state: State, out: Out, actions: np.ndarray, copies: np.ndarray) -> None:
     """`DeferrableAppliance.start_cycle`."""
     for b in copies:
         copy, energy = state.copy[b], out.energy[b]
@@ -840,7 +864,7 @@ def _act_appliances(site: Site, state: State, out: Out, copies: np.ndarray) -> N
             appliance, run = site.appliance[k], state.run[b, k]
             now = copy.start + copy.step + appliance.offset
             _pass_cycles(appliance, site.cycle, run, now)
-            starts = _wished(state.wish[b], appliance.action) > appliance.threshold and run.next < appliance.end
+            starts = _wish(site.action, actions[b], appliance.action) > appliance.threshold and run.next < appliance.end
             if starts and _can_start(site.cycle[run.next], now, copy):
                 run.current, run.started = run.next, now
                 run.next += site.cycle[run.next].hours
@@ -889,24 +913,30 @@ def _beside_devices(site: Site, state: State, b: int, observed: Any) -> float:
 
 
 @_compiled
-def _grant(site: Site, rows: Rows, state: State, actions: np.ndarray, copies: np.ndarray) -> None:
-    """Actions in CityLearn's ranges, which end at -1 and 1, within the limits of each building's connection."""
-    action = site.action
+def _grant(site: Site, rows: Rows, state: State, actions: np.ndarray, copies: np.ndarray) -> bool:
+    """Bring actions within the limits of the buildings' connections; whether there are any, as it takes time."""
+    limited = False
+    for n in range(site.building.size):
+        limited |= site.building[n].connection > 0
+    if not limited:
+        return False
     for b in copies:
-        wish, given = state.wish[b], actions[b]
-        for i in range(action.size):
-            a = np.uint64(i)
-            part = (min(max(given[a], -1.0), 1.0) + 1.0) / 2.0
-            wish[a] = min(max(action[a].low + part * action[a].span, -1.0), 1.0)
+        granted = state.granted[b]
+        for a in range(granted.size):
+            granted[a] = _wish(site.action, actions[b], a)
         for n in range(site.building.size):
             if site.building[n].connection == CHARGING_LIMITS:
-                _limit_charging(site, n, wish, state.room[b, n])
+                _limit_charging(site, n, granted, state.room[b, n])
             elif site.building[n].connection == SERVICE:
-                _limit_service(site, n, rows.meter[state.copy[b].start + state.copy[b].step, n], wish, state.room[b, n])
+                meter = rows.meter[state.copy[b].start + state.copy[b].step, n]
+                _limit_service(site, n, meter, granted, state.room[b, n])
+    return True
 
 
 @_compiled
-def _act_stationary(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) -> None:
+def _act_stationary(
+    site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, copies: np.ndarray, limited: bool
+) -> None:
     """Carry out the actions of thermal devices, tanks and batteries."""
     buildings, battery, lane = site.building.size, site.battery, state.lane[0]
     for b in copies:
@@ -916,7 +946,7 @@ def _act_stationary(site: Site, rows: Rows, state: State, out: Out, copies: np.n
                 tank, meter = state.tank[b, n], rows.meter[copy.start + copy.step, n]
                 if meter.off_grid:
                     continue
-                _run_thermal(site, tank, meter, n, state.wish[b], copy.step, 0.0)
+                _run_thermal(site, tank, meter, n, actions[b], copy.step, 0.0)
                 if copy.step == 0:
                     for use in range(3):
                         _first_thermal(tank[use], meter.cop[use])
@@ -926,7 +956,9 @@ def _act_stationary(site: Site, rows: Rows, state: State, out: Out, copies: np.n
             b, n = copies[(start + j) // buildings], (start + j) % buildings
             _load_battery(lane, j, battery[n], state.soc[b, n], state.degraded[b, n])
             _load_kind(lane, j, battery[n])
-            lane.request[j] = _wished(state.wish[b], site.building[n].battery_action) * battery[n].nominal_power
+            lane.request[j] = _wish(site.action, actions[b], site.building[n].battery_action) * battery[n].nominal_power
+            if limited:
+                lane.request[j] = _own(state.granted[b], site.building[n].battery_action) * battery[n].nominal_power
             _battery_curves(lane, j, battery[n], site.battery_curve, n)
         _charge(lane, _whole_vectors(lanes), True)
         for j in range(lanes):
@@ -939,11 +971,13 @@ def _act_stationary(site: Site, rows: Rows, state: State, out: Out, copies: np.n
             for b in copies:
                 meter = rows.meter[state.copy[b].start + state.copy[b].step, n]
                 if meter.off_grid:
-                    _act_off_grid(site, state, out, meter, b, n)
+                    _act_off_grid(site, state, out, meter, b, n, actions[b])
 
 
 @_compiled
-def _act_vehicles(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) -> None:
+def _act_vehicles(
+    site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, copies: np.ndarray, limited: bool
+) -> None:
     """Carry out the actions of chargers."""
     buildings, charger, lane = site.building.size, site.charger, state.lane[0]
     battery, curve = site.battery[buildings:], site.battery_curve[buildings:]
@@ -956,7 +990,9 @@ def _act_vehicles(site: Site, rows: Rows, state: State, out: Out, copies: np.nda
         for first in range(rows.hour[row].first_plugged, end, at_once):
             plugged = rows.plugged[first : min(first + at_once, end)]
             lanes = _whole_vectors(plugged.size)
-            gives = _load_vehicles(lane, plugged, charger, battery, state.wish[b], soc, degraded)
+            gives = _load_vehicles(lane, plugged, charger, site.action, battery, actions[b], soc, degraded)
+            if limited:
+                gives = _load_granted(lane, plugged, charger, state.granted[b])
             if not alike:
                 _load_kinds(lane, plugged, charger, battery)
                 _charger_curves(lane, plugged, charger, site.charger_curve)
@@ -1275,11 +1311,11 @@ def begin(
 @_entry
 def step(site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, copies: np.ndarray) -> None:
     """Step the copies of the indices `copies`, shape (M,), by one hour; actions are clipped to [-1, 1], shape (B, A)."""
-    _grant(site, rows, state, actions, copies)
-    _act_stationary(site, rows, state, out, copies)
-    _act_vehicles(site, rows, state, out, copies)
+    limited = _grant(site, rows, state, actions, copies)
+    _act_stationary(site, rows, state, out, actions, copies, limited)
+    _act_vehicles(site, rows, state, out, actions, copies, limited)
     if site.appliance.size:
-        _act_appliances(site, state, out, copies)
+        _act_appliances(site, state, out, actions, copies)
     _balance(site, rows, state, out, copies)
     _reward(site, rows, state, out, copies)
     if rows.event.shape[0]:

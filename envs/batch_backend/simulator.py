@@ -248,7 +248,7 @@ class BatchSimulator:
         for part in (self.state, self.out):
             for name, array in zip(part._fields, part, strict=True):
                 # These hold intermediate results only.
-                if name not in ("lane", "wish"):
+                if name not in ("lane", "granted"):
                     yield name, array
         if self._dynamics:
             yield from self._dynamics.remembered()
@@ -265,10 +265,12 @@ class BatchSimulator:
         here = slice(self._rows.hour["first_plugged"][row], self._rows.hour["first_plugged"][row + 1])
         return self._rows.plugged[here], self._required[here], self._countdown[here]
 
-    def commanded_kwh(self) -> np.ndarray:
-        """Energy that the last step commanded each charger to take, with a vehicle or not; shape (copies, chargers)."""
-        charger = self.site.charger
-        wish = np.where(charger["action"] >= 0, self.state.wish[:, charger["action"]], 0.0)
+    def commanded_kwh(self, actions: np.ndarray) -> np.ndarray:
+        """Energy that the last step, with actions within [-1, 1], commanded each charger to take; shape (copies, chargers)."""
+        site, charger = self.site, self.site.charger
+        native = site.action["low"] + (np.clip(actions, -1.0, 1.0) + 1.0) / 2.0 * site.action["span"]
+        native = self.state.granted if site.building["connection"].any() else native
+        wish = np.where(charger["action"] >= 0, native[:, charger["action"]], 0.0)
         side = np.where(wish > 0.0, "charge", "discharge")
         greatest, least = (
             np.where(side == "charge", charger[f"charge_{end}"], charger[f"discharge_{end}"]) for end in ("max", "min")

@@ -278,7 +278,7 @@ def allocate(site: records.Site, rows: records.Rows, copies: int, record: int) -
         tank=np.zeros((copies, buildings, 3), dtype=records.TANK),
         lane=np.zeros(1, dtype=records.LANE),
         day=np.zeros(copies, dtype=records.DAY),
-        wish=zeros(len(site.action), kind=np.float64),
+        granted=zeros(len(site.action), kind=np.float64),
         run=np.zeros((copies, len(site.appliance)), dtype=records.RUN),
         room=np.zeros((copies, buildings), dtype=records.ROOM),
     )
