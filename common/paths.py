@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
+import shutil
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path, PureWindowsPath
 
 from common.errors import UserError
@@ -45,6 +49,23 @@ def user_path(given: str | Path) -> Path:
     return path
 
 
+@contextmanager
+def new_folder(given: str | Path) -> Iterator[Path]:
+    """Make a folder, which an error within removes again; a PathError if it is there already or cannot be made."""
+    folder = user_path(given)
+    if folder.exists():
+        raise PathError(f"{folder} is there already; name a folder that is new")
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise PathError(f"{folder} cannot be made ({error.strerror}); name a folder that you may write to") from error
+    try:
+        yield folder
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
+
+
 def is_share(given: str) -> bool:
     """Whether Windows takes a path for one on another machine or for a device: to look at it would connect to it."""
     return given.replace("/", "\\").startswith(("\\\\", "\\??\\"))
@@ -74,20 +95,14 @@ def shortened(given: object) -> str:
 
 def missing_folders(folder: Path) -> tuple[Path, ...]:
     """A folder and its parents, as far as they do not exist yet, the innermost first."""
-    missing = []
-    while not folder.exists() and folder != folder.parent:
-        missing.append(folder)
-        folder = folder.parent
-    return tuple(missing)
+    return tuple(itertools.takewhile(lambda each: not each.exists(), (folder, *folder.parents)))
 
 
 def remove_empty(folders: tuple[Path, ...]) -> None:
     """Remove folders that are empty, the innermost first; stop at the first that is not."""
-    for folder in folders:
-        try:
+    with suppress(OSError):
+        for folder in folders:
             folder.rmdir()
-        except OSError:
-            return
 
 
 FOLDER_VARIABLE = "BUILDING_TUNER_CACHE"

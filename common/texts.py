@@ -9,14 +9,19 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
+
+
+def _by_word(table: Mapping[str, str]) -> dict[str, list[str]]:
+    """Names by each word that stands for them, of a table of words by names; spaces part both."""
+    return {word: names.split() for names, words in table.items() for word in words.split()}
+
 
 # Words of Stable-Baselines3, RLlib, Optuna and others, and what they are called here: hyperparameters, of which not every
 # algorithm has each, and options of `tuning.run`.
-ELSEWHERE: Final = {
-    word: names.split()
-    for names, words in {
+ELSEWHERE: Final = _by_word(
+    {
         "learning_rate": "lr step_size critic_lr",
         "actor_learning_rate": "actor_lr policy_lr",
         "alpha_learning_rate": "alpha_lr",
@@ -60,26 +65,16 @@ ELSEWHERE: Final = {
         "--dir": "output_dir log_dir storage_path",
         "--weights": "reward_weights",
         "--track": "wandb wandb_project_name mlflow tensorboard_log",
-    }.items()
-    for word in words.split()
-}
-_OF_KPIS: Final = {
-    word: [name]
-    for name, words in {"bill": "cost costs electricity_cost price", "co2_kg": "carbon emission emissions"}.items()
-    for word in words.split()
-}
-# What others have as an option and we have not, with what there is in its place.
+    }
+)
+_OF_KPIS: Final = _by_word({"bill": "cost costs electricity_cost price", "co2_kg": "carbon emission emissions"})
+# What others have as an option and we have not: what to do in its place.
 INSTEAD: Final = {
-    "env": "only CityLearn's sites run: --scenario path/to/schema.json",
-    "device": "a card is used where there is one, as far as --gpu-memory allows; --device cpu does without",
-}
-INSTEAD_OF: Final = {
-    word: name
-    for name, words in {
-        "env": "env env_id environment",
-        "device": "cuda gpu gpus n_gpus num_gpus num_gpus_per_learner",
-    }.items()
-    for word in words.split()
+    **dict.fromkeys(("env", "env_id", "environment"), "only CityLearn's sites run: --scenario path/to/schema.json"),
+    **dict.fromkeys(
+        ("cuda", "gpu", "gpus", "n_gpus", "num_gpus", "num_gpus_per_learner"),
+        "a card is used where there is one, as far as --gpu-memory allows; --device cpu does without",
+    ),
 }
 _HYPERPARAMETERS: Final = {name for names in ELSEWHERE.values() for name in names if not name.startswith("--")}
 _MARKDOWN = re.compile(r"[\\`*|<>\[\]]")  # what ends a cell of a table, or begins code, emphasis, a link or HTML
@@ -105,18 +100,23 @@ def hint(word: str, known: Iterable[str], otherwise: str = "") -> str:
     words, plain = list(known), word.lstrip("-").replace("-", "_").lower()
     meant = ELSEWHERE.get(plain, [])
     if word.startswith("--"):
-        if plain in INSTEAD_OF and "--scenario" in words:
-            return INSTEAD[INSTEAD_OF[plain]]
+        if plain in INSTEAD and "--scenario" in words:
+            return INSTEAD[plain]
         named = [plain] if plain in _HYPERPARAMETERS else meant
         meant = [name if name.startswith("--") else f"--set {name}=..." for name in named]
         meant = [name for name in meant if name.split()[0] in words]
         # Of a known word whatever is spelt alike is not meant.
-        near = [] if named else difflib.get_close_matches(word, words, n=1)
+        spelt = {f"--{name}": f"--set {name}=..." for name in _HYPERPARAMETERS if "--set" in words} | {
+            one: one for one in words
+        }
+        near = [] if named else [spelt[one] for one in difflib.get_close_matches(word, spelt, n=1)]
     else:
         of_hyperparameters = not _HYPERPARAMETERS.isdisjoint(words)
         meant = [name for name in meant if name in words or (of_hyperparameters and name.startswith("--"))]
         meant = meant or [name for name in _OF_KPIS.get(plain, []) if name in words]
         near = difflib.get_close_matches(word, words, n=1)
+        if of_hyperparameters and plain in _HYPERPARAMETERS:
+            near, otherwise = [], f"it is of another algorithm; there are {', '.join(words)}"
     found = meant or near
     return f"did you mean {found[0]}?" if found else otherwise or f"there are {', '.join(words)}"
 

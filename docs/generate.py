@@ -37,10 +37,11 @@ COMMANDS: Mapping[str, str] = {
     "tuning.export": "tuning.exporting.settings:ExportSettings",
     "tuning.resources": "tuning.diagnosis.settings:MemorySettings",
     "tuning.doctor": "tuning.diagnosis.settings:DoctorSettings",
-    "envs.preview": "envs.preview:Options",
 }
 # Those that start without tyro, and what makes their parsers.
 PARSERS: Mapping[str, str] = {
+    "envs.preview": "envs.preview:parser",
+    "envs.convert": "envs.convert:parser",
     "results.report": "results.report.__main__:parser",
     "results.watch": "results.watch:parser",
 }
@@ -80,12 +81,12 @@ def commands_page() -> str:
         "`--help` prints the same texts. Where the default is empty, nothing is given by default.",
     ]
     for module, place in COMMANDS.items():
-        options = _named(place)
+        options = named(place)
         rows = [_option(options, entry) for entry in fields(options) if "Suppress" not in str(entry.type)]
         tables = [_table(OPTION, rows)] if module == "tuning.run" else _options(rows)
         parts += [_command(module), _paragraphs(options), *tables]
     for module, place in PARSERS.items():
-        parser = _named(place)()
+        parser = named(place)()
         rows = [_of_argparse(action) for action in parser._actions if action.dest != "help"]
         parts += [_command(module), parser.description, *_options(rows)]
     return _page(parts)
@@ -107,7 +108,8 @@ def _of_argparse(action: argparse.Action) -> tuple[str, str, str, str]:
     taken = ", ".join(f"`{value}`" for value in action.choices) if action.choices else f"`{action.metavar}`"
     more = ", one or more" if action.nargs == "+" else ""
     name = action.option_strings[0] if action.option_strings else str(action.metavar)
-    return f"`{name}`", taken + more, "must be given" if action.required else "", _in_table(str(action.help))
+    default = f"`{action.default}`" if action.default else ""
+    return f"`{name}`", taken + more, "must be given" if action.required else default, _in_table(str(action.help))
 
 
 def _option(options: type, entry: Field[Any]) -> tuple[str, str, str, str]:
@@ -324,10 +326,10 @@ def _columns(rows: Iterable[tuple[str, str, str]]) -> str:
 # -- Markdown --------------------------------------------------------------------------------
 
 
-def _named(place: str) -> type:
+def named(place: str) -> Any:
+    """What a place, as `module:name`, names."""
     module, _, name = place.partition(":")
-    found: type = getattr(importlib.import_module(module), name)
-    return found
+    return getattr(importlib.import_module(module), name)
 
 
 def _head(title: str) -> str:

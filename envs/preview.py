@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import tyro
-from tyro.constructors import PrimitiveConstructorSpec
 
+from common.command_line import REFUSED, Parser
 from common.errors import ScenarioError, UserError
 from common.paths import user_path
 from common.texts import printable, whole_number
@@ -21,30 +19,14 @@ from envs.scenarios.scenario import scenario
 
 WEEK_START = 34 * WEEK  # a week in late August, when the sky is clearest
 LAST_YEAR = 2**31 - 1  # any number is a year; the weekday of its first day is computed in 64 bits
-REFUSED, INTERRUPTED = 2, 130  # exit status, as of all commands
-
-_YEAR = PrimitiveConstructorSpec(
-    1, "INT", lambda texts: whole_number(texts[0]), lambda value: type(value) is int, lambda value: [str(value)]
-)
-
-
-@dataclass(frozen=True)
-class Options:
-    """Draw one week and the whole of a generated year."""
-
-    scenario: str = "iquitos"
-    """Generated scenario: iquitos, iquitos-38, or one of them with an option, as in iquitos:pv_kwp=4162."""
-    year: Annotated[int, _YEAR] = 1
-    """Year number, 0 or more."""
-    to: Path = Path("preview")
-    """Folder for the pictures."""
+INTERRUPTED = 130  # exit status
 
 
 def main() -> int:
     """Draw `week.png` and `year.png`; gives the exit status, and stderr says why nothing is drawn."""
-    options = tyro.cli(Options, prog="python -m envs.preview")
+    options = parser().parse_args()
     try:
-        _draw(options)
+        _draw(options.scenario, _year_of(options.year), options.to)
     except UserError as error:
         print("error: " + "\n".join(printable(str(line)) for line in error.args), file=sys.stderr)
         return REFUSED
@@ -53,16 +35,38 @@ def main() -> int:
     return 0
 
 
-def _site(options: Options) -> Site:
-    site = scenario(options.scenario).site
+def parser() -> Parser:
+    """The options of the command."""
+    made = Parser("python -m envs.preview", description="Draw one week and the whole of a generated year.")
+    made.add_argument(
+        "--scenario",
+        metavar="NAME",
+        default="iquitos",
+        help="generated scenario: iquitos, iquitos-38, or one of them with an option, as in iquitos:pv_kwp=4162",
+    )
+    made.add_argument("--year", metavar="NUMBER", default="1", help="year number, 0 or more")
+    made.add_argument("--to", metavar="FOLDER", default="preview", help="for the pictures")
+    return made
+
+
+def _year_of(text: str) -> int:
+    try:
+        year = whole_number(text)
+    except ValueError as error:
+        raise ScenarioError(f"--year: {error}") from None
+    if not 0 <= year <= LAST_YEAR:
+        raise ScenarioError(f"--year is {year}; it has to be a number from 0 to {LAST_YEAR:,}")
+    return year
+
+
+def _site(name: str) -> Site:
+    site = scenario(name).site
     if site is None:
-        raise ScenarioError(f"--scenario {options.scenario} has its own data; a preview draws {' or '.join(SITES)}")
-    if not 0 <= options.year <= LAST_YEAR:
-        raise ScenarioError(f"--year is {options.year}; it has to be a number from 0 to {LAST_YEAR:,}")
+        raise ScenarioError(f"--scenario {name} has its own data; a preview draws {' or '.join(SITES)}")
     return site
 
 
-def _folder(to: Path) -> Path:
+def _folder(to: str) -> Path:
     try:
         folder = user_path(to)
         folder.mkdir(parents=True, exist_ok=True)
@@ -75,20 +79,20 @@ def _reason(error: Exception) -> str:
     return str(getattr(error, "strerror", None) or error)
 
 
-def _draw(options: Options) -> None:
-    site = _site(options)
-    folder = _folder(options.to)
+def _draw(name: str, year: int, to: str) -> None:
+    site = _site(name)
+    folder = _folder(to)
     from envs.scenarios.iquitos.series import ac_power, calendar, mall_load, sessions, weather
 
-    cal = calendar(options.year)
-    sky = weather(options.year, cal)
-    load, pv = mall_load(options.year, cal), ac_power(site.pv, sky, cal)
+    cal = calendar(year)
+    sky = weather(year, cal)
+    load, pv = mall_load(year, cal), ac_power(site.pv, sky, cal)
     plugged = np.zeros(len(load))
     for kind in site.sockets:
         for number in range(kind.count):
-            for visit in sessions(site, kind, number, options.year):
+            for visit in sessions(site, kind, number, year):
                 plugged[visit.start : visit.end] += 1
-    title = f"{options.scenario}, year {options.year}"
+    title = f"{name}, year {year}"
     for path, figure in (
         (folder / "week.png", _week(title, load, pv, plugged)),
         (folder / "year.png", _year(title, load, pv, sky.ghi, plugged, cal.month)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from rich.segment import ControlType, Segment
 from rich.text import Text
 
 from common.texts import duration, printable
+from common.uris import with_uris
 from results.live import LiveSearch, LiveTrial
 
 BETWEEN = " | "
@@ -26,13 +28,24 @@ LEAST_BAR, MOST_BAR = 6, 24  # cells
 MOST_SPARKS = 30  # cells
 NOT_YET = "time left not known yet"
 MOST_COLUMNS = 100  # of a line in a log
+_COPIED = re.compile(r"python -m |[\w.~-][/\\][\w.-]")  # a command or a path
 _FULL, _EMPTY, _SPARKS = "\u2501", "\u2500", "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 _ASCII_FULL, _ASCII_EMPTY, _ASCII_SPARKS = "#", "-", "_.-=+*%#"
 
 
+def say(console: Console, line: object) -> None:
+    """Print one line as it is: without colours and markup, and with escapes for what cannot be printed.
+
+    A terminal breaks a sentence between words. What may be copied, a command or a path, stays whole, as do lines of a log.
+    """
+    text = printable(with_uris(str(line)))
+    is_whole = not console.is_terminal or _COPIED.search(text) is not None
+    console.print(text, highlight=False, markup=False, soft_wrap=is_whole)
+
+
 def texts(search: LiveSearch) -> list[str]:
     """A search in short texts, as a line of a log has them: at most `MOST_COLUMNS` of them, the speed if there is room."""
-    before, left = [*search.amounts, *([f"best {search.best}"] if search.best else [])], _times(search)[:1]
+    before, left = [*search.amounts, *([f"best {search.best}"] if search.best else [])], _left(search)
     whole = [*before, *_speed(search), *left]
     return whole if len(BETWEEN.join(whole)) <= MOST_COLUMNS else [*before, *left]
 
@@ -42,10 +55,12 @@ def _speed(search: LiveSearch) -> list[str]:
     return [] if search.steps_per_second is None else [f"{float(f'{search.steps_per_second:.3g}'):,.0f} steps/s"]
 
 
-def _times(search: LiveSearch) -> list[str]:
+def _left(search: LiveSearch) -> list[str]:
+    """Time left; empty for a run that has ended."""
+    if search.phase != "running":
+        return []
     most = "at most " if search.left_is_bound else ""
-    left = NOT_YET if search.left is None else f"{most}{duration(search.left)} left"
-    return [left, f"{duration(search.elapsed)} elapsed"]
+    return [NOT_YET if search.left is None else f"{most}{duration(search.left)} left"]
 
 
 def wrapped(parts: Sequence[str], width: int, between: str = BETWEEN) -> list[str]:
@@ -102,7 +117,7 @@ class LiveView:
         lines += map(Text, wrapped([*search.amounts, *_speed(search)], width))
         lines += self._trials(width, most_trials, full, empty)
         lines += self._best(width, sparks)
-        lines += map(Text, wrapped(_times(search), width))
+        lines += map(Text, wrapped([*_left(search), f"{duration(search.elapsed)} elapsed"], width))
         lines += [Text(line, "dim") for line in wrapped(search.machine, width, ", ")]
         lines += [Text(line, "yellow") for line in wrapped(self.note.split(" "), width, " ")] if self.note else []
         return lines

@@ -205,7 +205,9 @@ class Results:
         """Row of the complete or frozen trial with the highest rating; a ResultsError without any, or of several sites."""
         of_sites = self.best_of_sites
         if of_sites.empty:
-            raise ResultsError(f"{self.folder}: no trial is complete yet, so there is no best one")
+            raise ResultsError(
+                f"{self.folder}: no trial is complete yet, so there is no best one; --resume continues the search"
+            )
         if len(of_sites) > 1:
             names = ", ".join(map(printable, of_sites["scenario"]))
             raise ResultsError(f"ratings on several sites ({names}) do not compare: best_of_sites has the best of each")
@@ -352,7 +354,7 @@ def _warn(line: str) -> None:
 def _refuse(table: str, lacking: Sequence[str]) -> None:
     """Refuse a column that no experiment has."""
     if lacking:
-        raise ResultsError(f"{table} has no column {printable(lacking[0])!r}: see docs/formats.md for its columns")
+        raise ResultsError(f"{table} has no column {printable(lacking[0])!r}: docs/reference/columns.md has its columns")
 
 
 GAINS = ("gain", "gain_2")

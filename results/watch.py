@@ -5,7 +5,6 @@ It reads two small files, of an experiment at a URI also the marks of the run, a
 
 from __future__ import annotations
 
-import argparse
 import functools
 import math
 import os
@@ -16,17 +15,18 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from common.command_line import REFUSED, Parser
 from common.errors import UserError
 from common.json_values import checked, read_json
 from common.paths import user_path
 from common.texts import duration, printable, python_command
-from common.uris import is_uri, with_uris
-from results.live import OWNER_FILE, PROGRESS_FILE, LiveSearch, Owner
+from common.uris import is_uri
+from results.live import OWNER_FILE, PROGRESS_FILE, LiveSearch, Owner, Phase
 from results.places import EXPERIMENT, local_folder
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ FIRST_EVENTS = 5  # of a run that began earlier
 RUNS = "runs"  # folder in storage: 00000001.json is the first run's, which puts it again with a counter, and at last as ended
 WATCHED = (EXPERIMENT, OWNER_FILE, PROGRESS_FILE, f"{RUNS}/")
 ROLE = "watch"  # of the copy
-ENDED, DEAD, REFUSED, INTERRUPTED = 0, 1, 2, 130  # exit status
+ENDED, DEAD, INTERRUPTED = 0, 1, 130  # exit status
 
 State = Literal["starting", "running", "silent", "complete", "stopped", "dead"]
 _ALIVE = ("starting", "running", "silent")  # states
@@ -249,7 +249,9 @@ class Watch:
 
         self._tell_events(seen)
         if seen.search:
-            self._say(BETWEEN.join(texts(seen.search)))
+            # A run that was killed could not write that it has ended.
+            phase: Phase = "complete" if seen.state == "complete" else "stopped"
+            self._say(BETWEEN.join(texts(replace(seen.search, phase=phase))))
         command = python_command("tuning.run", "--resume", self._folder)
         if seen.state == "dead" and seen.owner:
             self._say(f"the run was killed ({seen.owner.shown}); continue with: {command}")
@@ -262,7 +264,9 @@ class Watch:
         return ENDED
 
     def _say(self, line: str) -> None:
-        self._console.print(printable(with_uris(line)), highlight=False, markup=False, soft_wrap=True)
+        from results.live_view import say
+
+        say(self._console, line)
 
 
 def _silence(seen: Seen) -> str:
@@ -297,9 +301,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The options of the command."""
-    made = argparse.ArgumentParser(PROGRAM, description="Show a search that was started elsewhere, from its files.")
+    made = Parser(PROGRAM, description="Show a search that was started elsewhere, from its files.")
     made.add_argument(
         "experiment", metavar="EXPERIMENT", help="folder or URI of the experiment, such as experiments/ppo-iquitos-1"
     )

@@ -15,7 +15,6 @@ A table for each hyperparameter, in the values that it has outside (a `gamma`, n
 
 from __future__ import annotations
 
-import math
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -24,8 +23,6 @@ from typing import Any
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from common.files import read_text
-from common.json_values import MOST
-from common.paths import shortened
 from search_spaces.parameter import Bounds, Kind, Parameter, Scale, SpaceError, toml
 from search_spaces.space import SearchSpace
 
@@ -38,30 +35,15 @@ def override(space: SearchSpace, path: Path) -> SearchSpace:
         tables = tomllib.loads(read_text(path))
     except OSError as error:
         raise SpaceError(f"{path}: {error.strerror}") from error
-    except RecursionError as error:
-        raise SpaceError(f"{path} is no TOML that can be read: it is nested too deeply") from error
-    except UnicodeDecodeError as error:
-        raise SpaceError(f"{path} is no TOML: {error}; save it as UTF-8") from error
-    # A whole number of thousands of digits is a ValueError of another kind.
-    except ValueError as error:
-        raise SpaceError(f"{path} is no TOML: {error}") from error
+    # Also where a whole number has thousands of digits, or tables are nested too deeply.
+    except (ValueError, RecursionError) as error:
+        raise SpaceError(f"{path} is no TOML in UTF-8: {error}") from error
     try:
-        _check_numbers(tables)
         changed = {name: _changed(space[name], table, str(path)) for name, table in tables.items()}
-    except SpaceError as error:
+    # Python reads longer whole numbers in base 16 than it shows.
+    except ValueError as error:
         raise SpaceError(f"{path}: {error}") from error
     return SearchSpace(tuple(changed.get(parameter.name, parameter) for parameter in space.parameters))
-
-
-def _check_numbers(tables: dict[str, Any]) -> None:
-    """Check that whole numbers have 64 bits, as TOML says. Python reads longer ones, and could not even show them."""
-    for name, table in tables.items():
-        rest = [table]
-        while rest:
-            value = rest.pop()
-            if isinstance(value, int) and abs(value) > MOST:
-                raise SpaceError(f"{shortened(name)}: a whole number in it has more than 64 bits; write a smaller one")
-            rest += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def _changed(parameter: Parameter, table: Any, source: str) -> Parameter:
@@ -110,18 +92,15 @@ def _range(parameter: Parameter, table: dict[str, Any]) -> BaseDistribution:
     log = table.get("log", bool(getattr(before, "log", False)))
     if not isinstance(log, bool):
         raise SpaceError(f"{name}: log is true or false")
+    least, most = sorted(map(parameter.scale.inner, (low, high)))
     if parameter.scale is Scale.POWER_OF_TWO:
         if "log" in table:
             raise SpaceError(f"{name}: it is searched over powers of two, so log says nothing")
-        if any(value <= 0 or not math.log2(value).is_integer() for value in (low, high)):
+        if not (least.is_integer() and most.is_integer()):
             raise SpaceError(f"{name}: low={low} and high={high} have to be powers of two")
-        return IntDistribution(round(math.log2(low)), round(math.log2(high)))
-    if parameter.scale is Scale.ONE_MINUS:
-        low, high = 1.0 - high, 1.0 - low
-    if log and low <= 0:
+        return IntDistribution(int(least), int(most))
+    if log and least <= 0:
         raise SpaceError(
-            f"{name}: on a log scale its bounds cannot reach {table['high' if parameter.scale is Scale.ONE_MINUS else 'low']}"
+            f"{name}: on a log scale its bounds cannot reach {high if parameter.scale is Scale.ONE_MINUS else low}"
         )
-    if parameter.kind is Kind.INTEGER:
-        return IntDistribution(low, high, log=log)
-    return FloatDistribution(low, high, log=log)
+    return IntDistribution(low, high, log=log) if parameter.kind is Kind.INTEGER else FloatDistribution(least, most, log=log)

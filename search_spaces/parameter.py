@@ -35,6 +35,9 @@ class Kind(enum.Enum):
     FLAG = "true or false"
 
 
+_TYPES = {Kind.INTEGER: int, Kind.NUMBER: int | float, Kind.SIZES: str, Kind.FLAG: bool}
+
+
 class Scale(enum.Enum):
     """How the number that Optuna draws, the inner one, becomes the hyperparameter's value."""
 
@@ -53,12 +56,18 @@ class Scale(enum.Enum):
     def has_value(self, low: float, high: float) -> bool:
         """Whether a whole number on this scale lies between two bounds, both included."""
         if self is Scale.POWER_OF_TWO:
-            return high >= 1.0 and math.ceil(math.log2(max(low, 1.0))) <= math.floor(math.log2(high))
-        return math.ceil(low) <= math.floor(high)
+            low = max(low, 1.0)
+        return low <= high and math.ceil(self.inner(low)) <= self.floor(high)
 
-    def inner_bound(self, outer: float) -> float:
-        """Inner number of a value, not rounded; for the scales that conditions allow, those that rise."""
-        return math.log2(outer) if self is Scale.POWER_OF_TWO else outer
+    def inner(self, outer: float) -> float:
+        """Inner number of a value, not rounded."""
+        if self is Scale.POWER_OF_TWO:
+            return math.log2(outer) if outer > 0 else -math.inf
+        return 1.0 - outer if self is Scale.ONE_MINUS else outer
+
+    def floor(self, outer: float) -> float:
+        """Greatest whole inner number up to a value, on a scale that rises."""
+        return math.floor(self.inner(outer)) if outer < math.inf else math.inf
 
 
 @dataclass(frozen=True)
@@ -67,6 +76,11 @@ class AtMost:
 
     name: str
     part: float = 1.0
+
+    def of(self, known: Mapping[str, Value]) -> float:
+        """The greatest value; infinite where no number is known for `name`."""
+        value = known.get(self.name)
+        return self.part * value if isinstance(value, int | float) else math.inf
 
     def describe(self, value: float) -> str:
         """The bound in words, where `name` has this value."""
@@ -197,18 +211,16 @@ class Parameter:
         if isinstance(within, CategoricalDistribution):
             return {**found, "choices": list(within.choices)}
         assert isinstance(within, IntDistribution | FloatDistribution)
-        low, high = float(within.low), float(within.high)
-        if self.scale is Scale.ONE_MINUS:
-            return {**found, "low": 1.0 - high, "high": 1.0 - low, "log": within.log, "from_one": True}
-        if self.scale is Scale.IDENTITY:
-            return {**found, "low": low, "high": high, "log": within.log, "whole": isinstance(within, IntDistribution)}
+        low, high = sorted(float(self.scale.outer(end)) for end in (within.low, within.high))  # type: ignore[arg-type]
         if self.part_of:
             # What is drawn is how often the whole is halved.
             least, (lowest, highest) = self.part_of.least, whole
-            low, high = max(min(least, lowest), lowest / 2**high), max(min(least, highest), highest / 2**low)
-        else:
-            low, high = 2**low, 2**high
-        return {**found, "low": low, "high": high, "log": True, "whole": True, "powers": True}
+            low, high = max(min(least, lowest), lowest / high), max(min(least, highest), highest / low)
+        found |= {"low": low, "high": high}
+        if self.scale is Scale.POWER_OF_TWO:
+            return {**found, "log": True, "whole": True, "powers": True}
+        kind = {"from_one": True} if self.scale is Scale.ONE_MINUS else {"whole": isinstance(within, IntDistribution)}
+        return {**found, "log": within.log, **kind}
 
     def outer(self, inner: float | int | str, values: Mapping[str, Value]) -> Value:
         """Value of an inner number."""
@@ -238,12 +250,8 @@ class Parameter:
         elif self.searched_from:
             top, part = self._spread(values)
             inner = top - (top - value) / part
-        elif self.scale is Scale.ONE_MINUS:
-            inner = 1.0 - value
-        elif self.scale is Scale.POWER_OF_TWO:
-            inner = math.log2(value) if value > 0 else -math.inf
         else:
-            inner = value
+            inner = self.scale.inner(value)
         inner = min(max(inner, within.low), within.high)
         return round(inner) if isinstance(within, IntDistribution) else float(inner)
 
@@ -329,8 +337,4 @@ def _units(sizes: Value) -> int:
 
 def _is_of(kind: Kind, value: Value) -> bool:
     """Whether a value has the type of a kind other than `Kind.TEXT`."""
-    if kind is Kind.SIZES:
-        return isinstance(value, str)
-    if kind is Kind.FLAG:
-        return isinstance(value, bool)
-    return isinstance(value, int if kind is Kind.INTEGER else int | float) and not isinstance(value, bool)
+    return isinstance(value, _TYPES[kind]) and isinstance(value, bool) == (kind is Kind.FLAG)

@@ -74,7 +74,7 @@ class SearchSpace:
             parameter = self[name]
             parameter.check(value)
             bound = parameter.at_most
-            if bound and bound.name in known and isinstance(value, int | float) and value > bound.part * known[bound.name]:
+            if bound and isinstance(value, int | float) and value > bound.of(known):
                 raise SpaceError(f"{_text(parameter, value)}: it is at most {bound.describe(known[bound.name])}")
         for name, value in assignment.items():
             condition = self[name].only_if
@@ -111,15 +111,7 @@ class SearchSpace:
         Wished values stand in the place of defaults, and give way as they do. It fulfils `check` if one with the given values
         can.
         """
-        values: Assignment = {}
-        for parameter in self.parameters:
-            known = {**limits, **values}
-            if parameter.name in given:
-                values[parameter.name] = given[parameter.name]
-            else:
-                wish = (wished or {}).get(parameter.name, parameter.default)
-                values[parameter.name] = self._nearest(parameter, wish, given, known)
-        return values
+        return self.assignment({}, given, limits, wished)
 
     def distributions(
         self, fixed: Assignment, limits: Mapping[str, float] = MappingProxyType({})
@@ -141,8 +133,9 @@ class SearchSpace:
         point: Mapping[str, float | int | str],
         fixed: Assignment,
         limits: Mapping[str, float] = MappingProxyType({}),
+        wished: Assignment | None = None,
     ) -> Assignment:
-        """Full assignment: fixed values, else drawn ones as far as conditions leave them, else defaults.
+        """Full assignment: fixed values, else drawn ones as far as conditions leave them, else wished ones or defaults.
 
         What was drawn is of `distributions`. If fixed values and limits fulfil `check`, so does the assignment.
         """
@@ -152,7 +145,8 @@ class SearchSpace:
             if parameter.name in fixed:
                 values[parameter.name] = fixed[parameter.name]
             elif parameter.inner_name not in point or not _acts(parameter, values):
-                values[parameter.name] = self._nearest(parameter, parameter.default, fixed, known)
+                wish = (wished or {}).get(parameter.name, parameter.default)
+                values[parameter.name] = self._nearest(parameter, wish, fixed, known)
             else:
                 drawn = parameter.outer(point[parameter.inner_name], values)
                 values[parameter.name] = self._cut(parameter, drawn, fixed, known)
@@ -180,7 +174,7 @@ class SearchSpace:
         least = max([parameter.least, *tied.values()])
         ceilings = {}  # by their words
         if bound and bound.name in known:
-            ceilings[bound.describe(known[bound.name])] = bound.part * known[bound.name]
+            ceilings[bound.describe(known[bound.name])] = bound.of(known)
         if own and tied:
             ceilings[f"{own.high:g} ({parameter.name}: {own.describe()})"] = own.high
         for words, greatest in ceilings.items():
@@ -216,15 +210,11 @@ class SearchSpace:
         """A value, cut to what its own condition leaves, and those of given values that name it."""
         if isinstance(value, bool) or not isinstance(value, int | float):
             return value
-        low, high, bound = self._least(parameter, given), math.inf, parameter.at_most
-        if bound and isinstance(limit := known.get(bound.name), int | float):
-            high = bound.part * limit
-        if value > high:
-            value = parameter.scale.outer(math.floor(parameter.scale.inner_bound(high)))
+        low, bound, scale = self._least(parameter, given), parameter.at_most, parameter.scale
+        if bound and value > bound.of(known):
+            value = scale.outer(scale.floor(bound.of(known)))
             assert isinstance(value, int | float)
-        if value < low:
-            return parameter.scale.outer(math.ceil(parameter.scale.inner_bound(low)))
-        return value
+        return scale.outer(math.ceil(scale.inner(low))) if value < low else value
 
     def _least(self, parameter: Parameter, fixed: Assignment) -> float:
         """Least value of a hyperparameter with which those that are tied to it can have theirs."""
@@ -247,31 +237,26 @@ class SearchSpace:
         assert distribution is not None
         if not isinstance(distribution, IntDistribution | FloatDistribution):
             return distribution
-        low, high, end = distribution.low, distribution.high, parameter.searched_to
+        low, high, scale = distribution.low, distribution.high, parameter.scale
+        end = parameter.searched_to.of(known) if parameter.searched_to else math.inf
         if parameter.part_of:
-            if end and isinstance(limit := known.get(end.name), int | float):
-                # Here the inner number says how much smaller the part is than the whole.
-                high = max(low, min(high, math.floor(math.log2(max(end.part * limit, 1.0)))))
+            # Here the inner number says how much smaller the part is than the whole.
+            high = max(low, min(high, scale.floor(max(end, 1.0))))
             return type(distribution)(low, high, log=distribution.log)  # type: ignore[arg-type]
         if parameter.enough and isinstance(limit := known.get(parameter.enough), int | float):
             # The first power of two that holds it all.
-            high = min(high, math.ceil(parameter.scale.inner_bound(limit)))
-            low = min(low, high)
-        if end and isinstance(limit := known.get(end.name), int | float):
-            high = min(high, math.floor(parameter.scale.inner_bound(max(end.part * limit, 1.0))))
-            low = min(low, high)
+            high = min(high, math.ceil(scale.inner(limit)))
+        high = min(high, scale.floor(max(end, 1.0)))
+        low = min(low, high)
         # Other values may force it above or below the range that is searched. Then the range gives way, not the condition.
         # A range of the user does not have to: `check` has refused what leaves no value in it.
         least = max(self._needs(parameter, fixed).values(), default=-math.inf)
         if least > parameter.low:
-            low = max(low, math.ceil(parameter.scale.inner_bound(least)))
+            low = max(low, math.ceil(scale.inner(least)))
             high = max(low, high)
-        bound = parameter.at_most
-        if bound and isinstance(limit := known.get(bound.name), int | float):
-            high = min(high, math.floor(parameter.scale.inner_bound(bound.part * limit)))
+        if parameter.at_most:
+            high = min(high, scale.floor(parameter.at_most.of(known)))
             low = min(low, high)
-        if (low, high) == (distribution.low, distribution.high):
-            return distribution
         return type(distribution)(low, high, log=distribution.log)  # type: ignore[arg-type]
 
 

@@ -51,8 +51,9 @@ def run_drawn(config: dict[str, Any]) -> None:
     from ray import tune
 
     from tuning.algorithms.registry import algorithm
+    from tuning.memory.allocation import Grant
     from tuning.search.proposals.plan import limits
-    from tuning.trial.protocol import Limits, Proposal, report_in
+    from tuning.trial.protocol import Proposal, report_in
     from tuning.trial.records import TrialRecords
     from tuning.trial.trainable import run_trial
 
@@ -63,7 +64,7 @@ def run_drawn(config: dict[str, Any]) -> None:
     assignment = space.assignment(point, config[FIXED], limits(experiment.settings.steps))
     records, to_tune = TrialRecords(experiment), tune.report
     handout = records.hand_out(Proposal(number, assignment))
-    home, limits_of_host = replace(handout.home, run=RUN_NAME), Limits(0, virtual_memory().total)
+    home, host = replace(handout.home, run=RUN_NAME), Grant(0.0, 0, virtual_memory().total)
 
     def report(result: dict[str, Any]) -> None:
         if told := report_in(result):
@@ -72,7 +73,7 @@ def run_drawn(config: dict[str, Any]) -> None:
         to_tune(result)
 
     with patch("ray.tune.report", report):
-        run_trial(replace(handout, home=home, limits=limits_of_host).config())
+        run_trial(replace(handout, home=home, place=replace(handout.place, grant=host)).config())
 
 
 def drawn_from(checked: Checked) -> dict[str, Any]:

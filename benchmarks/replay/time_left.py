@@ -148,7 +148,7 @@ def _right(known: _Known, seconds: Array) -> list[bool]:
     found = []
     for known.at, moment in enumerate(seconds[:-1]):
         now = float(moment)
-        told.on_report(0, 1, 0.0)
+        told.on_report()
         if known.used() >= FROM * known.steps[-1]:
             estimate, true = told.seconds(), float(seconds[-1]) - now
             assert estimate is not None  # two evaluations are less than a fifth

@@ -72,8 +72,7 @@ class Location:
 def location(given: str) -> Location:
     """The place that a URI names, such as `s3://bucket/experiments/ppo-1` or `file:///mnt/share`. Nothing is looked up there.
 
-    Raises:
-        StorageError: for an unknown scheme, a package that is not installed, credentials, a query, or no place at all.
+    Raises a StorageError for an unknown scheme, a package that is not installed, credentials, a query, or no place at all.
     """
     shown = f'"{printable(shortened(without_credentials(given)))}"'
     if not is_uri(given):

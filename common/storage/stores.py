@@ -41,15 +41,10 @@ _ERRORS = {
 
 @dataclass(frozen=True)
 class Stamp:
-    """What tells one content of an object from another.
+    """What tells one content of an object from another."""
 
-    Attributes:
-        nbytes: length in bytes.
-        version: changes whenever the object is replaced: ETag, generation, or time and inode of a file.
-    """
-
-    nbytes: int
-    version: str
+    nbytes: int  # length in bytes
+    version: str  # changes whenever the object is replaced: ETag, generation, or time and inode of a file
 
 
 class LocalStore:

@@ -37,10 +37,8 @@ class WorkingCopy:
     def pull(self, prefixes: Iterable[str], but: Iterable[str] = ()) -> set[str]:
         """Fetch what is new or changed of some keys, and of folders, which end with `/`, and remove what is gone; what changed.
 
-        `but` names keys and folders below these that stay as they are.
-
-        Raises:
-            StorageError: if storage cannot be read, or the folder cannot be written to.
+        `but` names keys and folders below these that stay as they are. Raises a StorageError if storage cannot be read, or the
+        folder cannot be written to.
         """
         wanted, spared = list(prefixes), tuple(but)
         with self._writable(), self._held():

@@ -21,11 +21,15 @@ import numpy as np
 from numba import njit
 
 from envs.batch_backend.records import (
+    APPLIANCE_KWH,
+    APPLIANCE_STATE,
     BATTERY_CONSUMPTION,
     BATTERY_KWH,
     BATTERY_SOC,
+    CAN_START,
     CHARGING,
     CHARGING_KWH,
+    CHARGING_LIMITS,
     COOLING,
     COOLS,
     COST,
@@ -38,17 +42,29 @@ from envs.batch_backend.records import (
     EMISSION,
     HEATING,
     HEATS,
+    IMPORT_ROOM,
     LANES,
     LOAD_KWH,
+    MISSED,
     NET,
     NET_KWH,
+    PENDING,
     POWER_CURVE,
     PYTHON,
+    RUNNING,
+    SERVICE,
     SET,
     SINGLE,
+    SLACK,
+    SLACK_RATIO,
     TANK_SOC,
     THERMAL_CONSUMPTION,
     THERMAL_DEMAND,
+    THIRD,
+    UNTIL_DEADLINE,
+    UNTIL_LATEST,
+    URGENCY,
+    VIOLATION,
     Out,
     Rows,
     Site,
@@ -300,7 +316,10 @@ def _charger_curves(lane: Any, plugged: np.ndarray, charger: np.ndarray, curve: 
 @_inlined
 def _root(curve: np.ndarray, k: int, points: int, part: float) -> float:
     """Root of the efficiency at a part of the nominal power."""
-    return math.sqrt(_on_curve(curve, k, EFFICIENCY_CURVE, points, min(max(part, 0.0), 1.0)))
+    efficiency = _on_curve(curve, k, EFFICIENCY_CURVE, points, min(max(part, 0.0), 1.0))
+    # CityLearn takes the power 0.5, which is rounded otherwise than a square root in one case of a thousand. LLVM would make
+    # one of a constant exponent; it does not know that a curve has two rows, its x and its y.
+    return efficiency ** (1.0 / curve.shape[2])
 
 
 @_compiled
@@ -333,26 +352,22 @@ def _load_battery(lane: Any, j: int, battery: Any, soc: float, left: float) -> N
 
 
 @_inlined
-def _wish(action: np.ndarray, given: np.ndarray, index: int) -> float:
-    """An action in CityLearn's range, which ends at -1 and 1; 0 where there is none."""
-    if index < 0:
-        return 0.0
-    at = np.uint64(index)
-    part = (min(max(given[at], -1.0), 1.0) + 1.0) / 2.0
-    return min(max(action[at].low + part * action[at].span, -1.0), 1.0)
+def _wished(wish: np.ndarray, index: int) -> float:
+    """An action in CityLearn's range; 0 where there is none."""
+    return 0.0 if index < 0 else wish[np.uint64(index)]
 
 
 @_compiled
 def _load_vehicles(
-    lane: Any, plugged: np.ndarray, charger: np.ndarray, action: np.ndarray, battery: np.ndarray, given: np.ndarray,
-    soc: np.ndarray, degraded: np.ndarray,
+    lane: Any, plugged: np.ndarray, charger: np.ndarray, battery: np.ndarray, wishes: np.ndarray, soc: np.ndarray,
+    degraded: np.ndarray,
 ) -> bool:  # fmt: skip
     """Fill the lanes with vehicles and the commands of their chargers; whether any command is to discharge a vehicle."""
     gives = False
     for j in range(plugged.size):
         v, unit = plugged[j].vehicle, charger[plugged[j].charger]
         _load_battery(lane, j, battery[v], soc[v], degraded[v])
-        wish, charge_max, discharge_max = _wish(action, given, unit.action), unit.charge_max, unit.discharge_max
+        wish, charge_max, discharge_max = _wished(wishes, unit.action), unit.charge_max, unit.discharge_max
         lane.wish[j], lane.power_limit[j] = wish, charge_max if wish > 0.0 else discharge_max
         gives |= wish < 0.0
     return gives
@@ -460,15 +475,13 @@ def _output_limit(thermal: Any, tank: Any, cop: float, supply: float) -> tuple[f
 
 
 @_inlined
-def _demand(
-    thermal: Any, building: Any, meter: Any, use: int, cop: float, action: np.ndarray, given: np.ndarray, step: int
-) -> float:
+def _demand(thermal: Any, building: Any, meter: Any, use: int, cop: float, wishes: np.ndarray, step: int) -> float:
     """`LSTMDynamicsBuilding.update_*_demand`: what a device is to deliver [kWh], by its action or else by the series."""
     if thermal.device_action < 0 or step <= building.lookback:
         return np.float64(meter.demand[use])
     if not meter.mode & (COOLS if use == COOLING else HEATS):
         return 0.0
-    part = max(thermal.device_sign * _wish(action, given, thermal.device_action), 0.0)
+    part = max(thermal.device_sign * _wished(wishes, thermal.device_action), 0.0)
     if thermal.power_type == SINGLE:
         return _f32(_f32(_f32(part) * thermal.device_power) * _f32(cop))
     power = part * thermal.device_power
@@ -532,15 +545,15 @@ def _use_tank(thermal: Any, tank: Any, demand: float, cop: float, action: float,
 
 
 @_compiled
-def _run_thermal(site: Site, tank: np.ndarray, meter: Any, n: int, given: np.ndarray, step: int, battery: float) -> None:
+def _run_thermal(site: Site, tank: np.ndarray, meter: Any, n: int, wishes: np.ndarray, step: int, battery: float) -> None:
     """Devices and tanks of a building, shape (3,); `battery` is what its battery has taken in this step before [kWh]."""
     for use in range(3):
         tank[use].consumption, tank[use].balance = np.float32(0.0), np.float32(0.0)
     for use in range(3):
         own, thermal, cop = tank[use], site.thermal[n, use], meter.cop[use]
-        demand = _demand(thermal, site.building[n], meter, use, cop, site.action, given, step)
+        demand = _demand(thermal, site.building[n], meter, use, cop, wishes, step)
         own.demand = np.float32(demand)
-        wish = _wish(site.action, given, thermal.action)
+        wish = _wished(wishes, thermal.action)
         # A tank that gives goes before its device, one that takes after it.
         if wish < 0.0:
             _use_tank(thermal, own, demand, cop, wish, np.inf)
@@ -573,11 +586,11 @@ def _charge_alone(site: Site, state: State, out: Out, b: int, n: int, request: f
 
 
 @_compiled
-def _act_off_grid(site: Site, state: State, out: Out, meter: Any, b: int, n: int, given: np.ndarray) -> None:
+def _act_off_grid(site: Site, state: State, out: Out, meter: Any, b: int, n: int) -> None:
     """Carry out the actions of a building in a power outage: each device in its turn gets what PV and battery have left."""
     tank, step = state.tank[b, n], state.copy[b].step
     battery = 0.0
-    wish = _wish(site.action, given, site.building[n].battery_action)
+    wish = _wished(state.wish[b], site.building[n].battery_action)
     request = wish * site.battery[n].nominal_power
     if wish < 0.0:
         # At most what the building would use without control.
@@ -588,7 +601,7 @@ def _act_off_grid(site: Site, state: State, out: Out, meter: Any, b: int, n: int
         _charge_alone(site, state, out, b, n, max(request, -need))
         battery = float(out.energy[b, n, BATTERY_KWH])
     if site.building[n].thermal:
-        _run_thermal(site, tank, meter, n, given, step, battery)
+        _run_thermal(site, tank, meter, n, state.wish[b], step, battery)
     load = min(np.float64(meter.load), _supply(meter, tank, 0.0, battery))
     out.energy[b, n, LOAD_KWH] = load
     if not wish < 0.0:
@@ -614,11 +627,286 @@ def _first_off_grid(site: Site, tank: np.ndarray, meter: Any, n: int, load: floa
             left = max(left - served, 0.0)
 
 
+# -- limits of a building's connection -------------------------------------------------------
+
+
+@_inlined
+def _asked(unit: Any, wish: float) -> float:
+    """`Charger.get_requested_power_kw` [kW], negative where the vehicle is to give."""
+    limit = unit.charge_max if wish > 0.0 else unit.discharge_max
+    least = unit.charge_min if wish > 0.0 else unit.discharge_min
+    greatest = max(limit, 0.0)
+    power = abs(wish) * greatest
+    power = 0.0 if power < max(min(least, greatest), 0.0) else power
+    return power if wish > 0.0 else -power
+
+
+@_inlined
+def _part(power: float, on: int) -> float:
+    """Power on a phase."""
+    return 0.0 if on == 0 else (power / THIRD if on == THIRD else power)
+
+
+@_compiled
+def _limit_charging(site: Site, n: int, wish: np.ndarray, room: Any) -> None:
+    """`BuildingOpsService._apply_legacy_charging_constraints`: of what chargers take, in all and on each phase."""
+    building, charger = site.building[n], site.charger
+    asked, scale = np.zeros(charger.size), np.ones(charger.size)
+    total, violation = 0.0, 0.0
+    for c in range(charger.size):
+        if charger[c].building == n and _wished(wish, charger[c].action) > 0.0:
+            asked[c] = _asked(charger[c], wish[charger[c].action])
+            total += asked[c]
+    room.left[:, :] = building.limit
+    room.violation = 0.0
+    if total == 0.0:
+        return
+    limit = building.limit[0, 0]
+    if total > limit:
+        scale[:] = limit / total
+        violation += total - limit
+    for p in range(building.phases):
+        limit, used = building.limit[1 + p, 0], 0.0
+        for c in range(charger.size):
+            if charger[c].building == n and charger[c].on_phase[p]:
+                used += asked[c] * scale[c]
+        if used > limit:
+            for c in range(charger.size):
+                if charger[c].building == n and charger[c].on_phase[p]:
+                    scale[c] *= limit / used
+            violation += used - limit
+    for c in range(charger.size):
+        if charger[c].building == n and _wished(wish, charger[c].action) > 0.0:
+            power = asked[c] * scale[c]
+            at = charger[c].action
+            wish[at] = max(0.0, min(wish[at], power / charger[c].charge_max))
+    for p in range(1 + building.phases):
+        used = 0.0
+        for c in range(charger.size):
+            if charger[c].building == n and (p == 0 or charger[c].on_phase[p - 1]):
+                used += asked[c] * scale[c]
+        room.left[p, 0] -= used
+    room.violation = violation
+
+
+@_compiled
+def _beyond(building: Any, load: np.ndarray) -> float:
+    """`BuildingOpsService._electrical_service_violation_kw`."""
+    violation = 0.0
+    for p in range(1 + building.phases):
+        for way in range(2):
+            # A limit that is not there is NaN, which `max` leaves out as its second argument.
+            beyond = (load[p] if way == 0 else -load[p]) - building.limit[p, way]
+            violation += beyond if beyond > 0.0 else 0.0
+    return violation
+
+
+@_compiled
+def _loads(base: np.ndarray, asked: np.ndarray, scale: np.ndarray, load: np.ndarray) -> None:
+    """`BuildingOpsService._compute_totals`: power in all and on each phase, shape (1 + phases,)."""
+    load[:] = base
+    for i in range(scale.size):
+        for p in range(load.size):
+            load[p] += asked[i, p] * scale[i]
+
+
+@_compiled
+def _cut(current: float, limit: float, sign: float, asked: np.ndarray, scale: np.ndarray) -> bool:
+    """`BuildingOpsService._scale_for_import_scope`, and of export where `sign` is -1; `asked` of shape (controls,)."""
+    if not sign * current > limit + 1e-9:
+        return False
+    relevant = 0.0
+    for i in range(scale.size):
+        if sign * asked[i] > 0.0 and scale[i] > 0.0:
+            relevant += scale[i] * abs(asked[i])
+    if relevant <= 1e-9:
+        return False
+    allowed = limit - (current - relevant) if sign > 0.0 else limit + (current + relevant)
+    factor = 0.0 if allowed <= 0.0 else min(1.0, allowed / relevant)
+    if factor >= 1.0 - 1e-9:
+        return False
+    for i in range(scale.size):
+        if sign * asked[i] > 0.0 and scale[i] > 0.0:
+            scale[i] *= factor
+    return True
+
+
+@_inlined
+def _as_action(unit: Any, power: float) -> float:
+    """`BuildingOpsService._charger_action_from_power_kw`."""
+    most, least = (unit.charge_max, unit.charge_min) if power > 0.0 else (unit.discharge_max, unit.discharge_min)
+    if power == 0.0 or most <= 0.0 or (least > 0.0 and abs(power) < least):
+        return 0.0
+    part = min(abs(power) / most, 1.0)
+    return part if power > 0.0 else -part
+
+
+@_inlined
+def _base_load(building: Any, meter: Any, load: np.ndarray) -> None:
+    """`BuildingOpsService._estimate_non_controllable_base_power` of a building without thermal devices and appliances."""
+    load[0] = np.float64(meter.load) + np.float64(meter.solar)
+    for p in range(load.size - 1):
+        load[1 + p] = _part(load[0], building.on_phase[p])
+
+
+@_compiled
+def _limit_service(site: Site, n: int, meter: Any, wish: np.ndarray, room: Any) -> None:
+    """`BuildingOpsService._apply_electrical_service_constraints`: of what chargers and battery take and give."""
+    building, charger, scopes = site.building[n], site.charger, 1 + site.building[n].phases
+    base, load = np.zeros(scopes), np.zeros(scopes)
+    _base_load(building, meter, base)
+    # Of what is not asked for, all is zero, and zero without effect in each sum. The battery is the last.
+    asked, scale = np.zeros((charger.size + 1, scopes)), np.ones(charger.size + 1)
+    for c in range(charger.size + 1):
+        if c < charger.size:
+            power = _asked(charger[c], _wished(wish, charger[c].action)) if charger[c].building == n else 0.0
+        else:
+            power = _wished(wish, building.battery_action) * max(site.battery[n].nominal_power, 0.0)
+        if abs(power) > 1e-9:
+            asked[c, 0] = power
+            for p in range(scopes - 1):
+                asked[c, 1 + p] = _part(power, charger[c].on_phase[p] if c < charger.size else building.battery_on_phase[p])
+    _loads(base, asked, scale, load)
+    violation = _beyond(building, load)
+    for _ in range(8):
+        _loads(base, asked, scale, load)
+        changed = False
+        for p in range(scopes):
+            changed |= _cut(load[p], building.limit[p, 0], 1.0, asked[:, p], scale)
+            changed |= _cut(load[p], building.limit[p, 1], -1.0, asked[:, p], scale)
+        if not changed:
+            break
+    _loads(base, asked, scale, load)
+    for c in range(charger.size):
+        if charger[c].building == n and charger[c].action >= 0:
+            wish[charger[c].action] = _as_action(charger[c], asked[c, 0] * scale[c])
+    if building.battery_action >= 0:
+        nominal = site.battery[n].nominal_power
+        power = asked[charger.size, 0] * scale[charger.size]
+        wish[building.battery_action] = min(max(power / nominal, -1.0), 1.0) if nominal > 0.0 else 0.0
+    room.violation = max(violation, _beyond(building, load))
+    for p in range(scopes):
+        room.left[p, 0], room.left[p, 1] = building.limit[p, 0] - load[p], building.limit[p, 1] + load[p]
+
+
+@_compiled
+def _whole_room(building: Any, room: Any, meter: Any) -> None:
+    """`Building._set_default_charging_headroom`, as an episode begins."""
+    room.violation = 0.0
+    room.left[:, :] = building.limit
+    if building.connection == SERVICE:
+        load = np.zeros(1 + building.phases)
+        _base_load(building, meter, load)
+        for p in range(load.size):
+            room.left[p, 0], room.left[p, 1] = building.limit[p, 0] - load[p], building.limit[p, 1] + load[p]
+
+
+# -- deferrable appliances -------------------------------------------------------------------
+
+
+@_inlined
+def _pass_cycles(appliance: Any, cycle: np.ndarray, run: Any, now: int) -> None:
+    """`DeferrableAppliance._update_cycle_states`. Cycles do not overlap: those before the next have ended or were missed."""
+    if run.current >= 0 and now > run.started + cycle[run.current].hours - 1:
+        run.current = -1
+    while run.next < appliance.end and now > cycle[run.next].latest:
+        if run.missed < 0:
+            run.missed = run.next
+        run.next += cycle[run.next].hours
+
+
+@_compiled
+def _begin_cycles(appliance: Any, cycle: np.ndarray, run: Any, row: int) -> None:
+    """Cycles that could start before an episode only are none of its."""
+    run.next, run.current, run.started = appliance.first, -1, 0
+    _pass_cycles(appliance, cycle, run, row + appliance.offset)
+    run.missed = -1
+
+
+@_inlined
+def _can_start(cycle: Any, now: int, copy: Any) -> bool:
+    """A cycle has to end before the last row of the episode, whose energy CityLearn does not count."""
+    fits = now + cycle.hours - 1 <= cycle.deadline and copy.step + cycle.hours < copy.hours + 1
+    return fits and cycle.earliest <= now <= cycle.latest
+
+
+@_compiled
+def _act_appliances(site: Site, state: State, out: Out, copies: np.ndarray) -> None:
+    """`DeferrableAppliance.start_cycle`."""
+    for b in copies:
+        copy, energy = state.copy[b], out.energy[b]
+        energy[:, APPLIANCE_KWH] = 0.0
+        for k in range(site.appliance.size):
+            appliance, run = site.appliance[k], state.run[b, k]
+            now = copy.start + copy.step + appliance.offset
+            _pass_cycles(appliance, site.cycle, run, now)
+            starts = _wished(state.wish[b], appliance.action) > appliance.threshold and run.next < appliance.end
+            if starts and _can_start(site.cycle[run.next], now, copy):
+                run.current, run.started = run.next, now
+                run.next += site.cycle[run.next].hours
+            if run.current >= 0:
+                energy[appliance.building, APPLIANCE_KWH] += site.cycle[run.current + now - run.started].energy
+
+
+@_compiled
+def _of_appliance(site: Site, state: State, b: int, k: int, feature: int) -> float:
+    """`DeferrableAppliance.observations`."""
+    appliance, run, copy = site.appliance[k], state.run[b, k], state.copy[b]
+    now = copy.start + copy.step + appliance.offset
+    _pass_cycles(appliance, site.cycle, run, now)
+    if run.current >= 0:
+        cycle = site.cycle[run.current + now - run.started]
+        return max(float(cycle.deadline - now), 0.0) if feature == UNTIL_DEADLINE else cycle.shown[RUNNING, feature]
+    if run.next == appliance.end:
+        return appliance.shown[feature] if run.missed < 0 else site.cycle[run.missed].shown[MISSED, feature]
+    cycle = site.cycle[run.next]
+    slack = max(float(cycle.latest - now), 0.0)
+    ratio = min(slack / max(float(cycle.latest - cycle.earliest), 1.0), 1.0)
+    if feature == CAN_START:
+        return 1.0 if _can_start(cycle, now, copy) else 0.0
+    if feature in (UNTIL_LATEST, SLACK):
+        return slack
+    if feature == UNTIL_DEADLINE:
+        return max(float(cycle.deadline - now), 0.0)
+    if feature in (SLACK_RATIO, URGENCY):
+        return ratio if feature == SLACK_RATIO else 1.0 - ratio
+    return cycle.shown[PENDING, feature]
+
+
+@_compiled
+def _beside_devices(site: Site, state: State, b: int, observed: Any) -> float:
+    """An observation of an appliance or of a building's connection."""
+    n, use = observed.building, observed.use
+    if observed.kind == APPLIANCE_STATE:
+        return _of_appliance(site, state, b, n, use)
+    room = state.room[b, n]
+    if observed.kind == VIOLATION:
+        return room.violation
+    return room.left[use, 0] if observed.kind == IMPORT_ROOM else room.left[use, 1]
+
+
 # -- the phases of a step, each over all copies of a range ---------------------------------
 
 
 @_compiled
-def _act_stationary(site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, copies: np.ndarray) -> None:
+def _grant(site: Site, rows: Rows, state: State, actions: np.ndarray, copies: np.ndarray) -> None:
+    """Actions in CityLearn's ranges, which end at -1 and 1, within the limits of each building's connection."""
+    action = site.action
+    for b in copies:
+        wish, given = state.wish[b], actions[b]
+        for i in range(action.size):
+            a = np.uint64(i)
+            part = (min(max(given[a], -1.0), 1.0) + 1.0) / 2.0
+            wish[a] = min(max(action[a].low + part * action[a].span, -1.0), 1.0)
+        for n in range(site.building.size):
+            if site.building[n].connection == CHARGING_LIMITS:
+                _limit_charging(site, n, wish, state.room[b, n])
+            elif site.building[n].connection == SERVICE:
+                _limit_service(site, n, rows.meter[state.copy[b].start + state.copy[b].step, n], wish, state.room[b, n])
+
+
+@_compiled
+def _act_stationary(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) -> None:
     """Carry out the actions of thermal devices, tanks and batteries."""
     buildings, battery, lane = site.building.size, site.battery, state.lane[0]
     for b in copies:
@@ -628,7 +916,7 @@ def _act_stationary(site: Site, rows: Rows, state: State, out: Out, actions: np.
                 tank, meter = state.tank[b, n], rows.meter[copy.start + copy.step, n]
                 if meter.off_grid:
                     continue
-                _run_thermal(site, tank, meter, n, actions[b], copy.step, 0.0)
+                _run_thermal(site, tank, meter, n, state.wish[b], copy.step, 0.0)
                 if copy.step == 0:
                     for use in range(3):
                         _first_thermal(tank[use], meter.cop[use])
@@ -638,7 +926,7 @@ def _act_stationary(site: Site, rows: Rows, state: State, out: Out, actions: np.
             b, n = copies[(start + j) // buildings], (start + j) % buildings
             _load_battery(lane, j, battery[n], state.soc[b, n], state.degraded[b, n])
             _load_kind(lane, j, battery[n])
-            lane.request[j] = _wish(site.action, actions[b], site.building[n].battery_action) * battery[n].nominal_power
+            lane.request[j] = _wished(state.wish[b], site.building[n].battery_action) * battery[n].nominal_power
             _battery_curves(lane, j, battery[n], site.battery_curve, n)
         _charge(lane, _whole_vectors(lanes), True)
         for j in range(lanes):
@@ -651,11 +939,11 @@ def _act_stationary(site: Site, rows: Rows, state: State, out: Out, actions: np.
             for b in copies:
                 meter = rows.meter[state.copy[b].start + state.copy[b].step, n]
                 if meter.off_grid:
-                    _act_off_grid(site, state, out, meter, b, n, actions[b])
+                    _act_off_grid(site, state, out, meter, b, n)
 
 
 @_compiled
-def _act_vehicles(site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, copies: np.ndarray) -> None:
+def _act_vehicles(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) -> None:
     """Carry out the actions of chargers."""
     buildings, charger, lane = site.building.size, site.charger, state.lane[0]
     battery, curve = site.battery[buildings:], site.battery_curve[buildings:]
@@ -668,7 +956,7 @@ def _act_vehicles(site: Site, rows: Rows, state: State, out: Out, actions: np.nd
         for first in range(rows.hour[row].first_plugged, end, at_once):
             plugged = rows.plugged[first : min(first + at_once, end)]
             lanes = _whole_vectors(plugged.size)
-            gives = _load_vehicles(lane, plugged, charger, site.action, battery, actions[b], soc, degraded)
+            gives = _load_vehicles(lane, plugged, charger, battery, state.wish[b], soc, degraded)
             if not alike:
                 _load_kinds(lane, plugged, charger, battery)
                 _charger_curves(lane, plugged, charger, site.charger_curve)
@@ -697,6 +985,7 @@ def _balance(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray)
             net = np.float32(net + energy[b, n, BATTERY_KWH])
             net = np.float32(net + meter.solar)
             net = np.float32(net + energy[b, n, CHARGING_KWH])
+            net = np.float32(net + energy[b, n, APPLIANCE_KWH])
             net = zero if meter.off_grid else net
             energy[b, n, NET_KWH] = net
             money[b, n, COST] = max(net, zero) * meter.price
@@ -785,6 +1074,7 @@ def _reward(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) 
             hour.emission - emission, reference_cost - cost, solar - hour.solar_use, reference_ramp - ramp,
             reference_missing - missing, reference_rise - rise,
         )  # fmt: skip
+        # What people feel is known once the models have run, see `envs.batch_backend.simulator`.
         for i in range(6):
             mean = reward.mean[i]
             out.terms[b, i] = reward.weight[i] * gains[i] / mean if mean > 0.0 else 0.0
@@ -903,6 +1193,9 @@ def _observe(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray)
         for i in range(others):
             observed = site.observed[i]
             n = observed.building
+            if observed.kind > DAY_PEAK:
+                _show(observation, observed, _beside_devices(site, state, b, observed))
+                continue
             tank = state.tank[b, n, observed.use]
             raw: float
             if observed.kind == NET:
@@ -966,6 +1259,11 @@ def begin(
                     _first_thermal(tank, rows.meter[row, n].cop[use])
             if rows.meter[row, n].off_grid:
                 _first_off_grid(site, state.tank[b, n], rows.meter[row, n], n, np.float64(rows.meter[row, n].load), 0.0)
+        for k in range(site.appliance.size):
+            _begin_cycles(site.appliance[k], site.cycle, state.run[b, k], row)
+        for n in range(buildings):
+            if site.building[n].connection:
+                _whole_room(site.building[n], state.room[b, n], rows.meter[row, n])
         before = rows.hour[row - 1].net if row > first_row[i] else np.nan
         copy.net, copy.reference_net = before, before
         copy.month = -1
@@ -977,8 +1275,11 @@ def begin(
 @_entry
 def step(site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, copies: np.ndarray) -> None:
     """Step the copies of the indices `copies`, shape (M,), by one hour; actions are clipped to [-1, 1], shape (B, A)."""
-    _act_stationary(site, rows, state, out, actions, copies)
-    _act_vehicles(site, rows, state, out, actions, copies)
+    _grant(site, rows, state, actions, copies)
+    _act_stationary(site, rows, state, out, copies)
+    _act_vehicles(site, rows, state, out, copies)
+    if site.appliance.size:
+        _act_appliances(site, state, out, copies)
     _balance(site, rows, state, out, copies)
     _reward(site, rows, state, out, copies)
     if rows.event.shape[0]:

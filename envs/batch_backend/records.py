@@ -16,7 +16,7 @@ import numpy as np
 
 # Kinds of observations that depend on actions.
 NET, BATTERY_SOC, BATTERY_CONSUMPTION, TANK_SOC, THERMAL_DEMAND, THERMAL_CONSUMPTION, MONTH_PEAK, VEHICLE_SOC = range(8)
-DAY_PEAK = 8
+DAY_PEAK, APPLIANCE_STATE, IMPORT_ROOM, EXPORT_ROOM, VIOLATION = range(8, 13)
 # What happens to the state of charge of a vehicle that is not plugged in.
 DRIFT, KEEP, SET = range(3)
 COOLING, HEATING, DHW = range(3)  # end uses of heat and cold
@@ -29,6 +29,21 @@ CHARGING, DISCHARGING = range(2)  # sides of a charger
 
 LANES = 64  # batteries that are charged side by side
 
+PHASES = 6  # of the connection of a building, at most
+CHARGING_LIMITS, SERVICE = 1, 2  # of a building's connection: CityLearn's charging constraints, or its electrical service
+WHOLE, THIRD = 1, 3  # of a power: the part that is on a phase
+# Observations of a deferrable appliance in CityLearn's order; those that depend on the hour are computed as they are shown.
+FEATURES = (
+    "pending", "running", "can_start", "deadline_missed", "earliest_start_time_step", "latest_start_time_step",
+    "deadline_time_step", "hours_until_latest_start", "hours_until_deadline", "slack_steps", "slack_ratio", "urgency_ratio",
+    "cycle_duration_steps", "cycle_energy_kwh", "remaining_energy_kwh", "current_step_energy_kwh", "priority", "must_run",
+    "cycle_average_power_kw", "cycle_peak_power_kw", "cycle_load_factor_ratio", "cycle_peak_step_offset_ratio",
+    "remaining_duration_steps", "remaining_average_power_kw", "current_step_power_kw",
+)  # fmt: skip
+CAN_START = FEATURES.index("can_start")
+UNTIL_LATEST, UNTIL_DEADLINE, SLACK, SLACK_RATIO, URGENCY = range(7, 12)
+PENDING, RUNNING, MISSED = range(3)  # states of a cycle that is observed
+
 ACTION = np.dtype([("low", np.float64), ("span", np.float64)], align=True)  # least value and range in CityLearn
 BUILDING = np.dtype(
     [
@@ -36,6 +51,12 @@ BUILDING = np.dtype(
         ("thermal", np.int64),  # whether it has thermal demand or tanks
         ("outages", np.int64),  # whether it has power outages
         ("lookback", np.int64),  # hours of an episode after which thermal devices obey actions
+        ("connection", np.int64),  # `CHARGING_LIMITS`, `SERVICE`, or 0 where it has no limits
+        ("shows_violation", np.int64),  # whether what is asked for beyond them is an observation
+        ("phases", np.int64),
+        ("limit", np.float64, (1 + PHASES, 2)),  # of import and export [kW], first in all, then of each phase; NaN for none
+        ("on_phase", np.int64, (PHASES,)),  # `WHOLE`, `THIRD` or 0: the part of its load and PV that is on each phase
+        ("battery_on_phase", np.int64, (PHASES,)),
     ],
     align=True,
 )
@@ -84,6 +105,31 @@ CHARGER = np.dtype(
         ("efficiency", np.float64),
         ("charge_points", np.int64),  # points of the curve of the efficiency, 0 where it is constant
         ("discharge_points", np.int64),
+        ("on_phase", np.int64, (PHASES,)),  # `WHOLE`, `THIRD` or 0: the part of its power that is on each phase
+    ],
+    align=True,
+)
+APPLIANCE = np.dtype(
+    [
+        ("building", np.int64),
+        ("action", np.int64),  # index of its action, -1 for none
+        ("threshold", np.float64),  # action above which a cycle starts
+        ("first", np.int64),  # its first hour in `Site.cycle`, and the one after its last
+        ("end", np.int64),
+        ("offset", np.int64),  # CityLearn's number of the first row
+        ("shown", np.float64, (len(FEATURES),)),  # observations where there is no cycle
+    ],
+    align=True,
+)
+# One hour of a cycle of an appliance, with what holds for the whole cycle.
+CYCLE = np.dtype(
+    [
+        ("earliest", np.int64),  # CityLearn's numbers of rows
+        ("latest", np.int64),
+        ("deadline", np.int64),
+        ("hours", np.int64),
+        ("energy", np.float32),  # of this hour [kWh]
+        ("shown", np.float64, (3, len(FEATURES))),  # observations while the cycle is `PENDING`, `RUNNING` this hour, `MISSED`
     ],
     align=True,
 )
@@ -92,7 +138,9 @@ OBSERVED = np.dtype(
     [
         ("kind", np.int64),
         ("building", np.int64),
-        ("use", np.int64),  # end use, of a month's peak 0 for peak hours and 1 for the others
+        # end use; of a month's peak 0 for peak hours and 1 for the others; of room 0 for all phases, then each of them; of an
+        # appliance, whose number `building` is then, the index in `FEATURES`
+        ("use", np.int64),
         ("at", np.int64),  # position in the observation, -1 for none
         ("centre", np.float64),
         ("inverse", np.float64),
@@ -103,8 +151,8 @@ OBSERVED = np.dtype(
 # Of one year, for the reward `improvement`; the terms in the order of `envs.objective.reward.TERMS`.
 REWARD = np.dtype(
     [
-        ("mean", np.float64, (6,)),  # means that normalise the terms
-        ("weight", np.float64, (6,)),
+        ("mean", np.float64, (7,)),  # means that normalise the terms
+        ("weight", np.float64, (7,)),
         ("demand_price", np.float64, (2,)),  # peak price and off-peak excess price of the demand charge, zeros for none
         ("met_tolerance", np.float64),  # state of charge by which a departure may miss what it requires
         ("longest", np.int64),  # hours of the longest session
@@ -215,6 +263,18 @@ TANK = np.dtype(
     ],
     align=True,
 )
+# A copy's memory of an appliance: indices in `Site.cycle`, -1 for none.
+RUN = np.dtype(
+    [
+        ("next", np.int64),  # first hour of the next cycle that may start
+        ("current", np.int64),  # of the cycle that runs
+        ("missed", np.int64),  # of the first cycle that was missed
+        ("started", np.int64),  # CityLearn's number of the row in which the current one started
+    ],
+    align=True,
+)
+# What is left of the limits of a building's connection.
+ROOM = np.dtype([("left", np.float64, (1 + PHASES, 2)), ("violation", np.float64)], align=True)
 # Batteries side by side, and their intermediate results. All that a loop works on is in one record, so LLVM sees that
 # nothing overlaps and turns the loop into vector instructions. All energies in kWh.
 LANE = np.dtype(
@@ -267,6 +327,8 @@ class Site(NamedTuple):
     # `OBSERVED`, first those of buildings, then one for each charger: the state of charge of its vehicle, shape (E + C,)
     observed: Any
     reward: Any  # `REWARD`, shape (Y,)
+    appliance: Any  # `APPLIANCE`, shape (any,)
+    cycle: Any  # `CYCLE`, hours of the cycles of each appliance one after another, shape (any,)
 
 
 class Rows(NamedTuple):
@@ -292,14 +354,18 @@ class State(NamedTuple):
     tank: Any  # `TANK`, shape (B, N, 3)
     lane: Any  # `LANE`, shape (1,): room for intermediate results
     day: Any  # `DAY`, shape (B,)
+    wish: Any  # actions in CityLearn's ranges, within the limits of the buildings' connections, shape (B, A)
+    run: Any  # `RUN`, shape (B, appliances)
+    room: Any  # `ROOM`, shape (B, N)
 
 
 class Out(NamedTuple):
     """Results of a step."""
 
     observation: Any  # shape (B, O), float32
-    terms: Any  # weighted terms of the reward `improvement`, shape (B, 6)
-    energy: Any  # net consumption, what the battery took, what chargers and load took [kWh], shape (B, N, 4), float32
+    terms: Any  # weighted terms of the reward `improvement`, shape (B, 7)
+    # net consumption, what the battery took, what chargers, load and appliances took [kWh], shape (B, N, 5), float32
+    energy: Any
     money: Any  # cost of energy [currency] and emission [kg] as CityLearn has them, shape (B, N, 2), float32
     # energy missing at the end of each session [kWh], from the first one on that ends after the copy's start, shape (B, most
     # sessions of a run); (0, S) where it is not recorded
@@ -321,5 +387,5 @@ class Model(NamedTuple):
 
 
 # Columns of `Out.energy` and `Out.money`.
-NET_KWH, BATTERY_KWH, CHARGING_KWH, LOAD_KWH = range(4)  # the last is what the load got, in a power outage alone
+NET_KWH, BATTERY_KWH, CHARGING_KWH, LOAD_KWH, APPLIANCE_KWH = range(5)  # what the load got is of power outages alone
 COST, EMISSION = range(2)

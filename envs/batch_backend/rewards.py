@@ -30,17 +30,16 @@ class SchemaReward:
         self._name, attributes = simulator.reward
         self._attributes: dict[str, Any] = json.loads(attributes) or {}
         self._rows = np.zeros(0, dtype=np.int64)
-        self._previous_soc = self._commanded = np.zeros(0)
+        self._previous_soc = np.zeros(0)
 
-    def before(self, actions: np.ndarray) -> None:
-        """Keep the state that a step overwrites; actions are within [-1, 1], shape (copies, actions)."""
+    def before(self) -> None:
+        """Keep the state that a step overwrites."""
         simulator = self._simulator
         self._rows = simulator.row
         if self._name == "Electric_Vehicles_Reward_Function":
             first = simulator.state.copy["step"] == 0
             initial = np.tile(simulator.initial_soc, (simulator.copies, 1))
             self._previous_soc = np.where(first[:, np.newaxis], initial, simulator.state.previous_soc)
-            self._commanded = simulator.commanded_kwh(actions)
 
     def after(self) -> np.ndarray:
         """Rewards of the step, shape (copies,)."""
@@ -125,14 +124,16 @@ class SchemaReward:
         simulator = self._simulator
         weights = self._attributes.get("weights") or _EV_WEIGHTS
         multiplier = 1.0 / (1.0 + np.abs(self._marl()))
-        shares = np.array([self._of_chargers(b, weights) for b in range(simulator.copies)])
-        return multiplier * shares
+        commanded = simulator.commanded_kwh()
+        shares = np.array([self._of_chargers(b, weights, commanded[b]) for b in range(simulator.copies)])
+        # Of buildings that show it, CityLearn counts what was asked for beyond the limits of their connection.
+        shown = simulator.site.building["shows_violation"] > 0
+        return multiplier * shares - simulator.state.room["violation"][:, shown].sum(axis=1)
 
-    def _of_chargers(self, b: int, weights: dict[str, float]) -> float:
+    def _of_chargers(self, b: int, weights: dict[str, float], commanded: np.ndarray) -> float:
         """Sum over the chargers of one copy, before scaling."""
         simulator, row = self._simulator, int(self._rows[b])
         site, plugged, required, countdown = simulator.site, *simulator.plugged(row)
-        commanded = self._commanded[b]
         net = self._net[b, site.charger["building"]]
         alone = np.ones(len(site.charger), dtype=bool)
         alone[plugged["charger"]] = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -13,10 +13,13 @@ from envs.batch_backend.dynamics import Dynamics
 from envs.batch_backend.tables import Tables, Year, allocate, row_arrays, serving_actions, site_arrays
 from envs.current_hour import SiteState, scaled
 from envs.objective.reference import Reference, first_soc
+from envs.objective.reward import TERMS
 from envs.objective.series import Run
 from envs.objective.weights import DEFAULT, Weights
 from envs.observation import ObservationLayout
 from envs.scenarios.scenario import Window
+
+_COMFORT = TERMS.index("comfort")
 
 
 class BatchSimulator:
@@ -27,7 +30,7 @@ class BatchSimulator:
     their drift drawn as CityLearn draws it: it takes as long as all the rest, changes nothing where the data give the charge of
     every arrival, and is done anyway where they do not.
 
-    `observation`, shape (copies, observations), and `terms` of the reward, shape (copies, 6), are those of the last step.
+    `observation`, shape (copies, observations), and `terms` of the reward, shape (copies, 7), are those of the last step.
     """
 
     def __init__(
@@ -52,6 +55,7 @@ class BatchSimulator:
         self._rows = row_arrays(list(years.values()), parked)
         self.state, self.out = allocate(self.site, self._rows, copies, record)
         self._dynamics = Dynamics.of(tables, copies)
+        self._uncomfortable: np.ndarray | None = None  # degrees of the uncontrolled site, see `compare_with`; (copies, hours)
         self._most_hours = record or len(self._rows.hour)
         self.observation, self.terms = self.out.observation, self.out.terms
         self._least_efficiency = self.site.battery_curve[:, records.EFFICIENCY_CURVE, 1].min(axis=1)
@@ -161,9 +165,38 @@ class BatchSimulator:
         # One type, as each would be compiled by itself.
         given = np.ascontiguousarray(actions, dtype=np.float64)
         copies = self._everyone if which is None else which
+        rows, steps = self.row[copies], self.state.copy["step"][copies].copy()
         kernel.step(self.site, self._rows, self.state, self.out, given, copies)
         if self._dynamics:
             self._dynamics.step(self.state.copy, self.state.tank, copies)
+            self._rate_comfort(self._dynamics, copies, rows, steps)
+
+    def compare_with(self, windows: Sequence[Window], alone: Sequence[Run]) -> None:
+        """Rate comfort from now on by these runs of the uncontrolled site; each copy runs the window of its own."""
+        if not self._dynamics:
+            return
+        self._uncomfortable = np.zeros((self.copies, max(window.hours for window in windows)))
+        for own, window, run in zip(self._uncomfortable, windows, alone, strict=True):
+            rows = slice(window.start, window.start + window.hours)
+            own[: window.hours] = self._years[window.year].tables.exogenous.unmet_c(run.indoor_c, rows).sum(axis=0)
+
+    def _rate_comfort(self, dynamics: Dynamics, copies: np.ndarray, rows: np.ndarray, steps: np.ndarray) -> None:
+        """Set the term comfort of `envs.objective.reward.improvement_terms`, of copies that took a step at rows."""
+        indoor = np.full((self.net_buildings, len(copies)), np.nan)
+        for n, values in dynamics.indoor.items():
+            indoor[n] = values[copies]
+        for reward, (number, year) in zip(self.site.reward, self._years.items(), strict=True):
+            first = self._offset[number]
+            here = np.flatnonzero((rows >= first) & (rows < first + len(year.tables.exogenous.hour)))
+            if year.reference is None or not reward["mean"][_COMFORT]:
+                continue
+            if self._uncomfortable is None:
+                before = year.reference.unmet_c(rows[here] - first, steps[here])
+            else:
+                before = self._uncomfortable[copies[here], steps[here]]
+            now = year.tables.exogenous.unmet_c(indoor[:, here], rows[here] - first).sum(axis=0)
+            worth = reward["weight"][_COMFORT] / reward["mean"][_COMFORT]
+            self.terms[copies[here], _COMFORT] = worth * (before - now)
 
     def get_state(self) -> dict[str, np.ndarray]:
         """Copies of all that actions change and later steps depend on, by name."""
@@ -186,16 +219,36 @@ class BatchSimulator:
         year = np.searchsorted(ends, copy["start"], side="right").clip(1, len(ends) - 1)
         inside = (copy["start"] >= 0) & (copy["hours"] > 0) & (copy["hours"] < ends[year] - copy["start"])
         inside &= (copy["step"] >= 0) & (copy["step"] <= copy["hours"]) & (copy["hours"] <= self._most_hours)
+        inside &= self._cycles_inside(state["run"], copy)
         check_twister(state["key"], copy["position"])
         levels = (state[name] for name in ("soc", "previous_soc", "degraded"))
         if not inside.all() or not all(np.isfinite(level).all() for level in levels):
             raise ValueError("a state lies outside the rows of the site")
 
+    def _cycles_inside(self, run: np.ndarray, copy: np.ndarray) -> np.ndarray:
+        """Whether the appliances of each copy are at cycles and hours that there are, shape (copies,)."""
+        own, cycle = self.site.appliance, self.site.cycle
+        if not len(own):
+            return np.ones(len(copy), dtype=bool)
+        # Hours of cycles; only a cycle's first one is a place of `next`, `current` and `missed`.
+        first = np.union1d(np.flatnonzero(np.diff(cycle["earliest"], prepend=-1)), [own["first"], own["end"]])
+        now = (copy["start"] + copy["step"])[:, np.newaxis] + own["offset"]
+        runs = run["current"] >= 0
+        left = now - run["started"]
+        inside = np.isin(run["next"], first) & (run["next"] >= own["first"]) & (run["next"] <= own["end"])
+        for place in ("current", "missed"):
+            inside &= (run[place] == -1) | (
+                np.isin(run[place], first) & (run[place] >= own["first"]) & (run[place] < own["end"])
+            )
+        hours = cycle["hours"][np.where(runs, np.clip(run["current"], 0, len(cycle) - 1), 0)]
+        inside &= ~runs | ((left >= 0) & (left <= hours))
+        return np.asarray(inside.all(axis=1))
+
     def _remembered(self) -> Iterator[tuple[str, np.ndarray]]:
         for part in (self.state, self.out):
             for name, array in zip(part._fields, part, strict=True):
-                # Lanes hold intermediate results only.
-                if name != "lane":
+                # These hold intermediate results only.
+                if name not in ("lane", "wish"):
                     yield name, array
         if self._dynamics:
             yield from self._dynamics.remembered()
@@ -212,11 +265,10 @@ class BatchSimulator:
         here = slice(self._rows.hour["first_plugged"][row], self._rows.hour["first_plugged"][row + 1])
         return self._rows.plugged[here], self._required[here], self._countdown[here]
 
-    def commanded_kwh(self, actions: np.ndarray) -> np.ndarray:
-        """Energy that actions within [-1, 1] command each charger to take, with a vehicle or not; shape (copies, chargers)."""
-        site, charger = self.site, self.site.charger
-        native = site.action["low"] + (np.clip(actions, -1.0, 1.0) + 1.0) / 2.0 * site.action["span"]
-        wish = np.where(charger["action"] >= 0, native[:, charger["action"]], 0.0)
+    def commanded_kwh(self) -> np.ndarray:
+        """Energy that the last step commanded each charger to take, with a vehicle or not; shape (copies, chargers)."""
+        charger = self.site.charger
+        wish = np.where(charger["action"] >= 0, self.state.wish[:, charger["action"]], 0.0)
         side = np.where(wish > 0.0, "charge", "discharge")
         greatest, least = (
             np.where(side == "charge", charger[f"charge_{end}"], charger[f"discharge_{end}"]) for end in ("max", "min")
@@ -305,7 +357,7 @@ class Recorder:
         """The first `hours` steps of a copy that ran in a year."""
         simulator = self._simulator
         # (buildings, hours) each.
-        net, battery, charging, load = np.moveaxis(np.stack([hour[copy] for hour in self.hours[:hours]], axis=1), -1, 0)
+        net, battery, charging, load, _ = np.moveaxis(np.stack([hour[copy] for hour in self.hours[:hours]], axis=1), -1, 0)
         off_grid = simulator.off_grid(copy, hours)
         baseline, (asked, unserved), indoor = net - battery - charging, np.zeros((2, *net.shape)), np.full(net.shape, np.nan)
         if self._is_thermal:

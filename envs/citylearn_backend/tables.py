@@ -12,6 +12,8 @@ import numpy as np
 from common.errors import ScenarioError
 from envs.batch_backend import records
 from envs.batch_backend.tables import COMFORT, USES, Tables
+from envs.citylearn_backend.appliances import appliance_places, read_appliances
+from envs.citylearn_backend.connection import on_phases, read_connection, room_places, shown_phases
 from envs.citylearn_backend.dynamics import read_inputs, read_model
 from envs.citylearn_backend.simulator import AWAY, COMING, CONNECTED, CityLearnSimulator, current_soc, new_sessions, tanks
 from envs.citylearn_backend.thermal import device_actions, device_efficiencies, has_dynamics, thermal_devices
@@ -35,7 +37,7 @@ def read_tables(simulator: CityLearnSimulator, reward: tuple[str, str]) -> Table
     return Tables(
         names=tuple(simulator.observation_names),
         site={**battery_parameters(batteries), **charger_parameters(simulator), **building_parameters(simulator),
-              "observed": observed},
+              **read_appliances(simulator), "observed": observed},
         rows={"template": template, "meter": read_meters(simulator), "comfort": read_comfort(simulator),
               **read_schedule(simulator)},
         initial_soc=np.array([battery.initial_soc for battery in batteries], dtype=np.float64),
@@ -57,7 +59,7 @@ def battery_parameters(batteries: list[Any]) -> dict[str, np.ndarray]:
         record[k] = (
             b.capacity, b.nominal_power, minimum_soc, minimum_soc * b.capacity, (1.0 - b.depth_of_discharge) * b.capacity,
             1.0 - b.loss_coefficient, b.capacity_loss_coefficient * b.capacity, _points(power[k]), _points(efficiency[k]),
-            max(b.nominal_power * power[k][1, 0], 0.0), np.sqrt(efficiency[k][1, 0]),
+            max(b.nominal_power * power[k][1, 0], 0.0), efficiency[k][1, 0] ** 0.5,
         )  # fmt: skip
     curves = _stacked([curve for both in zip(power, efficiency, strict=True) for curve in both])
     return {"battery": record, "battery_curve": curves.reshape(len(batteries), 2, *curves.shape[1:])}
@@ -90,6 +92,7 @@ def charger_parameters(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
             charger.max_charging_power, charger.min_charging_power,
             charger.max_discharging_power, charger.min_discharging_power,
             charger.efficiency, *(0 if side is None else side.shape[1] for side in sides),
+            on_phases(simulator.env.buildings[buildings[c]], charger),
         )  # fmt: skip
     stacked = _stacked(curves) if curves else np.zeros((0, 2, 1))
     return {"charger": record, "charger_curve": stacked.reshape(len(record), 2, *stacked.shape[1:])}
@@ -118,7 +121,7 @@ def building_parameters(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
         demand = any(getattr(b.energy_simulation, f"{use}_demand").any() for use in USES)
         lookback = b.dynamics.lookback if has_dynamics(b) else 0
         acts = lookback > 0 or (thermal["capacity"][n] > 0.0).any()
-        building[n] = (-1, demand or acts, b.simulate_power_outage, lookback)
+        building[n] = (-1, demand or acts, b.simulate_power_outage, lookback, *read_connection(b))
     index = 0
     for n, b in enumerate(buildings):
         for name in b.active_actions:
@@ -259,9 +262,11 @@ def read_observations(simulator: CityLearnSimulator) -> tuple[np.ndarray, np.nda
         sources = _sources(building)
         for charger in building.electric_vehicle_chargers:
             sources.update(_charger_columns(simulator, charger))
+        sources.update(shown_phases(building))
+        special = appliance_places(simulator, building) | room_places(building, n)
         soc_names = {_soc_name(c): simulator.chargers.index(c) for c in building.electric_vehicle_chargers}
         for name in names:
-            kind = _kind(name, n)
+            kind = special.get(name) or _kind(name, n)
             if kind is not None:
                 endogenous.append((*kind, len(columns)))
                 columns.append(np.zeros(simulator.rows, dtype=np.float32))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from common.errors import ScenarioError
+from envs.batch_backend.records import PHASES
 from envs.objective.reward import STORAGE_ACTIONS, THERMAL_ACTIONS, RewardName
 from envs.scenarios.scenario import Scenario
 from envs.scenarios.schema_file import read_schema
@@ -47,17 +48,19 @@ _SCHEMA = {*SCHEMA.idle} - {"topology_events"} | {
     "random_seed", "root_directory", "central_agent", "simulation_start_time_step", "simulation_end_time_step",
     "episode_time_steps", "rolling_episode_split", "random_episode_split", "seconds_per_time_step", "start_date", "agent",
     "reward_function", "observations", "actions", "electric_vehicles_def", "buildings",
+    "interface",  # the form in which CityLearn gives observations and takes actions
+    "topology_mode",  # a dynamic one is refused
     "terminal_observation_padding",  # of a missing last row, and all rows are required
     # Files and checks of CityLearn, and its own counts of vehicles that left.
     "render", "render_mode", "render_file_format", "render_chunk_size", "render_session_name", "metrics_log_interval",
     "export_kpis_on_episode_end", "export_only_final_episode", "debug_timing", "check_observation_limits",
     "physics_invariant_checks", "ev_departure_within_tolerance", "ev_departure_service_tolerance",
 }  # fmt: skip
-_AS_BY_DEFAULT = {"interface": "flat", "topology_mode": "static"}
 _SWITCHED = ("community_market", "demand_response", "robustness")  # those that do nothing unless `enabled` is true
 _BUILDING = {*BUILDING.idle} | {
     "include", "type", "energy_simulation", "weather", "carbon_intensity", "pricing", "inactive_observations",
     "inactive_actions", "electrical_storage", "pv", "chargers", "equity_group", "power_outage", "noise_std",
+    "deferrable_appliances", "charging_constraints", "electrical_service",
     "cooling_device", "heating_device", "dhw_device", "cooling_storage", "heating_storage", "dhw_storage", "dynamics",
 }  # fmt: skip
 # Classes of CityLearn that it computes as they do.
@@ -78,7 +81,7 @@ _CHARGER = {*CHARGER.idle, "type", "charger_simulation", "noise_std", "attribute
 _CHARGER_ATTRIBUTES = {
     *DEVICES["Charger"].idle,
     "efficiency", "max_charging_power", "min_charging_power", "max_discharging_power", "min_discharging_power",
-    "charge_efficiency_curve", "discharge_efficiency_curve",
+    "charge_efficiency_curve", "discharge_efficiency_curve", "phase_connection",
 }  # fmt: skip
 _VEHICLE = {"include", "type", "battery"}
 
@@ -92,12 +95,11 @@ def unsupported(schema_path: Path, reward: RewardName = "schema") -> list[str]:
 
 def _found(schema: Mapping[str, Any]) -> Iterator[str]:
     off = {name for name in _SWITCHED if not (schema.get(name) or {}).get("enabled")}
-    off |= {name for name, value in _AS_BY_DEFAULT.items() if schema.get(name) == value}
     yield from (f"'{name}' of the schema" for name in _beyond(schema, _SCHEMA | off))
     if schema.get("random_seed") is None:
         yield "random_seed null (CityLearn then draws other attributes at every start)"
     for name, action in schema.get("actions", {}).items():
-        if action.get("active") and name not in STORAGE_ACTIONS | THERMAL_ACTIONS:
+        if action.get("active") and name not in STORAGE_ACTIONS | THERMAL_ACTIONS | {"deferrable_appliance"}:
             yield f"action {name}"
     for vehicle in (schema.get("electric_vehicles_def") or {}).values():
         yield from (f"'{name}' of a vehicle" for name in _beyond(vehicle, _VEHICLE))
@@ -108,10 +110,9 @@ def _found(schema: Mapping[str, Any]) -> Iterator[str]:
 
 def _in_building(building: Mapping[str, Any]) -> Iterator[str]:
     yield from (name.replace("_", " ") for name in _beyond(building, _BUILDING))
-    if building.get("noise_std"):
-        yield "noise_std of a building (drawn anew at every start)"
     if (building.get("power_outage") or {}).get("simulate_power_outage") and building.get("chargers"):
         yield "power outages of a building with chargers"
+    yield from _in_connection(building)
     yield from _in_dynamics((building.get("dynamics") or {}).get("attributes") or {})
     for name, known in TYPES.items():
         entry = building.get(name)
@@ -121,10 +122,30 @@ def _in_building(building: Mapping[str, Any]) -> Iterator[str]:
     for charger in (building.get("chargers") or {}).values():
         yield from (f"'{name}' of a charger" for name in _beyond(charger, _CHARGER))
         yield from (f"'{name}' of a charger" for name in _beyond(charger.get("attributes") or {}, _CHARGER_ATTRIBUTES))
-        if charger.get("noise_std"):
-            yield "noise_std of a charger (drawn anew at every start)"
         if str(charger.get("type", "")).rpartition(".")[2] != "Charger":
             yield f"{charger.get('type')}"
+
+
+_THERMAL = tuple(f"{use}_{device}" for use in ("cooling", "heating", "dhw") for device in ("device", "storage"))
+
+
+def _in_connection(building: Mapping[str, Any]) -> Iterator[str]:
+    """Of limits of a connection and of appliances, what depends on other devices in a way that the backend lacks."""
+    has_outages = (building.get("power_outage") or {}).get("simulate_power_outage")
+    constraints, service = building.get("charging_constraints") or {}, building.get("electrical_service")
+    if building.get("deferrable_appliances") and (has_outages or service):
+        yield "deferrable appliances of a building with power outages or an electrical service"
+    for appliance in (building.get("deferrable_appliances") or {}).values():
+        if appliance.get("type") not in (None, *CLASSES["appliance"]):
+            yield str(appliance["type"]).rpartition(".")[2]
+    if service and (has_outages or building.get("dynamics") or any(building.get(name) for name in _THERMAL)):
+        yield "electrical service of a building with thermal devices or power outages"
+    order = list(building.get("chargers") or {})
+    phases = [] if service else [phase.get("chargers") or [] for phase in constraints.get("phases") or ()]
+    if len(phases) > PHASES:
+        yield f"more than {PHASES} phases"
+    if any(listed != [name for name in order if name in listed] for listed in phases):
+        yield "phases with chargers that are not the building's, or in another order"
 
 
 def _in_dynamics(attributes: Mapping[str, Any]) -> Iterator[str]:

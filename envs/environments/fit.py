@@ -14,6 +14,7 @@ from envs.batch_backend.tables import Tables
 from envs.citylearn_backend.simulator import SIMULATORS
 from envs.environments.backend import beyond_batch
 from envs.environments.year_cache import district, has_several_buildings, observation_layout, year_tables
+from envs.objective.reward import serves_people
 from envs.objective.series import Exogenous
 from envs.observation import layout_gap
 from envs.planning.mpc_site import uses_of
@@ -92,6 +93,8 @@ def beyond_linear(exogenous: Exogenous, tariff: DemandCharge | None) -> str:
 
 
 def _why_none(scenario: Scenario, what: str) -> str:
+    if serves_people(scenario):
+        return f"{what} knows no model of the indoor temperature, which the site's actions change"
     if missing := beyond_batch(scenario):
         return f"{what} needs the batch backend, which does not support: {', '.join(missing)}"
     reasons = (beyond_linear(tables.exogenous, tariff) for tables, tariff in _years(scenario))

@@ -18,7 +18,7 @@ from envs.citylearn_backend.simulator import SIMULATORS, CityLearnSimulator
 from envs.current_hour import Present, SiteState, scaled
 from envs.district import BUILDING_REWARDS
 from envs.environments.seen_year import seen_layout, seen_rows
-from envs.environments.year_cache import building_series, year_reference
+from envs.environments.year_cache import building_series, run_alone, year_reference
 from envs.objective.evaluate import EVALUATION_SEED, Episode, Policy
 from envs.objective.reference import Before, Reference, building_rewards
 from envs.objective.reward import TERMS, RewardName, StepFigures, improvement_terms
@@ -86,7 +86,9 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         window = self.window
         self.simulator, self.reference = self._year(window.year)
         raw = self.simulator.begin(window.start, window.hours, drift_seed, charge, self.reference)
-        self.uncontrolled = self.reference.window(window.start, window.hours)
+        # In training it takes longer to simulate a window without control than the difference is worth.
+        alone = run_alone(self.scenario, window) if self.order == "sequence" else None
+        self.uncontrolled = self.reference.window(window.start, window.hours, alone)
         self._previous_net = self.uncontrolled.previous_net_kwh
         self._peaks = MonthPeaks(self.reference.tariff) if self.reference.tariff else None
         self._day_peak = DayPeak()
@@ -160,7 +162,8 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
                 rewards += reward
                 for name in terms:
                     terms[name] += now[name]
-            yield Episode(self.window, self.reference, rewards, terms, self.simulator.run())
+            run = self.simulator.run()
+            yield Episode(self.window, self.reference, rewards, terms, run, run_alone(self.scenario, self.window))
 
     def get_state(self) -> dict[str, Any]:
         """Its generator, the start of its episode and the actions since: CityLearn's objects fit no file, but repeat."""
@@ -224,7 +227,14 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
             ramp_kwh=abs(site_net - previous),
             missing_kwh=self.simulator.missing_kwh(row),
             peak_rise_kw=self._day_peak.add(site_net),
+            unmet_c=self._unmet_c(row, index),
         )
+
+    def _unmet_c(self, row: int, index: int) -> float:
+        # Without a model CityLearn tells the temperature of the data.
+        is_computed = ~np.isnan(self.reference.run.indoor_c[:, row])
+        indoor = np.where(is_computed, self.simulator.indoor_temperatures(index), np.nan)
+        return float(self.reference.exogenous.unmet_c(indoor[:, np.newaxis], np.array([row])).sum())
 
     def _observe(self, raw: np.ndarray) -> np.ndarray:
         if not self.seen.is_plain:

@@ -20,7 +20,7 @@ from envs.batch_backend.tables import Year
 from envs.current_hour import Present
 from envs.district import BUILDING_REWARDS
 from envs.environments.seen_year import seen_layout, seen_template
-from envs.environments.year_cache import batch_reference, year_tables
+from envs.environments.year_cache import batch_reference, run_alone, year_tables
 from envs.objective.evaluate import EVALUATION_SEED, Episode, Policy
 from envs.objective.reference import Before, BuildingSeries, Reference, building_rewards
 from envs.objective.reward import TERMS, RewardName
@@ -137,7 +137,7 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             else:
                 self._split(self._series, actions, going)
             return np.asarray(self.simulator.terms.sum(axis=1))
-        self._schema_reward.before(actions)
+        self._schema_reward.before()
         self.simulator.step(actions, going)
         rewards = self._schema_reward.after()
         self._shares[going] = rewards[going, np.newaxis]
@@ -180,6 +180,8 @@ class WindowsEnv:
         longest = max(window.hours for window in self.windows)
         self.simulator = open_years(scenario, years, len(self.windows), longest, weights, own_layout, seen)
         self._schema_reward = SchemaReward(self.simulator) if reward == "schema" else None
+        self._alone = [run_alone(scenario, window) for window in self.windows]
+        self.simulator.compare_with(self.windows, self._alone)
 
     @property
     def present(self) -> Present:
@@ -204,7 +206,7 @@ class WindowsEnv:
             going = np.flatnonzero(hours > hour)
             actions = np.asarray(policy(simulator.observation), dtype=np.float64)
             if self._schema_reward:
-                self._schema_reward.before(actions)
+                self._schema_reward.before()
             simulator.step(actions, going)
             recorder.add()
             terms[going] += simulator.terms[going]
@@ -217,6 +219,7 @@ class WindowsEnv:
                 float(rewards[b]),
                 dict(zip(TERMS, terms[b].tolist(), strict=True)),
                 recorder.run(b, window.year, window.hours),
+                self._alone[b],
             )
 
     def close(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,9 +16,10 @@ from envs.citylearn_backend.simulator import SIMULATORS, CityLearnSimulator, che
 from envs.citylearn_backend.tables import read_buildings, read_layout, read_tables
 from envs.district import Buildings, District
 from envs.environments.backend import beyond_batch
+from envs.objective.reference import VERSION as REFERENCE_VERSION
 from envs.objective.reference import BuildingSeries, Reference, cached_reference, reference_key, scale_of
 from envs.objective.reward import Scale
-from envs.objective.series import HeldSoc, Run
+from envs.objective.series import HeldSoc, Run, cut
 from envs.objective.weights import Weights
 from envs.observation import ObservationLayout, join_layouts, layout_gap
 from envs.scenarios.scenario import Scenario, Split, Window
@@ -27,8 +28,8 @@ from envs.scenarios.tariff import DemandCharge
 
 # Parts of the cache keys: raise one when a change of the code changes layouts or tables.
 LAYOUT_VERSION = 3
-TABLES_VERSION = 9
-SCALE_VERSION = 2  # of stated splits
+TABLES_VERSION = 11
+SCALE_VERSION = 3  # of stated splits
 BUILDINGS_VERSION = 2
 
 
@@ -217,21 +218,45 @@ def building_series(scenario: Scenario, year: int, weights: Weights) -> Building
     return BuildingSeries.of([year_reference(scenario, year)], weights)
 
 
-def _run_batch(tables: Tables) -> tuple[Run, np.ndarray]:
+def run_alone(scenario: Scenario, window: Window) -> Run:
+    """The uncontrolled run over a window, with the temperatures of a run of these hours alone, simulated once and cached.
+
+    Models of the temperature begin anew with each window. All else is as in the run of the year.
+    """
+    reference = year_reference(scenario, window.year)
+    run = cut(reference.run, window.start, window.hours)
+    if not reference.exogenous.warm_up.any():
+        return run
+
+    def indoor() -> np.ndarray:
+        if not beyond_batch(scenario):
+            return _run_batch(year_tables(scenario, window.year), window.start, window.hours)[0].indoor_c
+        with SIMULATORS.lend(scenario.schema_path(window.year), trusted=scenario.trusted) as simulator:
+            simulator.begin(window.start, window.hours, seed=0)
+            for _ in range(window.hours):
+                simulator.step(simulator.uncontrolled_actions())
+            return simulator.run().indoor_c
+
+    key = f"{scenario.key}/indoor-{window.year}-{window.start}-{window.hours}-v{REFERENCE_VERSION}.npy"
+    return replace(run, indoor_c=cached_array(key, indoor))
+
+
+def _run_batch(tables: Tables, start: int = 0, hours: int = 0) -> tuple[Run, np.ndarray]:
+    """The uncontrolled site over some hours of a year, by default all, and `held_soc` of `Reference` where it is all."""
     # Imported here: compiled code takes a second to load, and scenarios of CityLearn may not need it.
     from envs.batch_backend.simulator import BatchSimulator, Recorder
 
     # The uncontrolled run needs no observations.
-    steps = len(tables.exogenous.hour) - 1
-    blank = np.zeros((steps + 1, len(tables.names)), dtype=np.float32)
+    steps = hours or len(tables.exogenous.hour) - 1
+    blank = np.zeros((len(tables.exogenous.hour), len(tables.names)), dtype=np.float32)
     simulator = BatchSimulator({0: Year(tables, blank)}, copies=1, record=steps)
-    simulator.begin(0, 0, 0, steps, seed=0)
+    simulator.begin(0, 0, start, steps, seed=0)
     recorder, held = Recorder(simulator), HeldSoc(tables.sessions)
-    for row in range(steps):
+    for row in range(start, start + steps):
         held.add(row, simulator.vehicle_soc(0))
         simulator.step(simulator.uncontrolled_actions())
         recorder.add()
-    held.add(steps, simulator.vehicle_soc(0))  # of those that stay
+    held.add(start + steps, simulator.vehicle_soc(0))  # of those that stay
     return recorder.run(0, 0, steps), held.soc
 
 

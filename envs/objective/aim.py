@@ -12,7 +12,7 @@ from common.measure import LEAST_SERVED, SCORE, SERVICE, SITE, Measure, states_s
 from common.texts import hint, number_or_nan, printable
 from envs.objective.columns import ALIASES, measures
 from envs.objective.kpis import BATTERY, CARBON, CITYLEARN, DEMAND_CHARGE, OUTAGES, PRICE, PV, SCORE_2023, TEMPERATURE, VEHICLES
-from envs.objective.reward import RewardName
+from envs.objective.reward import RewardName, serves_people
 from envs.objective.weights import DEFAULT, MOST, Weights
 from envs.scenarios import schema_file
 from envs.scenarios.scenario import Scenario
@@ -56,7 +56,7 @@ _HAS: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
     OUTAGES: lambda building: is_on((building.get("power_outage") or {}).get("simulate_power_outage")),
 }
 # KPIs without which a weight of the reward can do nothing; the other terms always can.
-_OF_WEIGHTS = {"co2": "co2_kg", "cost": "bill", "solar": "self_consumption", "ev": "ev_served"}
+_OF_WEIGHTS = {"co2": "co2_kg", "cost": "bill", "solar": "self_consumption", "ev": "ev_served", "comfort": "discomfort"}
 
 
 def absent(scenario: Scenario, measure: Measure) -> str:
@@ -318,15 +318,18 @@ class Aim:
 
     def idle(self, scenario: Scenario) -> dict[str, str]:
         """Weights that can do nothing on a site, each with the reason."""
-        weights = self.weights.by_term()
-        return {term: reason for term, reason in idle_terms(scenario).items() if weights[term]}
+        return {term: reason for term, reason in idle_terms(scenario).items() if self._stated[term]}
+
+    @property
+    def _stated(self) -> dict[str, float]:
+        """Weights by term. By default comfort waits for a site with people, which is no news."""
+        return self.weights.by_term() | ({"comfort": 0.0} if self.weights.is_default else {})
 
     def idle_lines(self, scenario: Scenario) -> list[str]:
         """A line that names the weights that can do nothing on a site; none where all can do something."""
         if not (idle := self.idle(scenario)):
             return []
-        weights = self.weights.by_term()
-        part = sum(weights[term] for term in idle) / sum(weights.values())
+        part = sum(self._stated[term] for term in idle) / sum(self._stated.values())
         reasons = "; ".join(f"{term}: {reason}" for term, reason in idle.items())
         return [f"aim: weights that are {part:.0%} of all can do nothing here ({reasons}); --weights states others"]
 
@@ -342,6 +345,11 @@ class Aim:
         """Check that a site and its reward can tell what is aimed at; an `AimError` for what they cannot."""
         if reward == "schema" and not self.weights.is_default:
             raise AimError("--weights are of the reward improvement, and --reward schema has none: leave one of them out")
+        if reward == "improvement" and not self.weights.comfort and serves_people(scenario):
+            raise AimError(
+                f"--weights: {scenario.title} heats or cools people, and without the weight comfort its best policy switches "
+                "that off: add comfort, as in comfort=0.2"
+            )
         if self.share and self.share.together > MOST:
             raise AimError(
                 f"--weights: {self.share.first} and {self.share.second} weigh {self.share.together:g} together, and one "
@@ -397,6 +405,8 @@ TERM_OF: Mapping[str, str] = {
     "departures_met": "ev",
     "peak_kw": "peak",
     "daily_peak_kw": "peak",
+    "discomfort": "comfort",
+    "unmet_degree_hours": "comfort",
 }
 
 

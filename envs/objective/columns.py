@@ -18,6 +18,7 @@ _TERMS = {
     "grid": "likewise: changes of net import",
     "ev": "likewise: energy missing in leaving vehicles",
     "peak": "likewise: the days' highest imports",
+    "comfort": "likewise: degrees beyond the comfort band",
 }
 
 CHANGED = "changed_kwh"

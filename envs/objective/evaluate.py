@@ -14,7 +14,7 @@ from common.measure import SCORE, exceeds
 from envs.objective.kpis import KPIS, RATIOS, JoinedRun, Kpis, Part, district_ratios, kpis, scores
 from envs.objective.reference import Reference
 from envs.objective.reward import TERMS
-from envs.objective.series import Exogenous, Run, begun, cut
+from envs.objective.series import Exogenous, Run
 from envs.scenarios.scenario import Window
 
 
@@ -77,6 +77,7 @@ class _Year:
         self.reference = reference
         self._windows: list[Window] = []
         self._parts: list[Part] = []
+        self._before: list[Part] = []
         self._ratios: list[dict[str, float]] = []
         self._reward, self._changed, self._terms = 0.0, 0.0, dict.fromkeys(TERMS, 0.0)
 
@@ -84,9 +85,10 @@ class _Year:
         window, run = episode.window, episode.run
         self._windows.append(window)
         self._parts.append(Part.of(window.start, run, self.reference.sessions))
+        self._before.append(Part.of(window.start, episode.uncontrolled, self.reference.sessions))
         self._ratios.append(_ratios(episode))
         self._reward += episode.reward
-        self._changed += float(np.abs(run.net_kwh - self._before(window).net_kwh).sum(dtype=np.float64))
+        self._changed += float(np.abs(run.net_kwh - episode.uncontrolled.net_kwh).sum(dtype=np.float64))
         for name, value in episode.terms.items():
             self._terms[name] += value
 
@@ -94,8 +96,7 @@ class _Year:
         # Each evaluation of a trial has the same windows.
         of_windows, windows = _UNCONTROLLED.setdefault(self.reference, {}), tuple(self._windows)
         if windows not in of_windows:
-            sessions = self.reference.sessions
-            of_windows[windows] = self._kpis([Part.of(own.start, self._before(own), sessions) for own in windows])
+            of_windows[windows] = self._kpis(self._before)
         hours = sum(window.hours for window in windows)
         ratios = {column: float(np.mean([own[name] for own in self._ratios])) for column, name in RATIOS.items()}
         of_policy = self._kpis(self._parts)
@@ -109,9 +110,6 @@ class _Year:
             changed_kwh=self._changed,
             citylearn={**ratios, **scores(ratios, of_policy)},
         )
-
-    def _before(self, window: Window) -> Run:
-        return begun(cut(self.reference.run, window.start, window.hours), self.reference.exogenous, window.start)
 
     def _kpis(self, parts: Sequence[Part]) -> Kpis:
         return kpis(JoinedRun(parts, self.reference.exogenous, self.reference))
@@ -139,6 +137,7 @@ class Episode:
     reward: float  # sum of the rewards
     terms: dict[str, float]  # sums of the weighted terms of the `improvement` reward, by name
     run: Run  # energies of each hour
+    uncontrolled: Run  # of the same hours, see `envs.environments.year_cache.run_alone`
 
 
 # Series are float32, and CityLearn rounds on the way; a wrong sign or a forgotten device is a thousand times as much.

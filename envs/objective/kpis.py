@@ -114,14 +114,9 @@ class JoinedRun:
 
     @cached_property
     def unmet_c(self) -> np.ndarray:
-        """Degrees outside the comfort band, where people are; 0 where there are none, NaN where no temperature is computed."""
-        indoor, series = self.joined("indoor_c"), self.series
-        if not len(series.band_c):
-            return np.full_like(indoor, np.nan)
-        above = indoor - self.hours_of(series.cool_above_c)
-        below = self.hours_of(series.heat_below_c) - indoor
-        unmet = np.maximum(above, below) - self.hours_of(series.band_c)
-        return np.where(np.isnan(indoor) | self.occupied, np.maximum(unmet, 0.0), 0.0)
+        """Degrees outside the comfort band, see `Exogenous.unmet_c`, shape (N, H)."""
+        hours = [slice(part.start, part.start + part.net_kwh.shape[1]) for part in self.parts]
+        return np.concatenate([self.series.unmet_c(part.indoor_c, own) for part, own in zip(self.parts, hours, strict=True)], 1)
 
     @cached_property
     def occupied(self) -> np.ndarray:
@@ -331,7 +326,7 @@ ENTRIES = (
     ),
     Kpi(
         Measure("unmet_degree_hours", "degree h", "degrees beyond the comfort band, summed over them", needs=TEMPERATURE),
-        lambda run: float(np.nan_to_num(run.unmet_c).sum()),
+        lambda run: float(run.unmet_c.sum()),
     ),
     Kpi(
         Measure("outage_hours", "h", "of power outages, of each building", "neither", needs=OUTAGES),

@@ -35,6 +35,7 @@ class WindowReference:
     ramp_kwh: np.ndarray
     missing_kwh: np.ndarray
     peak_rise_kw: np.ndarray
+    unmet_c: np.ndarray
     month_share: np.ndarray  # part of its month that the window covers
     previous_net_kwh: float | None  # of the site in the hour before; None at the year's start
 
@@ -79,6 +80,7 @@ class Reference:
             ramp_kwh=float(self._ramp.mean()),
             required_kwh=float(self.required_kwh(0, steps).sum() / steps),
             peak_rise_kw=float(self._peak_rises(0, steps).mean()),
+            occupied=float(self.occupied(0, steps).mean()),
         )
 
     def scaled_by(self, scale: Scale) -> Reference:
@@ -134,8 +136,15 @@ class Reference:
         required[own] = lacking * sessions.capacity_kwh[own]
         return required
 
-    def window(self, start: int, hours: int) -> WindowReference:
-        """The run over steps `start` to `start + hours - 1`; its demand charge and days start without earlier peaks."""
+    def window(self, start: int, hours: int, alone: Run | None = None) -> WindowReference:
+        """The run over steps `start` to `start + hours - 1`; its demand charge and days start without earlier peaks.
+
+        `alone` is the run of these hours with its own temperatures, where they are to count.
+        """
+        rows = np.arange(start, start + hours)
+        unmet = (
+            self.unmet_c(rows, np.arange(hours)) if alone is None else self.exogenous.unmet_c(alone.indoor_c, rows).sum(axis=0)
+        )
         part = slice(start, start + hours)
         return WindowReference(
             emission_kg=self._emission[part],
@@ -144,9 +153,27 @@ class Reference:
             ramp_kwh=self._ramp[part],
             missing_kwh=self._missing(start, hours),
             peak_rise_kw=self._peak_rises(start, hours),
+            unmet_c=unmet,
             month_share=month_shares(self._month, start, hours),
             previous_net_kwh=float(self._net[start - 1]) if start else None,
         )
+
+    def unmet_c(self, rows: np.ndarray, steps: np.ndarray) -> np.ndarray:
+        """Degrees beyond the comfort band at rows, each so many steps after the start of a window; all of shape (hours,).
+
+        A window begins with the temperatures of the data. What its models make of them later differs little from the year's.
+        """
+        series, indoor = self.exogenous, self.run.indoor_c[:, rows]
+        if len(series.warm_up):
+            is_early = ~np.isnan(indoor) & (steps < series.warm_up[:, np.newaxis])
+            indoor = np.where(is_early, series.given_c[:, rows], indoor)
+        return np.asarray(series.unmet_c(indoor, rows).sum(axis=0))
+
+    def occupied(self, start: int, hours: int) -> np.ndarray:
+        """Number of buildings with people in them, of those whose temperature is computed, shape (hours,)."""
+        known, people = ~np.isnan(self.run.indoor_c[:, start : start + hours]), self.exogenous.occupants
+        there = people[:, start : start + hours] > 0.0 if len(people) else np.zeros_like(known)
+        return np.asarray((known & there).sum(axis=0))
 
     def _missing(self, start: int, hours: int) -> np.ndarray:
         inside = self.sessions.within(start, hours)
@@ -178,13 +205,14 @@ def first_soc(sessions: Sessions, start: int, reference: Reference | None) -> di
 def scale_of(parts: Sequence[tuple[Reference, Window]]) -> Scale:
     """Hourly means of uncontrolled runs over some windows, and over no other hour."""
     hours = sum(window.hours for _, window in parts)
-    sums = dict.fromkeys(("emission_kg", "cost", "pv_kwh", "ramp_kwh", "required_kwh", "peak_rise_kw"), 0.0)
+    sums = dict.fromkeys((entry.name for entry in fields(Scale)), 0.0)
     for reference, window in parts:
         own, part = reference.window(window.start, window.hours), slice(window.start, window.start + window.hours)
         for name in ("emission_kg", "cost", "ramp_kwh", "peak_rise_kw"):
             sums[name] += float(getattr(own, name).sum())
         sums["pv_kwh"] += float(reference.exogenous.pv_kwh[:, part].sum())
         sums["required_kwh"] += float(reference.required_kwh(window.start, window.hours).sum())
+        sums["occupied"] += float(reference.occupied(window.start, window.hours).sum())
     return Scale(**{name: value / hours for name, value in sums.items()})
 
 

@@ -13,6 +13,7 @@ from common.errors import ScenarioError
 from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios import schema_file, trust
 from envs.scenarios.scenario import Scenario
+from envs.scenarios.shapes import is_left_out
 
 RewardName = Literal["improvement", "schema"]
 
@@ -36,6 +37,7 @@ class StepFigures:
     ramp_kwh: float  # size of the change of net import since the step before
     missing_kwh: float  # energy missing in vehicles that leave
     peak_rise_kw: float  # rise of the day's highest import so far
+    unmet_c: float  # degrees beyond the comfort band where people are, summed over the buildings
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Scale:
     ramp_kwh: float  # mean size of the change of net import
     required_kwh: float  # mean energy that departures require
     peak_rise_kw: float  # mean rise of the day's highest import: the sum of the days' highest imports over the hours
+    occupied: float  # mean number of buildings with people in them, of those whose temperature is computed
 
     def by_term(self) -> dict[str, float]:
         """The mean that normalises each term, in the order of `TERMS`."""
@@ -58,6 +61,7 @@ class Scale:
             "grid": self.ramp_kwh,
             "ev": self.required_kwh,
             "peak": self.peak_rise_kw,
+            "comfort": self.occupied,
         }
 
 
@@ -68,7 +72,8 @@ def improvement_terms(
 
     With subscript 0 for the uncontrolled run: co2 (E0-E)/mean(E0), cost (C0-C)/mean(C0), solar
     (S-S0)/mean(PV), grid (|dG0|-|dG|)/mean(|dG0|), ev -(U-U0)/mean(required), peak (dP0-dP)/mean(dP0),
-    times the weights. A term with a mean of zero (a site without PV, vehicles or a carbon price) is zero.
+    comfort (T0-T)/mean(occupied), times the weights. So a degree too much in all hours and buildings with people costs the
+    weight of comfort. A term with a mean of zero (a site without PV, vehicles or a carbon price) is zero.
 
     P is the day's highest net import of the whole site so far, zero at midnight, and dP its rise in the hour. The rises of a
     day add up to its highest import. An hour's rise depends on no later hour, and the sum is linear in one variable a day, as
@@ -81,6 +86,7 @@ def improvement_terms(
         "grid": uncontrolled.ramp_kwh - now.ramp_kwh,
         "ev": uncontrolled.missing_kwh - now.missing_kwh,
         "peak": uncontrolled.peak_rise_kw - now.peak_rise_kw,
+        "comfort": uncontrolled.unmet_c - now.unmet_c,
     }
     weight = weights.by_term()
     return {name: weight[name] * gains[name] / mean if mean > 0.0 else 0.0 for name, mean in scale.by_term().items()}
@@ -109,16 +115,29 @@ def reference_lines(scenario: Scenario) -> list[str]:
 def check_reward(scenario: Scenario, reward: RewardName) -> None:
     """Check that a reward fits a site; a `ScenarioError` if it does not.
 
-    `improvement` counts energy alone, so where an action is of a device that serves people, its best policy switches that off.
-    The class that `schema` names has to be CityLearn's, or trusted.
+    `improvement` knows of what devices do for people the indoor temperature alone. Where it is not computed, or an action is of
+    another device, its best policy would switch that off. The class that `schema` names has to be CityLearn's, or trusted.
     """
     if not scenario.schema:
         return
     if reward == "schema":
         trust.check_reward(scenario.schema, schema_file.read_schema(scenario.schema), scenario.trusted)
         return
-    if serving := _serving(scenario):
+    serving = _serving(scenario)
+    if off := [name for name in serving if name not in THERMAL_ACTIONS] or _unfelt(scenario, serving):
         raise ScenarioError(
-            f"{scenario.title} has the actions {', '.join(serving)}. The reward improvement counts energy alone, so its best "
-            "policy would switch these devices off: search with --reward schema, or make them inactive in the schema"
+            f"{scenario.title} has the actions {', '.join(off)}. The reward improvement does not know what they do for people, "
+            "so its best policy would switch them off: search with --reward schema, or make them inactive in the schema"
         )
+
+
+def _unfelt(scenario: Scenario, thermal: list[str]) -> list[str]:
+    """Actions of thermal devices of which some stand in buildings without a model of the temperature."""
+    buildings = schema_file.read_schema(scenario.schema)["buildings"].values() if scenario.schema and thermal else ()
+    plain = [building for building in buildings if not is_left_out(building) and not building.get("dynamics")]
+    return [name for name in thermal if any(name not in (building.get("inactive_actions") or ()) for building in plain)]
+
+
+def serves_people(scenario: Scenario) -> bool:
+    """Whether actions move devices that people's comfort depends on."""
+    return bool(_serving(scenario))

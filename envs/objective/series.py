@@ -72,6 +72,17 @@ class Exogenous:
         """Number of each row's day, see `envs.objective.series.days`, shape (rows,)."""
         return days(self.hour)
 
+    def unmet_c(self, indoor_c: np.ndarray, rows: np.ndarray | slice) -> np.ndarray:
+        """Degrees by which temperatures at rows, shape (buildings, hours), lie outside the comfort band; the same shape.
+
+        0 where nobody is, and where no temperature is computed (NaN).
+        """
+        if not len(self.band_c):
+            return np.zeros_like(indoor_c)
+        beyond = np.maximum(indoor_c - self.cool_above_c[:, rows], self.heat_below_c[:, rows] - indoor_c)
+        unmet = np.maximum(beyond - self.band_c[:, rows], 0.0)
+        return np.where(self.occupants[:, rows] > 0.0, np.nan_to_num(unmet), 0.0)
+
 
 @dataclass(frozen=True)
 class Sessions:
@@ -163,16 +174,6 @@ HOURLY = tuple(entry.name for entry in fields(Run) if entry.name not in ("missin
 def cut(run: Run, start: int, hours: int) -> Run:
     """Some hours of a run."""
     return replace(run, **{name: getattr(run, name)[:, start : start + hours] for name in HOURLY})
-
-
-def begun(run: Run, series: Exogenous, start: int) -> Run:
-    """A part of a longer run, from a step on, with the temperatures that a run of these hours alone begins with."""
-    if not len(series.warm_up):
-        return run
-    hours = np.arange(run.indoor_c.shape[1])
-    given = series.given_c[:, start : start + len(hours)]
-    is_early = ~np.isnan(run.indoor_c) & (hours < series.warm_up[:, np.newaxis])
-    return replace(run, indoor_c=np.where(is_early, given, run.indoor_c))
 
 
 def import_kwh(net_kwh: np.ndarray) -> np.ndarray:

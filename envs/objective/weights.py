@@ -30,6 +30,7 @@ class Weights:
     grid: float = 0.05  # changes of net import (ramping)
     ev: float = 0.10
     peak: float = 0.0  # the days' highest imports
+    comfort: float = 1.0  # degrees beyond the comfort band, where people are
 
     def __post_init__(self) -> None:
         """Check the values; a `WeightsError` for the first that is not from 0 to `MOST`, or if all are 0."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -80,13 +81,48 @@ def digest(path: Path, code: Sequence[Path] = ()) -> str:
 
 def check(path: Path) -> None:
     """Check a scenario without CityLearn; a `ScenarioError` has a line for each fault of schema, files, tariff and series."""
+    all_faults(path).refuse()
+
+
+def all_faults(path: Path) -> Faults:
+    """Every fault of a scenario that can be told without CityLearn."""
     schema = read_schema(path)
     faults, of_schema = Faults(), schema_faults(schema)
     faults.add(*(f"{path}: {fault}" for fault in of_schema), *tariff_faults(path))
-    # The files can be told only from a schema of the right form.
-    if not any(fault.form for fault in of_schema):
-        _check_files(path, schema, faults)
-    faults.refuse()
+    sound = _without(schema, [fault.place for fault in of_schema if fault.form])
+    if sound:
+        _check_files(path, sound, faults)
+    return faults
+
+
+# Places of a schema without which its files cannot be told.
+_NEEDED = ("buildings", "electric_vehicles_def", "observations", FIRST, LAST, "root_directory")
+
+
+def _without(schema: dict[str, Any], places: Sequence[Place]) -> dict[str, Any]:
+    """A schema without its entries of a wrong form, so that the files of all others can be checked; empty if there are none."""
+    sound = copy.deepcopy(schema)
+    for place in places:
+        top, *inner = place
+        if top in _NEEDED and not inner:
+            return {}
+        if top == "observations":
+            sound[top].pop(inner[0], None)
+        elif top == "reward_function":
+            sound[top] = {"type": ""}
+        elif top == "buildings":
+            building = sound[top].get(inner[0])
+            if len(inner) == 1 or not isinstance(building, dict):
+                sound[top].pop(inner[0], None)
+                continue
+            group = building.get(inner[1])
+            if inner[1] == "chargers" and len(inner) > 2 and isinstance(group, dict):
+                group.pop(inner[2], None)
+            else:
+                building.pop(inner[1], None)
+                # Of another kind than CityLearn's own, so that nobody asks whether its devices meet their demands.
+                building["type"] = "of a wrong form"
+    return sound
 
 
 def _check_files(path: Path, schema: dict[str, Any], faults: Faults) -> None:

@@ -31,6 +31,8 @@ from envs.scenarios.shapes import (
 )  # fmt: skip
 
 FIRST, LAST = "simulation_start_time_step", "simulation_end_time_step"
+WASHING = "washing_machine"  # beginning of names of CityLearn 2.4 that version 3 does not have
+CONVERT = "run python -m envs.convert"  # the remedy for what its files have
 
 # -- devices ---------------------------------------------------------------------------------
 
@@ -232,6 +234,7 @@ BUILDING = Record(
         "name", "ignore_dynamics", "ignore_occupant", "set_point_hold_time_steps", "maximum_temperature_delta",
         "observation_space_limit_delta", "demand_observation_limit_factor",
     ),
+    older={f"{WASHING}s": CONVERT},
     null=False,
 )  # fmt: skip
 _VEHICLE = Record(
@@ -345,7 +348,8 @@ class _Switches(Shape):
             if unknown and isinstance(entry, dict) and entry.get("active"):
                 renamed = _AHEAD.sub(lambda hours: f"_{_HOURS.index(hours[1]) + 1}", name)
                 told = f"did you mean {renamed}?" if renamed in self.known else remedy(name, self.known)
-                yield Fault((*place, name), f"is active, and CityLearn has no such {self.what}; {told}")
+                told = CONVERT if name.startswith(WASHING) else told
+                yield Fault((*place, name), f"is active, and CityLearn has no such {self.what}; {told}", form=False)
 
 
 # -- the whole -------------------------------------------------------------------------------
@@ -383,7 +387,7 @@ SCHEMA = Record(
             "reward_function": _Reward(null=False),
             "electric_vehicles_def": Each(_VEHICLE, "vehicles by name", left_out=True, null=False),
             "buildings": Each(BUILDING, "buildings by name", least=1, left_out=True, null=False),
-            "interface": choice("flat"),
+            "interface": choice("flat", "entity"),
             "topology_mode": choice("static"),
             "community_market": Record(
                 {
@@ -395,7 +399,7 @@ SCHEMA = Record(
                 idle=("grid_export_price", "counterfactual"),
             ),
             "demand_response": Record(
-                {"enabled": Checked("false, as it needs the interface entity", lambda value: value in (False, 0))},
+                {"enabled": Checked("false, as policies here have the flat interface", lambda value: value in (False, 0))},
                 idle=("requests_file", "baseline_method", "baseline_window_seconds", "allow_overlapping_requests"),
             ),
             "robustness": Record(

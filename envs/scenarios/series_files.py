@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from envs.scenarios.csv_file import read_table
-from envs.scenarios.schema_shape import ABSOLUTE_MODES, FIRST, LAST
+from envs.scenarios.schema_shape import ABSOLUTE_MODES, CONVERT, FIRST, LAST
 from envs.scenarios.shapes import Faults, Limit, is_left_out, shortened
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ MOST_PV, MOST_CARBON = 2000, 5  # W of each kW of nominal power, and kg of CO2 f
 _SET_POINT = Limit(-90, 100, "degrees Celsius")
 # Columns that CityLearn needs, by file. It passes them to a constructor by name, so one that it does not know is an error too.
 # Limits are wide: what lies beyond is a wrong unit, a wrong column or a slip. `docs/scenarios.md` shows them.
-_NEEDED: dict[str, dict[str, Limit]] = {
+NEEDED: dict[str, dict[str, Limit]] = {
     "energy_simulation": {
         "month": Limit(1, 12, "months are 1 to 12", whole=True),
         "hour": Limit(1, 24, "hours are 1, from midnight to one o'clock, to 24", whole=True),
@@ -92,18 +92,18 @@ _KELVIN = 273.15
 _DRAWN = {"HeatPump": 0.3, "ElectricHeater": 0.99}
 _ODD_HOURS = (2, 2000)  # hours that may be repeated or left out, as by summer time: so many, and one more for so many rows
 
-_STATE, _ID = "electric_vehicle_charger_state", "electric_vehicle_id"
-_DEPARTURE, _REQUIRED_SOC = "electric_vehicle_departure_time", "electric_vehicle_required_soc_departure"
-_ARRIVAL, _ARRIVAL_SOC = "electric_vehicle_estimated_arrival_time", "electric_vehicle_estimated_soc_arrival"
-_CURRENT_SOC = "electric_vehicle_current_soc"
+STATE, ID = "electric_vehicle_charger_state", "electric_vehicle_id"
+DEPARTURE, REQUIRED_SOC = "electric_vehicle_departure_time", "electric_vehicle_required_soc_departure"
+ARRIVAL, ARRIVAL_SOC = "electric_vehicle_estimated_arrival_time", "electric_vehicle_estimated_soc_arrival"
+CURRENT_SOC = "electric_vehicle_current_soc"
 SERIES: dict[str, Limit] = {
     **_OPTIONAL,
-    **{column: limit for columns in _NEEDED.values() for column, limit in columns.items()},
-    _DEPARTURE: Limit(-1, 87_600, "hours until the departure, at most ten years"),
-    _ARRIVAL: Limit(-1, 87_600, "hours until the arrival, at most ten years"),
+    **{column: limit for columns in NEEDED.values() for column, limit in columns.items()},
+    DEPARTURE: Limit(-1, 87_600, "hours until the departure, at most ten years"),
+    ARRIVAL: Limit(-1, 87_600, "hours until the arrival, at most ten years"),
 }
-_CHARGER = (_STATE, _ID, _DEPARTURE, _REQUIRED_SOC, _ARRIVAL, _ARRIVAL_SOC)
-_PLUGGED, _COMING, _AWAY = 1, 2, 3
+CHARGER = (STATE, ID, DEPARTURE, REQUIRED_SOC, ARRIVAL, ARRIVAL_SOC)
+PLUGGED, COMING, AWAY = 1, 2, 3
 _NO_SOC = (-0.1, -1.0)  # how CityLearn and its data sets write that there is none
 _NO_VEHICLE, _UNKNOWN = -1, -2  # in place of a vehicle's index
 
@@ -118,7 +118,7 @@ def check_series(path: Path, schema: Mapping[str, Any], root: Path, faults: Faul
     first: _Series | None = None
     for building in included.values():
         read: dict[str, _Series] = {}
-        for kind in _NEEDED:
+        for kind in NEEDED:
             name = building.get(kind)
             series = files.read(name, kind) if name else None
             if series:
@@ -206,7 +206,7 @@ class _Series:
 
     def fail(self, row: int, message: str) -> None:
         """Add a fault of a row."""
-        self.faults.add(f"{self.file}, line {self.line(row)}: {message}")
+        self.faults.add_in(self.file, f"line {self.line(row)}: {message}")
 
 
 class _Files:
@@ -227,9 +227,9 @@ class _Files:
 
     def _open(self, file: Path, kind: str) -> _Series | None:
         is_charger = kind == "charger_simulation"
-        required = _CHARGER if is_charger else tuple(_NEEDED[kind])
+        required = CHARGER if is_charger else tuple(NEEDED[kind])
         known = {*required, *(_OPTIONAL if kind == "energy_simulation" else ())}
-        table = read_table(file, known, text=(_STATE,) if is_charger else ())
+        table = read_table(file, known, text=(STATE,) if is_charger else ())
         if isinstance(table, str):
             self._faults.add(table)
             return None
@@ -241,15 +241,17 @@ class _Files:
         unknown = [] if is_charger else [column for column in table if column not in known]
         for other in unknown:
             self._faults.add(f"{file} has a column '{shortened(str(other))}', which CityLearn does not take; remove it")
-        if missing or unknown or not self._is_long_enough(file, len(table)):
+        if missing or not self._is_long_enough(file, len(table), is_charger):
             return None
+        table = table.drop(columns=unknown)
         return _Series(file, table.iloc[self._first : self._last + 1], self._first, self._faults)
 
-    def _is_long_enough(self, file: Path, rows: int) -> bool:
+    def _is_long_enough(self, file: Path, rows: int, may_be_longer: bool) -> bool:
+        """Whether a file has all rows that are run; of a charger's file CityLearn reads as many as the site has."""
         is_first = self._length is None
         self._length = self._length or (file, rows)
         other, expected = self._length
-        if rows != expected:
+        if rows != expected and not (may_be_longer and rows > expected):
             self._faults.add(
                 f"{file} has {rows} rows and {other} has {expected}; all files of a scenario need a row for the same hours"
             )
@@ -275,6 +277,8 @@ def _check_numbers(series: _Series, kind: str, observed: set[str], bounds: Mappi
         if np.isnan(values).all() and series.frame[name].isna().all() and name in _MAY_BE_EMPTY and name not in observed:
             continue
         series.refuse(np.isnan(values), name, "write a number")
+        if name == "hour":
+            series.refuse(values == 0.0, name, f"hours are 1 to 24: correct it, or {CONVERT}")
         if name in bounds:
             series.refuse(~bounds[name].holds(values), name, f"it has to be {bounds[name].words}: {bounds[name].why}")
     if kind == "energy_simulation":
@@ -385,42 +389,47 @@ def _observed(schema: Mapping[str, Any], building: Mapping[str, Any]) -> set[str
 
 def _check_charger(series: _Series, vehicles: Mapping[str, int]) -> np.ndarray:
     """Check a charger's file; the index of the vehicle that is plugged in, or a negative number, shape (rows,)."""
-    states = {str(state): state for state in (_PLUGGED, _COMING, _AWAY)}
-    state = _decoded(series, _STATE, lambda text: states.get(text, 0), 0)
+    states = {str(state): state for state in (PLUGGED, COMING, AWAY)}
+    state = _decoded(series, STATE, lambda text: states.get(text, 0), 0)
     series.refuse(
         state == 0,
-        _STATE,
+        STATE,
         "write 1 (plugged in), 2 (on its way) or 3 (away) in every row: where one is empty or has a decimal point, CityLearn "
         "reads the whole column as decimals and connects no vehicle",
     )
     before_checks = len(series.faults)
-    vehicle = _decoded(series, _ID, lambda text: vehicles.get(text, _UNKNOWN), _NO_VEHICLE)
-    plugged, coming = state == _PLUGGED, state == _COMING
+    vehicle = _decoded(series, ID, lambda text: vehicles.get(text, _UNKNOWN), _NO_VEHICLE)
+    plugged, coming = state == PLUGGED, state == COMING
     _check_vehicles(series, vehicle, plugged | coming)
     known = len(series.faults) == before_checks  # else a wrong name makes its neighbours look wrong
 
     before = np.concatenate([[0], state[:-1]])
     vehicle_before = np.concatenate([[_NO_VEHICLE], vehicle[:-1]])
     changed = vehicle != vehicle_before
-    other = plugged & np.isin(before, (_COMING, _AWAY)) & changed & (vehicle_before != _NO_VEHICLE)
-    series.refuse(other & known, _ID, "the row before, with state 2 or 3, names another vehicle, at which CityLearn stops")
+    other = plugged & np.isin(before, (COMING, AWAY)) & changed & (vehicle_before != _NO_VEHICLE)
+    series.refuse(other & known, ID, "the row before, with state 2 or 3, names another vehicle, at which CityLearn stops")
     # The first row is no arrival, as the row before is unknown. An arrival after state 2 has its charge in the row before.
-    arrives = plugged & ((before == _AWAY) | (before == _PLUGGED) & changed)
+    arrives = plugged & ((before == AWAY) | (before == PLUGGED) & changed)
 
     for column, needed, why in (
-        (_DEPARTURE, plugged, "a row with state 1 needs the steps until departure"),
-        (_ARRIVAL, coming, "a row with state 2 needs the steps until arrival"),
+        (DEPARTURE, plugged, "a row with state 1 needs the steps until departure"),
+        (ARRIVAL, coming, "a row with state 2 needs the steps until arrival"),
     ):
         values, most = series.numbers(column), SERIES[column].high
-        series.refuse(needed & ~((values >= 0.0) & (values <= most)), column, f"{why}, from 0 to {most:,.0f}")
+        asked = f": write them, or {CONVERT}" if column == DEPARTURE else ""
+        series.refuse(needed & ~((values >= 0.0) & (values <= most)), column, f"{why}, from 0 to {most:,.0f}{asked}")
     for column, needed, why in (
-        (_REQUIRED_SOC, plugged, "a row with state 1 needs the state of charge at departure"),
-        (_ARRIVAL_SOC, coming, "a row with state 2 needs the state of charge on arrival"),
-        (_ARRIVAL_SOC, arrives & known, "the first row of an unannounced vehicle needs its state of charge, else it is random"),
+        (REQUIRED_SOC, plugged, "a row with state 1 needs the state of charge at departure"),
+        (ARRIVAL_SOC, coming, f"a row with state 2 needs the state of charge on arrival: write it, or {CONVERT}"),
+        (
+            ARRIVAL_SOC,
+            arrives & known,
+            f"the first row of an unannounced vehicle needs its state of charge, else it is random: write it, or {CONVERT}",
+        ),
     ):
         series.refuse(needed & np.isnan(_soc(series, column)), column, why)
-    if _CURRENT_SOC in series.frame:
-        _soc(series, _CURRENT_SOC)
+    if CURRENT_SOC in series.frame:
+        _soc(series, CURRENT_SOC)
     return np.where(plugged, vehicle, _NO_VEHICLE)
 
 
@@ -434,12 +443,12 @@ def _decoded(series: _Series, column: str, code: Callable[[str], int], missing: 
 
 
 def _check_vehicles(series: _Series, vehicle: np.ndarray, present: np.ndarray) -> None:
-    series.refuse(present & (vehicle == _NO_VEHICLE), _ID, "a row with state 1 or 2 needs a vehicle")
-    if series.frame[_ID].dtype.kind in "iuf":
+    series.refuse(present & (vehicle == _NO_VEHICLE), ID, "a row with state 1 or 2 needs a vehicle")
+    if series.frame[ID].dtype.kind in "iuf":
         remedy = "give vehicles names with a letter: CityLearn takes a column of numbers for numbers, and finds none of them"
-        series.refuse(present, _ID, remedy)
+        series.refuse(present, ID, remedy)
     known = "write one of the included vehicles of electric_vehicles_def, as CityLearn never connects any other"
-    series.refuse(present & (vehicle == _UNKNOWN), _ID, known)
+    series.refuse(present & (vehicle == _UNKNOWN), ID, known)
 
 
 def _soc(series: _Series, column: str) -> np.ndarray:
@@ -458,7 +467,7 @@ def _soc(series: _Series, column: str) -> np.ndarray:
         series.fail(
             row,
             f"{column} is {series.text(row, column)}, and {series.text(other, column)} in line {series.line(other)}; write "
-            "fractions or percentages, not both, as CityLearn takes each value up to 1 for a fraction",
+            f"fractions or percentages, not both, as CityLearn takes each value up to 1 for a fraction; or {CONVERT}",
         )
     return values
 
@@ -472,5 +481,5 @@ def _check_places(plugged_in: list[tuple[_Series, np.ndarray]], vehicles: int) -
         if (taken >= 0).any():
             clash = int((taken >= 0).argmax())
             row, other = int(rows[clash]), plugged_in[taken[clash]][0].file
-            series.fail(row, f"vehicle {series.text(row, _ID)} is plugged in here and in {other}; leave it at one charger")
+            series.fail(row, f"vehicle {series.text(row, ID)} is plugged in here and in {other}; leave it at one charger")
         place[vehicle[rows], rows] = charger

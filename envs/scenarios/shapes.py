@@ -19,7 +19,7 @@ from common.files import read_text
 from common.texts import hint, printable
 
 Place = tuple[str, ...]
-MOST = 20  # lines of a message; with more, the first are lost on a terminal
+MOST = 100  # lines of a message; a site that has more faults is another file by mistake
 COMMENTS = ("_", "comment", "description", "notes")  # beginnings of names that carry text for people
 remedy = partial(hint, otherwise="remove it")  # for an unknown name
 _LONGEST = 60  # characters of a value that a message shows
@@ -30,20 +30,37 @@ class Faults:
 
     def __init__(self) -> None:
         self._lines: dict[str, None] = {}  # without repetitions, in order
+        self._files: dict[str, list[Path]] = {}  # files that have a fault, by what is wrong
 
     def __len__(self) -> int:
-        return len(self._lines)
+        return len(self._lines) + sum(map(len, self._files.values()))
 
     def add(self, *lines: str) -> None:
         """Add faults. Characters that cannot be printed, such as a line break in a name, are shown as escapes."""
         self._lines |= dict.fromkeys(map(printable, lines))
 
+    def add_in(self, file: Path, fault: str) -> None:
+        """Add a fault of a file; those that are word by word the same in several files become one line."""
+        files = self._files.setdefault(printable(fault), [])
+        if file not in files:
+            files.append(file)
+
+    @property
+    def lines(self) -> list[str]:
+        """All faults."""
+        alike = {fault: ", ".join(file.name for file in files[1:]) for fault, files in self._files.items()}
+        of_files = (
+            printable(f"{self._files[fault][0]}, {fault}" + (f"; likewise in {others}" if others else ""))
+            for fault, others in alike.items()
+        )
+        return [*self._lines, *of_files]
+
     def refuse(self) -> None:
         """Raise a `ScenarioError` with at most `MOST` faults and how many more there are; do nothing where there is none."""
-        if self._lines:
-            more = len(self._lines) - MOST
+        if lines := self.lines:
+            more = len(lines) - MOST
             rest = [f"and {more} more"] if more > 0 else []
-            raise ScenarioError(*list(self._lines)[:MOST], *rest)
+            raise ScenarioError(*lines[:MOST], *rest)
 
 
 @dataclass(frozen=True)
@@ -52,7 +69,7 @@ class Fault:
 
     place: Place  # names from the top of the file
     text: str  # what stands there and what should
-    form: bool = True  # whether the value is of a wrong type, missing or unknown; otherwise it is a number beyond its limits
+    form: bool = True  # whether the value is of a wrong type or missing; otherwise it is unknown, or beyond its limits
 
     def __str__(self) -> str:
         return f"{dotted(self.place)} {self.text}"
@@ -197,6 +214,11 @@ class Record(Shape):
     needed: Collection[str] = ()  # names that have to be there
     idle: Collection[str] = ()  # names that data sets carry and that have no effect
     unknown: str = "is unknown to CityLearn, which would ignore it or stop"  # what is wrong with another name
+    older: Mapping[str, str] = field(default_factory=dict)  # names of older versions, and what to do about each
+
+    def remedy(self, name: str) -> str:
+        """What to do about an unknown name."""
+        return self.older.get(name) or remedy(name, self.names)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", {name: shape for names, shape in self.names.items() for name in names.split()})
@@ -213,7 +235,7 @@ class Record(Shape):
                 if entry is not None or name not in self.needed:
                     yield from self.names[name].faults(entry, (*place, name))
             elif name not in self.idle and not name.startswith(COMMENTS):
-                yield Fault((*place, name), f"{self.unknown}; {remedy(name, self.names)}")
+                yield Fault((*place, name), f"{self.unknown}; {self.remedy(name)}", form=False)
 
 
 @dataclass(frozen=True)

@@ -181,7 +181,7 @@ _UNPICKLES = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"  # environment variable by which
 
 def check(path: Path, schema: Mapping[str, Any]) -> None:
     """Check, opening nothing, that a schema names CityLearn's classes and files of its folder; else a `ScenarioError`."""
-    _refuse(path, [*_unknown(named_classes(schema)), *_outside(path, schema), *_unpickled(schema)])
+    _refuse(path, [*_unknown(named_classes(schema)), *outside(path, schema), *_unpickled(schema)])
 
 
 def check_reward(path: Path, schema: Mapping[str, Any], trusted: bool) -> None:
@@ -216,7 +216,7 @@ def _unknown(named: Iterator[NamedClass]) -> Iterator[str]:
             yield f"{own.place} is {own.name!r}, {reason}"
 
 
-def _outside(path: Path, schema: Mapping[str, Any]) -> Iterator[str]:
+def outside(path: Path, schema: Mapping[str, Any]) -> Iterator[str]:
     """Names that lead out of the folder of the schema; drives and shares are refused before any of them is looked at."""
     root, folder = root_of(path, schema), path.parent.resolve()
     configured = schema.get("root_directory")

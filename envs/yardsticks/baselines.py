@@ -11,10 +11,11 @@ import numpy as np
 from envs.cache import cached_text
 from envs.citylearn_backend.simulator import SIMULATORS, read_rules
 from envs.current_hour import Present, scaled
+from envs.environments.year_cache import run_alone
 from envs.objective.evaluate import Evaluation, evaluate
 from envs.objective.kpis import JoinedRun, Part, kpis
 from envs.objective.reference import Reference
-from envs.objective.series import begun, cut, import_kwh
+from envs.objective.series import import_kwh
 from envs.scenarios.scenario import Scenario, Split, Window
 from envs.task import Task
 
@@ -85,7 +86,7 @@ def baselines(task: Task, windows: Sequence[Window]) -> dict[str, list[Evaluatio
     present, years = env.present, list(dict.fromkeys(window.year for window in windows))
     references = {year: env.reference_of(year) for year in years}
     evaluations = {UNCONTROLLED: evaluate(env, lambda observations: present.uncontrolled_actions())}
-    evaluations[WITHOUT] = [without_devices(references[own.year], own, windows) for own in evaluations[UNCONTROLLED]]
+    evaluations[WITHOUT] = [without_devices(task.site, references[own.year], own, windows) for own in evaluations[UNCONTROLLED]]
     # Rules need a battery, and the rule for dear hours needs some that are dearer than others.
     has_dear = all(reference.dear.any() for reference in references.values())
     for name, dear_hours in RULES.items() if present.battery_power_kw > 0.0 else ():
@@ -97,14 +98,14 @@ def baselines(task: Task, windows: Sequence[Window]) -> dict[str, list[Evaluatio
     return evaluations
 
 
-def without_devices(reference: Reference, uncontrolled: Evaluation, windows: Sequence[Window]) -> Evaluation:
+def without_devices(site: Scenario, reference: Reference, uncontrolled: Evaluation, windows: Sequence[Window]) -> Evaluation:
     """KPIs of a year without PV and batteries, vehicles uncontrolled; no score, as that compares policies of one site."""
     parts = []
     for window in windows:
         if window.year != uncontrolled.year:
             continue
         part = slice(window.start, window.start + window.hours)
-        run = begun(cut(reference.run, window.start, window.hours), reference.exogenous, window.start)
+        run = run_alone(site, window)
         # In a power outage nothing is imported, so load that PV would have served is lost.
         net = np.where(run.off_grid, 0.0, run.net_kwh - run.battery_kwh + reference.exogenous.pv_kwh[:, part])
         without_any = replace(run, net_kwh=import_kwh(net), battery_kwh=np.zeros_like(net))

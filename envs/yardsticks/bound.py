@@ -222,7 +222,7 @@ def read_solution(site: BoundSite, variables: Variables, solution: np.ndarray, o
     previous = before.previous_net_kwh
     ramp = float(np.abs(np.diff(nets, prepend=nets[0] if previous is None else previous)).sum())
     peaks = float(day_peak_rises(site.day, nets).sum())
-    figures = StepFigures(emission, cost, solar, ramp, missing, peaks)
+    figures = StepFigures(emission, cost, solar, ramp, missing, peaks, before.total.unmet_c)
     score = sum(improvement_terms(figures, before.total, site.scale, site.weights).values()) / site.hours
     return Bound(
         objective, score, emission, cost, missing, site.required_kwh, before.total.missing_kwh, float(drawn.sum()), lent

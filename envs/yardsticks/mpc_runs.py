@@ -7,7 +7,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from envs.cache import cached_arrays
-from envs.environments.year_cache import year_reference, year_tables
+from envs.environments.year_cache import run_alone, year_reference, year_tables
 from envs.environments.year_forecasts import forecasts_version, site_forecast
 from envs.forecasts import Method
 from envs.objective.evaluate import Episode, Evaluation, evaluated
@@ -95,4 +95,4 @@ def mpc_episode(
     saved = cached_arrays(f"{site.key}/{name}", planned)
     terms = dict(zip(saved["names"].tolist(), saved["terms"].tolist(), strict=True))
     run, reward = Run(**{field.name: saved[field.name] for field in fields(Run)}), float(saved["reward"])
-    return Episode(window, year_reference(site, window.year), reward, terms, run)
+    return Episode(window, year_reference(site, window.year), reward, terms, run, run_alone(site, window))

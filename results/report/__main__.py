@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import warnings
 from collections.abc import Sequence
 
+from common.command_line import REFUSED, Parser
 from common.errors import UserError
 from common.paths import shortened
 from common.texts import printable
 from common.uris import with_uris
 from results.report.writing import FORMATS, write
-
-REFUSED = 2  # exit status
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,9 +35,9 @@ def _refuse(*lines: str) -> int:
     return REFUSED
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The options of the command."""
-    made = argparse.ArgumentParser(
+    made = Parser(
         "python -m results.report", description="Write one page about experiments, judgements and policies. It opens offline."
     )
     made.add_argument(

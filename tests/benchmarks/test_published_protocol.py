@@ -1,32 +1,19 @@
-"""The published protocol: what it trains and judges, what it refuses, and what its tables say. Nothing is trained here."""
+"""The published protocol: which days judge, and what its tables say. Nothing is trained here."""
 
-import json
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from benchmarks.published_protocol import (
     DEFAULT_WEIGHTS,
     PHASES,
     POLICY,
-    arguments,
     best_of,
-    main,
     phase_table,
     report,
-    settings_of,
     verdict,
     weighted_table,
 )
-from common.errors import UsageError
-from tuning.experiment.settings import Settings
 
 LEARNED, EXACT = "MPC: learned forecast", "MPC: exact future"
-
-
-def given(folder: Path, *options: str) -> list[str]:
-    return [str(folder / "data"), "--to", str(folder / "to"), *options]
 
 
 def row(*scores: float) -> list[dict[str, float]]:
@@ -51,47 +38,6 @@ def test_no_day_that_is_judged_trains_or_validates() -> None:
     unseen = next(phase for phase in PHASES if phase.name == "3-unseen").splits
     assert not set(unseen.train_buildings) & set(unseen.test_buildings)
     assert len(unseen.test_buildings) == 10
-
-
-@pytest.mark.parametrize(
-    "option", ["--train 0-364", "--test-buildings Building_1", "--trials 9", "--scheduler median", "--steps 7"]
-)
-def test_what_the_protocol_states_is_no_option_of_a_run(
-    tmp_path: Path, option: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(UsageError, match=f"^--run-options {option.split()[0]}: .* states it itself; leave it out$"):
-        settings_of(PHASES[0], arguments(given(tmp_path, "--run-options", option)))
-    assert main(given(tmp_path, "--run-options", option)) == 2
-    assert not (tmp_path / "to").exists()
-    assert len(capsys.readouterr().err.splitlines()) == 1
-
-
-def test_a_folder_is_continued_by_the_same_command_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    trained: list[str] = []
-
-    def policies(settings: Settings) -> tuple[list[dict[str, float]], float]:
-        trained.append(settings.name)
-        return row(0.6, 0.7), 60.0
-
-    def controllers(settings: Settings, methods: Any) -> dict[str, Any]:
-        if len(trained) == 2:
-            raise UsageError("stopped")
-        return {LEARNED: row(0.66)}
-
-    monkeypatch.setattr("benchmarks.published_protocol.policies", policies)
-    monkeypatch.setattr("benchmarks.published_protocol.controllers", controllers)
-    command = given(tmp_path, "--phases", "1", "2", "--seeds", "2")
-    assert main(command) == 2
-    # What was trained is kept.
-    assert json.loads((tmp_path / "to" / "phase-2.json").read_text(encoding="utf-8"))["rows"][POLICY] == row(0.6, 0.7)
-    trained.clear()
-    assert main(command) == 0
-    assert trained == []
-    assert "trained on days 120-364" in (tmp_path / "to" / "report.md").read_text(encoding="utf-8")
-    assert main([*command, "--steps", "50"]) == 2
-    assert "it has --steps 600000, not 50; name another folder" in capsys.readouterr().err
 
 
 def test_the_best_mpc_with_forecasts_is_the_rival_with_whichever_weights() -> None:

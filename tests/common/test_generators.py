@@ -9,13 +9,6 @@ from common.generators import Stream, check_twister, set_generator, stream, stre
 from tuning.trial.records import trial_seed
 
 
-def test_a_generator_goes_on() -> None:
-    first, second = np.random.default_rng(1), np.random.default_rng(2)
-    first.random(5)
-    set_generator(second, first.bit_generator.state)
-    assert second.random() == first.random()
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -24,8 +17,10 @@ def test_a_generator_goes_on() -> None:
         {"state": {}}, {"state": None},
     ],
 )  # fmt: skip
-def test_what_pcg64_never_has_is_refused(change: dict[str, Any]) -> None:
-    generator = np.random.default_rng(1)
+def test_a_generator_goes_on_from_a_state_and_what_pcg64_never_has_is_refused(change: dict[str, Any]) -> None:
+    first, generator = np.random.default_rng(1), np.random.default_rng(2)
+    set_generator(generator, first.bit_generator.state)
+    assert generator.random() == first.random()
     before = generator.bit_generator.state
     for state in ({**before, **change}, None, [], "PCG64"):
         with pytest.raises(ValueError, match="random generator's state"):

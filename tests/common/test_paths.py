@@ -15,6 +15,7 @@ from common.paths import (
     is_share,
     missing_folders,
     name_fault,
+    new_folder,
     refuse_links,
     remove_empty,
     shortened,
@@ -22,9 +23,8 @@ from common.paths import (
 )
 
 
-def test_a_home_folder_is_put_in_and_another_path_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(Path, "expanduser", lambda path: tmp_path / path.name if str(path).startswith("~") else path)
-    assert user_path("~/a") == tmp_path / "a"
+def test_a_home_folder_is_put_in_and_a_path_need_not_exist(tmp_path: Path) -> None:
+    assert user_path("~/a") == Path.home() / "a"
     assert user_path("not/there") == Path("not/there")
     (tmp_path / "file").touch()
     assert user_path(tmp_path / "file" / "below") == tmp_path / "file" / "below"
@@ -73,14 +73,28 @@ def test_a_name_that_some_system_refuses(name: str, fault: str) -> None:
     assert not any(map(name_fault, ("a", "A.b_c-1", "console", "com", "nul1", "9", "a" * 200)))
 
 
-def test_any_text_begins_a_name() -> None:
+def test_any_text_begins_a_name_and_long_paths_are_shortened() -> None:
     assert fit_name("iquitos:pv kwp=1") == "iquitos-pv-kwp-1"
     assert name_fault(f"a{fit_name('x' * 300)}-1") == ""
-
-
-def test_long_paths_are_shortened() -> None:
     assert shortened("a/b") == "a/b"
     assert len(shortened("a" * 5000)) < 110
+
+
+def test_a_new_folder_stays_unless_an_error_ends_its_making(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "a/b") as folder:
+        (folder / "file").touch()
+    assert (tmp_path / "a/b/file").is_file()
+    with pytest.raises(FileNotFoundError), new_folder(tmp_path / "c") as folder:
+        (folder / "missing/file").touch()
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_folder_that_is_there_or_cannot_be_is_no_new_one(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for name, message in (("", "is there already"), ("file", "is there already"), ("file/inner", "cannot be made")):
+        with pytest.raises(PathError, match=message), new_folder(tmp_path / name):
+            pass
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_only_folders_that_were_missing_and_are_empty_are_removed(tmp_path: Path) -> None:
@@ -115,21 +129,14 @@ def test_the_variable_names_the_cache_and_the_system_has_a_place_without_it(
         assert cache_folder().name == "building-tuner"
 
 
-def test_files_and_folders_pass_and_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
-    folder = tmp_path / "one"
-    (folder / "a" / "b").mkdir(parents=True)
-    (folder / "a" / "x").write_text("")
-    refuse_links(folder)
-    refuse_links(tmp_path / "none")
-    (tmp_path / "link").symlink_to(folder)
-    refuse_links(tmp_path / "link")
-
-
 @pytest.mark.parametrize("target", ["a", "x", "nowhere"])
-def test_a_link_at_any_depth_is_refused_wherever_it_leads(tmp_path: Path, target: str) -> None:
+def test_a_link_is_refused_wherever_it_leads_but_the_folder_itself_may_be_one(tmp_path: Path, target: str) -> None:
     folder = tmp_path / "one"
     (folder / "a" / "b").mkdir(parents=True)
-    (folder / "x").write_text("")
+    (folder / "x").touch()
+    (tmp_path / "link").symlink_to(folder)
+    refuse_links(tmp_path / "none")
+    refuse_links(tmp_path / "link")
     link = folder / "a" / "b" / "link"
     link.symlink_to(folder / target)
     with pytest.raises(LinkError, match="is a link") as refused:

@@ -39,36 +39,27 @@ def test_every_page_by_task_has_one_twin_that_leads_back() -> None:
 
 
 @pytest.mark.parametrize("page", TWINS, ids=lambda page: page.name)
-def test_twins_have_the_same_code(page: Path) -> None:
-    assert fenced(page) == fenced(twin_of(page))
+def test_twins_have_the_same_code_commands_sections_and_tables(page: Path) -> None:
+    twin = twin_of(page)
+    assert fenced(page) == fenced(twin)
+    assert sorted(run_in(page)) == sorted(run_in(twin))
+    assert sections(page) == sections(twin)
+    assert rows(page) == rows(twin)
 
 
-@pytest.mark.parametrize("page", TWINS, ids=lambda page: page.name)
-def test_twins_have_the_same_commands_in_their_lines(page: Path) -> None:
-    own, other = (sorted(commands(one.read_text(encoding="utf-8"))) for one in (page, twin_of(page)))
-    assert own == other
-
-
-@pytest.mark.parametrize("page", TWINS, ids=lambda page: page.name)
-def test_twins_have_the_same_sections_and_tables(page: Path) -> None:
-    assert sections(page) == sections(twin_of(page))
-    assert rows(page) == rows(twin_of(page))
-
-
-def test_the_readmes_lead_to_each_other_and_begin_with_the_same_commands() -> None:
-    readme, spanish = ROOT / "README.md", ROOT / "README.es.md"
-    assert (twin_of(readme), twin_of(spanish)) == (spanish, readme)
-    assert fenced(readme)[0] == fenced(spanish)[0]
+def run_in(page: Path) -> list[tuple[str, list[str]]]:
+    """Commands of a page, also those in its lines."""
+    return list(commands(page.read_text(encoding="utf-8")))
 
 
 def test_the_spanish_readme_shows_no_command_or_output_that_the_english_one_lacks() -> None:
-    """It is shorter: lines that it leaves out are `...`."""
-    readme, spanish = (
-        [line for _, code in fenced(ROOT / name) for line in code.splitlines()] for name in ("README.md", "README.es.md")
-    )
-    assert [line for line in spanish if line != "..." and line not in readme] == []
-    own, other = (list(commands((ROOT / name).read_text(encoding="utf-8"))) for name in ("README.es.md", "README.md"))
-    assert [command for command in own if command not in other] == []
+    """It is shorter: lines that it leaves out are `...`. Both lead to each other and begin with the same commands."""
+    readme, spanish = ROOT / "README.md", ROOT / "README.es.md"
+    assert (twin_of(readme), twin_of(spanish)) == (spanish, readme)
+    assert fenced(readme)[0] == fenced(spanish)[0]
+    shown, shown_there = ([line for _, code in fenced(page) for line in code.splitlines()] for page in (readme, spanish))
+    assert [line for line in shown_there if line != "..." and line not in shown] == []
+    assert [command for command in run_in(spanish) if command not in run_in(readme)] == []
 
 
 def test_the_task_tables_of_the_readmes_have_the_same_rows_in_the_same_order() -> None:
@@ -84,24 +75,3 @@ def tasks(page: Path) -> list[tuple[Path, str]]:
     rows = page.read_text(encoding="utf-8").partition("|---|---|\n")[2].partition("\n\n")[0].splitlines()
     targets = (LINK.findall(row)[0][1].partition("#") for row in rows)
     return [((page.parent / name).resolve(), anchor) for name, _, anchor in targets]
-
-
-# Words that were used for the same thing.
-ALIKE = {
-    "prueba": "ensayo", "puntaje": "puntuación", "informe": "reporte", "política": "póliza", "presupuesto": "límite de gasto",
-    "semilla": "simiente", "cota": "límite superior", "tarjeta": "placa", "vehículo": "carro", "evaluación": "juicio",
-}  # fmt: skip
-
-
-def glossary() -> dict[str, str]:
-    """The words that the Spanish pages use, by those of the screen."""
-    part = (ROOT / "README.es.md").read_text(encoding="utf-8").partition("## Palabras")[2].partition("\n## ")[0]
-    return {row[0]: row[1] for row in re.findall(r"^\| ([^|]+) \| ([^|]+) \| [^|]+ \|$", part, re.MULTILINE)[1:]}
-
-
-def test_a_thing_has_one_word_in_spanish() -> None:
-    words = glossary()
-    assert len(words) == len({*words.values()}) >= 13
-    pages = " ".join(FENCE.sub("", page.read_text(encoding="utf-8")) for page in TWINS).lower()
-    assert [word for word in words.values() if word not in pages and f"{word}s" not in pages] == []
-    assert [other for other in ALIKE.values() if re.search(rf"\b{other}s?\b", pages)] == []

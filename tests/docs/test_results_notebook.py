@@ -14,7 +14,6 @@ from results.table_files import add_rows, write_rows
 from tests.results import made
 
 NOTEBOOK = Path(__file__).parents[2] / "docs" / "results.ipynb"
-CELLS = 8
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +41,7 @@ def filled(rows: pd.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-def test_the_notebook_has_its_cells_and_runs(
-    notebook: nbformat.NotebookNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert sum(cell.cell_type == "code" for cell in notebook.cells) == CELLS
+def test_the_notebook_runs(notebook: nbformat.NotebookNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
         monkeypatch.setenv(name, str(tmp_path / name))
     # A notebook runs in its own folder. What it would make itself is there already.

@@ -48,11 +48,8 @@ def test_the_last_year_has_a_calendar() -> None:
 
 
 @pytest.mark.parametrize("year", ["1.5", "\uff13", "nan", "first"])
-def test_what_is_no_year_is_refused(year: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["preview", "--year", year])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    assert stop.value.code == 2
+def test_what_is_no_year_is_refused(year: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert refused(monkeypatch, capsys, "--year", year).startswith(f"error: --year: {year!r} is no ")
 
 
 def test_a_given_scenario_and_an_unknown_one_are_refused(

@@ -74,7 +74,7 @@ def test_where_no_trial_is_complete_each_is_shown_with_its_error(tmp_path: Path,
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].endswith("ValueError: bad luck")
     last = lines[-1]
-    assert last.endswith("no trial is complete yet, so there is no best one")
+    assert "no trial is complete yet, so there is no best one; --resume" in last
 
 
 def test_a_policy_is_put_to_work(searched: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

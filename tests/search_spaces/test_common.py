@@ -1,11 +1,9 @@
 """What holds of every search space, and hyperparameters that algorithms share."""
 
-from typing import Any
-
 import pytest
 
 from search_spaces import Kind, SearchSpace
-from search_spaces.common import FALLING, PLAIN, REWARD_SHARE, SHAPES, schedule, with_reward_share
+from search_spaces.common import FALLING, REWARD_SHARE, SHAPES, schedule, with_reward_share
 from tests.search_spaces.draws import drawn
 from tuning.algorithms import rllib_base
 from tuning.algorithms.precision import NEED_GPU
@@ -42,36 +40,11 @@ def test_presets_are_valid_full_assignments_and_no_other_value_switches_off_what
         spec.space.check(given, BUDGET)
 
 
-@pytest.mark.parametrize(
-    ("name", "preset", "reported"),
-    [
-        ("ppo", "rtx4060-after", {"n_steps": 8192, "n_epochs": 40, "batch_size": 512}),
-        ("a2c", "rtx4060-before", {"n_steps": 16, "learning_rate": 0.002, "learning_rate_schedule": "exponential"}),
-        ("sac", "rtx4060-after", {"gradient_steps": 2048, "train_freq": 2, "batch_size": 256}),
-    ],
-)
-def test_the_reports_values_are_there(name: str, preset: str, reported: dict[str, Any]) -> None:
-    assert reported.items() <= algorithm(name).preset(preset).items()
-
-
 @ALL
 def test_what_needs_a_gpu_is_a_switch_that_is_off(spec: AlgorithmSpec) -> None:
     for name in NEED_GPU:
         parameter = spec.space[name]
         assert (parameter.kind, parameter.default, parameter.search) == (Kind.FLAG, False, None)
-
-
-@ALL
-def test_what_libraries_have_in_common_is_valid_everywhere(spec: AlgorithmSpec) -> None:
-    spec.space.check(PLAIN)
-
-
-@ALL
-def test_the_activation_is_searched_by_sac_alone(spec: AlgorithmSpec) -> None:
-    """With relu the actions of all hours of PPO and A2C first fall together, and many policies do nothing."""
-    activation = spec.space["activation"]
-    assert (activation.search is None, activation.default) == ((False, "relu") if spec.name == "sac" else (True, "tanh"))
-    activation.check("relu")  # it can be set
 
 
 def test_a_schedules_end_acts_only_where_the_value_falls() -> None:

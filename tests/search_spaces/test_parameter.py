@@ -8,12 +8,25 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from search_spaces import Kind, SpaceError
 from search_spaces.parameter import AtMost, OnlyIf, Parameter, PartOf, Scale, SearchedFrom
 
+BEGIN = SearchedFrom(0.2, "plan", ("learned",))
 BATCH = Parameter("batch", Kind.INTEGER, 64, "", low=1, high=1024)
 
 
-def test_a_condition_on_a_falling_scale_is_refused() -> None:
-    with pytest.raises(ValueError, match="a scale that rises"):
-        Parameter("gamma", Kind.NUMBER, 0.9, "", scale=Scale.ONE_MINUS, at_most=AtMost("batch"))
+@pytest.mark.parametrize(
+    ("others", "message"),
+    [
+        ({"kind": Kind.INTEGER, "scale": Scale.ONE_MINUS, "at_most": AtMost("batch")}, "a scale that rises"),
+        ({"kind": Kind.NUMBER, "at_most": AtMost("batch")}, "whole numbers"),
+        ({"part_of": PartOf("rollout")}, "the scale of powers of two"),
+        ({"enough": "steps"}, "the scale of powers of two"),
+        ({"searched_to": AtMost("steps")}, "the scale of powers of two"),
+        ({"searched_from": BEGIN}, "on no other scale"),
+        ({"searched_from": BEGIN, "search": FloatDistribution(0.1, 1.0, log=True)}, "on no other scale"),
+    ],
+)
+def test_conditions_and_ends_of_ranges_need_their_scales(others: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Parameter(**{"name": "x", "kind": Kind.INTEGER, "default": 64, "meaning": "", **others})
 
 
 def test_a_power_of_two_lies_between_two_bounds_or_does_not() -> None:
@@ -98,12 +111,6 @@ def test_one_minus_none_is_nearest_to_what_is_greatest_outside() -> None:
     assert end.nearest(None, {}, FloatDistribution(0.01, 0.1)) == 0.01
 
 
-@pytest.mark.parametrize("others", [{"part_of": PartOf("rollout")}, {"enough": "steps"}, {"searched_to": AtMost("steps")}])
-def test_parts_and_ends_of_ranges_need_powers_of_two(others: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="need the scale of powers of two"):
-        Parameter("batch", Kind.INTEGER, 64, "", **others)
-
-
 SPREAD = Parameter(
     "std", Kind.NUMBER, -1.5, "", low=-10.0, high=2.0,
     search=FloatDistribution(-3.0, 0.0), searched_from=SearchedFrom(-1.0, "plan", ("learned", "yesterday")),
@@ -126,17 +133,7 @@ def test_what_lies_outside_of_where_a_range_begins_is_nearest_to_its_end(value: 
     assert SPREAD.nearest(value, {"plan": "learned"}, SPREAD.search) == inner
 
 
-@pytest.mark.parametrize(
-    "others",
-    [{}, {"search": FloatDistribution(0.1, 1.0, log=True)}, {"search": FloatDistribution(0.1, 1.0), "scale": Scale.ONE_MINUS}],
-)
-def test_a_range_that_begins_elsewhere_is_of_numbers_on_no_other_scale(others: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="on no other scale"):
-        Parameter("std", Kind.NUMBER, 0.5, "", searched_from=SearchedFrom(0.2, "plan", ("learned",)), **others)
-
-
 def test_conditions_in_words() -> None:
-    assert SearchedFrom(-1.0, "plan", ("learned", "yesterday")).describe() == "-1 with plan learned or yesterday"
     assert "from -1 with plan learned or yesterday" in SPREAD.describe()
     assert AtMost("steps", 0.25).describe(4096) == "0.25 of steps=4096"
     assert AtMost("n_steps").describe(256) == "n_steps=256"

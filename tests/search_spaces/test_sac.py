@@ -1,7 +1,5 @@
 """SAC's search space and presets."""
 
-from typing import Any
-
 import pytest
 from optuna.distributions import IntDistribution
 
@@ -14,20 +12,6 @@ from tests.search_spaces.draws import drawn
 def test_what_acts_on_a_learned_entropy_coefficient_is_refused_beside_a_fixed_one(name: str) -> None:
     with pytest.raises(SpaceError, match=f"{name}=.*it acts only with ent_coef none"):
         SAC.check({"ent_coef": 0.1, name: 0.5})
-
-
-@pytest.mark.parametrize(
-    ("assignment", "message"),
-    [
-        ({"buffer_size": 100, "batch_size": 101}, "batch_size=101.*buffer_size=100"),
-        ({"learning_starts": 501}, "learning_starts=501.*steps"),
-        ({"train_freq": 251}, "train_freq=251.*steps"),
-        ({"tau": 0.0}, "tau=0.0"),
-    ],
-)
-def test_the_space_refuses_what_does_not_fit_together(assignment: dict[str, Any], message: str) -> None:
-    with pytest.raises(SpaceError, match=message):
-        SAC.check(assignment, {"steps": 1000})
 
 
 def test_the_buffers_range_ends_with_the_first_that_holds_the_whole_trial() -> None:
@@ -48,7 +32,3 @@ def test_a_short_trial_is_drawn_with_enough_gradient_steps(steps: int, most: int
     assert value["gradient_steps"] == 64 >> most
     # Short trials take as many as the densest draw, longer ones at least 5,000.
     assert most == 2 or steps >> most >= 5_000
-
-
-def test_what_is_fixed_may_take_fewer_gradient_steps() -> None:
-    SAC.check({"train_freq": 64, "gradient_steps": 1}, {"steps": 20_000.0})

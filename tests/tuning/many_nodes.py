@@ -174,7 +174,7 @@ def steady_trial(config: dict[str, Any]) -> None:
             steps, score = each * evaluation, -abs(clip - 0.25) * (1.0 + 1.0 / evaluation)
             if evaluation > done:
                 with (paths.folder / WORK).open("a") as file:
-                    share = handout.limits.resources.get("GPU", 0.0)
+                    share = handout.place.grant.gpu_share
                     file.write(f"{number} {evaluation} {of} {share} {began} {time.time()}\n")
                 (checkpoints / f"{steps:012d}").mkdir(parents=True, exist_ok=True)
             tune.report(evaluated(number, evaluation, steps, score, saved=evaluation > done).for_tune())

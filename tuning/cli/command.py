@@ -6,6 +6,7 @@ import contextlib
 import errno
 import io
 import itertools
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, make_dataclass
@@ -31,6 +32,17 @@ _OF_FILES = {
 }  # fmt: skip
 _NUMBERS = ConstructorRegistry()
 UNKNOWN = "Unrecognized options: "  # as tyro says it
+_PLAINLY = tuple(
+    (re.compile(pattern), plain)
+    for pattern, plain in (
+        (r"^Error parsing (?=-)", ""),
+        (r"^Missing from .*?: ", "missing: "),
+        (r"\.? \(required\)(?= |$)", ";"),
+        (r";$", ""),
+        (r"^Missing value for argument '(.*)'\..*", r"\1: its value is missing"),
+        (r"^invalid choice '(.*)' for argument '(.*)'\. Expected one of \((.*)\)$", r"\2 '\1': it takes one of \3"),
+    )
+)
 
 
 def command(
@@ -112,13 +124,7 @@ def _numbers(option: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[int] | Primi
 
 
 def parse(kind: type[T], arguments: Sequence[str], default: T | None, program: str) -> T:
-    """Read a command line.
-
-    Args:
-        kind: dataclass of the options; its fields and their documentation make the options and `--help`.
-        arguments: of the command line.
-        default: values of options that are not given; None for the fields' own defaults.
-        program: name in `--help`.
+    """Read a command line. `default` gives the values of options that are not given; without it the fields' own do.
 
     Raises:
         UsageError: for an unknown option, or a value of the wrong type.
@@ -135,7 +141,7 @@ def parse(kind: type[T], arguments: Sequence[str], default: T | None, program: s
     except SystemExit as stop:
         if not stop.code:
             raise
-        message = _first_paragraph(boxed.getvalue())
+        message = _plain(_first_paragraph(boxed.getvalue()))
         raise UsageError(f"{message}; {_remedy(kind, message)}") from None
 
 
@@ -169,6 +175,13 @@ def _first_paragraph(box: str) -> str:
     lines = [line.strip(" │") for line in box.splitlines()[1:]]
     below_title = itertools.dropwhile(_is_rule, lines)
     return " ".join(itertools.takewhile(lambda line: not _is_rule(line), below_title)).rstrip(".")
+
+
+def _plain(message: str) -> str:
+    """What tyro says of an option, as all other messages say it."""
+    for pattern, plain in _PLAINLY:
+        message = pattern.sub(plain, message)
+    return message
 
 
 def _is_rule(line: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import sys
 import threading
 import time
@@ -12,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -22,12 +22,11 @@ from rich.text import Text
 
 from common.errors import UserError
 from common.texts import printable
-from common.uris import with_uris
+from results import live_view
 
-NARROWEST = 12  # characters of a column of names; on a narrower terminal each name has a line of its own
-_COPIED = re.compile(r"python -m |[\w.~-][/\\][\w.-]")  # a command or a path
+say = live_view.say
 NEWS_SECONDS = 5.0  # between two lines about the same, where there is no terminal
-_GAPS = ("  ", " ")  # between columns, as the terminal allows
+_GAP = "  "  # between columns
 # What a report may fail at: files, memory, odd tables. Results are written by then, so none of these ends the command.
 _FAILURES = (UserError, OSError, MemoryError, ArithmeticError, LookupError, ValueError)
 
@@ -35,16 +34,6 @@ _FAILURES = (UserError, OSError, MemoryError, ArithmeticError, LookupError, Valu
 def terminal(stderr: bool = False) -> Console:
     """The terminal or notebook; with the environment variable NO_COLOR, texts have no style either."""
     return Console(color_system=None if os.environ.get("NO_COLOR") else "auto", stderr=stderr)
-
-
-def say(console: Console, line: object) -> None:
-    """Print one line as it is: without colours and markup, and with escapes for what cannot be printed.
-
-    A terminal breaks a sentence between words. What may be copied, a command or a path, stays whole, as do lines of a log.
-    """
-    text = printable(with_uris(str(line)))
-    is_whole = not console.is_terminal or _COPIED.search(text) is not None
-    console.print(text, highlight=False, markup=False, soft_wrap=is_whole)
 
 
 @contextmanager
@@ -179,9 +168,9 @@ def plain_table(title: str | None = None) -> Table:
 class Fitted:
     """A table of texts where the terminal is wide enough for it; its first column names the rows.
 
-    On a narrower one a name that is too long has a line of its own, above its values, which stay in their columns. On one that
-    is too narrow for the columns, each value has a line. Brackets in its cells are no markup, and control characters are
-    escapes: names come from files of other people too.
+    On a narrower one each name has a line of its own, above its values, which stay in their columns. On one that is too narrow
+    for these, each value has a line. Brackets in its cells are no markup, and control characters are escapes: names come from
+    files of other people too.
     """
 
     table: Table
@@ -201,24 +190,18 @@ class Fitted:
             return
         if self.table.title:
             yield Text(str(self.table.title), style="italic")
-        columns = [_Cells.of(column) for column in self.table.columns]
-        names, values = columns[0], columns[1:]
-        needed = {gap: sum(column.width for column in values) + len(gap) * (len(values) - 1) for gap in _GAPS}
-        gap = next((gap for gap in _GAPS if needed[gap] < width), None)
-        if gap is None:
+        names, *values = map(_Cells.of, self.table.columns)
+        if sum(len(_GAP) + column.width for column in values) > width:
             for row in range(1, len(names.texts)):
                 yield Text(names.full(row), style="bold")
                 for column in values:
                     if value := " ".join(column.texts[row].split()):
                         yield Text(f"  {column.texts[0]}: {value}")
             return
-        room = width - needed[gap] - len(gap)
-        room = min(room, names.width) if room >= NARROWEST else 0
-        for row, name in enumerate(names.texts):
-            is_inside = len(name) <= room
-            if not is_inside and row:
+        for row in range(len(names.texts)):
+            if row:
                 yield Text(names.full(row), overflow="fold")
-            yield from _lines([names.placed(name if is_inside else "", room)] if room else [], values, row, gap)
+            yield from _lines(values, row)
 
 
 @dataclass(frozen=True)
@@ -239,20 +222,14 @@ class _Cells:
         """A name with the heading of the names."""
         return f"{self.texts[0]} {self.texts[row]}".strip()
 
-    def placed(self, text: str, width: int) -> str:
-        """A text at its side of a column."""
-        return text.rjust(width) if self.is_right else text.ljust(width)
+    def placed(self, text: str) -> str:
+        """A text at its side of the column."""
+        return text.rjust(self.width) if self.is_right else text.ljust(self.width)
 
 
-def _lines(name: Sequence[str], values: Sequence[_Cells], row: int, gap: str) -> Iterator[Text]:
+def _lines(values: Sequence[_Cells], row: int) -> Iterator[Text]:
     """A row: as many lines as its values have."""
-    parts = [column.texts[row].split("\n") for column in values]
-    for number in range(max(map(len, parts))):
-        cells = [
-            column.placed(part[number] if number < len(part) else "", column.width)
-            for column, part in zip(values, parts, strict=True)
-        ]
-        first = [cell if number == 0 else " " * len(cell) for cell in name]
-        # Without a column of names, values stand one blank behind them.
-        if shown := ("" if name else " ") + gap.join([*first, *cells]).rstrip():
+    for cells in zip_longest(*(column.texts[row].split("\n") for column in values), fillvalue=""):
+        shown = "".join(_GAP + column.placed(cell) for column, cell in zip(values, cells, strict=True)).rstrip()
+        if shown:
             yield Text(shown, style="bold" if row == 0 else "")

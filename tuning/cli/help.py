@@ -43,13 +43,7 @@ def documented(options: type) -> dict[str, str]:
 
 
 def short_help(options: type, program: str, groups: Mapping[str, Sequence[str | None]]) -> str:
-    """Help on one screen.
-
-    Args:
-        options: dataclass of a command's options.
-        program: how the command is called.
-        groups: its options by what they are for; those before None are told of, the others named.
-    """
+    """Help on one screen. `groups` has its options by what they are for; those before None are told of, the others named."""
     texts = documented(options)
     parts = [f"usage: {program} [OPTIONS]", "", *textwrap.wrap(inspect.getdoc(options) or "", WIDTH)]
     for title, group in groups.items():

@@ -40,8 +40,7 @@ class SearchOptions(Settings):
 def with_file(arguments: Sequence[str]) -> list[str]:
     """A command line with the options of the file that it names before its own: of an option that stands twice the last holds.
 
-    Raises:
-        UsageError: if the file cannot be read, or an option in it is unknown, or belongs on the command line.
+    Raises a UsageError if the file cannot be read, or an option in it is unknown, or belongs on the command line.
     """
     words = [word for argument in arguments for word in (argument.split("=", 1) if argument.startswith("--") else [argument])]
     named = [after for word, after in pairwise(words) if word == _OPTION and not after.startswith("--")]

@@ -46,14 +46,8 @@ def print_summary(
 ) -> None:
     """Print the best trials, the best hyperparameters, its KPIs against the uncontrolled site, and where the files are.
 
-    Args:
-        results: of the search.
-        console: prints.
-        aim: of the search.
-        validation: what it was rated on, in words.
-        teacher: of the search.
-        reference: lines on what the uncontrolled site does.
-        again: settings that a command which continues needs again.
+    `validation` says in words what it was rated on, `reference` what the uncontrolled site does; `again` has settings that a
+    command which continues needs again.
     """
     trials = results.trials
     for _, row in trials[trials["state"].isin(["failed", "oom"])].iterrows():
@@ -197,7 +191,7 @@ def front_table(results: Results, aim: Aim) -> Table:
         table.add_column(name, justify="right")
     for place, (_, row) in enumerate(shown.iterrows()):
         values = zip((texts[place] for _, texts in columns), (row[name] for name in GAINS), strict=True)
-        cells = (cell for value, gain in values for cell in (value, f"{gain:+.1%}"))
+        cells = (cell for value, gain in values for cell in (value, f"{gain:+z.1%}"))
         share = [f"{row[GIVEN + REWARD_SHARE]:.2f}"] if shares else []
         table.add_row(str(row["trial"]), *cells, SCORE.shown(row["score"]), *share, f"{row['kept_steps']:,}")
     return table
@@ -240,7 +234,7 @@ def _against_uncontrolled(rows: pd.DataFrame, measures: Mapping[str, Measure], v
         if not measure.label or pd.isna(now):
             continue
         if measure.is_share:
-            table.add_row(measure.label, _share(now), _share(before), f"{100 * (now - before):+.1f} pp")
+            table.add_row(measure.label, _share(now), _share(before), f"{100 * (now - before):+z.1f} pp")
         else:
             scale = measure.scale((now, before))
             table.add_row(scale.heading(measure.label), scale.text(now), scale.text(before), _change(now, before))
@@ -258,7 +252,7 @@ def _yardsticks(beside: pd.DataFrame) -> Table:
 
 
 def _change(now: float, before: float) -> str:
-    return "" if not before or pd.isna(now) or pd.isna(before) else f"{now / before - 1.0:+.1%}"
+    return "" if not before or pd.isna(now) or pd.isna(before) else f"{now / before - 1.0:+z.1%}"
 
 
 def _share(part: float) -> str:

@@ -197,8 +197,7 @@ def _print(console: Console, finding: Finding) -> None:
 def train(given: dict[str, Any]) -> dict[str, Any]:
     """One real update with an evaluation, and what it took.
 
-    Args:
-        given: settings, hyperparameters, and the GPU memory that it may take, with that of CUDA's context.
+    `given` has settings, hyperparameters, and the GPU memory that it may take, with that of CUDA's context.
     """
     hyperparameters = given["hyperparameters"]
     # JSON has no tuples, and what states splits is compared and hashed.

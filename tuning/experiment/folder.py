@@ -157,14 +157,8 @@ def create(
 ) -> Experiment:
     """Create the folder of a new experiment; without a name, the first free one is taken.
 
-    Args:
-        settings: checked.
-        compatibility: see `Experiment`.
-        learned: content of `ExperimentPaths.learned`; without any there is no file.
-        parent: folder to create it in, where `dir` is the URI of another place; by default that of the settings.
-
-    Raises:
-        UsageError: if the name is taken or no name for a folder; nothing is created then.
+    Without a `parent` it is created in the folder `dir` of the settings. `learned` is the content of its file of that name.
+    Raises a UsageError if the name is taken or no name for a folder; nothing is created then.
     """
     if parent is None:
         parent = user_path(settings.dir).resolve()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from common.errors import UsageError
 from common.uris import is_uri, uri_of, with_uris
+from envs.scenarios.schema_file import read_schema
+from envs.scenarios.tariff import FILE_NAME
+from envs.scenarios.trust import named_files, root_of
 from results.places import TABLES, local_folder
 from tuning.experiment.folder import Experiment, open_experiment
 
@@ -22,7 +24,7 @@ def open_to_read(given: str | Path) -> Experiment:
     if not is_uri(given):
         return open_experiment(given)
     experiment = open_experiment(local_folder(given, READ))
-    return with_found_site(experiment, given, lambda: local_folder(given, [FOLDER]))
+    return with_found_site(experiment, str(given))
 
 
 def place_of(experiment: Experiment) -> str:
@@ -46,18 +48,32 @@ def is_given(scenario: str) -> bool:
     return scenario.endswith(".json")
 
 
-def with_found_site(experiment: Experiment, place: object, copied: Callable[[], Path]) -> Experiment:
+def site_files(scenario: str) -> dict[str, Path]:
+    """Files of a given site by their keys, the schema last; none of a generated one.
+
+    Files that lie elsewhere are left out: a scenario that is trusted may name some, and each machine needs them under their
+    paths.
+    """
+    schema = Path(scenario)
+    if not is_given(scenario):
+        return {}
+    content = read_schema(schema)
+    root, folder = root_of(schema, content), schema.parent.resolve()
+    named = {root / file.relative for file in named_files(content) if file.opened}
+    # Under the name of its folder, by which results name the site.
+    above, files = f"{FOLDER}{folder.name}/", {}
+    for path in sorted({schema.parent / FILE_NAME, *named}):
+        if path.is_file() and path.resolve().is_relative_to(folder):
+            files[above + path.resolve().relative_to(folder).as_posix()] = path
+    files.pop(above + schema.name, None)
+    return {**files, above + schema.name: schema}
+
+
+def with_found_site(experiment: Experiment, uri: str) -> Experiment:
     """An experiment with a given site that this machine has: where its search was begun, or in a copy from its storage.
 
-    Files of another content than it was begun with, such as those of another version, are passed over.
-
-    Args:
-        experiment: with `trust_scenario` as it holds in this process.
-        place: of the experiment, for messages.
-        copied: fetches the copy; gives the folder with `FOLDER`.
-
-    Raises:
-        UsageError: if neither is there.
+    Files of another content than it was begun with, such as those of another version, are passed over. Raises a UsageError if
+    neither is there.
     """
     name = experiment.settings.scenario
     if not is_given(name):
@@ -67,10 +83,10 @@ def with_found_site(experiment: Experiment, place: object, copied: Callable[[], 
         return experiment
     # The path is one of the machine where the search began, whatever its system.
     wanted = name.replace("\\", "/").rpartition("/")[2]
-    copies = sorted(path for path in (copied() / FOLDER).glob("*/*.json") if path.name == wanted)
+    copies = sorted(path for path in (local_folder(uri, [FOLDER], "site") / FOLDER).glob("*/*.json") if path.name == wanted)
     if not copies:
         why = "that path has other data on this machine: put those of the experiment" if is_there else "put it"
-        raise UsageError(f"{place} has no copy of its site {name}: {why} under that path on this machine")
+        raise UsageError(f"{uri} has no copy of its site {name}: {why} under that path on this machine")
     # `results` name it as before.
     return replace(experiment, settings=replace(experiment.settings, scenario=str(copies[0].resolve())), begun_with=name)
 

@@ -61,18 +61,9 @@ def export(
 ) -> list[Path]:
     """Write a trial's policy into a new folder.
 
-    Args:
-        experiment: that it belongs to.
-        number: of the trial.
-        to: the folder.
-        judgement: folder of one in which the trial took part; by default the one that contains the experiment.
-        elsewhere: another site that the policy is to act on.
-        split: of the site that it was trained on, with the buildings that it is to act for.
-        keep: see `tuning.trial.policy.trained`.
-
-    Raises:
-        UsageError: if the trial has no checkpoint any more, or took no part in the judgement, or if the site does not observe
-            what the example controller needs.
+    It is to act on the site that it was trained on, with the buildings of `split`, or `elsewhere` on another one. The
+    `judgement` is by default the one that contains the experiment. Raises a UsageError if the trial has no checkpoint any
+    more, or took no part in the judgement, or if the site does not observe what the example controller needs.
     """
     if elsewhere and split != "train":
         raise UsageError(f"--split {split}: it is of the site that trained; leave it out, or --scenario {elsewhere}")

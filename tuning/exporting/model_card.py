@@ -64,12 +64,8 @@ def card(
 ) -> str:
     """The model card, in Markdown.
 
-    Args:
-        about: facts of the policy, by name.
-        evaluations: of the policy at the end of its training, a row a year.
-        measures: what they measure, by column.
-        judged: table of `results.judgement` with a row of it; None where it was not judged.
-        contender: its name there.
+    `evaluations` has a row a year of the policy at the end of its training. `judged` is a table of `results.judgement` in which
+    it is the contender; None where it was not judged.
     """
     lines = [f"# {markdown(str(about['policy']))}", "", "| | |", "|---|---|"]
     lines += [f"| {name} | {markdown(str(value))} |" for name, value in about.items()]
@@ -114,6 +110,8 @@ def _evaluated(years: pd.DataFrame, measures: Mapping[str, Measure]) -> list[str
     rows = []
     for measure in shown:
         values = [measure.value(years.iloc[[place]]) for place in range(len(years))]
+        if pd.isna(values).all():
+            continue  # of what the site does not have
         scale = measure.scale(values)
         cells_of = [f"{value:+.4f}" for value in values] if measure == SCORE else [scale.text(value) for value in values]
         rows.append([scale.heading(measure.label or measure.name), *cells_of])
@@ -180,25 +178,9 @@ def _judged_table(paths: JudgementPaths) -> pd.DataFrame:
         content = pq.read_table(paths.table, partitioning=None, page_checksum_verification=True)
         if (version := (content.schema.metadata or {}).get(b"schema_version")) != str(JUDGEMENT_VERSION).encode():
             raise ValueError(f"it has the version {version!r}, not {JUDGEMENT_VERSION}")
-        table = table_of(content)
-        _check_columns(table)
-        return table
+        return table_of(content)
     except (pa.ArrowException, OSError, ValueError) as error:
         why = str(error).partition("\n")[0]
         raise UsageError(
             f"{paths.table} is damaged ({why}): the judge writes it anew with --name {paths.folder.name}"
         ) from error
-
-
-def _check_columns(table: pd.DataFrame) -> None:
-    """Raise a ValueError for a column that the model card shows, and that is missing or holds something else."""
-    numbers = [f"{name}{end}" for name in dict.fromkeys(["score", *metrics_of(table)]) for end in ("", "_low", "_high")]
-    for name in ("contender", "algorithm", "runs", "comparable", *numbers):
-        if name not in table:
-            raise ValueError(f"it lacks the column {name}")
-        if name in ("contender", "algorithm") and not all(isinstance(value, str) for value in table[name]):
-            raise ValueError(f"column {name} is not a text in each row")
-        if name in ("runs", *numbers) and not pd.api.types.is_numeric_dtype(table[name]):
-            raise ValueError(f"column {name} holds {table[name].dtype}, not numbers")
-    if table["comparable"].dtype != bool:
-        raise ValueError("column comparable is not true or false in each row")

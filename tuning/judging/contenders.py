@@ -10,6 +10,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Literal
 
+import pandas as pd
 from rich.console import Console
 
 from common.errors import UsageError
@@ -124,23 +125,22 @@ def best_of_front(results: Results, top: int, second: bool) -> list[int]:
         raise UsageError(
             f"{results.folder}: no trial is complete and meets the requirements, so its front is empty: nothing can be judged"
         )
-    given = [name for name in front.columns if name.startswith(GIVEN)]
-    best = front.sort_values([GAINS[second], "trial"], ascending=[False, True]).drop_duplicates(subset=given)
-    return [int(number) for number in best["trial"].head(top)]
+    return _first(front.sort_values([GAINS[second], "trial"], ascending=[False, True]), top)
 
 
 def best_trials(results: Results, top: int) -> list[int]:
     """Numbers of the best trials, complete or frozen, each assignment once."""
-    scored = results.scored
-    ended = scored[scored["same_as"].isna()]
+    ended = results.scored[results.scored["same_as"].isna()]
     if ended.empty:
-        raise UsageError(f"{results.folder}: no trial is complete, so there is nothing to judge")
-    # The same assignment may have begun twice, at once.
-    given = [name for name in ended.columns if name.startswith(GIVEN)]
-    best = ratings(ended).sort_values(ascending=False, kind="stable")
-    ended = ended.loc[best.index].drop_duplicates(subset=given) if given else ended
-    best = best[best.index.isin(ended.index)]
-    return [int(number) for number in ended.loc[best.index, "trial"].head(top)]
+        raise UsageError(f"{results.folder}: no trial is complete, so there is nothing to judge; --resume continues the search")
+    return _first(ended.loc[ratings(ended).sort_values(ascending=False, kind="stable").index], top)
+
+
+def _first(ranked: pd.DataFrame, top: int) -> list[int]:
+    """Numbers of the first trials, each assignment once: the same one may have begun twice, at once."""
+    given = [name for name in ranked.columns if name.startswith(GIVEN)]
+    different = ranked.drop_duplicates(subset=given) if given else ranked
+    return [int(number) for number in different["trial"].head(top)]
 
 
 def site_key(experiment: Experiment) -> str:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import ray
 
-from common.errors import InconsistentError, ScenarioError
 from common.measure import SCORE
 from envs.environments.backend import Backend
 from envs.forecasts import Method
@@ -24,6 +23,7 @@ from envs.task import Task
 from envs.yardsticks.rows import Row, baseline_rows, bound_rows, bounded, by_year, mpc_rows, row_of
 from results.table_files import ResultsError, read_file, write_file
 from tuning.runtime.processes import end_with_parent
+from tuning.search.run.preparation import result_of
 
 SPLIT: Split = "test"
 WAIT_SECONDS = 2.0  # between two looks
@@ -65,7 +65,7 @@ def run_all(
             continue
         (done,) = finished
         part = running.pop(done).part
-        rows[part] += _result(done)
+        rows[part] += result_of(done)
         left[part] -= 1
         if not left[part]:
             ordered = sorted(rows[part], key=lambda row: int(row["year"]))
@@ -77,17 +77,6 @@ def run_all(
 def _in_process(evaluate: Callable[[], list[Row]]) -> list[Row]:
     end_with_parent()
     return evaluate()
-
-
-def _result(task: Any) -> list[Row]:
-    """Rows of a task; errors of ours are raised without Ray's wrapping."""
-    try:
-        rows: list[Row] = ray.get(task)
-    except ray.exceptions.RayTaskError as error:
-        if isinstance(error.cause, InconsistentError | ScenarioError):
-            raise error.cause from None
-        raise
-    return rows
 
 
 def run_jobs(task: Task, folder: Path, number: int, about: Row, backend: Backend, part: Path) -> list[Job]:

@@ -207,7 +207,7 @@ def remaining(rows: Sequence[Row], uncontrolled: Row) -> list[str]:
             reached, most, base = (getattr(row, objective) for row in (best, limit, uncontrolled))
             if base <= 0.0:
                 continue
-            gap, texts = (reached - most) / base, (f"{reached / base - 1.0:+.1%}", f"{most / base - 1.0:+.1%}")
+            gap, texts = (reached - most) / base, (f"{reached / base - 1.0:+z.1%}", f"{most / base - 1.0:+z.1%}")
         serving = "" if name == BOUND or not uncontrolled.served else " that serves vehicles"
         share = (
             f"the best controller without learning reaches {texts[0]} ({best.name}), no policy{serving} more than {texts[1]}"
@@ -252,4 +252,4 @@ def _cell(value: float | None, form: str) -> str:
 
 
 def _change(value: float, before: float) -> str:
-    return f"{value / before - 1.0:+.1%}" if before else ""
+    return f"{value / before - 1.0:+z.1%}" if before else ""

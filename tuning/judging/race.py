@@ -68,12 +68,7 @@ class Race:
     ) -> None:
         """Nothing is trained or written yet.
 
-        Args:
-            judgement: locked by this process.
-            task: of its experiments.
-            settings: of its experiments, with GPU memory and cluster of this run.
-            console: shows progress.
-            mpc: forecasts of model predictive control.
+        `judgement` is locked by this process, `settings` have GPU memory and cluster of this run.
         """
         self._mpc = methods(mpc)
         self.judgement, self.task = judgement, task.judged

@@ -23,6 +23,9 @@ class Place:
     alone: bool = False  # whether it has a whole card, and may take all memory of a node
 
 
+ANYWHERE = Place(Key("", 0), Grant(0.0, 0, 0), Request({}, {}))  # of a trial outside of a search, which is held to no limit
+
+
 class Placement:
     """Chooses the kind of node of each trial that is handed out, and grants memory and cores by its card.
 

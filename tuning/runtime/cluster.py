@@ -29,11 +29,10 @@ OPEN_NOTE = (
 _answered: dict[str, str] = {}  # by address
 
 # Of the process that tries an address.
-READY = "ready"  # printed first, when Ray is imported
 OPEN, GUARDED = "open", "guarded"  # a cluster without tokens, and one that accepts the token of this process
 CONNECT_SECONDS = 5.0
 MODE = "RAY_AUTH_MODE"
-GIVE_TOKEN = "give its token in the file that RAY_AUTH_TOKEN_PATH names, or in RAY_AUTH_TOKEN, beside RAY_AUTH_MODE=token"
+GIVE_TOKEN = "give it in the file that RAY_AUTH_TOKEN_PATH names, or in RAY_AUTH_TOKEN, beside RAY_AUTH_MODE=token"
 
 
 class ClusterError(UserError):
@@ -82,15 +81,8 @@ def _is_dashboard(named: str) -> bool:
 def check_cluster(address: str, source: str = "--address") -> str:
     """Check that a Ray cluster answers and lets this process join; one that did is not tried again.
 
-    Args:
-        address: of the cluster; empty for this machine alone.
-        source: what names it, for messages.
-
-    Returns:
-        What the user should know of it; empty for nothing.
-
-    Raises:
-        ClusterError: if none answers within `ANSWER_SECONDS`, or it does not accept the token of this process.
+    No `address` stands for this machine alone; `source` names it in messages. Returns what the user should know, or an
+    empty text. Raises a ClusterError if none answers within `ANSWER_SECONDS`, or it does not accept this process's token.
     """
     if not address:
         return ""
@@ -114,32 +106,11 @@ def _is_address(address: str) -> bool:
 
 def _try(address: str) -> str:
     """What kind of cluster answers at an address (`OPEN`, `GUARDED`), or why none does."""
-    probe = subprocess.Popen(
-        [sys.executable, "-m", "tuning.runtime.cluster", address],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    done = subprocess.run(
+        [sys.executable, "-m", "tuning.runtime.cluster", address, str(ANSWER_SECONDS)],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False,
     )  # fmt: skip
-    is_late = threading.Event()
-
-    def end() -> None:
-        is_late.set()
-        probe.kill()
-
-    limit = threading.Timer(ANSWER_SECONDS, end)
-    with probe:
-        assert probe.stdout
-        is_ready = probe.stdout.readline().strip() == READY
-        limit.start()
-        try:
-            answer = probe.stdout.read().strip()
-            probe.wait()
-        finally:
-            limit.cancel()
-            probe.kill()
-    if is_late.is_set():
-        return f"no Ray cluster answers there within {ANSWER_SECONDS:g} s"
-    if not is_ready or probe.returncode:
-        return "Ray ended at the attempt to reach it"
-    return answer
+    return "Ray ended at the attempt to reach it" if done.returncode else done.stdout.strip()
 
 
 def check_folder(folder: Path) -> None:
@@ -182,13 +153,11 @@ def _ask(node: str, folder: str) -> Any:
 
 def main() -> None:
     """Try the address that is the first argument, and print the answer."""
-    logging.getLogger("ray").setLevel(logging.CRITICAL)
     from ray import _raylet
     from ray._private.authentication import authentication_token_setup as authentication
     from ray._private.services import canonicalize_bootstrap_address
     from ray.exceptions import AuthenticationError, RayError
 
-    print(READY, flush=True)
     try:
         head = canonicalize_bootstrap_address(sys.argv[1])
     except (ConnectionError, ValueError) as error:
@@ -216,7 +185,8 @@ def main() -> None:
         cast(Any, _raylet).GcsClient(address=head)
         print(GUARDED)
     except AuthenticationError:
-        print(_why_refused(str(head)))
+        # Whatever is missing, so that the token is never said.
+        print(f"the cluster at {head} needs a token that it accepts: {GIVE_TOKEN}")
     except OSError as error:
         print(f"nothing answers at {head}: {error.strerror or error}")
     except RayError as error:
@@ -234,23 +204,9 @@ def _set_mode(mode: str | None) -> None:
     cast(Any, _raylet).Config.initialize("")
 
 
-def _why_refused(head: str) -> str:
-    """Why a cluster that needs a token does not let this process join; never says the token."""
-    from ray import _raylet
-    from ray.exceptions import AuthenticationError
-
-    loader = cast(Any, _raylet).AuthenticationTokenLoader.instance()
-    path = os.environ.get("RAY_AUTH_TOKEN_PATH", "")
-    given = "RAY_AUTH_TOKEN" if os.environ.get("RAY_AUTH_TOKEN") else path or "~/.ray/auth_token"
-    try:
-        has_token = bool(loader.has_token(ignore_auth_mode=True))
-    except AuthenticationError:
-        return f"the cluster at {head} needs a token, and RAY_AUTH_TOKEN_PATH names {path!r}, which cannot be read or is empty"
-    if not has_token:
-        return f"the cluster at {head} needs a token: {GIVE_TOKEN}"
-    if os.environ.get(MODE, "").lower() != "token":
-        return f"the cluster at {head} needs a token: set RAY_AUTH_MODE=token, and Ray sends it the one in {given}"
-    return f"the cluster at {head} does not accept the token in {given}: {GIVE_TOKEN}"
+def _give_up() -> None:
+    print(f"no Ray cluster answers there within {float(sys.argv[2]):g} s", flush=True)
+    os._exit(0)
 
 
 def _line(error: Exception) -> str:
@@ -258,4 +214,10 @@ def _line(error: Exception) -> str:
 
 
 if __name__ == "__main__":
+    logging.getLogger("ray").setLevel(logging.CRITICAL)
+    import ray  # noqa: F401 - which may take longer than an answer
+
+    limit = threading.Timer(float(sys.argv[2]), _give_up)
+    limit.daemon = True
+    limit.start()
     main()

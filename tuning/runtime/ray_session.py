@@ -123,12 +123,8 @@ def as_lost_node() -> Iterator[None]:
 def ray_session(address: str = "", source: str = "--address", **options: Any) -> Iterator[None]:
     """Start Ray on this machine or join a cluster; leave it at the end. A Ray that runs already is used and left running.
 
-    One that is started here is private to this process: see `private_ray`.
-
-    Args:
-        address: of the cluster; empty for this machine.
-        source: what names the cluster, for messages.
-        options: of `ray.init`, for this machine.
+    One that is started here is private to this process: see `private_ray`. No `address` stands for this machine, where
+    `options` are those of `ray.init`; `source` names it in messages.
 
     Raises:
         RayRunningError: if an address is given and Ray runs already.

@@ -96,7 +96,7 @@ def resume(
     console: Console | None = None,
     **changes: Unpack[Changes],
 ) -> Results:
-    """Continue an experiment that was stopped, or give it a larger budget.
+    """Continue an experiment that was stopped, or give it a larger budget. It returns and raises what `tune` does.
 
     Args:
         folder: of the experiment, or its URI.
@@ -105,9 +105,6 @@ def resume(
         trust_scenario: whether the scenario may run code of its own; see `Settings`. No experiment stores it.
         console: see `tune`.
         changes: settings with new values.
-
-    Returns:
-        See `tune`; so are the errors.
     """
     set_environment()
     from tuning.storage.stored_experiment import experiment_at
@@ -189,11 +186,10 @@ def _say_notes(parts: Iterable[Checked], console: Console) -> None:
 def searched(opened: Sequence[Opened], console: Console) -> Iterator[Results | SearchStoppedError]:
     """Search experiments one after the other; one that has to stop does not keep the others from their search.
 
+    Raises a KeyboardInterrupt after a clean stop by Ctrl-C; experiments that were not begun are named.
+
     Yields:
         Results of each, or why it had to stop.
-
-    Raises:
-        KeyboardInterrupt: after a clean stop by Ctrl-C; experiments that were not begun are named.
     """
     for index, of in enumerate(opened):
         try:

@@ -26,9 +26,9 @@ from common.units import MIB
 from results.live import PROGRESS_FILE
 from tuning.experiment.folder import Experiment, ExperimentPaths, open_experiment, save
 from tuning.experiment.lock import TOKEN, Move, experiment_lock, move_of, note_move, refuse_moved, trial_lock
+from tuning.experiment.reading import site_files
 from tuning.storage.lease import PATIENCE, RUNS, Guarded, Lease
 from tuning.storage.search_files import STATE
-from tuning.storage.site_copy import site_files
 from tuning.storage.trial_files import REPLAY
 
 _REPORT = "report.html"
@@ -39,8 +39,7 @@ _SETTINGS = ExperimentPaths(Path()).settings.name
 def refuse_other(objects: Objects, move: Move | None, paths: ExperimentPaths) -> bool:
     """Whether an experiment that is to be moved is in a place already, by what its folder notes of the move.
 
-    Raises:
-        UsageError: if there is something else, or nothing where the experiment has gone.
+    Raises a UsageError if there is something else, or nothing where the experiment has gone.
     """
     token, place = "", objects.location
     # The user decides: what is not there now may have been there, and have gone on.
@@ -67,11 +66,8 @@ def move_to_storage(
 ) -> None:
     """Move an experiment that is in a folder alone to the place `moves_to`. Its folder keeps all files.
 
-    Args:
-        experiment: of `tuning.storage.stored_experiment.experiment_at`.
-        scenario: where its site's data are on this machine.
-        check: called while the folder is locked; raises if the experiment cannot go on.
-        say: tells the user what happens.
+    `check` is called while the folder is locked; it raises if the experiment cannot go on. The site's data are at `scenario` on
+    this machine.
 
     Raises:
         UsageError: if a run works on it here or there, or something else is there.

@@ -32,21 +32,13 @@ _RUNNING = "running-"  # begins the names of the files that tell trials that the
 
 @dataclass(frozen=True)
 class Home:
-    """Where a trial's files are.
+    """Where a trial's files are."""
 
-    Attributes:
-        experiment: folder of the experiment, as nodes of a cluster see it.
-        run: name of the run.
-        trusted: whether it may run code of the scenario; no file says so.
-        storage: URI of the experiment, where its files are not in the folder.
-        lease: number of the run there, see `tuning.storage.lease`.
-    """
-
-    experiment: str
-    run: str
-    trusted: bool = False
-    storage: str = ""
-    lease: int = 0
+    experiment: str  # folder of the experiment, as nodes of a cluster see it
+    run: str  # name of the run
+    trusted: bool = False  # whether it may run code of the scenario; no file says so
+    storage: str = ""  # URI of the experiment, where its files are not in the folder
+    lease: int = 0  # number of the run there, see `tuning.storage.lease`
 
 
 class SearchFiles:

@@ -18,16 +18,17 @@ from common.json_values import checked, read_json
 from common.paths import name_fault, user_path
 from common.storage.location import Location, StorageError, location
 from common.storage.objects import Objects
-from common.storage.working_copy import FOLDER, INDEX, WorkingCopy, working_folder
+from common.storage.working_copy import FOLDER, INDEX, working_folder
 from common.uris import is_uri, stand_for
+from results.places import local_folder
 from tuning.experiment.folder import Experiment, ExperimentPaths, check_name, create, free_name, open_experiment
 from tuning.experiment.lock import move_of, refuse_moved
 from tuning.experiment.reading import FOLDER as SITE
+from tuning.experiment.reading import site_files, with_found_site
 from tuning.experiment.settings import Settings
 from tuning.storage.lease import PATIENCE, RUNS, Guarded, Lease, OvertakenError, has_ended
 from tuning.storage.moving import move_to_storage, refuse_other
 from tuning.storage.search_files import SearchFiles, StoredFiles
-from tuning.storage.site_copy import site_files, with_site
 
 _RUNS: dict[Path, Experiment] = {}  # by their folders, which results that this process was given may read yet
 _FOR_CHECKS = ("experiment.json", "space.toml", "learned.json")
@@ -55,13 +56,11 @@ def is_stored(place: Location) -> bool:
 
 def look_up(place: Location) -> Experiment:
     """An experiment in a storage, for checks: its settings and what belongs to them, in a working copy."""
-    folder, objects = working_folder(place, "settings") / place.name, Objects(place)
-    stand_for(folder, place.uri)
-    if not objects.has(_FOR_CHECKS[0]):
+    if not is_stored(place):
         raise UsageError(f"no experiment in {place}: name the place of one, such as {place / 'ppo-iquitos-1'}")
-    WorkingCopy(folder, objects).pull(_FOR_CHECKS)
+    folder = local_folder(place.uri, _FOR_CHECKS, "settings")
     try:
-        return replace(with_site(open_experiment(folder), objects), storage=place)
+        return replace(with_found_site(open_experiment(folder), place.uri), storage=place)
     except UsageError as error:
         raise UsageError(str(error).replace(str(folder), str(place))) from error
 
@@ -69,12 +68,12 @@ def look_up(place: Location) -> Experiment:
 def experiment_at(given: str | Path, storage: str = "") -> Experiment:
     """The experiment in a folder or at a URI, with its storage if it has one.
 
+    Raises a UsageError if there is none, or a damaged one; if it names a storage that the user did not give; or if it has
+    moved.
+
     Args:
         given: path or URI. The folder that a search in a storage returned stands for the storage.
         storage: URI of the place that holds it too, as the user gave it. An experiment that was in a folder alone moves there.
-
-    Raises:
-        UsageError: if there is none, or a damaged one; if it names a storage that the user did not give; or if it has moved.
     """
     if is_uri(given):
         return look_up(location(str(given)))
@@ -145,8 +144,7 @@ def copied_from(folder: Path) -> Location | None:
 def create_stored(above: Location, settings: Settings, compatibility: dict[str, Any], learned: str) -> Experiment:
     """Create an experiment in a storage, and in a local folder where the settings name one; see `create`.
 
-    Raises:
-        UsageError: if the name is taken; nothing is created then.
+    Raises a UsageError if the name is taken; nothing is created then.
     """
     local = None if is_uri(settings.dir) else settings.dir
     name = settings.name or _free_name(above, settings, local)

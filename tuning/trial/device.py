@@ -9,26 +9,15 @@ from tuning.memory.gpus import loads
 
 @dataclass(frozen=True)
 class Device:
-    """The processor that a trial learns on.
+    """The processor that a trial learns on."""
 
-    Attributes:
-        name: torch's: `cpu` or `cuda`.
-        card: NVML's index of the card; None without one.
-        context_bytes: GPU memory of this process that torch's allocator does not count, as it was expected.
-    """
-
-    name: str
-    card: int | None = None
-    context_bytes: int = 0
+    name: str  # torch's: `cpu` or `cuda`
+    card: int | None = None  # NVML's index of the card; None without one
+    context_bytes: int = 0  # GPU memory of this process that torch's allocator does not count, as it was expected
 
     @classmethod
     def take_granted(cls, vram_limit: int, context_bytes: int) -> Device:
-        """Take the device that Ray granted to this process; see `take_card`.
-
-        Args:
-            vram_limit: GPU memory that the trial may take, bytes; 0 for a trial on the CPU.
-            context_bytes: GPU memory that CUDA's context is expected to take.
-        """
+        """Take the device that Ray granted to this process; see `take_card`. A trial on the CPU is granted no GPU memory."""
         import ray
         import torch
 
@@ -41,16 +30,14 @@ class Device:
     def take_card(cls, card: int, vram_limit: int, context_bytes: int) -> Device:
         """Take a card, and limit this process to some bytes of its memory.
 
-        Torch limits its own allocator. CUDA's context lies outside it, so its bytes are subtracted from the limit.
+        Torch limits its own allocator. CUDA's context lies outside it, so its bytes are subtracted from the limit. Raises a
+        MemoryError if the context alone takes more.
 
         Args:
             card: NVML's index. For torch it is the first card, as it sees no other.
             vram_limit: bytes.
             context_bytes: expected, see `tuning.memory.baseline`. It grows while the process loads kernels, and some drivers do
                 not tell what a process takes, so the one of this process is not asked for.
-
-        Raises:
-            MemoryError: if the context alone takes more.
         """
         import torch
 

@@ -19,23 +19,14 @@ _ROUNDING = 1e-6  # of the energy that the site exchanges with the grid
 
 
 def evaluations_due(steps: int, budget: int, evaluations: int) -> int:
-    """Number of evaluations that are due after some steps.
-
-    Args:
-        steps: environment steps that the trial has taken.
-        budget: steps of the whole trial.
-        evaluations: evaluations of the whole trial.
-    """
+    """Number of evaluations that are due after some steps. `budget` and `evaluations` are those of the whole trial."""
     return min(evaluations, steps * evaluations // budget)
 
 
 def due_steps(evaluation: int, budget: int, evaluations: int) -> int:
     """Steps at which an evaluation is due. Trials are evaluated somewhat later, at the end of an update.
 
-    Args:
-        evaluation: its number, from 1 to `evaluations`.
-        budget: see `evaluations_due`.
-        evaluations: see `evaluations_due`.
+    Evaluations count from 1.
     """
     return budget * evaluation // evaluations
 
@@ -64,9 +55,6 @@ def _all_of(evaluations: int) -> str:
 def is_given_up(evaluation: int, steps: int, evaluations: int) -> bool:
     """Whether a trial is stopped at an evaluation, as its policy has done nothing for too long.
 
-    Args:
-        evaluation: its number.
-        steps: budget of a trial.
-        evaluations: evaluations of a trial; after the last one it has ended anyway.
+    After its last evaluation it has ended anyway.
     """
     return evaluation < evaluations and due_steps(evaluation, steps, evaluations) >= GIVEN_UP * steps

@@ -85,8 +85,7 @@ class Monitor:
     def check(self) -> None:
         """Compare the peak of host memory with the grant.
 
-        Raises:
-            MemoryLimitError: if it is far above it, or above it on a machine that has little memory left.
+        Raises a MemoryLimitError if it is far above it, or above it on a machine that has little memory left.
         """
         self._see_rss()
         if self._is_too_much(self.peak_rss_bytes, LITTLE_LEFT):
@@ -158,10 +157,7 @@ class Measurements:
         self._device, self._monitor, self._last = device, monitor, started
 
     def take(self, state: TrialState) -> dict[str, Any]:
-        """Add the time since the last call and the peaks of memory to the state of the trial.
-
-        Args:
-            state: of the trial; it is changed.
+        """Add the time since the last call and the peaks of memory to the state of the trial. It changes the state.
 
         Returns:
             Columns of `reports`. `rest_seconds` is the time for building, saving and waiting.

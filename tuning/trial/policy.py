@@ -42,36 +42,21 @@ BEST = "best"
 
 @dataclass(frozen=True)
 class Trained:
-    """A policy and its origin.
+    """A policy and its origin."""
 
-    Attributes:
-        policy: maps observations, shape (copies, observations), to actions, shape (copies, actions).
-        steps: environment steps that it was trained for.
-        view: see `Acting`.
-        network: see `Trainer.mode_network`.
-        shares: see `Trainer.shares`; its environment needs `own_layout` then.
-        planned: see `Acting`.
-        task: that it acts in, with what it sees.
-    """
-
-    policy: Policy
-    steps: int
-    view: SiteView | BuildingView | None
-    network: nn.Module
-    shares: bool
-    planned: PlannedStorages | None
-    task: Task
+    policy: Policy  # maps observations, shape (copies, observations), to actions, shape (copies, actions)
+    steps: int  # environment steps that it was trained for
+    view: SiteView | BuildingView | None  # see `Acting`
+    network: nn.Module  # see `Trainer.mode_network`
+    shares: bool  # see `Trainer.shares`; its environment needs `own_layout` then
+    planned: PlannedStorages | None  # see `Acting`
+    task: Task  # that it acts in, with what it sees
 
 
 def trial_number(results: Results, trial: str) -> int:
     """Number of the trial that a user names.
 
-    Args:
-        results: of the experiment.
-        trial: a number, or `best`.
-
-    Raises:
-        UsageError: if there is no such trial.
+    They call it by its number, or `best`. Raises a UsageError if there is no such trial.
     """
     from results.table_files import ResultsError
 
@@ -93,9 +78,8 @@ def trial_number(results: Results, trial: str) -> int:
 def acting_in(trainer: Trainer, task: Task, split: Split) -> Acting:
     """How a trainer's policy acts in a split of its task, which may simulate other buildings than training.
 
-    Raises:
-        UnfitError: if a policy for single buildings does not fit those of the split. Of a policy for the whole site
-            `envs.environments.fit.check_one_layout` has checked that it fits.
+    Raises an UnfitError if a policy for single buildings does not fit those of the split. Of a policy for the whole site
+    `envs.environments.fit.check_one_layout` has checked that it fits.
     """
     if trainer.shares and not task.site.same_buildings(split):
         return trainer.acting_on(task.buildings(split))
@@ -133,17 +117,9 @@ def trained(
 ) -> Iterator[Trained]:
     """A trial's policy from a checkpoint, on the CPU.
 
-    RLlib needs Ray: one that runs in this process is used, otherwise one is started and ended here.
-
-    Args:
-        experiment: of the trial.
-        number: of the trial.
-        elsewhere: the task on another site, where it is to act there.
-        split: of its own site that it is to act in.
-        keep: `best` for the policy that the trial is rated by, `last` for that of its newest whole checkpoint.
-
-    Raises:
-        UsageError: if it has no such checkpoint that is undamaged, or cannot act elsewhere.
+    RLlib needs Ray: one that runs in this process is used, otherwise one is started and ended here. `keep` says which: the
+    `best`, by which the trial is rated, or the `last`, of its newest whole checkpoint. It acts in a split of its own site, or
+    `elsewhere`. Raises a UsageError if it has no such checkpoint that is undamaged, or cannot act elsewhere.
     """
     checkpoint = _checkpoint(experiment, number, keep)
     records = TrialRecords(experiment)
@@ -180,15 +156,7 @@ def _checkpoint(experiment: Experiment, number: int, keep: Literal["best", "last
 
 
 def trial_setup(settings: Settings, seed: int, hyperparameters: Assignment, gpu: bool = False, parts: int = 1) -> Setup:
-    """Set-up of the trainer of a trial.
-
-    Args:
-        settings: of its experiment; `backend` is not `auto`.
-        seed: of the trial.
-        hyperparameters: full assignment.
-        gpu: whether the learner uses the GPU.
-        parts: see `Setup`.
-    """
+    """Set-up of the trainer of a trial. `backend` of its settings is not `auto`."""
     task = settings.task.seeing(hyperparameters)
     # What is seen, and the plans in it, are those of the user's weights in all trials.
     rewarded = task.rewarding(trained_for(settings, hyperparameters))

@@ -27,12 +27,7 @@ def provenance() -> Mapping[str, str]:
 
 
 def version_differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Versions and commits that differ between two processes, in words.
-
-    Args:
-        before: a `provenance`.
-        now: another one.
-    """
+    """Versions and commits that differ between two processes, in words."""
     old, new = (json.loads(columns.get("versions", "{}")) | {"python": columns.get("python")} for columns in (before, now))
     differences = [
         f"{name} {old[name]} is {new[name]} now" for name in sorted(old.keys() & new.keys()) if old[name] != new[name]

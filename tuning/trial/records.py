@@ -17,10 +17,11 @@ from results.table_files import ResultsError, add_rows, drop_rows_after, read_ro
 from search_spaces import Assignment, Kind, SearchSpace, SpaceError
 from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.folder import Experiment
+from tuning.memory.placement import ANYWHERE
 from tuning.storage.search_files import Home
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import OF_AN_AIM
-from tuning.trial.protocol import Handout, Limits, Proposal, Report, Row
+from tuning.trial.protocol import Handout, Proposal, Report, Row
 from tuning.trial.provenance import provenance
 from tuning.trial.report_copies import Copy, copies_of, wants_copies
 
@@ -32,10 +33,7 @@ _TYPES = {Kind.INTEGER: int, Kind.NUMBER: float, Kind.TEXT: str, Kind.SIZES: str
 class ResultTables:
     """The tables in the results of an experiment; see `results.table_files`. A write is whole or has not happened.
 
-    Args:
-        folder: of the experiment.
-        space: of its algorithm; its hyperparameters are columns.
-        written: told of each file after it was written.
+    `written` is told of each file after it was written.
     """
 
     def __init__(self, folder: Path, space: SearchSpace, written: Callable[[Path], None] = lambda path: None) -> None:
@@ -43,11 +41,7 @@ class ResultTables:
         self._hyperparameters = {parameter.name: _TYPES[parameter.kind] for parameter in space.parameters}
 
     def read(self, table: str, number: int) -> list[dict[str, Any]]:
-        """Rows of a trial; none where it has none.
-
-        Raises:
-            ResultsError: if they are damaged.
-        """
+        """Rows of a trial; none where it has none. Raises a ResultsError if they are damaged."""
         return read_rows(self._folder, table, number)
 
     def write(self, number: int, row: Row) -> None:
@@ -68,10 +62,7 @@ class ResultTables:
 class TrialRecords:
     """Writes what the results say of trials.
 
-    Args:
-        experiment: of the trials.
-        written: told of each file after it was written.
-        tables: that hold the rows; by default those of the experiment.
+    `written` is told of each file after it was written; `tables` are by default those of the experiment.
     """
 
     def __init__(
@@ -94,7 +85,7 @@ class TrialRecords:
         self.drop_after(proposal.number, 0)
         self._write(self._new(proposal) | {"state": "running"})
 
-    def hand_out(self, proposal: Proposal, fallback: int = 0) -> Handout:
+    def hand_out(self, proposal: Proposal) -> Handout:
         """Begin a trial outside of a search: it goes on from its newest checkpoint, and is held to no limit."""
         self.begin(proposal)
         number = proposal.number
@@ -103,7 +94,7 @@ class TrialRecords:
             proposal.hyperparameters,
             self.seed(number),
             Checkpoints(self._experiment.paths.checkpoints(number)).steps,
-            Limits(0, 0, fallback),
+            ANYWHERE,
             Home(str(self._experiment.paths.folder), ""),
             confirms=proposal.confirms is not None,
         )
@@ -156,11 +147,7 @@ class TrialRecords:
         self._write({**self._new(proposal), **predicted, **ended})
 
     def repeat(self, proposal: Proposal) -> tuple[str, float | None]:
-        """Write the row of a trial that has the assignment, and so the outcome, of an earlier one.
-
-        Returns:
-            State and rating.
-        """
+        """Write the row of a trial that has the assignment, and so the outcome, of an earlier one; its state and rating."""
         assert proposal.same_as is not None
         of = self.row(proposal.same_as)
         same = {name: of.get(name) for name in ("state", "score", *OF_AN_AIM, "rating", "noticed")}
@@ -203,8 +190,7 @@ class TrialRecords:
     def assignment(self, number: int) -> Assignment:
         """Hyperparameters that the search assigned to a trial.
 
-        Raises:
-            ResultsError: if its row is damaged, or holds a value that no search assigns.
+        Raises a ResultsError if its row is damaged, or holds a value that no search assigns.
         """
         row = self.row(number)
         try:
@@ -218,11 +204,7 @@ class TrialRecords:
         return assignment
 
     def row(self, number: int) -> dict[str, Any]:
-        """A trial's row.
-
-        Raises:
-            ResultsError: if it is missing or damaged, or of another experiment.
-        """
+        """A trial's row. Raises a ResultsError if it is missing or damaged, or of another experiment."""
         row = self._row(number)
         if row is None:
             raise ResultsError(f"{self._path(number)} is missing: restore it from a copy")

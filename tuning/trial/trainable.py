@@ -19,11 +19,7 @@ from tuning.trial.training import Training
 
 
 def run_trial(config: dict[str, Any]) -> None:
-    """Function trainable of Ray Tune.
-
-    Args:
-        config: see `Handout.config`. What it does not say is in the folder of the experiment.
-    """
+    """Function trainable of Ray Tune. What its configuration does not say is in the folder of the experiment."""
     from ray import tune
 
     end_with_parent()
@@ -47,12 +43,13 @@ def run_trial(config: dict[str, Any]) -> None:
         ended = Report(ending=Ending.STORAGE_LOST, message=str(error))
     except Exception as error:
         # It is no loss of its process, which would be tried again at once.
-        if not isinstance(error, OSError) or error.errno != errno.ENOSPC:
+        if not _is_full(error):
             if last.ending is not Ending.CRASHED:
                 tell(Report(ending=Ending.CRASHED, message=traceback.format_exc()))
             raise
-        # What a trial goes on from does not fit here.
-        ended = Report(ending=Ending.DISK_FULL, message=f"the disk of {cache_folder()} is full: free some of it")
+        # Not a failure of the trial either.
+        folder = cache_folder() if handout.home.storage else handout.home.experiment
+        ended = Report(ending=Ending.DISK_FULL, message=f"the disk of {folder} is full: free some of it")
     if ended:
         tell(ended)
 
@@ -62,28 +59,25 @@ def _trained(handout: Handout, files: TrialFiles, tell: Callable[[Report], None]
     experiment, running = files.experiment, files.permission
     untold = Report()
     try:
-        with files.held(handout.number):
-            if not running.exists():
-                return Report(ending=Ending.STOPPED)
-            device = Device.take_granted(handout.limits.vram_bytes, handout.limits.context_bytes)
-            marker = experiment.paths.memory_marker(handout.number)
-            with (
-                Monitor(handout.limits.ram_bytes, marker, device.card, end=files.end_process) as monitor,
-                Training(experiment, handout, running, device, monitor, files) as trial,
-            ):
-                try:
-                    for report in trial.updates():
-                        tell(report)
-                except Exception:
-                    untold = trial.untold()
-                    raise
+        if not running.exists():
+            return Report(ending=Ending.STOPPED)
+        granted = handout.place.grant
+        device = Device.take_granted(granted.vram_bytes, granted.context_bytes)
+        marker = experiment.paths.memory_marker(handout.number)
+        with (
+            Monitor(granted.ram_bytes, marker, device.card, end=files.end_process) as monitor,
+            Training(experiment, handout, running, device, monitor, files) as trial,
+        ):
+            try:
+                for report in trial.updates():
+                    tell(report)
+            except Exception:
+                untold = trial.untold()
+                raise
         return None
-    except (FencedError, StorageError):
-        raise
     except Exception as error:
-        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            # Not a failure of the trial: a later run continues it from its last checkpoint.
-            return Report(ending=Ending.DISK_FULL, message=f"the disk of {experiment.paths.folder} is full: free some of it")
+        if isinstance(error, FencedError | StorageError) or _is_full(error):
+            raise
         untold = replace(untold, message=traceback.format_exc())
         if not is_out_of_memory(error):
             tell(replace(untold, ending=Ending.CRASHED))
@@ -91,6 +85,10 @@ def _trained(handout: Handout, files: TrialFiles, tell: Callable[[Report], None]
     # Outside the handler, where the error and the objects in its frames are gone.
     free_memory()
     return replace(untold, ending=Ending.OUT_OF_MEMORY)
+
+
+def _is_full(error: Exception) -> bool:
+    return isinstance(error, OSError) and error.errno == errno.ENOSPC
 
 
 def is_out_of_memory(error: Exception) -> bool:

@@ -21,7 +21,6 @@ from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Update
 from tuning.experiment.folder import Experiment
 from tuning.experiment.lock import Mark
-from tuning.memory.planner import FALLBACKS
 from tuning.storage.trial_files import TrialFiles
 from tuning.trial.checkpoint import Checkpoint, Checkpoints
 from tuning.trial.checkpoint_files import OF_AN_AIM, TrialState
@@ -55,14 +54,6 @@ class Training:
         """Build the trainer of a trial, and restore the newest undamaged checkpoint that the search knows of.
 
         Checkpoints after this one are removed: the trial makes them again.
-
-        Args:
-            experiment: of the trial.
-            handout: the trial.
-            running: exists as long as the trial may run.
-            device: that it learns on.
-            monitor: watches this process; None without one.
-            files: what becomes of its files; by default they are local.
         """
         self._files, self._measurements = files or TrialFiles(experiment), Measurements(device, monitor, time.perf_counter())
         self._handout, self._running, self._monitor = handout, running, monitor
@@ -90,7 +81,7 @@ class Training:
     def _build(self, device: Device, checkpoint: Checkpoint | None) -> Assignment:
         """Build the trainer, from a checkpoint, a teacher or nothing; the hyperparameters that it works with."""
         settings, handout = self._settings, self._handout
-        fallback = FALLBACKS[handout.limits.fallback]
+        fallback = handout.place.fallback
         device.reset_peak()
         self.trainer = trainer = algorithm(settings.algo).build(
             trial_setup(settings, handout.seed, fallback.apply(handout.hyperparameters), device.is_gpu, fallback.parts)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -14,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from common.errors import ScenarioError, UsageError
-from common.paths import name_fault, user_path
+from common.paths import name_fault, new_folder, user_path
 from common.texts import hint, number_or_nan, option, option_words, python_command
 from envs.scenarios.doubts import doubts
 from envs.scenarios.metered import SiteOptions
@@ -51,7 +49,7 @@ def make_site(options: SiteOptions) -> list[str]:
         UserError: in a line that says what is wrong; then there is no folder.
     """
     _check(options)
-    with _new(options.folder) as folder:
+    with new_folder(options.folder) as folder:
         if not options.example:
             return _fill_folder(folder, options)
         made = _example(folder, options)
@@ -94,20 +92,6 @@ def _example(folder: Path, options: SiteOptions) -> SiteOptions:
         options.folder, load=load, pv=pv, pv_kw=("5",), battery_kwh=("10",), battery_kw=("5",), price=price, carbon="0.35",
         sessions=sessions, vehicle_kwh=50.0, charger_kw=7.4,
     )  # fmt: skip
-
-
-@contextmanager
-def _new(given: Path) -> Iterator[Path]:
-    """A folder that is new, and is removed again by an error."""
-    folder = user_path(given)
-    if folder.exists():
-        raise UsageError(f"{folder} is there already; name a folder that is new")
-    folder.mkdir(parents=True)
-    try:
-        yield folder
-    except BaseException:
-        shutil.rmtree(folder)
-        raise
 
 
 def _fill_folder(folder: Path, options: SiteOptions) -> list[str]:

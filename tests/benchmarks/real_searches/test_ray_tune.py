@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from optuna.distributions import FloatDistribution
 
 from benchmarks.real_searches import ray_tune
 from benchmarks.real_searches.records import Task, Terms
@@ -15,20 +14,6 @@ from tuning.trial.protocol import handout_in
 from tuning.trial.records import TrialRecords
 
 TERMS = Terms(60.0, 20_000, 4, 1, 2)
-
-
-def test_trials_that_begin_at_once_have_different_numbers(tmp_path: Path) -> None:
-    assert [ray_tune.claimed_number(tmp_path) for _ in range(3)] == [0, 1, 2]
-
-
-def test_reports_without_a_score_are_not_told_to_optuna() -> None:
-    checked = {"x": FloatDistribution(0.0, 1.0)}
-    searcher = ray_tune.EvaluatedOnly(checked, metric="score", mode="max", seed=0)
-    assert searcher.suggest("one").keys() == {"x"}
-    searcher.on_trial_result("one", {"steps": 10, "training_iteration": 1})
-    searcher.on_trial_result("one", {"score": 0.5, "training_iteration": 2})
-    (trial,) = searcher._ot_study.trials
-    assert trial.intermediate_values == {2: 0.5}
 
 
 def test_the_trial_has_the_assignment_of_the_drawn_point(

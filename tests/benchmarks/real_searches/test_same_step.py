@@ -30,15 +30,6 @@ def test_hours_are_those_of_our_environment_without_its_step_between_two_episode
         np.testing.assert_array_equal(observations, expected)
 
 
-def test_copies_end_apart_and_all_observations_are_the_caller_s(small_schema: Path) -> None:
-    env = SameStepEnv(scenario(str(small_schema)), WINDOWS, 3)
-    first = env.set_seed(1)
-    kept = first.copy()
-    hours = [sorted(env.advance(env.action_space.sample())[3]) for _ in range(30)]
-    assert [hour for hour, copies in enumerate(hours) if copies] == [9, 19, 29]
-    np.testing.assert_array_equal(first, kept)
-
-
 def test_windows_are_those_that_our_trainers_draw(small_schema: Path) -> None:
     from envs.task import Task
 

@@ -45,11 +45,3 @@ def test_a_search_counts_when_all_its_trainings_are_there_and_pairs_share_their_
     assert theirs.ours_minus == pytest.approx(0.09)
     assert verdict([ours, theirs]) == []
     assert "+0.0900, 1 pairs" in markdown([ours, theirs])
-
-
-def test_parts_of_the_bound_and_none_without_one() -> None:
-    rows = judged("ours", OURS) + judged("ours", OURS, site="b")
-    bounds = [{"site": "a", "score": 0.32}, {"site": "b", "score": None}]
-    first, second = lines(cells("ours") + cells("ours", site="b"), rows, bounds, runs=2)
-    assert first.bound_part == pytest.approx(0.64 / 3 / 0.32)
-    assert second.bound_part is None

@@ -1,6 +1,6 @@
 import optuna
 
-from benchmarks.real_searches.zoo import STARTUP_TRIALS, ppo_arguments, pruner, sampled, sampler
+from benchmarks.real_searches.zoo import ppo_arguments, sampled
 
 
 def test_what_is_drawn_reaches_ppo_number_by_number() -> None:
@@ -15,15 +15,4 @@ def test_what_is_drawn_reaches_ppo_number_by_number() -> None:
         assert (given["gamma"], given["gae_lambda"]) == (1 - drawn["one_minus_gamma"], 1 - drawn["one_minus_gae_lambda"])
         layers = {"tiny": [64], "small": [64, 64], "medium": [256, 256]}[drawn["net_arch"]]
         assert given["policy_kwargs"] == {"net_arch": {"pi": layers, "vf": layers}, "activation_fn": drawn["activation_fn"]}
-        study.tell(trial, 0.0)
-
-
-def test_nothing_is_pruned_before_a_third_of_a_trial_or_before_ten_have_ended() -> None:
-    study = optuna.create_study(direction="maximize", sampler=sampler(0), pruner=pruner(10))
-    for number in range(STARTUP_TRIALS + 1):
-        trial = study.ask()
-        worse = number == STARTUP_TRIALS
-        for step in range(1, 11):
-            trial.report(-1.0 if worse else 1.0, step)
-            assert trial.should_prune() == (worse and step >= 3)
         study.tell(trial, 0.0)

@@ -28,26 +28,9 @@ def test_regret_is_0_at_the_best_end_and_1_at_the_median_one() -> None:
     assert land.regret(-1e9) == 2.0
 
 
-def test_a_proposal_becomes_the_nearest_assignment_that_is_free() -> None:
-    land = made(2, assignments=10)
-    assert land.nearest(land.points[4], range(10)) == 4
-    assert land.nearest(land.points[4], [0, 1]) in (0, 1)
-
-
 def test_trainings_of_one_point_are_its_seeds() -> None:
     curves = np.array([[0.1, 0.2], [0.5, 0.6], [0.3, 0.4], [0.1, 0.2]])
     points, ratings, costs = gathered([{"x": 1.0}, {"x": 2.0}, {"x": 1.0}, {"x": 1.0}], curves, np.array([1.0, 5.0, 3.0, 1.0]))
     assert points == [{"x": 1.0}, {"x": 2.0}]
     assert np.array_equal(ratings, [[[0.1, 0.2], [0.3, 0.4]], [[0.5, 0.6], [np.nan, np.nan]]], equal_nan=True)
     assert costs.tolist() == [2.0, 5.0]  # the last one was given twice
-
-
-def test_learning_curves_of_others_are_read_from_their_table(tmp_path: Path) -> None:
-    lines = ["log10_learning_rate,gamma,clip,seed,evaluation,return"]
-    lines += [f"{rate},{gamma},0.2,{seed},{e},{-rate * e + seed}" for rate in (-1, -4) for gamma in (0.9, 1.0)
-              for seed in (0, 1) for e in (0, 5)]  # fmt: skip
-    (tmp_path / "curves.csv").write_text("\n".join(lines))
-    land = load(tmp_path / "curves.csv")
-    assert land.ratings.shape == (4, 2, 2)
-    assert [point["gamma"] for point in land.points] == [0, 1, 0, 1]
-    assert land.means[:, -1] == pytest.approx([20.5, 20.5, 5.5, 5.5])

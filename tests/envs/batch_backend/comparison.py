@@ -55,7 +55,7 @@ def compare(
         actions = np.stack([*(-action for _ in range(copy)), action]) if copy else action[np.newaxis]
         going = np.flatnonzero(batch.state.copy["step"] < batch.state.copy["hours"])
         rows = batch.row
-        reward.before(actions)
+        reward.before()
         raw, expected_reward = simulator.step(native(simulator, action))
         batch.step(actions, going)
         reward_given, indoor = reward.after()[copy], batch.comfort(rows)["indoor"][copy]
@@ -89,6 +89,7 @@ def _of_buildings(
     yield "cost", ([n.net_electricity_consumption_cost[step] for n in buildings], out.money[b, :, 0])
     yield "emission", ([n.net_electricity_consumption_emission[step] for n in buildings], out.money[b, :, 1])
     yield "chargers", ([n.chargers_electricity_consumption[step] for n in buildings], out.energy[b, :, 2])
+    yield "appliances", ([n.deferrable_appliances_electricity_consumption[step] for n in buildings], out.energy[b, :, 4])
     yield "batteries' SOC", ([n.electrical_storage.soc[step] for n in buildings], state.previous_soc[b, : len(buildings)])
     thermal = np.flatnonzero(batch.site.building["thermal"])
     tanks = [[getattr(buildings[n], f"{use}_storage").soc[step] for use in ("cooling", "heating", "dhw")] for n in thermal]

@@ -9,6 +9,8 @@ import pandas as pd
 import torch
 from hypothesis import strategies as st
 
+from envs.batch_backend.records import FEATURES
+
 OBSERVATIONS = (
     "month", "hour", "day_type", "outdoor_dry_bulb_temperature", "outdoor_dry_bulb_temperature_predicted_1",
     "direct_solar_irradiance", "carbon_intensity", "indoor_dry_bulb_temperature", "non_shiftable_load", "solar_generation",
@@ -21,6 +23,7 @@ OBSERVATIONS = (
     "connected_electric_vehicle_at_charger_soc", "connected_electric_vehicle_at_charger_battery_capacity",
     "incoming_electric_vehicle_at_charger_estimated_arrival_time",
     "incoming_electric_vehicle_at_charger_estimated_soc_arrival",
+    *(f"deferrable_appliance_{feature}" for feature in FEATURES),
 )  # fmt: skip
 USES = ("cooling", "heating", "dhw")
 SHARED = {"month", "hour", "day_type", "outdoor_dry_bulb_temperature", "direct_solar_irradiance", "carbon_intensity"}
@@ -124,6 +127,36 @@ def models(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
+limits = st.one_of(st.none(), st.just(0.0), between(0.0, 40.0))
+both_ways = st.fixed_dictionaries({"import_kw": limits, "export_kw": limits})
+
+
+@st.composite
+def constraints(draw: st.DrawFn, sockets: int) -> dict[str, Any]:
+    """Limits of chargers: of all and of phases, each of which has some of them."""
+    phases = draw(st.lists(st.tuples(limits, st.lists(st.booleans(), min_size=sockets, max_size=sockets)), max_size=3))
+    return {
+        "building_limit_kw": draw(limits),
+        "phases": [{"name": f"phase_{i}", "limit_kw": limit, "chargers": on} for i, (limit, on) in enumerate(phases)],
+        "observations": {"phase_encoding": draw(st.booleans()), "violation": draw(st.booleans())},
+    }
+
+
+@st.composite
+def services(draw: st.DrawFn, sockets: int) -> dict[str, Any]:
+    """An electrical service, and the phase of each charger and of the battery."""
+    single = draw(st.booleans())
+    names = ["L1"] if single else ["L1", "L2", "L3"]
+    on = st.sampled_from([None, *names, *([] if single else ["all_phases"])])
+    return {
+        "mode": "single_phase" if single else "three_phase",
+        "default_split": draw(st.sampled_from(["balanced", *names])),
+        "limits": {"total": draw(both_ways), "per_phase": {name: draw(both_ways) for name in names if draw(st.booleans())}},
+        "observations": {"violation": draw(st.booleans()), "headroom_export": draw(st.booleans())},
+        "on": draw(st.lists(on, min_size=sockets + 1, max_size=sockets + 1)),
+    }
+
+
 @st.composite
 def buildings(draw: st.DrawFn) -> dict[str, Any]:
     tank = st.fixed_dictionaries(
@@ -137,17 +170,23 @@ def buildings(draw: st.DrawFn) -> dict[str, Any]:
         }
     )
     charging = draw(st.lists(chargers(), max_size=2))
+    outages = None if charging else draw(st.sampled_from([None, *OUTAGES]))  # not of a building with chargers
+    # A service is not of one with thermal devices or outages, and appliances not of one with outages or a service.
+    has_service = outages is None and draw(st.booleans())
     return {
-        "dynamics": draw(st.one_of(st.none(), models())),
-        # Not of a building with chargers.
-        "outages": None if charging else draw(st.sampled_from([None, *OUTAGES])),
+        "service": draw(services(len(charging))) if has_service else None,
+        "constraints": draw(st.one_of(st.none(), constraints(len(charging)))),
+        "appliances": 0 if outages or has_service else draw(st.integers(0, 2)),
+        "dynamics": None if has_service else draw(st.one_of(st.none(), models())),
+        "outages": outages,
         "sized": draw(st.booleans()),
         "pv": draw(st.one_of(st.none(), between(1.0, 50.0))),
         "battery": draw(st.one_of(st.none(), batteries(50.0))),
         "chargers": charging,
-        "thermal": draw(st.booleans()),
+        "thermal": not has_service and draw(st.booleans()),
         "tanks": {use: draw(st.one_of(st.none(), tank)) for use in USES},
         "heater": draw(st.booleans()),
+        "noise": draw(st.sampled_from([0.0, 0.1])),
     }
 
 
@@ -208,7 +247,13 @@ def write(plan: dict[str, Any], folder: Path) -> Path:
         "observations": {name: {"active": True, "shared_in_central_agent": name in SHARED} for name in OBSERVATIONS},
         "actions": {
             name: {"active": True}
-            for name in ("electrical_storage", "electric_vehicle_storage", *(f"{use}_storage" for use in USES), plan["devices"])
+            for name in (
+                "electrical_storage",
+                "electric_vehicle_storage",
+                "deferrable_appliance",
+                *(f"{use}_storage" for use in USES),
+                plan["devices"],
+            )
             if name
         },
         "reward_function": {"type": f"citylearn.reward_function.{plan['reward']}", "attributes": REWARDS[plan["reward"]]},
@@ -239,6 +284,8 @@ def write(plan: dict[str, Any], folder: Path) -> Path:
             }
         ).to_csv(folder / f"building_{n}.csv", index=False)
         schema["buildings"][f"building_{n}"] = building = _building(site, n, sockets, folder)
+        for i in range(site["appliances"]):
+            building.setdefault("deferrable_appliances", {})[f"machine_{n}_{i}"] = _appliance(folder, f"{n}_{i}", rows, rng)
         if site["dynamics"]:
             _write_weights(site["dynamics"], folder / f"building_{n}.pth", rng)
             building["type"] = "citylearn.building.LSTMDynamicsBuilding"
@@ -283,11 +330,15 @@ def _building(site: dict[str, Any], n: int, sockets: Any, folder: Path) -> dict[
             *([] if site["battery"] else ["electrical_storage"]),
             *(f"{use}_storage" for use, tank in site["tanks"].items() if not (tank and site["thermal"])),
         ],
-        "cooling_device": _device("HeatPump", cools),
-        "heating_device": _device(heater, heats | temperatures),
-        "dhw_device": _device(heater, heats | temperatures),
         "chargers": {},
+        "noise_std": site["noise"],
     }
+    if not site["service"]:
+        building |= {
+            "cooling_device": _device("HeatPump", cools),
+            "heating_device": _device(heater, heats | temperatures),
+            "dhw_device": _device(heater, heats | temperatures),
+        }
     if site["outages"]:
         building["power_outage"] = {"simulate_power_outage": True, **OUTAGES[site["outages"]]}
     if site["battery"]:
@@ -308,10 +359,45 @@ def _building(site: dict[str, Any], n: int, sockets: Any, folder: Path) -> dict[
         building["chargers"][name] = {
             "type": "citylearn.electric_vehicle_charger.Charger",
             "charger_simulation": f"{name}.csv",
-            "noise_std": 0,
-            "attributes": attributes,
+            "noise_std": site["noise"],
+            "attributes": attributes | ({"phase_connection": site["service"]["on"][i]} if site["service"] else {}),
         }
+    if site["constraints"]:
+        names = list(building["chargers"])
+        phases = [
+            {**phase, "chargers": [name for name, is_on in zip(names, phase["chargers"], strict=True) if is_on]}
+            for phase in site["constraints"]["phases"]
+        ]
+        building["charging_constraints"] = {**site["constraints"], "phases": phases}
+    if site["service"]:
+        building["electrical_service"] = {name: value for name, value in site["service"].items() if name != "on"}
+        if site["battery"]:
+            building["electrical_storage"]["attributes"] = {**site["battery"], "phase_connection": site["service"]["on"][-1]}
     return building
+
+
+def _appliance(folder: Path, name: str, rows: int, rng: np.random.Generator) -> dict[str, Any]:
+    """An appliance with cycles one after another, of which some start late, last long, or end with the rows."""
+    profiles, schedule, row = [], [], int(rng.integers(0, 5))
+    for i in range(3):
+        energies = rng.uniform(0.0, 5.0, int(rng.integers(1, 11))).round(3).tolist()
+        profiles.append((f"p{i}", len(energies), float(np.float32(energies).sum()), str(energies)))
+    while row < rows:
+        which = int(rng.integers(3))
+        latest = row + int(rng.integers(0, 8))
+        deadline = latest + profiles[which][1] - 1 + int(rng.integers(0, 3))
+        schedule.append((f"c{row}", f"p{which}", row, latest, deadline, round(rng.random(), 2), rng.random() < 0.5))
+        row = deadline + 1 + int(rng.integers(0, 4))
+    files = {"cycle_profiles_file": f"profiles_{name}.csv", "flexibility_schedule_file": f"schedule_{name}.csv"}
+    columns = (
+        ["profile_id", "duration_steps", "total_energy_kwh", "load_profile"],
+        ["cycle_id", "profile_id", "earliest_start_time_step", "latest_start_time_step", "deadline_time_step", "priority",
+         "must_run"],
+    )  # fmt: skip
+    for file, values, names in zip(files.values(), (profiles, schedule), columns, strict=True):
+        pd.DataFrame(values, columns=names).to_csv(folder / file, index=False)
+    threshold = {"attributes": {"trigger_threshold": 0.0}} if rng.random() < 0.5 else {}
+    return {"type": "citylearn.energy_model.DeferrableAppliance", **files, **threshold}
 
 
 def _schedules(plan: dict[str, Any], vehicles: list[str], rows: int, rng: np.random.Generator) -> list[pd.DataFrame]:

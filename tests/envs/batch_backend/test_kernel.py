@@ -107,6 +107,12 @@ def _spoiled(record: str, field: str, factor: float) -> Callable[[Tables], None]
         ("battery", "kept", 1.0 - 1e-5),
         ("charger", "efficiency", 1.0 + 1e-5),
         ("meter", "cop", 1.0 + 1e-5),
+        ("building", "limit", 1.001),
+        ("building", "battery_on_phase", 0),
+        ("charger", "on_phase", 0),
+        ("appliance", "threshold", 0),
+        ("cycle", "energy", 1.0 + 1e-5),
+        ("cycle", "shown", 1.0 + 1e-5),
         ("dynamics", "recurrent", 1.001),
         *(
             pytest.param(*planted, marks=pytest.mark.slow)
@@ -201,7 +207,7 @@ def test_what_parked_vehicles_do_changes_nothing_that_is_seen(small_schema: Path
         found = []
         for batch, reward in zip(both, rewards, strict=True):
             actions = POLICIES["random"](batch.actions, step, batch.observation[0])[np.newaxis]
-            reward.before(actions)
+            reward.before()
             batch.step(actions)
             found.append(reward.after())
         np.testing.assert_array_equal(both[0].observation, both[1].observation)
@@ -230,6 +236,12 @@ def test_the_drift_is_numpys(seed: int) -> None:
     key = np.zeros(624, dtype=np.uint32)
     kernel.seed_generator(key, seed)
     np.testing.assert_array_equal(key, np.random.RandomState(seed).get_state()[1])
+
+
+def test_the_root_of_an_efficiency_is_pythons_power() -> None:
+    efficiency = np.random.default_rng(0).uniform(0.7, 1.0, 10_000)
+    roots = [kernel._root(np.array([[2 * [[0.0, 1.0]], [[0.0, 1.0], [y, y]]]]), 0, 2, 0.3) for y in efficiency.tolist()]
+    assert roots == [y**0.5 for y in efficiency.tolist()] != np.sqrt(efficiency).tolist()
 
 
 def test_a_copy_does_not_depend_on_its_neighbours(small_schema: Path) -> None:
@@ -286,9 +298,11 @@ def test_the_compiled_reward_is_the_formula_of_its_home(small_schema: Path, weig
             ramp_kwh=abs(site - before),
             missing_kwh=missing - missed,
             peak_rise_kw=of_day.add(site),
+            unmet_c=0.0,
         )
         before, missed = site, missing
         terms = list(improvement_terms(now, uncontrolled.step(step), reference.scale, weights).values())
         assert simulator.terms[0] == pytest.approx(terms, rel=1e-6, abs=1e-9), step
         moved |= np.abs(terms) > 1e-4
-    assert moved.tolist() == [weight > 0.0 for weight in weights.by_term().values()]
+    # The site has no model of the temperature.
+    assert moved.tolist() == [weight > 0.0 and name != "comfort" for name, weight in weights.by_term().items()]

@@ -163,6 +163,43 @@ def test_a_state_goes_on_and_one_outside_the_rows_is_refused(tables: Tables) -> 
         np.testing.assert_array_equal(array, before[name])
 
 
+@pytest.fixture
+def washing(tables: Tables) -> BatchSimulator:
+    """A site with two appliances that the first action starts: one has a cycle of three hours and one of two, one has one."""
+    appliance, cycle = np.zeros(2, dtype=records.APPLIANCE), np.zeros(6, dtype=records.CYCLE)
+    appliance["threshold"], appliance["first"], appliance["end"] = 0.5, (0, 5), (5, 6)
+    cycle["earliest"], cycle["latest"], cycle["deadline"] = (1, 1, 1, 8, 8, 8), (4, 4, 4, 9, 9, 9), (6, 6, 6, 10, 10, 9)
+    cycle["hours"], cycle["energy"] = (3, 3, 3, 2, 2, 1), (1.0, 2.0, 3.0, 0.5, 0.25, 7.0)
+    year = Year(replace(tables, site={**tables.site, "appliance": appliance, "cycle": cycle}), tables.rows["template"])
+    simulator = BatchSimulator({0: year}, 1)
+    simulator.begin(0, 0, 0, 12, seed=0)
+    return simulator
+
+
+def test_appliances_run_the_cycles_that_are_started_in_time(washing: BatchSimulator) -> None:
+    taken = []
+    for step in range(12):
+        washing.step(np.full((1, washing.actions), 1.0 if step in (2, 3, 8) else -1.0))
+        taken.append(washing.out.energy[0, 0, records.APPLIANCE_KWH].tolist())
+    assert taken == [0.0, 0.0, 1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 7.5, 0.25, 0.0, 0.0]
+
+
+def test_a_state_of_an_appliance_that_there_cannot_be_is_refused(washing: BatchSimulator) -> None:
+    for _ in range(3):
+        washing.step(np.ones((1, washing.actions)))
+    sound = washing.get_state()
+    washing.set_state(sound)
+    assert sound["run"][0].tolist()[0] == (3, 0, -1, 1)
+    for field, values in {"next": (-1, 1, 6), "current": (-2, 1, 3, 6), "missed": (2, 7), "started": (-3, 4)}.items():
+        for value in values:
+            state = washing.get_state()
+            state["run"][field][0, 0] = value
+            if (field, value) == ("current", 3):
+                state["run"]["started"][0, 0] = 0  # longer ago than it lasts
+            with pytest.raises(ValueError, match="outside the rows"):
+                washing.set_state(state)
+
+
 def test_an_episode_that_runs_into_the_next_year_is_refused(tables: Tables) -> None:
     year, rows = Year(tables, tables.rows["template"]), len(tables.exogenous.hour)
     simulator = BatchSimulator({0: year, 1: year}, 2)

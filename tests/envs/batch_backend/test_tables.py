@@ -88,4 +88,4 @@ def test_sessions_are_recorded_on_demand(small_tables: Tables, year: Year) -> No
         assert out.session_owed.shape == out.session_missing.shape
         assert out.session_missing.shape[0] == copies
         assert least <= out.session_missing.shape[1] <= most
-        assert out.energy.shape == (3, 1, records.LOAD_KWH + 1)
+        assert out.energy.shape == (3, 1, records.APPLIANCE_KWH + 1)

@@ -37,7 +37,7 @@ from envs.citylearn_backend.simulator import (
 )
 from envs.objective.series import Sessions
 from tests.envs.scenarios import strangers
-from tests.envs.schema_changes import MALL, edited, put
+from tests.envs.schema_changes import edited, put
 
 HOURS = 48
 
@@ -387,18 +387,41 @@ def test_whatever_differs_is_named(
     assert "random_seed" in str(error.value)
 
 
-@pytest.mark.usefixtures("faked")
-def test_an_observation_that_citylearn_does_not_reset_is_named_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Fake, "observation_names", ["state", "empty", "charging_constraint_violation_kwh"])
-    monkeypatch.setattr(Fake, "differs", staticmethod(lambda own: {"observations": float(next(COUNTER))}))
-    with pytest.raises(ScenarioError, match=r"CityLearn keeps charging_constraint_violation_kwh .*violation.: false"):
-        check_repeats(Fake())  # type: ignore[arg-type]
+def test_the_entity_interface_moves_the_same_energies(small_schema: Path, tmp_path: Path) -> None:
+    from citylearn.citylearn import CityLearnEnv
+
+    path = edited(small_schema, tmp_path, put("interface", value="entity"))
+    both = [
+        CityLearnEnv(str(path), central_agent=True, episode_time_steps=HOURS + 1, offline=True, **given)
+        for given in ({}, {"interface": "flat"})
+    ]
+    assert [isinstance(env.reset()[0], dict) for env in both] == [True, False]
+    space, rng = both[1].action_space[0], np.random.default_rng(0)
+    for step in range(HOURS):
+        action = rng.uniform(space.low, space.high).tolist()
+        for env in both:
+            env.step([action])
+        net = [[building.net_electricity_consumption[step] for building in env.buildings] for env in both]
+        assert net[0] == net[1]
 
 
-def test_the_small_site_repeats_and_with_noise_it_does_not(small_schema: Path, tmp_path: Path) -> None:
+def noisy(schema: dict[str, Any]) -> None:
+    building = schema["buildings"]["mall"]
+    building["noise_std"] = 0.1
+    for charger in building["chargers"].values():
+        charger["noise_std"] = 0.1
+
+
+def test_noise_is_that_of_the_schemas_seed_and_no_random_number_of_others_is_taken(small_schema: Path, tmp_path: Path) -> None:
     with SIMULATORS.lend(small_schema) as simulator:
         check_repeats(simulator)
-    path = edited(small_schema, tmp_path, put(*MALL, "noise_std", value=0.1))
+    np.random.seed(3)
+    before = np.random.get_state()[1:3]
+    noise = CityLearnSimulator(edited(small_schema, tmp_path / "noise", noisy), with_reward=False)
+    assert [np.array_equal(*pair) for pair in zip(np.random.get_state()[1:3], before, strict=True)] == [True, True]
+    assert not np.array_equal(noise.exogenous.carbon, simulator.exogenous.carbon)
+    check_repeats(noise)
+    path = edited(noise.schema_path.parent / "schema.json", tmp_path / "unseeded", put("random_seed", value=None))
     with pytest.raises(ScenarioError, match="other series"):
         check_repeats(CityLearnSimulator(path, with_reward=False))
 

@@ -62,7 +62,7 @@ def test_padding_of_a_last_row_that_is_there_changes_nothing(small_schema: Path,
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        (("_comment",), "of the mall"), (("interface",), "flat"), (("topology_mode",), "static"),
+        (("_comment",), "of the mall"), (("interface",), "entity"), (("topology_mode",), "static"),
         (("timezone",), "America/Lima"),
         (("observation_bundles",), {"a": {"enabled": True}}), (("derived_forecasts",), {"enabled": True}),
         (("community_market",), {"enabled": False, "intra_community_sell_ratio": 0.5}), (("robustness",), {"enabled": False}),
@@ -81,6 +81,24 @@ def test_what_has_no_effect_in_citylearn_is_no_reason_to_refuse(
     _, tables = open_both(small_schema)
     batch = BatchSimulator({0: raw_year(tables)}, copies=1, parked=True)
     assert max(compare(simulator, batch, acting(batch, "mixed"), 0, 0, 30, 0, charge=0.4).values()) <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("beside", "found"),
+    [
+        ({}, []),
+        ({"charging_constraints": {"phases": [{"chargers": ["motorcycle_002", "motorcycle_001"]}]}}, []),  # without effect then
+        ({"dhw_device": {"type": "citylearn.energy_model.ElectricHeater"}}, ["electrical service of a building with thermal"]),
+        ({"deferrable_appliances": {"washer": {}}}, ["deferrable appliances of a building with power outages or an elec"]),
+    ],
+)
+def test_an_electrical_service_is_stepped_beside_battery_and_chargers_alone(
+    small_schema: Path, tmp_path: Path, beside: dict[str, Any], found: list[str]
+) -> None:
+    service = {"electrical_service": {"mode": "single_phase"}, **beside}
+    missing = unsupported(edited(small_schema, tmp_path, lambda schema: schema["buildings"]["mall"].update(service)))
+    assert len(missing) == len(found)
+    assert all(one.startswith(start) for one, start in zip(missing, found, strict=True))
 
 
 def test_a_reward_of_ones_own_costs_the_fast_path_only_where_policies_earn_it(small_schema: Path, tmp_path: Path) -> None:
@@ -114,15 +132,15 @@ def test_it_knows_these_classes_of_devices_and_no_other_that_pass_without_trust(
             "LogisticRegressionOccupantInteractionBuilding",
         ),
         ((*MALL, "power_outage"), {"simulate_power_outage": True}, "power outages of a building with chargers"),
-        ((*MALL, "deferrable_appliances"), {"washer": {}}, "deferrable appliances"),
-        ((*MALL, "charging_constraints"), {"building_limit_kw": 5.0}, "charging constraints"),
-        ((*MALL, "electrical_service"), {"mode": "single_phase"}, "electrical service"),
-        ((*MALL, "noise_std"), 0.1, "noise_std of a building"),
-        ((*SOCKET, "noise_std"), 0.1, "noise_std of a charger"),
-        ((*SOCKET, "attributes", "phase_connection"), "L1", "'phase_connection' of a charger"),
+        ((*MALL, "deferrable_appliances"), {"washer": {"type": "my.module.Washer"}}, "Washer"),
+        (
+            (*MALL, "charging_constraints"), {"phases": [{"chargers": ["motorcycle_002", "motorcycle_001"]}]},
+            "phases with chargers",
+        ),
+        ((*MALL, "charging_constraints"), {"phases": [{"chargers": ["a_car"]}]}, "phases with chargers that are not"),
+        ((*MALL, "charging_constraints"), {"phases": [{}] * 7}, "more than 6 phases"),
         ((*MALL, "occupant"), {"type": "citylearn.occupant.Occupant"}, "occupant"),
         (("community_market",), {"enabled": True}, "'community_market' of the schema"),
-        (("topology_mode",), "dynamic", "'topology_mode' of the schema"),
         (("random_seed",), None, "random_seed null"),
         (("reward_function", "type"), "my.module.Reward", "reward function my.module.Reward"),
         (("reward_function", "type"), {"mall": "x"}, "reward function for each building"),
@@ -139,7 +157,7 @@ def test_what_is_asked_of_a_building_is_asked_where_citylearn_includes_it(
     small_schema: Path, tmp_path: Path, included: bool | None, is_asked: bool
 ) -> None:
     def change(schema: dict[str, Any]) -> None:
-        schema["buildings"]["mall"] |= {"include": included, "noise_std": 0.1}
+        schema["buildings"]["mall"] |= {"include": included, "occupant": {"type": "citylearn.occupant.Occupant"}}
 
     found = unsupported(edited(small_schema, tmp_path, change))
-    assert any(entry.startswith("noise_std of a building") for entry in found) == is_asked
+    assert ("occupant" in found) == is_asked

@@ -194,7 +194,7 @@ def test_it_does_not_know_the_future(
     # Nor do the means by which the reward weighs terms know hours that do not train.
     reference = year_reference(site, 0)
     monkeypatch.setattr(
-        "envs.environments.seen_year.year_reference", lambda scenario, year: reference.scaled_by(Scale(*(7.0,) * 6))
+        "envs.environments.seen_year.year_reference", lambda scenario, year: reference.scaled_by(Scale(*(7.0,) * 7))
     )
     monkeypatch.setattr("envs.environments.year_forecasts.year_series", lambda scenario, year: other)
     after = run_shadow(site, 0, "seven-days", DEFAULT, hours=HOURS)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from gymnasium.vector import AutoresetMode
 
@@ -11,11 +12,13 @@ from common.units import DAY
 from envs.district import BUILDING_REWARDS
 from envs.environments.site_env import SiteEnv, SiteEnvs
 from envs.environments.vector_env import SiteVectorEnv, WindowsEnv
+from envs.objective.aim import Aim, AimError
 from envs.objective.reward import RewardName
 from envs.objective.weights import DEFAULT, Weights
 from envs.observation import DAY_PEAK_NAME
 from envs.scenarios.scenario import Scenario, Window, scenario
 from envs.task import Task
+from tests.envs.models import with_dynamics
 
 WINDOWS = (Window(0, 0, 4 * DAY), Window(0, 12 * DAY + 15, 3 * DAY + 4), Window(0, 29 * DAY, 5 * DAY))
 
@@ -24,6 +27,11 @@ def policy(observations: np.ndarray) -> np.ndarray:
     """Something that depends on all that is observed."""
     weights = np.random.default_rng(0).normal(size=(observations.shape[1], 5))
     return np.tanh(observations @ weights).astype(np.float32)
+
+
+def half(observations: np.ndarray) -> np.ndarray:
+    """All devices at half of their power."""
+    return np.zeros((len(observations), 2), np.float32)
 
 
 def drawn(seed: int) -> Weights:
@@ -48,6 +56,26 @@ def test_both_backends_judge_a_policy_alike(site: Scenario, reward: str, weights
         np.testing.assert_allclose(found.run.charging_kwh, expected.run.charging_kwh, atol=1e-5)
         np.testing.assert_allclose(found.run.baseline_kwh, expected.run.baseline_kwh, atol=1e-4)
     citylearn.close()
+
+
+def test_both_backends_rate_comfort_alike_and_no_weights_leave_it_out(small_schema: Path, tmp_path: Path) -> None:
+    path = with_dynamics(small_schema, tmp_path)
+    series = pd.read_csv(tmp_path / "mall.csv")
+    people = {"occupant_count": (np.arange(len(series)) % 24 > 6).astype(int), "comfort_band": 0.5}
+    points = {f"indoor_dry_bulb_temperature_{use}_set_point": value for use, value in (("cooling", 24.0), ("heating", 20.0))}
+    series.assign(**people, **points).to_csv(tmp_path / "mall.csv", index=False)
+    site = scenario(str(path))
+    task = Task(str(path))
+    task.check()
+    found = [*WindowsEnv(site, WINDOWS).episodes(half)]
+    assert any(abs(batch.terms["comfort"]) > 0.1 for batch in found)
+    citylearn = SiteEnv(site, WINDOWS, "sequence")
+    for batch, expected in zip(found, citylearn.episodes(half), strict=True):
+        assert batch.terms["comfort"] == pytest.approx(expected.terms["comfort"], rel=1e-4)
+        assert batch.reward == pytest.approx(expected.reward, rel=1e-4)
+    citylearn.close()
+    with pytest.raises(AimError, match="add comfort"):
+        Task(str(path), aim=Aim.parse(["co2=1"])).check()
 
 
 @pytest.mark.parametrize("weights", [DEFAULT, drawn(3)])

@@ -36,7 +36,7 @@ REFERENCE = reference(series=BALANCED)
 
 def episode(year: int, start: int, hours: int, reward: float) -> Episode:
     terms = {name: reward * weight for name, weight in DEFAULT.by_term().items()}
-    return Episode(Window(year, start, hours), REFERENCE, reward, terms, cut(RUN, start, hours))
+    return Episode(Window(year, start, hours), REFERENCE, reward, terms, run := cut(RUN, start, hours), run)
 
 
 def test_there_is_one_evaluation_a_year_in_the_order_of_the_windows() -> None:
@@ -59,7 +59,7 @@ def test_the_uncontrolled_site_ran_through_the_same_hours() -> None:
 
 def test_what_a_policy_changes_is_summed_hour_by_hour() -> None:
     other = replace(RUN, net_kwh=RUN.net_kwh + np.array([1.0, -1.0, 0.0, 0.5]))
-    (found,) = evaluated([replace(episode(1, 0, 4, 0.0), reference=reference(other, BALANCED))])
+    (found,) = evaluated([replace(episode(1, 0, 4, 0.0), uncontrolled=other)])
     assert found.changed_kwh == pytest.approx(2.5 * len(RUN.net_kwh))
     assert evaluated([episode(1, 0, 4, 0.0)])[0].changed_kwh == 0.0
 

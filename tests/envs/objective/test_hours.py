@@ -10,7 +10,7 @@ from common.units import WEEK
 from envs.objective.evaluate import Episode
 from envs.objective.hours import hardest_week, hours_of
 from envs.objective.reference import Reference
-from envs.objective.series import Exogenous, Run, Sessions
+from envs.objective.series import Exogenous, Run, Sessions, cut
 from envs.scenarios.scenario import Window
 
 
@@ -32,7 +32,8 @@ def made_up(year: int = 0) -> Episode:
     battery, charging = np.array([[1.0, -2.0], [0.5, 0.0]]), np.array([[0.0, 3.0], [2.0, 0.0]])
     # In the first hour one building exports while the other imports.
     net = np.array([[-5.0, 4.0], [8.0, 8.0]])
-    return Episode(Window(year, 1, 2), reference, 0.0, {}, Run(net, battery, charging, none, none, net > 9.0, *[net] * 4))
+    run = Run(net, battery, charging, none, none, net > 9.0, *[net] * 4)
+    return Episode(Window(year, 1, 2), reference, 0.0, {}, run, cut(reference.run, 1, 2))
 
 
 def test_each_column_is_what_its_name_says_in_the_windows_own_hours() -> None:

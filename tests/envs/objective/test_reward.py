@@ -11,8 +11,10 @@ from envs.objective.weights import Weights
 from envs.scenarios.scenario import Scenario, scenario
 from tests.envs.schema_changes import edited, put
 
-SCALE = Scale(emission_kg=10.0, cost=20.0, pv_kwh=5.0, ramp_kwh=4.0, required_kwh=2.0, peak_rise_kw=8.0)
-UNCONTROLLED = StepFigures(emission_kg=8.0, cost=15.0, solar_use_kwh=3.0, ramp_kwh=2.0, missing_kwh=1.0, peak_rise_kw=4.0)
+SCALE = Scale(emission_kg=10.0, cost=20.0, pv_kwh=5.0, ramp_kwh=4.0, required_kwh=2.0, peak_rise_kw=8.0, occupied=2.0)
+UNCONTROLLED = StepFigures(
+    emission_kg=8.0, cost=15.0, solar_use_kwh=3.0, ramp_kwh=2.0, missing_kwh=1.0, peak_rise_kw=4.0, unmet_c=1.0
+)
 WEIGHTS = Weights(peak=0.3)
 
 
@@ -26,6 +28,7 @@ WEIGHTS = Weights(peak=0.3)
         ("missing_kwh", 3.0, "ev", -0.10 * 2.0 / 2.0),
         ("missing_kwh", 0.0, "ev", 0.10 * 1.0 / 2.0),
         ("peak_rise_kw", 0.0, "peak", 0.3 * 4.0 / 8.0),
+        ("unmet_c", 4.0, "comfort", -1.0 * 3.0 / 2.0),
     ],
 )
 def test_each_figure_moves_its_own_term_only(figure: str, value: float, term: str, expected: float) -> None:
@@ -44,13 +47,15 @@ def test_terms_and_their_means_come_in_one_order() -> None:
 
 
 def test_a_coefficient_is_what_a_unit_of_gain_is_worth() -> None:
-    now = StepFigures(emission_kg=7.0, cost=14.0, solar_use_kwh=4.0, ramp_kwh=1.0, missing_kwh=0.0, peak_rise_kw=3.0)
+    now = StepFigures(
+        emission_kg=7.0, cost=14.0, solar_use_kwh=4.0, ramp_kwh=1.0, missing_kwh=0.0, peak_rise_kw=3.0, unmet_c=0.0
+    )
     assert improvement_terms(now, UNCONTROLLED, SCALE, WEIGHTS) == pytest.approx(coefficients(SCALE, WEIGHTS))
     assert coefficients(replace(SCALE, required_kwh=0.0))["ev"] == 0.0
 
 
 @pytest.mark.parametrize("action", ["cooling_device", "deferrable_appliance"])
-def test_a_reward_that_counts_energy_alone_is_refused_for_actions_that_serve_people(
+def test_it_is_refused_where_it_does_not_know_what_actions_do_for_people(
     site: Scenario, small_schema: Path, tmp_path: Path, action: str
 ) -> None:
     check_reward(site, "improvement")

@@ -6,8 +6,8 @@ from envs.objective.reward import TERMS
 from envs.objective.weights import DEFAULT, Weights, WeightsError
 
 
-def test_the_default_adds_up_to_one_and_does_not_weigh_peaks() -> None:
-    assert sum(DEFAULT.by_term().values()) == pytest.approx(1.0)
+def test_the_default_adds_up_to_one_beside_comfort_and_does_not_weigh_peaks() -> None:
+    assert sum(DEFAULT.by_term().values()) - DEFAULT.comfort == pytest.approx(1.0)
     assert not DEFAULT.observes_day_peak
     assert tuple(DEFAULT.by_term()) == TERMS
 
@@ -16,14 +16,14 @@ def test_nothing_given_is_the_default_which_is_neither_shown_nor_part_of_a_key()
     assert Weights.parse(()) == DEFAULT
     assert (DEFAULT.texts, DEFAULT.key) == ((), "")
     # However it is said.
-    again = Weights.parse(("ev=0.10", "co2=.5", "cost=0.15", "solar=0.2", "grid=5e-2"))
+    again = Weights.parse(("ev=0.10", "co2=.5", "cost=0.15", "solar=0.2", "grid=5e-2", "comfort=1"))
     assert again == DEFAULT
     assert again.is_default
 
 
 def test_what_is_given_is_the_whole_reward_in_one_form() -> None:
     weights = Weights.parse(("peak=0.3", "ramping=0.2", "co2=.5"))
-    assert weights == Weights(co2=0.5, cost=0.0, solar=0.0, grid=0.2, ev=0.0, peak=0.3)
+    assert weights == Weights(co2=0.5, cost=0.0, solar=0.0, grid=0.2, ev=0.0, peak=0.3, comfort=0.0)
     assert weights.texts == ("co2=0.5", "grid=0.2", "peak=0.3")
     assert Weights.parse(weights.texts) == weights
     assert weights.shown == "co2 0.5, grid 0.2, peak 0.3"
@@ -41,7 +41,7 @@ def test_keys_differ_where_weights_do() -> None:
     [
         (("cots=0.3",), "did you mean cost"),
         (("rampign=0.3",), "did you mean ramping"),
-        (("zzzz=0.3",), "there are co2, cost, solar, grid, ev, peak"),
+        (("zzzz=0.3",), "there are co2, cost, solar, grid, ev, peak, comfort"),
         (("co2",), "it takes NAME=NUMBER"),
         (("co2=much",), "it takes NAME=NUMBER"),
         (("co2=nan",), "it takes NAME=NUMBER"),

@@ -126,7 +126,8 @@ def test_a_generated_schema_passes(schema: dict[str, Any]) -> None:
         (put(*BATTERY, "attributes", "power_efficiency_curve", value=[[0, 1.2], [1, 1.2]]), "more than 1 would make energy"),
         (put(*BATTERY, "attributes", "capacity_power_curve", value=[[1, 1], [0, 1]]), "they have to rise from 0 to 1"),
         (put("buildings", value={}), "buildings is empty;"),
-        (put("interface", value="entity"), "interface is 'entity'; it has to be flat"),
+        (put("interface", value="table"), "interface is 'table'; it has to be flat or entity"),
+        (put("topology_mode", value="dynamic"), "topology_mode is 'dynamic'; it has to be static"),
         (put(*MALL, "inactive_actions", value="electrical_storage"), "it has to be a list of actions"),
     ],
 )

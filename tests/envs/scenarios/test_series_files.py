@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,10 @@ import numpy as np
 import pytest
 
 from common.errors import ScenarioError
+from envs.batch_backend.tables import _equal
+from envs.citylearn_backend.simulator import CityLearnSimulator
+from envs.citylearn_backend.tables import read_tables
+from envs.environments.year_cache import schema_reward
 from envs.scenarios.scenario import scenario
 from envs.scenarios.series_files import is_beyond, most_output
 from tests.envs.schema_changes import edit
@@ -191,12 +196,33 @@ def test_a_column_that_citylearn_would_stop_at_is_named(site: Path) -> None:
 # -- rows ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("file", ["weather.csv", "carbon_intensity.csv", "pricing.csv", CHARGER])
-@pytest.mark.parametrize("more", [-1, 1])
+@pytest.mark.parametrize(
+    ("file", "more"), [*itertools.product(["weather.csv", "carbon_intensity.csv", "pricing.csv"], (-1, 1)), (CHARGER, -1)]
+)
 def test_series_of_unequal_length_are_named_with_both_lengths(site: Path, file: str, more: int) -> None:
     lines = lines_of(site / file)
     write(site / file, lines[:-1] if more < 0 else [*lines, lines[-1]])
     assert f"{site / file} has {8761 + more} rows and {site / 'mall.csv'} has 8761;" in refusal(site)
+
+
+def test_a_chargers_file_may_be_longer_and_what_comes_later_has_no_effect(site: Path) -> None:
+    first = simulated(site)
+    write(site / CHARGER, [*lines_of(site / CHARGER), *lines_of(site / CHARGER)[1:500]])
+    scenario(str(site))
+    for own, other in zip(first, simulated(site), strict=True):
+        assert _equal(own, other)
+
+
+def simulated(site: Path) -> list[np.ndarray]:
+    """Observations of 150 hours by untouched CityLearn, and arrays that the batch backend steps."""
+    from citylearn.citylearn import CityLearnEnv
+
+    env = CityLearnEnv(str(site / "schema.json"), central_agent=True, episode_time_steps=200, offline=True)
+    env.reset()
+    seen = [np.array(env.step([[0.5] * len(env.action_space[0].low)])[0][0]) for _ in range(150)]
+    tables = read_tables(CityLearnSimulator(site / "schema.json", with_reward=False), schema_reward(site / "schema.json"))
+    # Not meters: CityLearn draws the efficiency of devices that a building lacks.
+    return [*seen, *(values for name, values in tables.rows.items() if name != "meter"), tables.site["charger"]]
 
 
 def test_a_run_that_is_longer_than_the_series_is_refused(site: Path) -> None:
@@ -236,6 +262,52 @@ def test_all_faults_of_all_files_are_told_at_once(site: Path) -> None:
     assert lines[2].startswith(f"{site / 'mall.csv'}, line 700: solar_generation is 'x'; ")
     assert lines[3].startswith(f"{site / 'weather.csv'}, line 5: ")
     assert lines[4].startswith(f"{site / CHARGER}, line 300: ")
+
+
+def test_files_are_checked_beside_a_schema_of_a_wrong_form(site: Path) -> None:
+    """What has no right form is left out of the check of the files, which then names no fault that follows from it."""
+
+    def spoil(schema: dict[str, Any]) -> None:
+        mall = schema["buildings"]["mall"]
+        mall["pv"]["attributes"] = "7140 kW"
+        mall["heating_device"] = 5
+        mall["washing_machines"] = {}
+        mall["chargers"]["motorcycle_001"] = None
+        schema["observations"]["hour"] = 1
+        schema["reward_function"] = "none"
+
+    edit(site, spoil)
+    change(site / "mall.csv", "heating_demand", lambda _: "1")
+    put(site / "weather.csv", 5, outdoor_dry_bulb_temperature="400")
+    lines = refusal(site).splitlines()
+    assert len(lines) == 7
+    assert "line 5: outdoor_dry_bulb_temperature is 400" in lines[-1]
+    assert "washing_machines is unknown to CityLearn, which would ignore it or stop; run python -m envs.convert" in "".join(
+        lines
+    )
+
+
+@pytest.mark.parametrize("top", ["buildings", "observations", "electric_vehicles_def"])
+def test_without_its_frame_a_schema_names_no_files_to_check(top: str, site: Path) -> None:
+    edit(site, lambda schema: schema.update({top: [] if top != "buildings" else {}}))
+    put(site / "weather.csv", 5, outdoor_dry_bulb_temperature="400")
+    assert len(refusal(site).splitlines()) == 1
+
+
+def test_the_same_fault_of_several_files_is_one_line(site: Path) -> None:
+    for file in (CHARGER, OTHER):
+        put(site / file, 300, **{STATE: "7"})
+    (line,) = refusal(site).splitlines()
+    assert line.startswith(f"{site / CHARGER}, line 300: ")
+    assert line.endswith(f"; likewise in {OTHER}")
+
+
+def test_what_the_conversion_repairs_is_told_with_its_command(site: Path) -> None:
+    put(site / "mall.csv", 2, hour="0")
+    start = arrival(site / CHARGER)
+    put(site / CHARGER, start, **{DEPARTURE: "", ARRIVAL_SOC: ""})
+    put(site / CHARGER, start + 1, **{ARRIVAL_SOC: "80"})
+    assert [line.rpartition(" ")[2] for line in refusal(site).splitlines()] == ["envs.convert"] * 4
 
 
 def test_rows_out_of_order_are_named(site: Path) -> None:

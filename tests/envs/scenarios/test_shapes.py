@@ -136,10 +136,22 @@ def refused(count: int) -> list[str]:
     return str(error.value).splitlines()
 
 
-def test_each_fault_is_one_line_and_those_beyond_twenty_are_counted() -> None:
+def test_each_fault_is_one_line_and_those_beyond_the_most_are_counted() -> None:
     assert refused(1) == ["fault 0"]
     assert refused(MOST) == [f"fault {i}" for i in range(MOST)]
     assert refused(MOST + 3) == [*(f"fault {i}" for i in range(MOST)), "and 3 more"]
+
+
+def test_a_fault_of_several_files_is_one_line_and_counts_for_each() -> None:
+    faults = Faults()
+    for name in ("a.csv", "b.csv", "b.csv", "c.csv"):
+        faults.add_in(Path("site") / name, "line 2: hour is 0")
+    faults.add_in(Path("site/d.csv"), "line 3: hour is 0")
+    assert faults.lines == [
+        f"{Path('site/a.csv')}, line 2: hour is 0; likewise in b.csv, c.csv",
+        f"{Path('site/d.csv')}, line 3: hour is 0",
+    ]
+    assert len(faults) == 4
 
 
 def test_values_are_shown_as_they_stand_in_the_file() -> None:

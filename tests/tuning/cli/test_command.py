@@ -161,15 +161,15 @@ def test_what_is_not_given_has_the_fields_default_or_the_one_that_is_handed_over
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (["--number", "many"], "many"),
+        (["--number", "many"], "--number: 'many' is no number"),
         (["--number", "1.5"], "1.5"),
         (["--number", "nan"], "nan"),
         (["--number", "\uff11"], "\uff11"),
         (["--share", "\uff11"], "\uff11"),
         (["--share", "half"], "half"),
         (["--colour", "green"], "green"),
-        (["--algo", "dqn"], "dqn"),
-        (["--number"], "--number"),
+        (["--algo", "dqn"], "--algo 'dqn': it takes one of "),
+        (["--number"], "--number: its value is missing"),
     ],
 )
 def test_what_is_wrong_is_one_line_that_names_it(arguments: list[str], named: str) -> None:
@@ -180,6 +180,19 @@ def test_what_is_wrong_is_one_line_that_names_it(arguments: list[str], named: st
     assert text.endswith("; see --help")
     assert "\n" not in text
     assert "\N{BOX DRAWINGS LIGHT HORIZONTAL}" not in text
+
+
+def test_an_option_that_is_missing_is_told_with_its_meaning() -> None:
+    @dataclass(frozen=True)
+    class Needed:
+        to: Path
+        """Folder for the files."""
+        of: Path
+        """Where they are."""
+
+    with pytest.raises(UsageError) as refused:
+        parse(Needed, [], None, "python -m test")
+    assert str(refused.value) == "missing: --to PATH Folder for the files; --of PATH Where they are; see --help"
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,14 @@ def test_the_best_is_compared_with_the_uncontrolled_site_over_all_its_years(tmp_
     assert "Vehicles pay for it" not in output
 
 
+def test_a_change_that_rounds_to_none_has_no_minus(tmp_path: Path) -> None:
+    write_trial(tmp_path, 0, "complete", 0.1)
+    served = {"ev_required_kwh": 50.0, "ev_served": 0.79999, "uncontrolled_ev_served": 0.8}
+    write_evaluation(tmp_path, 0, 2, co2_kg=99.999, **served)
+    cells = cells_of(shown(tmp_path))
+    assert (cells["CO2, kg"][-1], cells["vehicle energy served"][-1]) == ("+0.0%", "+0.0 pp")
+
+
 def test_by_the_schemas_own_reward_no_control_does_not_score_0(tmp_path: Path) -> None:
     write_trial(tmp_path, 1, "complete", -3.0, reward="schema")
     write_evaluation(tmp_path, 1, 2, score=-3.0)

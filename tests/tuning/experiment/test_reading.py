@@ -8,12 +8,23 @@ from pathlib import Path
 import pytest
 
 from common.errors import UsageError
+from common.paths import cache_folder
+from common.storage.location import location
+from common.storage.objects import Objects
 from envs.scenarios.scenario import scenario
 from results import load
 from tests.tuning.judging.test_contenders import experiment
 from tests.uploads import upload
 from tuning.experiment.folder import Experiment, ExperimentPaths, create
-from tuning.experiment.reading import FOLDER, is_given, open_to_read, place_of, with_checkpoints, with_found_site
+from tuning.experiment.reading import (
+    FOLDER,
+    is_given,
+    open_to_read,
+    place_of,
+    site_files,
+    with_checkpoints,
+    with_found_site,
+)
 from tuning.experiment.settings import Settings
 from tuning.judging.contenders import contenders
 
@@ -95,31 +106,70 @@ def begun(schema: Path, folder: Path) -> Experiment:
     return Experiment(settings, ExperimentPaths(folder), {"scenario": scenario(str(schema)).key})
 
 
-def no_copy() -> Path:
-    raise AssertionError("nothing is fetched")
+NOWHERE = "file:///nowhere"  # nothing is fetched
 
 
 def test_files_of_another_version_are_passed_over(small_schema: Path, tmp_path: Path) -> None:
-    own, copy = site(small_schema, tmp_path / "own/site"), site(small_schema, tmp_path / FOLDER / "site")
+    place = tmp_path / "e"
+    own, copy = site(small_schema, tmp_path / "own/site"), site(small_schema, place / FOLDER / "site")
     of = begun(own, tmp_path)
-    assert with_found_site(of, "s3://b/e", no_copy) == of
+    assert with_found_site(of, NOWHERE) == of
     change(own)
-    found = with_found_site(of, "s3://b/e", lambda: tmp_path)
-    assert found.settings.scenario == str(copy)
+    found = with_found_site(of, place.as_uri())
+    assert found.settings.scenario.endswith("site/site/schema.json")
     assert scenario(found.settings.scenario).key == of.compatibility["scenario"]
     assert found.scenario == str(own)
     copy.unlink()
-    with pytest.raises(UsageError, match=r"s3://b/e has no copy of its site .*: that path has other data on this machine"):
-        with_found_site(of, "s3://b/e", lambda: tmp_path)
+    with pytest.raises(UsageError, match=r"/e has no copy of its site .*: that path has other data on this machine"):
+        with_found_site(of, place.as_uri())
 
 
 def test_files_whose_data_are_not_known_are_taken(small_schema: Path, tmp_path: Path) -> None:
     of = replace(begun(site(small_schema, tmp_path / "own/site"), tmp_path), compatibility={})
     change(Path(of.settings.scenario))
-    assert with_found_site(of, "s3://b/e", no_copy) == of
+    assert with_found_site(of, NOWHERE) == of
 
 
 def test_a_generated_site_has_no_files(tmp_path: Path) -> None:
     of = Experiment(Settings(backend="batch"), ExperimentPaths(tmp_path), {"scenario": "another"})
-    assert with_found_site(of, "s3://b/e", no_copy) == of
+    assert with_found_site(of, NOWHERE) == of
     assert not is_given("iquitos")
+    assert site_files("iquitos") == {}
+
+
+def begun_with(schema: str, folder: Path) -> Experiment:
+    return Experiment(Settings(scenario=schema, backend="batch"), ExperimentPaths(folder))
+
+
+def test_a_machine_without_the_site_has_the_same_scenario(small_schema: Path, tmp_path: Path, share: str) -> None:
+    site = tmp_path / "own" / "site"
+    shutil.copytree(small_schema.parent, site)
+    (site / "notes.txt").write_text("not of the scenario")
+    schema = str(site / "schema.json")
+    key = scenario(schema).key
+    objects = Objects(location(share))
+    objects.put_all(site_files(schema).items())
+    assert list(site_files(schema))[-1] == "site/site/schema.json"
+    assert not objects.has("site/site/notes.txt")
+    assert with_found_site(begun_with(schema, tmp_path), share) == begun_with(schema, tmp_path), "its own files go first"
+    shutil.rmtree(site)
+    there = with_found_site(begun_with(schema, tmp_path), share)
+    assert Path(there.settings.scenario).is_relative_to(cache_folder())
+    assert scenario(there.settings.scenario).key == key
+    assert there.scenario == schema, "results name it as before"
+
+
+def test_a_site_that_is_nowhere_is_named(tmp_path: Path, share: str) -> None:
+    with pytest.raises(UsageError, match=r"has no copy of its site /nowhere/schema\.json: put it"):
+        with_found_site(begun_with("/nowhere/schema.json", tmp_path), share)
+
+
+def test_files_outside_of_its_folder_stay_where_they_are(small_schema: Path, tmp_path: Path) -> None:
+    """A scenario that is trusted may name some."""
+    site, outside = tmp_path / "site", tmp_path / "weather.csv"
+    shutil.copytree(small_schema.parent, site)
+    weather = next(path for path in site.glob("*weather*"))
+    shutil.move(weather, outside)
+    path = site / "schema.json"
+    path.write_text(path.read_text(encoding="utf-8").replace(weather.name, str(outside)), encoding="utf-8")
+    assert not any("weather" in key for key in site_files(str(path)))

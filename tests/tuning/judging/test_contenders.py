@@ -80,7 +80,7 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
         contenders([first, stated], top=1)
     with pytest.raises(UsageError, match="two experiments are called iquitos"):
         contenders([first, first], top=1)
-    with pytest.raises(UsageError, match="nothing to judge"):
+    with pytest.raises(UsageError, match="nothing to judge; --resume continues"):
         contenders([experiment(tmp_path, "none", {})], top=1)
 
 

@@ -18,7 +18,8 @@ from envs.task import Task
 from envs.yardsticks.bound import BoundError
 from results.table_files import judged_path, read_file, write_file
 from tuning.judging import evaluations
-from tuning.judging.evaluations import Job, _result, check_agreement, run_all, score_of
+from tuning.judging.evaluations import Job, check_agreement, run_all, score_of
+from tuning.search.run.preparation import result_of
 
 
 @ray.remote(num_cpus=1)
@@ -29,14 +30,14 @@ def failing(error: Exception) -> None:
 @pytest.mark.parametrize("kind", [ValidityError, BoundError, ScenarioError])
 def test_errors_that_are_told_in_a_line_come_as_they_were_raised(small_ray: None, kind: type[Exception]) -> None:
     with pytest.raises(kind) as caught:
-        _result(failing.remote(kind("what is wrong")))
+        result_of(failing.remote(kind("what is wrong")))
     assert type(caught.value) is kind
     assert str(caught.value) == "what is wrong"
 
 
 def test_a_fault_of_the_package_keeps_its_trace(small_ray: None) -> None:
     with pytest.raises(ray.exceptions.RayTaskError):
-        _result(failing.remote(KeyError("column")))
+        result_of(failing.remote(KeyError("column")))
 
 
 def rows_of(number: int) -> list[dict[str, Any]]:

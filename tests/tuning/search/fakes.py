@@ -17,7 +17,7 @@ from tests.tuning.roomy import planner, roomy
 from tuning.algorithms.registry import algorithm, algorithm_of
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.memory.placement import Placement
+from tuning.memory.placement import ANYWHERE, Placement
 from tuning.memory.planner import Planner
 from tuning.search.promotion.choosing import Choosing
 from tuning.search.promotion.thawing import Thawing
@@ -28,7 +28,7 @@ from tuning.search.record.study import StudyMemory
 from tuning.search.record.trials import Costs
 from tuning.search.run.search import Search
 from tuning.storage.search_files import Home, SearchFiles
-from tuning.trial.protocol import Ending, Evaluated, Handout, Limits, Proposal, Report
+from tuning.trial.protocol import Ending, Evaluated, Handout, Proposal, Report
 from tuning.trial.records import TrialRecords
 
 REPORTS = 3
@@ -239,7 +239,7 @@ def evaluated(evaluation: int, score: float = 0.1, **of_outcome: Any) -> Report:
 
 def handed_out(number: int, confirms: bool = False) -> dict[str, Any]:
     """Configuration of a trial for Tune."""
-    return Handout(number, {}, 0, 0, Limits(0, 0), Home("", "this"), confirms).config()
+    return Handout(number, {}, 0, 0, ANYWHERE, Home("", "this"), confirms).config()
 
 
 def states(experiment: Experiment) -> list[str]:

@@ -61,8 +61,7 @@ def test_local_files_are_those_of_the_experiment(tmp_path: Path) -> None:
         assert not files.permission.exists()
         made.paths.running("this").touch()
         assert files.permission.exists()
-        with files.held(3):
-            assert made.paths.trial_lock(3).exists()
+        assert made.paths.trial_lock(3).exists()
 
 
 def test_the_state_of_a_checkpoint_is_pushed_last_and_removed_first(place: Location, changes: Changes) -> None:

@@ -72,8 +72,8 @@ def test_each_file_is_told_after_it_was_written_and_copies_have_each_report_once
 
 def test_a_trial_outside_of_a_search_goes_on_from_its_newest_checkpoint(records: TrialRecords, tmp_path: Path) -> None:
     (ExperimentPaths(tmp_path / "e").checkpoints(0) / "000000000064").mkdir(parents=True)
-    handout = records.hand_out(proposal(0), fallback=1)
-    assert (handout.checkpoint, handout.seed, handout.limits.fallback) == (64, trial_seed(0, 0), 1)
+    handout = records.hand_out(proposal(0))
+    assert (handout.checkpoint, handout.seed, handout.place.grant.ram_bytes) == (64, trial_seed(0, 0), 0)
 
 
 def test_a_repeated_trial_has_outcome_and_number_of_the_other(records: TrialRecords) -> None:

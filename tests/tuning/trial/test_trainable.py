@@ -20,10 +20,11 @@ from common.storage.faults import StorageLostError
 from tests.tuning.trial.small_trials import EVALUATIONS, experiment, hyperparameters
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment
+from tuning.memory.placement import ANYWHERE
 from tuning.storage.search_files import Home
 from tuning.storage.trial_files import FencedError
 from tuning.trial.checkpoint import Checkpoints
-from tuning.trial.protocol import Ending, Handout, Limits, Proposal, Report, report_in
+from tuning.trial.protocol import Ending, Handout, Proposal, Report, report_in
 from tuning.trial.records import TrialRecords
 from tuning.trial.trainable import run_trial
 
@@ -127,7 +128,7 @@ def test_what_goes_wrong_before_a_trial_begins_is_told(
         yield
 
     monkeypatch.setattr("tuning.trial.trainable.trial_files", fetching)
-    config = Handout(0, {}, 0, 0, Limits(0, 0), Home("", "this", storage="s3://bucket/one")).config()
+    config = Handout(0, {}, 0, 0, ANYWHERE, Home("", "this", storage="s3://bucket/one")).config()
     if outcome is None:
         with pytest.raises(PermissionError):
             run_trial(config)

@@ -33,10 +33,12 @@ from tuning.algorithms.trainer import Acting
 from tuning.experiment.folder import Experiment, ExperimentPaths
 from tuning.experiment.lock import Permission
 from tuning.experiment.settings import Settings
+from tuning.memory.placement import ANYWHERE
+from tuning.memory.planner import FALLBACKS
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.device import Device
 from tuning.trial.policy import trained
-from tuning.trial.protocol import Ending, Evaluated, Limits, Proposal, Report
+from tuning.trial.protocol import Ending, Evaluated, Proposal, Report
 from tuning.trial.records import TrialRecords
 from tuning.trial.training import Training
 
@@ -55,7 +57,8 @@ def every_update_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def training(of: Experiment, assignment: dict[str, Any], running: Any = None, fallback: int = 0) -> Iterator[Training]:
-    handout = TrialRecords(of).hand_out(Proposal(0, assignment), fallback)
+    handout = TrialRecords(of).hand_out(Proposal(0, assignment))
+    handout = replace(handout, place=replace(handout.place, fallback=FALLBACKS[fallback]))
     with Training(of, handout, running or of.paths.folder) as trial:
         yield trial
 
@@ -467,7 +470,7 @@ def test_a_trainer_is_stopped_that_cannot_begin(tmp_path: Path, monkeypatch: pyt
         raise ValueError("no values")
 
     trainer = SimpleNamespace(stop=lambda: stopped.append(True), watch=lambda *given: None, used=fails)
-    handout: Any = SimpleNamespace(number=0, hyperparameters={"plan": "none"}, seed=1, checkpoint=0, limits=Limits(0, 0))
+    handout: Any = SimpleNamespace(number=0, hyperparameters={"plan": "none"}, seed=1, checkpoint=0, place=ANYWHERE)
     monkeypatch.setattr("tuning.trial.training.algorithm", lambda name: SimpleNamespace(build=lambda setup: trainer))
     monkeypatch.setattr("tuning.trial.training.trial_setup", lambda *given: None)
     with pytest.raises(ValueError, match="no values"):

@@ -52,14 +52,10 @@ class Scale:
 
     The best rating is at 1, the median at 0. Between, and above, the map is linear, so gains of the best keep their ratios.
     Hopeless ratings would decide the scale of all others, so below -1 only their logarithm counts.
-
-    Attributes:
-        centre: rating that becomes 0.
-        unit: distance of the rating that becomes 1 from it.
     """
 
-    centre: float
-    unit: float
+    centre: float  # rating that becomes 0
+    unit: float  # distance of the rating that becomes 1 from it
 
     @classmethod
     def of(cls, ratings: Array) -> Self:
@@ -80,17 +76,11 @@ class Scale:
 
 @dataclass(frozen=True)
 class Evaluations:
-    """Evaluations of trials, in arrays of one length.
+    """Evaluations of trials, in arrays of one length."""
 
-    Attributes:
-        trial: row of each one's trial among the points.
-        log_steps: natural logarithms of the steps.
-        ratings: scaled ratings.
-    """
-
-    trial: Integers
-    log_steps: Array
-    ratings: Array
+    trial: Integers  # row of each one's trial among the points
+    log_steps: Array  # natural logarithms of the steps
+    ratings: Array  # scaled ratings
 
     def __len__(self) -> int:
         return len(self.trial)
@@ -98,27 +88,17 @@ class Evaluations:
 
 @dataclass(frozen=True)
 class CurveModel:
-    """A posterior over the curves of all points.
+    """A posterior over the curves of all points."""
 
-    Attributes:
-        points: of shape (trials, columns), see `tuning.search.models.curve_model`.
-        data: evaluations that it knows.
-        logs: natural logarithms of the hyperparameters: of the columns' lengths, then `_EXPECTED` in its order.
-    """
-
-    points: Array
-    data: Evaluations
-    logs: Array
+    points: Array  # of shape (trials, columns), see `tuning.search.models.curve_model`
+    data: Evaluations  # evaluations that it knows
+    logs: Array  # natural logarithms of the hyperparameters: of the columns' lengths, then `_EXPECTED` in its order
 
     @classmethod
     def fitted(cls, points: Array, data: Evaluations, most: int, iterations: int = FIT_ITERATIONS) -> Self:
         """The model with the most probable hyperparameters.
 
-        Args:
-            points: see the class.
-            data: see the class.
-            most: evaluations that decide the hyperparameters; of more, evenly many of each trial are taken.
-            iterations: of the search for them.
+        At most so many evaluations decide these; of more, evenly many of each trial are taken.
         """
         few = thinned(data, most)
         if len(few) < 2:
@@ -132,11 +112,7 @@ class CurveModel:
         return CurveModel(self.points, data, self.logs)
 
     def with_points(self, points: Array) -> CurveModel:
-        """The same with more points, which have no evaluations; nothing is solved again.
-
-        Args:
-            points: of the new ones, in rows after those that it has.
-        """
+        """The same with more points, which have no evaluations; nothing is solved again."""
         extended = CurveModel(np.vstack([self.points, points]), self.data, self.logs)
         if len(self.data):
             extended.__dict__["_solved"] = self._solved
@@ -146,12 +122,6 @@ class CurveModel:
         """Mean and standard deviation of a trial's noiseless scaled rating, after more evaluations of this trial.
 
         It is the posterior with these evaluations beside those that the model has, without solving for all of them again.
-
-        Args:
-            trial: row of its point.
-            log_steps: of the new evaluations.
-            ratings: scaled ratings of these.
-            at: logarithm of the steps of the prediction.
         """
         logs = np.append(log_steps, at)
         rows = np.full(len(logs), trial, dtype=np.int64)
@@ -183,14 +153,7 @@ class CurveModel:
         return self._kernel.noise
 
     def seeds_covariance(self, log_steps: Array) -> Array:
-        """Covariance of what the seed of one training adds to its scaled ratings after some steps.
-
-        Args:
-            log_steps: natural logarithms of the steps.
-
-        Returns:
-            Shape (steps, steps).
-        """
+        """Covariance of what the seed of one training adds to its scaled ratings after some steps. Shape (steps, steps)."""
         return self._kernel.of_trial(np.abs(log_steps[:, None] - log_steps[None, :]))
 
     @cached_property
@@ -209,9 +172,7 @@ class CurveModel:
 def thinned(data: Evaluations, most: int) -> Evaluations:
     """At most about this many evaluations: of each trial its last ones, and others evenly over the logarithm of steps.
 
-    Args:
-        data: evaluations, those of a trial in the order of their steps.
-        most: at least one of each trial remains, even where there are more trials than this.
+    Evaluations of a trial are in the order of their steps. At least one of each trial remains.
     """
     if len(data) <= most:
         return data
@@ -300,11 +261,7 @@ class _Kernel:
         return covariances
 
     def of_trial(self, apart: Array) -> Array:
-        """Covariances of what one trial has beside its point.
-
-        Args:
-            apart: distances between logarithms of steps.
-        """
+        """Covariances of what one trial has beside its point. `apart` are distances between logarithms of steps."""
         return self.trial + self.trial_curve * matern(apart / self.trial_length)
 
 
@@ -368,13 +325,7 @@ class _Objective:
 def expected_improvement(mean: Array, deviation: Array, best: float) -> Array:
     """By how much values are expected to exceed the best, where only excess counts (Jones, Schonlau and Welch 1998).
 
-    Args:
-        mean: of each value.
-        deviation: standard deviation of each, above 0.
-        best: to be exceeded.
-
-    Returns:
-        At least 0, with the shape of the means.
+    Of normal values with these means and standard deviations, which are above 0; at least 0, with the shape of the means.
     """
     ratio = (mean - best) / deviation
     density = np.exp(-0.5 * ratio**2) / np.sqrt(2.0 * np.pi)
@@ -385,15 +336,12 @@ def encode(points: Sequence[Point], distributions: Mapping[str, BaseDistribution
     """Points as rows of numbers.
 
     A range has one column from 0 (low) to 1 (high), on the log scale where it is drawn so. A choice has one column for each of
-    its values. A hyperparameter that some points lack has one more column: 1 where it is there, 0 where it is not.
-    Columns that are equal in all rows remain, so that a row means the same beside other points.
+    its values. A hyperparameter that some points lack has one more column: 1 where it is there, 0 where it is not. Columns that
+    are equal in all rows remain, so that a row means the same beside other points. Shape (points, columns).
 
     Args:
         points: inner values by inner name, as Optuna's `params`; values outside a range count as its nearest end.
         distributions: by inner name; other values of a point are ignored.
-
-    Returns:
-        Array of shape (points, columns).
     """
     columns: list[list[float]] = []
     for name in sorted(distributions):

@@ -29,21 +29,15 @@ _OF_FROZEN, _OF_ALL = 100, 100  # the best of the frozen ones, and of all others
 
 @dataclass(frozen=True)
 class Curve:
-    """What is known of one trial.
+    """What is known of one trial."""
 
-    Attributes:
-        number: of the trial.
-        point: inner values by inner name, as Optuna's `params`.
-        evaluations: due steps and rating of each, by steps; may be empty.
-        cost: expected seconds of a step in units of the default's, above 0. It comes from a formula, as decisions must not
-            depend on the clock.
-        state: an ended trial (complete, pruned, failed) is not continued; its evaluations still teach.
-    """
-
-    number: int
-    point: Mapping[str, float | int | str]
-    evaluations: tuple[tuple[int, float], ...]
+    number: int  # of the trial
+    point: Mapping[str, float | int | str]  # inner values by inner name, as Optuna's `params`
+    evaluations: tuple[tuple[int, float], ...]  # due steps and rating of each, by steps; may be empty
+    # Expected seconds of a step in units of the default's, above 0. It comes from a formula, as decisions must not depend
+    # on the clock.
     cost: float
+    # An ended trial (complete, pruned, failed) is not continued; its evaluations still teach.
     state: Literal["running", "frozen", "ended"]
 
     @property
@@ -101,16 +95,7 @@ def _young(frozen: Sequence[Curve], most_steps: int) -> int | None:
 def _chosen(
     model: _Model, frozen: Sequence[Curve], candidate: Curve | None, seed: int, steps_left: float, late: Curve | None = None
 ) -> int | None:
-    """Steps two and three of `decide`.
-
-    Args:
-        model: knows all options.
-        frozen: options that have begun, at least one.
-        candidate: see `decide`, as for the following.
-        seed: see there.
-        steps_left: see there.
-        late: one of the frozen ones, of which the model may lack evaluations.
-    """
+    """Steps two and three of `decide`. The model may lack evaluations of `late`, one of the frozen ones."""
     most_steps, rung_steps = model.most_steps, model.rung_steps
     beginning = [] if candidate is None else [candidate]
     options = [*frozen, *beginning]
@@ -138,12 +123,6 @@ class Outlook:
 
     Where hundreds of trials run at once, evaluations come faster than a model can be fitted. Each decision still knows all
     evaluations of the trial that it is about. Those of others it knows as of that moment.
-
-    Args:
-        curves: all trials at that moment.
-        distributions: see `decide`, as for the following.
-        most_steps: see there.
-        rung_steps: see there.
     """
 
     def __init__(
@@ -171,10 +150,7 @@ class Outlook:
 def predicted_ends(curves: Sequence[Curve], distributions: Mapping[str, BaseDistribution], most_steps: int) -> dict[int, float]:
     """Rating that each trial is expected to have after the most steps, by number.
 
-    Args:
-        curves: all trials; those without evaluations are predicted from the others.
-        distributions: see `decide`.
-        most_steps: see there.
+    Those of trials without evaluations are predicted from the others.
 
     Returns:
         Empty where no trial has an evaluation. Of more trials than the model knows, those without evaluations are not in it.
@@ -260,10 +236,7 @@ class _Model:
     def at(self, rows: NDArray[np.int64], steps: NDArray[Any], late: Curve | None = None) -> tuple[Array, Array]:
         """Mean and standard deviation of scaled ratings of trials after some steps.
 
-        Args:
-            rows: of the trials.
-            steps: of each.
-            late: a trial that is predicted with all of its evaluations, also where they came later than the model.
+        `late` is a trial that is predicted with all of its evaluations, also where they came later than the model.
         """
         mean, deviation = self._model.predict(rows, np.log(steps))
         if late is None:
@@ -337,10 +310,6 @@ def considered(curves: Curves, frozen: Sequence[bool]) -> list[int]:
 
     A model of all takes time with the cube of their number. Few of many matter to a decision: those that may yet be best, and
     enough others to say what is usual.
-
-    Args:
-        curves: of the trials.
-        frozen: whether each may go on.
     """
     if len(curves) <= MOST_TRIALS:
         return list(range(len(curves)))

@@ -20,21 +20,13 @@ MOST_IN_VAIN = 20  # trials in a row that repeat others or do not fit; then the 
 
 @dataclass(frozen=True)
 class Choosing:
-    """Chooses from the study alone. A set `running` names the trials that have a slot and keep it.
+    """Chooses from the study alone. A set `running` names the trials that have a slot and keep it."""
 
-    Attributes:
-        draws: draws new trials.
-        most: trials that the search may have; infinite for any number.
-        ledger: of the budget.
-        thawing: decides which trial goes on; None to let each trial run until it ends.
-        last_part: of the budget, in which the best is trained again; None for none.
-    """
-
-    draws: Draws
-    most: float
-    ledger: Ledger
-    thawing: Thawing | None = None
-    last_part: LastPart | None = None
+    draws: Draws  # draws new trials
+    most: float  # trials that the search may have; infinite for any number
+    ledger: Ledger  # of the budget
+    thawing: Thawing | None = None  # decides which trial goes on; None to let each trial run until it ends
+    last_part: LastPart | None = None  # of the budget, in which the best is trained again; None for none
 
     @property
     def memory(self) -> StudyMemory:
@@ -109,18 +101,12 @@ class LastPart:
     The confirmation begins when `least` of the budget is left. Where so much does not pay for two rounds of the best and the
     default, it begins earlier, with up to `most` left: one training of the winner tells little. Where that does not pay either,
     the search has all of the budget.
-
-    Attributes:
-        confirmation: trains the best again.
-        ledger: of the budget.
-        least: part of the budget that is left, as a rule.
-        most: largest part that is left.
     """
 
-    confirmation: Confirmation
-    ledger: Ledger
-    least: float
-    most: float
+    confirmation: Confirmation  # trains the best again
+    ledger: Ledger  # of the budget
+    least: float  # part of the budget that is left, as a rule
+    most: float  # largest part that is left
 
     def has_begun(self, running: Set[int]) -> bool:
         """Whether what is left of the budget is for the confirmation, and pays for one."""
@@ -129,8 +115,7 @@ class LastPart:
     def next(self, running: Set[int]) -> FrozenTrial | None:
         """The next trial that confirms, a frozen one or one that is to begin; None where there is none, or not yet.
 
-        Args:
-            running: numbers of the trials that run; all of them confirm.
+        All trials that run confirm.
         """
         return self.confirmation.next(self._trials(), self.ledger.steps_left(running))
 

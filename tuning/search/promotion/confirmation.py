@@ -50,31 +50,24 @@ class _Stages:
     """Trials of a study by what they are for, each by number.
 
     Those that confirmed with other steps, before an experiment was continued with these, are left out: they are not comparable.
-
-    Attributes:
-        search: those of the search that ran, or were to run.
-        candidates: those that trained a candidate.
-        rounds: those that trained a contender or the default.
-        since: numbers of the candidates and rounds that began after all that the search did so far.
-        evaluations: of the search.
     """
 
-    search: list[FrozenTrial]
-    candidates: list[FrozenTrial]
-    rounds: list[FrozenTrial]
-    since: frozenset[int]
-    evaluations: int
+    search: list[FrozenTrial]  # those of the search that ran, or were to run
+    candidates: list[FrozenTrial]  # those that trained a candidate
+    rounds: list[FrozenTrial]  # those that trained a contender or the default
+    since: frozenset[int]  # numbers of the candidates and rounds that began after all that the search did so far
+    evaluations: int  # of the search
 
     @classmethod
     def of(cls, trials: Sequence[FrozenTrial], steps: int) -> Self:
         """The stages of a study, of which a trial has so many steps."""
         search = [trial for trial in trials if CONFIRMS not in trial.user_attrs]
-        confirming = [trial for trial in trials if CONFIRMS in trial.user_attrs and not _has_other_steps(trial, steps)]
+        confirming = [trial for trial in trials if trial.user_attrs.get(CONFIRM_STEPS) == steps]
         ran = [trial for trial in search if not {REFUSED, SAME_AS} & trial.user_attrs.keys()]
         last = max((trial.number for trial in ran), default=-1)
         # A search goes on with a new trial, or with evaluations of a thawed one.
         evaluations = sum(len(trial.intermediate_values) for trial in ran)
-        now = (trial for trial in confirming if trial.user_attrs.get(CONFIRM_AFTER, evaluations) == evaluations)
+        now = (trial for trial in confirming if trial.user_attrs[CONFIRM_AFTER] == evaluations)
         return cls(
             ran,
             [trial for trial in confirming if trial.user_attrs[CONFIRM_ROLE] == CANDIDATE],
@@ -101,19 +94,13 @@ class _Stages:
 
 @dataclass(frozen=True)
 class _Look:
-    """What is to be trained.
+    """What is to be trained."""
 
-    Attributes:
-        stages: what has been.
-        candidates: trials that train a candidate once more, but for frozen ones of what is no candidate any more.
-        untried: numbers of the candidates that have not been trained once more, the best first.
-        contenders: see `Confirmation.contenders`.
-    """
-
-    stages: _Stages
+    stages: _Stages  # what has been
+    # Trials that train a candidate once more, but for frozen ones of what is no candidate any more.
     candidates: list[FrozenTrial]
-    untried: list[int]
-    contenders: list[int]
+    untried: list[int]  # numbers of the candidates that have not been trained once more, the best first
+    contenders: list[int]  # see `Confirmation.contenders`
 
 
 @dataclass(frozen=True)
@@ -310,15 +297,6 @@ def _taken(trial: FrozenTrial) -> int:
 def _last_rating(trial: FrozenTrial) -> float:
     """Rating of the last evaluation of a trial that has one."""
     return trial.intermediate_values[max(trial.intermediate_values)]
-
-
-def _has_other_steps(trial: FrozenTrial, steps: int) -> bool:
-    """Whether a trial that confirms began with more or fewer steps than trials have now.
-
-    Of one of a version that did not note them that is known once it has ended.
-    """
-    of_version_before = _taken(trial) if trial.state is TrialState.COMPLETE else steps
-    return int(trial.user_attrs.get(CONFIRM_STEPS, of_version_before)) != steps
 
 
 def _is_frozen(trial: FrozenTrial) -> bool:

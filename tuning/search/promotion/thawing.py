@@ -53,41 +53,26 @@ class _Drawn:
 
 @dataclass
 class _Recent:
-    """What is used for several decisions, where many trials run at once.
+    """What is used for several decisions, where many trials run at once."""
 
-    Attributes:
-        drawn: the last proposal.
-        outlooks: the last ones by direction, each with the evaluations at that moment.
-    """
-
-    drawn: _Drawn | None = None
+    drawn: _Drawn | None = None  # the last proposal
+    # The last ones by direction, each with the evaluations at that moment.
     outlooks: dict[float | None, tuple[int, Outlook]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Thawing:
-    """Decides between frozen trials and a new one. All that it knows is in the study.
+    """Decides between frozen trials and a new one. All that it knows is in the study."""
 
-    Attributes:
-        memory: the study.
-        costs: of trials.
-        distributions: that are drawn from, by inner name, see `SearchSpace.distributions`.
-        steps: most of a trial.
-        rung_steps: between two evaluations.
-        seed: of the experiment.
-        steps_promised: steps of the default that the whole budget pays for; infinite where that is not known.
-        two_aims: whether there are two objectives.
-        plans_wait: whether policies with a plan have had their part of the budget, see `tuning.search.record.ledger`.
-    """
-
-    memory: StudyMemory
-    costs: Costs
-    distributions: Mapping[str, BaseDistribution]
-    steps: int
-    rung_steps: int
-    seed: int
-    steps_promised: Callable[[], float]
-    two_aims: bool = False
+    memory: StudyMemory  # the study
+    costs: Costs  # of trials
+    distributions: Mapping[str, BaseDistribution]  # that are drawn from, by inner name, see `SearchSpace.distributions`
+    steps: int  # most of a trial
+    rung_steps: int  # between two evaluations
+    seed: int  # of the experiment
+    steps_promised: Callable[[], float]  # steps of the default that the whole budget pays for; infinite where that is not known
+    two_aims: bool = False  # whether there are two objectives
+    # Whether policies with a plan have had their part of the budget, see `tuning.search.record.ledger`.
     plans_wait: Callable[[int | None], bool] = lambda as_frozen: False
     _recent: _Recent = field(default_factory=_Recent, init=False, repr=False, compare=False)
 
@@ -95,9 +80,7 @@ class Thawing:
         """The next proposal of the sampler, which sees of each trial what is expected at its end, in each objective.
 
         One that would cost more than a tenth of the budget as a whole training is drawn anew, but not below ten of the default.
-
-        Args:
-            draw: a trial, where trials count as much by number, at no more than such a cost.
+        `draw` is given what trials count by number, and what it may cost.
         """
         kept, next_number = self._recent.drawn, len(self.memory.trials())
         if self._lag and kept and kept.number == next_number and not self._is_old(kept.rungs):
@@ -225,10 +208,7 @@ class Thawing:
 def _weighted(curves: list[Curve], trials: Sequence[FrozenTrial], of_first: float) -> list[Curve]:
     """Curves with both gains as one number. Evaluations that miss requirements keep their ratings, which say by how much.
 
-    Args:
-        curves: of the trials.
-        trials: of the study, in the same order.
-        of_first: weight of the first objective; at 0 and 1 the number is the gain of one objective.
+    `of_first` is the weight of the first objective; at 0 and 1 the number is the gain of one objective.
     """
     places = [
         (row, place, gains_of(trial)[steps])
@@ -254,11 +234,7 @@ def _state(trial: FrozenTrial) -> Literal["running", "frozen", "ended"]:
 
 
 def weight(number: int) -> float:
-    """Weight of the first objective: 1/2, 0, 1, then 1/4, 3/4, 1/8, 5/8, ... (van der Corput's sequence).
-
-    Args:
-        number: in the sequence, from 0.
-    """
+    """Weight of the first objective: 1/2, 0, 1, then 1/4, 3/4, 1/8, 5/8, ... (van der Corput's sequence)."""
     if number < len(_FIRST_WEIGHTS):
         return _FIRST_WEIGHTS[number]
     value, part, rest = 0.0, 0.5, number - 1
@@ -270,14 +246,11 @@ def weight(number: int) -> float:
 def chebyshev(gains: NDArray[np.float64], of_first: float) -> NDArray[np.float64]:
     """Gains as one number: the augmented Chebyshev scalarisation of ParEGO (Knowles 2006), turned so that more is better.
 
-    Each objective is scaled first: its median becomes 0, its best value 1.
+    Each objective is scaled first: its median becomes 0, its best value 1. Shape (evaluations,), at most 0.
 
     Args:
         gains: of all evaluations, shape (evaluations, 2).
         of_first: weight of the first objective, from 0 to 1.
-
-    Returns:
-        Shape (evaluations,), at most 0.
     """
     best, middle = gains.max(axis=0), np.median(gains, axis=0)
     width = np.where(best > middle, best - middle, 1.0)

@@ -24,7 +24,7 @@ from tuning.search.proposals.plan import PLAN
 from tuning.search.proposals.prior import Point, propose
 from tuning.search.proposals.sampler_view import Values, as_seen, point_in
 from tuning.search.proposals.transfer import LearnedExperiment, Source, Transfer
-from tuning.search.record.study import StudyMemory, TimeNotes, with_outcome_of
+from tuning.search.record.study import StudyMemory, pace, with_outcome_of
 from tuning.search.record.trials import (
     AT_ANY_COST,
     CONFIRMS,
@@ -44,26 +44,17 @@ Draw = TypeVar("Draw")
 
 
 class Attempt(NamedTuple):
-    """One draw of a trial.
+    """One draw of a trial."""
 
-    Attributes:
-        study: a copy, of which the trial is the last one.
-        trial: running.
-        assignment: that it has.
-    """
-
-    study: optuna.Study
-    trial: optuna.Trial
-    assignment: Assignment
+    study: optuna.Study  # a copy, of which the trial is the last one
+    trial: optuna.Trial  # running
+    assignment: Assignment  # that it has
 
 
 def first_affordable(draws: Iterable[Draw], cost: Callable[[Draw], float], most: float) -> Draw:
     """The first draw that costs no more than it may; the cheapest of all where each costs more.
 
-    Args:
-        draws: at least one; none is made after the first that costs no more.
-        cost: of a draw.
-        most: that it may cost.
+    None is drawn after the first that costs no more.
     """
     priced: list[tuple[float, Draw]] = []
     for draw in draws:
@@ -75,25 +66,15 @@ def first_affordable(draws: Iterable[Draw], cost: Callable[[Draw], float], most:
 
 @dataclass(frozen=True)
 class Drawing:
-    """How trials of an experiment are drawn.
+    """How trials of an experiment are drawn."""
 
-    Attributes:
-        settings: of the experiment: sampler, pruner, seed and budget.
-        space: of its algorithm.
-        fixed: values that are not searched.
-        limits: what conditions of the space may name beside hyperparameters.
-        starts: full assignments of the first trials.
-        excess: of an assignment; None where memory does not matter.
-        learned: other experiments that it learns from.
-    """
-
-    settings: Settings
-    space: SearchSpace
-    fixed: Assignment
-    limits: Mapping[str, float]
-    starts: Sequence[Assignment] = ()
-    excess: Excess | None = None
-    learned: Sequence[LearnedExperiment] = ()
+    settings: Settings  # of the experiment: sampler, pruner, seed and budget
+    space: SearchSpace  # of its algorithm
+    fixed: Assignment  # values that are not searched
+    limits: Mapping[str, float]  # what conditions of the space may name beside hyperparameters
+    starts: Sequence[Assignment] = ()  # full assignments of the first trials
+    excess: Excess | None = None  # of an assignment; None where memory does not matter
+    learned: Sequence[LearnedExperiment] = ()  # other experiments that it learns from
 
     def draw(
         self,
@@ -159,14 +140,8 @@ class Drawing:
     ) -> Attempt:
         """One draw.
 
-        Args:
-            numbers: of its random streams: the trial's, and from the second attempt on which one it is.
-            start: the assignment that it has; None to draw one.
-            startup: see `propose`.
-            seen: trials as the sampler sees them.
-            distributions: by inner name.
-            study_name: see `draw`.
-            fixed: values of what is drawn, whatever the sampler says; a start has those of the search.
+        `numbers` are those of its random streams: the trial's, and from the second attempt on which one it is. `fixed` values
+        hold whatever the sampler says.
         """
         settings = self.settings
         point: Point | None
@@ -198,14 +173,7 @@ class Drawing:
         seen: Sequence[FrozenTrial],
         distributions: Mapping[str, BaseDistribution],
     ) -> Point | None:
-        """A point around what is known to work or of the whole space; None where the sampler draws.
-
-        Args:
-            numbers: see `_attempt`.
-            startup: see `propose`, as for the following.
-            seen: see there.
-            distributions: see there.
-        """
+        """A point around what is known to work or of the whole space; None where the sampler draws."""
         if SAMPLERS[self.settings.sampler].draws_alone:
             return None
         if self.learned:
@@ -271,8 +239,7 @@ class Draws:
         ended with the known outcome.
         """
         known = self.memory.trials()
-        pace, without = TimeNotes(self.memory).pace, self.plans_wait(None)
-        drawn = self.drawing.draw(known, self.memory.name, values, pace, affordable, without)
+        drawn = self.drawing.draw(known, self.memory.name, values, pace(self.memory), affordable, self.plans_wait(None))
         if drawn.user_attrs.get(REFUSED):
             drawn.state, drawn.datetime_complete = TrialState.PRUNED, datetime.now()
         elif (same := already_tried(drawn, known)) is not None:

@@ -15,7 +15,6 @@ from typing import Any
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
 from optuna.trial import FrozenTrial, TrialState
-from scipy.stats import rankdata
 
 from common.errors import UsageError
 from common.files import read_text
@@ -89,6 +88,9 @@ def _learned(text: str, place: str, settings: Settings) -> LearnedExperiment:
     )
     if len(used) < LEAST:
         raise UsageError(f"{at}: ranks need at least {LEAST} trials, and it has {summary}; run it longer, or leave it out")
+    # Imported here: it takes half a second, and most searches learn from no other.
+    from scipy.stats import rankdata
+
     ends = expected_ends([trials[number] for number in used], other)
     ranks = rankdata([-ends[number] for number in used])
     ranked = tuple(LearnedTrial(number, float(rank), of) for (number, of), rank in zip(used.items(), ranks, strict=True))
@@ -100,14 +102,8 @@ def usable(
 ) -> tuple[dict[int, Assignment], Mapping[str, int]]:
     """Trials that teach, and why others do not.
 
-    Args:
-        trials: of the other experiment, by number.
-        settings: of it.
-        space: of the algorithm. A share of the reward that means nothing here has its default.
-        share: how two objectives share the reward today; None where they do not.
-
-    Returns:
-        Full assignments by number; the number of other trials by reason.
+    The share of the reward that means nothing here has its default. Returns full assignments by number, and the number of
+    other trials by reason.
     """
     used: dict[int, Assignment] = {}
     left_out: Counter[str] = Counter()
@@ -169,10 +165,6 @@ def expected_ends(used: Sequence[FrozenTrial], other: Experiment) -> dict[int, f
     """Rating that each trial is expected to have after the most steps of its experiment, by number.
 
     So trials that were frozen or stopped after different steps can be ranked. The model is that of freeze-thaw.
-
-    Args:
-        used: trials that `usable` found.
-        other: their experiment.
     """
     searched = algorithm_of(other.settings).space
     tried = [searched.whole(trial.user_attrs[HYPERPARAMETERS]) for trial in used]
@@ -221,10 +213,7 @@ def digest(text: str) -> str:
 
 
 def read_learned(experiment: Experiment, space: SearchSpace) -> tuple[LearnedExperiment, ...]:
-    """What an experiment learned from others.
-
-    Returns:
-        Nothing where it learned from none.
+    """What an experiment learned from others; nothing where it learned from none.
 
     Raises:
         UsageError: if its file is missing, or is not as it was written.

@@ -34,40 +34,24 @@ ONE = {"default plan=learned": PLAN}  # other values of `planned` lose the plan 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a search varies, and what it does not.
+    """What a search varies, and what it does not."""
 
-    Attributes:
-        space: of the algorithm.
-        fixed: values of hyperparameters that are not searched.
-        starts: full assignments of the first trials.
-        notes: what differs from the algorithm's own space because of the site, each in a line.
-    """
-
-    space: SearchSpace
-    fixed: Assignment
-    starts: tuple[Assignment, ...]
-    notes: tuple[str, ...] = ()
+    space: SearchSpace  # of the algorithm
+    fixed: Assignment  # values of hyperparameters that are not searched
+    starts: tuple[Assignment, ...]  # full assignments of the first trials
+    notes: tuple[str, ...] = ()  # what differs from the algorithm's own space because of the site, each in a line
 
 
 def limits(steps: int) -> dict[str, float]:
-    """Values that the conditions of a space may use beside hyperparameters.
-
-    Args:
-        steps: budget of a trial, environment steps.
-    """
+    """Values that the conditions of a space may use beside hyperparameters."""
     return {"steps": float(steps)}
 
 
 def plan(settings: Settings, space_file: Path | None, task: Task | None = None) -> Plan:
     """Plan a search, and check every name and value in it.
 
-    Args:
-        settings: of one algorithm.
-        space_file: TOML file with changes to its space; None for none.
-        task: that the space is fitted to; None for the algorithm's own space, as where everything is fixed.
-
-    Raises:
-        SpaceError: for the first name or value that is not valid, or not possible with the budget of steps.
+    Without a task it is of the algorithm's own space, as where everything is fixed. Raises a SpaceError for the first name or
+    value that is not valid, or not possible with the budget of steps.
     """
     spec, budget = algorithm_of(settings), limits(settings.steps)
     space = spec.space
@@ -106,9 +90,7 @@ def plan(settings: Settings, space_file: Path | None, task: Task | None = None) 
 def space_differences(described: Mapping[str, str], space: SearchSpace) -> list[str]:
     """How a space differs from the one that an experiment was begun with, each in words.
 
-    Args:
-        described: the earlier one, see `SearchSpace.describe`.
-        space: the present one.
+    `described` is the earlier one, see `SearchSpace.describe`.
     """
     now, found = space.describe(), []
     for name in {**described, **now}:
@@ -122,11 +104,7 @@ def space_differences(described: Mapping[str, str], space: SearchSpace) -> list[
 
 
 def check_teacher(task: Task, algo: str) -> None:
-    """Check that model predictive control can teach an algorithm.
-
-    Raises:
-        UsageError: if it cannot, with the reason.
-    """
+    """Check that model predictive control can teach an algorithm. Raises a UsageError if it cannot, with the reason."""
     reasons = {
         f"{algo} cannot begin as a copy": not algorithm(algo).can_be_taught,
         "its lessons are carried out by the batch backend: leave --backend out": task.stepped_by != "batch",
@@ -140,11 +118,7 @@ def check_teacher(task: Task, algo: str) -> None:
 def _start(
     name: str, texts: Mapping[str, str], spec: AlgorithmSpec, fixed: Assignment, budget: Mapping[str, float]
 ) -> Assignment:
-    """The full assignment of a start.
-
-    Raises:
-        SpaceError: if a value is not valid, or another one is fixed.
-    """
+    """The full assignment of a start. Raises a SpaceError if a value is not valid, or another one is fixed."""
     named = spec.space.parse(texts)
     for key, value in named.items():
         if key in fixed and fixed[key] != value:
@@ -179,33 +153,25 @@ def _values(planned: Plan, name: str) -> tuple[Value, ...]:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A space that fits its site.
+    """A space that fits its site."""
 
-    Attributes:
-        space: with which the experiment draws.
-        notes: what differs from the algorithm's own space, each in a line.
-        several: whether the site has several buildings, the same in all splits.
-    """
-
-    space: SearchSpace
-    notes: tuple[str, ...] = ()
-    several: bool = False
+    space: SearchSpace  # with which the experiment draws
+    notes: tuple[str, ...] = ()  # what differs from the algorithm's own space, each in a line
+    several: bool = False  # whether the site has several buildings, the same in all splits
 
 
 def fitted(space: SearchSpace, task: Task, plans: bool = False, fixed: Collection[str] = ()) -> Fitted:
     """The space of an experiment: without what does nothing on its site, and with what decides there.
 
     What the user's file says of a hyperparameter holds. What the search may draw and does not fit into memory is refused trial
-    by trial, so the machine changes nothing here.
+    by trial, so the machine changes nothing here. Raises a SpaceError if the user's file searches what does nothing on the
+    site.
 
     Args:
         space: of the algorithm, with the changes of the user's file.
         task: of the experiment. The schema of its site is read, and where plans are asked for, the tables of a year.
         plans: whether to search with and without a plan of model predictive control, where the site has one.
         fixed: names of what is not searched after all; no line is about it.
-
-    Raises:
-        SpaceError: if the user's file searches what does nothing on the site.
     """
     notes, site = [], task.site
     for name in CHARGING if not has_chargers(site) else ():

@@ -45,21 +45,13 @@ def propose(
 def share(number: int, startup: int) -> float:
     """Part of the draws that come from around what is known.
 
-    Args:
-        number: of the trial.
-        startup: trials before the sampler's model; after twice as many the share has halved.
+    It has halved after twice the trials before the sampler's model.
     """
     return float(FIRST_SHARE * 0.5 ** (number / (2.0 * startup)))
 
 
 def centre(seen: Sequence[FrozenTrial], starts: Sequence[Point], random: np.random.Generator) -> Point | None:
-    """What to draw around; None where nothing is known.
-
-    Args:
-        seen: trials as the sampler sees them, see `tuning.search.proposals.sampler_view`.
-        starts: points of the start assignments.
-        random: source of chance.
-    """
+    """What to draw around; None where nothing is known."""
     feasible = [
         trial
         for trial in seen

@@ -32,15 +32,10 @@ _APART = 2.0 / np.sqrt(np.pi)  # mean distance of two standard normal numbers
 
 @dataclass(frozen=True)
 class Source:
-    """Trials of an earlier experiment.
+    """Trials of an earlier experiment."""
 
-    Attributes:
-        points: of the trials, within the distributions of this experiment.
-        ranks: of each among them, from 1 for the best; equal ones share a rank.
-    """
-
-    points: Sequence[Point]
-    ranks: Sequence[float]
+    points: Sequence[Point]  # of the trials, within the distributions of this experiment
+    ranks: Sequence[float]  # of each among them, from 1 for the best; equal ones share a rank
 
     @cached_property
     def standings(self) -> Array:
@@ -73,10 +68,6 @@ class Transfer:
 
         These are the best of a source as they are. What they gave is the best of this experiment then, and others are drawn
         around it, see `tuning.search.proposals.prior`.
-
-        Args:
-            seen: trials of this experiment as the sampler sees them, see `tuning.search.proposals.sampler_view`.
-            random: source of chance.
         """
         if not self.sources:
             return None
@@ -98,8 +89,7 @@ class Transfer:
     def weights(self, seen: Sequence[FrozenTrial]) -> list[float]:
         """How far each source is believed, from 0 to 1, after the trials of this experiment.
 
-        Args:
-            seen: see `draw`; those count that are complete and violate nothing.
+        Those count that are complete and violate nothing.
         """
         rated = [
             trial
@@ -155,29 +145,17 @@ def believed(expected: Array, ratings: Array) -> float:
 
 @dataclass(frozen=True)
 class LearnedTrial:
-    """A trial of another experiment.
+    """A trial of another experiment."""
 
-    Attributes:
-        trial: its number there.
-        rank: among the trials of that experiment that are used, from 1 for the best; equal ones share a rank.
-        hyperparameters: full assignment, by the names of the version that wrote the file.
-    """
-
-    trial: int
-    rank: float
-    hyperparameters: dict[str, Value]
+    trial: int  # its number there
+    rank: float  # among the trials of that experiment that are used, from 1 for the best; equal ones share a rank
+    hyperparameters: dict[str, Value]  # full assignment, by the names of the version that wrote the file
 
 
 @dataclass(frozen=True)
 class LearnedExperiment:
-    """Another experiment that is learned from.
+    """Another experiment that is learned from."""
 
-    Attributes:
-        folder: where it was: a path or a URI.
-        summary: how many of its trials are used, and why the others are not.
-        trials: those that are used.
-    """
-
-    folder: str
-    summary: str
-    trials: tuple[LearnedTrial, ...]
+    folder: str  # where it was: a path or a URI
+    summary: str  # how many of its trials are used, and why the others are not
+    trials: tuple[LearnedTrial, ...]  # those that are used

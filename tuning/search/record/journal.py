@@ -46,13 +46,8 @@ class JournaledStorage(JournalStorage):
 def open_mended_journal(path: Path) -> JournaledStorage:
     """Open a journal; first remove stale locks and an incomplete last line, which a kill during a write leaves.
 
-    An entry appended to an incomplete line would be lost too.
-
-    Args:
-        path: of the journal; it need not be there yet. This process holds the lock of the experiment.
-
-    Raises:
-        DamagedStudyError: if it cannot be read; nothing is changed then.
+    An entry appended to an incomplete line would be lost too. There need not be one yet. This process holds the lock of the
+    experiment. Raises a DamagedStudyError if it cannot be read; nothing is changed then.
     """
     _check(path)
     for stale in path.parent.glob(f"{path.name}.lock*"):
@@ -73,11 +68,7 @@ def has_entries(path: Path) -> bool:
 
 
 def _check(path: Path) -> None:
-    """Check that each whole line of a journal is an entry.
-
-    Raises:
-        DamagedStudyError: at the first fault.
-    """
+    """Check that each whole line of a journal is an entry. Raises a DamagedStudyError at the first fault."""
     if not path.exists():
         return
     if not path.is_file():

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from optuna.trial import TrialState
 
 from tuning.experiment.option_values import Budget
-from tuning.search.record.study import StudyMemory, TimeNotes
+from tuning.search.record.study import StudyMemory
 from tuning.search.record.trials import CONFIRMS, Costs, has_plan, was_run
 
 
@@ -19,36 +19,20 @@ class Ledger:
     """Adds up steps or time, over all runs of an experiment.
 
     Steps are those at which evaluations were due, so that the sum depends on the study alone. A trial that runs counts up to
-    its next evaluation. Time of earlier runs is in the study, as of their last evaluation. Steps that were
-    taken under another budget do not belong to the pace of one of time, as their time was not noted.
-
-    Attributes:
-        memory: the study.
-        budget: None for no limit.
-        rung_steps: between two evaluations of a trial.
-        clock: time, seconds.
-        most_steps: of a trial; one that has them takes no more, although its process may not have ended.
-        costs: of trials; None where all cost the same.
+    its next evaluation. Time of earlier runs is in the study, as of their last evaluation.
     """
 
-    memory: StudyMemory
-    budget: Budget | None
-    rung_steps: int
-    clock: Callable[[], float] = time.monotonic
-    most_steps: float = math.inf
-    costs: Costs | None = None
+    memory: StudyMemory  # the study
+    budget: Budget | None  # None for no limit
+    rung_steps: int  # between two evaluations of a trial
+    clock: Callable[[], float] = time.monotonic  # time, seconds
+    most_steps: float = math.inf  # of a trial; one that has them takes no more, although its process may not have ended
+    costs: Costs | None = None  # of trials; None where all cost the same
     _begun: float = field(init=False)
     _before: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self._notes = TimeNotes(self.memory)
-        self._begun, self._before = self.clock(), self._notes.seconds
-        self._notes.begin_run(self.is_timed)
-
-    @property
-    def is_timed(self) -> bool:
-        """Whether the budget is of time."""
-        return self.budget is not None and self.budget.is_time
+        self._begun, self._before = self.clock(), self.memory.seconds
 
     @property
     def seconds(self) -> float:
@@ -56,11 +40,7 @@ class Ledger:
         return self._before + self.clock() - self._begun
 
     def steps(self, running: Collection[int] = ()) -> float:
-        """Steps of all trials.
-
-        Args:
-            running: numbers of trials that count up to their next evaluation.
-        """
+        """Steps of all trials. Those that run count up to their next evaluation."""
         return sum(self._steps_of(running).values())
 
     def _steps_of(self, running: Collection[int]) -> dict[int, int]:
@@ -72,26 +52,16 @@ class Ledger:
         return used
 
     def _default_steps(self, running: Collection[int]) -> float:
-        """Steps of the default that would have cost as much as those of all trials in the time that was noted."""
-        used = self._timed_steps_of(running)
+        """Steps of the default that would have cost as much as those of all trials."""
+        used = self._steps_of(running)
         return sum(steps * cost for steps, cost in zip(used.values(), self._costs_of(used), strict=True))
-
-    def _timed_steps_of(self, running: Collection[int]) -> dict[int, int]:
-        """Steps of each trial by number that were taken while time was noted."""
-        untimed = self._notes.untimed_steps
-        return {number: steps - untimed.get(number, 0) for number, steps in self._steps_of(running).items()}
 
     def used(self) -> float:
         """What was used, in the budget's unit; without one steps."""
-        return self.seconds if self.is_timed else self.steps()
+        return self.seconds if self.budget and self.budget.is_time else self.steps()
 
     def is_spent(self, running: Collection[int] = (), part: float = 1.0) -> bool:
-        """Whether the budget does not pay for one evaluation more.
-
-        Args:
-            running: numbers of the trials that run on, see `steps`.
-            part: of the budget.
-        """
+        """Whether the budget does not pay for one evaluation more."""
         if self.budget is None:
             return False
         if self.budget.is_time:
@@ -114,37 +84,35 @@ class Ledger:
 
     def steps_in_all(self, running: Collection[int] = ()) -> float:
         """Steps of the default that all of the budget pays for; infinite where that is not known."""
-        if self.budget is None:
-            return math.inf
-        if not self.budget.is_time:
-            return self.budget.amount
-        steps = self._default_steps(running)
-        return self.budget.amount * steps / self.seconds if steps else math.inf
+        return self._paid(self.seconds, running)
 
     def steps_promised(self) -> float:
         """Steps of the default that all of the budget pays for, at the pace up to the last evaluation.
 
         It follows from the study alone: `steps_in_all` looks at the clock. Infinite where that is not known.
         """
+        return self._paid(self.memory.seconds, ())
+
+    def _paid(self, seconds: float, running: Collection[int]) -> float:
+        """Steps of the default that all of the budget pays for, where those so far took so many seconds."""
         if self.budget is None:
             return math.inf
         if not self.budget.is_time:
             return self.budget.amount
-        steps, seconds = self._default_steps(()), self._notes.seconds
+        steps = self._default_steps(running)
         return self.budget.amount * steps / seconds if steps and seconds else math.inf
 
     def steps_ahead(self, running: Collection[int] = ()) -> float:
         """Steps of the default until those that run, and one that may begin beside them, are evaluated.
 
-        Args:
-            running: see `steps`; a budget of steps counts theirs as used already.
+        A budget of steps counts theirs as used already.
 
         Returns:
             For a budget of steps the half of a rung that `is_spent` rounds away.
         """
         if self.budget is None or not self.budget.is_time:
             return 0.5 * self.rung_steps
-        steps = sum(self._timed_steps_of(running).values())
+        steps = self.steps(running)
         usual = self._default_steps(running) / steps if steps else 1.0
         return self.rung_steps * (usual + sum(self._costs_of(running)))
 
@@ -156,9 +124,8 @@ class Ledger:
         return [self.costs.of(trials[number]) for number in numbers]
 
     def note_time(self) -> None:
-        """Write the time so far into the study, where the budget is of time."""
-        if self.is_timed:
-            self._notes.note_seconds(self.seconds)
+        """Write the time so far into the study."""
+        self.memory.seconds = self.seconds
 
 
 PLANS = 0.5  # part of what a search uses that policies with a plan may have, where it draws whether they have one
@@ -169,22 +136,16 @@ class PlansPart:
     """Whether policies that start from a plan wait, as they have had their part of what the search has used.
 
     On many sites a plan is hard to improve and quick to follow, so without this nearly all of a search would follow it.
-
-    Attributes:
-        memory: the study.
-        costs: of trials.
-        rung_steps: between two evaluations; a trial that runs counts up to its next one.
     """
 
-    memory: StudyMemory
-    costs: Costs
-    rung_steps: int
+    memory: StudyMemory  # the study
+    costs: Costs  # of trials
+    rung_steps: int  # between two evaluations; a trial that runs counts up to its next one
 
     def wait(self, as_frozen: int | None = None) -> bool:
         """Whether one more evaluation of theirs would be more than their part. What confirms is no part of the search.
 
-        Args:
-            as_frozen: number of a running trial that is about to give up its slot.
+        `as_frozen` is a running trial that is about to give up its slot.
         """
         used, planned, whole = self.memory.used_steps(self.rung_steps), 0.0, 0.0
         for trial in self.memory.trials():

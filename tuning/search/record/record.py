@@ -72,11 +72,7 @@ class Record:
         self.rows.begin(proposal, **columns)
 
     def take(self, number: int, report: Report) -> bool:
-        """A running trial told something.
-
-        Returns:
-            Whether it told of an evaluation that the study did not have yet.
-        """
+        """A running trial told something; whether it told of an evaluation that the study did not have yet."""
         self.rows.add(number, report)
         evaluated, idle = None, [does_nothing(row) for row in report.evaluations]
         alone, planned = report.columns.get("plan_score"), list[bool]()
@@ -198,8 +194,7 @@ class Record:
     def extend(self, checkpoint_steps: Mapping[int, int]) -> tuple[list[int], list[int]]:
         """Reopen complete trials for a larger budget.
 
-        Args:
-            checkpoint_steps: of the newest checkpoint of each trial that has one.
+        `checkpoint_steps` are those of the newest checkpoint of each trial that has one.
 
         Returns:
             Numbers of the trials that continue, and of those that cannot because they have no checkpoint any more.
@@ -292,8 +287,7 @@ def check_study(experiment: Experiment) -> None:
 def check_trials(trials: Sequence[FrozenTrial], space: SearchSpace, two_aims: bool, path: Path) -> None:
     """Check that each trial is as a search needs it to draw and to decide.
 
-    Raises:
-        DamagedStudyError: at the first that is not.
+    Raises a DamagedStudyError at the first that is not.
     """
     copy = optuna.create_study(direction="maximize")
     for trial in trials:
@@ -346,8 +340,7 @@ def _has_gains(trial: FrozenTrial) -> bool:
 def check_rows(trials: Sequence[FrozenTrial], rows: pd.DataFrame, aim: Aim, path: Path) -> None:
     """Check that rows are of the trials that the study has.
 
-    Raises:
-        DamagedStudyError: if one has another assignment, or another value at its end.
+    Raises a DamagedStudyError if one has another assignment, or another value at its end.
     """
     needed = [name for name in rows if str(name).startswith(GIVEN) or name in ("trial", "score", *OF_AN_AIM)]
     for row in rows[needed].to_dict("records"):

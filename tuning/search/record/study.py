@@ -1,6 +1,6 @@
 """The Optuna study of an experiment: the only record of its trials, their assignments, evaluations, states and ends.
 
-It also keeps what is noted of time, for budgets that are limited in time.
+It also keeps the time that the search took.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import math
 import shutil
 from collections.abc import Callable, Collection, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Self
 
 import optuna
 from optuna.pruners import BasePruner, NopPruner
@@ -47,8 +47,6 @@ from tuning.trial.protocol import Proposal
 
 _WHOLE = "whole"  # user attribute of a study into which all earlier trials were copied
 _SECONDS = "seconds"  # wall time of all runs so far
-_UNTIMED = "untimed steps"  # of trials by number, while no time was noted
-_AT_LAST_TIME = "steps at last time"  # of trials by number, as a run began that notes no time
 
 
 class StudyMemory:
@@ -81,12 +79,7 @@ class StudyMemory:
     def open(cls, experiment: Experiment, pruner: BasePruner | None = None) -> Self:
         """Open the study of an experiment, or create it; the journal is mended first.
 
-        Args:
-            experiment: the experiment.
-            pruner: which stops trials for good; None for none.
-
-        Raises:
-            DamagedStudyError: if its journal cannot be read, or is not of this experiment.
+        Raises a DamagedStudyError if its journal cannot be read, or is not of this experiment.
         """
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         return cls(_open_journal(experiment), experiment.settings, pruner or NopPruner())
@@ -127,8 +120,7 @@ class StudyMemory:
     def used_steps(self, least: int) -> dict[int, int]:
         """Due steps of the last evaluation of each trial that ran, by number.
 
-        Args:
-            least: what counts for a trial that failed before its first evaluation.
+        A trial that failed before its first one counts as `least`.
         """
         trials = self.trials()
         if least not in self._used:
@@ -136,13 +128,14 @@ class StudyMemory:
             self._used[least] = {number: least if taken < 0 else taken for number, taken in steps.items()}
         return self._used[least]
 
-    def noted(self, key: str, default: Any = None) -> Any:
-        """What was noted of the search as a whole."""
-        return self._study.user_attrs.get(key, default)
+    @property
+    def seconds(self) -> float:
+        """Wall time of the search in all of its runs, as it was set last; 0 before that."""
+        return float(self._study.user_attrs.get(_SECONDS, 0.0))
 
-    def note(self, key: str, value: Any) -> None:
-        """Note something of the search as a whole, as JSON can hold it."""
-        self._study.set_user_attr(key, value)
+    @seconds.setter
+    def seconds(self, seconds: float) -> None:
+        self._study.set_user_attr(_SECONDS, seconds)
 
     def proposal(self, number: int) -> Proposal:
         """A trial as it was proposed."""
@@ -165,9 +158,7 @@ class StudyMemory:
     def reopen(self, numbers: Collection[int], afresh: bool = False) -> None:
         """Make trials that have ended unfinished again; `adopt_unfinished` then takes them over.
 
-        Args:
-            numbers: of the trials.
-            afresh: whether they begin anew, rather than go on from their checkpoints.
+        They go on from their checkpoints, or begin `afresh`.
         """
         name = f"{self._settings.name}, {self._settings.steps} steps"
         names = optuna.get_all_study_names(self._storage)
@@ -204,12 +195,6 @@ class StudyMemory:
     def report(self, number: int, steps: int, rating: float, gains: Gains | None = None) -> bool:
         """Tell what an evaluation is ranked by; the pruner compares these.
 
-        Args:
-            number: of the running trial.
-            steps: at which the evaluation was due.
-            rating: of it, see `envs.objective.aim.Aim.rating`.
-            gains: of two objectives; None with one.
-
         Returns:
             Whether the study did not have it yet. A trial that goes on reports its last evaluation again, in case a kill came
             before the study had it.
@@ -228,13 +213,7 @@ class StudyMemory:
         return self._running[number].should_prune()
 
     def complete(self, number: int, goal: float, shortfall: float | None = None) -> None:
-        """Tell that a trial came to its end.
-
-        Args:
-            number: of the trial.
-            goal: what the search maximises, see `envs.objective.aim.Aim.goal`; finite.
-            shortfall: by how much requirements are missed; None without any.
-        """
+        """Tell that a trial came to its end. `goal` is what the search maximises, finite."""
         trial = self._leave(number, {REQUIRED: shortfall})
         self._study.tell(trial, goal)
 
@@ -287,11 +266,8 @@ def _used(trial: FrozenTrial) -> int:
 def read_trials(experiment: Experiment) -> list[FrozenTrial]:
     """Trials of an experiment that may be in use, by number; its folder is not written to.
 
-    Args:
-        experiment: any; without a study it has no trials.
-
-    Raises:
-        DamagedStudyError: if its journal cannot be read, is not of this experiment, or lacks trials of the results.
+    Without a study there are none. Raises a DamagedStudyError if its journal cannot be read, is of another experiment, or lacks
+    trials of the results.
     """
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     paths = experiment.paths
@@ -348,52 +324,7 @@ def _current(storage: JournaledStorage, settings: Settings, pruner: BasePruner) 
     return study
 
 
-@dataclass(frozen=True)
-class TimeNotes:
-    """What a study notes of time."""
-
-    memory: StudyMemory
-
-    @property
-    def seconds(self) -> float:
-        """Wall time of the search up to its last note; 0 without one."""
-        return float(self.memory.noted(_SECONDS, 0.0))
-
-    @property
-    def untimed_steps(self) -> dict[int, int]:
-        """Steps of trials, by number, that were taken under a budget of steps or none, so that their time is not known."""
-        return _by_number(self.memory.noted(_UNTIMED, {}))
-
-    @property
-    def pace(self) -> float:
-        """Steps in a second of the search so far, by its evaluations; NaN before the first one, and where no time is noted."""
-        steps, seconds = sum(self.memory.used_steps(0).values()) - sum(self.untimed_steps.values()), self.seconds
-        return steps / seconds if steps and seconds else math.nan
-
-    def note_seconds(self, seconds: float) -> None:
-        """Write the wall time of the search so far."""
-        self.memory.note(_SECONDS, seconds)
-
-    def begin_run(self, is_timed: bool) -> None:
-        """Note, at a change between budgets of time and others, which steps do not belong to the pace."""
-        used, seconds = self.memory.used_steps(0), self.seconds
-        then = self.memory.noted(_AT_LAST_TIME)
-        if not is_timed:
-            if seconds and then is None:
-                self.memory.note(_AT_LAST_TIME, _as_texts(used))
-        elif not seconds:
-            if any(used.values()):
-                self.memory.note(_UNTIMED, _as_texts(used))
-        elif then is not None:
-            untimed, before = self.untimed_steps, _by_number(then)
-            since = {number: untimed.get(number, 0) + steps - before.get(number, 0) for number, steps in used.items()}
-            self.memory.note(_UNTIMED, _as_texts(since))
-            self.memory.note(_AT_LAST_TIME, None)
-
-
-def _by_number(noted: Mapping[str, int]) -> dict[int, int]:
-    return {int(number): int(steps) for number, steps in noted.items()}
-
-
-def _as_texts(steps: Mapping[int, int]) -> dict[str, int]:
-    return {str(number): taken for number, taken in steps.items()}
+def pace(memory: StudyMemory) -> float:
+    """Steps in a second of a search so far, by its evaluations; NaN before the first one."""
+    steps = sum(memory.used_steps(0).values())
+    return steps / memory.seconds if steps and memory.seconds else math.nan

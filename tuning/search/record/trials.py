@@ -48,27 +48,19 @@ Outcome = tuple[float, Gains | None]  # of an evaluation: its rating and, with t
 
 @dataclass(frozen=True)
 class Standing:
-    """From where a trial goes on, and how often it was begun in vain: all that is kept beside its evaluations.
+    """From where a trial goes on, and how often it was begun in vain: all that is kept beside its evaluations."""
 
-    Attributes:
-        checkpoint: steps of its newest checkpoint; 0 for none. What it told beyond these steps does not count.
-        budget: most steps of it when it was last handed out.
-        crashes: how often it crashed.
-        out_of_memory: how often it ran out of memory.
-        does_nothing: whether every hour of all of its evaluations was as on the uncontrolled site; None before the first.
-        keeps_plan: whether all of its evaluations came out as its plan alone; None before the first, and without a plan.
-        error: traceback of its last crash since it was handed out; empty for none.
-        evaluated: its last evaluation: due steps, rating and gains; None before the first. It is written here together with the
-            checkpoint, and so before the study has it as an intermediate value.
-    """
-
-    checkpoint: int = 0
-    budget: int = 0
-    crashes: int = 0
-    out_of_memory: int = 0
+    checkpoint: int = 0  # steps of its newest checkpoint; 0 for none. What it told beyond these steps does not count
+    budget: int = 0  # most steps of it when it was last handed out
+    crashes: int = 0  # how often it crashed
+    out_of_memory: int = 0  # how often it ran out of memory
+    # Whether every hour of all of its evaluations was as on the uncontrolled site; None before the first.
     does_nothing: bool | None = None
+    # Whether all of its evaluations came out as its plan alone; None before the first, and without a plan.
     keeps_plan: bool | None = None
-    error: str = ""
+    error: str = ""  # traceback of its last crash since it was handed out; empty for none
+    # Its last evaluation: due steps, rating and gains; None before the first. It is written here together with the
+    # checkpoint, and so before the study has it as an intermediate value.
     evaluated: tuple[int, float, Gains | None] | None = None
 
     @classmethod
@@ -129,9 +121,6 @@ class OfTrials(Generic[Value]):
 
     A search looks at all of its trials at each decision, and few have changed since the last one. Optuna's storages replace a
     trial by a changed copy and never change one that they gave out. So the same object has the same content.
-
-    Args:
-        function: of a trial alone; what it gives is not to be changed.
     """
 
     def __init__(self, function: Callable[[FrozenTrial], Value]) -> None:
@@ -174,9 +163,7 @@ def alike(trials: Iterable[FrozenTrial]) -> frozenset[int]:
 def repeats(trials: Iterable[FrozenTrial], least_steps: float) -> dict[int, int]:
     """Trials that have done nothing but what an earlier one does, each with the number of that one.
 
-    Args:
-        trials: of a study, by number.
-        least_steps: due steps from which on that counts; a policy begins with its plan, and leaves it later.
+    That counts from `least_steps` on: a policy begins with its plan, and leaves it later.
 
     Returns:
         By number: trials with equal outcomes of all evaluations, which are the last outcome of an earlier trial too. That one
@@ -211,8 +198,7 @@ def _is_constant(trial: FrozenTrial) -> bool:
 def on_front(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
     """The trials that no other one is better than in both objectives, those that stand for the whole front first.
 
-    Args:
-        trials: those that may be among them. What has failed or was stopped, has no evaluation or misses a requirement is not.
+    What has failed or was stopped, has no evaluation or misses a requirement is not among them.
     """
     rated = [
         (trial, gains)
@@ -243,14 +229,10 @@ class Costs:
     """Expected seconds of a step, in units of the default's.
 
     They come from a formula, as decisions must not depend on the clock.
-
-    Attributes:
-        space: of the experiment.
-        of_assignment: cost of a whole assignment, above 0.
     """
 
-    space: SearchSpace
-    of_assignment: Callable[[Assignment], float] = lambda assignment: 1.0
+    space: SearchSpace  # of the experiment
+    of_assignment: Callable[[Assignment], float] = lambda assignment: 1.0  # cost of a whole assignment, above 0
 
     @classmethod
     def under(cls, budget: Budget | None, space: SearchSpace, of_assignment: Callable[[Assignment], float]) -> Self:
@@ -270,15 +252,10 @@ class Costs:
 
 @dataclass(frozen=True)
 class Affordable:
-    """What a draw may cost.
+    """What a draw may cost."""
 
-    Attributes:
-        cost: of an assignment, see `Costs`.
-        most: that a draw may cost.
-    """
-
-    cost: Callable[[Assignment], float]
-    most: float
+    cost: Callable[[Assignment], float]  # of an assignment, see `Costs`
+    most: float  # that a draw may cost
 
 
 AT_ANY_COST = Affordable(lambda assignment: 0.0, math.inf)

@@ -105,9 +105,9 @@ def tuner(
     """Ray Tune with our searcher and scheduler, and without what the experiment does itself: retries, names, output."""
 
     def place(config: dict[str, Any]) -> tune.PlacementGroupFactory:
-        limits = handout_in(config).limits
-        labels: dict[str, Any] = {"bundle_label_selector": [dict(limits.labels)]} if limits.labels else {}
-        return tune.PlacementGroupFactory([dict(limits.resources)], **labels)
+        granted, request = handout_in(config).place.grant, handout_in(config).place.request
+        labels: dict[str, Any] = {"bundle_label_selector": [request.labels]} if request.labels else {}
+        return tune.PlacementGroupFactory([granted.bundle | request.resources], **labels)
 
     keep_credentials()
     count_killed_as_lost()

@@ -71,10 +71,7 @@ def search(
     """Start Ray, prepare the scenario, and run trials until the experiment has as many as its settings say.
 
     Ray on this machine is started again when its processes are lost, and the search goes on. `at_end` is called once the
-    experiment has its trials, as long as Ray is there.
-
-    Returns:
-        See `run_trials`.
+    experiment has its trials, as long as Ray is there. It returns what `run_trials` does.
 
     Raises:
         UsageError: if trials have nothing to learn, or do not fit into this machine's memory.
@@ -123,14 +120,7 @@ def run_trials(
 ) -> str | None:
     """Let Tune run the trials that the study proposes. Ray is running.
 
-    Args:
-        experiment: new or continued, and locked.
-        plan: what is searched.
-        planner: says how much memory and how many cores trials get.
-        console: shows progress.
-        trainable: runs one trial; see `tuning.trial.trainable.run_trial`.
-        look: tells the cards of nodes, to follow a cluster of which nodes come and go; None where the nodes stay.
-        files: what becomes of the search's files; by default they are local.
+    With a `look` at the cards of nodes it follows a cluster of which nodes come and go.
 
     Returns:
         Why the search stopped before the experiment had its trials; None if it did not.
@@ -193,23 +183,14 @@ def _numbers(trials: list[int]) -> str:
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of a run; each is made when it is first used.
+    """The parts of a run; each is made when it is first used."""
 
-    Attributes:
-        experiment: new or continued, and locked.
-        plan: what is searched.
-        planner: says how much memory and how many cores trials get.
-        console: shows progress.
-        files: what becomes of the search's files.
-        record: of its trials, mended after a run that was killed.
-    """
-
-    experiment: Experiment
-    plan: Plan
-    planner: Planner
-    console: Console
-    files: SearchFiles
-    record: Record
+    experiment: Experiment  # new or continued, and locked
+    plan: Plan  # what is searched
+    planner: Planner  # says how much memory and how many cores trials get
+    console: Console  # shows progress
+    files: SearchFiles  # what becomes of the search's files
+    record: Record  # of its trials, mended after a run that was killed
 
     @classmethod
     def of(cls, experiment: Experiment, plan: Plan, planner: Planner, console: Console, files: SearchFiles) -> Self:
@@ -350,11 +331,7 @@ class Parts:
     def end(self) -> str | None:
         """Write what the end of a run leaves to be written.
 
-        Returns:
-            Why it stopped before its end; None if it did not.
-
-        Raises:
-            KeyboardInterrupt: if a signal stopped it.
+        Returns why it stopped before its end; None if it did not. Raises a KeyboardInterrupt if a signal stopped it.
         """
         control, is_stopped = self.control, self.control.is_stopping and not self.control.is_finishing
         self.ledger.note_time()
@@ -376,10 +353,6 @@ def pruner_of(settings: Settings) -> BasePruner:
 
 
 def final_scores(ended: pd.DataFrame) -> dict[int, float]:
-    """Ratings of ended trials by number: of complete and pruned ones of the search; NaN for the others.
-
-    Args:
-        ended: rows of `trials`.
-    """
+    """Ratings of ended trials by number: of complete and pruned ones of the search; NaN for the others."""
     scores = ratings(ended).where(ended["state"].isin(["complete", "pruned"]) & ended["confirms"].isna())
     return dict(zip(ended["trial"].tolist(), scores.tolist(), strict=True))

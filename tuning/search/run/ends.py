@@ -48,10 +48,7 @@ class Ends:
     def settle(self, number: int, last: Report, has_failed: bool) -> None:
         """The process of a trial has ended: write what becomes of it.
 
-        Args:
-            number: of the trial.
-            last: what it told last in this run.
-            has_failed: whether the process ended by an error, or was lost.
+        `last` is what it told last in this run. It `has_failed` where it ended by an error, or was lost.
         """
         if last.ending is Ending.OUT_OF_MEMORY and not has_failed:
             self._run_out_of_memory(number, last.message)

@@ -21,17 +21,11 @@ MOST_MEMORY, MOST_TEMPERATURE_C, LEAST_UTILIZATION = 0.9, 83.0, 0.5
 
 @dataclass(frozen=True)
 class Granted:
-    """What all searches and other programs have of a cluster.
+    """What all searches and other programs have of a cluster."""
 
-    Attributes:
-        nodes: that are alive.
-        total: amounts by Ray's names: `CPU`, `GPU`, `memory`.
-        free: likewise.
-    """
-
-    nodes: int
-    total: Mapping[str, float]
-    free: Mapping[str, float]
+    nodes: int  # that are alive
+    total: Mapping[str, float]  # amounts by Ray's names: `CPU`, `GPU`, `memory`
+    free: Mapping[str, float]  # likewise
 
     def texts(self) -> list[str]:
         """In short texts."""
@@ -68,11 +62,8 @@ class MachineWatch:
     ) -> None:
         """Prepare it; `look` measures.
 
-        Args:
-            watched: the cards; by default those of this machine.
-            look: measures the load of the cards.
-            clock: time, seconds.
-            granted: tells what Ray has granted of a cluster; None of a single machine.
+        By default the cards are those of this machine. `granted` tells what Ray has granted of a cluster; None of a single
+        machine.
         """
         self._granted = granted
         self._cards, self._look, self._clock = cards() if watched is None else watched, look, clock
@@ -84,9 +75,6 @@ class MachineWatch:
 
     def look(self, running: bool) -> list[str]:
         """Measure, if the last time is `SECONDS` ago.
-
-        Args:
-            running: whether any trial runs.
 
         Returns:
             Lines of advice. A line comes once, and again only if its condition has ended meanwhile.
@@ -122,13 +110,7 @@ class MachineWatch:
 def remarks(card: Card, load: Load, idle_seconds: float) -> tuple[tuple[bool, str], ...]:
     """Everything that may be wrong with a card.
 
-    Args:
-        card: the card.
-        load: of it now.
-        idle_seconds: since it was last busy for half of its time, while trials ran.
-
-    Returns:
-        For each remark whether it is true, and its line.
+    It was last busy for half of its time so many seconds ago, while trials ran. Returns whether each is true, and its line.
     """
     used, temperature = load.used_bytes / card.total_bytes, load.temperature_c or 0.0
     return (

@@ -11,12 +11,12 @@ from typing import Any
 from common.errors import ScenarioError, UsageError
 from common.paths import missing_folders, name_fault, user_path
 from common.storage.location import StorageError
-from common.texts import duration, hint, option
+from common.texts import duration, hint, option, quoted
 from common.uris import is_uri
 from envs.environments.backend import beyond_batch, choose_backend
 from envs.environments.fit import check_one_layout, check_own_reward, check_seen, check_stays, steps_per_second
 from envs.environments.year_cache import any_district, has_several_buildings
-from envs.objective.reward import RewardName, check_reward, reference_lines
+from envs.objective.reward import check_reward, reference_lines
 from envs.scenarios.doubts import doubts
 from envs.scenarios.splits import SPLITS
 from envs.seen import Seen
@@ -42,7 +42,7 @@ from tuning.storage.stored_experiment import (
 )
 from tuning.trial.evaluations import due_steps
 from tuning.trial.provenance import provenance, version_differences
-from tuning.trial.trackers import check_trackers
+from tuning.trial.report_copies import check_trackers
 
 LEAST_SECONDS = 60.0  # of a budget of time
 RATED = 0.2  # of a trial's steps, at most, in its evaluations, where CityLearn itself takes them
@@ -53,38 +53,25 @@ AsContinued = Callable[[Settings, Settings], Settings]
 
 @dataclass(frozen=True)
 class Checked:
-    """Settings that are valid. Nothing has been created with them yet.
+    """Settings that are valid. Nothing has been created with them yet."""
 
-    Attributes:
-        settings: as they hold from now on.
-        plan: of the settings.
-        compatibility: see `Experiment`.
-        before: the experiment that is continued; None for a new one.
-        notes: lines for the user.
-        learned: content of the file of what a new experiment learns from others; empty for none.
-    """
-
-    settings: Settings
-    plan: Plan
-    compatibility: dict[str, Any]
-    before: Experiment | None = None
-    notes: tuple[str, ...] = ()
-    learned: str = ""
+    settings: Settings  # as they hold from now on
+    plan: Plan  # of the settings
+    compatibility: dict[str, Any]  # see `Experiment`
+    before: Experiment | None = None  # the experiment that is continued; None for a new one
+    notes: tuple[str, ...] = ()  # lines for the user
+    learned: str = ""  # content of the file of what a new experiment learns from others; empty for none
 
 
 @dataclass(frozen=True)
 class Opened:
-    """An experiment with a folder, ready to be searched.
+    """An experiment with a folder, ready to be searched."""
 
-    Attributes:
-        experiment: with the settings that hold from now on. For an existing one they are written when the search begins.
-        plan: of the experiment.
-        made: folders that were created just now, the experiment's first; none for an existing one. With a storage, that
-            was created too.
-    """
-
+    # With the settings that hold from now on. For an existing one they are written when the search begins.
     experiment: Experiment
-    plan: Plan
+    plan: Plan  # of the experiment
+    # Folders that were created just now, the experiment's first; none for an existing one. With a storage, that was
+    # created too.
     made: tuple[Path, ...] = ()
 
     @property
@@ -98,11 +85,7 @@ class Opened:
         return True
 
     def withdraw(self) -> bool:
-        """Remove the experiment where it was created for nothing: no trial has been begun in it.
-
-        Returns:
-            Whether it was removed.
-        """
+        """Remove the experiment where it was created for nothing: no trial has been begun in it; whether it was."""
         experiment = self.experiment
         if experiment.storage is None:
             return discard(experiment.paths.folder, self.made)
@@ -114,8 +97,7 @@ class Opened:
 def experiment_to_continue(settings: Settings) -> Experiment | None:
     """The experiment that settings continue: what `resume` points at or names, or an existing one with their name.
 
-    Returns:
-        None if the settings begin a new one.
+    None if they begin a new one.
 
     Raises:
         UsageError: if the folder holds no experiment, or a damaged one; or if it would move without `resume`.
@@ -149,12 +131,7 @@ def experiment_to_continue(settings: Settings) -> Experiment | None:
 def check(settings: Settings, as_continued: AsContinued | None = None) -> Checked:
     """Check settings, for a new experiment or to continue one.
 
-    Args:
-        settings: of one algorithm.
-        as_continued: see `AsContinued`; by default the given settings hold.
-
-    Raises:
-        UserError: one of its subclasses, for the first thing that is not valid.
+    Raises a UserError, one of its subclasses, for the first thing that is not valid.
     """
     before = experiment_to_continue(settings)
     if before is None:
@@ -163,11 +140,7 @@ def check(settings: Settings, as_continued: AsContinued | None = None) -> Checke
 
 
 def check_new(settings: Settings) -> Checked:
-    """Check the settings of a new experiment.
-
-    Raises:
-        UserError: see `check`.
-    """
+    """Check the settings of a new experiment."""
     for name in ("extend", "retry_failed"):
         if getattr(settings, name):
             raise UsageError(f"{option(name)} continues an experiment: say which with --resume, or with its --name")
@@ -183,12 +156,8 @@ def check_new(settings: Settings) -> Checked:
 def check_continued(before: Experiment, settings: Settings) -> Checked:
     """Check the settings that continue an experiment.
 
-    Args:
-        before: the experiment.
-        settings: that hold from now on. Empty `space` and `set` stand for those of before; `name` and `dir` stay.
-
-    Raises:
-        UserError: see `check`; also for settings that may not change.
+    Empty `space` and `set` stand for those of before; `name` and `dir` stay. Raises a UserError, see `check`; also for settings
+    that may not change.
     """
     if settings.resume and settings.name not in ("", before.settings.name):
         raise UsageError(
@@ -211,9 +180,10 @@ def check_continued(before: Experiment, settings: Settings) -> Checked:
     if LEARNED in before.compatibility:
         compatibility = {**compatibility, LEARNED: before.compatibility[LEARNED]}
     if differences := _differences(before, checked):
+        learns = f", which learns from this one with {quoted(['--learn-from', before.place])}"
         raise UsageError(
-            f"{before.place} was begun with other settings: {'; '.join(differences)}; start a new experiment, which learns "
-            f"from this one with --learn-from {before.place}"
+            f"{before.place} was begun with other settings: {'; '.join(differences)}; start a new experiment"
+            + (learns if settings.algo == before.settings.algo else "")
         )
     notes = [*checked.notes, *_learned_notes(read_learned(before, checked.plan.space))]
     if not settings.resume:
@@ -226,8 +196,7 @@ def check_continued(before: Experiment, settings: Settings) -> Checked:
 def open_checked(checked: Checked, say: Callable[[str], None] = lambda line: None) -> Opened:
     """Create the folder of a new experiment, or take that of the existing one, which may move to a storage first.
 
-    Raises:
-        UserError: if the folder cannot be created, or the experiment cannot be moved.
+    Raises a UserError if the folder cannot be created, or the experiment cannot be moved.
     """
     if checked.before:
         before, settings = checked.before, checked.settings
@@ -261,8 +230,7 @@ def _learned_notes(learned: Sequence[LearnedExperiment]) -> list[str]:
 def _check_shared(task: Task, planned: Plan, settings: Settings) -> None:
     """Check that no trial shares a policy among the buildings of a site that has one.
 
-    Raises:
-        UsageError: if the plan fixes `shared_policy` to true, searches it or starts with it.
+    Raises a UsageError if the plan fixes `shared_policy` to true, searches it or starts with it.
     """
     if "shared_policy" not in planned.space or has_several_buildings(task.site):
         return
@@ -281,9 +249,6 @@ def _check_policy_fits(task: Task, planned: Plan, seens: Sequence[Seen]) -> None
     """Check that the site has what policies are to see, and that a policy of the training split can act in the others.
 
     These may simulate other buildings.
-
-    Raises:
-        ScenarioError: if it cannot.
     """
     site = task.site
     for seen in seens:
@@ -308,29 +273,16 @@ def _check_policy_fits(task: Task, planned: Plan, seens: Sequence[Seen]) -> None
             )
 
 
-def _check_plans(seens: Sequence[Seen], reward: RewardName) -> None:
-    """Check that plans are for what policies learn.
-
-    Raises:
-        UsageError: if they are for another reward.
-    """
-    planned = [seen.plan for seen in seens if seen.plan != "none"]
-    if planned and reward != "improvement":
+def _check_plans(seens: Sequence[Seen], settings: Settings) -> None:
+    """Raise a UsageError where plans are for another reward, or meet what they cannot be combined with."""
+    planned = next((seen.plan for seen in seens if seen.plan != "none"), "")
+    if planned and settings.reward != "improvement":
         raise UsageError(
-            f"plan={planned[0]}: plans are made for the reward improvement, not for --reward {reward}; leave one out"
+            f"plan={planned}: plans are made for the reward improvement, not for --reward {settings.reward}; leave one out"
         )
-
-
-def _check_plans_alone(seens: Sequence[Seen], settings: Settings) -> None:
-    """Check that plans do not meet what they cannot be combined with.
-
-    Raises:
-        UsageError: if they do.
-    """
-    planned = [seen.plan for seen in seens if seen.plan != "none"]
     if planned and settings.teacher != "none":
         raise UsageError(
-            f"plan={planned[0]}: a policy with a plan begins as model predictive control already, so it needs no --teacher "
+            f"plan={planned}: a policy with a plan begins as model predictive control already, so it needs no --teacher "
             f"{settings.teacher}; leave one out"
         )
 
@@ -381,8 +333,7 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     _check_shared(task, planned, settings)
     seens = seen_by(planned, settings.aim.weights)
     _check_policy_fits(task, planned, seens)
-    _check_plans(seens, settings.reward)
-    _check_plans_alone(seens, settings)
+    _check_plans(seens, settings)
     backend = choose_backend(site, settings.backend, settings.reward)
     settings.aim.check(site, settings.reward)
     if settings.teacher != "none":

@@ -93,11 +93,7 @@ TRANSITIONS: dict[tuple[Phase, Event], tuple[Phase, Write]] = {
 
 
 def after(phase: Phase, event: Event) -> tuple[Phase, Write]:
-    """The next phase of a trial, and what is written.
-
-    Raises:
-        ValueError: where that cannot happen.
-    """
+    """The next phase of a trial, and what is written. Raises a ValueError where that cannot happen."""
     if (phase, event) not in TRANSITIONS:
         raise ValueError(f"a trial that is {phase} cannot be one that {event}")
     return TRANSITIONS[phase, event]
@@ -135,9 +131,7 @@ def memory_saving(times_out_of_memory: int) -> Fallback:
 def next_attempt(times_out_of_memory: int, adapt: bool) -> str | None:
     """The next attempt of a trial that ran out of memory, in words; None if there is none.
 
-    Args:
-        times_out_of_memory: how often it ran out of memory, at least once.
-        adapt: whether it may save memory, see `tuning.memory.planner`.
+    `adapt` says whether it may save memory.
     """
     if times_out_of_memory == 1:
         return "next it is alone on the machine"
@@ -151,23 +145,14 @@ NO_OUTCOME = Outcome(math.nan)
 
 @dataclass
 class RunningTrial:
-    """A trial of this run.
+    """A trial of this run."""
 
-    Attributes:
-        proposal: the trial.
-        phase: where it is.
-        losses: of its process, since its last new checkpoint.
-        is_alone: whether nothing runs beside it, as it ran out of memory.
-        is_thawed: whether it went on in this run, and was not evaluated again since.
-        outcome: of its last evaluation in this run.
-    """
-
-    proposal: Proposal
-    phase: Phase = Phase.WAITING
-    losses: Losses = field(default_factory=Losses)
-    is_alone: bool = False
-    is_thawed: bool = False
-    outcome: Outcome = NO_OUTCOME
+    proposal: Proposal  # the trial
+    phase: Phase = Phase.WAITING  # where it is
+    losses: Losses = field(default_factory=Losses)  # of its process, since its last new checkpoint
+    is_alone: bool = False  # whether nothing runs beside it, as it ran out of memory
+    is_thawed: bool = False  # whether it went on in this run, and was not evaluated again since
+    outcome: Outcome = NO_OUTCOME  # of its last evaluation in this run
 
 
 class RunningTrials:

@@ -5,28 +5,26 @@ Files of the years and uncontrolled runs that the cache lacks are made in parall
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import ray
 from ray.util.queue import Empty, Queue
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from common.errors import UsageError, UserError
+from common.errors import InconsistentError, UsageError, UserError
 from envs.environments.seen_year import forecasts_to_make, has_shadow, models_to_train, shadow
 from envs.environments.year_cache import is_prepared, prepare_year
 from envs.environments.year_forecasts import learned_model, learned_table
-from envs.forecasts import Kind
 from envs.planning.mpc import HORIZON
 from envs.scenarios.splits import Split
 from envs.seen import Seen
 from envs.task import Task
 from envs.yardsticks.lessons import has_part, lesson_part, lesson_windows, parts_of, prepare_teacher
-from tuning.cli.console import NEWS_SECONDS, say
+from tuning.cli.console import busy, say
 from tuning.experiment.settings import Settings
 from tuning.memory.machine import Look
 from tuning.memory.placement import Placement
@@ -37,8 +35,7 @@ from tuning.search.proposals.plan import Plan, limits
 
 SPLITS: tuple[Split, ...] = ("train", "validation")  # that a search sees
 
-LEAST_NEWS = 0.02  # part of a task between two messages
-SHOWN = 3  # jobs in a line, where there is no terminal
+LEAST_NEWS = 0.02  # part of a job between two messages
 
 
 def prepare(
@@ -50,12 +47,6 @@ def prepare(
     """Prepare the years of some splits, one Ray task a year.
 
     Then what policies see beside their observations, likewise.
-
-    Args:
-        task: whose site is prepared.
-        console: shows progress.
-        splits: by default those that a search sees.
-        seens: what policies may see; the day's highest import all of them or none.
 
     Raises:
         ScenarioError: if the scenario's data are not valid.
@@ -69,31 +60,24 @@ def prepare(
         *others, last = map(str, years)
         which = f"years {', '.join(others)} and {last}" if others else f"year {last}"
         say(console, f"{scenario.title}: preparing {which}, this once: series, tables, the uncontrolled site")
-        _run([Job(f"year {year}", partial(prepare_year, scenario, year, day_peak=day_peak), True) for year in years], console)
+        _run("years", [Job(partial(prepare_year, scenario, year, day_peak=day_peak), True) for year in years], console)
     parts = list(dict.fromkeys(part for seen in seens for part in seen.parts))
     lacking = [(year, part) for year in sorted(of_splits) for part in parts if not has_shadow(scenario, year, part)]
     if lacking:
-        say(console, f"{scenario.title}: preparing what policies see, this once: {', '.join(map(_words, parts))}")
+        plans = ", ".join(f"the plan (forecasts: {part.plan})" for part in parts)
+        say(console, f"{scenario.title}: preparing what policies see, this once: {plans}")
         if any(part.learns for _, part in lacking):
             # The other splits are forecast by models of the train split.
-            jobs = [
-                Job(_model_title(kind, fold), partial(learned_model, scenario, kind, hours, fold))
-                for kind, hours, fold in models_to_train(scenario)
-            ]
-            _run(jobs, console)
+            models = models_to_train(scenario)
+            _run("models of forecasts", [Job(partial(learned_model, scenario, *model)) for model in models], console)
             # A year's plans are made hour after hour, by one core. Its forecasts are no part of that.
             years = list(dict.fromkeys(year for year, part in lacking if part.learns))
             jobs = [
-                Job(f"year {year}, forecasts of {kind}", partial(learned_table, scenario, year, kind, HORIZON, crossed=True))
+                Job(partial(learned_table, scenario, year, kind, HORIZON, crossed=True))
                 for year, kind in forecasts_to_make(scenario, years)
             ]
-            _run(jobs, console)
-        jobs = [Job(f"year {year}, {_words(part)}", partial(shadow, scenario, year, part), True) for year, part in lacking]
-        _run(jobs, console)
-
-
-def _model_title(kind: Kind, fold: int | None) -> str:
-    return f"learned {kind}" if fold is None else f"learned {kind}, fold {fold + 1}"
+            _run("forecasts", jobs, console)
+        _run("plans", [Job(partial(shadow, scenario, year, part), True) for year, part in lacking], console)
 
 
 def prepare_lessons(task: Task, console: Console) -> None:
@@ -104,54 +88,38 @@ def prepare_lessons(task: Task, console: Console) -> None:
         return
     hours = sum(window.hours for window in lesson_windows(site))
     say(console, f"{site.title}: the teacher plans {hours:,} hours of the train split, this once")
-    _run([Job("forecasts", partial(prepare_teacher, site))], console)
-    _run([Job(f"lessons {part}", partial(lesson_part, task, part), True) for part in parts], console)
-
-
-def _words(part: Seen) -> str:
-    """What a part of what is seen is, for people."""
-    return f"plan with the forecasts {part.plan}"
+    _run("forecasts", [Job(partial(prepare_teacher, site))], console)
+    _run("lessons", [Job(partial(lesson_part, task, part), True) for part in parts], console)
 
 
 @dataclass(frozen=True)
 class Job:
     """Something that is prepared, in a process of its own."""
 
-    title: str  # for people
     work: Callable[..., object]
     tells: bool = False  # whether it takes `on_progress`, which it tells how far it is, as a part
 
 
-def _run(tasks: Sequence[Job], console: Console) -> None:
-    """Run tasks in parallel, and show how far each is."""
+def _run(made: str, jobs: Sequence[Job], console: Console) -> None:
+    """Run jobs in parallel, and show how far they are together; `made` is what they make, for people."""
     queue = Queue(actor_options={"num_cpus": 0})
-    running = {_prepare.remote(task, queue): task.title for task in tasks}
-    begun = told = time.monotonic()
-    with Progress(
-        TextColumn("  {task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"), TimeElapsedColumn(),
-        console=console, transient=True, disable=not console.is_terminal,
-    ) as bars:  # fmt: skip
-        bar = {task.title: bars.add_task(task.title, total=1.0) for task in tasks}
+    running = {_prepare.remote(number, job, queue): number for number, job in enumerate(jobs)}
+    done = [0.0] * len(jobs)
+    with busy(console, f"  {made}", at_once=False) as tell:
         while running:
-            done, _ = ray.wait(list(running), timeout=0.5)
-            for one in done:
-                _raise_own_errors(one)
-                bars.update(bar[running.pop(one)], completed=1.0)
-            for title, part in _news(queue):
-                bars.update(bar[title], completed=part)
-            if not console.is_terminal and time.monotonic() - told >= NEWS_SECONDS:
-                told = time.monotonic()
-                far = [f"{task.description} {task.percentage:.0f} %" for task in bars.tasks if not task.finished]
-                more = f" and {len(far) - SHOWN} more" if len(far) > SHOWN else ""
-                say(console, f"{told - begun:.0f} s: {', '.join(far[:SHOWN])}{more}")
+            for ended in ray.wait(list(running), timeout=0.5)[0]:
+                result_of(ended)
+                done[running.pop(ended)] = 1.0
+            for number, part in _news(queue):
+                done[number] = max(done[number], part)
+            tell(f"{sum(done) / len(done):.0%}")
     queue.shutdown()
 
 
-def _news(queue: Queue) -> Iterator[tuple[str, float]]:
-    """How far tasks are. A queue that was lost with its node tells nothing more, and the tasks go on, or are done again.
+def _news(queue: Queue) -> Iterator[tuple[int, float]]:
+    """How far jobs are, by number. A queue that was lost with its node tells nothing more, and they go on, or are done again.
 
-    Raises:
-        NodeLostError: if Ray has no node left.
+    Raises a NodeLostError if Ray has no node left.
     """
     try:
         while True:
@@ -162,24 +130,24 @@ def _news(queue: Queue) -> Iterator[tuple[str, float]]:
         check_nodes()
 
 
-def _tell(queue: Queue, title: str, part: float) -> None:
-    """Tell how far a task is; see `_news`."""
+def _tell(queue: Queue, number: int, part: float) -> None:
+    """Tell how far a job is; see `_news`."""
     with suppress(ray.exceptions.RayActorError):
-        queue.put_nowait((title, part))
+        queue.put_nowait((number, part))
 
 
-def _raise_own_errors(task: ray.ObjectRef[None]) -> None:
-    """Get the result of a task; an error that the user can correct is raised without Ray's wrapping."""
+def result_of(task: Any) -> Any:
+    """Result of a task; errors of ours are raised without Ray's wrapping."""
     try:
-        ray.get(task)
+        return ray.get(task)
     except ray.exceptions.RayTaskError as error:
-        if isinstance(error.cause, UserError):
+        if isinstance(error.cause, UserError | InconsistentError):
             raise error.cause from None
         raise
 
 
 @ray.remote(num_cpus=1)
-def _prepare(job: Job, queue: Queue) -> None:
+def _prepare(number: int, job: Job, queue: Queue) -> None:
     end_with_parent()
     told = 0.0
 
@@ -188,7 +156,7 @@ def _prepare(job: Job, queue: Queue) -> None:
         # Each hour would be a message.
         if done - told > LEAST_NEWS:
             told = done
-            _tell(queue, job.title, done)
+            _tell(queue, number, done)
 
     job.work(**({"on_progress": tell} if job.tells else {}))
 
@@ -209,8 +177,7 @@ def plan_resources(settings: Settings, console: Console, look: Look) -> Planner:
 def refuse_nothing_to_learn(plan: Plan, planner: Planner) -> None:
     """Refuse a search in which trials might have no action to learn.
 
-    Raises:
-        UsageError: if all actions of the site are chargers' and the plan does not fix `learn_charging` to true.
+    Raises a UsageError if all actions of the site are chargers' and the plan does not fix `learn_charging` to true.
     """
     if "learn_charging" not in plan.space:
         return  # all actions are learned
@@ -223,8 +190,7 @@ def refuse_nothing_to_learn(plan: Plan, planner: Planner) -> None:
 def refuse_what_cannot_fit(plan: Plan, planner: Planner) -> None:
     """Refuse a search if the trials that the user named do not fit into the machine's memory.
 
-    Raises:
-        UsageError: for a start assignment that does not fit; without any, for the default with the fixed values.
+    Raises a UsageError for a start assignment that does not fit; without any, for the default with the fixed values.
     """
     placement = Placement(planner)
     assignments = plan.starts or (plan.space.complete(plan.fixed, limits(planner.settings.steps)),)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ray.tune import Callback
 from ray.tune.experiment import Trial
-from ray.tune.result import TIME_TOTAL_S
 from rich.console import Console
 
 from results.live import MOST_EVENTS, MOST_POINTS, PROGRESS_FILE, LiveSearch, LiveTrial, Phase
@@ -21,7 +20,7 @@ from results.loader import ratings
 from tuning.cli.console import say
 from tuning.runtime.ray_session import check_nodes
 from tuning.search.run.machine_watch import MachineWatch, granted_of_cluster
-from tuning.search.run.time_left import BudgetLeft, TimeLeft
+from tuning.search.run.time_left import BudgetLeft
 from tuning.trial.protocol import DriverOnly, handout_in, report_in
 
 if TYPE_CHECKING:
@@ -39,14 +38,8 @@ LOOK_SECONDS = 5.0  # between two checks of Ray's nodes
 class Progress(DriverOnly, Callback):
     """On a terminal a view that is updated in place; in a notebook or a log a line every `LINE_SECONDS`.
 
-    With a folder, the same is in a file of it, for `python -m results.watch`.
-
-    Args:
-        console: to write to.
-        settings: of the experiment.
-        before: its rows of `trials` so far.
-        work: what was used of its budget, and what is left of it; None without one.
-        folder: of the experiment, for the file; None for no file.
+    With a folder, the same is in a file of it, for `python -m results.watch`. `before` are its rows of `trials` so far. Without
+    a budget there is no `work`.
     """
 
     def __init__(
@@ -60,6 +53,7 @@ class Progress(DriverOnly, Callback):
         self._ended = {"complete": 0, "pruned": 0, "oom": 0, "failed": 0} | before.loc[
             is_ended, "state"
         ].value_counts().to_dict()
+        self._begun = set(before["trial"].tolist())
         self._frozen = set(before.loc[before["state"] == "frozen", "trial"].tolist())
         self._best = _best(before)
         unfinished = before[~is_ended]
@@ -68,10 +62,9 @@ class Progress(DriverOnly, Callback):
         self._trial_steps = dict(resumed)  # of all trials that have not ended before
         self._begun_steps = sum(resumed.values())
         self._running: dict[int, LiveTrial] = {}
-        taken = before.loc[is_ended, "steps"].fillna(0).astype(int).tolist()
-        self._time_left: TimeLeft | BudgetLeft = TimeLeft(self._trials, self._steps, taken, resumed, time.monotonic)
+        self._budget_left = None
         if limited and limited.ledger.budget:
-            self._time_left = BudgetLeft(limited.ledger.budget, limited, time.monotonic)
+            self._budget_left = BudgetLeft(limited.ledger.budget, limited, time.monotonic)
         self._live = LiveRegion(console) if replaces_lines(console) else None
         self._curve: list[tuple[float, float]] = []
         self._add_to_curve()
@@ -82,7 +75,6 @@ class Progress(DriverOnly, Callback):
         self._filed = -math.inf
         self._watch = MachineWatch(() if settings.device == "cpu" else None, granted=granted_of_cluster)
         self._shown = 0.0
-        self._told: set[tuple[int, int]] = set()  # trial and steps of evaluations
         self._looked = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -100,8 +92,8 @@ class Progress(DriverOnly, Callback):
         number = handout_in(trial.config).number
         steps = self._trial_steps.get(number, 0)
         self._running[number] = LiveTrial(number, "continuing" if steps else "starting", steps)
+        self._begun.add(number)
         self._frozen.discard(number)
-        self._time_left.on_start(number)
 
     def on_trial_result(self, iteration: int, trials: list[Trial], trial: Trial, result: dict[str, Any], **info: Any) -> None:
         """A trial reported."""
@@ -114,7 +106,8 @@ class Progress(DriverOnly, Callback):
             return
         number, steps, evaluated = handout.number, report.steps, report.evaluated
         self._trial_steps[number] = steps
-        self._time_left.on_report(number, steps, float(result[TIME_TOTAL_S]))
+        if self._budget_left:
+            self._budget_left.on_report()
         self._show_steps(number, steps)
         if evaluated is None:
             return
@@ -125,15 +118,11 @@ class Progress(DriverOnly, Callback):
             self._best = rating, number
             self._add_to_curve()
         self._show_steps(number, steps, self._aim.told_rating(rating) if math.isfinite(rating) else f"{rating:g}")
-        if (number, evaluated.steps) not in self._told:
-            # A trial that goes on begins with the last evaluation before its checkpoint, without its figures: what is known is
-            # the one that it is rated by.
-            self._told.add((number, evaluated.steps))
-            own, steps = outcome, int(report.columns.get("kept_steps", evaluated.steps))
-            if report.evaluations:
-                own, steps = self._aim.outcome(report.evaluations), evaluated.steps
+        # A trial that goes on begins with the last evaluation before its checkpoint, without its figures: that was told.
+        if report.evaluations:
+            own = self._aim.outcome(report.evaluations)
             best = f"; its best is {self._aim.told_rating(rating)}" if self._aim.rating(own) < rating else ""
-            self.say(f"trial {number}: {self._aim.told(own)} at {steps:,} steps{best}")
+            self.say(f"trial {number}: {self._aim.told(own)} at {evaluated.steps:,} steps{best}")
 
     def _show_steps(self, number: int, steps: int, rating: str = "") -> None:
         """Note how far a trial that runs is; without a rating, that of its last evaluation stays."""
@@ -141,11 +130,7 @@ class Progress(DriverOnly, Callback):
             self._running[number] = LiveTrial(number, "training", steps, rating or self._running[number].rating)
 
     def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
-        """One pass of Tune's loop has ended.
-
-        Raises:
-            NodeLostError: if Ray has no node left.
-        """
+        """One pass of Tune's loop has ended. Raises a NodeLostError if Ray has no node left."""
         now = time.monotonic()
         if now - self._looked >= LOOK_SECONDS:
             self._looked = now
@@ -170,6 +155,7 @@ class Progress(DriverOnly, Callback):
         """The search now."""
         elapsed = time.monotonic() - self._start
         trained = sum(self._trial_steps.values()) - self._begun_steps
+        speed = trained / elapsed if trained > 0 and elapsed > 0.0 else None
         done, amounts = self._done()
         return LiveSearch(
             experiment=self._folder.name if self._folder else "",
@@ -183,14 +169,19 @@ class Progress(DriverOnly, Callback):
             rating="score" if self._aim.is_score else "value",
             best=f"{self._aim.told_rating(self._best[0])} (trial {self._best[1]})" if self._best else "",
             curve=tuple(self._curve),
-            steps_per_second=trained / elapsed if trained > 0 and elapsed > 0.0 else None,
+            steps_per_second=speed,
             elapsed=elapsed,
-            left=self._time_left.seconds(),
-            left_is_bound=self._time_left.is_bound,
+            left=self._budget_left.seconds() if self._budget_left else speed and self._steps_at_most() / speed,
+            left_is_bound=self._budget_left is None,
             machine=tuple(self._watch.text.split(", ")) if self._watch.text else (),
             events=tuple(self._events),
             events_before=self._told_lines - len(self._events),
         )
+
+    def _steps_at_most(self) -> int:
+        """Steps that are left without a budget, if no more trials are stopped."""
+        taken = sum(trial.steps for trial in self._running.values())
+        return (self._trials - sum(self._ended.values())) * self._steps - taken
 
     def _done(self) -> tuple[float, list[str]]:
         """What part of the search is done, and the amounts in short texts."""
@@ -198,14 +189,15 @@ class Progress(DriverOnly, Callback):
         number, running = sum(self._ended.values()), f"{len(self._running)} running"
         if self._ledger and self._ledger.budget:
             ended += [f"{len(self._frozen)} frozen"] if self._frozen else []
-            begun = number + len(self._frozen) + len(self._running)
+            begun = len(self._begun)  # also those that a run left when it was stopped
             used = min(1.0, self._ledger.used() / self._ledger.budget.amount)
             trials = f"{begun} trial{'s' if begun != 1 else ''}" + (f" ({', '.join(ended)})" if ended else "")
             return used, [f"{used:.0%} of {self._ledger.budget.shown}", trials, running]
         done = f"{number}/{self._trials} trials done"
         if len(ended) > 1 or self._ended["complete"] != number:
             done += f" ({', '.join(ended)})"
-        return number / self._trials if self._trials else 0.0, [done, running]
+        parts = sum(min(1.0, trial.steps / self._steps) for trial in self._running.values())
+        return (number + parts) / self._trials if self._trials else 0.0, [done, running]
 
     def _add_to_curve(self) -> None:
         """Add the best so far to its curve; one that misses a requirement has no place on its scale."""
@@ -214,12 +206,7 @@ class Progress(DriverOnly, Callback):
             self._curve = [*self._curve, (time.monotonic() - self._start, self._best[0])][-MOST_POINTS:]
 
     def end(self, is_stopped: bool, reason: str = "") -> None:
-        """Say in the file that the run has ended.
-
-        Args:
-            is_stopped: whether before the search was at its end.
-            reason: why; empty for a signal.
-        """
+        """Say in the file that the run has ended. Without a reason it was a signal."""
         self._phase, self._reason = "stopped" if is_stopped else "complete", reason
         self._write_file()
 
@@ -240,7 +227,6 @@ class Progress(DriverOnly, Callback):
     def on_left(self, number: int) -> None:
         """A trial has stopped running and will be continued."""
         self._running.pop(number, None)
-        self._time_left.on_left(number)
 
     def on_frozen(self, number: int) -> None:
         """A trial has stopped running and may be continued."""
@@ -249,8 +235,8 @@ class Progress(DriverOnly, Callback):
 
     def on_ended(self, number: int, state: str) -> None:
         """A trial ended."""
+        self._begun.add(number)
         self._running.pop(number, None)
-        self._time_left.on_ended(number)
         self._ended[state] += 1
         if state != "complete":
             self.say(f"trial {number}: {state}")
@@ -263,11 +249,7 @@ class Progress(DriverOnly, Callback):
 
 
 def _best(before: pd.DataFrame) -> tuple[float, int] | None:
-    """Rating and number of the best trial of earlier runs.
-
-    Args:
-        before: rows of `trials`.
-    """
+    """Rating and number of the best trial of earlier runs."""
     scored = before[(before["state"] != "running") & before["confirms"].isna()].dropna(subset=["score"])
     rated = zip(ratings(scored).tolist(), scored["trial"].tolist(), strict=True)
     # Of equal ones the first, as everywhere.

@@ -48,11 +48,7 @@ class RunControl:
     def __init__(self, paths: ExperimentPaths, retention: Retention, listener: Listener, sound: bool) -> None:
         """Put it together; the run begins with `start`.
 
-        Args:
-            paths: of the experiment.
-            retention: which checkpoints are kept.
-            listener: shows what happens.
-            sound: whether a trial of this experiment has ended without a failure before.
+        `sound` says whether a trial of this experiment has ended without a failure before.
         """
         self.run = uuid.uuid4().hex[:8]
         self.is_stopping = self.is_finishing = False
@@ -68,11 +64,7 @@ class RunControl:
         self._file.touch()
 
     def stop(self, reason: str | None = None) -> None:
-        """Start no more trials, and let those that run write a checkpoint and end.
-
-        Args:
-            reason: see `RunControl`; that of the first call holds.
-        """
+        """Start no more trials, and let those that run write a checkpoint and end. The reason of the first call holds."""
         if not self.is_stopping:
             self.is_stopping, self.reason = True, reason
             self._file.unlink(missing_ok=True)
@@ -103,8 +95,7 @@ class RunControl:
     def signals(self) -> Iterator[None]:
         """Stop the run at the first Ctrl-C or SIGTERM, and at once at the second.
 
-        Raises:
-            KeyboardInterrupt: at the second signal.
+        Raises a KeyboardInterrupt at the second signal.
         """
 
         def act(count: int) -> None:
@@ -139,8 +130,7 @@ class RunControl:
     def on_failed(self, error: str | None) -> None:
         """A trial failed and is not tried again. If the first trials all fail at the same line, the search stops.
 
-        Args:
-            error: its traceback; None if its process was lost.
+        Without an error its process was lost, which is no such failure.
         """
         if self._sound or error is None:
             return
@@ -213,12 +203,7 @@ class Retention:
 
 
 def not_kept(scores: Mapping[int, float | None], kept: float) -> set[int]:
-    """Numbers of the ended trials that lose their checkpoints.
-
-    Args:
-        scores: of all ended trials, by number; None for those without one.
-        kept: how many of the best keep theirs; infinite for all that have a finite score.
-    """
+    """Numbers of the ended trials that lose their checkpoints."""
     scored = [(score, -number) for number, score in scores.items() if score is not None and math.isfinite(score)]
     # Of equal ones the earlier trial.
     scored.sort(reverse=True)

@@ -11,7 +11,6 @@ from tuning.algorithms.memory import PLACES
 from tuning.experiment.folder import ExperimentPaths
 from tuning.experiment.settings import Settings
 from tuning.memory.placement import Placement
-from tuning.memory.planner import FALLBACKS
 from tuning.search.promotion.choosing import MOST_IN_VAIN, Choosing
 from tuning.search.record.record import Record
 from tuning.search.record.trials import state_of
@@ -27,21 +26,13 @@ from tuning.search.run.phases import (
 from tuning.search.run.run_control import RunControl
 from tuning.storage.search_files import Home, SearchFiles
 from tuning.trial.evaluations import is_given_up
-from tuning.trial.protocol import Ending, Handout, Limits, Proposal, Report
+from tuning.trial.protocol import Ending, Handout, Proposal, Report
 
 
 class Search:
     """Hands out unfinished trials first, then those that are chosen.
 
-    Args:
-        record: of its trials.
-        choosing: chooses them.
-        control: of this run.
-        placement: grants memory and cores.
-        settings: of the experiment.
-        paths: likewise.
-        files: what becomes of its files.
-        at_once: most trials that are handed out at once; None for as many as Tune asks for.
+    At most `at_once` are handed out at once; None for as many as Tune asks for.
 
     Attributes:
         handed_out: how often a trial was.
@@ -174,21 +165,16 @@ class Search:
         proposal, times = trial.proposal, standing.out_of_memory
         fallback = memory_saving(times)
         place = self._placement.place(number, proposal.hyperparameters, fallback, alone=times > 0)
-        granted, request = place.grant, place.request
         columns = {
-            "granted_vram_bytes": granted.vram_bytes,
-            "granted_ram_bytes": granted.ram_bytes,
-            "gpu_share": granted.gpu_share,
+            "granted_vram_bytes": place.grant.vram_bytes,
+            "granted_ram_bytes": place.grant.ram_bytes,
+            "gpu_share": place.grant.gpu_share,
             "savings": fallback.name or None,
         }
         self._record.begin(proposal, self._predicted(proposal) | columns)
-        limits = Limits(
-            granted.vram_bytes, granted.ram_bytes, FALLBACKS.index(fallback), granted.bundle | request.resources,
-            request.labels, granted.context_bytes,
-        )  # fmt: skip
         seed, confirms = self._record.rows.seed(number), proposal.confirms is not None
         home = self._files.hand_out(self._home, number)
-        return Handout(number, proposal.hyperparameters, seed, standing.checkpoint, limits, home, confirms)
+        return Handout(number, proposal.hyperparameters, seed, standing.checkpoint, place, home, confirms)
 
     def _predicted(self, proposal: Proposal) -> dict[str, object]:
         prediction = self._placement.prediction(proposal.hyperparameters)
@@ -244,13 +230,7 @@ class Search:
         return self._choosing.keeps(number, self._drawn(), others)
 
     def end(self, number: int, last: Report, has_failed: bool) -> None:
-        """The process of a trial has ended: write what becomes of it.
-
-        Args:
-            number: of the trial.
-            last: what it told last in this run.
-            has_failed: whether the process ended by an error, or was lost.
-        """
+        """The process of a trial has ended: write what becomes of it. See `Ends.settle`."""
         self._record.rows.leave(number)
         self._control.has_left(number)
         self._ends.settle(number, last, has_failed)

@@ -45,11 +45,6 @@ class StorageWatch(DriverOnly, Callback):
 
     Trials see in the storage that their run stops. Where the driver cannot write there, they do not see it. So the search ends
     after `LEFT_SECONDS` without them, and their processes end with it.
-
-    Args:
-        files: of the search.
-        control: of this run.
-        clock: seconds.
     """
 
     def __init__(self, files: SearchFiles, control: RunControl, clock: Callable[[], float] = time.monotonic) -> None:
@@ -59,8 +54,7 @@ class StorageWatch(DriverOnly, Callback):
     def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
         """One pass of Tune's loop has ended.
 
-        Raises:
-            StorageLostError: if trials go on for long after the search was told to stop.
+        Raises a StorageLostError if trials go on for long after the search was told to stop.
         """
         self._files.flush()
         if not (failure := self._files.failure):
@@ -75,13 +69,7 @@ class StorageWatch(DriverOnly, Callback):
 
 
 class StartWatch(DriverOnly, Callback):
-    """Says so where no trial begins for `START_SECONDS`, with the last fault in Ray's logs: Ray itself waits in silence.
-
-    Args:
-        control: of this run.
-        logs: folder of Ray's logs; None where they lie on another machine.
-        clock: seconds.
-    """
+    """Says so where no trial begins for `START_SECONDS`, with the last fault in Ray's logs: Ray itself waits in silence."""
 
     def __init__(
         self, control: RunControl, logs: Callable[[], Path | None], clock: Callable[[], float] = time.monotonic
@@ -146,13 +134,7 @@ class ClusterWatch(DriverOnly, Callback):
       while another kind has room, and one that has to name its nodes otherwise, as others have joined.
     - If no trial runs and none of those that wait fits a node, the search stops after `VAIN_SECONDS`, and loses nothing.
 
-    Args:
-        placement: of the search.
-        search: hands out its trials.
-        control: of this run.
-        look: tells the cluster now.
-        node_of: tells on which node a trial runs, by its id; empty where that is not known yet.
-        clock: time, seconds.
+    `node_of` tells on which node a trial runs, by its id; empty where that is not known yet.
     """
 
     def __init__(
@@ -270,11 +252,8 @@ def node_of_trial(trial: Trial) -> str:
 def callbacks_named(names: Sequence[str]) -> list[Callback]:
     """Import and make callbacks.
 
-    Args:
-        names: each `package.module:NAME` of a class, or of a function, that makes a callback without arguments.
-
-    Raises:
-        UsageError: for the first that is none.
+    Each name is `package.module:NAME` of a class, or of a function, that makes one without arguments. Raises a UsageError for
+    the first that is none.
     """
     return [_callback(name) for name in names]
 

@@ -39,13 +39,7 @@ _BOUNDS: dict[str, Objective] = {"co2_kg": "co2", "bill": "cost"}  # of objectiv
 
 
 def write_yardsticks(experiment: Experiment, written: Callable[[Path], None], console: Console) -> None:
-    """Write them into the results, once: where they can be computed at the batch backend's speed, and within a minute or two.
-
-    Args:
-        experiment: of the search.
-        written: told of each file.
-        console: shows that it is done, and what is left out.
-    """
+    """Write them into the results, once: where they can be computed at the batch backend's speed, within a minute or two."""
     settings, folder = experiment.settings, experiment.paths.folder
     controllers, bounds = (judged_path(folder, name, "batch") for name in ("baselines", "bounds"))
     if controllers.exists():
@@ -101,13 +95,7 @@ def write_yardsticks(experiment: Experiment, written: Callable[[Path], None], co
 
 
 def write_week(experiment: Experiment, written: Callable[[Path], None], console: Console) -> None:
-    """Write the hours of the winner's hardest week, unless they are there.
-
-    Args:
-        experiment: of the search, with a trial that has a score.
-        written: told of the file.
-        console: shows that it is done, and why not.
-    """
+    """Write the hours of the winner's hardest week, unless they are there. It has a trial with a score."""
     settings, folder = experiment.settings, experiment.paths.folder
     best, path = load(folder).best, folder / ROLLOUTS / WEEK_OF_BEST
     number, task = int(best["trial"]), settings.task

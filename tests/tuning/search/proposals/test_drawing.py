@@ -25,7 +25,7 @@ from tuning.experiment.settings import Settings
 from tuning.search.proposals.drawing import Drawing, Draws, already_tried
 from tuning.search.proposals.sampler_view import as_seen
 from tuning.search.proposals.transfer import LearnedExperiment, LearnedTrial
-from tuning.search.record.study import StudyMemory, TimeNotes
+from tuning.search.record.study import StudyMemory, pace
 from tuning.search.record.trials import CONFIRMS, HYPERPARAMETERS, MEASURED, PREDICTED, REFUSED, SAME_AS, Affordable
 from tuning.search.run.opening import check, open_checked
 from tuning.trial.protocol import Proposal
@@ -169,8 +169,8 @@ def test_in_a_longer_budget_of_time_more_draws_come_before_the_model(monkeypatch
     monkeypatch.setattr("tuning.search.proposals.drawing.propose", lambda number, startup, *others: told.append(startup))
     of = drawing(settings={"budget": "20m", "steps": 100_000})
     known = draw_some(of, 1)
-    for pace in (math.nan, 100.0, 500.0, 5000.0):
-        of.draw(known, "one", pace=pace)
+    for found in (math.nan, 100.0, 500.0, 5000.0):
+        of.draw(known, "one", pace=found)
     assert told == [4, 4, 2, 6, 10]
 
 
@@ -250,12 +250,11 @@ def test_the_pace_reaches_the_draw(experiment: Experiment, monkeypatch: pytest.M
     of, told = draws(changed(experiment, budget="20m", steps=100_000)), []
     monkeypatch.setattr("tuning.search.proposals.drawing.propose", lambda number, startup, *others: told.append(startup))
     ask(of)
-    notes = TimeNotes(of.memory)
-    notes.note_seconds(1.0)
-    assert math.isnan(notes.pace)
+    of.memory.seconds = 1.0
+    assert math.isnan(pace(of.memory))
     of.memory.report(0, 25_000, 0.1)
-    notes.note_seconds(50.0)
-    assert notes.pace == 500.0
+    of.memory.seconds = 50.0
+    assert pace(of.memory) == 500.0
     ask(of)
     assert told == [4, 6]
 

@@ -16,7 +16,7 @@ from tuning.experiment.folder import create
 from tuning.experiment.option_values import Budget
 from tuning.experiment.settings import Settings
 from tuning.search.record.ledger import Ledger, PlansPart
-from tuning.search.record.study import TimeNotes
+from tuning.search.record.study import pace
 from tuning.search.record.trials import CONFIRMS, HYPERPARAMETERS, Costs
 
 RUNG = 100
@@ -25,20 +25,14 @@ SPACE = algorithm("ppo").space
 
 def memory(**steps: int) -> Any:
     """A study of trials that have taken so many steps."""
-    return Noted(dict(steps), {"seconds": 50.0})
+    return Noted(dict(steps), 50.0)
 
 
 class Noted:
-    """A study of which some steps and notes are known."""
+    """A study of which some steps and the time so far are known."""
 
-    def __init__(self, steps: Mapping[Any, int], notes: dict[str, Any] | None = None) -> None:
-        self.used_steps, self.notes = lambda least: steps, notes or {}
-
-    def noted(self, key: str, default: Any = None) -> Any:
-        return self.notes.get(key, default)
-
-    def note(self, key: str, value: Any) -> None:
-        self.notes[key] = value
+    def __init__(self, steps: Mapping[Any, int], seconds: float = 0.0) -> None:
+        self.used_steps, self.seconds = lambda least: steps, seconds
 
 
 def test_without_a_budget_nothing_is_ever_spent_and_steps_are_what_was_used() -> None:
@@ -78,18 +72,11 @@ def test_time_is_that_of_all_runs_and_is_written_into_the_study() -> None:
     assert ledger.seconds == ledger.used() == 75.0
     assert not ledger.is_spent([0, 1, 2])
     ledger.note_time()
-    assert study.notes["seconds"] == 75.0
+    assert study.seconds == 75.0
     # 300 steps took 75 s.
     assert ledger.steps_left() == 100.0
     clock.now += 25.0
     assert ledger.is_spent()
-
-
-def test_a_budget_of_steps_and_none_write_no_time() -> None:
-    study = memory()
-    for budget in (Budget(1.0, "steps"), None):
-        Ledger(study, budget, RUNG).note_time()
-    assert study.notes["seconds"] == 50.0
 
 
 def test_before_the_first_evaluation_the_steps_that_a_time_pays_for_are_unknown() -> None:
@@ -127,41 +114,22 @@ def test_what_a_time_pays_for_is_told_in_steps_of_the_default() -> None:
     assert ledger.steps_ahead([0, 1]) == pytest.approx(RUNG * (3200.0 / 500.0 + 1.0 + 10.0))
 
 
-def test_steps_of_a_budget_of_steps_are_none_of_the_pace_of_a_time(tmp_path: Path) -> None:
+def test_time_is_noted_under_any_budget_so_that_another_run_knows_the_pace(tmp_path: Path) -> None:
     experiment = create(Settings(name="one", dir=str(tmp_path), steps=1000, evaluations=10, sampler="random"))
 
     def opened() -> AskedStudy:
         return asked_study(experiment, {}, 1000)
 
-    before = opened()
+    clock, before = Clock(), opened()
+    assert math.isnan(pace(before))
+    ledger = Ledger(before, Budget(1000.0, "steps"), RUNG, clock)
     before.train(0.1, 0.1, 0.1, 0.1)
-    assert Ledger(before, Budget(1000.0, "steps"), RUNG).steps_left() == 600.0
-    clock, study = Clock(), opened()
-    ledger = Ledger(study, Budget(100.0, "seconds"), RUNG, clock)
-    clock.now += 10.0
-    assert ledger.steps_left() == math.inf
-    study.thaw(0)
-    study.report(0, 5 * RUNG, 0.1)
+    clock.now += 40.0
     ledger.note_time()
-    # A rung took 10 s, so the other 90 s pay for nine.
-    assert ledger.steps_left() == 9.0 * RUNG
-    assert ledger.steps_in_all() == 10.0 * RUNG
-    assert TimeNotes(study).pace == RUNG / 10.0
-    # The next run knows it from the study.
     later = opened()
-    later.adopt_unfinished()
-    assert TimeNotes(later).pace == RUNG / 10.0
-    clock.now = Clock.now
-    assert Ledger(later, Budget(100.0, "seconds"), RUNG, clock).steps_left() == 9.0 * RUNG
-    # Nor are those of a budget of steps in between.
-    Ledger(later, Budget(1000.0, "steps"), RUNG)
-    later.report(0, 7 * RUNG, 0.1)
-    between = opened()
-    Ledger(between, Budget(1000.0, "steps"), RUNG)  # a second run of it
-    last = opened()
-    again = Ledger(last, Budget(100.0, "seconds"), RUNG, clock)
-    assert (again.steps_left(), TimeNotes(last).pace) == (9.0 * RUNG, RUNG / 10.0)
-    assert Ledger(opened(), Budget(100.0, "seconds"), RUNG, clock).steps_left() == 9.0 * RUNG
+    assert pace(later) == RUNG / 10.0
+    timed = Ledger(later, Budget(100.0, "seconds"), RUNG, clock)
+    assert (timed.used(), timed.steps_left(), timed.steps_in_all()) == (40.0, 6.0 * RUNG, 10.0 * RUNG)
 
 
 def test_a_budget_of_steps_pays_for_itself_and_counts_what_runs_as_used() -> None:

@@ -95,14 +95,14 @@ def test_a_trial_that_ran_out_of_memory_is_tried_again_alone(experiment: Experim
     of.complete(1)
     handout = of.search.hand_out()
     assert handout
-    assert (handout.number, handout.limits.ram_bytes, handout.limits.fallback) == (0, 4 * 2**30, 0)
+    assert (handout.number, handout.place.grant.ram_bytes, handout.place.fallback) == (0, 4 * 2**30, FALLBACKS[0])
     # Nor does anything begin beside it.
     assert of.begin() is None
     of.complete(0)
     handout = of.search.hand_out()
     assert handout
     assert handout.number == 2
-    assert handout.limits.ram_bytes < 2 * 2**30
+    assert handout.place.grant.ram_bytes < 2 * 2**30
     trials = load(experiment.paths.folder).trials
     assert trials["state"].tolist() == ["complete", "complete", "running"]
     assert trials["out_of_memory"].tolist() == [1, 0, 0]
@@ -119,8 +119,8 @@ def test_with_adapt_each_attempt_saves_more_memory(experiment: Experiment) -> No
         assert handout
         if handout.number != 0:
             break
-        rungs.append((handout.limits.fallback, of.rows.row(0)["savings"]))
-    assert rungs == [(0, None), (1, "half minibatches"), (2, "half minibatches, bfloat16")]
+        rungs.append((handout.place.fallback, of.rows.row(0)["savings"]))
+    assert rungs == [(fallback, fallback.name or None) for fallback in FALLBACKS]
     assert states(experiment) == ["oom", "complete", "running"]
     # It violates a constraint by its missing bytes.
     assert max(of.memory.trial(0).constraints.values()) == 6 * 2**30

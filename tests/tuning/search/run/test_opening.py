@@ -13,7 +13,7 @@ from rich.console import Console
 
 from common.errors import ScenarioError, UsageError
 from common.storage.objects import Objects
-from common.texts import option
+from common.texts import option, quoted
 from tests.envs.changed_rows import two_buildings
 from tests.envs.scenarios import strangers
 from tests.tuning.search.fakes import asked_study
@@ -350,6 +350,15 @@ def test_choices_that_changed_are_told_with_the_way_on(tmp_path: Path) -> None:
     said = r"hidden_sizes has changed \('32,32', '64,64'; now '32,32', '64,64', '128,128'\); .* --learn-from .*"
     with pytest.raises(UsageError, match=said):
         check_continued(before, before.settings)
+
+
+@pytest.mark.parametrize(("changed", "learns"), [({"seed": 5}, True), ({"algo": "a2c"}, False)])
+def test_the_way_on_is_one_that_works(tmp_path: Path, changed: dict[str, Any], learns: bool) -> None:
+    before = begun(tmp_path / "with a space")
+    with pytest.raises(UsageError, match="start a new experiment") as refused:
+        check_continued(before, replace(before.settings, **changed))
+    assert (quoted(["--learn-from", before.place]) in str(refused.value)) == learns
+    assert ("--learn-from" in str(refused.value)) == learns
 
 
 def test_other_data_or_another_space_under_the_same_name_are_refused(tmp_path: Path) -> None:

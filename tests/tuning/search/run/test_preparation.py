@@ -44,7 +44,7 @@ def test_an_error_of_the_scenario_comes_without_rays_wrapping(
 
     monkeypatch.setattr(preparation.ray, "get", get)
     with pytest.raises(raised):
-        preparation._raise_own_errors("task")  # type: ignore[arg-type]
+        preparation.result_of("task")
 
 
 class LostQueue:
@@ -53,21 +53,21 @@ class LostQueue:
     def __init__(self, left: int = 0) -> None:
         self.left = left
 
-    def get_nowait(self) -> tuple[str, float]:
+    def get_nowait(self) -> tuple[int, float]:
         self.left -= 1
         if self.left < 0:
             raise ray.exceptions.ActorDiedError
-        return "year 1", 0.5
+        return 1, 0.5
 
-    def put_nowait(self, news: tuple[str, float]) -> None:
+    def put_nowait(self, news: tuple[int, float]) -> None:
         raise ray.exceptions.ActorDiedError
 
 
 def test_a_node_that_dies_takes_the_news_of_the_tasks_with_it_and_not_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     queue: Any = LostQueue(1)
     monkeypatch.setattr(preparation, "check_nodes", lambda: None)
-    assert list(preparation._news(queue)) == [("year 1", 0.5)]
-    preparation._tell(queue, "year 1", 0.7)
+    assert list(preparation._news(queue)) == [(1, 0.5)]
+    preparation._tell(queue, 1, 0.7)
 
 
 def test_without_a_node_the_preparation_ends(monkeypatch: pytest.MonkeyPatch) -> None:

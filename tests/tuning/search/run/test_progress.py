@@ -8,15 +8,19 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from ray.tune.result import TIME_TOTAL_S
 from rich.console import Console
 
 from envs.objective.aim import Outcome
 from results.live import LiveSearch
 from results.live_view import NOT_YET
-from tests.tuning.search.fakes import Clock, handed_out
+from tests.tuning.search.fakes import Clock, handed_out, study
+from tuning.algorithms.registry import algorithm
+from tuning.experiment.option_values import Budget
 from tuning.experiment.settings import Settings
+from tuning.search.record.ledger import Ledger
+from tuning.search.record.trials import Costs
 from tuning.search.run.progress import Progress
+from tuning.search.run.time_left import Work
 from tuning.trial.protocol import Ending, Evaluated, Report
 
 
@@ -36,13 +40,14 @@ def start(progress: Progress, number: int) -> None:
     progress.on_trial_start(0, [], trial(number))
 
 
-def report(progress: Progress, number: int, steps: int, score: float | None = None, seconds: float = 0.0) -> None:
+def report(progress: Progress, number: int, steps: int, score: float | None = None) -> None:
     evaluated = None if score is None else Evaluated(1, steps, Outcome(score))
-    tell(progress, trial(number), Report(steps, evaluated=evaluated), seconds)
+    rows = [] if score is None else [{"trial": number, "year": 1, "hours": 10, "steps": steps, "score": score}]
+    tell(progress, trial(number), Report(steps, evaluated=evaluated, evaluations=rows))
 
 
-def tell(progress: Progress, trial: Any, report: Report, seconds: float = 1.0) -> None:
-    progress.on_trial_result(0, [], trial, {**report.for_tune(), TIME_TOTAL_S: seconds})
+def tell(progress: Progress, trial: Any, report: Report) -> None:
+    progress.on_trial_result(0, [], trial, report.for_tune())
 
 
 def trials(*rows: tuple[str, int, float]) -> pd.DataFrame:
@@ -72,8 +77,8 @@ def test_rate_and_time_left_follow_the_steps(clock: Clock) -> None:
     assert parts[0] == "0/4 trials done"
     assert "2 running" in parts
     assert "100 steps/s" in parts
-    # The trials that run end after 7 and 15 s. Then two follow, at the mean pace of 20 s.
-    assert "0:00:35 left" in parts
+    # 4 trials of 1,000 steps, of which 1,000 were taken; fewer, if any is stopped.
+    assert "at most 0:00:30 left" in parts
 
 
 def test_before_the_first_report_words_say_that_the_time_left_is_not_known(clock: Clock) -> None:
@@ -81,9 +86,9 @@ def test_before_the_first_report_words_say_that_the_time_left_is_not_known(clock
     start(shown, 0)
     assert NOT_YET in shown.parts()
     clock.now = 20.0
-    report(shown, 0, 100, seconds=5.0)
+    report(shown, 0, 100)
     assert NOT_YET not in shown.parts()
-    assert "at most 0:03:15 left" in shown.parts()
+    assert "at most 0:13:00 left" in shown.parts()
 
 
 def test_trials_of_an_earlier_run_count_as_done_and_not_as_speed(clock: Clock) -> None:
@@ -96,7 +101,28 @@ def test_trials_of_an_earlier_run_count_as_done_and_not_as_speed(clock: Clock) -
     assert "2/4 trials done (1 complete, 1 pruned)" in parts
     assert "best +0.5000 (trial 1)" in parts
     assert shown.state().steps_per_second == 50.0
-    assert "0:00:30 left" in parts
+    assert "at most 0:00:30 left" in parts
+
+
+def test_trials_that_were_stopped_with_their_run_are_counted(clock: Clock, tmp_path: Path) -> None:
+    memory, settings = study(tmp_path, sampler="random"), Settings(budget="10k", steps=1000)
+    work = Work(Ledger(memory, Budget(10_000, "steps"), 100), Costs(algorithm("ppo").space))
+    before = trials(("frozen", 300, 0.1), ("running", 200, 0.2), ("complete", 1000, 0.3))
+    shown = Progress(Console(quiet=True), settings, before, work)
+    assert "3 trials (1 complete, 1 frozen)" in shown.parts()
+    start(shown, 3)
+    start(shown, 1)
+    shown.on_ended(4, "oom")  # it never started
+    assert "5 trials (1 complete, 1 oom, 1 frozen)" in shown.parts()
+    shown.on_frozen(3)
+    assert "5 trials (1 complete, 1 oom, 2 frozen)" in shown.parts()
+
+
+def test_without_a_budget_a_trial_that_runs_counts_by_its_steps(clock: Clock) -> None:
+    shown, _ = progress(("complete", 1000, 0.1))
+    start(shown, 1)
+    report(shown, 1, 500)
+    assert shown.state().done == 1.5 / 4
 
 
 def test_ended_trials_are_counted_by_state_and_their_scores_are_lines(clock: Clock) -> None:
@@ -119,14 +145,13 @@ def test_ended_trials_are_counted_by_state_and_their_scores_are_lines(clock: Clo
     ]  # fmt: skip
 
 
-def test_a_trial_that_goes_on_is_told_with_the_steps_at_which_it_was_rated(clock: Clock) -> None:
+def test_a_trial_that_goes_on_tells_no_evaluation_twice(clock: Clock) -> None:
     shown, output = progress(("running", 470, math.nan))
     start(shown, 0)
-    for _ in range(2):
-        # It was evaluated at 300 steps, and is rated by what it was at 200.
-        tell(shown, trial(0), Report(470, evaluated=Evaluated(1, 300, Outcome(0.1)), columns={"kept_steps": 200}))
+    tell(shown, trial(0), Report(470, evaluated=Evaluated(1, 300, Outcome(0.1))))
+    assert "best +0.1000 (trial 0)" in shown.parts()
     report(shown, 0, 600, score=0.2)
-    assert output.getvalue().splitlines() == ["trial 0: score +0.1000 at 200 steps", "trial 0: score +0.2000 at 600 steps"]
+    assert output.getvalue() == "trial 0: score +0.2000 at 600 steps\n"
     # Its pace begins at the checkpoint.
     assert shown._trial_steps[0] - shown._begun_steps == 130
 

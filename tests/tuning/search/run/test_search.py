@@ -31,8 +31,8 @@ def test_a_trial_gets_what_cuda_takes_of_its_card_with_its_grant(experiment: Exp
     card = planner(experiment.settings, experiment.paths.folder, gpus=1, card_bytes=8 * GIB, baseline=baseline)
     handout = Searched(experiment, planner=card).search.hand_out()
     assert handout
-    assert handout.limits.context_bytes == baseline.context
-    assert handout.limits.vram_bytes > baseline.vram()
+    assert handout.place.grant.context_bytes == baseline.context
+    assert handout.place.grant.vram_bytes > baseline.vram()
 
 
 def test_trust_reaches_a_trial_by_its_handout_alone(experiment: Experiment) -> None:

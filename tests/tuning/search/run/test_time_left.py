@@ -14,7 +14,7 @@ from tuning.search.promotion.choosing import LastPart
 from tuning.search.promotion.confirmation import Confirmation
 from tuning.search.record.ledger import Ledger
 from tuning.search.record.trials import Costs
-from tuning.search.run.time_left import BudgetLeft, TimeLeft, Work
+from tuning.search.run.time_left import BudgetLeft, Work
 
 SPACE = algorithm("ppo").space
 LIMITS = {"steps": float(STEPS)}
@@ -24,85 +24,6 @@ DEFAULT = algorithm("ppo").preset("default", {}, LIMITS)
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
-
-
-def estimate(
-    clock: Clock, trials: int = 4, ended: list[int] | None = None, unfinished: dict[int, int] | None = None
-) -> TimeLeft:
-    return TimeLeft(trials, 1000, ended or [], unfinished or {}, clock)
-
-
-def run(left: TimeLeft, clock: Clock, number: int, *reports: tuple[float, int]) -> None:
-    """Start a trial whose function begins now, and let it report at these times so many steps."""
-    begin = clock.now
-    left.on_start(number)
-    for clock.now, steps in reports:
-        left.on_report(number, steps, clock.now - begin)
-
-
-def test_the_first_report_gives_a_pace_without_the_time_before_the_trial_began(clock: Clock) -> None:
-    left = estimate(clock, trials=1)
-    left.on_start(0)
-    clock.now = 30.0  # the process had to start
-    left.on_report(0, 100, 10.0)
-    assert left.seconds() == pytest.approx(90.0)
-    assert left.is_bound  # the pace is not faster than that
-
-
-def test_two_reports_tell_pace_and_building_apart(clock: Clock) -> None:
-    left = estimate(clock, trials=3)
-    run(left, clock, 0, (60.0, 100), (70.0, 200))
-    assert left.seconds() == pytest.approx(80.0 + 100.0 + 100.0)
-    assert not left.is_bound
-    clock.now = 80.0
-    assert left.seconds() == pytest.approx(70.0 + 100.0 + 100.0)
-    clock.now = 500.0
-    assert left.seconds() == pytest.approx(100.0 + 100.0)
-
-
-def test_building_is_measured_in_processes_that_are_taken_over(clock: Clock) -> None:
-    left = estimate(clock, trials=3)
-    run(left, clock, 0, (60.0, 0), (160.0, 1000))
-    left.on_ended(0)
-    run(left, clock, 1, (180.0, 100))
-    # Ten seconds of these twenty were building; the next trial takes as long.
-    assert left.seconds() == pytest.approx(90.0 + 10.0 + 100.0)
-
-
-def test_an_odd_trial_at_the_end_runs_alone(clock: Clock) -> None:
-    left = estimate(clock, trials=3)
-    for number in (0, 1):
-        left.on_start(number)
-        left.on_report(number, 0, 0.0)
-    clock.now = 10.0
-    for number in (0, 1):
-        left.on_report(number, 500, 10.0)
-    assert left.seconds() == pytest.approx(10.0 + 20.0)
-
-
-def test_trials_that_ended_early_let_others_be_expected_to(clock: Clock) -> None:
-    left = estimate(clock, trials=3)
-    run(left, clock, 0, (0.0, 0), (10.0, 1000))
-    left.on_ended(0)
-    assert left.seconds() == pytest.approx(20.0)
-    run(left, clock, 1, (10.0, 0), (12.0, 200))
-    left.on_ended(1)
-    assert left.seconds() == pytest.approx(6.0)
-
-
-def test_steps_of_an_earlier_run_are_neither_speed_nor_left(clock: Clock) -> None:
-    left = estimate(clock, trials=3, ended=[1000], unfinished={1: 900, 2: 400})
-    run(left, clock, 1, (0.0, 900), (10.0, 950))
-    assert left.seconds() == pytest.approx(10.0 + 120.0)
-
-
-def test_a_trial_that_stops_keeps_its_steps_and_goes_on_from_its_checkpoint(clock: Clock) -> None:
-    left = estimate(clock, trials=1)
-    run(left, clock, 0, (0.0, 0), (10.0, 400))
-    left.on_left(0)
-    assert left.seconds() == pytest.approx(15.0)
-    run(left, clock, 0, (10.0, 300))
-    assert left.seconds() == pytest.approx(17.5)
 
 
 class Used:
@@ -131,7 +52,7 @@ class Used:
 def spend(left: BudgetLeft, used: Used, clock: Clock, *moments: tuple[float, float]) -> None:
     """Let trials report at these times, when so much was used."""
     for clock.now, used.amount in moments:
-        left.on_report(0, 1, 0.0)
+        left.on_report()
 
 
 def test_a_budget_of_time_is_left_by_the_clock_alone(clock: Clock) -> None:
@@ -171,7 +92,7 @@ def test_the_pace_is_that_of_weighed_steps_and_what_is_ahead_is_weighed_too(cloc
     left = BudgetLeft(Budget(1000.0, "steps"), used, clock)
     # The first hundred steps cost one each, the next three: two seconds for each weighed step.
     for clock.now, used.amount, used.done_steps in ((20.0, 100.0, 100.0), (620.0, 200.0, 400.0)):
-        left.on_report(0, 1, 0.0)
+        left.on_report()
     assert left.seconds() == 800.0 * (400.0 / 200.0) * 2.0
 
 

@@ -1,0 +1,98 @@
+"""Reads deferrable appliances from CityLearn's objects into the batch simulator's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from envs.batch_backend import records
+from envs.citylearn_backend.simulator import CityLearnSimulator
+
+_NONE = -1.0  # CityLearn's number for what a cycle would say where there is none
+# Observations that are `_NONE` without a cycle; others are zero.
+_LACKING = {
+    "earliest_start_time_step", "latest_start_time_step", "deadline_time_step", "hours_until_latest_start",
+    "hours_until_deadline", "slack_steps", "slack_ratio", "urgency_ratio", "cycle_peak_step_offset_ratio",
+}  # fmt: skip
+
+
+def read_appliances(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
+    """`appliance` and `cycle` of `envs.batch_backend.records.Site`."""
+    action = {name: index for index, name in enumerate(_owned(simulator))}
+    found = list(_appliances(simulator))
+    appliance = np.zeros(len(found), dtype=records.APPLIANCE)
+    hours: list[np.ndarray] = []
+    for own, (n, device) in zip(appliance, found, strict=True):
+        first = sum(map(len, hours))
+        hours += [_cycle(cycle) for cycle in device.deferrable_appliance_simulation.flexibility_schedule]
+        own["building"], own["action"] = n, action.get((n, f"deferrable_appliance_{device.name}"), -1)
+        own["threshold"], own["first"], own["end"] = device.trigger_threshold, first, sum(map(len, hours))
+        own["offset"] = simulator.env.episode_tracker.simulation_start_time_step
+        own["shown"] = [_NONE if name in _LACKING else 0.0 for name in records.FEATURES]
+    return {"appliance": appliance, "cycle": np.concatenate([np.zeros(0, dtype=records.CYCLE), *hours])}
+
+
+def appliance_places(simulator: CityLearnSimulator, building: Any) -> dict[str, tuple[int, int, int]]:
+    """`kind`, `building` and `use` of `records.OBSERVED` by the name of an observation, of the appliances of a building."""
+    return {
+        f"deferrable_appliance_{device.name}_{feature}": (records.APPLIANCE_STATE, k, use)
+        for k, (n, device) in enumerate(_appliances(simulator))
+        if simulator.env.buildings[n] is building
+        for use, feature in enumerate(records.FEATURES)
+    }
+
+
+def _appliances(simulator: CityLearnSimulator) -> list[tuple[int, Any]]:
+    """All appliances, and the numbers of their buildings."""
+    return [(n, device) for n, b in enumerate(simulator.env.buildings) for device in b.deferrable_appliances]
+
+
+def _owned(simulator: CityLearnSimulator) -> list[tuple[int, str]]:
+    """Buildings' numbers and names of all actions, in their order."""
+    return [(n, name) for n, building in enumerate(simulator.env.buildings) for name in building.active_actions]
+
+
+def _cycle(cycle: Mapping[str, Any]) -> np.ndarray:
+    """`records.CYCLE` of each hour of a cycle, with what `DeferrableAppliance.observations` shows in it."""
+    profile, total, hours = cycle["load_profile"], float(cycle["total_energy_kwh"]), int(cycle["duration_steps"])
+    wide = np.asarray(profile, dtype=np.float64)
+    mean, peak = total / max(float(hours), 1e-6), float(np.nanmax(wide))
+    whole = {
+        "earliest_start_time_step": cycle["earliest_start_time_step"],
+        "latest_start_time_step": cycle["latest_start_time_step"],
+        "deadline_time_step": cycle["deadline_time_step"],
+        "cycle_duration_steps": hours,
+        "cycle_energy_kwh": total,
+        "priority": cycle["priority"],
+        "must_run": cycle["must_run"],
+        "cycle_average_power_kw": mean,
+        "cycle_peak_power_kw": peak,
+        "cycle_load_factor_ratio": np.clip(mean / peak if peak > 0.0 else 0.0, 0.0, 1.0),
+        "cycle_peak_step_offset_ratio": np.argmax(wide) / max(hours - 1.0, 1.0) if hours > 1 else 0.0,
+    }
+    record = np.zeros(hours, dtype=records.CYCLE)
+    record["earliest"], record["latest"] = whole["earliest_start_time_step"], whole["latest_start_time_step"]
+    record["deadline"], record["hours"], record["energy"] = whole["deadline_time_step"], hours, profile
+    for hour, own in enumerate(record):
+        states = {
+            records.PENDING: {"pending": 1.0, **_remaining(total, hours)},
+            records.RUNNING: {
+                "running": 1.0, **_remaining(float(np.sum(profile[hour:])), hours - hour),
+                "current_step_energy_kwh": profile[hour], "current_step_power_kw": profile[hour],
+            },
+            records.MISSED: {"deadline_missed": 1.0},
+        }  # fmt: skip
+        for state, values in states.items():
+            shown = {**whole, **values}
+            own["shown"][state] = [float(shown.get(name, 0.0)) for name in records.FEATURES]
+    return record
+
+
+def _remaining(energy: float, hours: int) -> dict[str, float]:
+    return {
+        "remaining_energy_kwh": energy,
+        "remaining_duration_steps": hours,
+        "remaining_average_power_kw": energy / max(float(hours), 1e-6),
+    }

@@ -1,0 +1,71 @@
+"""Deferrable appliances are read as CityLearn has them."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from envs.batch_backend import records
+from envs.citylearn_backend.appliances import appliance_places, read_appliances
+from envs.citylearn_backend.simulator import CityLearnSimulator
+from tests.envs.schema_changes import edited
+
+PROFILES = """profile_id,duration_steps,total_energy_kwh,load_profile
+long,3,3.75,"[0.5, 2.25, 1.0]"
+short,1,0.3,[0.3]
+"""
+SCHEDULE = """cycle_id,profile_id,earliest_start_time_step,latest_start_time_step,deadline_time_step,priority,must_run
+a,long,10,14,18,0.7,True
+b,short,20,21,21,0.0,False
+"""
+
+
+@pytest.fixture
+def simulator(small_schema: Path, tmp_path: Path) -> CityLearnSimulator:
+    """The small site with an appliance, whose rows begin with CityLearn's eighth."""
+    (tmp_path / "profiles.csv").write_text(PROFILES, encoding="utf-8")
+    (tmp_path / "schedule.csv").write_text(SCHEDULE, encoding="utf-8")
+
+    def change(schema: dict[str, Any]) -> None:
+        files = {"cycle_profiles_file": "profiles.csv", "flexibility_schedule_file": "schedule.csv"}
+        schema["buildings"]["mall"]["deferrable_appliances"] = {"washer": files | {"attributes": {"trigger_threshold": 0.2}}}
+        schema["actions"]["deferrable_appliance"] = {"active": True}
+        schema["observations"] |= {f"deferrable_appliance_{name}": {"active": True} for name in records.FEATURES}
+        schema["simulation_start_time_step"] = 8
+
+    return CityLearnSimulator(edited(small_schema, tmp_path, change), with_reward=False)
+
+
+def test_its_observations_are_citylearns_in_their_order(simulator: CityLearnSimulator) -> None:
+    (device,) = simulator.env.buildings[0].deferrable_appliances
+    assert tuple(device.observations()) == records.FEATURES
+    places = appliance_places(simulator, simulator.env.buildings[0])
+    assert set(places) <= set(simulator.observation_names)
+    assert [use for _, _, use in places.values()] == list(range(len(records.FEATURES)))
+
+
+def test_a_record_has_what_citylearn_shows_while_a_cycle_runs_and_after_all(simulator: CityLearnSimulator) -> None:
+    found = read_appliances(simulator)
+    (own,), cycle = found["appliance"], found["cycle"]
+    assert (own["offset"], own["threshold"], own["first"], own["end"]) == (8, 0.2, 0, 4)
+    assert simulator.action_names[own["action"]] == "deferrable_appliance_washer"
+    assert cycle["energy"].tolist() == np.float32([0.5, 2.25, 1.0, 0.3]).tolist()
+    raw = simulator.begin(0, 20, seed=0)
+    at = [simulator.observation_names.index(f"deferrable_appliance_washer_{name}") for name in records.FEATURES]
+    timed = [*range(7, 12), records.CAN_START]
+    shown = {0: cycle["shown"][0, records.PENDING]}
+    for hour in range(3):  # it starts at row 2, CityLearn's tenth, and is seen to run from the next on
+        shown[3 + hour] = cycle["shown"][hour + 1, records.RUNNING] if hour < 2 else cycle["shown"][3, records.PENDING]
+    for row in range(6):
+        if row in shown:
+            seen = np.delete(raw[at], timed)
+            assert np.allclose(seen, np.delete(shown[row], timed), atol=1e-6), row
+        action = np.zeros(len(simulator.action_low))
+        action[own["action"]] = 0.3
+        raw, _ = simulator.step(action)
+
+
+def test_a_site_without_appliances_has_no_rows(small_schema: Path) -> None:
+    found = read_appliances(CityLearnSimulator(small_schema, with_reward=False))
+    assert {name: len(values) for name, values in found.items()} == {"appliance": 0, "cycle": 0}

@@ -1,0 +1,93 @@
+"""The command that makes files for CityLearn 3 of those of version 2.4."""
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envs.convert import main
+from envs.scenarios.scenario import scenario
+from tests.envs.schema_changes import edit
+
+Convert = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def convert(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Convert:
+    """Run the command; gives exit status, stdout and stderr."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["convert", *map(str, arguments)])
+        status = main()
+        shown = capsys.readouterr()
+        return status, shown.out, shown.err
+
+    return run
+
+
+def test_a_sound_site_is_copied_as_it_is(small_schema: Path, tmp_path: Path, convert: Convert) -> None:
+    status, out, _ = convert(small_schema, "--to", tmp_path / "new")
+    assert status == 0
+    assert "nothing to repair" in out
+    assert scenario(str(tmp_path / "new")).key.partition("-")[0] == "new"
+    originals = {file.name for file in small_schema.parent.iterdir() if file.suffix == ".csv"}
+    for name in originals:
+        assert (tmp_path / "new" / name).read_bytes() == (small_schema.parent / name).read_bytes()
+
+
+def test_what_is_undecided_or_broken_otherwise_is_told_at_once_and_nothing_is_written(
+    small_schema: Path, tmp_path: Path, convert: Convert
+) -> None:
+    site = Path(shutil.copytree(small_schema.parent, tmp_path / "site"))
+
+    def change(schema: dict[str, Any]) -> None:
+        schema["buildings"]["mall"]["washing_machines"] = {"w": {}}
+        schema["buildings"]["mall"]["pv"]["attributes"]["nominal_power"] = -4
+
+    edit(site / "schema.json", change)
+    before = {file.name: file.read_bytes() for file in site.iterdir()}
+    status, out, err = convert(site, "--to", tmp_path / "new")
+    assert (status, out) == (2, "")
+    assert (
+        "to be decided:\n  buildings.mall.washing_machines.w: CityLearn 3 has no such device; --washing-machines leave-out"
+        in err
+    )
+    assert f"to be corrected by hand:\n  {site / 'schema.json'}: buildings.mall.pv.attributes.nominal_power is -4" in err
+    assert err.endswith("nothing was written\n")
+    assert not (tmp_path / "new").exists()
+    assert {file.name: file.read_bytes() for file in site.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--to", "{site}/new"], "lies in the folder of the original"),
+        (["--to", "{other}"], "is there already"),
+        (["--to", "{other}/new", "--arrival-soc", "80"], "write mean, or a share from 0.02 to 1"),
+    ],
+)
+def test_a_command_that_cannot_be_carried_out_is_one_line(
+    arguments: list[str], message: str, small_schema: Path, tmp_path: Path, convert: Convert
+) -> None:
+    filled = [text.format(site=small_schema.parent, other=tmp_path) for text in arguments]
+    status, out, err = convert(small_schema, *filled)
+    assert (status, out) == (2, "")
+    assert err.startswith("error: ")
+    assert message in err
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_schema_is_one_line(tmp_path: Path, convert: Convert) -> None:
+    status, _, err = convert(tmp_path / "schema.json", "--to", tmp_path / "new")
+    assert status == 2
+    assert err == f"error: no file {tmp_path / 'schema.json'}: name the schema.json of a site\n"
+
+
+def test_json_of_the_original_keeps_what_no_repair_is_about(small_schema: Path, tmp_path: Path, convert: Convert) -> None:
+    convert(small_schema, "--to", tmp_path / "new")
+    assert json.loads((tmp_path / "new/schema.json").read_text()) == json.loads(small_schema.read_text())
