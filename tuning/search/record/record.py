@@ -41,6 +41,7 @@ from tuning.search.record.trials import (
     REFUSED,
     REQUIRED,
     SAME_AS,
+    OfTrials,
     Standing,
     state_of,
 )
@@ -59,11 +60,11 @@ class Record:
     def __init__(self, study: StudyMemory, rows: TrialRecords, steps: int, evaluations: int) -> None:
         self.study, self.rows = study, rows
         self._steps, self._evaluations = steps, evaluations
-        self._aim = rows.aim
+        self._aim, self._standing_of = rows.aim, OfTrials(Standing.of)
 
     def standing(self, number: int) -> Standing:
         """From where a trial goes on, and how often it was begun in vain."""
-        return self.study.standing(number)
+        return self._standing_of(self.study.trial(number))
 
     def begin(self, proposal: Proposal, columns: Mapping[str, object]) -> None:
         """A trial is handed out; the columns of its row say what it is granted."""
