@@ -20,6 +20,7 @@ import pytest
 
 from tests.tuning.trial.small_trials import experiment, hyperparameters
 from tuning.algorithms.registry import algorithm
+from tuning.algorithms.rllib_trainer import RLlibTrainer
 from tuning.algorithms.trainer import Trainer
 from tuning.trial.checkpoint import Checkpoint, Checkpoints
 from tuning.trial.checkpoint_files import VERSION, FormatError, TrialState, fingerprint
@@ -160,3 +161,18 @@ def test_mutants(trained: tuple[Trainer, Path], tmp_path: Path, seed: int, count
     print(dict(found))
     assert sum(found.values()) == count
     assert {"1", "refused", "taken"} <= found.keys()
+
+
+def test_a_checkpoint_of_other_networks_is_refused(
+    trained: tuple[RLlibTrainer, Path], small_schema: Path, tmp_path: Path
+) -> None:
+    trainer, folder = trained
+    settings = experiment(tmp_path / "other", small_schema, trainer.name).settings
+    other = algorithm(trainer.name).build(trial_setup(settings, 0, hyperparameters(trainer.name, hidden_sizes="16")))
+    try:
+        newest, _ = Checkpoints(folder).newest()
+        assert newest
+        with pytest.raises(FormatError, match="is not one of this trial: "):
+            newest.restore(other)
+    finally:
+        other.stop()

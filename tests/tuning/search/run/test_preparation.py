@@ -44,7 +44,7 @@ def test_an_error_of_the_scenario_comes_without_rays_wrapping(
 
     monkeypatch.setattr(preparation.ray, "get", get)
     with pytest.raises(raised):
-        preparation._raise_own_errors("task")  # type: ignore[arg-type]
+        preparation.result_of("task")
 
 
 class LostQueue:
