@@ -64,7 +64,7 @@ ELSEWHERE: Final = _by_word(
         "--name": "study_name experiment_name",
         "--dir": "output_dir log_dir storage_path",
         "--weights": "reward_weights",
-        "--track": "wandb wandb_project_name mlflow tensorboard_log",
+        "--track": "wandb wandb_project_name mlflow tensorboard tensorboard_log csv progress_csv",
     }
 )
 _OF_KPIS: Final = _by_word({"bill": "cost costs electricity_cost price", "co2_kg": "carbon emission emissions"})

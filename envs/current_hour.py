@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -22,6 +22,10 @@ class SiteState:
     previous_net_kwh: float | None  # net import in the hour before; None at the year's start
     peaks_kw: tuple[float, float]  # the month's highest imports so far, in peak hours and outside; zeros without a charge
     day_peak_kw: float
+    # Of the hour before: temperature [C], shape (buildings,), and heat or cold that was delivered [kWh], shape (buildings, 3).
+    # NaN where no model computes a temperature, and in a window's first hour; empty where the site has no such model.
+    indoor_c: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    delivered_kwh: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
 
 
 class PlannedHour(Protocol):

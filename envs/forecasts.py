@@ -14,9 +14,10 @@ from common.units import DAY, WEEK
 Kind = Literal[
     "load", "pv", "carbon", "charging",
     "cooling_demand", "heating_demand", "dhw_demand", "cooling_efficiency", "heating_efficiency", "dhw_efficiency",
+    "indoor", "people",
 ]  # fmt: skip
 KINDS: tuple[Kind, ...] = ("load", "pv", "carbon", "charging")  # of all sites
-# Of sites with tanks that act, by the tank's use.
+# Of sites with tanks or thermal devices that act, by their use.
 DEMANDS: Mapping[str, Kind] = {"cooling": "cooling_demand", "heating": "heating_demand", "dhw": "dhw_demand"}
 EFFICIENCIES: Mapping[str, Kind] = {
     "cooling": "cooling_efficiency", "heating": "heating_efficiency", "dhw": "dhw_efficiency",
@@ -30,7 +31,8 @@ class SiteSeries:
     hour: np.ndarray  # of the day, 0-23, shape (rows,)
     # Of each of its kinds, shape (buildings, rows). `load` is what buildings take without batteries and vehicles, `pv` the
     # generation, `charging` the vehicles' energy on the uncontrolled site [kWh], `carbon` the carbon intensity [kg/kWh]. Of
-    # uses with a tank that acts there are the demand of heat or cold [kWh], and the efficiency of the device that serves it.
+    # uses with a tank or a device that acts there are the demand of heat or cold [kWh], and the efficiency of the device that
+    # serves it. Where devices act on rooms, `indoor` is their temperature without control [C], `people` 1 where somebody is.
     values: Mapping[Kind, np.ndarray]
     # What else is observed in each hour, such as weather and its forecasts, shape (rows, features), float32.
     observed: np.ndarray
@@ -38,7 +40,7 @@ class SiteSeries:
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """Kinds of its series: `KINDS`, and those of tanks that act."""
+        """Kinds of its series: `KINDS`, and those of tanks and thermal devices that act."""
         return tuple(self.values)
 
     @property
@@ -365,6 +367,10 @@ class SiteForecast:
     def ahead(self, kind: Kind, row: int, hours: int) -> np.ndarray:
         """The present hour of a series and forecasts of those that follow; see `SeriesForecast.ahead`."""
         return self._forecasts[kind].ahead(row, hours)
+
+    def before(self, kind: Kind, row: int) -> np.ndarray:
+        """A series in the hour before a row, which has one, shape (buildings,)."""
+        return np.asarray(self._series.values[kind][:, row - 1])
 
     def arriving(self, row: int, hours: int) -> np.ndarray:
         """What vehicles take that are not there yet, charging at full power on arrival; shape (buildings, hours)."""

@@ -1,7 +1,7 @@
 """What a policy sees beside CityLearn's own observations; none of it by default, and all of it known in its hour.
 
-A plan shows of each building what model predictive control does with battery and tanks, and their states of charge; of the
-site, the net import that it plans.
+A plan shows of each building what model predictive control does with battery, tanks and thermal devices, and the states of
+charge; of the site, the net import that it plans.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ PLAN_HOURS = (0, 1, 2, 4, 8)
 PLANNED_BATTERY, PLANNED_SOC = "planned_battery", "planned_soc"  # energy of this hour, and state of charge at its beginning
 # Of a tank: part of its capacity that it takes in this hour, and state of charge at its beginning; by its use.
 PLANNED_TANK, PLANNED_TANK_SOC = "planned_{}_storage", "planned_{}_soc"
+TANK_ACTION = "_storage"  # end of the name of an action of a tank, after its use
+PLANNED_DEVICE = "planned_{}"  # action in this hour, within [-1, 1]; by its name
 # Kinds of observations that are energies [kWh], by the beginnings of their names.
 ENERGIES = (PLANNED_BATTERY,)
 SITE_ENERGIES = frozenset({"planned_net"})  # of the whole site
@@ -52,18 +54,20 @@ class Seen:
         """Whether it needs learned forecasts."""
         return self.plan == "learned"
 
-    def own(self, tanks: Sequence[str] = ()) -> tuple[str, ...]:
-        """Kinds of what is seen of each building; `tanks` as of `envs.planning.mpc_site.uses_of`."""
+    def own(self, actions: Sequence[str] = ()) -> tuple[str, ...]:
+        """Kinds of what is seen of each building; `actions` as of `envs.planning.mpc_site.planned_actions`."""
         if self.plan == "none":
             return ()
-        of_tanks = (kind.format(use) for use in tanks for kind in (PLANNED_TANK, PLANNED_TANK_SOC))
-        return (PLANNED_BATTERY, PLANNED_SOC, *(f"{PLANNED_SOC}_{hour}" for hour in PLAN_HOURS), *of_tanks)
+        uses = [name.removesuffix(TANK_ACTION) for name in actions if name.endswith(TANK_ACTION)]
+        of_tanks = (kind.format(use) for use in uses for kind in (PLANNED_TANK, PLANNED_TANK_SOC))
+        of_devices = (PLANNED_DEVICE.format(name) for name in actions if not name.endswith(TANK_ACTION))
+        return (PLANNED_BATTERY, PLANNED_SOC, *(f"{PLANNED_SOC}_{hour}" for hour in PLAN_HOURS), *of_tanks, *of_devices)
 
     @property
     def common(self) -> tuple[str, ...]:
         """Kinds of what is seen of the site as a whole."""
         return () if self.plan == "none" else ("planned_net",)
 
-    def names(self, buildings: int, tanks: Sequence[str] = ()) -> tuple[str, ...]:
+    def names(self, buildings: int, actions: Sequence[str] = ()) -> tuple[str, ...]:
         """Names of the further observations of so many buildings: those of the first, of the second, ..., of the site."""
-        return (*self.own(tanks) * buildings, *self.common)
+        return (*self.own(actions) * buildings, *self.common)

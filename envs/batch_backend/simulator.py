@@ -309,7 +309,23 @@ class BatchSimulator:
             None if np.isnan(own["net"]) else float(own["net"]),
             (float(own["peak"][0]), float(own["peak"][1])),
             float(self.state.day[copy]["peak"]),
+            *self._rooms_before(copy),
         )
+
+    def _rooms_before(self, copy: int) -> tuple[np.ndarray, np.ndarray]:
+        """Temperatures and deliveries of the hour before, see `SiteState`."""
+        if not self._dynamics:
+            return np.zeros(0), np.zeros((0, 3))
+        indoor = np.full(self.net_buildings, np.nan)
+        for n, values in self._dynamics.indoor.items() if self.state.copy[copy]["step"] else ():
+            indoor[n] = values[copy]
+        return indoor, self.delivered_kwh[copy]
+
+    @property
+    def delivered_kwh(self) -> np.ndarray:
+        """Cold, heat and hot water that devices and tanks delivered in the last step, shape (copies, N, 3)."""
+        tank = self.state.tank
+        return np.asarray(tank["given"].astype(np.float64) + np.maximum(-tank["balance"], 0.0))
 
     def vehicle_soc(self, copy: int) -> np.ndarray:
         """State of charge of each vehicle before the next step, shape (vehicles,)."""

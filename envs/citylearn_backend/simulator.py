@@ -285,6 +285,21 @@ class CityLearnSimulator:
         step = self.step_index
         return np.array([vehicle.battery.soc[step] for vehicle in self.env.electric_vehicles], dtype=np.float64)
 
+    @property
+    def rooms_before(self) -> tuple[np.ndarray, np.ndarray]:
+        """Temperatures and deliveries of the hour before, as fields of `envs.current_hour.SiteState`."""
+        buildings, step = self.env.buildings, self.step_index - 1
+        if not any(map(has_dynamics, buildings)):
+            return np.zeros(0), np.zeros((0, len(USES)))
+        if step < 0:
+            return np.full(len(buildings), np.nan), np.zeros((len(buildings), len(USES)))
+        indoor = [b.indoor_dry_bulb_temperature[step] if has_dynamics(b) else np.nan for b in buildings]
+        delivered = [
+            [sum(getattr(b, f"energy_from_{use}_{source}")[step] for source in ("device", "storage")) for use in USES]
+            for b in buildings
+        ]
+        return np.array(indoor, dtype=np.float64), np.array(delivered, dtype=np.float64)
+
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, float]:
         """Take one step within the actions' ranges; the next raw observation, shape (observations,), and the reward."""
         step, row = self.step_index, self.row

@@ -14,10 +14,10 @@ from envs.batch_backend.tables import Tables
 from envs.citylearn_backend.simulator import SIMULATORS
 from envs.environments.backend import beyond_batch
 from envs.environments.year_cache import district, has_several_buildings, observation_layout, year_tables
-from envs.objective.reward import serves_people
+from envs.objective.reward import THERMAL_ACTIONS, serves_people, unknown_actions
 from envs.objective.series import Exogenous
 from envs.observation import layout_gap
-from envs.planning.mpc_site import uses_of
+from envs.planning.mpc_site import planned_actions
 from envs.scenarios.scenario import SPLITS, Scenario, Split
 from envs.scenarios.schema_file import active_actions, read_schema
 from envs.scenarios.shapes import is_left_out
@@ -30,6 +30,8 @@ STORAGES = frozenset({"electrical_storage", "cooling_storage", "heating_storage"
 
 def why_no_bound(scenario: Scenario) -> str:
     """Reason why a scenario has no bound; empty where it has one."""
+    if serves_people(scenario):
+        return "no linear programme bounds what a model of the indoor temperature allows"
     return _why_none(scenario, "the bound")
 
 
@@ -38,8 +40,10 @@ def why_no_mpc(scenario: Scenario) -> str:
     if reason := _why_none(scenario, "model predictive control"):
         return reason
     # Series are forecast of the same kinds in all years.
-    kinds = {uses_of(tables) for tables, _ in _years(scenario)}
-    return "its segments have thermal storages of different kinds" if len(kinds) > 1 else ""
+    if serves_people(scenario) and not _same_in_all_splits(scenario):
+        return "models of indoor temperatures are fitted on the buildings that train, and other splits have others"
+    kinds = {planned_actions(tables) for tables, _ in _years(scenario)}
+    return "its segments have thermal storages or devices of different kinds" if len(kinds) > 1 else ""
 
 
 def check_own_reward(scenario: Scenario) -> None:
@@ -93,8 +97,8 @@ def beyond_linear(exogenous: Exogenous, tariff: DemandCharge | None) -> str:
 
 
 def _why_none(scenario: Scenario, what: str) -> str:
-    if serves_people(scenario):
-        return f"{what} knows no model of the indoor temperature, which the site's actions change"
+    if off := unknown_actions(scenario):
+        return f"{what} does not know what {', '.join(off)} do for people"
     if missing := beyond_batch(scenario):
         return f"{what} needs the batch backend, which does not support: {', '.join(missing)}"
     reasons = (beyond_linear(tables.exogenous, tariff) for tables, tariff in _years(scenario))
@@ -176,8 +180,8 @@ def can_start_from_plan(scenario: Scenario) -> bool:
         return True
     schema = scenario.schema_path(scenario.years("train")[0])
     buildings = _buildings(schema)
-    active = STORAGES.intersection(active_actions(schema))
-    # An action without the storage moves nothing.
+    active = (STORAGES | THERMAL_ACTIONS).intersection(active_actions(schema))
+    # An action without its device moves nothing.
     if not any(active.intersection(each).difference(each.get("inactive_actions") or ()) for each in buildings):
         return False
     fits = can_share(scenario) or (len(buildings) == 1 and _same_in_all_splits(scenario))

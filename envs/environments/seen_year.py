@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 import numpy as np
 
 from envs.batch_backend.simulator import BatchSimulator
-from envs.batch_backend.tables import Year
+from envs.batch_backend.tables import Tables, Year
 from envs.cache import cached_arrays, is_cached
 from envs.current_hour import SiteState
 from envs.district import COMMON, District
@@ -24,6 +24,7 @@ from envs.environments.year_cache import (
     layout_split,
     observation_layout,
     scaled_template,
+    tables_file,
     year_reference,
     year_tables,
 )
@@ -36,14 +37,15 @@ from envs.environments.year_forecasts import (
     site_forecast,
     year_series,
 )
-from envs.forecasts import DEMANDS, Kind, Method
+from envs.environments.year_rooms import room_models
+from envs.forecasts import Kind, Method
 from envs.objective.evaluate import EVALUATION_SEED
 from envs.objective.reference import scale_of
 from envs.objective.weights import Weights
 from envs.observation import MARGIN, ObservationLayout
 from envs.planning.mpc import HORIZON, ModelPredictiveControl, Plant, in_order, planned_hour
 from envs.planning.mpc_programme import Plan
-from envs.planning.mpc_site import MpcSite, Vehicles, uses_of
+from envs.planning.mpc_site import MpcSite, Vehicles, planned_actions, tank_uses
 from envs.scenarios.scenario import Scenario, Split
 from envs.scenarios.schema_file import count_steps, read_schema
 from envs.scenarios.schema_shape import FIRST
@@ -57,9 +59,9 @@ def seen_layout(scenario: Scenario, seen: Seen, year: int | None = None, own_lay
     if seen.is_plain:
         return plain
     split = layout_split(scenario, year, seen.day_peak, own_layout)
-    bounds, tanks = seen_bounds(scenario, split, seen), tanks_of(scenario, scenario.years(split)[0])
-    buildings = (len(bounds) - len(seen.common)) // len(seen.own(tanks))
-    return plain.seeing(seen.names(buildings, tanks), bounds)
+    bounds, actions = seen_bounds(scenario, split, seen), plan_of(scenario, scenario.years(split)[0])
+    buildings = (len(bounds) - len(seen.common)) // len(seen.own(actions))
+    return plain.seeing(seen.names(buildings, actions), bounds)
 
 
 def seen_template(scenario: Scenario, year: int, seen: Seen, own_layout: bool = False) -> np.ndarray:
@@ -140,14 +142,13 @@ def first_row(scenario: Scenario) -> int:
 def owners(scenario: Scenario, year: int, seen: Seen) -> tuple[int, ...]:
     """Building of each, see `envs.district.Buildings.observations`."""
     buildings = len(year_series(scenario, year).values["load"])
-    own = seen.own(tanks_of(scenario, year))
+    own = seen.own(plan_of(scenario, year))
     return (*(n for n in range(buildings) for _ in own), *(COMMON for _ in seen.common))
 
 
-def tanks_of(scenario: Scenario, year: int) -> tuple[str, ...]:
-    """Uses of which some building of a year has a tank that acts, see `envs.planning.mpc_site.uses_of`."""
-    kinds = year_series(scenario, year).kinds
-    return tuple(use for use, kind in DEMANDS.items() if kind in kinds)
+def plan_of(scenario: Scenario, year: int) -> tuple[str, ...]:
+    """Actions of a year's plan, see `envs.planning.mpc_site.planned_actions`."""
+    return planned_actions(Tables.load(tables_file(scenario, year), template=False))
 
 
 def seen_bounds(scenario: Scenario, split: Split, seen: Seen) -> np.ndarray:
@@ -165,14 +166,14 @@ def seen_bounds(scenario: Scenario, split: Split, seen: Seen) -> np.ndarray:
     return np.stack([low - margin, high + margin], axis=1)
 
 
-VERSION = 4  # part of the cache's key: raise it when a change of the code changes plans
+VERSION = 5  # part of the cache's key: raise it when a change of the code changes plans
 
 
 @dataclass(frozen=True)
 class Shadow:
     """Plans of a year, one an hour.
 
-    N buildings; U uses of heat or cold with a tank that acts, see `envs.planning.mpc_site.uses_of`.
+    N buildings; of `envs.planning.mpc_site.planned_actions` U uses with a tank that acts, and actions of devices.
     """
 
     battery_kwh: np.ndarray  # what each battery takes in the hour, negative where it gives, shape (steps, N)
@@ -183,6 +184,7 @@ class Shadow:
     # What each tank takes in the hour, negative where it gives, as a part of its capacity; shape (steps, N, U).
     tank_use: np.ndarray
     tank_soc: np.ndarray  # state of charge at the beginning of the hour as it is observed, before standby; shape (steps, N, U)
+    device: np.ndarray  # actions of devices within [-1, 1], shape (steps, N, number)
 
 
 def shadow(scenario: Scenario, year: int, seen: Seen, on_progress: Callable[[float], None] | None = None) -> Shadow:
@@ -206,7 +208,8 @@ def _shadow_key(scenario: Scenario, year: int, seen: Seen) -> str:
 def planned_site(scenario: Scenario, year: int, weights: Weights) -> MpcSite:
     """A site year as the plans that policies see know it: with the means of the train split, which are all that it may know."""
     scale = scale_of([(year_reference(scenario, own.year), own) for own in scenario.windows("train")])
-    return MpcSite.of(year_tables(scenario, year), year_reference(scenario, year).scaled_by(scale), weights)
+    reference = year_reference(scenario, year).scaled_by(scale)
+    return MpcSite.of(year_tables(scenario, year), reference, weights, room_models(scenario))
 
 
 def run_shadow(
@@ -223,7 +226,8 @@ def run_shadow(
     plant = Plant(site, Vehicles(tables, reference), site_forecast(scenario, year, method, HORIZON, crossed=True))
     # It needs no observations.
     blank = np.zeros((len(tables.exogenous.hour), len(tables.names)), dtype=np.float32)
-    uses = uses_of(tables)
+    actions = planned_actions(tables)
+    uses = tank_uses(actions)
     tariff, steps = DemandCharge.of(scenario.schema_path(year)), hours or reference.run.net_kwh.shape[1]
     simulator = BatchSimulator({year: Year(tables, blank, tariff, reference)}, 1, weights=weights)
     found = Shadow(
@@ -232,10 +236,11 @@ def run_shadow(
         np.zeros(steps, np.float32),
         np.zeros((steps, site.buildings, len(uses)), np.float32),
         np.zeros((steps, site.buildings, len(uses)), np.float32),
+        np.zeros((steps, site.buildings, len(actions) - len(uses)), np.float32),
     )
 
     def keep(state: SiteState, plan: Plan) -> None:
-        for field, value in zip(fields(Shadow), planned_hour(site, uses, state, plan), strict=True):
+        for field, value in zip(fields(Shadow), planned_hour(site, actions, state, plan), strict=True):
             getattr(found, field.name)[state.row] = value
 
     controller = ModelPredictiveControl(simulator, {year: plant}, HORIZON, on_plan=keep)

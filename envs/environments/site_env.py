@@ -146,7 +146,8 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         peaks = (self._peaks.peak_kw, self._peaks.off_peak_kw) if self._peaks else (0.0, 0.0)
         simulator = self.simulator
         soc = simulator.battery_soc, simulator.tank_soc, simulator.vehicle_soc
-        return SiteState(self.window, simulator.row, *soc, self._previous_net, peaks, self._day_peak.kw)
+        rooms = simulator.rooms_before
+        return SiteState(self.window, simulator.row, *soc, self._previous_net, peaks, self._day_peak.kw, *rooms)
 
     def reference_of(self, year: int) -> Reference:
         """Uncontrolled run of one of its years."""

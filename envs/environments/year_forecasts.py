@@ -35,8 +35,10 @@ from envs.forecasts import (
     train_model,
 )
 from envs.objective.reference import Reference
-from envs.planning.mpc_site import uses_of
+from envs.objective.series import Run
+from envs.planning.mpc_site import planned_actions
 from envs.scenarios.scenario import Scenario
+from envs.seen import TANK_ACTION
 
 VERSION = 2  # part of the cache's keys: raise it when a change of the code changes learned forecasts
 
@@ -193,22 +195,31 @@ def series_of(reference: Reference, tables: Tables) -> SiteSeries:
             "pv": pv,
             "carbon": exogenous.carbon[:, :steps],
             "charging": run.charging_kwh,
-            **_of_tanks(tables, steps),
+            **_of_devices(tables, steps),
+            **_of_rooms(tables, run, steps),
         },
         observed=np.ascontiguousarray(tables.rows["template"][:steps, chosen]),
         names=tuple(tables.names[i] for i in chosen),
     )
 
 
-def _of_tanks(tables: Tables, steps: int) -> dict[Kind, np.ndarray]:
-    """Series of the uses with a tank that acts, of all buildings; see `SiteSeries.values`."""
-    meter, found = tables.rows["meter"][:steps], {}
-    for use in uses_of(tables):
+def _of_devices(tables: Tables, steps: int) -> dict[Kind, np.ndarray]:
+    """Series of the uses with a tank or a device that acts, of all buildings; see `SiteSeries.values`."""
+    meter, found = tables.rows["meter"][:steps], dict[Kind, np.ndarray]()
+    acts = tables.site["thermal"]["device_action"] >= 0
+    for use in (use for i, use in enumerate(USES) if acts[:, i].any() or f"{use}{TANK_ACTION}" in planned_actions(tables)):
         demand, efficiency = (meter[name][:, :, USES.index(use)].T.astype(np.float64) for name in ("demand", "cop"))
         found[DEMANDS[use]] = demand
         # A building without the device has none.
         found[EFFICIENCIES[use]] = np.where(np.isfinite(efficiency) & (efficiency > 0.0), efficiency, 1.0)
     return found
+
+
+def _of_rooms(tables: Tables, run: Run, steps: int) -> dict[Kind, np.ndarray]:
+    """Temperature and presence in all buildings, where devices act on some; those without a model count as at 0 degrees."""
+    if not (tables.site["thermal"]["device_action"] >= 0).any():
+        return {}
+    return {"indoor": np.nan_to_num(run.indoor_c), "people": (tables.exogenous.occupants[:, :steps] > 0.0).astype(np.float64)}
 
 
 def train_rows(scenario: Scenario, year: int, rows: int) -> np.ndarray:

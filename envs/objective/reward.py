@@ -123,12 +123,17 @@ def check_reward(scenario: Scenario, reward: RewardName) -> None:
     if reward == "schema":
         trust.check_reward(scenario.schema, schema_file.read_schema(scenario.schema), scenario.trusted)
         return
-    serving = _serving(scenario)
-    if off := [name for name in serving if name not in THERMAL_ACTIONS] or _unfelt(scenario, serving):
+    if off := unknown_actions(scenario):
         raise ScenarioError(
             f"{scenario.title} has the actions {', '.join(off)}. The reward improvement does not know what they do for people, "
             "so its best policy would switch them off: search with --reward schema, or make them inactive in the schema"
         )
+
+
+def unknown_actions(scenario: Scenario) -> list[str]:
+    """Actions of devices of which nothing says what they do for people: all but thermal ones whose temperature is computed."""
+    serving = _serving(scenario)
+    return [name for name in serving if name not in THERMAL_ACTIONS] or _unfelt(scenario, serving)
 
 
 def _unfelt(scenario: Scenario, thermal: list[str]) -> list[str]:

@@ -26,13 +26,13 @@ from envs.current_hour import SiteState
 from envs.objective.series import DayPeak
 from envs.planning.mpc import HORIZON, Outlook, carry_out, in_order, planned_hour
 from envs.planning.mpc_programme import Plan, RecedingProgramme
-from envs.planning.mpc_site import MpcSite, Need, Tanks, uses_of
+from envs.planning.mpc_site import MpcSite, Need, Rooms, Tanks, planned_actions
 from envs.scenarios.scenario import Window
 from envs.scenarios.tariff import DemandCharge, MonthPeaks
 from envs.seen import PLAN_HOURS
 
 FILE = "mpc.npz"
-_OF_TANKS, _ALONE = "tank_", ("tariff", "worth", "tanks")
+_OF_TANKS, _ALONE = "tank_", ("tariff", "worth", "tanks", "rooms")
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class LiveController:
     It counts the month's and the day's highest imports itself, from the imports that it is told.
     """
 
-    def __init__(self, site: MpcSite, uses: Sequence[str], chargers: dict[str, np.ndarray], idle: np.ndarray) -> None:
-        self.site, self.uses = site, tuple(uses)
+    def __init__(self, site: MpcSite, planned: Sequence[str], chargers: dict[str, np.ndarray], idle: np.ndarray) -> None:
+        self.site, self.planned = site, tuple(planned)
         self._chargers, self._idle = chargers, idle
         self._hours, self._programme = HORIZON, RecedingProgramme(site, HORIZON)
         self._month = MonthPeaks(site.tariff) if site.tariff else None
@@ -106,7 +106,7 @@ class LiveController:
         plan = self._programme.solve(outlook.programme(site, state, need, np.ones(len(outlook.hour))))
         actions = self._idle.copy()
         carry_out(site, plan, need, actions)
-        seen = in_order(*(np.asarray(part)[np.newaxis] for part in planned_hour(site, self.uses, state, plan)))
+        seen = in_order(*(np.asarray(part)[np.newaxis] for part in planned_hour(site, self.planned, state, plan)))
         self._row, self._last = self._row + 1, outlook
         return LivePlan(actions, plan, seen[0].astype(np.float32))
 
@@ -169,7 +169,7 @@ class LiveController:
             "action": acts["action"], "building": np.searchsorted(site.with_chargers, acts["building"]),
             "power": acts["charge_max"], "efficiency": acts["efficiency"],
         }  # fmt: skip
-        return cls(site, uses_of(tables), chargers, np.clip(0.0, action["low"], action["low"] + action["span"]))
+        return cls(site, planned_actions(tables), chargers, np.clip(0.0, action["low"], action["low"] + action["span"]))
 
     def save(self, path: Path) -> None:
         """Write a file that `load` reads. Series of the site's own year are left out."""
@@ -178,7 +178,7 @@ class LiveController:
         arrays |= {"price": none, "month": none, "hour": none, "idle": self._idle}
         arrays |= {f"{_OF_TANKS}{name.name}": getattr(site.tanks, name.name) for name in fields(Tanks)}
         arrays |= {f"charger_{name}": values for name, values in self._chargers.items()}
-        facts = {"worth": site.worth, "tariff": asdict(site.tariff) if site.tariff else None, "uses": self.uses}
+        facts = {"worth": site.worth, "tariff": asdict(site.tariff) if site.tariff else None, "planned": self.planned}
         np.savez(path, facts=np.array(json.dumps(facts)), **arrays)
 
     @classmethod
@@ -193,6 +193,7 @@ class LiveController:
             tariff = facts["tariff"]
             charge = DemandCharge(**{**tariff, "peak_hours": tuple(tariff["peak_hours"])}) if tariff else None
             idle = arrays.pop("idle")
-            return cls(MpcSite(**arrays, tanks=tanks, tariff=charge, worth=facts["worth"]), facts["uses"], chargers, idle)
+            site = MpcSite(**arrays, tanks=tanks, rooms=Rooms.none(), tariff=charge, worth=facts["worth"])
+            return cls(site, facts["planned"], chargers, idle)
         except (OSError, EOFError, zipfile.BadZipFile, ValueError, KeyError, TypeError) as error:
             raise UsageError(f"{path} is no file of model predictive control, as an export writes it: {error}") from error

@@ -6,11 +6,13 @@ are fixed at what they were. So from hour to hour almost all of the programme st
 last solution.
 
     minimise   what the reward loses over the next hours, less the worth of the energy that is stored at their end
-    subject to net = base load + charging + battery + (filled - tapped) / efficiency - PV = import - export
+    subject to net = base load + charging + battery + (filled - tapped + delivered) / efficiency - PV = import - export
                                                                                     for each building and hour
                charge after = before + root_in * in - out / root_out               within its limits, in + out within the power
                served after = before + charging + missing                          between what must and what can be served
                held after = before + root * filled - tapped / root                  within the tank, and what its device leaves
+               deviation after = kept * before + now * surplus + later * surplus before     of the rooms' temperatures
+               unmet >= deviation - room to the comfort band's end                  on both sides
                change of the site's net = up - down,  month's peaks >= net,  day's peaks >= net
 """
 
@@ -86,6 +88,31 @@ class MpcError(InconsistentError):
 
 
 @dataclass(frozen=True)
+class RoomHours:
+    """The next H hours of R rooms and the D devices that act on them, see `envs.planning.mpc_site.Rooms`.
+
+    Deviations are from temperatures of the uncontrolled site, where devices deliver what the building's controller asks for; a
+    surplus is what is delivered beyond that.
+    """
+
+    asked_kwh: np.ndarray  # for by that controller, shape (D, H)
+    least_kwh: np.ndarray  # that devices deliver, shape (D, H)
+    most_kwh: np.ndarray  # likewise
+    efficiency: np.ndarray  # heat or cold that they make of a kilowatt-hour, shape (D, H)
+    too_warm_c: np.ndarray  # deviation from which it is too warm, shape (R, H)
+    too_cold_c: np.ndarray  # deviation below zero from which it is too cold, its size, shape (R, H)
+    people: np.ndarray  # chance that somebody is there, shape (R, H)
+    deviation_c: np.ndarray  # in the hour before, shape (R,)
+    surplus_kwh: np.ndarray  # likewise, shape (D,)
+
+    @classmethod
+    def none(cls, hours: int) -> RoomHours:
+        """Hours of a site without rooms."""
+        wide, short = np.zeros((0, hours)), np.zeros(0)
+        return cls(wide, wide, wide, wide, wide, wide, wide, short, short)
+
+
+@dataclass(frozen=True)
 class HourPlan:
     """What the programme of an hour is made of. H hours, the present one first; N buildings, M with chargers; T tanks."""
 
@@ -112,6 +139,7 @@ class HourPlan:
     fill_kwh: np.ndarray  # most that tanks can take, shape (T, H)
     tap_kwh: np.ndarray  # most that they can give, shape (T, H)
     efficiency: np.ndarray  # heat that their devices make of a kilowatt-hour, shape (T, H)
+    rooms: RoomHours
 
 
 @dataclass(frozen=True)
@@ -123,6 +151,8 @@ class Plan:
     stored_kwh: np.ndarray  # charge of the batteries after each hour, shape (N, H)
     net_kwh: np.ndarray  # net import of the site, shape (H,)
     tank_kwh: np.ndarray  # heat or cold that each tank takes, negative where it gives, shape (T, H)
+    device_use: np.ndarray  # part of its power that each device needs to deliver what is planned, shape (D, H)
+    deviation_c: np.ndarray  # of the rooms' temperatures from those without control, shape (R, H)
     loss: float  # least value of what is minimised
 
 
@@ -150,6 +180,9 @@ class RecedingProgramme:
         tanks = site.tanks
         self._filled, self._tapped = (programme.variables(len(tanks), slots) for _ in range(2))
         self._held = programme.variables(len(tanks), slots, high=tanks.capacity[:, np.newaxis])
+        rooms = site.rooms
+        self._delivered, self._unmet = programme.variables(len(rooms.room), slots), programme.variables(len(rooms), slots)
+        self._deviation = programme.variables(len(rooms), slots, low=-np.inf)
         self._net = programme.variables(slots, low=-np.inf)
         self._up, self._down = programme.variables(slots), programme.variables(slots)
         months = MONTHS if site.tariff else 0
@@ -166,6 +199,7 @@ class RecedingProgramme:
             (cell[site.with_chargers], self._charging, -1.0),
             # What a kilowatt-hour of heat takes changes from hour to hour, see `_efficiencies`.
             (cell[tanks.building], self._filled, -1.0), (cell[tanks.building], self._tapped, 1.0),
+            (cell[rooms.device_building], self._delivered, -1.0),
         ).reshape(cell.shape)  # fmt: skip
         kept = site.kept[:, np.newaxis]
         # Standby takes nothing from an empty battery.
@@ -186,6 +220,13 @@ class RecedingProgramme:
             (held, self._held, 1.0), (held, self._held[:, before], -tanks.kept[:, np.newaxis]),
             (held, self._filled, -tanks.root[:, np.newaxis]), (held, self._tapped, 1.0 / tanks.root[:, np.newaxis]),
         ).reshape(held.shape)  # fmt: skip
+        inside = np.arange(self._deviation.size).reshape(self._deviation.shape)
+        now, later = rooms.now[:, np.newaxis], rooms.later[:, np.newaxis]
+        self._indoor = programme.rows(
+            True, np.zeros(inside.size),
+            (inside, self._deviation, 1.0), (inside, self._deviation[:, before], -rooms.kept[:, np.newaxis]),
+            (inside[rooms.room], self._delivered, -now), (inside[rooms.room], self._delivered[:, before], -later),
+        ).reshape(inside.shape)  # fmt: skip
         slot = np.arange(slots)
         self._sum = programme.rows(
             True, np.zeros(slots), (slot, self._net, 1.0), (slot, self._drawn, -1.0), (slot, self._fed, 1.0)
@@ -211,6 +252,22 @@ class RecedingProgramme:
                     (slot, self._stored[n, before], -nominal * slope / site.capacity[n]),
                 )
             )
+        # Tanks of devices that act: these fill them with what they need not deliver, and tanks give no more than that.
+        same = (tanks.building[:, np.newaxis] == rooms.device_building) & (tanks.use[:, np.newaxis] == rooms.use)
+        tank, self._filling = np.nonzero(same)
+        shared = np.arange(len(tank) * slots).reshape(len(tank), slots)
+        self._fill, self._tap = (
+            programme.rows(
+                False, np.zeros(shared.size), (shared, variable[tank], 1.0), (shared, self._delivered[self._filling], side)
+            ).reshape(shared.shape)
+            for variable, side in ((self._filled, 1.0), (self._tapped, -1.0))
+        )
+        self._warm, self._cold = (
+            programme.rows(False, np.zeros(inside.size), (inside, self._deviation, side), (inside, self._unmet, -1.0)).reshape(
+                inside.shape
+            )
+            for side in (1.0, -1.0)
+        )
         peaks = np.arange(months * 2 * slots).reshape(months, 2, slots)
         self._peaks = programme.rows(
             False, np.zeros(peaks.size), (peaks, self._net, 1.0), (peaks, self._peak[..., np.newaxis], -1.0)
@@ -240,6 +297,8 @@ class RecedingProgramme:
             stored_kwh=solution[self._stored[:, slots]],
             net_kwh=solution[self._net[slots]],
             tank_kwh=solution[self._filled[:, slots]] - solution[self._tapped[:, slots]],
+            device_use=solution[self._delivered[:, slots]] / (self._site.rooms.power_kw[:, np.newaxis] * hour.rooms.efficiency),
+            deviation_c=solution[self._deviation[:, slots]],
             loss=loss,
         )
 
@@ -251,11 +310,16 @@ class RecedingProgramme:
         return equal.tocsr(), self._arguments["A_ub"]
 
     def _efficiencies(self, hour: HourPlan) -> Iterator[tuple[int, int, float]]:
-        """Row, variable and factor of what tanks take and give of the electricity of their buildings in an hour."""
+        """Row, variable and factor of what tanks and devices take of the electricity of their buildings in an hour."""
         now = (hour.row + np.arange(self._hours)) % (self._hours + 1)
-        rows, taken = self._balance[self._site.tanks.building][:, now], 1.0 / hour.efficiency
-        for variable, factor in ((self._filled[:, now], -taken), (self._tapped[:, now], taken)):
-            yield from zip(rows.ravel().tolist(), variable.ravel().tolist(), factor.ravel().tolist(), strict=True)
+        tanks, devices, taken = self._site.tanks.building, self._site.rooms.device_building, 1.0 / hour.efficiency
+        for building, variable, factor in (
+            (tanks, self._filled, -taken),
+            (tanks, self._tapped, taken),
+            (devices, self._delivered, -1.0 / hour.rooms.efficiency),
+        ):
+            cells = self._balance[building][:, now], variable[:, now], factor
+            yield from zip(*(cell.ravel().tolist() for cell in cells), strict=True)
 
     def numbers(self, hour: HourPlan) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Costs and bounds of the variables, shape (variables,), and bounds of the rows, shape (rows,), the equations first."""
@@ -276,6 +340,7 @@ class RecedingProgramme:
         low[self._served[:, now]], high[self._served[:, now]] = hour.must_kwh, hour.can_kwh
         cost[self._held[:, last]], high[self._held[:, last]] = -hour.held_worth, hour.held_most_kwh
         high[self._filled[:, now]], high[self._tapped[:, now]] = hour.fill_kwh, hour.tap_kwh
+        self._set_rooms(hour.rooms, now, past, cost, low, high, row_low, row_high)
         # The hour before: nothing of it can be changed.
         nothing = (
             self._drawn, self._fed, self._taken, self._given, self._charging, self._missing, self._served,
@@ -291,10 +356,13 @@ class RecedingProgramme:
         )
         if hour.previous_net_kwh is not None:
             low[self._net[past]] = high[self._net[past]] = hour.previous_net_kwh
-        free = [self._storage[:, past], self._service[:, past], self._tank[:, past], self._sum[[past]], self._ramp[[past]]]
+        free = [
+            self._storage[:, past], self._service[:, past], self._tank[:, past], self._indoor[:, past], self._sum[[past]],
+            self._ramp[[past]], self._balance[site.rooms.device_building, past],
+        ]  # fmt: skip
         for rows in free:
             row_low[rows], row_high[rows] = -np.inf, np.inf
-        for rows in self._limits:
+        for rows in (*self._limits, self._fill, self._tap, self._warm, self._cold):
             row_high[self._equations + rows.reshape(-1, slots)[:, past]] = np.inf
         if len(self._peak):
             self._set_peaks(hour, now, cost, low, row_high)
@@ -304,6 +372,25 @@ class RecedingProgramme:
             row_high[self._equations + self._day_peaks] = np.inf
             row_high[self._equations + self._day_peaks[hour.day, now]] = 0.0
         return cost, low, high, row_low, row_high
+
+    def _set_rooms(
+        self, hours: RoomHours, now: np.ndarray, past: int, cost: np.ndarray, low: np.ndarray, high: np.ndarray,
+        row_low: np.ndarray, row_high: np.ndarray,
+    ) -> None:  # fmt: skip
+        rooms = self._site.rooms
+        low[self._delivered[:, now]], high[self._delivered[:, now]] = hours.least_kwh, hours.most_kwh
+        low[self._delivered[:, past]] = high[self._delivered[:, past]] = hours.surplus_kwh
+        low[self._deviation[:, past]] = high[self._deviation[:, past]] = hours.deviation_c
+        cost[self._unmet[:, now]] = self._site.worth["comfort"] * hours.people
+        high[self._unmet[:, past]] = 0.0
+        # The deviation follows from what is delivered beyond what was asked for. The hour before has only that in its variable.
+        before = np.pad(hours.asked_kwh, ((0, 0), (1, 0)))[:, :-1]
+        usual = np.zeros((len(rooms), self._hours))
+        np.add.at(usual, rooms.room, rooms.now[:, np.newaxis] * hours.asked_kwh + rooms.later[:, np.newaxis] * before)
+        row_low[self._indoor[:, now]] = row_high[self._indoor[:, now]] = -usual
+        row_high[self._equations + self._warm[:, now]] = hours.too_warm_c
+        row_high[self._equations + self._cold[:, now]] = hours.too_cold_c
+        row_high[self._equations + self._fill[:, now]] = (rooms.power_kw[:, np.newaxis] * hours.efficiency)[self._filling]
 
     def _set_peaks(self, hour: HourPlan, now: np.ndarray, cost: np.ndarray, low: np.ndarray, row_high: np.ndarray) -> None:
         low[self._peak] = hour.peaks_kw
@@ -351,7 +438,7 @@ class RecedingProgramme:
         solver.setOptionValue("presolve", "off")
         solver.setOptionValue("solver", "simplex")
         solver.setOptionValue("threads", 1)
-        if len(self._site.tanks):
+        if len(self._site.tanks) or len(self._site.rooms):
             # Factors change from hour to hour. Scaled anew, an hour of nine buildings takes 20 ms; as they are, 13 ms.
             solver.setOptionValue("simplex_scale_strategy", 0)
         solver.passModel(model)

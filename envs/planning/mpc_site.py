@@ -1,7 +1,14 @@
-"""A site as the linear programme of model predictive control knows it: its batteries, tanks and vehicles.
+"""A site as the linear programme of model predictive control knows it: its batteries, tanks, rooms and vehicles.
 
 A device serves a building's demand of cooling, heating or hot water, and fills the tank with what it could deliver more. The
 tank gives what the device then need not. So a tank moves electricity in time like a battery, by the efficiency of its device.
+
+Where a policy says what a device delivers, a room becomes warmer or colder than on the uncontrolled site, where the device
+delivers what the building's own controller asks for. Of that deviation d, by deliveries that are q more, an hour makes
+
+    d after = kept * d before + now * q in the hour + later * q in the hour before
+
+with factors that are fitted on the train split, see `envs.environments.year_rooms`.
 
 The programme sees the vehicles of a building as one: after each hour they must have been given some energy and can have been
 given some more. So its structure does not depend on who is plugged in. The lower limit serves everyone as late as possible, the
@@ -10,7 +17,8 @@ upper one as early as possible. Both are exact for the present hour, which is al
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -20,6 +28,7 @@ from envs.objective.reference import Reference
 from envs.objective.reward import coefficients
 from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.tariff import DemandCharge
+from envs.seen import TANK_ACTION
 
 
 @dataclass(frozen=True)
@@ -73,10 +82,124 @@ class Tanks:
         return found
 
 
-def uses_of(tables: Tables) -> tuple[str, ...]:
-    """Uses of which some building of a year has a tank that acts, in the order of `USES`."""
-    acts = set(Tanks.of(tables).use.tolist())
-    return tuple(use for i, use in enumerate(USES) if i in acts)
+_TANKS = tuple(f"{use}{TANK_ACTION}" for use in USES)
+_DEVICES = (*(f"{use}_device" for use in USES), "cooling_or_heating_device")
+PLANNED = (*_TANKS, *_DEVICES)  # actions that a plan may have beside those of batteries and chargers, by their names
+
+
+def planned_actions(tables: Tables) -> tuple[str, ...]:
+    """Those of `PLANNED` that some building of a year has."""
+    acts = {_TANKS[use] for use in Tanks.of(tables).use} | {_DEVICES[kind] for kind in _kinds(tables)}
+    return tuple(name for name in PLANNED if name in acts)
+
+
+def _kinds(tables: Tables) -> np.ndarray:
+    """Which of `_DEVICES` each device is that obeys actions, in the order of buildings and uses."""
+    action = tables.site["thermal"]["device_action"]
+    building, use = np.nonzero(action >= 0)
+    # One action may be of two devices.
+    shared = (action[building] == action[building, use][:, np.newaxis]).sum(axis=1) > 1
+    return np.where(shared, len(USES), use)
+
+
+def tank_uses(actions: Sequence[str]) -> list[int]:
+    """Indices in `USES` of the tanks among the actions of a plan."""
+    return [_TANKS.index(name) for name in actions if name in _TANKS]
+
+
+@dataclass(frozen=True)
+class RoomModels:
+    """How temperatures answer to what devices deliver, see the module; N buildings, zero where nothing acts."""
+
+    kept: np.ndarray  # part of a deviation that an hour leaves, shape (N,)
+    error_c: np.ndarray  # standard deviation of what the model is wrong by after an hour [C], shape (N,)
+    now: np.ndarray  # degrees by a kilowatt-hour of cold or heat in its hour, shape (N, 3)
+    later: np.ndarray  # in the hour after it, shape (N, 3)
+
+
+@dataclass(frozen=True)
+class Rooms:
+    """The R rooms of a site year: buildings with a computed temperature; and the D devices that act on them."""
+
+    building: np.ndarray  # of each room, shape (R,)
+    kept: np.ndarray  # see the module, shape (R,)
+    error_c: np.ndarray  # see `RoomModels`, shape (R,)
+    lookback: np.ndarray  # hours of a run after which devices obey actions, shape (R,)
+    above_c: np.ndarray  # temperature from which it is too warm, shape (R, steps). The site sets it, so it is known ahead
+    below_c: np.ndarray  # and from which it is too cold
+    room: np.ndarray  # index of each device's room, shape (D,)
+    use: np.ndarray  # index in `USES`, shape (D,)
+    action: np.ndarray  # index of its action, shape (D,)
+    kind: np.ndarray  # of that action, index in `_DEVICES`, shape (D,)
+    low: np.ndarray  # least value of that action, shape (D,)
+    span: np.ndarray  # greatest value less the least, shape (D,)
+    sign: np.ndarray  # of the actions at which it runs, shape (D,)
+    power_kw: np.ndarray  # nominal, electric, shape (D,)
+    runs: np.ndarray  # whether the site's mode lets it run, shape (D, steps); known ahead
+    now: np.ndarray  # see the module, shape (D,)
+    later: np.ndarray  # likewise
+
+    @classmethod
+    def of(cls, tables: Tables, models: RoomModels) -> Rooms:
+        """Rooms of a year, from its tables."""
+        thermal, exogenous = tables.site["thermal"], tables.exogenous
+        device, use = np.nonzero(thermal["device_action"] >= 0)
+        building, room = np.unique(device, return_inverse=True)
+        steps, own = len(exogenous.hour) - 1, thermal[device, use]
+        action = tables.site["action"][own["device_action"]]
+        mode = np.where(use == records.COOLING, records.COOLS, records.HEATS)
+        return cls(
+            building=building,
+            kept=models.kept[building],
+            error_c=models.error_c[building],
+            lookback=tables.site["building"]["lookback"][building],
+            above_c=(exogenous.cool_above_c + exogenous.band_c)[building, :steps],
+            below_c=(exogenous.heat_below_c - exogenous.band_c)[building, :steps],
+            room=room,
+            use=use,
+            action=own["device_action"],
+            kind=_kinds(tables),
+            low=action["low"],
+            span=action["span"],
+            sign=own["device_sign"],
+            power_kw=own["device_power"],
+            runs=tables.rows["meter"]["mode"][:steps, device].T & mode[:, np.newaxis] > 0,
+            now=models.now[device, use],
+            later=models.later[device, use],
+        )
+
+    @classmethod
+    def none(cls) -> Rooms:
+        """No rooms."""
+        wide = ("above_c", "below_c", "runs")
+        return cls(**{name.name: np.zeros((0, 0) if name.name in wide else 0, dtype=np.int64) for name in fields(cls)})
+
+    def __len__(self) -> int:
+        """Number of rooms."""
+        return len(self.building)
+
+    def act_on(self, tanks: Tanks) -> np.ndarray:
+        """Whether the device that fills a tank is one of these, shape (T, 1)."""
+        same = (tanks.building[:, np.newaxis] == self.device_building) & (tanks.use[:, np.newaxis] == self.use)
+        return np.asarray(same.any(axis=1, keepdims=True))
+
+    def scattered(self, actions: Sequence[str], device_use: np.ndarray, buildings: int) -> np.ndarray:
+        """Actions within [-1, 1] of devices that take parts of their power, shape (D,), zero elsewhere.
+
+        By building and those of `actions` that are of devices, shape (N, any).
+        """
+        names = [name for name in actions if name in _DEVICES]
+        found = np.zeros((buildings, len(names)))
+        for n, kind in {(int(n), int(kind)) for n, kind in zip(self.device_building, self.kind, strict=True)}:
+            own = (self.device_building == n) & (self.kind == kind)
+            wish, low, span = (self.sign[own] * device_use[own]).sum(), self.low[own][0], self.span[own][0]
+            found[n, names.index(_DEVICES[kind])] = np.clip((wish - low) / span * 2.0 - 1.0, -1.0, 1.0)
+        return found
+
+    @property
+    def device_building(self) -> np.ndarray:
+        """Building of each device, shape (D,)."""
+        return self.building[self.room]
 
 
 _GRID = np.linspace(0.0, 1.0, 101)  # powers at which a curve is fitted, as parts of the nominal power
@@ -105,6 +228,7 @@ class MpcSite:
     worth: dict[str, float]  # what a unit of each term is worth, see `envs.objective.reward.coefficients`
     with_chargers: np.ndarray  # buildings with chargers that can be controlled, shape (M,)
     tanks: Tanks
+    rooms: Rooms
 
     @property
     def buildings(self) -> int:
@@ -112,8 +236,8 @@ class MpcSite:
         return len(self.power)
 
     @classmethod
-    def of(cls, tables: Tables, reference: Reference, weights: Weights = DEFAULT) -> MpcSite:
-        """Numbers of a year from its tables, its uncontrolled run and the weights of the reward's terms."""
+    def of(cls, tables: Tables, reference: Reference, weights: Weights = DEFAULT, models: RoomModels | None = None) -> MpcSite:
+        """Numbers of a year from its tables, its uncontrolled run, the weights of the reward's terms and its rooms' models."""
         buildings, site = len(tables.site["building"]), tables.site
         battery, curves = site["battery"][:buildings], site["battery_curve"][:buildings]
         steps = reference.run.net_kwh.shape[1]
@@ -138,6 +262,7 @@ class MpcSite:
             worth=coefficients(reference.scale, weights),
             with_chargers=np.unique(charger["building"][charger["action"] >= 0]),
             tanks=Tanks.of(tables),
+            rooms=Rooms.of(tables, models) if models else Rooms.none(),
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from envs.cache import cached_arrays
 from envs.environments.year_cache import run_alone, year_reference, year_tables
 from envs.environments.year_forecasts import forecasts_version, site_forecast
+from envs.environments.year_rooms import room_models
 from envs.forecasts import Method
 from envs.objective.evaluate import Episode, Evaluation, evaluated
 from envs.objective.series import Run
@@ -71,9 +72,8 @@ def run_mpc(
 def mpc_plant(scenario: Scenario, year: int, method: Method, hours: int = HORIZON, weights: Weights = DEFAULT) -> Plant:
     """A year of a scenario, as model predictive control knows it; see `envs.environments.fit.why_no_mpc`."""
     tables, reference = year_tables(scenario, year), year_reference(scenario, year)
-    return Plant(
-        MpcSite.of(tables, reference, weights), Vehicles(tables, reference), site_forecast(scenario, year, method, hours)
-    )
+    site = MpcSite.of(tables, reference, weights, room_models(scenario))
+    return Plant(site, Vehicles(tables, reference), site_forecast(scenario, year, method, hours))
 
 
 def mpc_episode(

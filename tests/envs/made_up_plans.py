@@ -16,4 +16,4 @@ def made_up_plan(scenario: Scenario, year: int, *_: object) -> Shadow:
     count, rows = year_series(scenario, year).values["load"].shape
     soc = rng.random((rows, count, 1 + len(PLAN_HOURS)))
     none = np.zeros((rows, count, 0))
-    return Shadow(rng.normal(size=(rows, count)) * 50, soc, rng.normal(size=rows) * 99, none, none)
+    return Shadow(rng.normal(size=(rows, count)) * 50, soc, rng.normal(size=rows) * 99, none, none, none)

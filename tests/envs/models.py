@@ -3,9 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import torch
 
-from tests.envs.schema_changes import edited
+from tests.envs.schema_changes import edit, edited, put
+from tests.envs.tanks import COOLING
 
 INPUTS = {
     "outdoor_dry_bulb_temperature": (15.0, 40.0),
@@ -56,3 +59,31 @@ def with_dynamics(small: Path, folder: Path, outage: dict[str, Any] | None = Non
     weights |= {"l_linear.weight": torch.ones(1, HIDDEN), "l_linear.bias": torch.zeros(1)}
     torch.save({"model_state_dict": weights}, folder / "mall.pth")
     return path
+
+
+def with_rooms(small: Path, folder: Path) -> Path:
+    """Write the site with people in a building that cold leaves as slowly as it comes, and with a tank of cold; its schema."""
+    path = with_dynamics(small, folder)
+    series = pd.read_csv(folder / "mall.csv")
+    hour = np.arange(len(series)) % 24
+    series = series.assign(
+        cooling_demand=60.0 + 30.0 * np.sin((hour - 9) * np.pi / 12.0),
+        indoor_dry_bulb_temperature=24.0,
+        indoor_dry_bulb_temperature_cooling_set_point=24.0,
+        indoor_dry_bulb_temperature_heating_set_point=18.0,
+        comfort_band=1.0,
+        occupant_count=((hour > 7) & (hour < 19)).astype(int),
+        hvac_mode=1,
+    )
+    series.to_csv(folder / "mall.csv", index=False)
+    inputs = torch.zeros(4, len(INPUTS))
+    inputs[2] = torch.tensor([0.1, 0.0, -0.3, 0.0])  # of what the cell takes up: warm air outside, and heat that is removed
+    weights = {
+        "l_lstm.weight_ih_l0": inputs, "l_lstm.weight_hh_l0": torch.zeros(4, 1), "l_lstm.bias_hh_l0": torch.zeros(4),
+        "l_lstm.bias_ih_l0": torch.tensor([4.0, 0.8, 0.05, 4.0]),
+        "l_linear.weight": torch.tensor([[0.5]]), "l_linear.bias": torch.tensor([0.5]),
+    }  # fmt: skip
+    torch.save({"model_state_dict": weights}, folder / "mall.pth")
+    edit(path, put("buildings", "mall", "dynamics", "attributes", "hidden_size", value=1))
+    edit(path, put("actions", "cooling_storage", value={"active": True}))
+    return edit(path, put("buildings", "mall", "cooling_storage", value=COOLING["cooling_storage"]))

@@ -31,11 +31,11 @@ def test_names_are_those_of_each_building_and_then_of_the_site() -> None:
     names = seen.names(2)
     assert names[:2] == ("planned_battery", "planned_soc")
     assert names == (*seen.own(), *seen.own(), "planned_net")
-    tanks = ("cooling", "dhw")
+    actions = ("cooling_storage", "dhw_storage", "cooling_device")
     of_tanks = ("planned_cooling_storage", "planned_cooling_soc", "planned_dhw_storage", "planned_dhw_soc")
-    assert seen.own(tanks) == (*seen.own(), *of_tanks)
-    assert seen.names(2, tanks) == (*seen.own(tanks), *seen.own(tanks), "planned_net")
-    assert Seen().names(2, tanks) == ()
+    assert seen.own(actions) == (*seen.own(), *of_tanks, "planned_cooling_device")
+    assert seen.names(2, actions) == (*seen.own(actions), *seen.own(actions), "planned_net")
+    assert Seen().names(2, actions) == ()
 
 
 def test_parts_are_what_takes_long() -> None:

@@ -16,7 +16,7 @@ CREDENTIALS = (
 )  # fmt: skip
 TINY = (
     "--algo ppo --trials 1 --steps 640 --evaluations 2 --validation-weeks 1 --concurrency 1 --num-envs 4 "
-    "--progress-csv --tensorboard --set hidden_sizes=8 n_steps=64 batch_size=32 n_epochs=1"
+    "--track csv tensorboard --set hidden_sizes=8 n_steps=64 batch_size=32 n_epochs=1"
 )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ from tuning.algorithms.imitation import Demonstrated, Demonstration, demonstrati
 from tuning.algorithms.networks.building_kinds import BuildingKinds, Parts, UnfitError
 from tuning.algorithms.networks.building_view import BuildingView, BuildingViewEnv
 from tuning.algorithms.networks.layers import activation_of, layer_sizes
-from tuning.algorithms.networks.views import PlannedStorages, SiteView, ViewEnv
+from tuning.algorithms.networks.views import PlannedActions, SiteView, ViewEnv
 from tuning.algorithms.precision import check_device
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.rllib_base import ArrayAlgorithm, ArrayConfig, ArrayLearner, Recipe
@@ -182,13 +182,13 @@ class RLlibTrainer(Trainer):
         own = self.view
         if not isinstance(own, BuildingView):
             raise UnfitError(WHOLE)
-        view, planned = BuildingView(own.kinds, site), PlannedStorages(site) if self.planned else None
+        view, planned = BuildingView(own.kinds, site), PlannedActions(site) if self.planned else None
         return Acting(_policy(self.mode(), view, planned), view, planned)
 
     @property
-    def planned(self) -> PlannedStorages | None:
+    def planned(self) -> PlannedActions | None:
         """See `Trainer`."""
-        return self._of_env("view", PlannedStorages)
+        return self._of_env("view", PlannedActions)
 
     @abstractmethod
     def held(self) -> Assignment:
@@ -251,7 +251,7 @@ def seen_by_the_policy(setup: Setup) -> Setup:
     h, site, chargers = setup.hyperparameters, setup.district, setup.chargers
     charging = float(h["initial_charging"] or 0.0)
     if planned := setup.planned:
-        setup = _viewed(setup, lambda env: ViewEnv(env, PlannedStorages(planned)))
+        setup = _viewed(setup, lambda env: ViewEnv(env, PlannedActions(planned)))
     if h.get("shared_policy") and site:
         kinds = BuildingKinds.of(site, bool(h["learn_charging"]), charging)
         agents, make_envs = len(Parts.of(site, kinds.learn_charging).acting), setup.make_envs
@@ -273,7 +273,7 @@ def _viewed(setup: Setup, view: Callable[[VectorEnv[Any, Any, Any]], ViewEnv]) -
 
 
 def _policy(
-    mode: Callable[[np.ndarray], np.ndarray], view: SiteView | BuildingView | None, planned: PlannedStorages | None
+    mode: Callable[[np.ndarray], np.ndarray], view: SiteView | BuildingView | None, planned: PlannedActions | None
 ) -> Callable[[np.ndarray], np.ndarray]:
     """From observations of a site to its actions."""
 

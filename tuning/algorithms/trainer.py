@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from envs.observation import ChargerGroups
     from envs.yardsticks.lessons import Lessons
     from tuning.algorithms.networks.building_view import BuildingView
-    from tuning.algorithms.networks.views import PlannedStorages, SiteView
+    from tuning.algorithms.networks.views import PlannedActions, SiteView
     from tuning.algorithms.sac.replay_buffer import ReplayBuffer
     from tuning.runtime.stopwatch import Stopwatch
 
@@ -63,7 +63,7 @@ class Acting(NamedTuple):
     policy: Callable[[np.ndarray], np.ndarray]  # its mode, from observations to actions, each of shape `(copies, ...)`
     # How it sees the site if it sees single buildings, or does not learn the chargers' actions; None otherwise.
     view: SiteView | BuildingView | None = None
-    planned: PlannedStorages | None = None  # how changes of a plan become actions of storages; None where there is no plan
+    planned: PlannedActions | None = None  # how changes of a plan become actions of storages; None where there is no plan
 
 
 class Trainer(ABC):
@@ -106,7 +106,7 @@ class Trainer(ABC):
         return None
 
     @property
-    def planned(self) -> PlannedStorages | None:
+    def planned(self) -> PlannedActions | None:
         """See `Acting`."""
         return None
 

@@ -25,7 +25,7 @@ OF_SEARCH: Final[Mapping[str, Sequence[str | None]]] = {
         None, "train", "validation", "test", "train_buildings", "validation_buildings", "test_buildings", "validation_weeks",
         "keep", "backend", "trust_scenario",
     ),
-    "How it is searched": (None, "sampler", "scheduler", "seed", "teacher", "track", "callback", "progress_csv", "tensorboard"),
+    "How it is searched": (None, "sampler", "scheduler", "seed", "teacher", "track", "callback"),
 }  # fmt: skip
 
 

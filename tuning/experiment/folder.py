@@ -106,7 +106,7 @@ class ExperimentPaths:
         """Folder of a trial's checkpoints."""
         return self.folder / "trials" / f"{trial:05d}"
 
-    def progress_csv(self, trial: int) -> Path:
+    def csv(self, trial: int) -> Path:
         """Reports of a trial as CSV, if they are wanted."""
         return self.folder / "csv" / f"{trial:05d}.csv"
 

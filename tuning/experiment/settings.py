@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 # Settings that may change when an experiment is continued.
 RESUMABLE = (
     "trials", "budget", "confirm", "steps", "concurrency", "retries", "keep_checkpoints", "device", "gpu_memory", "on_oom",
-    "progress_csv", "tensorboard",
 )  # fmt: skip
 WHOLE_TRIALS = 4  # that the default budget pays for
 BEGUN_FOR_EACH = 4  # trials that freeze-thaw begins, about, for each that the budget would pay for as a whole
@@ -231,19 +230,16 @@ class Settings:
     local."""
     resume: str = ""
     """Folder, name or URI of an experiment to continue. --trials, --budget, --confirm, --steps, --concurrency, --address,
-    --retries, --keep-checkpoints, --gpu-memory, --on-oom, --progress-csv, --tensorboard and --callback may be given anew.
+    --retries, --keep-checkpoints, --gpu-memory, --on-oom, --track and --callback may be given anew.
     The command that began it, with its --name, continues it too: where it was begun, or with a storage on any machine."""
     extend: bool = False
     """Let trials that are complete go on to a larger number of --steps, from their checkpoints."""
     retry_failed: bool = False
     """Let trials that failed begin anew, as once their cause is mended."""
-    progress_csv: bool = False
-    """Write the reports of each trial as CSV too: csv/00000.csv in the experiment's folder."""
-    tensorboard: bool = False
-    """Write the reports of each trial as events of TensorBoard too, into the folder tensorboard of the experiment."""
-    track: tuple[Literal["tensorboard", "mlflow", "wandb"], ...] = ()
-    """Where else reports of trials go: events of TensorBoard in the experiment's folder, or one run for each trial in MLflow or
-    Weights & Biases, as their own environment variables say. It is never stored, so a command that continues needs it again."""
+    track: tuple[Literal["csv", "tensorboard", "mlflow", "wandb"], ...] = ()
+    """Where else reports of trials go: CSV or events of TensorBoard in folders of these names in the experiment, or one run for
+    each trial in MLflow or Weights & Biases, as their own environment variables say. It is never stored, so a command that
+    continues needs it again."""
     callback: Annotated[tuple[str, ...], tyro.conf.arg(metavar="MODULE:NAME")] = ()
     """Callbacks of Ray Tune, such as my_callbacks:mlflow. Their code runs here, so the name is
     never stored, and a command that continues needs it again."""

@@ -18,7 +18,7 @@ from common.paths import missing_folders, remove_empty, user_path
 from envs.environments.fit import check_seen, why_no_mpc
 from envs.environments.seen_year import first_row, planned_site, seen_table
 from envs.environments.year_cache import action_range, year_tables
-from envs.objective.reward import check_reward
+from envs.objective.reward import check_reward, serves_people
 from envs.observation import DAY_PEAK_NAME, PEAK_NAMES, ObservationLayout
 from envs.planning.live import FILE as LIVE
 from envs.planning.live import LiveController
@@ -106,7 +106,8 @@ def export(
             (new / name).write_text(text, encoding="utf-8")
         if not seen.is_plain:
             np.save(new / SEEN, seen_table(site, split, seen))
-        if not why_no_mpc(site):
+        # What a room's temperature will be without control, and what its controller would ask for, a caller cannot say.
+        if not why_no_mpc(site) and not serves_people(site):
             LiveController.of(year_tables(site, year), planned_site(site, year, task.aim.weights)).save(new / LIVE)
         shutil.copyfile(EXAMPLE, new / EXAMPLE.name)
         new.rename(to)

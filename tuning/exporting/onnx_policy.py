@@ -12,7 +12,7 @@ from torch import nn
 
 from envs.observation import ObservationLayout
 from tuning.algorithms.networks.building_view import BuildingView
-from tuning.algorithms.networks.views import PlannedStorages, SiteView
+from tuning.algorithms.networks.views import PlannedActions, SiteView
 
 OBSERVATIONS, ACTIONS = "observations", "actions"  # names of the network's input and output
 
@@ -40,7 +40,7 @@ class SitePolicy(nn.Module):
         mode: nn.Module,
         low: np.ndarray,
         high: np.ndarray,
-        planned: PlannedStorages | None = None,
+        planned: PlannedActions | None = None,
     ) -> None:
         """`view`, `mode` and `planned` are a trainer's, `low` and `high` the range of CityLearn's actions, shape (actions,)."""
         super().__init__()

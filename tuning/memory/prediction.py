@@ -14,10 +14,10 @@ import numpy as np
 
 from common.units import FLOAT, GIB, KIB, MIB
 from envs.batch_backend import records
-from envs.batch_backend.tables import USES
 from envs.district import District
 from envs.environments.year_cache import district, observation_layout, tables_file
 from envs.objective.weights import DEFAULT
+from envs.planning.mpc_site import PLANNED
 from envs.seen import Seen
 from envs.task import Task
 from envs.yardsticks.lessons import lesson_windows
@@ -203,12 +203,12 @@ class Sizes:
     lessons: tuple[int, ...] = ()  # hours of each run of a teacher's lessons, where it can teach
     rows: int = 0
     meters: int = 1  # buildings, each of which has a meter
-    tanks: tuple[str, ...] = ()  # uses of which buildings have thermal storages that act
+    planned: tuple[str, ...] = ()  # actions of tanks and thermal devices that plans have
 
     def seeing(self, seen: Seen) -> Sizes:
         """The same scenario for a policy that sees more. What is seen further is of its meters and of the site."""
-        more = len(seen.names(self.meters, self.tanks))
-        own = 2 * len(seen.own(self.tanks)) + len(seen.common)  # of a building and of the district
+        more = len(seen.names(self.meters, self.planned))
+        own = 2 * len(seen.own(self.planned)) + len(seen.common)  # of a building and of the district
         # As it is made and as it is observed; where years are joined, once more.
         rows = FLOAT * self.rows * more
         return replace(
@@ -232,14 +232,14 @@ def sizes_of(task: Task) -> Sizes:
         # Beside one year that validates, which always counts.
         years += len(scenario.years("validation")) - 1
     meters = len(site.buildings.power_kw) if site else 1
-    tanks = tuple(use for use in USES if f"{use}_storage" in layout.actions)
+    planned = tuple(name for name in PLANNED if name in layout.actions)
     shape = layout.size, len(layout.actions), chargers, features, years
     if task.stepped_by == "citylearn":
         rows = sum(window.hours for window in scenario.windows("train")) // len(scenario.years("train"))
         if scenario.segments:
             rows = scenario.segments[scenario.longest_segment].length
         return Sizes(
-            *shape, 0, CITYLEARN_BYTES_EACH * rows * layout.size, 0, 0, 0, buildings, rows=rows, meters=meters, tanks=tanks
+            *shape, 0, CITYLEARN_BYTES_EACH * rows * layout.size, 0, 0, 0, buildings, rows=rows, meters=meters, planned=planned
         )
     year = scenario.longest_segment if scenario.segments else scenario.years("train")[0]
     arrays = _arrays(tables_file(scenario, year))
@@ -255,7 +255,9 @@ def sizes_of(task: Task) -> Sizes:
     copy = 624 * 4 + batteries * 16 + FLOAT * layout.size
     # Each window of the lessons is run twice.
     lessons = tuple(window.hours for window in lesson_windows(scenario) for _ in range(2))
-    return Sizes(*shape, sessions, read + template + reference, joined, of_year, copy, buildings, lessons, rows, meters, tanks)
+    return Sizes(
+        *shape, sessions, read + template + reference, joined, of_year, copy, buildings, lessons, rows, meters, planned
+    )
 
 
 def _of_buildings(site: District | None) -> tuple[BuildingSizes, BuildingSizes] | None:

@@ -46,9 +46,7 @@ class Changes(TypedDict, total=False):
     device: Literal["auto", "cpu", "gpu"]
     gpu_memory: float
     on_oom: Literal["retry", "adapt"]
-    progress_csv: bool
-    tensorboard: bool
-    track: tuple[Literal["tensorboard", "mlflow", "wandb"], ...]
+    track: tuple[Literal["csv", "tensorboard", "mlflow", "wandb"], ...]
     callback: tuple[str, ...]
     scenario: str  # the same data in another place
     storage: str  # as it was begun with, where that was beside a local folder

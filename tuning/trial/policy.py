@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from envs.environments.vector_env import WindowsEnv
     from results import Results
     from tuning.algorithms.networks.building_view import BuildingView
-    from tuning.algorithms.networks.views import PlannedStorages, SiteView
+    from tuning.algorithms.networks.views import PlannedActions, SiteView
     from tuning.algorithms.trainer import Trainer
 
 BEST = "best"
@@ -49,7 +49,7 @@ class Trained:
     view: SiteView | BuildingView | None  # see `Acting`
     network: nn.Module  # see `Trainer.mode_network`
     shares: bool  # see `Trainer.shares`; its environment needs `own_layout` then
-    planned: PlannedStorages | None  # see `Acting`
+    planned: PlannedActions | None  # see `Acting`
     task: Task  # that it acts in, with what it sees
 
 

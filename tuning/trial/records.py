@@ -23,7 +23,7 @@ from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import OF_AN_AIM
 from tuning.trial.protocol import Handout, Proposal, Report, Row
 from tuning.trial.provenance import provenance
-from tuning.trial.report_copies import Copy, copies_of, wants_copies
+from tuning.trial.report_copies import Copy, copies_of
 
 DIED = "its process died without an error; the system kills processes when memory runs out"
 OF_A_REPORT = ("evaluations", "reports")  # tables whose rows a trial tells
@@ -136,7 +136,7 @@ class TrialRecords:
     def _copied(self, number: int) -> list[Copy]:
         if number not in self._copies:
             settings, self._copies[number] = self._experiment.settings, []
-            if wants_copies(settings):
+            if settings.track:
                 rows, given = self._tables.read("reports", number), self.assignment(number)
                 self._copies[number] = copies_of(settings, self._experiment.paths, self.row(number), given, rows)
         return self._copies[number]

@@ -18,7 +18,6 @@ from envs.objective.evaluate import TRAINING_HOURS
 from tuning.experiment.folder import ExperimentPaths
 from tuning.experiment.settings import Settings
 
-TENSORBOARD = "tensorboard"
 # Tag: column of `reports`. What is empty in a report is not told.
 TAGS = {
     "score": "score", "train/reward_avg": "episode_return", "train/actor_loss": "policy_loss",
@@ -216,11 +215,6 @@ class Tracked:
 Copy = CsvCopy | TensorBoardCopy | Tracked
 
 
-def wants_copies(settings: Settings) -> bool:
-    """Whether an experiment wants any."""
-    return bool(settings.progress_csv or settings.tensorboard or settings.track)
-
-
 def copies_of(
     settings: Settings, paths: ExperimentPaths, trial: Row, hyperparameters: Mapping[str, Any], rows: Sequence[Row]
 ) -> list[Copy]:
@@ -230,9 +224,9 @@ def copies_of(
     it is wanted only later.
     """
     copies, number = list[Copy](), trial["trial"]
-    if settings.progress_csv:
-        copies.append(CsvCopy(paths.progress_csv(number), rows))
-    if settings.tensorboard or TENSORBOARD in settings.track:
+    if "csv" in settings.track:
+        copies.append(CsvCopy(paths.csv(number), rows))
+    if "tensorboard" in settings.track:
         copies.append(TensorBoardCopy(paths.tensorboard(number), rows))
     services = (name for name in settings.track if name in SERVICES)
     begun = f"{number}-{trial['started']:%Y%m%d-%H%M%S}"

@@ -75,7 +75,7 @@ def test_segments_with_tanks_of_different_kinds_have_none(
     plain, other = (year_tables(scenario(str(schema)), 0) for schema in (small_schema, site.schema))
     monkeypatch.setattr("envs.environments.fit._years", lambda site: [(plain, None), (other, None)])
     assert not why_no_bound(site)
-    assert why_no_mpc(site) == "its segments have thermal storages of different kinds"
+    assert why_no_mpc(site) == "its segments have thermal storages or devices of different kinds"
 
 
 RANGES = ("0-9",), ("20-24",), ("30-39",)

@@ -11,9 +11,10 @@ from common.errors import UsageError
 from envs.current_hour import SiteState
 from envs.environments.vector_env import open_years
 from envs.environments.year_cache import year_reference, year_tables
+from envs.forecasts import DEMANDS, EFFICIENCIES
 from envs.objective.weights import DEFAULT, Weights
 from envs.planning.live import FILE, LiveController, Plugged
-from envs.planning.mpc import HORIZON, ModelPredictiveControl, Outlook, _of_tanks, hour_plan
+from envs.planning.mpc import HORIZON, ModelPredictiveControl, Outlook, _of_uses, hour_plan
 from envs.planning.mpc_programme import HourPlan
 from envs.scenarios.scenario import scenario
 from envs.seen import Seen
@@ -55,9 +56,11 @@ class Twin:
         site, forecast = self.plant.site, self.plant.forecast
         known = forecast.calendar_rows(row, HORIZON)
         carbon, load, pv = (forecast.ahead(kind, row, HORIZON) for kind in ("carbon", "load", "pv"))
+        tanks = site.tanks
         return Outlook(
             site.month[known], site.hour[known], site.price[:, known], carbon, load, pv, forecast.arriving(row, HORIZON),
-            *_of_tanks(self.plant, row, HORIZON), forecast.error,
+            *(_of_uses(self.plant, kinds, tanks.use, tanks.building, row, HORIZON) for kinds in (DEMANDS, EFFICIENCIES)),
+            forecast.error,
         )  # fmt: skip
 
     def plugged(self, state: SiteState) -> list[Plugged]:
@@ -81,7 +84,7 @@ def test_it_solves_the_programmes_of_a_simulation(small_schema: Path, tmp_path: 
         found = twin.live.plan(twin.outlook(state.row), state.battery_soc, vehicles, state.previous_net_kwh, state.tank_soc)
         expected, _ = hour_plan(twin.plant, state, HORIZON, share)
         for field in fields(HourPlan):
-            if field.name == "row":
+            if field.name in ("row", "rooms"):
                 continue
             own, given = getattr(twin.solved[-1], field.name), getattr(expected, field.name)
             # Losses of a vehicle's own battery are left to the caller.
@@ -100,7 +103,7 @@ def test_what_a_policy_sees_of_a_plan_is_in_the_order_of_its_names(small_schema:
     twin = Twin(with_tank(small_schema, tmp_path / "site", cooling=True), tmp_path)
     state, live = twin.state, twin.live
     found = live.plan(twin.outlook(state.row), state.battery_soc, twin.plugged(state), None, state.tank_soc)
-    seen = dict(zip(Seen(plan="learned").names(1, live.uses), found.seen.tolist(), strict=True))
+    seen = dict(zip(Seen(plan="learned").names(1, live.planned), found.seen.tolist(), strict=True))
     assert seen["planned_battery"] == pytest.approx(found.plan.battery_kwh[0, 0])
     assert seen["planned_soc"] == pytest.approx(state.battery_soc[0])
     assert seen["planned_soc_8"] == pytest.approx(found.plan.stored_kwh[0, 8] / live.site.capacity[0])

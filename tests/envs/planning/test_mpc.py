@@ -9,6 +9,7 @@ import pytest
 
 from envs.current_hour import SiteState
 from envs.environments.backend import Backend
+from envs.environments.year_cache import run_alone, year_reference
 from envs.forecasts import METHODS, Method, SiteForecast
 from envs.objective.aim import Aim
 from envs.objective.weights import Weights
@@ -18,6 +19,7 @@ from envs.planning.mpc_site import Tanks
 from envs.scenarios.scenario import Window, scenario
 from envs.task import Task
 from envs.yardsticks.mpc_runs import mpc_plant, run_mpc
+from tests.envs.models import with_rooms
 from tests.envs.tanks import with_tank
 
 HOURS, NOW = 8, 400
@@ -90,6 +92,29 @@ def test_tanks_do_as_planned_on_both_backends_and_are_worth_it(small_schema: Pat
     env = Task(site.name).evaluation_env([window])
     (without,) = env.episodes(ModelPredictiveControl(env.present, {0: replace(plants[0], site=idle)}, HOURS))
     assert episode.reward > without.reward + 1e-3
+
+
+def test_rooms_do_as_planned_on_both_backends_and_people_gain(small_schema: Path, tmp_path: Path) -> None:
+    site, window = scenario(str(with_rooms(small_schema, tmp_path))), Window(0, 300, 72)
+    batch, citylearn = (run_mpc(Task(site.name, backend=own), window, "seven-days", HOURS) for own in BACKENDS)
+    np.testing.assert_allclose(batch.run.indoor_c, citylearn.run.indoor_c, atol=1e-3)
+    np.testing.assert_allclose(batch.run.net_kwh, citylearn.run.net_kwh, atol=0.1)
+    assert batch.reward == pytest.approx(citylearn.reward, abs=1e-3)
+    series, alone = year_reference(site, 0).exogenous, run_alone(site, window)
+    rows = slice(window.start, window.start + window.hours)
+    before, now = (series.unmet_c(run.indoor_c, rows).sum() for run in (alone, batch.run))
+    assert now < 0.2 * before
+    # What it plans for an hour comes out.
+    planned = []
+    env = Task(site.name).evaluation_env([window])
+    plant = mpc_plant(site, 0, "exact", HOURS)
+    keep = lambda state, plan: planned.append((state, plan))  # noqa: E731
+    list(env.episodes(ModelPredictiveControl(env.present, {0: plant}, HOURS, on_plan=keep)))
+    usual = plant.forecast._series.values["indoor"][0]
+    wrong = [
+        plan.deviation_c[0, 0] - (later.indoor_c[0] - usual[state.row]) for (state, plan), (later, _) in pairwise(planned[10:])
+    ]
+    assert np.sqrt(np.mean(np.square(wrong))) < 2.0 * plant.site.rooms.error_c[0]
 
 
 def test_what_finds_no_use_is_not_held_for_later(small_schema: Path, tmp_path: Path) -> None:

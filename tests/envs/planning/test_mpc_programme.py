@@ -14,17 +14,20 @@ from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import month_shares
 from envs.task import Task
 from envs.yardsticks.mpc_runs import mpc_plant
+from tests.envs.models import with_rooms
 from tests.envs.tanks import with_tank
 
 WINDOW = Window(0, 31 * 24 - 30, 60)  # a month ends within
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["batteries", "tanks too"])
+@pytest.fixture(scope="module", params=["batteries", "tanks", "rooms"])
 def hours(
     request: pytest.FixtureRequest, small_schema: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]:
     """A run's hours with their plans."""
-    schema = with_tank(small_schema, tmp_path_factory.mktemp("tanks"), cooling=True) if request.param else small_schema
+    schema, folder = small_schema, tmp_path_factory.mktemp("site")
+    if request.param != "batteries":
+        schema = with_rooms(schema, folder) if request.param == "rooms" else with_tank(schema, folder, cooling=True)
     site, found = scenario(str(schema)), []
     plant = mpc_plant(site, 0, "seven-days", 12)
     env = Task(site.name).evaluation_env([WINDOW])
@@ -93,10 +96,58 @@ def test_plans_keep_to_tanks_and_devices(hours: tuple[mpc.Plant, list[tuple[Hour
         assert (used.min(axis=1) < -1.0).all()
 
 
-def test_a_tank_takes_the_electricity_of_its_device(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]) -> None:
-    _, found = hours
+def test_a_room_is_as_warm_as_what_is_delivered_leaves_it(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]) -> None:
+    plant, found = hours
+    rooms = plant.site.rooms
+    for hour, plan in found:
+        own = hour.rooms
+        delivered = plan.device_use * rooms.power_kw[:, np.newaxis] * own.efficiency
+        assert (delivered >= own.least_kwh - 1e-6).all()
+        assert (delivered <= own.most_kwh + 1e-6).all()
+        before, surplus = own.deviation_c, own.surplus_kwh
+        for now, deviation in zip((delivered - own.asked_kwh).T, plan.deviation_c.T, strict=True):
+            effect = np.bincount(rooms.room, rooms.now * now + rooms.later * surplus, len(rooms))
+            np.testing.assert_allclose(deviation, rooms.kept * before + effect, atol=1e-6)
+            before, surplus = deviation, now
+
+
+def test_a_device_leaves_its_tank_what_it_does_not_deliver(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]) -> None:
+    plant, found = hours
+    rooms, tanks = plant.site.rooms, plant.site.tanks
+    pairs = [
+        (t, d)
+        for t in range(len(tanks))
+        for d in range(len(rooms.room))
+        if (tanks.building[t], tanks.use[t]) == (rooms.device_building[d], rooms.use[d])
+    ]
+    assert len(pairs) == len(rooms.room)
+    for hour, plan in found:
+        for t, d in pairs:
+            most = rooms.power_kw[d] * hour.rooms.efficiency[d]
+            assert (plan.tank_kwh[t] + most * plan.device_use[d] <= most + 1e-6).all()
+            assert (-plan.tank_kwh[t] <= most * plan.device_use[d] + 1e-6).all()
+
+
+def test_comfort_that_is_worth_more_is_greater(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]) -> None:
+    plant, found = hours
+    if not len(plant.site.rooms):
+        pytest.skip("nobody feels what this site does")
+
+    def unmet(worth: float) -> float:
+        programme = RecedingProgramme(replace(plant.site, worth={**plant.site.worth, "comfort": worth}), 12)
+        plans = [(hour.rooms, programme.solve(hour)) for hour, _ in found[12::4]]
+        return sum(float((rooms.people * np.maximum(plan.deviation_c - rooms.too_warm_c, 0.0)).sum()) for rooms, plan in plans)
+
+    assert unmet(10.0) < unmet(0.0) - 1.0
+
+
+def test_tanks_and_devices_take_the_electricity_of_their_building(
+    hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]],
+) -> None:
+    plant, found = hours
     for hour, plan in found:
         electric = (plan.tank_kwh / hour.efficiency).sum(axis=0)
+        electric += (plan.device_use * plant.site.rooms.power_kw[:, np.newaxis]).sum(axis=0)
         net = hour.base_kwh.sum(axis=0) + plan.battery_kwh.sum(axis=0) + plan.charging_kwh.sum(axis=0) + electric
         np.testing.assert_allclose(plan.net_kwh, net, atol=1e-5)
 
@@ -119,7 +170,7 @@ def test_a_peak_that_costs_more_is_lower(hours: tuple[mpc.Plant, list[tuple[Hour
 def test_an_hour_without_a_solution_is_an_error(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]) -> None:
     plant, found = hours
     hour = found[0][0]
-    impossible = replace(hour, must_kwh=hour.can_kwh + 1.0)
+    impossible = replace(hour, stored_kwh=hour.stored_kwh + 2.0 * plant.site.capacity)
     with pytest.raises(MpcError, match="not found"):
         RecedingProgramme(plant.site, 12).solve(impossible)
 

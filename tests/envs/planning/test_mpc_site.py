@@ -11,7 +11,7 @@ from envs.current_hour import SiteState
 from envs.environments.year_cache import year_reference, year_tables
 from envs.planning.mpc import hour_plan
 from envs.planning.mpc_programme import RecedingProgramme
-from envs.planning.mpc_site import MpcSite, Need, Tanks, Vehicles, curve_roots, uses_of
+from envs.planning.mpc_site import MpcSite, Need, Tanks, Vehicles, curve_roots, planned_actions
 from envs.scenarios.scenario import Window, scenario
 from envs.yardsticks.mpc_runs import mpc_plant
 from tests.envs.tanks import with_tank
@@ -61,7 +61,7 @@ def test_they_are_those_that_act(small_schema: Path, tmp_path: Path, tanks: Tank
     np.testing.assert_allclose(tanks.device_kw, [40.0, 50.0])
     np.testing.assert_allclose(tanks.kept, [0.994, 0.99])
     sites = [scenario(str(path)) for path in (small_schema, with_tank(small_schema, tmp_path / "hot"))]
-    assert [uses_of(year_tables(site, 0)) for site in sites] == [(), ("dhw",)]
+    assert [planned_actions(year_tables(site, 0)) for site in sites] == [(), ("dhw_storage",)]
     assert len(Tanks.of(year_tables(sites[0], 0))) == 0
 
 

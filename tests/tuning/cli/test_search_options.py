@@ -17,8 +17,7 @@ num_envs = 8
 budget = "30m"
 weights = ["co2=0.5", "cost=0.5"]
 objective = "co2 bill"
-tensorboard = true
-progress-csv = false
+keep-checkpoints = "all"
 [set]
 gamma = 0.9
 learn_charging = true
@@ -33,15 +32,15 @@ def read(folder: Path, text: str, *more: str) -> Settings:
 
 def test_a_file_has_the_options_by_their_names(tmp_path: Path) -> None:
     assert read(tmp_path, FILE) == Settings(
-        algo="sac", num_envs=8, budget="30m", weights=("co2=0.5", "cost=0.5"), objective="co2 bill", tensorboard=True,
+        algo="sac", num_envs=8, budget="30m", weights=("co2=0.5", "cost=0.5"), objective="co2 bill", keep_checkpoints="all",
         set=(("gamma=0.9", "learn_charging=true"),),
     )  # fmt: skip
 
 
 def test_what_the_command_line_says_goes_before_the_file(tmp_path: Path) -> None:
-    more = ("--algo=a2c", "--weights", "co2=1", "--no-tensorboard", "--set", "gamma=0.8")
+    more = ("--algo=a2c", "--weights", "co2=1", "--keep-checkpoints", "best:3", "--set", "gamma=0.8")
     found = read(tmp_path, FILE, *more)
-    assert (found.algo, found.weights, found.tensorboard, found.budget) == ("a2c", ("co2=1",), False, "30m")
+    assert (found.algo, found.weights, found.keep_checkpoints, found.budget) == ("a2c", ("co2=1",), "best:3", "30m")
     assert found.fixed_texts() == {"gamma": "0.8", "learn_charging": "true"}
 
 
@@ -50,7 +49,7 @@ def test_what_the_command_line_says_goes_before_the_file(tmp_path: Path) -> None
     [
         Settings(),
         Settings(start_from=("default", "planned gamma=0.95"), set=(("gamma=0.9",), ("tau=0.01", 'activation="x"'))),
-        Settings(objective="co2 bill", require=("ev_served>=0.95",), dir="sites of ours\\x", confirm=0.1, tensorboard=True),
+        Settings(objective="co2 bill", require=("ev_served>=0.95",), dir="sites of ours\\x", confirm=0.1),
     ],
 )
 def test_settings_as_a_file_are_the_same_settings(settings: Settings, tmp_path: Path) -> None:

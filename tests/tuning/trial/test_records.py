@@ -58,13 +58,13 @@ def test_what_a_trial_told_beyond_the_checkpoint_from_which_it_goes_on_is_droppe
 
 def test_each_file_is_told_after_it_was_written_and_copies_have_each_report_once(tmp_path: Path) -> None:
     written: list[str] = []
-    experiment = create(Settings(backend="batch", name="e", dir=str(tmp_path), steps=100, progress_csv=True))
+    experiment = create(Settings(backend="batch", name="e", dir=str(tmp_path), steps=100, track=("csv",)))
     records = TrialRecords(experiment, lambda path: written.append(path.relative_to(experiment.paths.folder).as_posix()))
     records.begin(proposal(0))
     for one in (report(10), report(20), Report(10, restored=True), report(20), report(30)):
         records.add(0, one)
     records.leave(0)
-    lines = experiment.paths.progress_csv(0).read_text(encoding="utf-8").splitlines()
+    lines = experiment.paths.csv(0).read_text(encoding="utf-8").splitlines()
     assert [line.split(",")[1] for line in lines] == ["step", "10", "20", "30"]
     assert {*written} == {"results/trials/00000.parquet", "results/reports/00000.parquet", "csv/00000.csv"}
     assert written[-1] == "csv/00000.csv"

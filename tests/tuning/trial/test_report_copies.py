@@ -3,7 +3,6 @@
 import csv
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -18,7 +17,7 @@ from tuning.experiment.folder import ExperimentPaths
 from tuning.experiment.settings import Settings
 from tuning.trial.report_copies import Copy, Tracked, check_trackers, copies_of
 
-CSV, EVENTS, TRACKED = Settings(progress_csv=True), Settings(tensorboard=True), Settings(track=("tensorboard",))
+CSV, EVENTS = Settings(track=("csv",)), Settings(track=("tensorboard",))
 
 TRIAL = {"trial": 3, "started": datetime(2026, 1, 1, tzinfo=UTC)}
 
@@ -51,7 +50,7 @@ def paths(tmp_path: Path) -> ExperimentPaths:
 
 
 def lines(paths: ExperimentPaths) -> list[dict[str, str]]:
-    with paths.progress_csv(3).open(encoding="utf-8", newline="") as file:
+    with paths.csv(3).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
@@ -73,7 +72,7 @@ def test_a_line_of_the_csv_file_is_a_report(paths: ExperimentPaths) -> None:
     assert lines(paths) == []
     write(paths, copy, 100, 700)
     copy.close()
-    assert paths.progress_csv(3).read_text(encoding="utf-8").splitlines() == [
+    assert paths.csv(3).read_text(encoding="utf-8").splitlines() == [
         "episode,step,reward_avg,actor_loss,critic_loss,entropy,lr",
         "0,100,0.1,-0.5,2.0,,0.001",
         "2,700,0.7,-0.5,2.0,,0.001",
@@ -89,7 +88,7 @@ def test_an_event_is_a_value_of_a_report(paths: ExperimentPaths) -> None:
 
 
 def seen(paths: ExperimentPaths, settings: Settings) -> Sequence[int]:
-    if settings.progress_csv:
+    if settings == CSV:
         return [int(line["step"]) for line in lines(paths)]
     return [step for step, _ in events(paths, "train/lr")]
 
@@ -110,23 +109,23 @@ def test_after_a_kill_no_report_is_doubled_or_missing(paths: ExperimentPaths, se
     assert seen(paths, settings) == [100, 200, 300, 400]
 
 
-@pytest.mark.parametrize("settings", [CSV, EVENTS, TRACKED])
+@pytest.mark.parametrize("settings", [CSV, EVENTS])
 def test_a_copy_that_is_wanted_later_has_the_reports_from_before(paths: ExperimentPaths, settings: Settings) -> None:
     assert copies_of(Settings(), paths, TRIAL, {}, []) == []
     add_rows(paths.folder, "reports", 3, rows(100, 200))
     add_rows(paths.folder, "reports", 4, [{**row, "trial": 4} for row in rows(900)])
-    begin(replace(settings, steps=9), paths).close()
+    begin(settings, paths).close()
     assert seen(paths, settings) == [100, 200]
 
 
 def test_a_file_that_another_program_holds_on_windows_has_all_reports_later(
     paths: ExperimentPaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copy = begin(Settings(progress_csv=True), paths)
+    copy = begin(CSV, paths)
     opened = Path.open
 
     def held(path: Path, *arguments: Any, **others: Any) -> Any:
-        if path == paths.progress_csv(3):
+        if path == paths.csv(3):
             raise PermissionError(13, "Permission denied", str(path))
         return opened(path, *arguments, **others)
 

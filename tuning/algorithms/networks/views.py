@@ -16,7 +16,7 @@ from torch import nn
 from envs.batch_backend.tables import USES
 from envs.district import District
 from envs.observation import ChargerGroups
-from envs.seen import PLANNED_BATTERY, PLANNED_SOC, PLANNED_TANK, PLANNED_TANK_SOC
+from envs.seen import PLANNED_BATTERY, PLANNED_DEVICE, PLANNED_SOC, PLANNED_TANK, PLANNED_TANK_SOC
 from tuning.algorithms.networks.layers import SiteInputs, UncontrolledCharging, other_actions
 
 # Changes up to this magnitude change nothing. A plan stands on kinks: where a home neither imports nor exports, a deviation of
@@ -203,13 +203,13 @@ def _storages(site: District, building: int) -> dict[str, _Storage]:
     return {_BATTERY: battery, **tanks}
 
 
-class PlannedStorages(nn.Module):
-    """From changes of a plan to actions of batteries and tanks; other actions pass unchanged.
+class PlannedActions(nn.Module):
+    """From changes of a plan to actions of batteries, tanks and thermal devices; other actions pass unchanged.
 
     Without a change a battery comes to the plan's state of charge within the hour, and a tank by `TANK_GAP` of what lacks:
     training begins with any charge, so the plan's energy of the hour alone would not do. It has to where no state of charge is
     observed. A change counts from `DEAD_ZONE` on, as what it is more. The action of a battery is a part of its nominal power,
-    that of a tank a part of its greatest action, which fills it in `Buildings.tank_hours`.
+    that of a tank a part of its greatest action, which fills it in `Buildings.tank_hours`. Devices do as planned.
     """
 
     matrix: torch.Tensor
@@ -223,6 +223,11 @@ class PlannedStorages(nn.Module):
         matrix, offset = np.zeros((len(layout.actions), layout.size)), np.zeros(len(layout.actions))
         for n in range(site.size):
             seen, actions = site.observations_of(n), site.actions_of(n)
+            for name in actions:
+                if (planned := PLANNED_DEVICE.format(name)) in seen:
+                    i = seen[planned]
+                    matrix[actions[name], i] = 1.0 / inverse[i] if inverse[i] else 0.0
+                    offset[actions[name]] = centre[i]
             for name, storage in _storages(site, n).items():
                 # A tank that holds nothing has an action, and no plan.
                 if name not in actions or storage.planned not in seen:
@@ -240,15 +245,15 @@ class PlannedStorages(nn.Module):
 
     @property
     def followed(self) -> np.ndarray:
-        """Whether each action is one of a storage that has a plan, shape (actions,)."""
+        """Whether each action is one that has a plan, shape (actions,)."""
         return self.zone.numpy() > 0.0
 
     def plan(self, observations: torch.Tensor) -> torch.Tensor:
-        """The plan's actions within [-1, 1], 0 where they are not a storage's, shape (rows, actions)."""
+        """The plan's actions within [-1, 1], 0 where it has none, shape (rows, actions)."""
         return nn.functional.linear(observations, self.matrix, self.offset).clamp(-1.0, 1.0)
 
     def forward(self, changes: torch.Tensor, observations: torch.Tensor) -> torch.Tensor:
-        """Actions of the site, shape (rows, actions): for storages of changes of the plan; the environment cuts them."""
+        """Actions of the site, shape (rows, actions): of changes of the plan where it has one; the environment cuts them."""
         return self.plan(observations) + torch.sign(changes) * (changes.abs() - self.zone).clamp(min=0.0)
 
     def inverse(self, actions: torch.Tensor, observations: torch.Tensor) -> torch.Tensor:

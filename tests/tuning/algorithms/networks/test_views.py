@@ -22,7 +22,7 @@ from tests.envs.tanks import with_tank
 from tests.tuning.algorithms.match import FEATURES, MatchVectorEnv, built, groups
 from tests.tuning.algorithms.networks.test_building_view import WINDOWS
 from tests.tuning.algorithms.networks.test_building_view import built as of_buildings
-from tuning.algorithms.networks.views import DEAD_ZONE, TANK_GAP, PlannedStorages, SiteView, ViewEnv
+from tuning.algorithms.networks.views import DEAD_ZONE, TANK_GAP, PlannedActions, SiteView, ViewEnv
 from tuning.exporting.onnx_policy import SitePolicy
 
 SEEN = Seen(plan="yesterday")
@@ -51,10 +51,10 @@ def test_it_gives_the_plans_energy_and_closes_the_gap_to_its_charge(four_buildin
     known = {(n, kind): 0.0 for n in range(3) for kind in ("planned_battery", "planned_soc", "electrical_storage_soc")}
     actions = [site.actions_of(n)["electrical_storage"] for n in range(3)]
     own = {**known, (0, "planned_battery"): 100.0, (1, "planned_soc"): 0.5, (1, "electrical_storage_soc"): 0.45}
-    found = PlannedStorages(site).plan(scaled(site, own))[0, actions].numpy()
+    found = PlannedActions(site).plan(scaled(site, own))[0, actions].numpy()
     # 100 of 400 kW; a twentieth of 800 kWh with 100 kW.
     np.testing.assert_allclose(found, [0.25, 0.4, 0.0], atol=1e-5)
-    far = PlannedStorages(site).plan(scaled(site, {**own, (1, "planned_soc"): 1.0, (1, "electrical_storage_soc"): 0.0}))
+    far = PlannedActions(site).plan(scaled(site, {**own, (1, "planned_soc"): 1.0, (1, "electrical_storage_soc"): 0.0}))
     assert float(far[0, actions[1]]) == 1.0
 
 
@@ -82,7 +82,7 @@ def test_a_tank_takes_what_is_planned_and_closes_the_gap_to_its_charge(small_sch
     known[0, "cooling_storage_soc"] = 0.25
     for use in tanks:
         known |= {(0, f"planned_{use}_storage"): 0.02, (0, f"planned_{use}_soc"): 0.3}
-    found = PlannedStorages(planned).plan(scaled(planned, known))[0].numpy()
+    found = PlannedActions(planned).plan(scaled(planned, known))[0].numpy()
     # Of the hot water no charge is observed, so the plan's energy is all there is.
     np.testing.assert_allclose(found[list(at.values())], [(0.02 + 0.05 * TANK_GAP) * hours[0], 0.02 * hours[2]], rtol=1e-4)
 
@@ -93,7 +93,7 @@ def test_without_changes_tanks_follow_the_plan_wherever_they_are(
 ) -> None:
     name = scenario(str(with_tank(small_schema, tmp_path, cooling=True, twin=True)))
     site, hours, start = seen_buildings(name, SEEN), 60, 240
-    planned, layout, shown = PlannedStorages(site), site.layout, []
+    planned, layout, shown = PlannedActions(site), site.layout, []
     of = [(0, "dhw"), (1, "cooling"), (1, "dhw")]
     assert "cooling_storage" not in site.actions_of(0)
     env = Task(name.name, backend=backend, seen=SEEN).evaluation_env([Window(0, start, hours)])
@@ -123,14 +123,14 @@ def test_an_action_without_its_tank_is_left_to_the_policy(small_schema: Path, tm
     del schema["buildings"]["mall"]["dhw_storage"]
     path.write_text(json.dumps(schema), encoding="utf-8")
     site = seen_buildings(scenario(str(path)), SEEN)
-    zone = PlannedStorages(site).zone
+    zone = PlannedActions(site).zone
     assert zone[site.actions_of(0)["dhw_storage"]] == 0.0
     assert zone[site.actions_of(0)["electrical_storage"]] > 0.0
 
 
 def test_small_changes_change_nothing_and_greater_ones_what_they_are_more(four_buildings: Path) -> None:
     site = site_with_plan(four_buildings)
-    planned, observations = PlannedStorages(site), scaled(site, {(0, "planned_battery"): -100.0})
+    planned, observations = PlannedActions(site), scaled(site, {(0, "planned_battery"): -100.0})
     plan, others = planned.plan(observations).numpy(), [1, 2, 4, 6]  # chargers
     for change in (0.0, DEAD_ZONE, -DEAD_ZONE):
         given = np.full((1, 7), change, np.float32)
@@ -150,7 +150,7 @@ def with_plan(schema: Path) -> tuple[Scenario, District]:
 
 def test_an_environment_takes_changes_of_the_plan_and_goes_on_from_its_state(four_buildings: Path) -> None:
     name, site = with_plan(four_buildings)
-    first, second = (ViewEnv(SiteVectorEnv(name, WINDOWS, 2, seen=SEEN), PlannedStorages(site)) for _ in range(2))
+    first, second = (ViewEnv(SiteVectorEnv(name, WINDOWS, 2, seen=SEEN), PlannedActions(site)) for _ in range(2))
     first.reset(seed=0)
     wanted = np.random.default_rng(0).uniform(-1.0, 1.0, (2, 7)).astype(np.float32)
     np.testing.assert_allclose(first.view.complete(first.own_actions(wanted), first._observations), wanted, atol=1e-5)
@@ -173,7 +173,7 @@ def test_a_policy_begins_with_the_plan_whatever_it_acts_for_and_its_export_does_
     observations = SiteVectorEnv(name, WINDOWS, 4, seen=SEEN).reset(seed=0)[0]
     with of_buildings(four_buildings, "ppo", site, shared_policy=shared, plan="yesterday") as trained:
         policy, batteries = trained.policy(), [0, 3, 5]
-        plan = PlannedStorages(site).plan(torch.from_numpy(observations)).numpy()
+        plan = PlannedActions(site).plan(torch.from_numpy(observations)).numpy()
         np.testing.assert_allclose(policy(observations)[:, batteries], plan[:, batteries], atol=1e-6)
         assert trained.used()["plan"] == "yesterday"
         if shared:
