@@ -121,7 +121,7 @@ class Progress(DriverOnly, Callback):
         # A trial that goes on begins with the last evaluation before its checkpoint, without its figures: that was told.
         if report.evaluations:
             own = self._aim.outcome(report.evaluations)
-            best = f"; its best is {self._aim.told_rating(rating)}" if self._aim.rating(own) < rating else ""
+            best = f"; its best: {self._aim.told_rating(rating)}" if self._aim.rating(own) < rating else ""
             self.say(f"trial {number}: {self._aim.told(own)} at {evaluated.steps:,} steps{best}")
 
     def _show_steps(self, number: int, steps: int, rating: str = "") -> None:

@@ -249,7 +249,7 @@ def test_an_evaluation_is_told_with_its_own_score_beside_the_best_that_counts(cl
     start(shown, 0)
     rows = [{"trial": 0, "year": 1, "hours": 10, "steps": 500, "score": 0.2}]
     tell(shown, trial(0), Report(500, evaluated=Evaluated(2, 500, Outcome(0.3)), evaluations=rows))
-    assert "trial 0: score +0.2000 at 500 steps; its best is +0.3000\n" in output.getvalue()
+    assert "trial 0: score +0.2000 at 500 steps; its best: +0.3000\n" in output.getvalue()
 
 
 def test_of_equal_trials_the_first_is_the_best(clock: Clock) -> None:
