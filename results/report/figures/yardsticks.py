@@ -1,5 +1,6 @@
 """Where the best policies of a search stand between no control and perfect foresight."""
 
+from results.analysis.judged import BOUND
 from results.analysis.yardsticks import PLAN, TRIAL, beside_yardsticks, yardstick_lines
 from results.report.charts import CONTROLLERS, Figure, Panel, by_kind, channel, chart, hover, layer
 from results.report.subjects import Search
@@ -21,6 +22,7 @@ def figure(search: Search) -> Figure | None:
         x=channel("score"), color=by_kind(drawn, "kind", _COLOURS),
         tooltip=hover(("name", "controller"), ("score", "score"), ("of_bound", "of the bound"), ("served", "served")),
     )  # fmt: skip
-    note = "All ran through the hours that rated the trials. 0 is the uncontrolled site; the bound knows the future."
+    foresight = "; the bound knows the future" if (table["kind"] == BOUND).any() else ""
+    note = f"All ran through the hours that rated the trials. 0 is the uncontrolled site{foresight}."
     told = table.rename(columns={"name": "controller", "of_bound": "of the bound"})
     return Figure("yardsticks", question, " ".join(lines), (Panel(chart(bars, height=24 * len(drawn))),), told, note)
