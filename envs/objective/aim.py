@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from common.errors import UserError
-from common.measure import LEAST_SERVED, SCORE, SERVICE, SITE, Measure, states_service
+from common.measure import SCORE, SITE, Measure, Sign, services, shortfall
 from common.texts import hint, number_or_nan, printable
 from envs.objective.columns import ALIASES, measures
 from envs.objective.kpis import BATTERY, CARBON, CITYLEARN, DEMAND_CHARGE, OUTAGES, PRICE, PV, SCORE_2023, TEMPERATURE, VEHICLES
@@ -20,6 +20,9 @@ from envs.scenarios.shapes import is_left_out
 from envs.scenarios.splits import Split
 from envs.scenarios.tariff import DemandCharge
 from envs.scenarios.trust import is_on
+
+if TYPE_CHECKING:
+    from common.measure import Service, Years
 
 # A row of evaluations: values by column, see `results.schema` and `envs.objective.columns`.
 Row = Mapping[str, Any]
@@ -98,7 +101,7 @@ class Requirement:
     """A bound, in the measure's unit, that a measure has to keep."""
 
     measure: Measure
-    sign: Literal[">=", "<="]
+    sign: Sign
     bound: float
 
     @property
@@ -112,16 +115,14 @@ class Requirement:
         return f"{self.measure.name} {self.sign} {self.bound:g}"
 
     def shortfall(self, value: float) -> float:
-        """By how much a value misses the bound, as a part of it (of 1 for a bound of 0); 0 where it meets it."""
-        if math.isnan(value):
-            return 1.0  # what was not measured is not met
-        missing = self.bound - value if self.sign == ">=" else value - self.bound
-        return max(0.0, missing) / (abs(self.bound) or 1.0)
+        """By how much a value misses the bound, see `common.measure.shortfall`."""
+        return shortfall(value, self.sign, self.bound)
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """Requirement of a text of the form NAME>=NUMBER or NAME<=NUMBER; an `AimError` if it is none."""
         shown = printable(text)
+        sign: Sign
         for sign in (">=", "<="):
             name, found, value = text.partition(sign)
             if not found:
@@ -139,7 +140,7 @@ class Outcome:
 
     score: float  # mean reward an hour
     objective: float | None = None  # value of the objective in its unit; None where that is the score alone
-    # by how much requirements and vehicles are missed, as a sum of parts; 0 where all is met; None where nothing is required
+    # by how much requirements and services are missed, as a sum of parts; 0 where all is met; None where nothing is required
     shortfall: float | None = None
     objective_2: float | None = None  # value of the second of two objectives; None with one
     gain: float | None = None  # with two objectives, by how much the first is better than on the uncontrolled site, see `gain`
@@ -157,7 +158,7 @@ class Aim:
 
     weights: Weights = DEFAULT  # of the terms of the reward `improvement`
     objective: Measure = SCORE  # what a search maximises, or minimises where less is better
-    requirements: tuple[Requirement, ...] = ()  # what a winner has to meet, beside `LEAST_SERVED`
+    requirements: tuple[Requirement, ...] = ()  # what a winner has to meet, beside `services`
     second: Measure | None = None  # the second objective, where there are two; the search then gives a front
 
     @classmethod
@@ -240,22 +241,18 @@ class Aim:
             gain(self.second, rows) if self.second else None,
         )
 
-    @property
-    def _states_service(self) -> bool:
-        return states_service(own.measure.name for own in self.requirements)
+    def _services(self, rows: Years) -> list[Service]:
+        return services(rows, [own.measure.name for own in self.requirements])
 
-    @property
-    def required(self) -> str:
-        """All that a policy has to meet, in words."""
-        return " and ".join([*(own.shown for own in self.requirements), *([] if self._states_service else [SERVICE])])
+    def required(self, rows: Years) -> str:
+        """All that a policy has to meet on the site of these rows, in words."""
+        return " and ".join([*(own.shown for own in self.requirements), *(own.text for own in self._services(rows))])
 
     def _required(self, rows: Sequence[Row]) -> tuple[Requirement, ...]:
-        """All that a policy has to meet on the site of these rows."""
-        served = measures()["ev_served"]
-        without = served.value(rows, SITE)
-        if self._states_service or math.isnan(without):
-            return self.requirements
-        return (*self.requirements, Requirement(served, ">=", LEAST_SERVED * without))
+        """The same as requirements."""
+        known = measures()
+        kept = (Requirement(known[own.measure.name], own.sign, own.bound(rows)) for own in self._services(rows))
+        return (*self.requirements, *kept)
 
     def _shortfall(self, rows: Sequence[Row]) -> float | None:
         short = sum(own.shortfall(own.measure.value(rows)) for own in self._required(rows))

@@ -92,7 +92,7 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     if not aim.is_score and (not bounds or aim.objective.name not in _BOUNDED):
         lines.append(best_of(rows, aim))
     if left_out := [row.name for row in rows if row.misses and row.score is not None]:
-        lines.append(f"not counted, as they miss {aim.required}: {', '.join(left_out)}")
+        lines.append(f"not counted, as they miss {aim.required(years)}: {', '.join(left_out)}")
     lines += doubts(site.schema) if site.schema else []
     lines += aim.idle_lines(site)
     if aim.shown:
