@@ -12,7 +12,7 @@ from common.measure import SCORE, SITE, Measure, Sign, services, shortfall
 from common.texts import hint, number_or_nan, printable
 from envs.objective.columns import ALIASES, measures
 from envs.objective.kpis import BATTERY, CARBON, CITYLEARN, DEMAND_CHARGE, OUTAGES, PRICE, PV, SCORE_2023, TEMPERATURE, VEHICLES
-from envs.objective.reward import RewardName, serves_people
+from envs.objective.reward import RewardName
 from envs.objective.weights import DEFAULT, MOST, Weights
 from envs.scenarios import schema_file
 from envs.scenarios.scenario import Scenario
@@ -315,18 +315,14 @@ class Aim:
 
     def idle(self, scenario: Scenario) -> dict[str, str]:
         """Weights that can do nothing on a site, each with the reason."""
-        return {term: reason for term, reason in idle_terms(scenario).items() if self._stated[term]}
-
-    @property
-    def _stated(self) -> dict[str, float]:
-        """Weights by term. By default comfort waits for a site with people, which is no news."""
-        return self.weights.by_term() | ({"comfort": 0.0} if self.weights.is_default else {})
+        return {term: reason for term, reason in idle_terms(scenario).items() if self.weights.stated.get(term)}
 
     def idle_lines(self, scenario: Scenario) -> list[str]:
         """A line that names the weights that can do nothing on a site; none where all can do something."""
         if not (idle := self.idle(scenario)):
             return []
-        part = sum(self._stated[term] for term in idle) / sum(self._stated.values())
+        stated = self.weights.stated
+        part = sum(stated[term] for term in idle) / sum(stated.values())
         reasons = "; ".join(f"{term}: {reason}" for term, reason in idle.items())
         return [f"aim: weights that are {part:.0%} of all can do nothing here ({reasons}); --weights states others"]
 
@@ -342,18 +338,13 @@ class Aim:
         """Check that a site and its reward can tell what is aimed at; an `AimError` for what they cannot."""
         if reward == "schema" and not self.weights.is_default:
             raise AimError("--weights are of the reward improvement, and --reward schema has none: leave one of them out")
-        if reward == "improvement" and not self.weights.comfort and serves_people(scenario):
-            raise AimError(
-                f"--weights: {scenario.title} heats or cools people, and without the weight comfort its best policy switches "
-                "that off: add comfort, as in comfort=0.2"
-            )
         if self.share and self.share.together > MOST:
             raise AimError(
                 f"--weights: {self.share.first} and {self.share.second} weigh {self.share.together:g} together, and one "
                 f"may get all of it, which is at most {MOST:g}; divide all weights"
             )
         idle = self.idle(scenario)
-        if not self.weights.is_default and all(term in idle for term, weight in self.weights.by_term().items() if weight):
+        if not self.weights.is_default and all(term in idle for term, weight in self.weights.stated.items() if weight):
             raise AimError(f"--weights: none of them can do anything: {'; '.join(idle.values())}")
         if self.second and SCORE_2023 in self.names.split():
             raise AimError(f"--objective {SCORE_2023}: what it gains on the uncontrolled site is not known; leave out one")

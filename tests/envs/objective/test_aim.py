@@ -126,6 +126,7 @@ def test_nor_does_one_that_leaves_people_in_the_heat() -> None:
     assert SCORE_ALONE.missed(hot) == ["discomfort <= 0.145 (it has 0.2900; the uncontrolled site 0.1000)"]
     assert SCORE_ALONE.outcome(fair) == Outcome(0.1)
     assert SCORE_ALONE.required(hot) == COMFORT.text
+    assert Aim.parse(("co2=1", "comfort=0")).outcome(hot).shortfall
     stated = Aim.parse(require=("unmet_degree_hours<=1000",))
     assert stated.outcome([{**hot[0], "unmet_degree_hours": 3.0}]).shortfall == 0.0
 
