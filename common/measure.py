@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MONEY = "currency"
 Better = Literal["less", "more", "neither"]
+Sign = Literal[">=", "<="]
 # How the values of several years become one: their sum as that of a year; their greatest value; or their mean, weighted by a
 # column of the evaluation.
 A_YEAR, MOST, BY_HOURS = "a year", "most", "hours"
@@ -134,17 +135,63 @@ def exceeds(score: float, bound: float) -> bool:
     return not score <= bound + _SCORE_TOLERANCE * max(abs(bound), _LEAST_BOUND)
 
 
-# Part of the vehicle energy that charging at full power from arrival serves; below it, savings come from energy that was not
-# delivered, so no such policy wins.
+def shortfall(value: float, sign: Sign, bound: float) -> float:
+    """By how much a value misses a bound, as a part of it (of 1 for a bound of 0); 0 where it keeps it."""
+    if math.isnan(value):
+        return 1.0  # what was not measured is not met
+    missing = bound - value if sign == ">=" else value - bound
+    return max(0.0, missing) / (abs(bound) or 1.0)
+
+
+# Part of what the uncontrolled site does for people. Below it, savings are at their cost, so no such policy wins.
 LEAST_SERVED: Final = 0.95
-SERVICE: Final = f"{LEAST_SERVED:.0%} of the vehicle energy that can be served"
-# The bound of policies that serve so much, where that of all policies does not.
+# The bound of policies that serve vehicles so much, where that of all policies does not.
 SERVED_BOUND: Final = "bound of score, vehicles served"
 
 
-def states_service(kpis: Iterable[str]) -> bool:
-    """Whether requirements on these KPIs say what vehicles have to get. Otherwise `LEAST_SERVED` is required."""
-    return any(name.startswith(("ev_", "departures")) for name in kpis)
+@dataclass(frozen=True)
+class Service:
+    """What a site does for people, of which a winner keeps `LEAST_SERVED` of what there is without control."""
+
+    measure: Measure  # a share
+    stated_by: tuple[str, ...]  # how names of KPIs begin whose requirements say what else has to be kept
+    text: str  # what is required, in words
+
+    @property
+    def sign(self) -> Sign:
+        """The sign of a requirement."""
+        return ">=" if self.measure.better == "more" else "<="
+
+    def is_stated(self, kpis: Iterable[str]) -> bool:
+        """Whether requirements on these KPIs say how much of it has to be kept."""
+        return any(name.startswith(self.stated_by) for name in kpis)
+
+    def bound(self, years: Years) -> float:
+        """What its measure has to keep on the site of these rows; NaN where the site does nothing of the kind."""
+        before = self.measure.value(years, SITE)
+        return LEAST_SERVED * before if self.sign == ">=" else 1.0 - LEAST_SERVED * (1.0 - before)
+
+    def shortfall(self, years: Years) -> float:
+        """By how much the policy of these rows misses that, see `shortfall`."""
+        return shortfall(self.measure.value(years), self.sign, self.bound(years))
+
+
+VEHICLES_SERVED: Final = Service(
+    Measure("ev_served", better="more", over="ev_required_kwh"),
+    ("ev_", "departures"),
+    f"{LEAST_SERVED:.0%} of the vehicle energy that can be served",
+)
+COMFORT: Final = Service(
+    Measure("discomfort", over="occupied_hours"),
+    ("discomfort", "unmet_degree_hours"),
+    f"{LEAST_SERVED:.0%} of the hours that are comfortable without control",
+)
+
+
+def services(years: Years, kpis: Iterable[str] = ()) -> list[Service]:
+    """What a winner keeps on the site of these rows, where requirements on these KPIs say nothing else."""
+    stated = list(kpis)
+    return [own for own in (VEHICLES_SERVED, COMFORT) if not own.is_stated(stated) and not math.isnan(own.bound(years))]
 
 
 def by_the_year(title: str, measures: Iterable[Measure] = ()) -> str:

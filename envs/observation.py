@@ -51,6 +51,9 @@ class ObservationLayout:
     # Of each action, the rise of a vehicle's state of charge in an hour at full power. The capacity is the mean of the vehicles
     # that come to the charger. 0 where the action is not a charger's.
     hourly_soc: tuple[float, ...]
+    # Of each action, within [-1, 1], where policies begin: of a thermal device the mean of the uncontrolled site, which serves
+    # people, and of others the middle.
+    begins: tuple[float, ...]
 
     @property
     def size(self) -> int:
@@ -174,6 +177,7 @@ def join_layouts(layouts: Sequence[ObservationLayout]) -> ObservationLayout:
         high=tuple(map(max, zip(*(own.high for own in layouts), strict=True))),
         # Of the first segment in which a vehicle comes to the charger.
         hourly_soc=tuple(next(filter(None, rises), 0.0) for rises in zip(*(own.hourly_soc for own in layouts), strict=True)),
+        begins=tuple(np.mean([own.begins for own in layouts], axis=0).tolist()),
     )
 
 

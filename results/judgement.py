@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from common.measure import A_YEAR, BASIS, LEAST_SERVED, SCORE, SERVED_BOUND, SITE, Measure, Scale
+from common.measure import A_YEAR, BASIS, SCORE, SERVED_BOUND, SITE, VEHICLES_SERVED, Measure, Scale, services
 from common.texts import markdown
 from results.schema import measures_of
 from results.table_files import write_parquet
@@ -39,7 +39,6 @@ _SERVED = Measure(
     "served", "1", "vehicle energy served, of what charging at full power from arrival serves", "more", "ev_required_kwh",
     label="served",
 )  # fmt: skip
-_VEHICLES = ("ev_required_kwh", "ev_missing_kwh", "uncontrolled_ev_missing_kwh")
 OBJECTIVE, GOAL, SHORTFALL = "objective", "goal", "shortfall"  # columns of a ranking
 
 
@@ -103,11 +102,8 @@ def per_run(evaluations: pd.DataFrame, measures: Mapping[str, Measure], ranking:
     bounds = judged[judged["contender"] == bound_of(judged["contender"])].set_index("year")["score"]
     rows = []
     for (contender, seed), own in judged.groupby(["contender", "seed"], sort=False):
-        values = _values(own, bounds, measures)
-        # 0 where nothing is known of vehicles.
-        rows.append(
-            {"contender": contender, "seed": seed, **values, SHORTFALL: max(0.0, 1.0 - values[_SERVED.name] / LEAST_SERVED)}
-        )
+        short = sum(kept.shortfall(own) for kept in services(own))
+        rows.append({"contender": contender, "seed": seed, **_values(own, bounds, measures), SHORTFALL: short})
         rows[-1] |= {name: own[name].iloc[0] for name in ("backend", "algorithm")}
         if ranking:
             years = [{str(name): value for name, value in year.items()} for year in own.to_dict("records")]
@@ -139,13 +135,8 @@ def _values(years: pd.DataFrame, bounds: pd.Series, measures: Mapping[str, Measu
         row[measure.name] = measure.value(years)
         if change := _CHANGES.get(measure.name):
             row[change] = _ratio(row[measure.name], measure.value(years, SITE)) - 1.0
-    energies = [float(years[name].sum(min_count=1)) if name in years else float("nan") for name in _VEHICLES]
-    return {**row, _SERVED.name: served(*energies)}
-
-
-def served(required_kwh: float, missing_kwh: float, uncontrolled_missing_kwh: float) -> float:
-    """Vehicle energy served, as a part of what charging at full power from arrival serves; NaN if that is none."""
-    return _ratio(required_kwh - missing_kwh, required_kwh - uncontrolled_missing_kwh)
+    served = VEHICLES_SERVED.measure
+    return {**row, _SERVED.name: _ratio(served.value(years), served.value(years, SITE))}
 
 
 def meets(shortfalls: np.ndarray) -> bool:
@@ -164,7 +155,7 @@ def judgement(evaluations: pd.DataFrame, measures: Mapping[str, Measure], rankin
 
     Columns are contender, algorithm, runs, backend, comparable, and of each of `metrics` the mean over runs with `..._low` and
     `..._high`, the ends of Student's 95 % interval over seeds, each by itself; empty with a single run. `comparable` is false
-    for what misses something that a ranking requires; without one, `LEAST_SERVED`. With a ranking there are `OBJECTIVE`, its
+    for what misses something that a ranking requires; without one, `services`. With a ranking there are `OBJECTIVE`, its
     interval and `GOAL` too.
     """
     from results.statistics import known_mean

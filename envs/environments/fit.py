@@ -8,6 +8,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from common.errors import ScenarioError
 from common.units import DAY
 from envs.batch_backend.tables import Tables
@@ -157,6 +159,31 @@ def check_stays(scenario: Scenario, split: Split) -> None:
             f"{max(window.hours for window in windows)} hours), so none would count; state the splits as ranges of days, such "
             "as --train 0-13 --validation 14-27 --test 28-41, or give at least 20 weeks"
         )
+
+
+def check_people(scenario: Scenario, split: Split) -> None:
+    """Check that somebody feels what devices do that heat and cool, which the reward `improvement` counts.
+
+    Raises:
+        ScenarioError: if such devices obey actions, and in no hour of a split there are people with set points.
+    """
+    if not serves_people(scenario):
+        return
+    windows = scenario.windows(split)
+    series = {year: _series(scenario, year) for year in {window.year for window in windows}}
+    felt = {year: own.occupied & np.isfinite(own.cool_above_c) for year, own in series.items()}
+    if not any(felt[w.year][:, w.start : w.start + w.hours].any() for w in windows):
+        raise ScenarioError(
+            f"{scenario.title}: in no hour of {split} there are people (occupant_count) with set points, so the best policy "
+            "would switch cooling and heating off: add them, search with --reward schema, or make these actions inactive"
+        )
+
+
+def _series(scenario: Scenario, year: int) -> Exogenous:
+    if not beyond_batch(scenario):
+        return year_tables(scenario, year).exogenous
+    with SIMULATORS.lend(scenario.schema_path(year), trusted=scenario.trusted) as simulator:
+        return simulator.exogenous
 
 
 def has_chargers(scenario: Scenario) -> bool:

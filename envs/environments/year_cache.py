@@ -27,7 +27,7 @@ from envs.scenarios.schema_file import building_names, read_schema
 from envs.scenarios.tariff import DemandCharge
 
 # Parts of the cache keys: raise one when a change of the code changes layouts or tables.
-LAYOUT_VERSION = 3
+LAYOUT_VERSION = 4
 TABLES_VERSION = 11
 SCALE_VERSION = 3  # of stated splits
 BUILDINGS_VERSION = 2

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from common.errors import UserError
-from common.measure import LEAST_SERVED, SCORE, SERVICE, SITE, Measure, states_service
+from common.measure import SCORE, SITE, Measure, Sign, services, shortfall
 from common.texts import hint, number_or_nan, printable
 from envs.objective.columns import ALIASES, measures
 from envs.objective.kpis import BATTERY, CARBON, CITYLEARN, DEMAND_CHARGE, OUTAGES, PRICE, PV, SCORE_2023, TEMPERATURE, VEHICLES
-from envs.objective.reward import RewardName, serves_people
+from envs.objective.reward import RewardName
 from envs.objective.weights import DEFAULT, MOST, Weights
 from envs.scenarios import schema_file
 from envs.scenarios.scenario import Scenario
@@ -20,6 +20,9 @@ from envs.scenarios.shapes import is_left_out
 from envs.scenarios.splits import Split
 from envs.scenarios.tariff import DemandCharge
 from envs.scenarios.trust import is_on
+
+if TYPE_CHECKING:
+    from common.measure import Service, Years
 
 # A row of evaluations: values by column, see `results.schema` and `envs.objective.columns`.
 Row = Mapping[str, Any]
@@ -98,7 +101,7 @@ class Requirement:
     """A bound, in the measure's unit, that a measure has to keep."""
 
     measure: Measure
-    sign: Literal[">=", "<="]
+    sign: Sign
     bound: float
 
     @property
@@ -112,16 +115,14 @@ class Requirement:
         return f"{self.measure.name} {self.sign} {self.bound:g}"
 
     def shortfall(self, value: float) -> float:
-        """By how much a value misses the bound, as a part of it (of 1 for a bound of 0); 0 where it meets it."""
-        if math.isnan(value):
-            return 1.0  # what was not measured is not met
-        missing = self.bound - value if self.sign == ">=" else value - self.bound
-        return max(0.0, missing) / (abs(self.bound) or 1.0)
+        """By how much a value misses the bound, see `common.measure.shortfall`."""
+        return shortfall(value, self.sign, self.bound)
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """Requirement of a text of the form NAME>=NUMBER or NAME<=NUMBER; an `AimError` if it is none."""
         shown = printable(text)
+        sign: Sign
         for sign in (">=", "<="):
             name, found, value = text.partition(sign)
             if not found:
@@ -139,7 +140,7 @@ class Outcome:
 
     score: float  # mean reward an hour
     objective: float | None = None  # value of the objective in its unit; None where that is the score alone
-    # by how much requirements and vehicles are missed, as a sum of parts; 0 where all is met; None where nothing is required
+    # by how much requirements and services are missed, as a sum of parts; 0 where all is met; None where nothing is required
     shortfall: float | None = None
     objective_2: float | None = None  # value of the second of two objectives; None with one
     gain: float | None = None  # with two objectives, by how much the first is better than on the uncontrolled site, see `gain`
@@ -157,7 +158,7 @@ class Aim:
 
     weights: Weights = DEFAULT  # of the terms of the reward `improvement`
     objective: Measure = SCORE  # what a search maximises, or minimises where less is better
-    requirements: tuple[Requirement, ...] = ()  # what a winner has to meet, beside `LEAST_SERVED`
+    requirements: tuple[Requirement, ...] = ()  # what a winner has to meet, beside `services`
     second: Measure | None = None  # the second objective, where there are two; the search then gives a front
 
     @classmethod
@@ -240,22 +241,18 @@ class Aim:
             gain(self.second, rows) if self.second else None,
         )
 
-    @property
-    def _states_service(self) -> bool:
-        return states_service(own.measure.name for own in self.requirements)
+    def _services(self, rows: Years) -> list[Service]:
+        return services(rows, [own.measure.name for own in self.requirements])
 
-    @property
-    def required(self) -> str:
-        """All that a policy has to meet, in words."""
-        return " and ".join([*(own.shown for own in self.requirements), *([] if self._states_service else [SERVICE])])
+    def required(self, rows: Years) -> str:
+        """All that a policy has to meet on the site of these rows, in words."""
+        return " and ".join([*(own.shown for own in self.requirements), *(own.text for own in self._services(rows))])
 
     def _required(self, rows: Sequence[Row]) -> tuple[Requirement, ...]:
-        """All that a policy has to meet on the site of these rows."""
-        served = measures()["ev_served"]
-        without = served.value(rows, SITE)
-        if self._states_service or math.isnan(without):
-            return self.requirements
-        return (*self.requirements, Requirement(served, ">=", LEAST_SERVED * without))
+        """The same as requirements."""
+        known = measures()
+        kept = (Requirement(known[own.measure.name], own.sign, own.bound(rows)) for own in self._services(rows))
+        return (*self.requirements, *kept)
 
     def _shortfall(self, rows: Sequence[Row]) -> float | None:
         short = sum(own.shortfall(own.measure.value(rows)) for own in self._required(rows))
@@ -318,18 +315,14 @@ class Aim:
 
     def idle(self, scenario: Scenario) -> dict[str, str]:
         """Weights that can do nothing on a site, each with the reason."""
-        return {term: reason for term, reason in idle_terms(scenario).items() if self._stated[term]}
-
-    @property
-    def _stated(self) -> dict[str, float]:
-        """Weights by term. By default comfort waits for a site with people, which is no news."""
-        return self.weights.by_term() | ({"comfort": 0.0} if self.weights.is_default else {})
+        return {term: reason for term, reason in idle_terms(scenario).items() if self.weights.stated.get(term)}
 
     def idle_lines(self, scenario: Scenario) -> list[str]:
         """A line that names the weights that can do nothing on a site; none where all can do something."""
         if not (idle := self.idle(scenario)):
             return []
-        part = sum(self._stated[term] for term in idle) / sum(self._stated.values())
+        stated = self.weights.stated
+        part = sum(stated[term] for term in idle) / sum(stated.values())
         reasons = "; ".join(f"{term}: {reason}" for term, reason in idle.items())
         return [f"aim: weights that are {part:.0%} of all can do nothing here ({reasons}); --weights states others"]
 
@@ -345,18 +338,13 @@ class Aim:
         """Check that a site and its reward can tell what is aimed at; an `AimError` for what they cannot."""
         if reward == "schema" and not self.weights.is_default:
             raise AimError("--weights are of the reward improvement, and --reward schema has none: leave one of them out")
-        if reward == "improvement" and not self.weights.comfort and serves_people(scenario):
-            raise AimError(
-                f"--weights: {scenario.title} heats or cools people, and without the weight comfort its best policy switches "
-                "that off: add comfort, as in comfort=0.2"
-            )
         if self.share and self.share.together > MOST:
             raise AimError(
                 f"--weights: {self.share.first} and {self.share.second} weigh {self.share.together:g} together, and one "
                 f"may get all of it, which is at most {MOST:g}; divide all weights"
             )
         idle = self.idle(scenario)
-        if not self.weights.is_default and all(term in idle for term, weight in self.weights.by_term().items() if weight):
+        if not self.weights.is_default and all(term in idle for term, weight in self.weights.stated.items() if weight):
             raise AimError(f"--weights: none of them can do anything: {'; '.join(idle.values())}")
         if self.second and SCORE_2023 in self.names.split():
             raise AimError(f"--objective {SCORE_2023}: what it gains on the uncontrolled site is not known; leave out one")

@@ -121,8 +121,7 @@ class JoinedRun:
     @cached_property
     def occupied(self) -> np.ndarray:
         """Whether people are in a building whose temperature is computed, shape (N, H)."""
-        known = ~np.isnan(self.joined("indoor_c"))
-        return known & (self.hours_of(self.series.occupants) > 0.0) if len(self.series.occupants) else known & False
+        return self.hours_of(self.series.occupied)
 
     @cached_property
     def occupied_outages(self) -> np.ndarray:

@@ -171,9 +171,7 @@ class Reference:
 
     def occupied(self, start: int, hours: int) -> np.ndarray:
         """Number of buildings with people in them, of those whose temperature is computed, shape (hours,)."""
-        known, people = ~np.isnan(self.run.indoor_c[:, start : start + hours]), self.exogenous.occupants
-        there = people[:, start : start + hours] > 0.0 if len(people) else np.zeros_like(known)
-        return np.asarray((known & there).sum(axis=0))
+        return np.asarray(self.exogenous.occupied[:, start : start + hours].sum(axis=0))
 
     def _missing(self, start: int, hours: int) -> np.ndarray:
         inside = self.sessions.within(start, hours)

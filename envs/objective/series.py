@@ -68,6 +68,13 @@ class Exogenous:
     warm_up: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     @cached_property
+    def occupied(self) -> np.ndarray:
+        """Whether people are in a building whose temperature is computed, shape (buildings, rows)."""
+        if not len(self.warm_up):
+            return np.zeros(self.load_kwh.shape, dtype=bool)
+        return (self.occupants > 0.0) & (self.warm_up > 0.0)[:, np.newaxis]
+
+    @cached_property
     def day(self) -> np.ndarray:
         """Number of each row's day, see `envs.objective.series.days`, shape (rows,)."""
         return days(self.hour)
@@ -75,13 +82,13 @@ class Exogenous:
     def unmet_c(self, indoor_c: np.ndarray, rows: np.ndarray | slice) -> np.ndarray:
         """Degrees by which temperatures at rows, shape (buildings, hours), lie outside the comfort band; the same shape.
 
-        0 where nobody is, and where no temperature is computed (NaN).
+        0 where it is not `occupied`.
         """
         if not len(self.band_c):
             return np.zeros_like(indoor_c)
         beyond = np.maximum(indoor_c - self.cool_above_c[:, rows], self.heat_below_c[:, rows] - indoor_c)
         unmet = np.maximum(beyond - self.band_c[:, rows], 0.0)
-        return np.where(self.occupants[:, rows] > 0.0, np.nan_to_num(unmet), 0.0)
+        return np.where(self.occupied[:, rows], unmet, 0.0)
 
 
 @dataclass(frozen=True)

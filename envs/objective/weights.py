@@ -13,6 +13,7 @@ from common.texts import hint, number_or_nan, printable
 
 MOST = 1000.0  # of a weight: only their ratios say what is best
 _ALIASES = {"ramping": "grid"}  # what the term is called elsewhere
+_NOTHING = "--weights: all weights are 0, so there is nothing to learn; give one above 0"
 _FORM = "it takes NAME=NUMBER, as in --weights co2=0.5 cost=0.3 ramping=0.2"
 
 
@@ -22,7 +23,10 @@ class WeightsError(ScenarioError):
 
 @dataclass(frozen=True)
 class Weights:
-    """Weights of the terms, in the order of the terms everywhere. `envs.objective.reward` has their formulas."""
+    """Weights of the terms, in the order of the terms everywhere. `envs.objective.reward` has their formulas.
+
+    That of comfort is a price, which holds unless another one is given. The others share what is wanted.
+    """
 
     co2: float = 0.50
     cost: float = 0.15
@@ -39,7 +43,7 @@ class Weights:
             if not 0.0 <= value <= MOST:
                 raise WeightsError(f"--weights {name}={value:g}: a weight lies from 0 to {MOST:g}")
         if not any(self.by_term().values()):
-            raise WeightsError("--weights: all weights are 0, so there is nothing to learn; give one above 0")
+            raise WeightsError(_NOTHING)
 
     def by_term(self) -> dict[str, float]:
         """The weight of each term, in their order."""
@@ -56,14 +60,20 @@ class Weights:
         return self == Weights()
 
     @property
+    def stated(self) -> dict[str, float]:
+        """The weights above 0 by term, and that of comfort where it is not what holds unless it is given."""
+        parts = {name: value for name, value in self.by_term().items() if value and name != "comfort"}
+        return parts if parts and self.comfort == Weights.comfort else {**parts, "comfort": self.comfort}
+
+    @property
     def texts(self) -> tuple[str, ...]:
-        """What `parse` reads, one text for each weight above 0; none for the default."""
-        return () if self.is_default else tuple(f"{name}={value!r}" for name, value in self.by_term().items() if value)
+        """What `parse` reads, one text for each of `stated`; none for the default."""
+        return () if self.is_default else tuple(f"{name}={value!r}" for name, value in self.stated.items())
 
     @property
     def shown(self) -> str:
-        """The weights above 0 as a person reads them."""
-        return ", ".join(f"{name} {value:g}" for name, value in self.by_term().items() if value)
+        """The same as a person reads it."""
+        return ", ".join(f"{name} {value:g}" for name, value in self.stated.items())
 
     @property
     def key(self) -> str:
@@ -91,7 +101,9 @@ class Weights:
             given[name] = number_or_nan(value)
             if math.isnan(given[name]):
                 raise WeightsError(f"--weights {shown!r}: {_FORM}")
-        return cls(**{name: given.get(name, 0.0) for name in names})
+        if not any(given.values()):
+            raise WeightsError(_NOTHING)
+        return cls(**{name: given.get(name, cls.comfort if name == "comfort" else 0.0) for name in names})
 
 
 DEFAULT = Weights()

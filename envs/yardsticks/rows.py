@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from common.measure import LEAST_SERVED, SERVED_BOUND, states_service
+from common.measure import LEAST_SERVED, SERVED_BOUND, VEHICLES_SERVED
 from envs.forecasts import Method
 from envs.objective.aim import idle_terms
 from envs.objective.columns import evaluation_row
@@ -93,7 +93,7 @@ def _may_not_win(bounds: Sequence[Bound], task: Task) -> bool:
     missing, required, without = (
         sum(getattr(each, name) for each in bounds) for name in ("missing_kwh", "required_kwh", "uncontrolled_missing_kwh")
     )
-    is_stated = states_service(own.measure.name for own in task.aim.requirements)
+    is_stated = VEHICLES_SERVED.is_stated(own.measure.name for own in task.aim.requirements)
     return not is_stated and required - missing < (LEAST_SERVED - SLACK) * (required - without)
 
 

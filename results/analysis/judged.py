@@ -20,7 +20,7 @@ from results.places import JUDGED
 from results.statistics import known_mean
 from results.table_files import read_parquet
 
-UNNOTICED = 0.01  # part of the vehicles' energy that a policy may serve less than without control
+UNNOTICED = 0.01  # part of the vehicles' energy, and of people's hours, that a policy may serve less than without control
 CONTENDER, RULE, MPC, BOUND, UNCONTROLLED = "contender", "rule", "mpc", "bound", "uncontrolled"
 NO_CONTROL = ("uncontrolled", "no PV, no battery")
 
@@ -48,7 +48,7 @@ def verdict(judgement: Results) -> Verdict:
 
 
 def caveats(rows: pd.DataFrame, measures: Mapping[str, Measure], reward: str) -> list[str]:
-    """What has to stand beside the savings of a policy: that it is worse than none, and that vehicles pay for them.
+    """What has to stand beside the savings of a policy: that it is worse than none, and that vehicles or people pay for it.
 
     Args:
         rows: of `evaluations`, a row a year of one policy.
@@ -65,6 +65,13 @@ def caveats(rows: pd.DataFrame, measures: Mapping[str, Measure], reward: str) ->
         said.append(
             f"Vehicles pay for it: {met:,} of {left:,} left with what they asked for, and {now:.1%} of that was served, "
             f"{before:.1%} without control; --require 'ev_served>={math.floor(100 * before) / 100:g}' takes no such policy."
+        )
+    discomfort = measures.get("discomfort")
+    if discomfort and discomfort.name in rows and discomfort.value(rows) > discomfort.value(rows, SITE) + UNNOTICED:
+        now, before = discomfort.value(rows), discomfort.value(rows, SITE)
+        said.append(
+            f"People pay for it: it is too warm or too cold in {now:.1%} of their hours, in {before:.1%} without control; "
+            f"--require 'discomfort<={math.ceil(100 * before) / 100:g}' takes no such policy."
         )
     return said
 

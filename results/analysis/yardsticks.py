@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from common.measure import LEAST_SERVED, SCORE, SERVED_BOUND, Measure, exceeds
+from common.measure import LEAST_SERVED, SCORE, SERVED_BOUND, Measure, exceeds, services
 from results.analysis.judged import BOUND, MPC, NO_CONTROL, RULE, UNCONTROLLED, UNNOTICED, kind_of
 from results.analysis.searched import frame
 from results.judgement import BOUND as OF_SCORE
@@ -41,15 +41,15 @@ def beside_yardsticks(results: Results) -> pd.DataFrame:
     limit_name = bound_of(results.yardsticks["contender"])
     for contender, own in results.yardsticks.groupby("contender", sort=False):
         kind = kind_of(str(contender), None)
-        if contender in NO_CONTROL[1:] or (kind == BOUND and contender != limit_name):
+        short = kind == RULE and any(kept.shortfall(own) for kept in services(own))
+        if short or contender in NO_CONTROL[1:] or (kind == BOUND and contender != limit_name):
             continue
         rows.append({"name": contender, "kind": kind, "score": SCORE.value(own), "served": served.value(own)})
     columns = "name kind score served of_bound"
     if not rows or results.scored.empty:
         return frame([], columns)
     without = _without(frame(rows, columns))
-    rules = [row for row in rows if row["kind"] == RULE and not row["served"] < LEAST_SERVED * without]  # type: ignore[operator]
-    best_rule = max(rules, key=lambda row: row["score"], default=None)  # type: ignore[arg-type, return-value]
+    best_rule = max((row for row in rows if row["kind"] == RULE), key=lambda row: row["score"], default=None)  # type: ignore[arg-type, return-value]
     rows = [row for row in rows if row["kind"] != RULE or row is best_rule]
     best, alone = results.best, best_alone(results)
     rated = results.rated_evaluations

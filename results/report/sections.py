@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path, PurePath
 from pkgutil import iter_modules
 
-from common.measure import BASIS, SERVICE, states_service
+from common.measure import BASIS, services
 from common.uris import is_uri
 from results.analysis.searched import misses, searched
 from results.analysis.times import stretches
@@ -80,7 +80,7 @@ def _required(search: Search) -> list[str]:
     if own["shortfall"].isna().all():
         return []
     stated = [str(each) for each in results.facts.settings.get("require") or ()]
-    bounds = ", ".join([*stated, *([] if states_service(stated) else [SERVICE])])
+    bounds = ", ".join([*stated, *(kept.text for kept in services(results.evaluations, stated))])
     again = results.confirmations
     told = [f"Of {counted(len(own), 'trial')} {int(misses(own).sum()):,} missed a requirement ({bounds})"]
     if len(again):

@@ -5,8 +5,22 @@ import math
 import pandas as pd
 import pytest
 
-from common.measure import BASIS, BY_HOURS, MOST, SCORE, SITE, Measure, Scale, by_the_year
+from common.measure import (
+    BASIS,
+    BY_HOURS,
+    COMFORT,
+    MOST,
+    SCORE,
+    SITE,
+    VEHICLES_SERVED,
+    Measure,
+    Scale,
+    by_the_year,
+    services,
+    shortfall,
+)
 from common.units import YEAR
+from envs.objective.columns import measures
 
 YEARS = (
     {"hours": 100, "score": 0.1, "bill": 10.0, "peak_kw": 5.0, "ev_served": 0.5, "ev_required_kwh": 30.0},
@@ -104,3 +118,34 @@ def test_a_column_has_one_unit_and_one_number_of_decimals(
     scale = Scale.of(amounts, unit)
     assert scale.heading("a") == heading
     assert [scale.text(amount) for amount in amounts] == texts
+
+
+def test_a_shortfall_is_a_part_of_the_bound() -> None:
+    assert [shortfall(value, ">=", 0.8) for value in (0.9, 0.8, 0.6)] == pytest.approx([0.0, 0.0, 0.25])
+    assert [shortfall(value, "<=", 0.8) for value in (0.8, 1.0)] == pytest.approx([0.0, 0.25])
+    assert shortfall(0.3, "<=", 0.0) == 0.3
+    assert shortfall(math.nan, ">=", 0.8) == 1.0
+
+
+def test_a_winner_keeps_of_each_service_what_the_site_has_without_control_unless_it_is_said() -> None:
+    vehicles = {"uncontrolled_ev_required_kwh": 10.0, "uncontrolled_ev_served": 0.8}
+    people = {"uncontrolled_occupied_hours": 50.0, "uncontrolled_discomfort": 0.2}
+    assert VEHICLES_SERVED.bound([vehicles]) == pytest.approx(0.95 * 0.8)
+    assert COMFORT.bound([people]) == pytest.approx(1.0 - 0.95 * 0.8)
+    for rows, expected in (
+        ([{**vehicles, **people}], [VEHICLES_SERVED, COMFORT]),
+        ([vehicles], [VEHICLES_SERVED]),
+        ([people], [COMFORT]),
+        ([{"hours": 100}], []),
+        ([], []),
+    ):
+        assert services(rows) == expected
+    assert services([{**vehicles, **people}], ["discomfort", "peak_kw"]) == [VEHICLES_SERVED]
+    assert services([{**vehicles, **people}], ["departures_met"]) == [COMFORT]
+
+
+def test_services_are_measured_as_the_kpis_of_their_names() -> None:
+    for own in (VEHICLES_SERVED, COMFORT):
+        kpi = measures()[own.measure.name]
+        assert (own.measure.better, own.measure.over) == (kpi.better, kpi.over)
+        assert own.is_stated([kpi.name])

@@ -12,6 +12,7 @@ import pytest
 from envs.objective.columns import measures
 from results.judgement import (
     BOUND,
+    SHORTFALL,
     Ranking,
     cells,
     headings,
@@ -30,8 +31,8 @@ def row(contender: str, year: int, score: float, seed: int | None = None, **give
     return {
         "contender": contender, "algorithm": None if seed is None else "ppo", "seed": seed, "year": year, "hours": 100,
         "score": score, "backend": "batch", "import_kwh": 50.0, "co2_kg": 20.0, "bill": 9.0, "pv_kwh": 40.0,
-        "peak_kw": 5.0, "self_consumption": 0.5, "ev_required_kwh": 12.0, "ev_missing_kwh": 2.0, "uncontrolled_co2_kg": 25.0,
-        "uncontrolled_bill": 10.0, "uncontrolled_ev_missing_kwh": 2.0, **given,
+        "peak_kw": 5.0, "self_consumption": 0.5, "ev_required_kwh": 12.0, "ev_served": 0.8, "uncontrolled_co2_kg": 25.0,
+        "uncontrolled_bill": 10.0, "uncontrolled_ev_required_kwh": 12.0, "uncontrolled_ev_served": 0.8, **given,
     }  # fmt: skip
 
 
@@ -76,7 +77,7 @@ def test_bounds_change_the_uncontrolled_site_of_their_years() -> None:
 
 
 def test_vehicles_count_by_what_can_be_served() -> None:
-    table = judgement(frame(*BOUNDS, row("all that can be", 3, 0.05, 1), row("less", 3, 0.09, 1, ev_missing_kwh=3.0)), MEASURES)
+    table = judgement(frame(*BOUNDS, row("all that can be", 3, 0.05, 1), row("less", 3, 0.09, 1, ev_served=0.72)), MEASURES)
     table = table.set_index("contender")
     assert table.loc["all that can be", "served"] == pytest.approx(1.0)
     assert table.loc["less", "served"] == pytest.approx(0.9)
@@ -87,10 +88,22 @@ def test_vehicles_count_by_what_can_be_served() -> None:
 
 
 def test_a_site_without_vehicles_can_be_compared() -> None:
-    none = {"ev_required_kwh": 0.0, "ev_missing_kwh": 0.0, "uncontrolled_ev_missing_kwh": 0.0}
+    none = {"ev_required_kwh": 0.0, "uncontrolled_ev_required_kwh": 0.0}
     table = judgement(frame(*BOUNDS, row("a", 3, 0.05, 1, **none)), MEASURES)
     assert table.iloc[0]["comparable"]
     assert cells(table.iloc[0], metrics_of(table), scales(table))[-1] == ""
+
+
+def test_who_leaves_people_in_the_heat_is_not_comparable() -> None:
+    felt = {"occupied_hours": 50.0, "uncontrolled_occupied_hours": 50.0, "uncontrolled_discomfort": 0.1}
+    # 95 % of the comfortable hours are 85.5 % of all.
+    contenders = (row(name, 3, 0.1, 1, **felt, discomfort=value) for name, value in (("hot", 0.29), ("fair", 0.14)))
+    evaluations = frame(*BOUNDS[:1], *contenders)
+    short = per_run(evaluations, MEASURES).set_index("contender")[SHORTFALL]
+    assert short["hot"] == pytest.approx(1.0)
+    assert short["fair"] == 0.0
+    comparable = judgement(evaluations, MEASURES).set_index("contender")["comparable"]
+    assert (comparable["hot"], comparable["fair"]) == (False, True)
 
 
 def test_citylearns_numbers_count_where_both_judged() -> None:

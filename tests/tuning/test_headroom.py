@@ -60,7 +60,8 @@ def test_without_a_bound_the_baselines_are_shown_and_why(
     said = capsys.readouterr().out
     assert "no bound, so the remaining headroom is not known: this site has [thermal] storages" in said
     assert "uncontrolled" in said
-    assert "bound of" not in said
+    assert "\nbound of" not in said
+    assert "score: the best controller without learning reaches" in said
 
 
 def test_a_site_without_model_predictive_control_has_its_bound_and_the_reason_once(
@@ -109,3 +110,4 @@ def test_a_site_that_only_citylearn_steps_has_baselines_and_no_bound(
         assert name in said
     assert "no bound and no model predictive control, so the remaining headroom is not known" in said
     assert said.count("'community_market' of the schema") == 1
+    assert "rules are compared alone" in said

@@ -113,7 +113,7 @@ def judged(folder: Path, experiment: Path) -> Path:
 
 def evaluate(part: Path, name: str, score: float, number: int | None = None) -> None:
     kpis = dict.fromkeys(evaluation_columns(), 2.0)
-    kpis |= {"ev_required_kwh": 10.0, "ev_missing_kwh": 1.0, "uncontrolled_ev_missing_kwh": 1.0}
+    kpis |= {"ev_required_kwh": 10.0, "ev_missing_kwh": 1.0, "discomfort": 0.1, "uncontrolled_discomfort": 0.1}
     rows = [{**kpis, "contender": name, "year": year, "hours": 100, "score": score, "backend": "batch"} for year in (3, 6)]
     if number is not None:
         rows = [{**row, "trial": number, "seed": 7 + number, "algorithm": "ppo", "steps": STEPS} for row in rows]

@@ -104,7 +104,7 @@ class RLlibTrainer(Trainer):
             num_envs_per_env_runner=self.num_envs * setup.agents,
         )
         config.learners(num_learners=0, num_gpus_per_learner=1 if setup.gpu else 0, learner_class=self.learner_class)
-        model = {"h": self.h, "chargers": setup.chargers}
+        model = {"h": self.h, "chargers": setup.chargers, "begins": setup.begins}
         config.module = RLModuleSpec(module_class=self.module_class, model_config=model)
         # A thread for each algorithm would measure the whole machine.
         config.debugging(seed=setup.seed, log_level="ERROR", log_sys_usage=False)
@@ -255,7 +255,8 @@ def seen_by_the_policy(setup: Setup) -> Setup:
     if h.get("shared_policy") and site:
         kinds = BuildingKinds.of(site, bool(h["learn_charging"]), charging)
         agents, make_envs = len(Parts.of(site, kinds.learn_charging).acting), setup.make_envs
-        setup = replace(setup, chargers=None, agents=agents, keep=kinds.unscaled, steps=setup.steps * agents)
+        begins = kinds.begin_at(site)
+        setup = replace(setup, chargers=None, agents=agents, keep=kinds.unscaled, steps=setup.steps * agents, begins=begins)
         return replace(setup, make_envs=lambda count: BuildingViewEnv(make_envs(count // agents), site, kinds))
     if h["learn_charging"] or not chargers:
         return setup
@@ -264,7 +265,8 @@ def seen_by_the_policy(setup: Setup) -> Setup:
         observations, actions = env.single_observation_space.shape[0], env.single_action_space.shape[0]
         return ViewEnv(env, SiteView(observations, actions, chargers, charging))
 
-    return replace(_viewed(setup, without_chargers), chargers=None)
+    begins = tuple(begin for i, begin in enumerate(setup.begins) if i not in chargers.actions)
+    return replace(_viewed(setup, without_chargers), chargers=None, begins=begins)
 
 
 def _viewed(setup: Setup, view: Callable[[VectorEnv[Any, Any, Any]], ViewEnv]) -> Setup:

@@ -47,6 +47,7 @@ class Setup:
     taught: bool = False  # whether it begins as a copy of a teacher, see `Trainer.imitate`
     # The site's buildings, one or several, where a plan is among the observations: then storages' actions are changes of it.
     planned: District | None = None
+    begins: tuple[float, ...] = ()  # where the policy begins, see `ObservationLayout`; none for the middle of all actions
 
 
 @dataclass(frozen=True)

@@ -153,8 +153,8 @@ class Settings:
     reward: Literal["improvement", "schema"] = "improvement"
     """Reward: the weighted improvement on the uncontrolled site, or the schema's own."""
     weights: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=NUMBER")] = ()
-    """Weights of the reward improvement: co2, cost, solar, ramping, ev, peak, comfort. Those that are given are the whole
-    reward; by default co2=0.5 cost=0.15 solar=0.2 ramping=0.05 ev=0.1 comfort=1."""
+    """Weights of the reward improvement: co2, cost, solar, ramping, ev, peak, comfort. Those that are left out are 0, but
+    comfort, which is 1; by default co2=0.5 cost=0.15 solar=0.2 ramping=0.05 ev=0.1 comfort=1."""
     objective: Annotated[str, WORDS] = "score"
     """What the search improves: score, or a KPI in its direction, such as peak_kw; docs/aims.md lists them. Two, as in
     --objective co2 bill, give a front: the trials that no other one is better than in both."""

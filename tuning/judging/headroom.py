@@ -42,7 +42,8 @@ class Row:
     cost: float  # of a year, energy and demand charge
     peak_kw: float | None  # highest import; None for the bound, which does not minimise it
     served: float | None  # part of the vehicles' energy; None without vehicles
-    objective: float | None = None  # value of what is aimed at, if not the score; None where it has none
+    discomfort: float | None = None  # part of people's hours that is too warm or too cold; None where nobody feels it
+    objective: float | None = None  # value of what is aimed at; None where it has none
     misses: bool = False  # something that is required
 
 
@@ -74,6 +75,7 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     task.check()
     windows = site.windows(settings.split)
     fit.check_stays(site, settings.split)
+    fit.check_people(site, settings.split)
     slowly = " (by CityLearn, which takes a while)" if task.stepped_by == "citylearn" else ""
     with busy(console, f"{site.title}: uncontrolled, rules{slowly}"):
         years = baseline_rows(task, settings.split, windows)
@@ -86,13 +88,14 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     rows = rows_of([*years, *bounds], aim)
     uncontrolled = next(row for row in rows if row.name == yardsticks.UNCONTROLLED)
     missing = "no bound and no model predictive control" if methods(settings.mpc) else "no bound"
-    lines = remaining(rows, uncontrolled) if bounds else [f"{missing}, so the remaining headroom is not known: {reason}"]
+    alone = "; rules are compared alone" if unplanned else ""
+    lines = remaining(rows, uncontrolled) if bounds else [f"{missing}, so the remaining headroom is not known: {reason}{alone}"]
     if bounds and unplanned and methods(settings.mpc):
         lines.append(f"no model predictive control: {unplanned}")
-    if not aim.is_score and (not bounds or aim.objective.name not in _BOUNDED):
+    if not bounds or aim.objective.name not in _BOUNDED:
         lines.append(best_of(rows, aim))
     if left_out := [row.name for row in rows if row.misses and row.score is not None]:
-        lines.append(f"not counted, as they miss {aim.required}: {', '.join(left_out)}")
+        lines.append(f"not counted, as they miss {aim.required(years)}: {', '.join(left_out)}")
     lines += doubts(site.schema) if site.schema else []
     lines += aim.idle_lines(site)
     if aim.shown:
@@ -151,7 +154,8 @@ def row_of(name: str, years: Sequence[Years], aim: Aim = SCORE_ALONE) -> Row:
     """Rows of several years as one."""
     known = measures()
     score = SCORE.value(years)
-    co2, cost, peak, served = (known[measure].value(years) for measure in ("co2_kg", "bill", "peak_kw", "ev_served"))
+    names = ("co2_kg", "bill", "peak_kw", "ev_served", "discomfort")
+    co2, cost, peak, served, discomfort = (known[measure].value(years) for measure in names)
     is_aimed = name not in (yardsticks.WITHOUT, *BOUNDS)
     return Row(
         name,
@@ -160,7 +164,8 @@ def row_of(name: str, years: Sequence[Years], aim: Aim = SCORE_ALONE) -> Row:
         cost,
         None if math.isnan(peak) else peak,
         None if math.isnan(served) else served,
-        aim.objective.value(years) if is_aimed and not aim.is_score else None,
+        None if math.isnan(discomfort) else discomfort,
+        aim.objective.value(years) if is_aimed else None,
         is_aimed and bool(aim.outcome(years).shortfall),
     )
 
@@ -228,8 +233,9 @@ def tables(
     cost, peak = Scale.of([row.cost for row in rows], currency), Scale.of([row.peak_kw for row in rows], "kW")
     heading, values = aim.objective.column([row.objective for row in rows])
     objective, required = ([] if aim.is_score else [heading]), (["required"] if aim.requirements else [])
+    felt = ["discomfort"] if any(row.discomfort is not None for row in rows) else []
     for table, names in (
-        (ratings, ("score", *objective, *required, "served")),
+        (ratings, ("score", *objective, *required, "served", *felt)),
         (amounts, (co2.heading("CO2"), "change", cost.heading("bill"), "change", peak.heading("peak"))),
     ):
         table.add_column("", overflow="fold")
@@ -239,7 +245,8 @@ def tables(
         aimed_at = [value] if objective else []
         judged = row.score is not None and row.name not in BOUNDS
         met = [] if not required else [("missed" if row.misses else "met") if judged else ""]
-        ratings.add_row(row.name, _cell(row.score, "+.4f"), *aimed_at, *met, _cell(row.served, ".1%"))
+        served = [_cell(row.served, ".1%"), *([_cell(row.discomfort, ".1%")] if felt else [])]
+        ratings.add_row(row.name, _cell(row.score, "+.4f"), *aimed_at, *met, *served)
         amounts.add_row(
             row.name, co2.text(row.co2_kg), _change(row.co2_kg, uncontrolled.co2_kg),
             cost.text(row.cost), _change(row.cost, uncontrolled.cost), peak.text(row.peak_kw),

@@ -84,6 +84,8 @@ class Race:
         """Train, evaluate and drop until the last look; then CityLearn evaluates the finalists, if asked to."""
         racing = list(self.judgement.contenders)
         fit.check_stays(self.task.site, SPLIT)
+        if self.task.reward == "improvement":
+            fit.check_people(self.task.site, SPLIT)
         if self._mpc and (reason := self._beyond_rewards() or fit.why_no_mpc(self.task.site)):
             self._say(f"no model predictive control: {reason}")
         for contender in racing:

@@ -79,7 +79,7 @@ def conclude(race: Race, console: Console, searched: Sequence[Experiment] = ()) 
     evaluations = results.evaluations
     check_scores(evaluations)
     check_amounts(evaluations)
-    ranking = ranking_of(aim)
+    ranking = ranking_of(aim, evaluations)
     table = judgement(evaluations, results.measures, ranking)
     lines = verdict(evaluations, table, seeds, len(race.looks), race.failed, ranking)
     lines += [line for experiment in searched for line in promised(load(experiment.paths.folder), results)]
@@ -145,8 +145,8 @@ def check_amounts(evaluations: pd.DataFrame) -> None:
             )
 
 
-def ranking_of(aim: Aim) -> Ranking | None:
-    """How an aim ranks contenders; None where the score alone does."""
+def ranking_of(aim: Aim, evaluations: pd.DataFrame) -> Ranking | None:
+    """How an aim ranks contenders of a judgement; None where the score alone does."""
     if aim.is_score and not aim.requirements:
         return None
 
@@ -155,7 +155,7 @@ def ranking_of(aim: Aim) -> Ranking | None:
         value = outcome.score if outcome.objective is None else outcome.objective
         return value, aim.goal(outcome), outcome.shortfall or 0.0
 
-    return Ranking(None if aim.is_score else aim.objective, rated, aim.required)
+    return Ranking(None if aim.is_score else aim.objective, rated, aim.required(evaluations))
 
 
 def _extent(hours: pd.Series, has_years: bool) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from common.measure import SERVICE
+from common.measure import services
 from results.judgement import BOUNDS, EXACT_MPC, GOAL, Ranking, per_run
 from results.statistics import CONFIDENCE, Interval, compared_in_pairs, compared_with_value
 
@@ -94,7 +94,7 @@ def verdict(
     column = GOAL if ranking else "score"
     lines = [f"{name} failed and cannot win: {reason}" for name, reason in failed.items()]
     if left_out := table.loc[~table["comparable"], "contender"].tolist():
-        required = ranking.required if ranking else SERVICE
+        required = ranking.required if ranking else " and ".join(kept.text for kept in services(evaluations))
         lines.append(f"not comparable (*), as they miss {required}: {', '.join(left_out)}")
     known = table.loc[table["comparable"], "contender"].tolist()
     runs = per_run(evaluations, {}, ranking)

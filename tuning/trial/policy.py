@@ -158,6 +158,7 @@ def _checkpoint(experiment: Experiment, number: int, keep: Literal["best", "last
 def trial_setup(settings: Settings, seed: int, hyperparameters: Assignment, gpu: bool = False, parts: int = 1) -> Setup:
     """Set-up of the trainer of a trial. `backend` of its settings is not `auto`."""
     task = settings.task.seeing(hyperparameters)
+    layout = task.layout()
     # What is seen, and the plans in it, are those of the user's weights in all trials.
     rewarded = task.rewarding(trained_for(settings, hyperparameters))
     return Setup(
@@ -168,11 +169,12 @@ def trial_setup(settings: Settings, seed: int, hyperparameters: Assignment, gpu:
         settings.steps,
         seed,
         gpu,
-        task.layout().chargers,
+        layout.chargers,
         parts,
         task.district(),
         taught=settings.teacher != "none",
         planned=None if task.seen.plan == "none" else task.buildings(),
+        begins=layout.begins,
     )
 
 

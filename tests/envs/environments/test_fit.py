@@ -12,7 +12,15 @@ import pandas as pd
 import pytest
 
 from common.errors import ScenarioError
-from envs.environments.fit import check_one_layout, check_own_reward, check_seen, check_stays, why_no_bound, why_no_mpc
+from envs.environments.fit import (
+    check_one_layout,
+    check_own_reward,
+    check_people,
+    check_seen,
+    check_stays,
+    why_no_bound,
+    why_no_mpc,
+)
 from envs.environments.year_cache import year_tables
 from envs.scenarios.scenario import Scenario, Splits, Window, scenario
 from envs.scenarios.tariff import FILE_NAME
@@ -20,6 +28,7 @@ from envs.seen import Seen
 from envs.task import Task
 from envs.yardsticks.bound import Objective, bound
 from tests.envs.changed_rows import two_buildings
+from tests.envs.models import with_dynamics
 from tests.envs.schema_changes import edited, put
 from tests.envs.tanks import with_tank
 from tests.envs.yardsticks.sites import changed
@@ -58,6 +67,18 @@ def test_a_site_beyond_a_linear_programme_has_neither(
 def test_plain_sites_and_those_with_thermal_storages_have_both(small_schema: Path, tmp_path: Path) -> None:
     for path in (small_schema, with_tank(small_schema, tmp_path)):
         assert (why_no_bound(scenario(str(path))), why_no_mpc(scenario(str(path)))) == ("", "")
+
+
+def test_somebody_has_to_feel_what_devices_do_that_heat_and_cool(small_schema: Path, tmp_path: Path) -> None:
+    check_people(scenario(str(small_schema)), "validation")  # none
+    path = with_dynamics(small_schema, tmp_path / "empty")
+    with pytest.raises(ScenarioError, match=r"in no hour of validation there are people \(occupant_count\)"):
+        check_people(scenario(str(path)), "validation")
+    path = with_dynamics(small_schema, tmp_path / "peopled")
+    series = pd.read_csv(path.parent / "mall.csv")
+    points = {f"indoor_dry_bulb_temperature_{use}_set_point": 22.0 for use in ("cooling", "heating")}
+    series.assign(occupant_count=1, **points).to_csv(path.parent / "mall.csv", index=False)
+    check_people(scenario(str(path)), "validation")
 
 
 def test_what_only_citylearn_steps_has_neither(small_schema: Path, tmp_path: Path) -> None:

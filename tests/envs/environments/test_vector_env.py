@@ -12,7 +12,6 @@ from common.units import DAY
 from envs.district import BUILDING_REWARDS
 from envs.environments.site_env import SiteEnv, SiteEnvs
 from envs.environments.vector_env import SiteVectorEnv, WindowsEnv
-from envs.objective.aim import Aim, AimError
 from envs.objective.reward import RewardName
 from envs.objective.weights import DEFAULT, Weights
 from envs.observation import DAY_PEAK_NAME
@@ -58,15 +57,13 @@ def test_both_backends_judge_a_policy_alike(site: Scenario, reward: str, weights
     citylearn.close()
 
 
-def test_both_backends_rate_comfort_alike_and_no_weights_leave_it_out(small_schema: Path, tmp_path: Path) -> None:
+def test_both_backends_rate_comfort_alike_and_a_weight_of_0_alone_leaves_it_out(small_schema: Path, tmp_path: Path) -> None:
     path = with_dynamics(small_schema, tmp_path)
     series = pd.read_csv(tmp_path / "mall.csv")
     people = {"occupant_count": (np.arange(len(series)) % 24 > 6).astype(int), "comfort_band": 0.5}
     points = {f"indoor_dry_bulb_temperature_{use}_set_point": value for use, value in (("cooling", 24.0), ("heating", 20.0))}
     series.assign(**people, **points).to_csv(tmp_path / "mall.csv", index=False)
     site = scenario(str(path))
-    task = Task(str(path))
-    task.check()
     found = [*WindowsEnv(site, WINDOWS).episodes(half)]
     assert any(abs(batch.terms["comfort"]) > 0.1 for batch in found)
     citylearn = SiteEnv(site, WINDOWS, "sequence")
@@ -74,8 +71,9 @@ def test_both_backends_rate_comfort_alike_and_no_weights_leave_it_out(small_sche
         assert batch.terms["comfort"] == pytest.approx(expected.terms["comfort"], rel=1e-4)
         assert batch.reward == pytest.approx(expected.reward, rel=1e-4)
     citylearn.close()
-    with pytest.raises(AimError, match="add comfort"):
-        Task(str(path), aim=Aim.parse(["co2=1"])).check()
+    for weights, same in ((("co2=1",), True), (("co2=1", "comfort=0"), False)):
+        of_weights = [*WindowsEnv(site, WINDOWS, weights=Weights.parse(weights)).episodes(half)]
+        assert [own.terms["comfort"] for own in of_weights] == [own.terms["comfort"] * same for own in found]
 
 
 @pytest.mark.parametrize("weights", [DEFAULT, drawn(3)])

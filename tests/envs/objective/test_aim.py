@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from common.measure import SERVICE
+from common.measure import COMFORT, VEHICLES_SERVED
 from common.units import YEAR
 from envs.objective.aim import SCORE_ALONE, TERM_OF, Aim, AimError, Outcome, RewardShare, absent, gain, why_none
 from envs.objective.columns import measures
@@ -111,12 +111,24 @@ def test_a_policy_that_leaves_vehicles_empty_does_not_win_unless_the_user_says_w
         assert aim.rating(aim.outcome(thief)) < aim.rating(aim.outcome(fair))
         assert not aim.outcome(fair).shortfall
         assert aim.missed(thief) == ["ev_served >= 0.893 (it has 0.5000; the uncontrolled site 0.9400)"]
-        assert aim.required.endswith(SERVICE)
+        assert aim.required(ROWS).endswith(VEHICLES_SERVED.text)
     stated = Aim.parse(require=("departures_met>=0",))
     assert stated.outcome([{**thief[0], "departures_met": 0}]).shortfall == 0.0
-    assert stated.required == "departures_met >= 0"
+    assert stated.required(ROWS) == "departures_met >= 0"
     # Nothing is asked where there is no vehicle.
     assert SCORE_ALONE.outcome([{**thief[0], "uncontrolled_ev_served": math.nan}]) == Outcome(0.4)
+
+
+def test_nor_does_one_that_leaves_people_in_the_heat() -> None:
+    felt = {"occupied_hours": 50.0, "uncontrolled_occupied_hours": 50.0, "uncontrolled_discomfort": 0.1}
+    hot, fair = ([{"hours": 100, "score": 0.1, **felt, "discomfort": value}] for value in (0.29, 0.14))
+    assert SCORE_ALONE.outcome(hot).shortfall == pytest.approx(1.0)  # 95 % of 90 % leave 14.5 %
+    assert SCORE_ALONE.missed(hot) == ["discomfort <= 0.145 (it has 0.2900; the uncontrolled site 0.1000)"]
+    assert SCORE_ALONE.outcome(fair) == Outcome(0.1)
+    assert SCORE_ALONE.required(hot) == COMFORT.text
+    assert Aim.parse(("co2=1", "comfort=0")).outcome(hot).shortfall
+    stated = Aim.parse(require=("unmet_degree_hours<=1000",))
+    assert stated.outcome([{**hot[0], "unmet_degree_hours": 3.0}]).shortfall == 0.0
 
 
 def test_what_a_site_or_its_reward_cannot_tell_is_refused(site: Scenario, small_schema: Path, tmp_path: Path) -> None:

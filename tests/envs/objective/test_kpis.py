@@ -218,7 +218,7 @@ def test_the_score_of_2023_weighs_comfort_emission_and_grid_and_resilience_where
 
 WARM = replace(
     SERIES, cool_above_c=np.full((2, 5), 24.0), heat_below_c=np.full((2, 5), 20.0), band_c=np.full((2, 5), 1.0),
-    occupants=np.array([[1.0, 1.0, 0.0, 2.0, 1.0], [0.0] * 5]),
+    occupants=np.array([[1.0, 1.0, 0.0, 2.0, 1.0], [1.0] * 5]), warm_up=np.array([1.0, 0.0]),
 )  # fmt: skip
 
 

@@ -23,11 +23,21 @@ def test_nothing_given_is_the_default_which_is_neither_shown_nor_part_of_a_key()
 
 def test_what_is_given_is_the_whole_reward_in_one_form() -> None:
     weights = Weights.parse(("peak=0.3", "ramping=0.2", "co2=.5"))
-    assert weights == Weights(co2=0.5, cost=0.0, solar=0.0, grid=0.2, ev=0.0, peak=0.3, comfort=0.0)
+    assert weights == Weights(co2=0.5, cost=0.0, solar=0.0, grid=0.2, ev=0.0, peak=0.3)
     assert weights.texts == ("co2=0.5", "grid=0.2", "peak=0.3")
     assert Weights.parse(weights.texts) == weights
     assert weights.shown == "co2 0.5, grid 0.2, peak 0.3"
     assert weights.observes_day_peak
+
+
+@pytest.mark.parametrize(
+    ("texts", "comfort", "shown"),
+    [(("co2=1",), 1.0, "co2 1"), (("co2=1", "comfort=0"), 0.0, "co2 1, comfort 0"), (("comfort=1",), 1.0, "comfort 1")],
+)
+def test_comfort_has_its_price_unless_another_one_is_given(texts: tuple[str, ...], comfort: float, shown: str) -> None:
+    weights = Weights.parse(texts)
+    assert (weights.comfort, weights.shown) == (comfort, shown)
+    assert Weights.parse(weights.texts) == weights
 
 
 def test_keys_differ_where_weights_do() -> None:
@@ -51,6 +61,7 @@ def test_keys_differ_where_weights_do() -> None:
         (("co2=0.1", "co2=0.2"), "twice"),
         (("grid=0.1", "ramping=0.2"), "twice"),
         (("co2=0", "ev=0"), "nothing to learn"),
+        (("comfort=0",), "nothing to learn"),
     ],
 )
 def test_other_weights_are_refused_in_one_line(texts: tuple[str, ...], words: str) -> None:

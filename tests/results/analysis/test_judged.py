@@ -73,7 +73,7 @@ def test_an_experiment_is_no_judgement(tmp_path: Path) -> None:
     assert judged_runs(experiment(tmp_path)).empty
 
 
-def test_beside_savings_stand_a_score_below_no_control_and_vehicles_that_pay() -> None:
+def test_beside_savings_stand_a_score_below_no_control_and_those_who_pay() -> None:
     row = {
         "hours": 1000, "score": 0.1, "departures": 60, "departures_met": 60, "ev_required_kwh": 100.0, "ev_served": 0.99,
         "uncontrolled_ev_required_kwh": 100.0, "uncontrolled_ev_served": 0.995,
@@ -84,6 +84,11 @@ def test_beside_savings_stand_a_score_below_no_control_and_vehicles_that_pay() -
     (paid,) = caveats(pd.DataFrame([row | {"ev_served": -0.5, "departures_met": 0}]), MEASURES, "schema")
     assert paid.startswith("Vehicles pay for it: 0 of 60 left with what they asked for, and -50.0% of that was served, 99.5% ")
     assert paid.endswith("--require 'ev_served>=0.99' takes no such policy.")
+    felt = {"occupied_hours": 500.0, "uncontrolled_occupied_hours": 500.0, "uncontrolled_discomfort": 0.1}
+    assert caveats(pd.DataFrame([row | felt | {"discomfort": 0.105}]), MEASURES, "improvement") == []
+    (hot,) = caveats(pd.DataFrame([row | felt | {"discomfort": 0.2}]), MEASURES, "improvement")
+    assert hot.startswith("People pay for it: it is too warm or too cold in 20.0% of their hours, in 10.0% without control; ")
+    assert hot.endswith("--require 'discomfort<=0.1' takes no such policy.")
     # A site without vehicles.
     assert caveats(pd.DataFrame([{"hours": 1000, "score": 0.1}]), MEASURES, "improvement") == []
     # By the schema's own reward no control does not score 0.

@@ -23,6 +23,7 @@ def controllers(**changed: float) -> list[Row]:
     for name, (score, served) in YARDSTICKS.items():
         rows.append(made.evaluation(0, 0, changed.get(name.partition(":")[0].partition(" ")[0], score), contender=name))
         rows[-1] |= {"trial": None, "steps": None, "ev_served": served, "ev_required_kwh": 10.0}
+        rows[-1] |= {"uncontrolled_ev_served": 0.9, "uncontrolled_ev_required_kwh": 10.0}
     return rows
 
 

@@ -89,6 +89,7 @@ def setup(
     chargers: int = 0,
     discrete: bool = False,
     taught: bool = False,
+    begins: tuple[float, ...] = (),
     gpu: bool = False,
     **given: Any,
 ) -> Setup:
@@ -97,7 +98,7 @@ def setup(
     h = {**default, **SMALL[algo], "learn_charging": chargers > 0, **given}
     if chargers or discrete:
         make_envs = partial(make_envs, chargers=chargers, discrete=discrete)
-    return Setup(h, make_envs, 4, steps or STEPS[algo], seed, gpu, groups(chargers), taught=taught)
+    return Setup(h, make_envs, 4, steps or STEPS[algo], seed, gpu, groups(chargers), taught=taught, begins=begins)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,9 @@ def write_trial(folder: Path, number: int, state: str, score: float | None = Non
 
 def write_evaluation(folder: Path, number: int, year: int, **columns: float) -> None:
     names = [field.name for field in schema("evaluations", measures=evaluation_columns()) if not pa.types.is_string(field.type)]
-    row: dict[str, Any] = {**dict.fromkeys(names, 100), "trial": number, "steps": 1000, "year": year, **columns}
+    nobody = dict.fromkeys(("discomfort", "uncontrolled_discomfort"), math.nan)
+    about = {"trial": number, "steps": 1000, "year": year}
+    row: dict[str, Any] = {**dict.fromkeys(names, 100), **nobody, **about, **columns}
     add_rows(folder, "evaluations", number, [row], measures=evaluation_columns())
 
 

@@ -72,6 +72,16 @@ def test_citylearns_controllers_count_if_they_serve_the_vehicles() -> None:
         assert f"reaches {gives} (CityLearn: a)" in line
 
 
+def test_a_controller_at_whose_cost_people_are_is_no_rival_and_a_column_says_what_they_feel() -> None:
+    years = [{"hours": 10, "score": 0.07, "co2_kg": 90.0, "bill": 171.0, "occupied_hours": 5.0, "discomfort": 0.3,
+              "uncontrolled_occupied_hours": 5.0, "uncontrolled_discomfort": 0.1}]  # fmt: skip
+    hot, fair = row_of("CityLearn: b", years), row_of("CityLearn: a", [{**years[0], "score": 0.06, "discomfort": 0.12}])
+    assert (hot.misses, fair.misses) == (True, False)
+    assert "reaches +0.0600 (CityLearn: a)" in best_of([BEFORE, hot, fair], Aim())
+    (felt, _), (plain, _) = (tables("a site", rows, BEFORE) for rows in ([BEFORE, fair], [BEFORE]))
+    assert [table.columns[-1].header for table in (felt, plain)] == ["discomfort", "served"]
+
+
 def test_a_controller_with_forecasts_is_the_rival_and_one_that_knows_the_future_is_not() -> None:
     forecast, future = row("MPC: learned forecast", 0.06, 92.0, 175.0), row(EXACT_MPC, 0.07, 91.0, 172.0)
     lines = remaining([BEFORE, RULE, forecast, future, *bounds(0.08, 90.0, 170.0)], BEFORE)

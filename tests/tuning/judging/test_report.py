@@ -23,7 +23,8 @@ def row(contender: str, score: float, seed: int | None = None, **given: Any) -> 
         "contender": contender, "algorithm": None if seed is None else "ppo", "seed": seed, "year": 3, "hours": 8760,
         "score": score, "backend": "batch", "import_kwh": 6_114_171.0, "co2_kg": 2_764_217.0, "bill": 3.5e6, "pv_kwh": 8.1e6,
         "peak_kw": 2_624.0, "self_consumption": 0.798, "ev_required_kwh": 3e5, "ev_missing_kwh": 3e4,
-        "uncontrolled_co2_kg": 1_500_000.0, "uncontrolled_bill": 4e6, "uncontrolled_ev_missing_kwh": 3e4, **given,
+        "ev_served": 0.9, "uncontrolled_co2_kg": 1_500_000.0, "uncontrolled_bill": 4e6, "uncontrolled_ev_required_kwh": 3e5,
+        "uncontrolled_ev_served": 0.9, **given,
     }  # fmt: skip
 
 
@@ -31,7 +32,7 @@ LONG = "CityLearn: BasicElectricVehicleRBC_ReferenceController"
 
 
 def shown(width: int, **given: Any) -> str:
-    rows = [row(BOUND, 0.0772, **given), row(LONG, -0.07, **{"ev_missing_kwh": 2e5, **given})]
+    rows = [row(BOUND, 0.0772, **given), row(LONG, -0.07, **{"ev_served": 1 / 3, **given})]
     found = pd.DataFrame([*rows, *(row("ppo default, 1,000,000 steps", 0.07 + seed / 1e4, seed, **given) for seed in range(3))])
     found["seed"] = found["seed"].astype("Int64")
     out = StringIO()

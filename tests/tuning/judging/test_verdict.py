@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from common.measure import VEHICLES_SERVED
 from envs.objective.aim import Aim
 from envs.objective.columns import measures
 from results.judgement import BOUND, EXACT_MPC, Ranking, judgement
@@ -19,7 +20,8 @@ def row(contender: str, score: float, seed: int | None = None, missing: float = 
         "contender": contender, "algorithm": None if seed is None else "ppo", "seed": seed, "year": 3, "hours": 100,
         "score": score, "backend": "batch", "import_kwh": 50.0, "co2_kg": 20.0, "bill": 9.0, "pv_kwh": 40.0, "peak_kw": 5.0,
         "self_consumption": 0.5, "ev_required_kwh": 12.0, "ev_missing_kwh": missing, "uncontrolled_co2_kg": 25.0,
-        "uncontrolled_bill": 10.0, "uncontrolled_ev_missing_kwh": 2.0,
+        "ev_served": 1.0 - missing / 12.0, "uncontrolled_bill": 10.0, "uncontrolled_ev_required_kwh": 12.0,
+        "uncontrolled_ev_served": 10.0 / 12.0,
     }  # fmt: skip
 
 
@@ -48,8 +50,7 @@ def test_no_winner_is_said_to_be_none() -> None:
 
 def test_what_does_not_serve_its_vehicles_cannot_win() -> None:
     text = said(*runs("a", 0.070, 0.071, 0.072), *runs("thief", 0.09, 0.091, 0.092, missing=4.0))
-    assert "not comparable (*)" in text
-    assert "thief" in text.splitlines()[0]
+    assert text.splitlines()[0] == f"not comparable (*), as they miss {VEHICLES_SERVED.text}: thief"
     assert "a is the only contender" in text
 
 
@@ -79,7 +80,7 @@ def test_who_failed_is_named_with_the_reason() -> None:
 
 
 def test_the_objective_decides_who_wins_and_a_requirement_who_cannot() -> None:
-    ranking = ranking_of(Aim.parse(objective="peak_kw", require=("ev_missing_kwh<=260",)))
+    ranking = ranking_of(Aim.parse(objective="peak_kw", require=("ev_missing_kwh<=260",)), pd.DataFrame())
     # Scores are the other way round. Hours are 100, so 3 kWh missing are 262.8 a year.
     high, low = runs("high", 0.09, 0.091, 0.092), runs("low", 0.05, 0.051, 0.052)
     thief = runs("thief", 0.05, 0.051, 0.052, missing=3.0)
@@ -94,7 +95,7 @@ def test_the_objective_decides_who_wins_and_a_requirement_who_cannot() -> None:
 
 
 def test_another_site_is_no_rival_whatever_its_kpis() -> None:
-    ranking = ranking_of(Aim.parse(objective="peak_kw"))
+    ranking = ranking_of(Aim.parse(objective="peak_kw"), pd.DataFrame())
     own = [each | {"peak_kw": 4.0 + number / 10} for number, each in enumerate(runs("low", 0.05, 0.051, 0.052))]
     other = row("no PV, no battery", float("nan")) | {"peak_kw": 1.0}
     text = said(*own, other, ranking=ranking)

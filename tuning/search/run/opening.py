@@ -14,7 +14,7 @@ from common.storage.location import StorageError
 from common.texts import duration, hint, option, quoted
 from common.uris import is_uri
 from envs.environments.backend import beyond_batch, choose_backend
-from envs.environments.fit import check_one_layout, check_own_reward, check_seen, check_stays, steps_per_second
+from envs.environments.fit import check_one_layout, check_own_reward, check_people, check_seen, check_stays, steps_per_second
 from envs.environments.year_cache import any_district, has_several_buildings
 from envs.objective.reward import check_reward, reference_lines
 from envs.scenarios.doubts import doubts
@@ -328,6 +328,8 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     check_reward(site, settings.reward)
     if settings.reward == "schema":
         check_own_reward(site)
+    else:
+        check_people(site, "validation")
     site.windows("train")
     check_stays(site, "validation")
     _check_shared(task, planned, settings)

@@ -79,6 +79,8 @@ def write_yardsticks(experiment: Experiment, written: Callable[[Path], None], co
     except (UserError, InconsistentError) as error:
         say(console, f"nothing to compare with: {error}")
         return
+    if (why := fit.why_no_bound(task.site)) and fit.why_no_mpc(task.site):
+        say(console, f"compared with rules alone, as there is no bound and no model predictive control: {why}")
     if left_out:
         plain, words = Settings(), list[str]()
         for name in ("weights", "objective", "require", *(entry.name for entry in fields(Splits))):
