@@ -87,10 +87,11 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
         check_baselines(years, bounds)
     rows = rows_of([*years, *bounds], aim)
     uncontrolled = next(row for row in rows if row.name == yardsticks.UNCONTROLLED)
-    missing = "no bound and no model predictive control" if methods(settings.mpc) else "no bound"
-    alone = "; rules are compared alone" if unplanned else ""
-    lines = remaining(rows, uncontrolled) if bounds else [f"{missing}, so the remaining headroom is not known: {reason}{alone}"]
-    if bounds and unplanned and methods(settings.mpc):
+    without = unplanned and methods(settings.mpc)
+    missing, alone = (" and no model predictive control", "; rules are compared alone") if without else ("", "")
+    unknown = f"no bound{missing}, so the remaining headroom is not known: {reason}{alone}"
+    lines = remaining(rows, uncontrolled) if bounds else [unknown]
+    if bounds and without:
         lines.append(f"no model predictive control: {unplanned}")
     if not bounds or aim.objective.name not in _BOUNDED:
         lines.append(best_of(rows, aim))
