@@ -224,15 +224,13 @@ class Training:
 
     def _columns_of(self, outcome: Outcome) -> dict[str, float | None]:
         """Columns of an evaluation: its score and, where something else is aimed at, what it is worth."""
-        aim = self._settings.aim
-        columns: dict[str, float | None] = {"score": outcome.score}
-        if (outcome.objective, outcome.shortfall) != (None, None):
-            # Below all others where there is none: an empty one would stand for the score.
-            rating = aim.rating(outcome) if math.isfinite(aim.rating(outcome)) else -math.inf
-            columns |= {"objective": outcome.objective, "shortfall": outcome.shortfall, "rating": rating}
-            if aim.second:
-                columns |= {name: getattr(outcome, name) for name in ("objective_2", "gain", "gain_2")}
-        return columns
+        # An earlier evaluation may have missed what this one meets, so all are written.
+        columns: dict[str, float | None] = {"score": outcome.score, **{name: getattr(outcome, name) for name in OF_AN_AIM}}
+        if (outcome.objective, outcome.shortfall) == (None, None):
+            return {**columns, "rating": None}
+        # Below all others where there is none: an empty one would stand for the score.
+        rating = self._settings.aim.rating(outcome)
+        return {**columns, "rating": rating if math.isfinite(rating) else -math.inf}
 
     def _saved(self, evaluations: list[Evaluation] | None = None) -> Report:
         """Write a checkpoint, and tell all up to it. The search knows of a checkpoint only once it has what it was told."""

@@ -260,6 +260,24 @@ def test_a_trial_with_an_aim_of_its_own_reports_it_and_goes_on_where_it_was(smal
 
 
 @pytest.mark.usefixtures("small_ray")
+def test_what_a_trial_missed_at_first_says_nothing_once_it_is_met(
+    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcomes = dict[int, Outcome]()
+
+    def given(self: Training, evaluations: Any) -> Outcome:
+        return outcomes.setdefault(self.state.steps, Outcome(0.1, shortfall=None if outcomes else 0.2))
+
+    monkeypatch.setattr(Training, "_outcome_of", given)
+    of = experiment(tmp_path / "one", small_schema, "a2c")
+    train(of, hyperparameters("a2c"))
+    row = TrialRecords(of).row(0)
+    assert (row["score"], row["shortfall"], row["rating"]) == (0.1, None, None)
+    reports = load(of.paths.folder).reports.dropna(subset="score")
+    assert reports["rating"].notna().tolist() == [True] + [False] * (len(outcomes) - 1)
+
+
+@pytest.mark.usefixtures("small_ray")
 def test_an_objective_without_a_value_is_told_as_none_and_ends_no_trial(
     small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
