@@ -252,10 +252,13 @@ def seen_by_the_policy(setup: Setup) -> Setup:
     charging = float(h["initial_charging"] or 0.0)
     if planned := setup.planned:
         setup = _viewed(setup, lambda env: ViewEnv(env, PlannedActions(planned)))
+        # It begins with the plan, unchanged.
+        begins = np.where(PlannedActions(planned).followed, 0.0, setup.begins or 0.0)
+        setup = replace(setup, begins=tuple(begins.tolist()))
     if h.get("shared_policy") and site:
         kinds = BuildingKinds.of(site, bool(h["learn_charging"]), charging)
         agents, make_envs = len(Parts.of(site, kinds.learn_charging).acting), setup.make_envs
-        begins = kinds.begin_at(site)
+        begins = kinds.begin_at(site, setup.begins or site.layout.begins)
         setup = replace(setup, chargers=None, agents=agents, keep=kinds.unscaled, steps=setup.steps * agents, begins=begins)
         return replace(setup, make_envs=lambda count: BuildingViewEnv(make_envs(count // agents), site, kinds))
     if h["learn_charging"] or not chargers:

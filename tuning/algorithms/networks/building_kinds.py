@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,9 +70,9 @@ class BuildingKinds:
         """Features that a policy sees of a building."""
         return 2 * len(self.own) + len(self.fixed) + len(self.common)
 
-    def begin_at(self, site: District) -> tuple[float, ...]:
-        """Where a policy of a site begins with each kind of action: the mean of its buildings, see `ObservationLayout`."""
-        parts, begins = Parts.of(site, self.learn_charging), site.layout.begins
+    def begin_at(self, site: District, begins: Sequence[float]) -> tuple[float, ...]:
+        """Where a policy begins with each kind of action: the mean of a site's buildings, which begin there, (actions,)."""
+        parts = Parts.of(site, self.learn_charging)
         own = [[begins[actions[kind]] for actions in parts.actions if kind in actions] for kind in self.actions]
         return tuple(float(np.mean(each)) for each in own)
 

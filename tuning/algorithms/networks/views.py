@@ -223,12 +223,13 @@ class PlannedActions(nn.Module):
         matrix, offset = np.zeros((len(layout.actions), layout.size)), np.zeros(len(layout.actions))
         for n in range(site.size):
             seen, actions = site.observations_of(n), site.actions_of(n)
-            for name in actions:
+            storages = _storages(site, n)
+            for name in actions.keys() - storages.keys():
                 if (planned := PLANNED_DEVICE.format(name)) in seen:
                     i = seen[planned]
                     matrix[actions[name], i] = 1.0 / inverse[i] if inverse[i] else 0.0
                     offset[actions[name]] = centre[i]
-            for name, storage in _storages(site, n).items():
+            for name, storage in storages.items():
                 # A tank that holds nothing has an action, and no plan.
                 if name not in actions or storage.planned not in seen:
                     continue

@@ -18,6 +18,7 @@ from envs.observation import ChargerGroups
 from envs.scenarios.scenario import Scenario, Window, scenario
 from envs.seen import Seen
 from envs.task import Task
+from tests.envs.models import with_rooms
 from tests.envs.tanks import with_tank
 from tests.tuning.algorithms.match import FEATURES, MatchVectorEnv, built, groups
 from tests.tuning.algorithms.networks.test_building_view import WINDOWS
@@ -72,10 +73,11 @@ def test_a_tank_takes_what_is_planned_and_closes_the_gap_to_its_charge(small_sch
     for use, of in zip(tanks, (hours[0], hours[2]), strict=True):
         assert of == pytest.approx(1.0 / high[at[use]])
         assert low[at[use]] == -high[at[use]]
-    own = SEEN.own(tanks)
+    names = [f"{use}_storage" for use in tanks]
+    own = SEEN.own(names)
     bounds = [(-500.0, 500.0) if kind == "planned_battery" else (-1.0, 1.0) for kind in own] + [(0.0, 9.0)]
     planned = District(
-        site.layout.seeing(SEEN.names(1, tanks), np.array(bounds)),
+        site.layout.seeing(SEEN.names(1, names), np.array(bounds)),
         replace(site.buildings, observations=(*site.buildings.observations, *(0 for _ in own), -1)),
     )
     known = {(0, kind): 0.0 for kind in ("planned_battery", "planned_soc")}
@@ -115,6 +117,27 @@ def test_without_changes_tanks_follow_the_plan_wherever_they_are(
         assert np.ptp(plan[24:]) > 0.1
         at = plans.tank_soc[start : start + hours, n, 0 if use == "cooling" else 1]
         np.testing.assert_allclose(plan, at, atol=1e-4)
+
+
+@pytest.mark.usefixtures("small_ray")
+def test_without_changes_devices_follow_the_plan_and_policies_begin_there(small_schema: Path, tmp_path: Path) -> None:
+    path = with_rooms(small_schema, tmp_path)
+    name = scenario(str(path))
+    site, plans = seen_buildings(name, SEEN), shadow(name, 0, SEEN)
+    cooling = site.actions_of(0)["cooling_device"]
+    env = SiteVectorEnv(name, [Window(0, 240, 48)], 1, seen=SEEN)
+    observations = env.reset(seed=0)[0]
+    rows = []
+    for hour in range(47):
+        planned = PlannedActions(site).complete(np.zeros((1, len(site.layout.actions)), np.float32), observations)
+        rows.append(planned[0, cooling])
+        assert planned[0, cooling] == pytest.approx(plans.device[240 + hour, 0, 0], abs=1e-4)
+        observations = env.step(planned)[0]
+    assert np.ptp(rows) > 0.5
+    assert site.layout.begins[cooling] != 0.0
+    with of_buildings(path, "ppo", site, plan="yesterday") as trained:
+        plan = PlannedActions(site).plan(torch.from_numpy(observations)).numpy()
+        np.testing.assert_allclose(trained.policy()(observations)[:, cooling], plan[:, cooling], atol=1e-6)
 
 
 def test_an_action_without_its_tank_is_left_to_the_policy(small_schema: Path, tmp_path: Path) -> None:
