@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 
 from common.measure import LEAST_SERVED, SCORE, SERVED_BOUND, Measure, exceeds, services
@@ -33,19 +35,20 @@ def beside_yardsticks(results: Results) -> pd.DataFrame:
 
     Returns:
         `name`, `kind` (as of `kind_of`, `trial`, or `plan` for a plan alone), `score`, `served` (part of the vehicle energy),
-        and `of_bound`, the score over the bound's; empty for what serves less than the bound does. What is not in the results
-        is left out; without yardsticks nothing is in it.
+        `discomfort` (part of people's hours), and `of_bound`, the score over the bound's; empty for what serves less than the
+        bound does. What is not in the results is left out; without yardsticks nothing is in it.
     """
     rows, measures = list[dict[str, object]](), results.measures
-    served = measures.get("ev_served", Measure("ev_served"))
+    services_of = {"served": "ev_served", "discomfort": "discomfort"}
+    served = {column: measures.get(name, Measure(name)) for column, name in services_of.items()}
     limit_name = bound_of(results.yardsticks["contender"])
     for contender, own in results.yardsticks.groupby("contender", sort=False):
         kind = kind_of(str(contender), None)
         short = kind == RULE and any(kept.shortfall(own) for kept in services(own))
         if short or contender in NO_CONTROL[1:] or (kind == BOUND and contender != limit_name):
             continue
-        rows.append({"name": contender, "kind": kind, "score": SCORE.value(own), "served": served.value(own)})
-    columns = "name kind score served of_bound"
+        rows.append({"name": contender, "kind": kind, "score": SCORE.value(own), **_each(served, own)})
+    columns = "name kind score served discomfort of_bound"
     if not rows or results.scored.empty:
         return frame([], columns)
     without = _without(frame(rows, columns))
@@ -57,7 +60,7 @@ def beside_yardsticks(results: Results) -> pd.DataFrame:
         if trial is None or (words and trial["trial"] == best["trial"]):
             continue
         own, name = rated[rated["trial"] == trial["trial"]], f"trial {trial['trial']}{words}"
-        rows.append({"name": name, "kind": TRIAL, "score": trial["score"], "served": served.value(own)})
+        rows.append({"name": name, "kind": TRIAL, "score": trial["score"], **_each(served, own)})
     if has_plan(best) and best["plan_score"] == best["plan_score"]:
         rows.append({"name": f"plan of trial {best['trial']} alone", "kind": PLAN, "score": best["plan_score"]})
     limit = next((row["score"] for row in rows if row["kind"] == BOUND), float("nan"))
@@ -67,6 +70,10 @@ def beside_yardsticks(results: Results) -> pd.DataFrame:
         # That of those who serve vehicles is no bound of others.
         table.loc[table["served"] < LEAST_SERVED * without - UNNOTICED, "of_bound"] = float("nan")
     return table.sort_values("score", kind="stable", ignore_index=True)
+
+
+def _each(of: Mapping[str, Measure], rows: pd.DataFrame) -> dict[str, float]:
+    return {column: measure.value(rows) for column, measure in of.items()}
 
 
 def _without(table: pd.DataFrame) -> float:

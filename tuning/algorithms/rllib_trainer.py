@@ -253,8 +253,8 @@ def seen_by_the_policy(setup: Setup) -> Setup:
     if planned := setup.planned:
         setup = _viewed(setup, lambda env: ViewEnv(env, PlannedActions(planned)))
         # It begins with the plan, unchanged.
-        begins = np.where(PlannedActions(planned).followed, 0.0, setup.begins or 0.0)
-        setup = replace(setup, begins=tuple(begins.tolist()))
+        unchanged = np.where(PlannedActions(planned).followed, 0.0, setup.begins or 0.0)
+        setup = replace(setup, begins=tuple(unchanged.tolist()))
     if h.get("shared_policy") and site:
         kinds = BuildingKinds.of(site, bool(h["learn_charging"]), charging)
         agents, make_envs = len(Parts.of(site, kinds.learn_charging).acting), setup.make_envs

@@ -244,10 +244,13 @@ def _against_uncontrolled(rows: pd.DataFrame, measures: Mapping[str, Measure], v
 def _yardsticks(beside: pd.DataFrame) -> Table:
     """Scores between the site without control and perfect foresight."""
     table = plain_table("The same hours under other controllers")
-    for name in ("", "score", "of bound", "served"):
+    # A site without a bound, vehicles or people has no column of them.
+    known = [column for column in ("of_bound", "served", "discomfort") if beside[column].notna().any()]
+    for name in ("", "score", *(column.replace("_", " ") for column in known)):
         table.add_column(name, justify="left" if not name else "right", overflow="fold" if not name else "ellipsis")
-    for name, score, of_bound, served in beside[["name", "score", "of_bound", "served"]].to_numpy():
-        table.add_row(str(name), SCORE.shown(score), "" if pd.isna(of_bound) else f"{of_bound:.0%}", _share(served))
+    shown = {"of_bound": lambda part: "" if pd.isna(part) else f"{part:.0%}", "served": _share, "discomfort": _share}
+    for _, row in beside.iterrows():
+        table.add_row(str(row["name"]), SCORE.shown(row["score"]), *(shown[column](row[column]) for column in known))
     return table
 
 

@@ -9,7 +9,7 @@ from results.analysis.judged import caveats
 from results.analysis.yardsticks import beside_yardsticks
 from results.report.charts import Figure, savings_of
 from results.report.subjects import Search
-from results.report.words import RULES, listed, uncontrolled
+from results.report.words import RULES, listed, percent, uncontrolled
 
 PLACES = {"experiment": 4}  # in the sections of these kinds
 # A page may be read from its first lines alone, so these sentences stand with the savings.
@@ -58,9 +58,20 @@ def saved(
         answer = f"Nothing: against {site}, trial {best} raises {listed(found.higher)} on the validation hours."
     else:
         answer = f"Nothing: trial {best} is like {site} on the validation hours."
-    answer = " ".join([answer, *caveats(last, measures, reward)])
+    answer = " ".join([answer, *_comfort(last, measures), *caveats(last, measures, reward)])
     note = (
         f"Scaled from {last['hours'].sum():,.0f} validation hours; the peak is the highest of all. "
         f"The dashed line is the uncontrolled site.{'' if beside else f' {RULES}'}"
     )
     return Figure("saved", question, answer, (found.panel,), found.table, note)
+
+
+def _comfort(rows: pd.DataFrame, measures: Mapping[str, Measure]) -> list[str]:
+    """How it is for people, where devices heat or cool them; what they pay is a caveat."""
+    discomfort = measures.get("discomfort")
+    if discomfort is None or not rows.get(discomfort.name, pd.Series(dtype=float)).notna().any():
+        return []
+    now, before = discomfort.value(rows), discomfort.value(rows, SITE)
+    if now > before:
+        return []
+    return [f"People are too warm or too cold in {percent(now)} of their hours, {percent(before)} without control."]

@@ -16,13 +16,15 @@ def figure(search: Search) -> Figure | None:
         return None
     if table.empty:
         return Figure("yardsticks", question, " ".join(lines))
-    drawn = table.assign(served=table["served"].where(table["served"].notna(), None))
+    shares = {name: table[name].where(table[name].notna(), None) for name in ("served", "discomfort")}
+    drawn = table.assign(**shares)
     bars = layer(
         drawn, {"type": "bar", "height": 14}, y=channel("name", "nominal", sort=None, axis={"labelLimit": 260}),
         x=channel("score"), color=by_kind(drawn, "kind", _COLOURS),
-        tooltip=hover(("name", "controller"), ("score", "score"), ("of_bound", "of the bound"), ("served", "served")),
+        tooltip=hover(("name", "controller"), ("score", "score"), ("of_bound", "of the bound"), ("served", "served"),
+                      ("discomfort", "discomfort")),
     )  # fmt: skip
     foresight = "; the bound knows the future" if (table["kind"] == BOUND).any() else ""
     note = f"All ran through the hours that rated the trials. 0 is the uncontrolled site{foresight}."
-    told = table.rename(columns={"name": "controller", "of_bound": "of the bound"})
+    told = table.dropna(axis="columns", how="all").rename(columns={"name": "controller", "of_bound": "of the bound"})
     return Figure("yardsticks", question, " ".join(lines), (Panel(chart(bars, height=24 * len(drawn))),), told, note)
