@@ -70,12 +70,6 @@ class BuildingKinds:
         """Features that a policy sees of a building."""
         return 2 * len(self.own) + len(self.fixed) + len(self.common)
 
-    def begin_at(self, site: District) -> tuple[float, ...]:
-        """Where a policy of a site begins with each kind of action: the mean of its buildings, see `ObservationLayout`."""
-        parts, begins = Parts.of(site, self.learn_charging), site.layout.begins
-        own = [[begins[actions[kind]] for actions in parts.actions if kind in actions] for kind in self.actions]
-        return tuple(float(np.mean(each)) for each in own)
-
     @property
     def unscaled(self) -> tuple[int, ...]:
         """Indices of the features that never change of a building: on another site they may differ from all that was seen."""
