@@ -51,9 +51,9 @@ class ObservationLayout:
     # Of each action, the rise of a vehicle's state of charge in an hour at full power. The capacity is the mean of the vehicles
     # that come to the charger. 0 where the action is not a charger's.
     hourly_soc: tuple[float, ...]
-    # Of each action, within [-1, 1], where policies begin: of a thermal device the mean of the uncontrolled site, which serves
-    # people, and of others the middle.
-    begins: tuple[float, ...]
+    # What thermal devices do without control, about: of each action the weights of the policy's features and a constant, whose
+    # sum is the action, all 0 for other devices; shape (actions, size + 1). Empty where no action is a thermal device's.
+    served: tuple[tuple[float, ...], ...] = ()
 
     @property
     def size(self) -> int:
@@ -166,7 +166,8 @@ class ObservationLayout:
     @classmethod
     def from_json(cls, text: str) -> ObservationLayout:
         """Layout of a text that `to_json` wrote."""
-        return cls(**{name: tuple(values) for name, values in json.loads(text).items()})
+        read = json.loads(text)
+        return cls(**{name: tuple(values) for name, values in read.items()} | {"served": tuple(map(tuple, read["served"]))})
 
 
 def join_layouts(layouts: Sequence[ObservationLayout]) -> ObservationLayout:
@@ -177,7 +178,6 @@ def join_layouts(layouts: Sequence[ObservationLayout]) -> ObservationLayout:
         high=tuple(map(max, zip(*(own.high for own in layouts), strict=True))),
         # Of the first segment in which a vehicle comes to the charger.
         hourly_soc=tuple(next(filter(None, rises), 0.0) for rises in zip(*(own.hourly_soc for own in layouts), strict=True)),
-        begins=tuple(np.mean([own.begins for own in layouts], axis=0).tolist()),
     )
 
 

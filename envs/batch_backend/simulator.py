@@ -30,7 +30,8 @@ class BatchSimulator:
     their drift drawn as CityLearn draws it: it takes as long as all the rest, changes nothing where the data give the charge of
     every arrival, and is done anyway where they do not.
 
-    `observation`, shape (copies, observations), and `terms` of the reward, shape (copies, 7), are those of the last step.
+    Of the last step are `observation`, shape (copies, observations), `terms` of the reward, shape (copies, 7), and
+    `comfort_parts`, the buildings' parts of the term comfort, shape (copies, N).
     """
 
     def __init__(
@@ -55,7 +56,9 @@ class BatchSimulator:
         self._rows = row_arrays(list(years.values()), parked)
         self.state, self.out = allocate(self.site, self._rows, copies, record)
         self._dynamics = Dynamics.of(tables, copies)
-        self._uncomfortable: np.ndarray | None = None  # degrees of the uncontrolled site, see `compare_with`; (copies, hours)
+        self.comfort_parts = np.zeros((copies, len(self.site.building)))
+        # Degrees of the uncontrolled site, see `compare_with`, shape (copies, N, hours).
+        self._uncomfortable: np.ndarray | None = None
         self._most_hours = record or len(self._rows.hour)
         self.observation, self.terms = self.out.observation, self.out.terms
         self._least_efficiency = self.site.battery_curve[:, records.EFFICIENCY_CURVE, 1].min(axis=1)
@@ -175,10 +178,10 @@ class BatchSimulator:
         """Rate comfort from now on by these runs of the uncontrolled site; each copy runs the window of its own."""
         if not self._dynamics:
             return
-        self._uncomfortable = np.zeros((self.copies, max(window.hours for window in windows)))
+        self._uncomfortable = np.zeros((*self.comfort_parts.shape, max(window.hours for window in windows)))
         for own, window, run in zip(self._uncomfortable, windows, alone, strict=True):
             rows = slice(window.start, window.start + window.hours)
-            own[: window.hours] = self._years[window.year].tables.exogenous.unmet_c(run.indoor_c, rows).sum(axis=0)
+            own[:, : window.hours] = self._years[window.year].tables.exogenous.unmet_c(run.indoor_c, rows)
 
     def _rate_comfort(self, dynamics: Dynamics, copies: np.ndarray, rows: np.ndarray, steps: np.ndarray) -> None:
         """Set the term comfort of `envs.objective.reward.improvement_terms`, of copies that took a step at rows."""
@@ -193,10 +196,11 @@ class BatchSimulator:
             if self._uncomfortable is None:
                 before = year.reference.unmet_c(rows[here] - first, steps[here])
             else:
-                before = self._uncomfortable[copies[here], steps[here]]
-            now = year.tables.exogenous.unmet_c(indoor[:, here], rows[here] - first).sum(axis=0)
+                before = self._uncomfortable[copies[here], :, steps[here]].T
+            now = year.tables.exogenous.unmet_c(indoor[:, here], rows[here] - first)
             worth = reward["weight"][_COMFORT] / reward["mean"][_COMFORT]
-            self.terms[copies[here], _COMFORT] = worth * (before - now)
+            self.comfort_parts[copies[here]] = worth * (before - now).T
+            self.terms[copies[here], _COMFORT] = self.comfort_parts[copies[here]].sum(axis=1)
 
     def get_state(self) -> dict[str, np.ndarray]:
         """Copies of all that actions change and later steps depend on, by name."""

@@ -212,7 +212,7 @@ class CityLearnSimulator:
             (int(c.charger_simulation.electric_vehicle_estimated_arrival_time.max()) for c in self.chargers), default=0
         )
         self._start = 0
-        self.serving = serving_actions(self.env.buildings, self.rows, len(self.action_low))
+        self._serving = serving_actions(self.env.buildings, self.rows, len(self.action_low))
         self.exogenous = read_exogenous(self.env)
         self.sessions = read_sessions(self.env.buildings, self.env.electric_vehicles, self.rows)
         self._ends = _by_row(self.sessions.end)
@@ -368,7 +368,7 @@ class CityLearnSimulator:
 
         Thermal devices that obey actions deliver what the building's own controller would have them deliver.
         """
-        actions = np.clip(self.serving[self.row], self.action_low, self.action_high)
+        actions = np.clip(self._serving[self.row], self.action_low, self.action_high)
         for index, charger in self.charger_actions:
             vehicle = charger.connected_electric_vehicle
             if vehicle is None:

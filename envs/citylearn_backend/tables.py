@@ -17,7 +17,6 @@ from envs.citylearn_backend.connection import on_phases, read_connection, room_p
 from envs.citylearn_backend.dynamics import read_inputs, read_model
 from envs.citylearn_backend.simulator import AWAY, COMING, CONNECTED, CityLearnSimulator, current_soc, new_sessions, tanks
 from envs.citylearn_backend.thermal import device_actions, device_efficiencies, has_dynamics, thermal_devices
-from envs.current_hour import scaled
 from envs.district import COMMON, Buildings
 from envs.observation import DAY_PEAK_NAME, MARGIN, PEAK_NAMES, PERIODS, ObservationLayout, charger_observations
 from envs.scenarios.tariff import DemandCharge
@@ -394,8 +393,7 @@ def read_layout(simulator: CityLearnSimulator, tariff: DemandCharge | None, day_
         lows.append(0.0)
         highs.append(float(net_high.sum()))
     action_low, action_high = simulator.action_low.astype(np.float64), simulator.action_high.astype(np.float64)
-    idle = scaled(np.zeros(len(action_low)), action_low, action_high)
-    served = scaled(simulator.serving, action_low, action_high).mean(axis=0)
+    idle = (np.clip(0.0, action_low, action_high) - action_low) / (action_high - action_low) * 2.0 - 1.0
     return ObservationLayout(
         tuple(names),
         tuple(lows),
@@ -403,7 +401,6 @@ def read_layout(simulator: CityLearnSimulator, tariff: DemandCharge | None, day_
         tuple(simulator.action_names),
         tuple(idle.tolist()),
         tuple(_hourly_soc(simulator).tolist()),
-        tuple(np.where(simulator.serving.any(axis=0), served, 0.0).tolist()),
     )
 
 

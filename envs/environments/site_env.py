@@ -21,7 +21,7 @@ from envs.environments.seen_year import seen_layout, seen_rows
 from envs.environments.year_cache import building_series, run_alone, year_reference
 from envs.objective.evaluate import EVALUATION_SEED, Episode, Policy
 from envs.objective.reference import Before, Reference, building_rewards
-from envs.objective.reward import TERMS, RewardName, StepFigures, improvement_terms
+from envs.objective.reward import TERMS, RewardName, StepFigures, coefficients, improvement_terms
 from envs.objective.series import DayPeak, import_kwh, solar_use_kwh
 from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Scenario, Window
@@ -131,7 +131,9 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         )
         series = building_series(self.scenario, self.window.year, self._weights)
         of_site = np.array([[terms[name] for name in TERMS]])
-        return building_rewards(series, np.array([row]), before, net[np.newaxis], of_site)[0]
+        uncontrolled = self.reference.unmet_c(np.array([row]), np.array([index]))[:, 0]
+        comfort = coefficients(self.reference.scale, self._weights)["comfort"] * (uncontrolled - self._unmet_c(row, index))
+        return building_rewards(series, np.array([row]), before, net[np.newaxis], comfort[np.newaxis], of_site)[0]
 
     @property
     def present(self) -> Present:
@@ -228,14 +230,13 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
             ramp_kwh=abs(site_net - previous),
             missing_kwh=self.simulator.missing_kwh(row),
             peak_rise_kw=self._day_peak.add(site_net),
-            unmet_c=self._unmet_c(row, index),
+            unmet_c=float(self._unmet_c(row, index).sum()),
         )
 
-    def _unmet_c(self, row: int, index: int) -> float:
-        # Without a model CityLearn tells the temperature of the data.
-        is_computed = ~np.isnan(self.reference.run.indoor_c[:, row])
-        indoor = np.where(is_computed, self.simulator.indoor_temperatures(index), np.nan)
-        return float(self.reference.exogenous.unmet_c(indoor[:, np.newaxis], np.array([row])).sum())
+    def _unmet_c(self, row: int, index: int) -> np.ndarray:
+        """Degrees beyond the comfort band of each building in a step that was taken, shape (N,)."""
+        indoor = self.simulator.indoor_temperatures(index)
+        return self.reference.exogenous.unmet_c(indoor[:, np.newaxis], np.array([row]))[:, 0]
 
     def _observe(self, raw: np.ndarray) -> np.ndarray:
         if not self.seen.is_plain:

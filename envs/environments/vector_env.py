@@ -149,7 +149,8 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         copy, rows = simulator.state.copy[going], simulator.row[going]
         before = Before(net[going].astype(np.float64), copy["net"], copy["step"] == 0)
         simulator.step(actions, going)
-        self._shares[going] = building_rewards(series, rows, before, net[going].astype(np.float64), simulator.terms[going])
+        comfort, terms = simulator.comfort_parts[going], simulator.terms[going]
+        self._shares[going] = building_rewards(series, rows, before, net[going].astype(np.float64), comfort, terms)
 
     def _draw(self) -> Window:
         return self.windows[int(self.np_random.integers(len(self.windows)))]

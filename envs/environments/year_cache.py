@@ -10,15 +10,16 @@ from pathlib import Path
 
 import numpy as np
 
-from envs.batch_backend.tables import Tables, Year
+from envs.batch_backend.tables import Tables, Year, serving_actions
 from envs.cache import cached_array, cached_file, cached_text, is_cached
 from envs.citylearn_backend.simulator import SIMULATORS, CityLearnSimulator, check_repeats
 from envs.citylearn_backend.tables import read_buildings, read_layout, read_tables
+from envs.current_hour import scaled
 from envs.district import Buildings, District
 from envs.environments.backend import beyond_batch
 from envs.objective.reference import VERSION as REFERENCE_VERSION
 from envs.objective.reference import BuildingSeries, Reference, cached_reference, reference_key, scale_of
-from envs.objective.reward import Scale
+from envs.objective.reward import Scale, serves_people
 from envs.objective.series import HeldSoc, Run, cut
 from envs.objective.weights import Weights
 from envs.observation import ObservationLayout, join_layouts, layout_gap
@@ -27,10 +28,11 @@ from envs.scenarios.schema_file import building_names, read_schema
 from envs.scenarios.tariff import DemandCharge
 
 # Parts of the cache keys: raise one when a change of the code changes layouts or tables.
-LAYOUT_VERSION = 4
+LAYOUT_VERSION = 5
 TABLES_VERSION = 11
 SCALE_VERSION = 3  # of stated splits
 BUILDINGS_VERSION = 2
+_VARIES = 1e-3  # least part of a feature's range, and of the greatest singular value of all, that counts
 
 
 def year_tables(scenario: Scenario, year: int) -> Tables:
@@ -151,10 +153,30 @@ def _split_layout(scenario: Scenario, split: Split, day_peak: bool) -> Observati
         for schema_path in map(scenario.schema_path, years):
             with SIMULATORS.lend(schema_path, trusted=scenario.trusted) as simulator:
                 layouts.append(read_layout(simulator, DemandCharge.of(schema_path), day_peak))
-        return join_layouts(layouts).to_json()
+        joined = join_layouts(layouts)
+        return replace(joined, served=_served(scenario, split, joined)).to_json()
 
     name = "layout" if split == "train" else f"layout-{split}"
     return ObservationLayout.from_json(cached_text(f"{scenario.key}/{name}{_seen(day_peak)}-v{LAYOUT_VERSION}.json", layout))
+
+
+def _served(scenario: Scenario, split: Split, layout: ObservationLayout) -> tuple[tuple[float, ...], ...]:
+    """See `ObservationLayout`: least squares over hours that train; for other buildings over those before their split's."""
+    if not serves_people(scenario) or beyond_batch(scenario):
+        return ()
+    history, features, actions = _history(scenario, split), list[np.ndarray](), list[np.ndarray]()
+    for own in [Window(scenario.years(split)[0], 0, history)] if history else scenario.windows(split):
+        tables, part = Tables.load(tables_file(scenario, own.year)), slice(own.start, own.start + own.hours)
+        low, span = (tables.site["action"][name] for name in ("low", "span"))
+        given = serving_actions(tables.site["thermal"], tables.rows["meter"][part], len(low))
+        # Storages rest in the middle, whatever nothing means in their range.
+        actions.append(np.where(given.any(axis=0), scaled(given, low, low + span), 0.0))
+        features.append(layout.scale_exogenous(tables.rows["template"][part]).astype(np.float64))
+    seen = np.concatenate(features)
+    # What depends on actions is left out, and reads the same in all hours. Of what is all but the same nothing is learned.
+    seen[:, np.ptp(seen, axis=0) < _VARIES] = 0.0
+    weights = np.linalg.lstsq(np.c_[seen, np.ones(len(seen))], np.concatenate(actions), rcond=_VARIES)[0]
+    return tuple(map(tuple, weights.T.tolist()))
 
 
 def _template_key(scenario: Scenario, year: int, day_peak: bool, own_layout: bool = False) -> str:
@@ -183,8 +205,7 @@ def any_district(scenario: Scenario, day_peak: bool = False, split: Split = "tra
     if scenario.same_buildings(split):
         split, year = "train", scenario.years("train")[0]
 
-    # A policy does not learn from a building's size what its split will bring, where there are rows before.
-    history = 0 if split == "train" else min(window.start for window in scenario.windows(split) if window.year == year)
+    history = _history(scenario, split)
 
     def buildings() -> str:
         with SIMULATORS.lend(scenario.schema_path(year), trusted=scenario.trusted) as simulator:
@@ -193,6 +214,12 @@ def any_district(scenario: Scenario, day_peak: bool = False, split: Split = "tra
     name = "buildings" if split == "train" else f"buildings-{split}-{history}"
     text = cached_text(f"{scenario.key}/{name}-v{BUILDINGS_VERSION}.json", buildings)
     return District(observation_layout(scenario, year, day_peak, own_layout=True), Buildings.from_json(text))
+
+
+def _history(scenario: Scenario, split: Split) -> int:
+    """Rows before a split of which a policy may know its buildings: not by what the split will bring. 0 for all."""
+    year = scenario.years(split)[0]
+    return 0 if split == "train" else min(window.start for window in scenario.windows(split) if window.year == year)
 
 
 def prepare_year(scenario: Scenario, year: int, on_progress: Progress | None = None, day_peak: bool = False) -> None:

@@ -1,8 +1,8 @@
 """The uncontrolled run of a year, with which rewards and savings are compared, and what single buildings earn beside it.
 
-Of the reward `improvement`, emission, cost of energy and PV use are sums over buildings, so each one's own gain is known. Ramps
-belong to the district: a building is paid what its own deviation from the uncontrolled run changes of the ramp. What remains
-(demand charge, peaks, vehicles) goes to all alike.
+Of the reward `improvement`, emission, cost of energy, PV use and comfort are sums over buildings, so each one's own gain is
+known. Ramps belong to the district: a building is paid what its own deviation from the uncontrolled run changes of the ramp.
+What remains (demand charge, peaks, vehicles) goes to all alike.
 """
 
 from __future__ import annotations
@@ -142,9 +142,7 @@ class Reference:
         `alone` is the run of these hours with its own temperatures, where they are to count.
         """
         rows = np.arange(start, start + hours)
-        unmet = (
-            self.unmet_c(rows, np.arange(hours)) if alone is None else self.exogenous.unmet_c(alone.indoor_c, rows).sum(axis=0)
-        )
+        unmet = self.unmet_c(rows, np.arange(hours)) if alone is None else self.exogenous.unmet_c(alone.indoor_c, rows)
         part = slice(start, start + hours)
         return WindowReference(
             emission_kg=self._emission[part],
@@ -153,13 +151,13 @@ class Reference:
             ramp_kwh=self._ramp[part],
             missing_kwh=self._missing(start, hours),
             peak_rise_kw=self._peak_rises(start, hours),
-            unmet_c=unmet,
+            unmet_c=unmet.sum(axis=0),
             month_share=month_shares(self._month, start, hours),
             previous_net_kwh=float(self._net[start - 1]) if start else None,
         )
 
     def unmet_c(self, rows: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Degrees beyond the comfort band at rows, each so many steps after the start of a window; all of shape (hours,).
+        """Degrees beyond the comfort band at rows, each so many steps after a window's start, both (hours,); shape (N, hours).
 
         A window begins with the temperatures of the data. What its models make of them later differs little from the year's.
         """
@@ -167,7 +165,7 @@ class Reference:
         if len(series.warm_up):
             is_early = ~np.isnan(indoor) & (steps < series.warm_up[:, np.newaxis])
             indoor = np.where(is_early, series.given_c[:, rows], indoor)
-        return np.asarray(series.unmet_c(indoor, rows).sum(axis=0))
+        return series.unmet_c(indoor, rows)
 
     def occupied(self, start: int, hours: int) -> np.ndarray:
         """Number of buildings with people in them, of those whose temperature is computed, shape (hours,)."""
@@ -280,11 +278,12 @@ class Before:
 
 
 def building_rewards(
-    series: BuildingSeries, rows: np.ndarray, before: Before, net_kwh: np.ndarray, terms: np.ndarray
+    series: BuildingSeries, rows: np.ndarray, before: Before, net_kwh: np.ndarray, comfort: np.ndarray, terms: np.ndarray
 ) -> np.ndarray:
-    """Rewards of the buildings in an hour, shape (C, N), from rows (C,), net import (C, N) and the site's terms (C, terms).
+    """Rewards of the buildings in an hour, shape (C, N).
 
-    With g_n a building's own gain in emission, cost of energy and PV use, G the site's net import, d_n a building's deviation
+    From rows (C,), net import (C, N), each building's part of the term comfort (C, N) and the site's terms (C, terms). With g_n
+    a building's own gain in emission, cost of energy, PV use and comfort, G the site's net import, d_n a building's deviation
     from the uncontrolled run and D the change since the hour before, it is
 
         N (g_n + w (|DG - D d_n| - |DG|)) + rest.
@@ -293,7 +292,7 @@ def building_rewards(
     reward (Wolpert and Tumer 2002). Its gradient by the building's actions is that of the site's ramp, with less noise from the
     others. N makes the numbers as large as those of the site. The rest is of the whole site.
     """
-    own = series.worth(rows, net_kwh) - series.uncontrolled[rows]
+    own = series.worth(rows, net_kwh) - series.uncontrolled[rows] + comfort
     deviation = net_kwh - series.net_kwh[rows]
     earlier = np.where(before.first[:, np.newaxis], 0.0, before.net_kwh - series.net_kwh[rows - 1])
     change = net_kwh.sum(axis=1) - before.site_net_kwh

@@ -11,8 +11,9 @@ from envs.scenarios.scenario import scenario
 def small() -> District:
     """Two buildings, the second with a charger."""
     names = ("hour", "non_shiftable_load", "non_shiftable_load", "connected_electric_vehicle_at_charger_a_soc")
-    of_actions = (("x", "electric_vehicle_storage_a"), *[(0.0, 0.0)] * 3)
-    layout = ObservationLayout(names, (0.0, 1.0, 2.0, 0.0), (24.0, 3.0, 5.0, 1.0), *of_actions)
+    layout = ObservationLayout(
+        names, (0.0, 1.0, 2.0, 0.0), (24.0, 3.0, 5.0, 1.0), ("x", "electric_vehicle_storage_a"), (0.0,) * 2, (0.0,) * 2
+    )
     return District(layout, Buildings((COMMON, 0, 1, 1), (0, 1), (3,), (2.0, 4.0), (1.0, 0.0), ((0.0,) * 3,) * 2))
 
 

@@ -6,9 +6,8 @@ import pytest
 from envs.observation import ChargerGroups, ObservationLayout
 
 LAYOUT = ObservationLayout(
-    names=("hour", "load", "constant"), low=(1.0, 10.0, 5.0), high=(24.0, 30.0, 5.0), actions=(), idle=(), hourly_soc=(),
-    begins=(),
-)  # fmt: skip
+    names=("hour", "load", "constant"), low=(1.0, 10.0, 5.0), high=(24.0, 30.0, 5.0), actions=(), idle=(), hourly_soc=()
+)
 
 
 def test_values_are_mapped_from_their_bounds_to_minus_one_and_one() -> None:
@@ -33,8 +32,7 @@ def test_midnight_and_eleven_at_night_are_neighbours() -> None:
 
 def named(*observations: str, actions: tuple[str, ...]) -> ObservationLayout:
     low, high = (0.0,) * len(observations), (1.0,) * len(observations)
-    idle, hourly_soc, begins = ((value,) * len(actions) for value in (-1.0, 0.5, 0.0))
-    return ObservationLayout(observations, low, high, actions, idle, hourly_soc, begins)
+    return ObservationLayout(observations, low, high, actions, idle=(-1.0,) * len(actions), hourly_soc=(0.5,) * len(actions))
 
 
 def test_chargers_are_found_by_their_names_with_the_features_that_all_have() -> None:

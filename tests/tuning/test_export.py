@@ -321,7 +321,7 @@ def test_an_export_is_of_the_trial_and_the_judgement_that_were_asked_for(
     @contextmanager
     def policy_of(experiment: Experiment, number: int, elsewhere: None, split: str, keep: str) -> Iterator[SimpleNamespace]:
         assert (number, split, keep) == (trial, "train", "best")
-        yield SimpleNamespace(view=None, network=torch.nn.Identity(), steps=7, shares=False, planned=None)
+        yield SimpleNamespace(view=None, network=torch.nn.Identity(), steps=7, shares=False, changes=None)
 
     def own(experiment: Experiment) -> tuple[pd.DataFrame | None, str]:
         return (judgement_of("own", "another"), "own") if shown.startswith("| own") else (None, "")

@@ -27,7 +27,7 @@ from tuning.algorithms.imitation import Demonstrated, Demonstration, demonstrati
 from tuning.algorithms.networks.building_kinds import BuildingKinds, Parts, UnfitError
 from tuning.algorithms.networks.building_view import BuildingView, BuildingViewEnv
 from tuning.algorithms.networks.layers import activation_of, layer_sizes
-from tuning.algorithms.networks.views import PlannedActions, SiteView, ViewEnv
+from tuning.algorithms.networks.views import ChangedActions, PlannedActions, ServedDevices, SiteView, ViewEnv
 from tuning.algorithms.precision import check_device
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.rllib_base import ArrayAlgorithm, ArrayConfig, ArrayLearner, Recipe
@@ -104,7 +104,7 @@ class RLlibTrainer(Trainer):
             num_envs_per_env_runner=self.num_envs * setup.agents,
         )
         config.learners(num_learners=0, num_gpus_per_learner=1 if setup.gpu else 0, learner_class=self.learner_class)
-        model = {"h": self.h, "chargers": setup.chargers, "begins": setup.begins}
+        model = {"h": self.h, "chargers": setup.chargers}
         config.module = RLModuleSpec(module_class=self.module_class, model_config=model)
         # A thread for each algorithm would measure the whole machine.
         config.debugging(seed=setup.seed, log_level="ERROR", log_sys_usage=False)
@@ -175,20 +175,20 @@ class RLlibTrainer(Trainer):
 
     def policy(self) -> Callable[[np.ndarray], np.ndarray]:
         """See `Trainer`."""
-        return _policy(self.mode(), self.view, self.planned)
+        return _policy(self.mode(), self.view, self.changes)
 
     def acting_on(self, site: District) -> Acting:
         """See `Trainer`."""
-        own = self.view
+        own, setup = self.view, self.setup
         if not isinstance(own, BuildingView):
             raise UnfitError(WHOLE)
-        view, planned = BuildingView(own.kinds, site), PlannedActions(site) if self.planned else None
-        return Acting(_policy(self.mode(), view, planned), view, planned)
+        view, changes = BuildingView(own.kinds, site), _changes(setup.planned and site, setup.served and site)
+        return Acting(_policy(self.mode(), view, changes), view, changes)
 
     @property
-    def planned(self) -> PlannedActions | None:
+    def changes(self) -> ChangedActions | None:
         """See `Trainer`."""
-        return self._of_env("view", PlannedActions)
+        return self._of_env("view", ChangedActions)
 
     @abstractmethod
     def held(self) -> Assignment:
@@ -250,16 +250,12 @@ def seen_by_the_policy(setup: Setup) -> Setup:
     """
     h, site, chargers = setup.hyperparameters, setup.district, setup.chargers
     charging = float(h["initial_charging"] or 0.0)
-    if planned := setup.planned:
-        setup = _viewed(setup, lambda env: ViewEnv(env, PlannedActions(planned)))
-        # It begins with the plan, unchanged.
-        unchanged = np.where(PlannedActions(planned).followed, 0.0, setup.begins or 0.0)
-        setup = replace(setup, begins=tuple(unchanged.tolist()))
+    if changes := _changes(setup.planned, setup.served):
+        setup = _viewed(setup, lambda env: ViewEnv(env, changes))
     if h.get("shared_policy") and site:
         kinds = BuildingKinds.of(site, bool(h["learn_charging"]), charging)
         agents, make_envs = len(Parts.of(site, kinds.learn_charging).acting), setup.make_envs
-        begins = kinds.begin_at(site, setup.begins or site.layout.begins)
-        setup = replace(setup, chargers=None, agents=agents, keep=kinds.unscaled, steps=setup.steps * agents, begins=begins)
+        setup = replace(setup, chargers=None, agents=agents, keep=kinds.unscaled, steps=setup.steps * agents)
         return replace(setup, make_envs=lambda count: BuildingViewEnv(make_envs(count // agents), site, kinds))
     if h["learn_charging"] or not chargers:
         return setup
@@ -268,8 +264,7 @@ def seen_by_the_policy(setup: Setup) -> Setup:
         observations, actions = env.single_observation_space.shape[0], env.single_action_space.shape[0]
         return ViewEnv(env, SiteView(observations, actions, chargers, charging))
 
-    begins = tuple(begin for i, begin in enumerate(setup.begins) if i not in chargers.actions)
-    return replace(_viewed(setup, without_chargers), chargers=None, begins=begins)
+    return replace(_viewed(setup, without_chargers), chargers=None)
 
 
 def _viewed(setup: Setup, view: Callable[[VectorEnv[Any, Any, Any]], ViewEnv]) -> Setup:
@@ -277,14 +272,19 @@ def _viewed(setup: Setup, view: Callable[[VectorEnv[Any, Any, Any]], ViewEnv]) -
     return replace(setup, make_envs=lambda copies: view(make_envs(copies)))
 
 
+def _changes(planned: District | None, served: District | None) -> ChangedActions | None:
+    """See `Acting`. A plan says what thermal devices do too."""
+    return PlannedActions(planned) if planned else ServedDevices(served) if served else None
+
+
 def _policy(
-    mode: Callable[[np.ndarray], np.ndarray], view: SiteView | BuildingView | None, planned: PlannedActions | None
+    mode: Callable[[np.ndarray], np.ndarray], view: SiteView | BuildingView | None, changes: ChangedActions | None
 ) -> Callable[[np.ndarray], np.ndarray]:
     """From observations of a site to its actions."""
 
     def act(observations: np.ndarray) -> np.ndarray:
         actions = mode(observations) if view is None else view.complete(mode(view.observe(observations)), observations)
-        return actions if planned is None else planned.complete(actions, observations)
+        return actions if changes is None else changes.complete(actions, observations)
 
     return act
 

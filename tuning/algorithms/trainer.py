@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from envs.observation import ChargerGroups
     from envs.yardsticks.lessons import Lessons
     from tuning.algorithms.networks.building_view import BuildingView
-    from tuning.algorithms.networks.views import PlannedActions, SiteView
+    from tuning.algorithms.networks.views import ChangedActions, SiteView
     from tuning.algorithms.sac.replay_buffer import ReplayBuffer
     from tuning.runtime.stopwatch import Stopwatch
 
@@ -47,7 +47,7 @@ class Setup:
     taught: bool = False  # whether it begins as a copy of a teacher, see `Trainer.imitate`
     # The site's buildings, one or several, where a plan is among the observations: then storages' actions are changes of it.
     planned: District | None = None
-    begins: tuple[float, ...] = ()  # where the policy begins, see `ObservationLayout`; none for the middle of all actions
+    served: District | None = None  # likewise where thermal devices' actions are changes of what serves people
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Acting(NamedTuple):
     policy: Callable[[np.ndarray], np.ndarray]  # its mode, from observations to actions, each of shape `(copies, ...)`
     # How it sees the site if it sees single buildings, or does not learn the chargers' actions; None otherwise.
     view: SiteView | BuildingView | None = None
-    planned: PlannedActions | None = None  # how changes of a plan become actions of storages; None where there is no plan
+    changes: ChangedActions | None = None  # how changes of a plan, or of what serves people, become actions; None without both
 
 
 class Trainer(ABC):
@@ -107,7 +107,7 @@ class Trainer(ABC):
         return None
 
     @property
-    def planned(self) -> PlannedActions | None:
+    def changes(self) -> ChangedActions | None:
         """See `Acting`."""
         return None
 

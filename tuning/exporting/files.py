@@ -85,7 +85,7 @@ def export(
         # A policy for single buildings knows those of a split by bounds of their own.
         layout = task.layout(year, own_layout=policy.shares)
         write_onnx(
-            SitePolicy(layout, policy.view, policy.network, *action_range(site, year), policy.planned), new / "policy.onnx"
+            SitePolicy(layout, policy.view, policy.network, *action_range(site, year), policy.changes), new / "policy.onnx"
         )
         about = _about(experiment, number, trained_on, policy.steps)
         if elsewhere:

@@ -12,7 +12,7 @@ from torch import nn
 
 from envs.observation import ObservationLayout
 from tuning.algorithms.networks.building_view import BuildingView
-from tuning.algorithms.networks.views import PlannedActions, SiteView
+from tuning.algorithms.networks.views import ChangedActions, SiteView
 
 OBSERVATIONS, ACTIONS = "observations", "actions"  # names of the network's input and output
 
@@ -40,9 +40,9 @@ class SitePolicy(nn.Module):
         mode: nn.Module,
         low: np.ndarray,
         high: np.ndarray,
-        planned: PlannedActions | None = None,
+        changes: ChangedActions | None = None,
     ) -> None:
-        """`view`, `mode` and `planned` are a trainer's, `low` and `high` the range of CityLearn's actions, shape (actions,)."""
+        """`view`, `mode` and `changes` are a trainer's, `low` and `high` the range of CityLearn's actions, shape (actions,)."""
         super().__init__()
         centre, inverse = layout.linear
         for name, values in {
@@ -51,7 +51,7 @@ class SitePolicy(nn.Module):
             self.register_buffer(name, torch.tensor(np.asarray(values, dtype=np.float64)))
         self.register_buffer("periodic", torch.tensor(layout.periodic))
         self.register_buffer("flat", torch.tensor([i not in layout.periodic for i in range(len(layout.names))]))
-        self._view, self._mode, self._planned = view, mode, planned
+        self._view, self._mode, self._changes = view, mode, changes
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         """Actions of CityLearn, shape (rows, actions), float64.
@@ -66,8 +66,8 @@ class SitePolicy(nn.Module):
         sines = torch.zeros_like(linear).index_copy(1, self.periodic, angle.sin())
         scaled = torch.cat((torch.where(self.flat, linear, sines), angle.cos()), dim=1).float()
         actions = self._mode(scaled) if self._view is None else self._view(scaled, self._mode)
-        if self._planned is not None:
-            actions = self._planned(actions, scaled)
+        if self._changes is not None:
+            actions = self._changes(actions, scaled)
         return self.low + (actions.double().clamp(-1.0, 1.0) + 1.0) / 2.0 * self.span
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from envs.environments.vector_env import WindowsEnv
     from results import Results
     from tuning.algorithms.networks.building_view import BuildingView
-    from tuning.algorithms.networks.views import PlannedActions, SiteView
+    from tuning.algorithms.networks.views import ChangedActions, SiteView
     from tuning.algorithms.trainer import Trainer
 
 BEST = "best"
@@ -49,7 +49,7 @@ class Trained:
     view: SiteView | BuildingView | None  # see `Acting`
     network: nn.Module  # see `Trainer.mode_network`
     shares: bool  # see `Trainer.shares`; its environment needs `own_layout` then
-    planned: PlannedActions | None  # see `Acting`
+    changes: ChangedActions | None  # see `Acting`
     task: Task  # that it acts in, with what it sees
 
 
@@ -83,7 +83,7 @@ def acting_in(trainer: Trainer, task: Task, split: Split) -> Acting:
     """
     if trainer.shares and not task.site.same_buildings(split):
         return trainer.acting_on(task.buildings(split))
-    return Acting(trainer.policy(), trainer.view, trainer.planned)
+    return Acting(trainer.policy(), trainer.view, trainer.changes)
 
 
 def plan_alone_in(trainer: Trainer, task: Task) -> Callable[[SiteEnv | WindowsEnv], Policy] | None:
@@ -92,10 +92,12 @@ def plan_alone_in(trainer: Trainer, task: Task) -> Callable[[SiteEnv | WindowsEn
     Batteries and tanks follow the plan. What else acts does what the policy was told to begin with: chargers that it does not
     learn charge as they do beside it, those that it learns as on the uncontrolled site.
     """
-    policy, view, planned = acting_in(trainer, task, "validation")
-    if planned is None:
+    from tuning.algorithms.networks.views import PlannedActions
+
+    policy, view, follow = acting_in(trainer, task, "validation")
+    if not isinstance(follow, PlannedActions):
         return None
-    is_told, follow = view is not None and view.learns_charging is False, planned
+    is_told = view is not None and view.learns_charging is False
 
     def beside(env: SiteEnv | WindowsEnv) -> Policy:
         def act(observations: np.ndarray) -> np.ndarray:
@@ -138,7 +140,7 @@ def trained(
             acting = trainer.acting_on(task.buildings()) if elsewhere else acting_in(trainer, task, split)
         except UnfitError as error:
             raise UsageError(f"the policy of trial {number} cannot act on {task.site.title}: {error}") from None
-        yield Trained(acting.policy, steps, acting.view, network, trainer.shares, acting.planned, task)
+        yield Trained(acting.policy, steps, acting.view, network, trainer.shares, acting.changes, task)
 
 
 def _checkpoint(experiment: Experiment, number: int, keep: Literal["best", "last"]) -> Checkpoint:
@@ -174,7 +176,7 @@ def trial_setup(settings: Settings, seed: int, hyperparameters: Assignment, gpu:
         task.district(),
         taught=settings.teacher != "none",
         planned=None if task.seen.plan == "none" else task.buildings(),
-        begins=layout.begins,
+        served=task.buildings() if layout.served else None,
     )
 
 

@@ -82,7 +82,6 @@ def test_an_idle_battery_is_in_the_middle_and_an_idle_charger_at_the_end(layout:
     idle = dict(zip(layout.actions, layout.idle, strict=True))
     assert idle.pop("electrical_storage") == 0.0
     assert set(idle.values()) == {-1.0}
-    assert set(layout.begins) == {0.0}
 
 
 def test_an_hour_at_full_power_is_told_for_chargers_alone(layout: ObservationLayout) -> None:

@@ -8,11 +8,12 @@ from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from common.errors import ScenarioError
 from common.paths import cache_folder
-from envs.batch_backend.tables import Tables
+from envs.batch_backend.tables import Tables, serving_actions
 from envs.citylearn_backend.simulator import SIMULATORS, CityLearnSimulator
 from envs.environments.year_cache import (
     is_prepared,
@@ -29,9 +30,32 @@ from envs.objective.series import Sessions
 from envs.observation import DAY_PEAK_NAME
 from envs.scenarios.scenario import Scenario, scenario
 from envs.scenarios.schema_file import read_schema
+from tests.envs.models import with_dynamics
 from tests.envs.schema_changes import edited
 
 ROOT = Path(__file__).parents[3]
+
+
+def test_what_thermal_devices_do_without_control_follows_from_the_hours_that_train(small_schema: Path, tmp_path: Path) -> None:
+    found = []
+    for factor in (1.0, 3.0):
+        path = with_dynamics(small_schema, tmp_path / str(factor))
+        series, site = pd.read_csv(path.parent / "mall.csv"), scenario(str(path))
+        demand = 60.0 * (1.0 + np.sin(2.0 * np.pi * series["hour"] / 24.0))
+        trains = np.zeros(len(series), dtype=bool)
+        for window in site.windows("train"):
+            trains[window.start : window.start + window.hours] = True
+        series.assign(cooling_demand=np.where(trains, 1.0, factor) * demand).to_csv(path.parent / "mall.csv", index=False)
+        site = scenario(str(path))
+        found.append(np.array(observation_layout(site).served))
+    battery, cooling = found[0]
+    np.testing.assert_array_equal(found[1], found[0])
+    assert not battery.any()
+    tables, part = Tables.load(tables_file(site, 0)), trains.nonzero()[0]
+    given = 2.0 * serving_actions(tables.site["thermal"], tables.rows["meter"][part], 2)[:, 1] - 1.0
+    told = scaled_template(site, 0)[part] @ cooling[:-1] + cooling[-1]
+    assert np.corrcoef(told, given)[0, 1] > 0.99
+    assert observation_layout(scenario(str(small_schema))).served == ()
 
 
 def test_a_prepared_year_opens_without_citylearn(site: Scenario, small_schema: Path) -> None:

@@ -17,6 +17,8 @@ from envs.scenarios.scenario import Scenario, scenario
 from tests.envs.objective import by_hand
 from tests.envs.objective.by_hand import HELD, RUN, SERIES, SESSIONS, TARIFF
 
+NO_COMFORT = np.zeros((1, 2))
+
 
 @pytest.fixture
 def reference() -> Reference:
@@ -125,7 +127,7 @@ class Hours:
             before = Before(net.astype(np.float64), copy["net"], copy["step"] == 0)
             simulator.step(own[np.newaxis])
             now = simulator.out.energy[:, :, records.NET_KWH].astype(np.float64)
-            self.rewards.append(building_rewards(series, rows, before, now, simulator.terms)[0])
+            self.rewards.append(building_rewards(series, rows, before, now, simulator.comfort_parts, simulator.terms)[0])
             self.terms.append(simulator.terms[0].copy())
             self.net.append(now[0])
         self.uncontrolled = simulator.uncontrolled_actions()[0]
@@ -179,22 +181,33 @@ def test_a_building_is_paid_what_it_changes_of_the_ramp() -> None:
     before = Before(np.array([[1.0, 1.0]]), np.array([2.0]), np.array([False]))
     # The first building flattens its own rise by 2, the second adds 1: the ramp is 2 instead of 3.
     terms = np.zeros((1, len(TERMS)))
-    (found,) = building_rewards(series, np.array([1]), before, np.array([[2.0, 2.0]]), terms)
+    (found,) = building_rewards(series, np.array([1]), before, np.array([[2.0, 2.0]]), NO_COMFORT, terms)
     assert found.tolist() == [2 * 2.0 * 2.0, 2 * 2.0 * -1.0]
     # Without a change of its own it earns nothing, whatever the others do.
-    (found,) = building_rewards(series, np.array([1]), before, np.array([[4.0, 3.0]]), terms)
+    (found,) = building_rewards(series, np.array([1]), before, np.array([[4.0, 3.0]]), NO_COMFORT, terms)
     assert found[0] == 0.0
     # What it did in the hour before counts too: it had taken 1 less, so 1 of its 2 is no change.
     earlier = Before(np.array([[0.0, 1.0]]), np.array([1.0]), np.array([False]))
-    (found,) = building_rewards(series, np.array([1]), earlier, np.array([[2.0, 2.0]]), terms)
+    (found,) = building_rewards(series, np.array([1]), earlier, np.array([[2.0, 2.0]]), NO_COMFORT, terms)
     assert found.tolist() == [4.0, -4.0]
     # What happened before an episode is the uncontrolled run.
     start = Before(np.array([[9.0, 9.0]]), np.array([2.0]), np.array([True]))
-    (found,) = building_rewards(series, np.array([1]), start, np.array([[2.0, 2.0]]), terms)
+    (found,) = building_rewards(series, np.array([1]), start, np.array([[2.0, 2.0]]), NO_COMFORT, terms)
     assert found.tolist() == [8.0, -4.0]
     # A year's first hour has no ramp.
     first = Before(np.zeros((1, 2)), np.array([np.nan]), np.array([True]))
-    assert building_rewards(series, np.array([0]), first, np.array([[0.0, 5.0]]), terms).tolist() == [[0.0, 0.0]]
+    assert building_rewards(series, np.array([0]), first, np.array([[0.0, 5.0]]), NO_COMFORT, terms).tolist() == [[0.0, 0.0]]
+
+
+def test_a_building_is_paid_for_the_comfort_of_its_own_people() -> None:
+    series = BuildingSeries(
+        *(np.zeros((1, 2)) for _ in range(2)), np.zeros((1, 1)), np.zeros(1), *(np.zeros((1, 2)) for _ in range(2))
+    )
+    before = Before(np.zeros((1, 2)), np.zeros(1), np.array([True]))
+    comfort, terms = np.array([[0.5, -0.2]]), np.zeros((1, len(TERMS)))
+    terms[0, TERMS.index("comfort")] = comfort.sum()
+    found = building_rewards(series, np.array([0]), before, np.zeros((1, 2)), comfort, terms)
+    np.testing.assert_allclose(found, 2 * comfort)
 
 
 def test_what_is_left_is_paid_to_all_alike() -> None:
@@ -204,7 +217,9 @@ def test_what_is_left_is_paid_to_all_alike() -> None:
     before = Before(np.zeros((1, 2)), np.zeros(1), np.array([True]))
     terms = np.zeros((1, len(TERMS)))
     terms[0, [TERMS.index(name) for name in ("cost", "grid", "ev")]] = -0.3, 0.7, -0.1
-    np.testing.assert_allclose(building_rewards(series, np.array([0]), before, np.zeros((1, 2)), terms), [[-0.4, -0.4]])
+    np.testing.assert_allclose(
+        building_rewards(series, np.array([0]), before, np.zeros((1, 2)), NO_COMFORT, terms), [[-0.4, -0.4]]
+    )
 
 
 def test_the_series_of_years_lie_one_after_another(four_buildings: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from envs.district import District
 from envs.observation import ChargerGroups
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Setup, Trainer
@@ -89,7 +90,7 @@ def setup(
     chargers: int = 0,
     discrete: bool = False,
     taught: bool = False,
-    begins: tuple[float, ...] = (),
+    served: District | None = None,
     gpu: bool = False,
     **given: Any,
 ) -> Setup:
@@ -98,7 +99,7 @@ def setup(
     h = {**default, **SMALL[algo], "learn_charging": chargers > 0, **given}
     if chargers or discrete:
         make_envs = partial(make_envs, chargers=chargers, discrete=discrete)
-    return Setup(h, make_envs, 4, steps or STEPS[algo], seed, gpu, groups(chargers), taught=taught, begins=begins)
+    return Setup(h, make_envs, 4, steps or STEPS[algo], seed, gpu, groups(chargers), taught=taught, served=served)
 
 
 @contextmanager

@@ -113,18 +113,6 @@ def test_chargers_begin_with_initial_charging_and_storage_in_the_middle(algo: st
 
 
 @pytest.mark.usefixtures("small_ray")
-@pytest.mark.parametrize(("algo", "near"), [("ppo", 0.1), ("a2c", 0.1), ("sac", 0.35)])
-def test_policies_begin_where_the_site_says(algo: str, near: float) -> None:
-    """All actions, or those that are no charger's, of a policy that sees them or a view that leaves chargers to their rule."""
-    for chargers, given in ((0, {}), (2, {}), (2, {"learn_charging": False})):
-        begins = (-0.7, *(0.0,) * chargers)
-        with built(algo, chargers=chargers, begins=begins, normalize_observations=False, **given) as trained:
-            observations = np.random.default_rng(0).standard_normal((200, FEATURES + chargers)).astype(np.float32)
-            modes = trained.policy()(observations).mean(axis=0)
-        np.testing.assert_allclose(modes, [-0.7, *(1.0,) * chargers], atol=near)
-
-
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("algo", ALGOS)
 def test_numbers_that_are_not_finite_end_a_trial_with_a_remedy(algo: str) -> None:
     with built(algo) as trained:

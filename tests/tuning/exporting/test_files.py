@@ -28,7 +28,7 @@ def trained_one(small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """An experiment whose trial has a policy that is none."""
     of = create(Settings(scenario=str(small_schema), backend="batch", name="one", dir=str(tmp_path / "experiments")))
     TrialRecords(of).begin(Proposal(0, algorithm("ppo").space.complete({}, {"steps": 1e6})))
-    fake = SimpleNamespace(view=None, network=None, shares=False, planned=None)
+    fake = SimpleNamespace(view=None, network=None, shares=False, changes=None)
     monkeypatch.setattr(files, "trained", lambda *_: nullcontext(fake))
     monkeypatch.setattr(files, "SitePolicy", lambda *_: None)
     return of

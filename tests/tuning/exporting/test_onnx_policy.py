@@ -12,7 +12,7 @@ from tuning.exporting.onnx_policy import OBSERVATIONS, SitePolicy, write_onnx
 
 LAYOUT = ObservationLayout(
     names=("hour", "load", "constant"), low=(1.0, 10.0, 5.0), high=(24.0, 30.0, 5.0), actions=("a", "b"), idle=(0.0, 0.0),
-    hourly_soc=(0.0, 0.0), begins=(0.0, 0.0),
+    hourly_soc=(0.0, 0.0),
 )  # fmt: skip
 RAW = np.array([[24.0, -99.0, 5.0], [6.0, 12.0, 7.0], [11.0, 99.0, 5.0]])
 FEATURES = len(LAYOUT.scaled_names)

@@ -52,10 +52,13 @@ def test_a_trial_without_a_checkpoint_says_why_that_may_be(experiment: Experimen
         pass
 
 
+SERVED: tuple[tuple[float, ...], ...] = ()  # see `ObservationLayout`
+
+
 @pytest.fixture(autouse=True)
 def no_site(monkeypatch: pytest.MonkeyPatch) -> None:
     """The layout of the site is made from its data, which this is not about."""
-    monkeypatch.setattr(Task, "layout", lambda task: SimpleNamespace(chargers=("chargers", task.seen)))
+    monkeypatch.setattr(Task, "layout", lambda task: SimpleNamespace(chargers=("chargers", task.seen), served=SERVED))
     monkeypatch.setattr(Task, "district", lambda task: ("district", task.seen))
     monkeypatch.setattr(Task, "buildings", lambda task: ("buildings", task.seen))
     monkeypatch.setattr(Task, "training_env", lambda task, copies: (task, copies))
@@ -65,7 +68,12 @@ def test_it_has_what_the_settings_say() -> None:
     h = algorithm("ppo").space.complete({})
     made = trial_setup(SETTINGS, 1234, h, gpu=True, parts=2)
     assert (made.hyperparameters, made.steps, made.gpu, made.parts) == (h, 5000, True, 2)
-    assert (made.seed, made.planned) == (1234, None)
+    assert (made.seed, made.planned, made.served) == (1234, None, None)
+
+
+def test_where_thermal_devices_obey_their_actions_are_changes_of_what_serves_people(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{__name__}.SERVED", ((0.1, 0.2),))
+    assert trial_setup(SETTINGS, 0, {}).served == ("buildings", Seen())  # type: ignore[comparison-overlap]
 
 
 @pytest.mark.parametrize(("backend", "copies"), [("batch", 8), ("citylearn", 1)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,12 +69,6 @@ class BuildingKinds:
     def size(self) -> int:
         """Features that a policy sees of a building."""
         return 2 * len(self.own) + len(self.fixed) + len(self.common)
-
-    def begin_at(self, site: District, begins: Sequence[float]) -> tuple[float, ...]:
-        """Where a policy begins with each kind of action: the mean of a site's buildings, which begin there, (actions,)."""
-        parts = Parts.of(site, self.learn_charging)
-        own = [[begins[actions[kind]] for actions in parts.actions if kind in actions] for kind in self.actions]
-        return tuple(float(np.mean(each)) for each in own)
 
     @property
     def unscaled(self) -> tuple[int, ...]:

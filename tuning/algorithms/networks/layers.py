@@ -145,13 +145,6 @@ def output_layers(head: nn.Module) -> tuple[nn.Linear, ...]:
     return (head,)
 
 
-def begin_at(head: nn.Module, begins: Sequence[float], chargers: ChargerGroups | None) -> None:
-    """Let the means begin at these actions, shape (actions,), but for those of the chargers that have a rule."""
-    own = [begin for i, begin in enumerate(begins) if not chargers or i not in chargers.actions]
-    with torch.no_grad():
-        output_layers(head)[0].bias[: len(own)] += torch.tensor(own)
-
-
 def add_deviations(head: nn.Module, log_std: float) -> None:
     """Move the logarithms of the actions' deviations, which are the second half of a layer's outputs."""
     with torch.no_grad():

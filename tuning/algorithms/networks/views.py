@@ -1,4 +1,4 @@
-"""Views of a site, between its vector environment and a policy: without its chargers' actions, or as changes of a plan."""
+"""Views of a site, between its vector environment and a policy: without its chargers' actions, or as changes of a rule."""
 
 from __future__ import annotations
 
@@ -203,21 +203,73 @@ def _storages(site: District, building: int) -> dict[str, _Storage]:
     return {_BATTERY: battery, **tanks}
 
 
-class PlannedActions(nn.Module):
-    """From changes of a plan to actions of batteries, tanks and thermal devices; other actions pass unchanged.
+class ChangedActions(nn.Module):
+    """From changes of what a rule, linear in the observations, has devices do, to a site's actions; the environment cuts them.
 
-    Without a change a battery comes to the plan's state of charge within the hour, and a tank by `TANK_GAP` of what lacks:
-    training begins with any charge, so the plan's energy of the hour alone would not do. It has to where no state of charge is
-    observed. A change counts from `DEAD_ZONE` on, as what it is more. The action of a battery is a part of its nominal power,
-    that of a tank a part of its greatest action, which fills it in `Buildings.tank_hours`. Devices do as planned.
+    A change counts from its action's `zone` on, as what it is more. Actions without a rule pass unchanged.
     """
 
     matrix: torch.Tensor
     offset: torch.Tensor
     zone: torch.Tensor
 
-    def __init__(self, site: District) -> None:
+    def __init__(self, matrix: np.ndarray, offset: np.ndarray, zone: np.ndarray) -> None:
+        """`matrix` has shape (actions, observations); of actions without a rule it is 0. Others have shape (actions,)."""
         super().__init__()
+        for name, values in (("matrix", matrix), ("offset", offset), ("zone", zone)):
+            self.register_buffer(name, torch.tensor(values, dtype=torch.float32), persistent=False)
+
+    def rule(self, observations: torch.Tensor) -> torch.Tensor:
+        """Actions without a change within [-1, 1], 0 where there is no rule, shape (rows, actions)."""
+        return nn.functional.linear(observations, self.matrix, self.offset).clamp(-1.0, 1.0)
+
+    def forward(self, changes: torch.Tensor, observations: torch.Tensor) -> torch.Tensor:
+        """Actions of the site, shape (rows, actions), of changes."""
+        return self.rule(observations) + torch.sign(changes) * (changes.abs() - self.zone).clamp(min=0.0)
+
+    def inverse(self, actions: torch.Tensor, observations: torch.Tensor) -> torch.Tensor:
+        """The least changes that become some actions of the site, see `forward`."""
+        more = actions - self.rule(observations)
+        return more + torch.sign(more) * self.zone
+
+    def spaces(self, env: Any) -> tuple[Any, Any]:
+        """See `ViewEnv`: those of the site."""
+        return env.single_observation_space, env.single_action_space
+
+    def observe(self, observations: np.ndarray) -> np.ndarray:
+        """See `ViewEnv`: all."""
+        return observations
+
+    def complete(self, changes: np.ndarray, observations: np.ndarray) -> np.ndarray:
+        """`forward` for arrays."""
+        return applied(self, changes, observations)
+
+    def own_actions(self, actions: np.ndarray, observations: np.ndarray) -> np.ndarray:
+        """`inverse` for arrays."""
+        return applied(self.inverse, actions, observations)
+
+
+class ServedDevices(ChangedActions):
+    """From changes of what thermal devices do without control: a policy begins with people who have it neither warm nor cold.
+
+    Half a device's power in all hours, as policies begin else, leaves people in the cold, and it takes long to unlearn.
+    """
+
+    def __init__(self, site: District) -> None:
+        served = np.array(site.layout.served)
+        super().__init__(served[:, :-1], served[:, -1], np.zeros(len(served)))
+
+
+class PlannedActions(ChangedActions):
+    """From changes of a plan to actions of batteries, tanks and thermal devices; other actions pass unchanged.
+
+    Without a change a battery comes to the plan's state of charge within the hour, and a tank by `TANK_GAP` of what lacks:
+    training begins with any charge, so the plan's energy of the hour alone would not do. It has to where no state of charge is
+    observed. A change counts from `DEAD_ZONE` on. The action of a battery is a part of its nominal power,
+    that of a tank a part of its greatest action, which fills it in `Buildings.tank_hours`. Devices do as planned.
+    """
+
+    def __init__(self, site: District) -> None:
         layout = site.layout
         centre, inverse = layout.linear
         matrix, offset = np.zeros((len(layout.actions), layout.size)), np.zeros(len(layout.actions))
@@ -240,40 +292,9 @@ class PlannedActions(nn.Module):
                     i = seen[kind]
                     matrix[actions[name], i] = factor / inverse[i] if inverse[i] else 0.0
                     offset[actions[name]] += factor * centre[i]
-        self.register_buffer("matrix", torch.tensor(matrix, dtype=torch.float32), persistent=False)
-        self.register_buffer("offset", torch.tensor(offset, dtype=torch.float32), persistent=False)
-        self.register_buffer("zone", DEAD_ZONE * torch.tensor(matrix.any(axis=1), dtype=torch.float32), persistent=False)
+        super().__init__(matrix, offset, DEAD_ZONE * matrix.any(axis=1))
 
     @property
     def followed(self) -> np.ndarray:
         """Whether each action is one that has a plan, shape (actions,)."""
         return self.zone.numpy() > 0.0
-
-    def plan(self, observations: torch.Tensor) -> torch.Tensor:
-        """The plan's actions within [-1, 1], 0 where it has none, shape (rows, actions)."""
-        return nn.functional.linear(observations, self.matrix, self.offset).clamp(-1.0, 1.0)
-
-    def forward(self, changes: torch.Tensor, observations: torch.Tensor) -> torch.Tensor:
-        """Actions of the site, shape (rows, actions): of changes of the plan where it has one; the environment cuts them."""
-        return self.plan(observations) + torch.sign(changes) * (changes.abs() - self.zone).clamp(min=0.0)
-
-    def inverse(self, actions: torch.Tensor, observations: torch.Tensor) -> torch.Tensor:
-        """The least changes that become some actions of the site, see `forward`."""
-        more = actions - self.plan(observations)
-        return more + torch.sign(more) * self.zone
-
-    def spaces(self, env: Any) -> tuple[Any, Any]:
-        """See `ViewEnv`: those of the site."""
-        return env.single_observation_space, env.single_action_space
-
-    def observe(self, observations: np.ndarray) -> np.ndarray:
-        """See `ViewEnv`: all."""
-        return observations
-
-    def complete(self, changes: np.ndarray, observations: np.ndarray) -> np.ndarray:
-        """`forward` for arrays."""
-        return applied(self, changes, observations)
-
-    def own_actions(self, actions: np.ndarray, observations: np.ndarray) -> np.ndarray:
-        """`inverse` for arrays."""
-        return applied(self.inverse, actions, observations)

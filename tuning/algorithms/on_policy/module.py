@@ -19,7 +19,6 @@ from tuning.algorithms.networks.layers import (
     SiteInputs,
     UncontrolledCharging,
     add_deviations,
-    begin_at,
     fix_deviations,
     initialize_orthogonally,
     output_layers,
@@ -34,8 +33,7 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
     """Policy and value function as perceptrons, for boxes of one dimension or discrete actions.
 
     RLlib's own module has neither another initial deviation than 1 nor an orthogonal start, and takes more time in Python than
-    for its arithmetic. `model_config` has hyperparameters as `h`, `chargers` that share a network or None, and
-    `begins` of `Setup`.
+    for its arithmetic. `model_config` has hyperparameters as `h`, and `chargers` that share a network or None.
     """
 
     model_config: Any
@@ -65,11 +63,10 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
             for layers in (self.policy_layers,) if h["shared_layers"] else (self.policy_layers, self.value_layers):
                 initialize_orthogonally(layers, math.sqrt(2.0))
             initialize_orthogonally(self.policy_head, math.sqrt(2.0))
-            # Actions begin near one value, whatever is observed.
+            # Actions begin near the middle of their range, whatever is observed.
             for output in output_layers(self.policy_head):
                 initialize_orthogonally(output, 0.01)
             initialize_orthogonally(self.value_head, 1.0)
-        begin_at(self.policy_head, self.model_config["begins"], chargers)
         if self.action_dist_cls is TorchDiagGaussian and h["state_dependent_std"]:
             add_deviations(self.policy_head, h["log_std_init"])
         if chargers:

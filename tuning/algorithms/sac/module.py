@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
 import torch
 from ray.rllib.core.rl_module.torch import TorchRLModule
 from torch import nn
@@ -22,7 +21,6 @@ from tuning.algorithms.networks.layers import (
     SiteInputs,
     UncontrolledCharging,
     add_deviations,
-    begin_at,
     fix_deviations,
     other_actions,
     perceptron,
@@ -31,7 +29,7 @@ from tuning.algorithms.networks.layers import (
 from tuning.algorithms.precision import compiled
 
 # The squashing never reaches the ends of the range, and its slope is all but gone where it comes near.
-MOST_SQUASHED = 0.99
+MOST_CHARGING = 0.99
 LOG_STD_MIN, LOG_STD_MAX = -20.0, 2.0  # as in the authors' code
 
 
@@ -105,8 +103,8 @@ class SACModule(TorchRLModule):
     """Squashed Gaussian policy, twin critics and their targets, and the logarithm of the entropy coefficient.
 
     RLlib's own module encodes observation and action by networks of their own, and computes each critic by itself.
-    `model_config` has hyperparameters as `h`, `chargers` that share networks or None, and `begins` of `Setup`. `log_ent_coef`
-    is None where the coefficient is fixed.
+    `model_config` has hyperparameters as `h`, and `chargers` that share networks or None. `log_ent_coef` is None where the
+    coefficient is fixed.
     """
 
     model_config: Any
@@ -122,11 +120,10 @@ class SACModule(TorchRLModule):
         self.policy_layers = perceptron(inputs, sizes, h["activation"])
         self.policy_head = policy_head(inputs, sizes[-1], actions, 2, chargers)
         if chargers:
-            self.charging = UncontrolledCharging(actions, h["initial_charging"], chargers, MOST_SQUASHED)
+            self.charging = UncontrolledCharging(actions, h["initial_charging"], chargers, MOST_CHARGING)
             self.critics: nn.Module = SiteCritics(features, actions, h, chargers)
         else:
             self.critics = TwinCritics(features + actions, sizes, h["activation"])
-        begin_at(self.policy_head, np.arctanh(np.clip(self.model_config["begins"], -MOST_SQUASHED, MOST_SQUASHED)), chargers)
         add_deviations(self.policy_head, h["log_std_init"])
         overwrite_inputs(self.policy_layers)
         self.targets = copy.deepcopy(self.critics).requires_grad_(False)

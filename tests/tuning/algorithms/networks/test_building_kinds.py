@@ -34,13 +34,6 @@ def test_buildings_act_that_have_an_action(four: District) -> None:
     assert BuildingKinds.of(four, learn_charging=True).actions == ("electrical_storage", "charger 1", "charger 2")
 
 
-def test_a_policy_begins_with_the_mean_of_its_buildings(four: District) -> None:
-    begins = tuple(0.1 * i for i in range(len(four.layout.actions)))
-    site = replace(four, layout=replace(four.layout, begins=begins))
-    own = [begins[site.actions_of(n)["electrical_storage"]] for n in range(3)]
-    assert BuildingKinds.of(site).begin_at(site, begins) == (pytest.approx(sum(own) / 3),)
-
-
 def test_bounds_hold_for_all_buildings_in_parts_of_their_size(four: District) -> None:
     kinds = BuildingKinds.of(four)
     low, high = kinds.own_bounds[kinds.own.index("non_shiftable_load")]

@@ -137,10 +137,9 @@ def built(schema: Path, algo: str, planned: District | None = None, **given: Any
     h = algorithm(algo).space.complete({**SMALL[algo], **given}, {"steps": 1024.0})
     site = scenario(str(schema))
     seen = Seen.of(DEFAULT, h)
-    layout = seen_layout(site, seen)
     setup = Setup(
         h, Task(str(schema), seen=seen).training_env, 4, 1024, 0, False,
-        layout.chargers, district=seen_district(site, seen), planned=planned, begins=layout.begins,
+        seen_layout(site, seen).chargers, district=seen_district(site, seen), planned=planned,
     )  # fmt: skip
     trained = algorithm(algo).build(setup)
     try:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -23,7 +24,7 @@ from tests.envs.tanks import with_tank
 from tests.tuning.algorithms.match import FEATURES, MatchVectorEnv, built, groups
 from tests.tuning.algorithms.networks.test_building_view import WINDOWS
 from tests.tuning.algorithms.networks.test_building_view import built as of_buildings
-from tuning.algorithms.networks.views import DEAD_ZONE, TANK_GAP, PlannedActions, SiteView, ViewEnv
+from tuning.algorithms.networks.views import DEAD_ZONE, TANK_GAP, PlannedActions, ServedDevices, SiteView, ViewEnv
 from tuning.exporting.onnx_policy import SitePolicy
 
 SEEN = Seen(plan="yesterday")
@@ -52,10 +53,10 @@ def test_it_gives_the_plans_energy_and_closes_the_gap_to_its_charge(four_buildin
     known = {(n, kind): 0.0 for n in range(3) for kind in ("planned_battery", "planned_soc", "electrical_storage_soc")}
     actions = [site.actions_of(n)["electrical_storage"] for n in range(3)]
     own = {**known, (0, "planned_battery"): 100.0, (1, "planned_soc"): 0.5, (1, "electrical_storage_soc"): 0.45}
-    found = PlannedActions(site).plan(scaled(site, own))[0, actions].numpy()
+    found = PlannedActions(site).rule(scaled(site, own))[0, actions].numpy()
     # 100 of 400 kW; a twentieth of 800 kWh with 100 kW.
     np.testing.assert_allclose(found, [0.25, 0.4, 0.0], atol=1e-5)
-    far = PlannedActions(site).plan(scaled(site, {**own, (1, "planned_soc"): 1.0, (1, "electrical_storage_soc"): 0.0}))
+    far = PlannedActions(site).rule(scaled(site, {**own, (1, "planned_soc"): 1.0, (1, "electrical_storage_soc"): 0.0}))
     assert float(far[0, actions[1]]) == 1.0
 
 
@@ -84,7 +85,7 @@ def test_a_tank_takes_what_is_planned_and_closes_the_gap_to_its_charge(small_sch
     known[0, "cooling_storage_soc"] = 0.25
     for use in tanks:
         known |= {(0, f"planned_{use}_storage"): 0.02, (0, f"planned_{use}_soc"): 0.3}
-    found = PlannedActions(planned).plan(scaled(planned, known))[0].numpy()
+    found = PlannedActions(planned).rule(scaled(planned, known))[0].numpy()
     # Of the hot water no charge is observed, so the plan's energy is all there is.
     np.testing.assert_allclose(found[list(at.values())], [(0.02 + 0.05 * TANK_GAP) * hours[0], 0.02 * hours[2]], rtol=1e-4)
 
@@ -134,9 +135,8 @@ def test_without_changes_devices_follow_the_plan_and_policies_begin_there(small_
         assert planned[0, cooling] == pytest.approx(plans.device[240 + hour, 0, 0], abs=1e-4)
         observations = env.step(planned)[0]
     assert np.ptp(rows) > 0.5
-    assert site.layout.begins[cooling] != 0.0
     with of_buildings(path, "ppo", site, plan="yesterday") as trained:
-        plan = PlannedActions(site).plan(torch.from_numpy(observations)).numpy()
+        plan = PlannedActions(site).rule(torch.from_numpy(observations)).numpy()
         np.testing.assert_allclose(trained.policy()(observations)[:, cooling], plan[:, cooling], atol=1e-6)
 
 
@@ -154,7 +154,7 @@ def test_an_action_without_its_tank_is_left_to_the_policy(small_schema: Path, tm
 def test_small_changes_change_nothing_and_greater_ones_what_they_are_more(four_buildings: Path) -> None:
     site = site_with_plan(four_buildings)
     planned, observations = PlannedActions(site), scaled(site, {(0, "planned_battery"): -100.0})
-    plan, others = planned.plan(observations).numpy(), [1, 2, 4, 6]  # chargers
+    plan, others = planned.rule(observations).numpy(), [1, 2, 4, 6]  # chargers
     for change in (0.0, DEAD_ZONE, -DEAD_ZONE):
         given = np.full((1, 7), change, np.float32)
         expected = plan.copy()
@@ -164,6 +164,21 @@ def test_small_changes_change_nothing_and_greater_ones_what_they_are_more(four_b
     np.testing.assert_allclose(more[0, [0, 3, 5]], plan[0, [0, 3, 5]] + 0.1, atol=1e-6)
     wanted = torch.tensor(np.random.default_rng(0).uniform(-1.0, 1.0, (1, 7)), dtype=torch.float32)
     torch.testing.assert_close(planned(planned.inverse(wanted, observations), observations), wanted)
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize(("algo", "near"), [("ppo", 0.1), ("a2c", 0.1), ("sac", 0.35)])
+def test_a_policy_begins_with_what_thermal_devices_do_without_control(algo: str, near: float) -> None:
+    weights = [0.5, *(0.0,) * (FEATURES - 1), -0.2]
+    site: Any = SimpleNamespace(layout=SimpleNamespace(served=(weights,)))
+    observations = np.random.default_rng(0).uniform(-1.0, 1.0, (200, FEATURES)).astype(np.float32)
+    expected = 0.5 * observations[:, :1] - 0.2
+    devices = ServedDevices(site)
+    np.testing.assert_allclose(devices.complete(np.full((200, 1), 0.1), observations), expected + 0.1, atol=1e-6)
+    np.testing.assert_allclose(devices.own_actions(expected + 0.1, observations), np.full((200, 1), 0.1), atol=1e-6)
+    with built(algo, served=site, normalize_observations=False) as trained:
+        assert isinstance(trained.changes, ServedDevices)
+        np.testing.assert_allclose((trained.policy()(observations) - expected).mean(), 0.0, atol=near)
 
 
 def with_plan(schema: Path) -> tuple[Scenario, District]:
@@ -196,12 +211,12 @@ def test_a_policy_begins_with_the_plan_whatever_it_acts_for_and_its_export_does_
     observations = SiteVectorEnv(name, WINDOWS, 4, seen=SEEN).reset(seed=0)[0]
     with of_buildings(four_buildings, "ppo", site, shared_policy=shared, plan="yesterday") as trained:
         policy, batteries = trained.policy(), [0, 3, 5]
-        plan = PlannedActions(site).plan(torch.from_numpy(observations)).numpy()
+        plan = PlannedActions(site).rule(torch.from_numpy(observations)).numpy()
         np.testing.assert_allclose(policy(observations)[:, batteries], plan[:, batteries], atol=1e-6)
         assert trained.used()["plan"] == "yesterday"
         if shared:
             np.testing.assert_allclose(trained.acting_on(site).policy(observations), policy(observations))
-        network = SitePolicy(site.layout, trained.view, trained.mode_network(), -np.ones(7), np.ones(7), trained.planned)
+        network = SitePolicy(site.layout, trained.view, trained.mode_network(), -np.ones(7), np.ones(7), trained.changes)
         # Raw observations in the middle of their bounds.
         raw = (np.array(site.layout.low) + np.array(site.layout.high))[np.newaxis] / 2.0
         with torch.inference_mode():
