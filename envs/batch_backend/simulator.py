@@ -53,7 +53,7 @@ class BatchSimulator:
         self._hour_of_day = np.concatenate([t.exogenous.hour for t in tables])
         self._comfort = np.concatenate([t.rows["comfort"] for t in tables])
         self.site = site_arrays(list(years.values()), layout, weights)
-        self._rows = row_arrays(list(years.values()), parked)
+        self._rows = row_arrays(tuple(years.values()), parked)
         self.state, self.out = allocate(self.site, self._rows, copies, record)
         self._dynamics = Dynamics.of(tables, copies)
         self.comfort_parts = np.zeros((copies, len(self.site.building)))

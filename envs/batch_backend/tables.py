@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -139,9 +140,9 @@ def part_of_power(demand: np.ndarray, most: np.ndarray) -> np.ndarray:
     return np.clip(np.divide(demand, most, out=np.zeros(len(most)), where=most > 0.0), 0.0, 1.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Year:
-    """One year of a batch."""
+    """One year of a batch; equal to itself alone, so that it can be a key."""
 
     tables: Tables  # the year
     # its observations with what depends on actions left out, shape (rows, observations), float32; scaled, if the batch has a
@@ -202,8 +203,10 @@ def _equal(first: np.ndarray, second: np.ndarray) -> bool:
     return np.array_equal(first, second, equal_nan=first.dtype.kind == "f")
 
 
-def row_arrays(years: list[Year], parked: bool) -> records.Rows:
-    """The rows of all years, one year after another; `parked` as in `BatchSimulator`."""
+# Trials that follow one another in a process have the same years, one set to train on and one to be evaluated on.
+@lru_cache(maxsize=2)
+def row_arrays(years: tuple[Year, ...], parked: bool) -> records.Rows:
+    """The rows of all years, one year after another; `parked` as in `BatchSimulator`. Simulators only read them."""
     joined: dict[str, list[np.ndarray]] = {name: [] for name in records.Rows._fields}
     # First index of a year's rows, vehicles, sessions and their hours among those of all years.
     row, plugged, session, held = 0, 0, 0, 0

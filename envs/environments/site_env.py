@@ -87,7 +87,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         self.simulator, self.reference = self._year(window.year)
         raw = self.simulator.begin(window.start, window.hours, drift_seed, charge, self.reference)
         # In training it takes longer to simulate a window without control than the difference is worth.
-        alone = run_alone(self.scenario, window) if self.order == "sequence" else None
+        alone = run_alone(self.scenario, window, self.reference) if self.order == "sequence" else None
         self.uncontrolled = self.reference.window(window.start, window.hours, alone)
         self._previous_net = self.uncontrolled.previous_net_kwh
         self._peaks = MonthPeaks(self.reference.tariff) if self.reference.tariff else None
@@ -165,8 +165,8 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
                 rewards += reward
                 for name in terms:
                     terms[name] += now[name]
-            run = self.simulator.run()
-            yield Episode(self.window, self.reference, rewards, terms, run, run_alone(self.scenario, self.window))
+            run, alone = self.simulator.run(), run_alone(self.scenario, self.window, self.reference)
+            yield Episode(self.window, self.reference, rewards, terms, run, alone)
 
     def get_state(self) -> dict[str, Any]:
         """Its generator, the start of its episode and the actions since: CityLearn's objects fit no file, but repeat."""

@@ -181,7 +181,7 @@ class WindowsEnv:
         longest = max(window.hours for window in self.windows)
         self.simulator = open_years(scenario, years, len(self.windows), longest, weights, own_layout, seen)
         self._schema_reward = SchemaReward(self.simulator) if reward == "schema" else None
-        self._alone = [run_alone(scenario, window) for window in self.windows]
+        self._alone = [run_alone(scenario, window, self.reference_of(window.year)) for window in self.windows]
         self.simulator.compare_with(self.windows, self._alone)
 
     @property

@@ -245,12 +245,11 @@ def building_series(scenario: Scenario, year: int, weights: Weights) -> Building
     return BuildingSeries.of([year_reference(scenario, year)], weights)
 
 
-def run_alone(scenario: Scenario, window: Window) -> Run:
+def run_alone(scenario: Scenario, window: Window, reference: Reference) -> Run:
     """The uncontrolled run over a window, with the temperatures of a run of these hours alone, simulated once and cached.
 
-    Models of the temperature begin anew with each window. All else is as in the run of the year.
+    Models of the temperature begin anew with each window. All else is as in the run of the year, which `reference` has.
     """
-    reference = year_reference(scenario, window.year)
     run = cut(reference.run, window.start, window.hours)
     if not reference.exogenous.warm_up.any():
         return run

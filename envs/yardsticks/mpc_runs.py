@@ -95,4 +95,5 @@ def mpc_episode(
     saved = cached_arrays(f"{site.key}/{name}", planned)
     terms = dict(zip(saved["names"].tolist(), saved["terms"].tolist(), strict=True))
     run, reward = Run(**{field.name: saved[field.name] for field in fields(Run)}), float(saved["reward"])
-    return Episode(window, year_reference(site, window.year), reward, terms, run, run_alone(site, window))
+    reference = year_reference(site, window.year)
+    return Episode(window, reference, reward, terms, run, run_alone(site, window, reference))

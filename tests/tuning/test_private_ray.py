@@ -38,11 +38,15 @@ CONTRACTS: dict[str, Callable[[Any], bool]] = {
     "ray.air.execution._internal.actor_manager": lambda module: (
         "isinstance(exception, RayActorError)" in inspect.getsource(module)
     ),
-    # `ray_session._processes_without_stop_signals`: what starts Ray's processes, and how they are ended.
+    # `ray_processes`: what starts Ray's processes and the node, what it starts, and how they are ended.
     "ray._private.services": lambda module: (
         issubclass(module.ConsolePopen, subprocess.Popen) and _takes(module.canonicalize_bootstrap_address, "addr")
     ),
-    "ray._private.node": lambda module: "process.terminate()" in inspect.getsource(module.Node._kill_process_impl),
+    "ray._private.node": lambda module: (
+        "process.terminate()" in inspect.getsource(module.Node._kill_process_impl)
+        and "ray._private.node.Node(" in inspect.getsource(importlib.import_module("ray._private.worker"))
+        and {"start_monitor", "start_log_monitor", "start_api_server", "start_raylet"} <= vars(module.Node).keys()
+    ),
     # `ray_session.ray_logs`.
     "ray._private.worker": lambda module: (
         hasattr(module, "_global_node") and callable(importlib.import_module("ray._private.node").Node.get_logs_dir_path)
@@ -53,7 +57,9 @@ CONTRACTS: dict[str, Callable[[Any], bool]] = {
     # `watches` and `machine`: facts of an actor and of nodes without a dashboard.
     "ray._private.state": lambda module: _takes(module.actors, "actor_id"),
     "ray._raylet": lambda module: (
-        callable(module.AuthenticationTokenLoader.instance().reset_cache) and callable(module.GcsClient)
+        callable(module.AuthenticationTokenLoader.instance().reset_cache)
+        and callable(module.GcsClient)
+        and callable(module.persist_port)
     ),
     "ray._private.authentication.authentication_token_setup": lambda module: (
         _takes(module.ensure_token_if_auth_enabled, "create_token_if_missing")

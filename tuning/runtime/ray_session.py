@@ -12,15 +12,12 @@ import re
 import secrets
 import shlex
 import shutil
-import signal
 import stat
-import subprocess
 import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
@@ -29,7 +26,8 @@ import psutil
 
 from common.errors import UserError
 from tuning.runtime.cluster import ClusterError, check_cluster, is_ray_running
-from tuning.runtime.processes import own_stop_signals, stop_signals
+from tuning.runtime.processes import own_stop_signals
+from tuning.runtime.ray_processes import few_processes
 
 # Of a Ray on this machine. Trials pass a few kilobytes; by default Ray's store takes a third of the memory.
 OPTIONS: dict[str, Any] = {"address": "local", "include_dashboard": False, "object_store_memory": 150 * 2**20}
@@ -217,49 +215,13 @@ def _python(executable: str) -> dict[str, Any]:
     return {} if quoted == executable else {"runtime_env": {"py_executable": quoted}}
 
 
-@contextmanager
-def _processes_without_stop_signals() -> Iterator[None]:
-    """Let Ray start processes that `stop_signals` do not reach, as they begin with these blocked.
-
-    `timeout` signals a command's whole process group, Slurm and systemd all processes of a job. The driver alone is to have the
-    signal: trials write their checkpoints, which they cannot without Ray. Windows has no such signals.
-    """
-    services: Any = import_module("ray._private.services")
-    started = services.ConsolePopen
-
-    def start(*arguments: Any, **options: Any) -> Any:
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, stop_signals())
-        try:
-            process = started(*arguments, **options)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        process.terminate = partial(_end, process)  # Ray ends its processes so
-        return process
-
-    if sys.platform != "win32":
-        services.ConsolePopen = start
-    try:
-        yield
-    finally:
-        services.ConsolePopen = started
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process of Ray that SIGTERM does not reach, and those that it has started."""
-    family = psutil.Process(process.pid).children(recursive=True)
-    process.kill()
-    for each in family:
-        with suppress(psutil.NoSuchProcess):
-            each.kill()
-
-
 def _start(options: dict[str, Any]) -> None:
     """Start Ray on this machine by `ray.init`, again and again where it takes too long."""
     import ray
 
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            with _processes_without_stop_signals(), own_stop_signals():
+            with few_processes(), own_stop_signals():
                 ray.init(**options, **QUIET)
             break
         except Exception as error:

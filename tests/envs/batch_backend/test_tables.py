@@ -51,7 +51,7 @@ def test_years_of_different_tariffs_cannot_share_a_batch(year: Year) -> None:
 
 
 def test_a_second_years_rows_follow_the_first_ones(small_tables: Tables, year: Year) -> None:
-    one, two = row_arrays([year], parked=False), row_arrays([year, year], parked=False)
+    one, two = row_arrays((year,), parked=False), row_arrays((year, year), parked=False)
     rows, plugged = len(small_tables.exogenous.hour), len(small_tables.rows["plugged"])
     assert len(two.hour) == 2 * rows + 1
     second = two.hour[rows : 2 * rows]
@@ -65,8 +65,8 @@ def test_vehicles_that_are_away_are_stepped_only_on_demand_where_every_arrival_i
     small_tables: Tables, year: Year
 ) -> None:
     assert small_tables.rows["arrivals_known"]
-    assert len(row_arrays([year], parked=False).event) == 0
-    assert len(row_arrays([year], parked=True).event) == len(small_tables.exogenous.hour)
+    assert len(row_arrays((year,), parked=False).event) == 0
+    assert len(row_arrays((year,), parked=True).event) == len(small_tables.exogenous.hour)
 
 
 def test_a_batch_changes_no_tables(small_tables: Tables, year: Year) -> None:
@@ -76,8 +76,14 @@ def test_a_batch_changes_no_tables(small_tables: Tables, year: Year) -> None:
     assert small_tables.site["battery"]["capacity"].all()
 
 
+def test_simulators_of_the_same_years_share_their_rows(year: Year) -> None:
+    first, second = (BatchSimulator({0: year}, copies=copies) for copies in (1, 3))
+    assert first._rows is second._rows
+    assert BatchSimulator({0: replace(year)}, copies=1)._rows is not first._rows
+
+
 def test_sessions_are_recorded_on_demand(small_tables: Tables, year: Year) -> None:
-    site, rows = site_arrays([year], None), row_arrays([year], parked=False)
+    site, rows = site_arrays([year], None), row_arrays((year,), parked=False)
     sessions, hours = small_tables.sessions, len(rows.hour) - 1
     at_once = max(((sessions.end >= row) & (sessions.start < row + 24)).sum() for row in range(hours))
     for record, copies, least, most in (

@@ -1,0 +1,94 @@
+"""The processes that Ray starts on this machine: only those that a search needs, and out of reach of signals to a command."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import psutil
+
+from tuning.runtime.processes import stop_signals
+
+AGENT = "--dashboard_agent_command="  # an option of Ray's node
+# In the agent's place, as a node needs one that lives as long as itself: on Linux it holds the other end of this pipe.
+HAS_PIPE = sys.platform == "linux"
+STAND_IN = [sys.executable, "-I", "-S", "-c", "import sys; sys.stdin.read()"]
+
+
+@contextmanager
+def few_processes() -> Iterator[None]:
+    """Let Ray start a node without its autoscaler, its dashboard and what prints logs of workers.
+
+    Nobody asks them anything, and Ray has no option to leave them out. They take 5 seconds of a processor to begin, and Ray
+    waits for most of them. The dashboard's agent takes a port that only one Ray of a machine can have, and tries for it for 3
+    seconds while the node waits. It is left out on Linux alone.
+    """
+    services: Any = import_module("ray._private.services")
+    nodes: Any = import_module("ray._private.node")
+    whole, started = nodes.Node, services.ConsolePopen
+    nodes.Node = _lean(whole)
+    if sys.platform != "win32":
+        services.ConsolePopen = partial(_start, started)
+    try:
+        yield
+    finally:
+        nodes.Node, services.ConsolePopen = whole, started
+
+
+def _lean(whole: Any) -> Any:
+    """Ray's class of a node, without what nobody asks."""
+    raylet: Any = import_module("ray._raylet")
+
+    class Node(whole):  # type: ignore[misc]
+        def start_monitor(self) -> None:
+            pass
+
+        def start_log_monitor(self) -> None:
+            pass
+
+        def start_api_server(self, **options: Any) -> None:
+            self._webui_url = ""
+
+        def start_raylet(self, *arguments: Any, **options: Any) -> None:
+            if HAS_PIPE:
+                # As Ray's agent does where it serves nothing.
+                for name in (
+                    raylet.METRICS_AGENT_PORT_NAME, raylet.METRICS_EXPORT_PORT_NAME, raylet.DASHBOARD_AGENT_LISTEN_PORT_NAME,
+                ):  # fmt: skip
+                    raylet.persist_port(self._session_dir, self._node_id, name, -1)
+            super().start_raylet(*arguments, **options)
+
+    return Node
+
+
+def _start(started: Any, command: list[str], *arguments: Any, **options: Any) -> Any:
+    """Start a process of Ray that `stop_signals` do not reach, as it begins with these blocked.
+
+    `timeout` signals a command's whole process group, Slurm and systemd all processes of a job. The driver alone is to have the
+    signal: trials write their checkpoints, which they cannot without Ray. Windows has no such signals.
+    """
+    if HAS_PIPE:
+        stand_in = AGENT + subprocess.list2cmdline(STAND_IN)
+        command = [stand_in if word.startswith(AGENT) else word for word in command]
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, stop_signals())
+    try:
+        process = started(command, *arguments, **options)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    process.terminate = partial(_end, process)  # Ray ends its processes so
+    return process
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process of Ray that SIGTERM does not reach, and those that it has started."""
+    family = psutil.Process(process.pid).children(recursive=True)
+    process.kill()
+    for each in family:
+        with suppress(psutil.NoSuchProcess):
+            each.kill()
