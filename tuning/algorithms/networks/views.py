@@ -286,7 +286,7 @@ class PlannedStorages(ChangedActions):
                     i = seen[kind]
                     matrix[actions[name], i] = factor / inverse[i] if inverse[i] else 0.0
                     offset[actions[name]] += factor * centre[i]
-        super().__init__(matrix, offset, DEAD_ZONE * matrix.any(axis=1))
+        super().__init__(matrix, offset, np.where(matrix.any(axis=1), DEAD_ZONE, 0.0))
 
     @property
     def followed(self) -> np.ndarray:
