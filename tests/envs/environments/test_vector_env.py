@@ -10,9 +10,11 @@ from gymnasium.vector import AutoresetMode
 
 from common.units import DAY
 from envs.district import BUILDING_REWARDS
+from envs.environments import year_cache
 from envs.environments.site_env import SiteEnv, SiteEnvs
-from envs.environments.vector_env import SiteVectorEnv, WindowsEnv
+from envs.environments.vector_env import SiteVectorEnv, WindowsEnv, _open_year
 from envs.objective.aim import Aim, AimError
+from envs.objective.reference import Reference
 from envs.objective.reward import RewardName
 from envs.objective.weights import DEFAULT, Weights
 from envs.observation import DAY_PEAK_NAME
@@ -203,6 +205,23 @@ def test_both_backends_split_a_reward_alike(four_buildings: Path, reward: Reward
         if reward == "schema":
             np.testing.assert_array_equal(infos[BUILDING_REWARDS], np.full((1, 4), rewards[0]))
     single.close()
+
+
+def test_all_windows_of_a_year_take_one_reading_of_its_uncontrolled_run(
+    site: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = list[int]()
+    before = year_cache.cached_reference
+
+    def noted(scenario: Scenario, year: int, *others: Any) -> Reference:
+        read.append(year)
+        return before(scenario, year, *others)
+
+    monkeypatch.setattr(year_cache, "cached_reference", noted)
+    _open_year.cache_clear()
+    for _ in range(2):
+        WindowsEnv(site, WINDOWS)
+    assert len(WINDOWS) > len(read) == len({window.year for window in WINDOWS})
 
 
 def test_without_a_request_nothing_is_split(four_buildings: Path) -> None:
