@@ -11,8 +11,10 @@ from gymnasium.vector import AutoresetMode
 
 from common.units import DAY
 from envs.district import BUILDING_REWARDS
+from envs.environments import year_cache
 from envs.environments.site_env import SiteEnv, SiteEnvs
-from envs.environments.vector_env import SiteVectorEnv, WindowsEnv
+from envs.environments.vector_env import SiteVectorEnv, WindowsEnv, _open_year
+from envs.objective.reference import Reference
 from envs.objective.reward import RewardName
 from envs.objective.weights import DEFAULT, Weights
 from envs.observation import DAY_PEAK_NAME
@@ -211,6 +213,23 @@ def check_split(schema: Path, reward: RewardName, start: int, tolerance: float) 
         if reward == "schema":
             np.testing.assert_array_equal(infos[BUILDING_REWARDS], np.full(infos[BUILDING_REWARDS].shape, rewards[0]))
     single.close()
+
+
+def test_all_windows_of_a_year_take_one_reading_of_its_uncontrolled_run(
+    site: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = list[int]()
+    before = year_cache.cached_reference
+
+    def noted(scenario: Scenario, year: int, *others: Any) -> Reference:
+        read.append(year)
+        return before(scenario, year, *others)
+
+    monkeypatch.setattr(year_cache, "cached_reference", noted)
+    _open_year.cache_clear()
+    for _ in range(2):
+        WindowsEnv(site, WINDOWS)
+    assert len(WINDOWS) > len(read) == len({window.year for window in WINDOWS})
 
 
 def test_without_a_request_nothing_is_split(four_buildings: Path) -> None:

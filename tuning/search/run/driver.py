@@ -18,6 +18,7 @@ from results import load
 from results.loader import ratings
 from tuning.algorithms.registry import DEFAULT, algorithm_of
 from tuning.cli.console import busy, say
+from tuning.experiment.callbacks import callbacks_named
 from tuning.experiment.folder import Experiment
 from tuning.experiment.option_values import SCHEDULERS
 from tuning.experiment.settings import Settings
@@ -48,7 +49,7 @@ from tuning.search.run.progress import Progress
 from tuning.search.run.run_control import Retention, RunControl
 from tuning.search.run.search import Search
 from tuning.search.run.time_left import Work
-from tuning.search.run.watches import BudgetWatch, ClusterWatch, StartWatch, StorageWatch, callbacks_named
+from tuning.search.run.watches import BudgetWatch, ClusterWatch, StartWatch, StorageWatch
 from tuning.storage.search_files import SearchFiles
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.evaluations import due_steps

@@ -23,13 +23,13 @@ from envs.seen import Seen
 from envs.task import Task
 from results.places import EXPERIMENT
 from search_spaces.common import REWARD_SHARE
+from tuning.experiment.callbacks import callbacks_named
 from tuning.experiment.folder import LEARNED, Experiment, ExperimentPaths, create, discard, existing
 from tuning.experiment.settings import Settings, changed
 from tuning.runtime.cluster import check_address
 from tuning.search.proposals.learning import digest, learned_from, read_learned, text_of, whole_place
 from tuning.search.proposals.plan import Plan, check_teacher, limits, plan, seen_by, space_differences
 from tuning.search.proposals.transfer import LearnedExperiment
-from tuning.search.run.watches import callbacks_named
 from tuning.storage.stored_experiment import (
     begun_elsewhere,
     create_stored,

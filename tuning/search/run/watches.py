@@ -1,22 +1,20 @@
 """What Ray Tune calls beside the search, at each pass of its loop.
 
 They end a search in time, stop one whose storage is lost, follow the nodes of a cluster, and say where no trial begins. A user
-may name more.
+may name more, see `tuning.experiment.callbacks`.
 """
 
 from __future__ import annotations
 
-import importlib
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ray.tune import Callback
 from ray.tune.experiment import Trial
 
-from common.errors import UsageError
 from common.storage.faults import StorageLostError
 from tuning.memory.machine import Cluster
 from tuning.memory.placement import Placement
@@ -32,12 +30,6 @@ FAULT = re.compile(r"\[[-\d]+ [:,\d]+ [EF] ")
 LOOK_SECONDS = 5.0  # between two looks
 PATIENCE_SECONDS = 60.0  # that a trial waits before another kind with room is chosen for it
 VAIN_SECONDS = 900.0  # without a node for any trial, while none runs: an autoscaler has brought one by then
-_FORM = "it takes package.module:NAME, as in my_callbacks:mlflow"
-# What code of a user raises that cannot be imported or called; Ray's loggers raise RuntimeError without their package.
-_REFUSED = (
-    ImportError, SyntaxError, AttributeError, NameError, RuntimeError, TypeError, ValueError, OSError, LookupError,
-    AssertionError,
-)  # fmt: skip
 
 
 class StorageWatch(DriverOnly, Callback):
@@ -247,34 +239,3 @@ def node_of_trial(trial: Trial) -> str:
     # Ray's public interface to this needs its dashboard.
     address: dict[str, str] = state.actors(actor_id=actor._ray_actor_id.hex()).get("Address", {})
     return address.get("NodeID", "")
-
-
-def callbacks_named(names: Sequence[str]) -> list[Callback]:
-    """Import and make callbacks.
-
-    Each name is `package.module:NAME` of a class, or of a function, that makes one without arguments. Raises a UsageError for
-    the first that is none.
-    """
-    return [_callback(name) for name in names]
-
-
-def _callback(name: str) -> Callback:
-    from ray.tune import Callback
-
-    module, _, attribute = name.partition(":")
-    if not all(part.isidentifier() for part in (*module.split("."), attribute)):
-        raise UsageError(f"--callback {name!r}: {_FORM}")
-    try:
-        make = getattr(importlib.import_module(module), attribute)
-        made = make()
-    except SystemExit:
-        raise UsageError(f"--callback {name!r}: it ends the program in place of making a callback; {_FORM}") from None
-    except _REFUSED as error:
-        first = str(error).strip().partition("\n")[0]
-        raise UsageError(
-            f"--callback {name!r}: it cannot be made ({type(error).__name__}: {first}); install its package, or write a module "
-            "that is on the path"
-        ) from error
-    if not isinstance(made, Callback):
-        raise UsageError(f"--callback {name!r}: it makes {type(made).__name__!r}, which is no ray.tune.Callback; {_FORM}")
-    return made
