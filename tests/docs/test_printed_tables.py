@@ -50,7 +50,7 @@ def printed() -> set[tuple[str, ...]]:
     nothing.attrs[METRICS] = {name: own.metadata for name, own in known.items()}
     print_comparison([], console)
     row = Row("uncontrolled", 0.0, 1.0, 1.0, 1.0, None)
-    beside = pd.DataFrame(columns=["name", "score", "of_bound", "served"])
+    beside = pd.DataFrame({"name": [""], "score": [0.0], "of_bound": [1.0], "served": [1.0], "discomfort": [float("nan")]})
     trials = pd.DataFrame(columns=["shortfall"])
     for table in (
         _ranking(trials, year, SCORE_ALONE), _against_uncontrolled(year, measures(), ""), *tables(nothing, "a site"),
