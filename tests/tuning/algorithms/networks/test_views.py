@@ -1,6 +1,7 @@
 """A site without its chargers' actions, and as changes of a plan."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -179,6 +180,17 @@ def test_a_policy_begins_with_what_thermal_devices_do_without_control(algo: str,
     with built(algo, served=site, normalize_observations=False) as trained:
         assert isinstance(trained.changes, ServedDevices)
         np.testing.assert_allclose((trained.policy()(observations) - expected).mean(), 0.0, atol=near)
+
+
+@pytest.mark.parametrize("name", ["citylearn_challenge_2023_phase_1", "baeda_3dem"])
+def test_without_a_change_people_are_as_comfortable_as_without_control(
+    thermal_schema: Callable[[str], Path], name: str
+) -> None:
+    task = Task(str(thermal_schema(name)))
+    devices, rest = ServedDevices(task.buildings()), np.zeros((1, len(task.layout().actions)))
+    for own in task.rate(lambda observations: devices.complete(np.repeat(rest, len(observations), 0), observations)):
+        assert own.kpis["discomfort"] < own.uncontrolled["discomfort"] + 0.02
+        assert abs(own.score) < 0.1
 
 
 def with_plan(schema: Path) -> tuple[Scenario, District]:
