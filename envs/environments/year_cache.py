@@ -27,8 +27,8 @@ from envs.scenarios.schema_file import building_names, read_schema
 from envs.scenarios.tariff import DemandCharge
 
 # Parts of the cache keys: raise one when a change of the code changes layouts or tables.
-LAYOUT_VERSION = 3
-TABLES_VERSION = 11
+LAYOUT_VERSION = 4
+TABLES_VERSION = 12
 SCALE_VERSION = 3  # of stated splits
 BUILDINGS_VERSION = 2
 
@@ -81,7 +81,8 @@ def whole_year(scenario: Scenario, year: int) -> Window:
     """All hours of a year that can be stepped; of a segment those of its split."""
     if scenario.segments:
         return next(window for window in scenario.windows(scenario.split_of(year)) if window.year == year)
-    return Window(year, 0, int(year_reference(scenario, year).run.net_kwh.shape[1]))
+    one = scenario.steps_per_hour
+    return Window(year, 0, year_reference(scenario, year).run.net_kwh.shape[1] // one * one, one)
 
 
 def _own_reference(scenario: Scenario, year: int, on_progress: Progress | None = None) -> Reference:
