@@ -20,7 +20,9 @@ class SiteState:
     tank_soc: np.ndarray  # of their tanks of cooling, heating and hot water, shape (buildings, 3)
     vehicle_soc: np.ndarray  # shape (vehicles,); those of vehicles that are away mean nothing
     previous_net_kwh: float | None  # net import in the hour before; None at the year's start
-    peaks_kw: tuple[float, float]  # the month's highest imports so far, in peak hours and outside; zeros without a charge
+    # The month's highest imports so far, in peak hours and outside, zeros without a charge, and the day's: in kWh of a step,
+    # which is kW where a step is an hour.
+    peaks_kw: tuple[float, float]
     day_peak_kw: float
     # Of the hour before: temperature [C], shape (buildings,), and heat or cold that was delivered [kWh], shape (buildings, 3).
     # NaN where no model computes a temperature, and in a window's first hour; empty where the site has no such model.
@@ -47,8 +49,8 @@ class Present(PlannedHour, Protocol):
         """Indices of the actions of stationary batteries."""
 
     @property
-    def battery_power_kw(self) -> float:
-        """Nominal power of these batteries together."""
+    def battery_step_kwh(self) -> float:
+        """What these batteries take in a step at their nominal power."""
 
     @property
     def hour_of_day(self) -> np.ndarray:

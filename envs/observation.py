@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 # Cyclic observations and their period: 23 h and midnight are neighbours, so each becomes a sine and a cosine.
-PERIODS = {"month": 12, "day_type": 7, "hour": 24}
+PERIODS = {"month": 12, "day_type": 7, "hour": 24, "minutes": 60}
 # Bounds from one year's data are widened by this part, as other years go further.
 MARGIN = 0.1
 PEAK_NAMES = ("month_peak_hours_import", "month_off_peak_import")
@@ -48,7 +48,7 @@ class ObservationLayout:
     high: tuple[float, ...]  # likewise
     actions: tuple[str, ...]  # their names
     idle: tuple[float, ...]  # of each action, within [-1, 1], the value at which nothing flows
-    # Of each action, the rise of a vehicle's state of charge in an hour at full power. The capacity is the mean of the vehicles
+    # Of each action, the rise of a vehicle's state of charge in a step at full power. The capacity is the mean of the vehicles
     # that come to the charger. 0 where the action is not a charger's.
     hourly_soc: tuple[float, ...]
     # What thermal devices do without control, about: of each action the weights of the policy's features and a constant, whose
@@ -101,7 +101,7 @@ class ObservationLayout:
         return ChargerGroups(observations, actions, uncontrolled)
 
     def _charging(self, observations: tuple[int, ...], action: int, required: int, soc: int) -> Charging:
-        """Full power while the missing energy takes more than an hour of it, and then the rest."""
+        """Full power while the missing energy takes more than a step of it, and then the rest."""
         centre, inverse = self.linear
         hourly = self.hourly_soc[action]
         weights, bias = [0.0] * len(observations), 0.0

@@ -72,7 +72,7 @@ from envs.batch_backend.records import (
 )
 
 _TINY = 1e-6  # CityLearn's placeholder for zero in denominators
-_DRIFT_STD, _DRIFT_LOW, _DRIFT_HIGH = 0.2, 0.6, 1.4
+_DRIFT_LOW, _DRIFT_HIGH = 0.6, 1.4
 _KEY = 624  # words of a Mersenne Twister
 _WIDTH = 4  # float64 in a vector register, as most processors have them
 
@@ -1147,7 +1147,7 @@ def _park(site: Site, rows: Rows, state: State, copies: np.ndarray) -> None:
                 continue
             event = rows.event[row, v]
             if event.kind == DRIFT:
-                factor = 1.0 + _DRIFT_STD * _gauss(own_key, copy)
+                factor = 1.0 + battery[k].drift * _gauss(own_key, copy)
                 factor = min(max(factor, _DRIFT_LOW), _DRIFT_HIGH)
                 soc[b, k] = min(max(np.float64(previous[b, k]) * factor, 0.0), 1.0)
             elif event.kind == SET:

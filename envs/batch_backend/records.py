@@ -1,5 +1,7 @@
 """Data structures of the compiled kernel: records, and tuples of arrays.
 
+A power of a battery or charger is the energy of a step at it, so nothing else depends on the length of a step.
+
 An array costs a microsecond each time a tuple of them is passed on, and a quarter at each call from Python; a record passes by
 reference. So values that belong together are one array of records.
 
@@ -54,7 +56,11 @@ BUILDING = np.dtype(
         ("connection", np.int64),  # `CHARGING_LIMITS`, `SERVICE`, or 0 where it has no limits
         ("shows_violation", np.int64),  # whether what is asked for beyond them is an observation
         ("phases", np.int64),
-        ("limit", np.float64, (1 + PHASES, 2)),  # of import and export [kW], first in all, then of each phase; NaN for none
+        (
+            "limit",
+            np.float64,
+            (1 + PHASES, 2),
+        ),  # of import and export [kW: hourly sites alone have it], first in all, then of each phase; NaN for none
         ("on_phase", np.int64, (PHASES,)),  # `WHOLE`, `THIRD` or 0: the part of its load and PV that is on each phase
         ("battery_on_phase", np.int64, (PHASES,)),
     ],
@@ -81,7 +87,7 @@ THERMAL = np.dtype(
 BATTERY = np.dtype(
     [
         ("capacity", np.float64),  # [kWh]
-        ("nominal_power", np.float64),  # [kW]
+        ("nominal_power", np.float64),  # [kWh in a step]
         ("minimum_soc", np.float64),
         ("minimum_energy", np.float64),  # [kWh]
         ("discharge_limit", np.float64),  # energy at which discharge stops [kWh]
@@ -89,8 +95,9 @@ BATTERY = np.dtype(
         ("wear", np.float64),  # capacity lost per throughput, times the capacity [kWh]
         ("power_points", np.int64),  # points of the curve of the greatest power, 0 where it is flat
         ("efficiency_points", np.int64),  # points of the curve of the efficiency, 0 where it is flat
-        ("flat_power", np.float64),  # greatest power of a flat curve [kW]
+        ("flat_power", np.float64),  # greatest power of a flat curve [kWh in a step]
         ("flat_root", np.float64),  # root of the efficiency of a flat curve
+        ("drift", np.float64),  # standard deviation of the state of charge in a step away, as a part of it
     ],
     align=True,
 )
@@ -98,7 +105,7 @@ CHARGER = np.dtype(
     [
         ("building", np.int64),
         ("action", np.int64),  # index of its action, -1 for none
-        ("charge_max", np.float64),  # [kW]
+        ("charge_max", np.float64),  # [kWh in a step]
         ("charge_min", np.float64),
         ("discharge_max", np.float64),
         ("discharge_min", np.float64),
@@ -153,7 +160,7 @@ REWARD = np.dtype(
     [
         ("mean", np.float64, (7,)),  # means that normalise the terms
         ("weight", np.float64, (7,)),
-        ("demand_price", np.float64, (2,)),  # peak price and off-peak excess price of the demand charge, zeros for none
+        ("demand_price", np.float64, (2,)),  # peak price and off-peak excess price of `DemandCharge`, zeros for none
         ("met_tolerance", np.float64),  # state of charge by which a departure may miss what it requires
         ("longest", np.int64),  # hours of the longest session
     ],

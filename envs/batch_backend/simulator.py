@@ -63,6 +63,7 @@ class BatchSimulator:
         self.observation, self.terms = self.out.observation, self.out.terms
         self._least_efficiency = self.site.battery_curve[:, records.EFFICIENCY_CURVE, 1].min(axis=1)
         self._everyone = np.arange(copies)
+        self.step_hours = 1.0 / tables[0].exogenous.steps_per_hour
 
     @property
     def actions(self) -> int:
@@ -112,8 +113,8 @@ class BatchSimulator:
         return np.asarray(actions[actions >= 0])
 
     @property
-    def battery_power_kw(self) -> float:
-        """Nominal power of these batteries together."""
+    def battery_step_kwh(self) -> float:
+        """What these batteries take in a step at their nominal power."""
         own = self.site.battery["nominal_power"][: self.net_buildings]
         return float(own[self.site.building["battery_action"] >= 0].sum())
 

@@ -24,7 +24,8 @@ def drawn_for_any_length() -> Iterator[None]:
     draw = ReliabilityMetricsPowerOutage.get_signals
 
     def whole_days(model: Any, time_steps: int, seconds_per_time_step: float, **rest: Any) -> np.ndarray:
-        signals: np.ndarray = draw(model, math.ceil(time_steps / DAY) * DAY, seconds_per_time_step, **rest)
+        day = DAY * round(3600 / seconds_per_time_step)
+        signals: np.ndarray = draw(model, math.ceil(time_steps / day) * day, seconds_per_time_step, **rest)
         return signals[:time_steps]
 
     ReliabilityMetricsPowerOutage.get_signals = whole_days

@@ -43,6 +43,7 @@ def read_exogenous(env: Any) -> Exogenous:
         price=np.array([b.pricing.electricity_pricing for b in buildings], dtype=np.float64),
         carbon=np.array([b.carbon_intensity.carbon_intensity for b in buildings], dtype=np.float64),
         battery_capacity_kwh=float(sum(b.electrical_storage.capacity for b in buildings)),
+        steps_per_hour=round(3600 / env.seconds_per_time_step),
         other_devices=any(_has_other_devices(b) for b in buildings),
         vehicles_give=any(c.max_discharging_power > 0.0 for b in buildings for c in b.electric_vehicle_chargers),
         **_comfort(buildings),
@@ -195,6 +196,11 @@ class CityLearnSimulator:
                 interface="flat",
             )
             outages.fix_outages(self.env.buildings)
+        if any(building.time_step_ratio not in (None, 1.0) for building in self.env.buildings):
+            raise ScenarioError(
+                f"{schema_path}: the rows of its series are not {self.env.seconds_per_time_step:g} s apart, as its steps are; "
+                "set seconds_per_time_step to what lies between rows, or give a row for each step"
+            )
         _skip_charger_feedback(self.env)
         self.schema_path, self.with_reward, self.trusted = schema_path, with_reward, trusted
         self.rows: int = self.env.episode_tracker.simulation_time_steps
@@ -206,7 +212,9 @@ class CityLearnSimulator:
         kinds = [(building, name) for building in self.env.buildings for name in building.active_actions]
         batteries = [(i, building) for i, (building, name) in enumerate(kinds) if name == "electrical_storage"]
         self.battery_actions = np.array([i for i, _ in batteries], dtype=np.int64)
-        self.battery_power_kw = float(sum(building.electrical_storage.nominal_power for _, building in batteries))
+        self.step_hours = self.env.seconds_per_time_step / 3600
+        power = float(sum(building.electrical_storage.nominal_power for _, building in batteries))
+        self.battery_step_kwh = power * self.step_hours
         self.chargers = [charger for building in self.env.buildings for charger in building.electric_vehicle_chargers]
         self.longest_announcement = max(
             (int(c.charger_simulation.electric_vehicle_estimated_arrival_time.max()) for c in self.chargers), default=0
@@ -379,7 +387,7 @@ class CityLearnSimulator:
             # The battery's own loss is taken at its worst, so that the vehicle is not short for it.
             curve = np.asarray(battery.power_efficiency_curve)
             efficiency = float(charger.efficiency) * float(np.sqrt(curve[1].min()))
-            actions[index] = min(1.0, missing_kwh / efficiency / charger.max_charging_power)
+            actions[index] = min(1.0, missing_kwh / efficiency / (charger.max_charging_power * self.step_hours))
         return actions
 
     def _baseline_kwh(self) -> np.ndarray:
@@ -569,7 +577,7 @@ def check_repeats(used: CityLearnSimulator) -> None:
     if not all(_equal(getattr(used, part), getattr(new, part)) for part in ("exogenous", "sessions")):
         raise _error(used, "CityLearn makes other series of its files each time")
     steps = used.rows - 1
-    hours = min(WEEK, steps)
+    hours = min(WEEK * used.exogenous.steps_per_hour, steps)
     for start in sorted({0, (steps - hours) // 2}):
         for _ in _driven(used, start, hours, seed=1):
             pass

@@ -31,12 +31,13 @@ def read_tables(simulator: CityLearnSimulator, reward: tuple[str, str]) -> Table
     buildings, vehicles = simulator.env.buildings, simulator.env.electric_vehicles
     batteries = [*(b.electrical_storage for b in buildings), *(v.battery for v in vehicles)]
     for device in (*batteries, *buildings):
-        if not isinstance(device.time_step_ratio, np.float64) or device.time_step_ratio != 1.0:
-            raise ScenarioError(f"{simulator.schema_path}: its series are not hourly, which the batch backend cannot step")
+        if not isinstance(device.time_step_ratio, np.float64):
+            raise ScenarioError(f"{simulator.schema_path}: its series have no minutes, which the batch backend cannot step")
     template, observed = read_observations(simulator)
     return Tables(
         names=tuple(simulator.observation_names),
-        site={**battery_parameters(batteries), **charger_parameters(simulator), **building_parameters(simulator),
+        site={**battery_parameters(batteries, simulator.step_hours), **charger_parameters(simulator),
+              **building_parameters(simulator),
               **read_appliances(simulator), "observed": observed},
         rows={"template": template, "meter": read_meters(simulator), "comfort": read_comfort(simulator),
               **read_schedule(simulator)},
@@ -50,16 +51,20 @@ def read_tables(simulator: CityLearnSimulator, reward: tuple[str, str]) -> Table
     )  # fmt: skip
 
 
-def battery_parameters(batteries: list[Any]) -> dict[str, np.ndarray]:
+def battery_parameters(batteries: list[Any], step_hours: float) -> dict[str, np.ndarray]:
     """`battery` and `battery_curve` of `envs.batch_backend.records.Site`."""
+    from citylearn.internal.runtime import CityLearnRuntimeService
+
     power, efficiency = [b.capacity_power_curve for b in batteries], [b.power_efficiency_curve for b in batteries]
     record = np.zeros(len(batteries), dtype=records.BATTERY)
     for k, b in enumerate(batteries):
         minimum_soc = b._minimum_soc()
         record[k] = (
-            b.capacity, b.nominal_power, minimum_soc, minimum_soc * b.capacity, (1.0 - b.depth_of_discharge) * b.capacity,
+            b.capacity, b.nominal_power * step_hours, minimum_soc, minimum_soc * b.capacity,
+            (1.0 - b.depth_of_discharge) * b.capacity,
             1.0 - b.loss_coefficient, b.capacity_loss_coefficient * b.capacity, _points(power[k]), _points(efficiency[k]),
-            max(b.nominal_power * power[k][1, 0], 0.0), efficiency[k][1, 0] ** 0.5,
+            max(b.nominal_power * power[k][1, 0], 0.0) * step_hours, efficiency[k][1, 0] ** 0.5,
+            CityLearnRuntimeService._ev_unconnected_drift_std(b.seconds_per_time_step),
         )  # fmt: skip
     curves = _stacked([curve for both in zip(power, efficiency, strict=True) for curve in both])
     return {"battery": record, "battery_curve": curves.reshape(len(batteries), 2, *curves.shape[1:])}
@@ -89,8 +94,10 @@ def charger_parameters(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
         curves += [np.zeros((2, 1)) if side is None else side for side in sides]
         record[c] = (
             buildings[c], action.get(id(charger), -1),
-            charger.max_charging_power, charger.min_charging_power,
-            charger.max_discharging_power, charger.min_discharging_power,
+            *(simulator.step_hours * power for power in (
+                charger.max_charging_power, charger.min_charging_power,
+                charger.max_discharging_power, charger.min_discharging_power,
+            )),
             charger.efficiency, *(0 if side is None else side.shape[1] for side in sides),
             on_phases(simulator.env.buildings[buildings[c]], charger),
         )  # fmt: skip
@@ -411,8 +418,8 @@ def _hourly_soc(simulator: CityLearnSimulator) -> np.ndarray:
     for action, charger in simulator.charger_actions:
         here = sessions.charger == simulator.chargers.index(charger)
         if here.any():
-            power = float(charger.max_charging_power) * float(charger.efficiency)
-            rise[action] = power / float(sessions.capacity_kwh[here].mean())
+            energy = float(charger.max_charging_power) * simulator.step_hours * float(charger.efficiency)
+            rise[action] = energy / float(sessions.capacity_kwh[here].mean())
     return rise
 
 
@@ -421,7 +428,7 @@ def _has_fixed_bounds(name: str) -> bool:
 
 
 def _net_bounds(simulator: CityLearnSimulator) -> tuple[np.ndarray, np.ndarray]:
-    """Least and greatest net consumption of each building in an hour [kWh], each of shape (buildings,)."""
+    """Least and greatest net consumption of each building in a step [kWh], each of shape (buildings,)."""
     series = simulator.exogenous
     low, high = [], []
     for i, building in enumerate(simulator.env.buildings):
@@ -431,8 +438,8 @@ def _net_bounds(simulator: CityLearnSimulator) -> tuple[np.ndarray, np.ndarray]:
         takes = storage + sum(float(c.max_charging_power) for c in chargers)
         devices = sum(float(d.nominal_power) for d in (building.cooling_device, building.heating_device, building.dhw_device))
         without = series.load_kwh[i] - series.pv_kwh[i]
-        low.append((1.0 + MARGIN) * min(0.0, without.min() - gives))
-        high.append((1.0 + MARGIN) * (series.load_kwh[i].max() + takes + devices))
+        low.append((1.0 + MARGIN) * min(0.0, without.min() - gives * simulator.step_hours))
+        high.append((1.0 + MARGIN) * (series.load_kwh[i].max() + (takes + devices) * simulator.step_hours))
     return np.array(low), np.array(high)
 
 
@@ -452,7 +459,7 @@ def read_buildings(simulator: CityLearnSimulator, history: int = 0) -> Buildings
     for n, building in enumerate(buildings):
         battery = building.electrical_storage
         nominal = float(battery.nominal_power) if "electrical_storage" in building.active_actions else 0.0
-        power.append(nominal or float(load[n].max()) or 1.0)
+        power.append(nominal * simulator.step_hours or float(load[n].max()) or 1.0)
         hours.append(float(battery.capacity) / nominal if nominal else 0.0)
     filling = tuple(_tank_hours(building) for building in buildings)
     return Buildings(tuple(owners), tuple(actions), tuple(of_chargers), tuple(power), tuple(hours), filling)

@@ -62,5 +62,7 @@ def serving_actions(buildings: Sequence[Any], rows: int, actions: int) -> np.nda
     found = np.zeros((rows, actions))
     for index, n, use, sign in device_actions(buildings):
         power = thermal_devices(buildings[n])[use].nominal_power * device_efficiencies(buildings[n])[:, use]
+        if use == records.COOLING:  # CityLearn takes the action of heating for kWh of a step, however long that is
+            power = power * buildings[n].algorithm_action_based_time_step_hours_ratio
         found[:, index] += sign * part_of_power(getattr(buildings[n].energy_simulation, f"{USES[use]}_demand"), power)
     return found

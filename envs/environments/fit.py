@@ -41,6 +41,8 @@ def why_no_mpc(scenario: Scenario) -> str:
     """Reason why a scenario has no model predictive control; empty where it has one."""
     if reason := _why_none(scenario, "model predictive control"):
         return reason
+    if scenario.steps_per_hour > 1:
+        return "model predictive control plans hours, and the site has shorter steps"
     # Series are forecast of the same kinds in all years.
     if serves_people(scenario) and not _same_in_all_splits(scenario):
         return "models of indoor temperatures are fitted on the buildings that train, and other splits have others"
@@ -156,7 +158,7 @@ def check_stays(scenario: Scenario, split: Split) -> None:
     if known := 0 if counted else sum(len(own.end) for own in stays.values()):
         raise ScenarioError(
             f"{scenario.title}: vehicles stay {known:,} times, and no stay lies within a window of {split} (the longest has "
-            f"{max(window.hours for window in windows)} hours), so none would count; state the splits as ranges of days, such "
+            f"{max(window.lasts for window in windows)} hours), so none would count; state the splits as ranges of days, such "
             "as --train 0-13 --validation 14-27 --test 28-41, or give at least 20 weeks"
         )
 

@@ -256,7 +256,7 @@ class _Present:
     def __init__(self, env: SiteEnv) -> None:
         """Show the present hour of an environment, in any of its years."""
         self._env = env
-        self.battery_actions, self.battery_power_kw = env.simulator.battery_actions, env.simulator.battery_power_kw
+        self.battery_actions, self.battery_step_kwh = env.simulator.battery_actions, env.simulator.battery_step_kwh
 
     @property
     def action_range(self) -> tuple[np.ndarray, np.ndarray]:

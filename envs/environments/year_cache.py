@@ -29,7 +29,7 @@ from envs.scenarios.tariff import DemandCharge
 
 # Parts of the cache keys: raise one when a change of the code changes layouts or tables.
 LAYOUT_VERSION = 5
-TABLES_VERSION = 11
+TABLES_VERSION = 12
 SCALE_VERSION = 3  # of stated splits
 BUILDINGS_VERSION = 2
 _VARIES = 1e-3  # least part of a feature's range, and of the greatest singular value of all, that counts
@@ -83,7 +83,8 @@ def whole_year(scenario: Scenario, year: int) -> Window:
     """All hours of a year that can be stepped; of a segment those of its split."""
     if scenario.segments:
         return next(window for window in scenario.windows(scenario.split_of(year)) if window.year == year)
-    return Window(year, 0, int(year_reference(scenario, year).run.net_kwh.shape[1]))
+    one = scenario.steps_per_hour
+    return Window(year, 0, year_reference(scenario, year).run.net_kwh.shape[1] // one * one, one)
 
 
 def _own_reference(scenario: Scenario, year: int, on_progress: Progress | None = None) -> Reference:

@@ -11,6 +11,7 @@ import numpy as np
 
 from common.errors import InconsistentError
 from common.measure import SCORE, exceeds
+from common.units import DAY
 from envs.objective.kpis import KPIS, RATIOS, JoinedRun, Kpis, Part, district_ratios, kpis, scores
 from envs.objective.reference import Reference
 from envs.objective.reward import TERMS
@@ -24,8 +25,8 @@ class Evaluation:
 
     year: int
     hours: int  # that were run
-    score: float  # mean reward an hour
-    terms: dict[str, float]  # mean weighted terms of the `improvement` reward an hour, by name
+    score: float  # mean reward a step
+    terms: dict[str, float]  # mean weighted terms of the `improvement` reward a step, by name
     kpis: Kpis  # see `envs.objective.kpis`.
     uncontrolled: Kpis  # KPIs of the uncontrolled run over the same hours
     # by how much net import differs from the uncontrolled run's, summed over hours and buildings; but for rounding 0 for a
@@ -97,14 +98,14 @@ class _Year:
         of_windows, windows = _UNCONTROLLED.setdefault(self.reference, {}), tuple(self._windows)
         if windows not in of_windows:
             of_windows[windows] = self._kpis(self._before)
-        hours = sum(window.hours for window in windows)
+        steps = sum(window.hours for window in windows)
         ratios = {column: float(np.mean([own[name] for own in self._ratios])) for column, name in RATIOS.items()}
         of_policy = self._kpis(self._parts)
         return Evaluation(
             year=year,
-            hours=hours,
-            score=self._reward / hours,
-            terms={name: value / hours for name, value in self._terms.items()},
+            hours=steps // self.reference.exogenous.steps_per_hour,
+            score=self._reward / steps,
+            terms={name: value / steps for name, value in self._terms.items()},
             kpis=of_policy,
             uncontrolled=of_windows[windows],
             changed_kwh=self._changed,
@@ -118,13 +119,14 @@ class _Year:
 def _ratios(episode: Episode) -> dict[str, float]:
     """CityLearn's ratios of a run."""
     series, part = episode.reference.exogenous, slice(episode.window.start, episode.window.start + episode.window.hours)
-    return district_ratios(episode.run.net_kwh, episode.run.baseline_kwh, series.price[:, part], series.carbon[:, part])
+    run, day = episode.run, DAY * series.steps_per_hour
+    return district_ratios(run.net_kwh, run.baseline_kwh, series.price[:, part], series.carbon[:, part], day)
 
 
 # Maps observations, shape (copies, observations), to actions, shape (copies, actions).
 Policy = Callable[[np.ndarray], np.ndarray]
 
-TRAINING_HOURS = 336  # length of a training episode: two weeks, so that few steps see many seasons
+TRAINING_HOURS = 336  # hours: length of a training episode: two weeks, so that few steps see many seasons
 EVALUATION_SEED = 0  # of the vehicles' drift in evaluations
 
 

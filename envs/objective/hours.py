@@ -13,12 +13,12 @@ from envs.scenarios.scenario import Window, weeks_of
 
 
 def hours_of(episode: Episode) -> dict[str, np.ndarray]:
-    """Columns of `results.rollout` from a run through a window, each of shape (hours,)."""
+    """Columns of `results.rollout` from a run through a window, each of shape (hours,): sums and means of an hour."""
     window, reference, run = episode.window, episode.reference, episode.run
     part = slice(window.start, window.start + window.hours)
     exogenous, net = reference.exogenous, run.net_kwh
     load, pv = exogenous.load_kwh[:, part], exogenous.pv_kwh[:, part]
-    return {
+    of_steps = {
         "step": np.arange(window.start, window.start + window.hours),
         "month": exogenous.month[part],
         "hour": exogenous.hour[part],
@@ -34,6 +34,11 @@ def hours_of(episode: Episode) -> dict[str, np.ndarray]:
         "carbon": exogenous.carbon[:, part].mean(axis=0),
         "uncontrolled_net_kwh": reference.run.net_kwh[:, part].sum(axis=0),
     }
+    one = exogenous.steps_per_hour
+    of_hours = {name: values.reshape(-1, one) for name, values in of_steps.items()}
+    first = {name: of_hours[name][:, 0] for name in ("month", "hour")} | {"step": of_hours["step"][:, 0] // one}
+    means = {name: of_hours[name].mean(axis=1) for name in ("price", "carbon")}
+    return {name: values.sum(axis=1) for name, values in of_hours.items()} | first | means
 
 
 def hardest_week(windows: Sequence[Window], reference: Callable[[int], Reference]) -> Window:

@@ -192,7 +192,7 @@ def _energy_cost(run: JoinedRun) -> float:
 
 
 def _peak_kw(run: JoinedRun) -> float:
-    return max(float(import_kwh(site).max()) for site in run.site_net_kwh)
+    return run.series.steps_per_hour * max(float(import_kwh(site).max()) for site in run.site_net_kwh)
 
 
 def _daily_peak_kw(run: JoinedRun) -> float:
@@ -201,7 +201,7 @@ def _daily_peak_kw(run: JoinedRun) -> float:
     for part, net in zip(run.parts, run.site_net_kwh, strict=True):
         own = day[part.start : part.start + len(net)]
         rises, number = rises + float(day_peak_rises(own, net).sum()), number + int(own[-1] - own[0]) + 1
-    return rises / number
+    return run.series.steps_per_hour * rises / number
 
 
 def _ramping_kwh(run: JoinedRun) -> float:
@@ -272,7 +272,7 @@ ENTRIES = (
     ),
     Kpi(Measure("peak_kw", "kW", "highest import of the site", over=MOST, label="peak"), _peak_kw),
     Kpi(Measure("daily_peak_kw", "kW", "mean of the days' highest imports of the site", over=BY_HOURS), _daily_peak_kw),
-    Kpi(Measure("ramping_kwh", "kWh", "sum of the hourly changes of net import"), _ramping_kwh),
+    Kpi(Measure("ramping_kwh", "kWh", "sum of the changes of net import from step to step"), _ramping_kwh),
     Kpi(
         Measure("self_consumption", "1", "part of the PV energy used on site", "more", "pv_kwh", label="PV used", needs=PV),
         _self_consumption, SHARE,
@@ -313,7 +313,7 @@ ENTRIES = (
     ),
     Kpi(
         Measure("occupied_hours", "h", "that people spend in the buildings, of each", "neither", needs=TEMPERATURE),
-        lambda run: float(run.occupied.sum()),
+        lambda run: float(run.occupied.sum()) / run.series.steps_per_hour,
     ),
     # Beyond the set points by more than the comfort band; as `discomfort_proportion` of CityLearn.
     Kpi(
@@ -325,11 +325,11 @@ ENTRIES = (
     ),
     Kpi(
         Measure("unmet_degree_hours", "degree h", "degrees beyond the comfort band, summed over them", needs=TEMPERATURE),
-        lambda run: float(run.unmet_c.sum()),
+        lambda run: float(run.unmet_c.sum()) / run.series.steps_per_hour,
     ),
     Kpi(
         Measure("outage_hours", "h", "of power outages, of each building", "neither", needs=OUTAGES),
-        lambda run: float(run.joined("off_grid").sum()),
+        lambda run: float(run.joined("off_grid").sum()) / run.series.steps_per_hour,
     ),
     Kpi(
         Measure(
@@ -380,10 +380,13 @@ _SCORES: Mapping[str, tuple[tuple[str, ...], str]] = {
 SCORE_2023 = "citylearn_2023_score"
 
 
-def district_ratios(net: np.ndarray, baseline: np.ndarray, price: np.ndarray, carbon: np.ndarray) -> dict[str, float]:
+def district_ratios(
+    net: np.ndarray, baseline: np.ndarray, price: np.ndarray, carbon: np.ndarray, day: int = DAY
+) -> dict[str, float]:
     """CityLearn's ratios at district level, by the names of its `evaluate()`; NaN where it gives none.
 
     All of shape (buildings, hours): net import [kWh], the same without storages and chargers, price and carbon intensity a kWh.
+    `day` is the steps of a day.
     """
 
     def mean(amount: Callable[[np.ndarray, int], float]) -> float:
@@ -400,9 +403,9 @@ def district_ratios(net: np.ndarray, baseline: np.ndarray, price: np.ndarray, ca
         "cost_total": mean(lambda kwh, n: float(np.maximum(np.maximum(kwh, 0.0) * price[n], 0.0).sum())),
         "zero_net_energy": mean(lambda kwh, _: float(kwh.sum())),
         "ramping_average": shape(lambda kwh: float(np.maximum(np.diff(kwh), 0.0).sum())),
-        "daily_one_minus_load_factor_average": shape(lambda kwh: _one_minus_load_factor(kwh, DAY)),
-        "monthly_one_minus_load_factor_average": shape(lambda kwh: _one_minus_load_factor(kwh, _MONTH)),
-        "daily_peak_average": shape(lambda kwh: float(np.mean([part.max() for part in _pieces(kwh, DAY)]))),
+        "daily_one_minus_load_factor_average": shape(lambda kwh: _one_minus_load_factor(kwh, day)),
+        "monthly_one_minus_load_factor_average": shape(lambda kwh: _one_minus_load_factor(kwh, _MONTH * day // DAY)),
+        "daily_peak_average": shape(lambda kwh: float(np.mean([part.max() for part in _pieces(kwh, day)]))),
         "all_time_peak_average": shape(lambda kwh: float(kwh.max())),
     }
 

@@ -9,7 +9,7 @@ import numpy as np
 
 
 class DayPeak:
-    """Highest import of the running day, hour by hour [kW]."""
+    """Highest import of the running day, step by step [kWh of a step, which is kW where it is an hour]."""
 
     def __init__(self) -> None:
         """Begin without a day."""
@@ -21,10 +21,10 @@ class DayPeak:
         if day != self._day:
             self._day, self.kw = day, 0.0
 
-    def add(self, import_kw: float) -> float:
-        """Count an hour's mean net import [kW]; by how much it raised the day's highest. The rises of a day add up to that."""
+    def add(self, import_kwh: float) -> float:
+        """Count a step's net import; by how much it raised the day's highest. The rises of a day add up to that."""
         before = self.kw
-        self.kw = max(self.kw, import_kw)
+        self.kw = max(self.kw, import_kwh)
         return self.kw - before
 
 
@@ -34,7 +34,7 @@ def days(hour: np.ndarray) -> np.ndarray:
 
 
 def day_peak_rises(day: np.ndarray, net_kwh: np.ndarray) -> np.ndarray:
-    """By how much each hour of a run raises its day's highest import [kW], shape (hours,), without earlier hours."""
+    """By how much each step of a run raises its day's highest import [kWh of a step], shape (hours,), without earlier ones."""
     drawn, rises = np.maximum(net_kwh, 0.0, dtype=np.float64), np.zeros(len(net_kwh))
     # As `DayPeak` hour by hour, of a day at once.
     for own in np.split(np.arange(len(rises)), np.flatnonzero(np.diff(day)) + 1):
@@ -56,6 +56,7 @@ class Exogenous:
     price: np.ndarray  # of energy [currency/kWh], shape (buildings, rows)
     carbon: np.ndarray  # carbon intensity [kg CO2/kWh], shape (buildings, rows)
     battery_capacity_kwh: float  # of all stationary batteries together
+    steps_per_hour: int = 1  # rows of an hour; all energies are those of a row
     other_devices: bool = False  # whether devices without a series here take energy, such as heat pumps and appliances
     vehicles_give: bool = False  # whether chargers can take energy from vehicles
     # What people want, each of shape (buildings, rows); empty where no building computes its temperature.

@@ -7,6 +7,7 @@ import json
 import math
 import os
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from common.units import DAY, WEEK, YEAR
 from envs.cache import cached_folder
 from envs.scenarios import schema_file, trust
 from envs.scenarios.iquitos import CURRENCY, FORMAT_VERSION, SITES, Site, write_year
+from envs.scenarios.schema_shape import steps_per_hour
 from envs.scenarios.segments import Segment, segment_schema, segments_of
 from envs.scenarios.splits import DEFAULT, SPLITS, Split, Splits, years_of
 from envs.scenarios.tariff import currency
@@ -32,11 +34,22 @@ GENERATED_YEARS: dict[Split, tuple[int, ...]] = {"train": (1, 4, 5), "validation
 
 @dataclass(frozen=True)
 class Window:
-    """Consecutive hours of a scenario year: steps `start` to `start + hours - 1`."""
+    """Consecutive steps of a scenario year: `start` to `start + hours - 1`. They are hours where an hour has one step."""
 
     year: int
     start: int
-    hours: int
+    hours: int  # steps
+    per_hour: int = 1  # steps of an hour
+
+    @property
+    def day(self) -> int:
+        """Steps of a day."""
+        return DAY * self.per_hour
+
+    @property
+    def lasts(self) -> int:
+        """Whole hours that it lasts."""
+        return self.hours // self.per_hour
 
 
 @dataclass(frozen=True)
@@ -61,6 +74,11 @@ class Scenario:
     def currency(self) -> str:
         """Money of its prices; empty where nothing says it."""
         return currency(self.schema) if self.schema else CURRENCY
+
+    @cached_property
+    def steps_per_hour(self) -> int:
+        """Steps of an hour; a year has a row for each."""
+        return steps_per_hour(schema_file.read_schema(self.schema)) if self.schema else 1
 
     def years(self, split: Split) -> tuple[int, ...]:
         """Year numbers of a split; a given scenario has the one year 0, or a year for each segment."""
@@ -112,16 +130,16 @@ class Scenario:
         return cached_folder(f"{key}/year-{year}", lambda folder: write_year(site, year, folder)) / "schema.json"
 
     def windows(self, split: Split) -> tuple[Window, ...]:
-        """All hours of a split, as few windows as possible.
+        """All hours of a split, as few windows as possible, each of whole hours.
 
         A given scenario has one year for all three splits, cut into weeks, or days where it has less than twenty weeks; of
         every five, three train, one validates and one tests. Stated splits of it are segments, each with rows of its own.
         """
         if self.segments:
-            own = ((year, self.segments[year]) for year in self.years(split))
-            return tuple(Window(year, segment.history, segment.rows - 1) for year, segment in own)
+            own, one = ((year, self.segments[year]) for year in self.years(split)), self.steps_per_hour
+            return tuple(Window(year, segment.history, (segment.rows - 1) // one * one, one) for year, segment in own)
         if self.schema:
-            return _interleaved(schema_file.count_steps(self.schema), split, self.name)
+            return _interleaved(schema_file.count_steps(self.schema), self.steps_per_hour, split, self.name)
         return tuple(Window(year, 0, YEAR) for year in self.years(split))
 
 
@@ -214,8 +232,8 @@ def _in_full(path: Path) -> Path:
     return type(path)(os.path.abspath(path))  # noqa: PTH100 - resolve is what replaces the letter
 
 
-def _interleaved(steps: int, split: Split, name: str) -> tuple[Window, ...]:
-    block = WEEK if steps >= 20 * WEEK else DAY
+def _interleaved(steps: int, per_hour: int, split: Split, name: str) -> tuple[Window, ...]:
+    block = per_hour * (WEEK if steps >= 20 * WEEK * per_hour else DAY)
     if steps < 5 * block:
         raise ScenarioError(f"{name} has {steps} steps; at least {5 * block} are needed to train, validate and test on it")
     windows: list[Window] = []
@@ -225,16 +243,17 @@ def _interleaved(steps: int, split: Split, name: str) -> tuple[Window, ...]:
         if windows and windows[-1].start + windows[-1].hours == i * block:
             windows[-1] = replace(windows[-1], hours=windows[-1].hours + block)
         else:
-            windows.append(Window(0, i * block, block))
+            windows.append(Window(0, i * block, block, per_hour))
     return tuple(windows)
 
 
 def training_starts(windows: tuple[Window, ...], hours: int) -> list[Window]:
     """Training episodes: windows of at most `hours` hours that begin at each midnight of a split's windows."""
     return [
-        Window(whole.year, start, min(hours, whole.hours))
+        replace(whole, start=start, hours=length)
         for whole in windows
-        for start in range(whole.start, whole.start + whole.hours - min(hours, whole.hours) + 1, DAY)
+        for length in (min(hours * whole.per_hour, whole.hours),)
+        for start in range(whole.start, whole.start + whole.hours - length + 1, whole.day)
     ]
 
 
@@ -247,7 +266,7 @@ def sample_weeks(windows: tuple[Window, ...], weeks: int) -> tuple[Window, ...]:
         return windows
     blocks = weeks_of(windows)
     longest = {whole.year: max(block.hours for block in blocks if block.year == whole.year) for whole in windows}
-    # The last week of a stated range has an hour less, as there is one step less than rows.
+    # The last week of a stated range has a step less, as there is one step less than rows.
     blocks = [block for block in blocks if block.hours >= longest[block.year] - 1]
     return evenly(blocks, weeks)
 
@@ -255,9 +274,9 @@ def sample_weeks(windows: tuple[Window, ...], weeks: int) -> tuple[Window, ...]:
 def weeks_of(windows: tuple[Window, ...]) -> list[Window]:
     """Weeks of windows, and what remains of each window after its whole weeks."""
     return [
-        Window(whole.year, start, min(WEEK, whole.start + whole.hours - start))
+        replace(whole, start=start, hours=min(WEEK * whole.per_hour, whole.start + whole.hours - start))
         for whole in windows
-        for start in range(whole.start, whole.start + whole.hours, WEEK)
+        for start in range(whole.start, whole.start + whole.hours, WEEK * whole.per_hour)
     ]
 
 

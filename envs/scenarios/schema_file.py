@@ -56,7 +56,7 @@ def rooted(path: Path) -> dict[str, Any]:
     schema = read_schema(path)
     folder = path.absolute().parent
     configured = schema.get("root_directory")
-    # CityLearn needs the length of a step, which is the same in every scenario here.
+    # CityLearn needs the length of a step.
     seconds = schema.get("seconds_per_time_step") or 3600
     return {
         **schema,

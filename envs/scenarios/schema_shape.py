@@ -7,7 +7,7 @@ stops it. Limits are wide: what lies beyond is a wrong unit or a slip, and would
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -362,6 +362,16 @@ def _is_date(value: Any) -> bool:
         return False
 
 
+def _divides_an_hour(value: Any) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and 1 <= value <= 3600 and 3600 % value == 0
+
+
+def steps_per_hour(schema: Mapping[str, Any]) -> int:
+    """Steps of an hour, and rows in the files."""
+    return round(3600 / (schema.get("seconds_per_time_step") or 3600))
+
+
 def _is_inner(value: Any) -> bool:
     return isinstance(value, str) and not Path(value).is_absolute() and ".." not in Path(value).parts
 
@@ -377,7 +387,7 @@ SCHEMA = Record(
             "check_observation_limits physics_invariant_checks": FLAG,
             f"{FIRST} {LAST}": _ROW,
             "episode_time_steps": Shape(),  # each run has a length of its own
-            "seconds_per_time_step": Limit(3600, 3600, "only hourly scenarios are supported"),
+            "seconds_per_time_step": Checked("seconds that divide an hour, such as 3600, 900 or 300", _divides_an_hour),
             "start_date": Checked("a date such as 2024-08-01", _is_date),
             "observations": _Switches(
                 "observation", OBSERVATIONS | AT_CHARGERS, (*OF_APPLIANCES, "charging_"), _SEEN, null=False

@@ -22,7 +22,7 @@ from common.units import DAY, WEEK
 from envs.cache import cached_folder
 from envs.scenarios.csv_file import PARQUET
 from envs.scenarios.schema_file import rooted
-from envs.scenarios.schema_shape import FIRST, LAST
+from envs.scenarios.schema_shape import FIRST, LAST, steps_per_hour
 from envs.scenarios.shapes import is_left_out, shown
 from envs.scenarios.splits import SPLITS, Split, Splits, numbers, option
 from envs.scenarios.tariff import FILE_NAME
@@ -77,43 +77,43 @@ def _day(place: str, year: int | None, month: int | None, day: int | None, days:
     return found[0]
 
 
-def days_of(month: np.ndarray, start_date: str | None) -> list[Day] | str:
+def days_of(month: np.ndarray, start_date: str | None, long: int = DAY) -> list[Day] | str:
     """Dates of the data, in their order, or one line that says why there are none.
 
     A month begins where `month`, shape (rows,), changes, so a first day may have few rows. Its length has to be that of the
-    calendar.
+    calendar. `long` is the rows of a day.
     """
     borders = [0, *(np.flatnonzero(np.diff(month)) + 1).tolist(), len(month)]
     if len(borders) == 2:
         return "their months do not change, so no date can be told"
     days: list[Day] = []
-    years = _years(month, borders, start_date)
+    years = _years(month, borders, start_date, long)
     if isinstance(years, str):
         return years
     for index, (begin, end) in enumerate(pairwise(borders)):
-        number, hours = int(month[begin]), end - begin
+        number, rows = int(month[begin]), end - begin
         if begin and number != int(month[begin - 1]) % 12 + 1:
             return f"month {number} follows month {int(month[begin - 1])} at row {begin}"
-        length = _length(years[index], number, hours)
+        length = _length(years[index], number, rows, long)
         is_first, is_last = begin == 0, end == len(month)
-        if hours > length * DAY or not (is_first or is_last or hours == length * DAY):
-            return f"month {number} has {hours} rows from row {begin} on, and the calendar has {length * DAY} hours"
+        if rows > length * long or not (is_first or is_last or rows == length * long):
+            return f"month {number} has {rows} rows from row {begin} on, and the calendar has {length * long} of them"
         # The first month is counted from its end.
-        offset = length * DAY - hours if is_first else 0
-        for day in range(offset // DAY, -(-(offset + hours) // DAY)):
-            first = max(begin, begin + day * DAY - offset)
-            days.append(Day(years[index], number, day + 1, first, min(end, begin + (day + 1) * DAY - offset)))
+        offset = length * long - rows if is_first else 0
+        for day in range(offset // long, -(-(offset + rows) // long)):
+            first = max(begin, begin + day * long - offset)
+            days.append(Day(years[index], number, day + 1, first, min(end, begin + (day + 1) * long - offset)))
     return days
 
 
-def _length(year: int | None, month: int, hours: int) -> int:
+def _length(year: int | None, month: int, rows: int, long: int) -> int:
     """Days of a month; without a year, a February has 29 only where it has rows for them."""
     if year is None:
-        year = _LEAP if hours > 28 * DAY else _COMMON
+        year = _LEAP if rows > 28 * long else _COMMON
     return calendar.monthrange(year, month)[1]
 
 
-def _years(month: np.ndarray, borders: list[int], start_date: str | None) -> list[int | None] | str:
+def _years(month: np.ndarray, borders: list[int], start_date: str | None, long: int) -> list[int | None] | str:
     """Year of each run of months, or one line that says why `start_date` does not fit."""
     if start_date is None:
         return [None] * (len(borders) - 1)
@@ -121,8 +121,8 @@ def _years(month: np.ndarray, borders: list[int], start_date: str | None) -> lis
     # The first change of the month decides, as the first row may be the last hour of the day before.
     second = int(month[borders[1]])
     year = start.year + (second == 1 and start.month == 12)
-    hours = (dt.date(year, second, 1) - start).days * DAY
-    if abs(hours - borders[1]) > DAY:
+    rows = (dt.date(year, second, 1) - start).days * long
+    if abs(rows - borders[1]) > long:
         return f"start_date is {start_date}, and by the months of the series row {borders[1]} begins month {second}"
     years: list[int | None] = [year - (second == 1), year]
     for begin in borders[2:-1]:
@@ -131,9 +131,9 @@ def _years(month: np.ndarray, borders: list[int], start_date: str | None) -> lis
     return years
 
 
-# Rows before a segment of validation or test, which a controller in operation would remember. Training has none of them.
+# Hours before a segment of validation or test, which a controller in operation would remember. Training has none of them.
 HISTORY = WEEK
-LEAST: dict[Split, int] = {"train": WEEK, "validation": DAY, "test": DAY}  # rows of a segment
+LEAST: dict[Split, int] = {"train": WEEK, "validation": DAY, "test": DAY}  # hours of a segment
 _EXAMPLE = "days, such as 7 or 0-239, or dates, such as 01-01..08-28"
 
 
@@ -171,15 +171,15 @@ def segments_of(path: Path, schema: Mapping[str, Any], splits: Splits) -> tuple[
     for split in SPLITS:
         buildings = _buildings(path, schema, splits, split)
         own = sorted((_rows(data, split, text) for text in splits.ranges(split)), key=lambda rows: rows[0])
-        found += [Segment(split, first, end - first, 0, buildings) for first, end in _joined(split, own)]
-    _check_overlaps(found)
+        found += [Segment(split, first, end - first, 0, buildings) for first, end in _joined(split, own, data.day)]
+    _check_overlaps(found, data.day)
     for segment in found:
-        if segment.rows < LEAST[segment.split]:
+        if segment.rows < LEAST[segment.split] * data.per_hour:
             raise ScenarioError(
-                f"{option(segment.split)}: a range has {segment.rows} hours, and it needs at least {LEAST[segment.split]}; "
-                "name more days"
+                f"{option(segment.split)}: a range has {segment.rows / data.per_hour:g} hours, and it needs at least "
+                f"{LEAST[segment.split]}; name more days"
             )
-    return tuple(replace(segment, history=_history(segment, found)) for segment in found)
+    return tuple(replace(segment, history=_history(segment, found, HISTORY * data.per_hour)) for segment in found)
 
 
 class _Data:
@@ -188,6 +188,8 @@ class _Data:
     def __init__(self, path: Path, schema: Mapping[str, Any]) -> None:
         self._path, self._schema = path, schema
         self.rows = int(schema[LAST]) - int(schema[FIRST]) + 1
+        self.per_hour = steps_per_hour(schema)
+        self.day = DAY * self.per_hour  # rows
 
     @cached_property
     def days(self) -> list[Day] | str:
@@ -200,7 +202,7 @@ class _Data:
         months = reads(file)["month"].to_numpy(dtype=np.int64)
         first = int(self._schema[FIRST])
         start = self._schema.get("start_date") if first == 0 else None
-        return days_of(months[first : first + self.rows], start or None)
+        return days_of(months[first : first + self.rows], start or None, self.day)
 
 
 def _rows(data: _Data, split: Split, text: str) -> tuple[int, int]:
@@ -211,18 +213,18 @@ def _rows(data: _Data, split: Split, text: str) -> tuple[int, int]:
             raise ScenarioError(f"{place}: the data have no dates, as {data.days}; state days by number, as 0-99")
         return rows_between(place, text, data.days)
     first, last = numbers(split, text, _EXAMPLE)
-    days = -(-data.rows // DAY)
+    days = -(-data.rows // data.day)
     if last >= days:
         raise ScenarioError(f"{place}: the data have days 0 to {days - 1}; name days within")
-    return first * DAY, min((last + 1) * DAY, data.rows)
+    return first * data.day, min((last + 1) * data.day, data.rows)
 
 
-def _joined(split: Split, ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _joined(split: Split, ranges: Sequence[tuple[int, int]], day: int) -> list[tuple[int, int]]:
     """Ranges of a split without those that begin where another ends."""
     found: list[tuple[int, int]] = []
     for first, end in ranges:
         if found and first < found[-1][1]:
-            raise ScenarioError(f"{option(split)}: two of its ranges overlap in day {first // DAY}; name each day once")
+            raise ScenarioError(f"{option(split)}: two of its ranges overlap in day {first // day}; name each day once")
         if found and first == found[-1][1]:
             found[-1] = found[-1][0], end
         else:
@@ -275,24 +277,24 @@ def _check_schema(path: Path, schema: Mapping[str, Any]) -> None:
             )
 
 
-def _check_overlaps(found: Sequence[Segment]) -> None:
+def _check_overlaps(found: Sequence[Segment], day: int) -> None:
     for index, one in enumerate(found):
         for other in found[:index]:
             shared = set(one.buildings) & set(other.buildings)
             first, end = max(one.first, other.first), min(one.end, other.end)
             if first < end and shared:
-                where = f"day {first // DAY}" if end - first <= DAY else f"days {first // DAY} to {(end - 1) // DAY}"
+                where = f"day {first // day}" if end - first <= day else f"days {first // day} to {(end - 1) // day}"
                 raise ScenarioError(
                     f"{option(other.split)} and {option(one.split)} share {where} of building {sorted(shared)[0]}; name other "
                     "days or other buildings for one of them"
                 )
 
 
-def _history(segment: Segment, found: Sequence[Segment]) -> int:
+def _history(segment: Segment, found: Sequence[Segment], most: int) -> int:
     """Rows before a segment that may be read: none for training; for validation none in which a test runs."""
     if segment.split == "train":
         return 0
-    first = max(0, segment.first - HISTORY)
+    first = max(0, segment.first - most)
     if segment.split == "validation":
         first = max([first, *(own.end for own in found if own.split == "test" and own.first < segment.first)])
     return max(0, segment.first - first)

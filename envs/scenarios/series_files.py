@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from envs.scenarios.csv_file import read_table
-from envs.scenarios.schema_shape import ABSOLUTE_MODES, CONVERT, FIRST, LAST
+from envs.scenarios.schema_shape import ABSOLUTE_MODES, CONVERT, FIRST, LAST, steps_per_hour
 from envs.scenarios.shapes import Faults, Limit, is_left_out, shortened
 
 if TYPE_CHECKING:
@@ -99,8 +99,8 @@ CURRENT_SOC = "electric_vehicle_current_soc"
 SERIES: dict[str, Limit] = {
     **_OPTIONAL,
     **{column: limit for columns in NEEDED.values() for column, limit in columns.items()},
-    DEPARTURE: Limit(-1, 87_600, "hours until the departure, at most ten years"),
-    ARRIVAL: Limit(-1, 87_600, "hours until the arrival, at most ten years"),
+    DEPARTURE: Limit(-1, 87_600, "steps until the departure, at most ten years of hours"),
+    ARRIVAL: Limit(-1, 87_600, "steps until the arrival, at most ten years of hours"),
 }
 CHARGER = (STATE, ID, DEPARTURE, REQUIRED_SOC, ARRIVAL, ARRIVAL_SOC)
 PLUGGED, COMING, AWAY = 1, 2, 3
@@ -125,7 +125,7 @@ def check_series(path: Path, schema: Mapping[str, Any], root: Path, faults: Faul
                 read[kind] = series
                 _check_numbers(series, kind, _observed(schema, building), _limits(building))
             if series and kind == "energy_simulation":
-                _check_calendar(series, first or series)
+                _check_calendar(series, first or series, steps_per_hour(schema))
                 first = first or series
         if "energy_simulation" in read and "weather" in read:
             _check_demands(read["energy_simulation"], read["weather"], building)
@@ -344,34 +344,45 @@ def _rows_an_hour(step: np.ndarray) -> int:
     return most if most > 1 and 60 % most == 0 and (runs == most).mean() > 0.9 else 1
 
 
-def _check_calendar(series: _Series, first: _Series) -> None:
-    """Check that rows follow one another hour by hour, as in the scenario's first building."""
+def _check_calendar(series: _Series, first: _Series, per_hour: int) -> None:
+    """Check that rows follow one another, so many an hour, as in the scenario's first building."""
     month, hour = series.numbers("month"), series.numbers("hour")
     # A wrong hour has been named, and its neighbours are not at fault.
     hour = np.where(SERIES["hour"].holds(hour), hour, np.nan)
     step = np.diff(hour, prepend=hour[:1] - 1.0) % 24
     step = np.where(np.isnan(step), 1.0, step)
-    if (parts := _rows_an_hour(step)) > 1:
+    if (parts := _rows_an_hour(step)) != per_hour:
         series.refuse(
             np.arange(len(hour)) == 1, "hour",
-            f"rows are {60 / parts:g} minutes apart, and only hourly sites run; make hours of them: the sum of energies, and "
-            "the mean of all else",
+            f"rows are {60 / parts:g} minutes apart, and steps {60 / per_hour:g}: set seconds_per_time_step to "
+            f"{3600 / parts:g}, or give a row for each step",
         )  # fmt: skip
         return
-    odd = np.isin(step, (0.0, 2.0))
+    if per_hour > 1:
+        within = sum(
+            (series.numbers(column) / one_hour for column, one_hour in (("minutes", 60.0), ("seconds", 3600.0))
+             if column in series.frame), np.zeros(len(hour))
+        )  # fmt: skip
+        if not within.any():
+            series.fail(0, f"rows are {60 / per_hour:g} minutes apart, and no column minutes says which is which; add it")
+            return
+        time = (hour + within) * per_hour
+        step = np.round(np.diff(time, prepend=time[:1] - 1.0) % (24 * per_hour), 6)
+        step = np.where(np.isnan(step), 1.0, step)
+    odd = np.isin(step, ((1.0 - per_hour) % (24 * per_hour), 1.0 + per_hour))
     few = odd.sum() <= _ODD_HOURS[0] + len(hour) // _ODD_HOURS[1]
     wrong = (step != 1.0) & ~(odd & few)
     # CityLearn takes the first two rows for the length of a step.
     wrong[:2] |= step[:2] != 1.0
     series.refuse(wrong, "hour", "it does not follow the row before; put the rows into the order of time")
-    for column in ("minutes", "seconds"):
+    for column in ("minutes", "seconds") if per_hour == 1 else ():
         if column in series.frame:
             values = series.numbers(column)
             series.refuse(values != values[0], column, "rows are an hour apart, so all have the same")
     starts = [0, *(np.flatnonzero(np.diff(month) != 0.0) + 1), len(month)]
     short = np.zeros(len(month), dtype=bool)
     for start, end in pairwise(starts[1:-1]):
-        short[start:end] = end - start < 24
+        short[start:end] = end - start < 24 * per_hour
     series.refuse(short, "month", "this month lasts less than a day; put the rows into the order of time")
     if len(month) == len(first.frame):
         for column in ("month", "hour"):

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from common.errors import ScenarioError
+from envs.scenarios.schema_shape import steps_per_hour
 from envs.scenarios.shapes import Checked, Each, Faults, Limit, Record, read_object
 
 FILE_NAME = "tariff.json"
@@ -27,12 +28,13 @@ class DemandCharge:
     """Monthly charge on the highest imports of a site.
 
     A month costs `peak_price * P + off_peak_excess_price * max(0, O - P)`. P is the highest import of the month in peak hours
-    and O the highest outside them, both in kW.
+    and O the highest outside them, both in kWh of a step: in kW where an hour has one step, so prices of a kW are multiplied by
+    the steps of an hour as they are read.
     """
 
     peak_hours: tuple[int, ...]  # hours of the day, 0-23, each standing for the hour that begins then
-    peak_price: float  # per kW and month
-    off_peak_excess_price: float  # per kW and month
+    peak_price: float  # per kWh of a step and month
+    off_peak_excess_price: float  # per kWh of a step and month
 
     def month(self, peak_kw: float, off_peak_kw: float) -> float:
         """Charge of a month with highest imports of `peak_kw` in peak hours and `off_peak_kw` outside."""
@@ -44,10 +46,11 @@ class DemandCharge:
         values = _read(schema_path).get("demand_charge")
         if values is None:
             return None
+        per_hour = steps_per_hour(read_object(schema_path))
         return cls(
             tuple(int(hour) for hour in values["peak_hours"]),
-            float(values["peak_price"]),
-            float(values["off_peak_excess_price"]),
+            float(values["peak_price"]) * per_hour,
+            float(values["off_peak_excess_price"]) * per_hour,
         )
 
 

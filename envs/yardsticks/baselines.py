@@ -32,7 +32,7 @@ class SolarPriority:
     def __init__(self, present: Present, dear_hours: bool = True) -> None:
         """Give at any hour or in dear ones alone; a `ValueError` if there is no battery that can be controlled."""
         self._present, self._dear_hours = present, dear_hours
-        if present.battery_power_kw <= 0.0:
+        if present.battery_step_kwh <= 0.0:
             raise ValueError("the solar-priority rule moves energy by batteries, and no battery has an action here")
 
     def __call__(self, observations: np.ndarray) -> np.ndarray:
@@ -43,7 +43,7 @@ class SolarPriority:
         if self._dear_hours:
             net = np.where(present.is_dear, net, np.minimum(net, 0.0))
         low, high = (limit[present.battery_actions] for limit in present.action_range)
-        wanted = np.clip(-net / present.battery_power_kw, -1.0, 1.0)[:, np.newaxis]
+        wanted = np.clip(-net / present.battery_step_kwh, -1.0, 1.0)[:, np.newaxis]
         actions[:, present.battery_actions] = scaled(wanted, low, high)
         return actions
 
@@ -89,7 +89,7 @@ def baselines(task: Task, windows: Sequence[Window]) -> dict[str, list[Evaluatio
     evaluations[WITHOUT] = [without_devices(task.site, references[own.year], own, windows) for own in evaluations[UNCONTROLLED]]
     # Rules need a battery, and the rule for dear hours needs some that are dearer than others.
     has_dear = all(reference.dear.any() for reference in references.values())
-    for name, dear_hours in RULES.items() if present.battery_power_kw > 0.0 else ():
+    for name, dear_hours in RULES.items() if present.battery_step_kwh > 0.0 else ():
         if has_dear or not dear_hours:
             evaluations[name] = evaluate(env, SolarPriority(present, dear_hours))
     for name, actions in citylearn_rules(task.site, task.site.split_of(windows[0].year)).items():

@@ -91,7 +91,7 @@ def served_net_kwh(task: Task, window: Window, most_seconds: float | None = None
     parts, solution = _optimum(task, [window], "score", task.aim.weights, most_seconds, LEAST_SERVED)
     ((_, variables),) = parts
     net: np.ndarray = (solution[variables.drawn] - solution[variables.fed]).sum(axis=0)
-    return net
+    return net.reshape(-1, window.per_hour).sum(axis=1)
 
 
 class TooLongError(Exception):

@@ -101,7 +101,7 @@ def _rows_of(name: str, bounds: Sequence[Bound], task: Task, split: str, windows
     """A row for each year of the windows."""
     rows, of_window = list[Row](), dict(zip(windows, bounds, strict=True))
     for year, own in by_year(windows).items():
-        hours, of_year = [window.hours for window in own], [of_window[window] for window in own]
+        steps, of_year = [window.hours for window in own], [of_window[window] for window in own]
         missing, required = sum(each.missing_kwh for each in of_year), sum(each.required_kwh for each in of_year)
         rows.append(
             {
@@ -110,8 +110,8 @@ def _rows_of(name: str, bounds: Sequence[Bound], task: Task, split: str, windows
                 "split": split,
                 "year": year,
                 "backend": "batch",
-                "hours": sum(hours),
-                "score": float(np.average([each.score for each in of_year], weights=hours)),
+                "hours": sum(window.lasts for window in own),
+                "score": float(np.average([each.score for each in of_year], weights=steps)),
                 "co2_kg": sum(each.co2_kg for each in of_year),
                 "bill": sum(each.cost for each in of_year),
                 "import_kwh": sum(each.import_kwh for each in of_year),

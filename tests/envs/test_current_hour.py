@@ -24,7 +24,7 @@ def seen(present: Present) -> dict[str, np.ndarray]:
         "low": low,
         "high": high,
         "battery_actions": present.battery_actions,
-        "battery_power_kw": np.array(present.battery_power_kw),
+        "battery_step_kwh": np.array(present.battery_step_kwh),
         "hour_of_day": present.hour_of_day,
         "is_dear": present.is_dear,
         "uncontrolled_net_kwh": present.uncontrolled_net_kwh,

@@ -56,7 +56,7 @@ def roll_out(settings: RolloutSettings) -> Rollout:
     backend = choose_backend(site, settings.backend, searched.reward)
     year = _year(settings.year, task)
     window = whole_year(site, year)
-    start = _first_hour(settings.week, window.hours)
+    start = _first_hour(settings.week, window.lasts)
     folder = user_path(settings.to) if settings.to else _folder_of(experiment)
     created = missing_folders(folder)
     try:

@@ -101,7 +101,7 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     lines += aim.idle_lines(site)
     if aim.shown:
         lines = [f"aim: {aim.shown}", *lines]
-    hours = sum(window.hours for window in windows)
+    hours = sum(window.lasts for window in windows)
     title = by_the_year(f"{site.title}, {site.described(settings.split)}: {hours:,} hours")
     headroom = Headroom(title, tuple(rows), tuple(lines))
     for table in tables(headroom.title, rows, uncontrolled, aim, site.currency):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from envs.batch_backend.records import FEATURES
 
 OBSERVATIONS = (
-    "month", "hour", "day_type", "outdoor_dry_bulb_temperature", "outdoor_dry_bulb_temperature_predicted_1",
+    "month", "hour", "minutes", "day_type", "outdoor_dry_bulb_temperature", "outdoor_dry_bulb_temperature_predicted_1",
     "direct_solar_irradiance", "carbon_intensity", "indoor_dry_bulb_temperature", "non_shiftable_load", "solar_generation",
     "cooling_storage_soc", "heating_storage_soc", "dhw_storage_soc", "electrical_storage_soc", "net_electricity_consumption",
     "cooling_demand", "heating_demand", "dhw_demand", "cooling_electricity_consumption", "dhw_electricity_consumption",
@@ -26,7 +26,7 @@ OBSERVATIONS = (
     *(f"deferrable_appliance_{feature}" for feature in FEATURES),
 )  # fmt: skip
 USES = ("cooling", "heating", "dhw")
-SHARED = {"month", "hour", "day_type", "outdoor_dry_bulb_temperature", "direct_solar_irradiance", "carbon_intensity"}
+SHARED = {"month", "hour", "minutes", "day_type", "outdoor_dry_bulb_temperature", "direct_solar_irradiance", "carbon_intensity"}
 REWARDS: dict[str, dict[str, Any] | None] = {
     "RewardFunction": {"exponent": 1.5},
     "MARL": None,
@@ -190,6 +190,13 @@ def buildings(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
+# What the batch backend does not have at shorter steps.
+HOURLY_ALONE: dict[str, Any] = {
+    "service": None, "constraints": None, "appliances": 0, "dynamics": None, "outages": None, "thermal": False,
+    "devices": False,
+}  # fmt: skip
+
+
 @st.composite
 def plans(draw: st.DrawFn) -> dict[str, Any]:
     """What a scenario consists of; `write` makes its files."""
@@ -197,7 +204,11 @@ def plans(draw: st.DrawFn) -> dict[str, Any]:
     if not any(site["battery"] or site["chargers"] for site in sites):
         sites[0]["battery"] = draw(batteries(50.0))  # a scenario has something to act on
     count = sum(len(site["chargers"]) for site in sites)
+    per_hour = draw(st.sampled_from([1, 1, 4, 12]))
+    for site in sites if per_hour > 1 else ():
+        site |= HOURLY_ALONE
     return {
+        "per_hour": per_hour,
         "buildings": sites,
         "devices": draw(st.sampled_from([None, "cooling_device", "heating_device", "cooling_or_heating_device"])),
         "vehicles": draw(st.lists(batteries(40.0), min_size=count, max_size=count + 1)) if count else [],
@@ -219,7 +230,9 @@ def write(plan: dict[str, Any], folder: Path) -> Path:
     """
     rng = np.random.default_rng(plan["seed"])
     rows = plan["start"] + plan["hours"] + 1
-    hour = np.arange(rows) % 24
+    per_hour = plan["per_hour"]
+    hour = np.arange(rows) // per_hour % 24
+    minutes = {"minutes": np.arange(rows) % per_hour * 60 // per_hour} if per_hour > 1 else {}
     weather = pd.DataFrame(
         {
             name: rng.uniform(5.0, 38.0, rows)
@@ -243,7 +256,7 @@ def write(plan: dict[str, Any], folder: Path) -> Path:
         "episode_time_steps": None,
         "rolling_episode_split": False,
         "random_episode_split": False,
-        "seconds_per_time_step": 3600,
+        "seconds_per_time_step": 3600 // per_hour,
         "observations": {name: {"active": True, "shared_in_central_agent": name in SHARED} for name in OBSERVATIONS},
         "actions": {
             name: {"active": True}
@@ -271,6 +284,7 @@ def write(plan: dict[str, Any], folder: Path) -> Path:
             {
                 "month": 1 + np.arange(rows) // 29,
                 "hour": hour + 1,
+                **minutes,
                 "day_type": 1 + np.arange(rows) // 24 % 7,
                 "indoor_dry_bulb_temperature": rng.uniform(15.0, 30.0, rows),
                 "non_shiftable_load": rng.uniform(0.0, 20.0, rows),
@@ -333,7 +347,7 @@ def _building(site: dict[str, Any], n: int, sockets: Any, folder: Path) -> dict[
         "chargers": {},
         "noise_std": site["noise"],
     }
-    if not site["service"]:
+    if site.get("devices", not site["service"]):
         building |= {
             "cooling_device": _device("HeatPump", cools),
             "heating_device": _device(heater, heats | temperatures),

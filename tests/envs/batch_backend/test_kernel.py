@@ -105,6 +105,9 @@ def _spoiled(record: str, field: str, factor: float) -> Callable[[Tables], None]
     ("record", "field", "factor"),
     [
         ("battery", "kept", 1.0 - 1e-5),
+        ("battery", "nominal_power", 1.0 + 1e-5),
+        ("battery", "drift", 1.0 + 1e-5),
+        ("charger", "charge_max", 1.0 + 1e-5),
         ("charger", "efficiency", 1.0 + 1e-5),
         ("meter", "cop", 1.0 + 1e-5),
         ("building", "limit", 1.001),

@@ -36,6 +36,7 @@ from envs.citylearn_backend.simulator import (
     read_sessions,
 )
 from envs.objective.series import Sessions
+from envs.scenarios.scenario import scenario
 from tests.envs.scenarios import strangers
 from tests.envs.schema_changes import edited, put
 
@@ -109,6 +110,14 @@ def test_a_reward_function_for_each_building_is_summed(
         rewards.append([own.step(own.uncontrolled_actions())[1] for _ in range(24)])
     assert rewards[0] == rewards[1]
     assert any(rewards[0])
+
+
+def test_rows_that_are_further_apart_than_steps_are_refused(small_schema: Path, tmp_path: Path) -> None:
+    path = edited(small_schema, tmp_path, lambda schema: schema.update(seconds_per_time_step=900))
+    with pytest.raises(ScenarioError, match="are not 900 s apart, as its steps are; set seconds_per_time_step"):
+        CityLearnSimulator(path, with_reward=False)
+    with pytest.raises(ScenarioError, match="rows are 60 minutes apart, and steps 15: set seconds_per_time_step to 3600"):
+        scenario(str(path))
 
 
 def test_a_schema_makes_citylearn_write_no_files_and_fetch_none(small_schema: Path, tmp_path: Path) -> None:
@@ -197,7 +206,7 @@ def test_a_run_is_what_was_stepped_since_it_began(simulator: CityLearnSimulator)
     for row in range(24, 24 + HOURS):
         assert simulator.missing_kwh(row) == pytest.approx(run.missing_kwh[ends == row].sum())
     assert not run.missing_kwh[~simulator.sessions.within(24, HOURS)].any()
-    assert (simulator.battery_actions.tolist(), simulator.battery_power_kw) == ([0], 400.0)
+    assert (simulator.battery_actions.tolist(), simulator.battery_step_kwh) == ([0], 400.0)
 
 
 def test_batteries_start_as_full_as_they_are_told(simulator: CityLearnSimulator) -> None:
@@ -315,6 +324,7 @@ COUNTER = itertools.count()
 @dataclass(frozen=True)
 class Series:
     load: np.ndarray
+    steps_per_hour: int = 1
 
 
 class Fake:

@@ -19,13 +19,13 @@ from envs.scenarios.tariff import DemandCharge
 from tests.districts import FOUR, OWN
 
 
-def test_a_year_of_other_steps_than_hours_is_refused(small_schema: Path) -> None:
+def test_a_ratio_of_another_type_which_rounds_otherwise_is_refused(small_schema: Path) -> None:
     with SIMULATORS.lend(small_schema) as simulator:
         device = simulator.env.buildings[0].electrical_storage
         before = device.time_step_ratio
-        device.time_step_ratio = np.float64(0.5)
+        device.time_step_ratio = 1.0
         try:
-            with pytest.raises(ScenarioError, match="not hourly"):
+            with pytest.raises(ScenarioError, match="no minutes"):
                 read_tables(simulator, ("RewardFunction", "null"))
         finally:
             device.time_step_ratio = before

@@ -41,12 +41,18 @@ def drawn(seed: int) -> Weights:
     return Weights(*np.random.default_rng(seed).uniform(0.01, 1.0, 6).tolist())
 
 
+@pytest.fixture(params=["small_schema", "quarters"])
+def either(request: pytest.FixtureRequest) -> Scenario:
+    """The small site in steps of an hour, and of a quarter of it."""
+    return scenario(str(request.getfixturevalue(request.param)))
+
+
 @pytest.mark.parametrize(
     ("reward", "weights"), [("improvement", DEFAULT), ("schema", DEFAULT), *(("improvement", drawn(seed)) for seed in (1, 2))]
 )
-def test_both_backends_judge_a_policy_alike(site: Scenario, reward: str, weights: Weights) -> None:
-    batch = WindowsEnv(site, WINDOWS, reward, weights)  # type: ignore[arg-type]
-    citylearn = SiteEnv(site, WINDOWS, "sequence", reward, weights=weights)  # type: ignore[arg-type]
+def test_both_backends_judge_a_policy_alike(either: Scenario, reward: str, weights: Weights) -> None:
+    batch = WindowsEnv(either, WINDOWS, reward, weights)  # type: ignore[arg-type]
+    citylearn = SiteEnv(either, WINDOWS, "sequence", reward, weights=weights)  # type: ignore[arg-type]
     for found, expected in zip(batch.episodes(policy), citylearn.episodes(policy), strict=True):
         assert found.window == expected.window
         assert found.reward == pytest.approx(expected.reward, rel=1e-9)
@@ -80,10 +86,10 @@ def test_both_backends_rate_comfort_alike_and_a_weight_of_0_alone_leaves_it_out(
 
 
 @pytest.mark.parametrize("weights", [DEFAULT, drawn(3)])
-def test_both_backends_show_the_same_observations_spaces_and_ends(site: Scenario, weights: Weights) -> None:
+def test_both_backends_show_the_same_observations_spaces_and_ends(either: Scenario, weights: Weights) -> None:
     window = Window(0, 27 * DAY + 3, 4 * DAY)
-    single = SiteEnv(site, [window], "sequence", weights=weights)
-    many = SiteVectorEnv(site, [window], 1, weights=weights)
+    single = SiteEnv(either, [window], "sequence", weights=weights)
+    many = SiteVectorEnv(either, [window], 1, weights=weights)
     seen = many.layout.names[-1] == DAY_PEAK_NAME
     assert seen == weights.observes_day_peak
     peaks = set()

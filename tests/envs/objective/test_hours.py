@@ -1,10 +1,11 @@
 """Hours of a run are in columns that say what they hold; the week that is shown is that of the highest import."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from common.units import WEEK
 from envs.objective.evaluate import Episode
@@ -47,6 +48,15 @@ def test_each_column_is_what_its_name_says_in_the_windows_own_hours() -> None:
     assert series.keys() == expected.keys()
     for name, values in expected.items():
         np.testing.assert_allclose(series[name], values, err_msg=name)
+
+
+def test_steps_below_an_hour_add_up_to_hours_and_prices_are_their_means() -> None:
+    halves = made_up()
+    window, exogenous = replace(halves.window, per_hour=2), replace(halves.reference.exogenous, steps_per_hour=2)
+    reference = Reference(halves.reference.run, exogenous, halves.reference.sessions, None, np.zeros(0))
+    series = hours_of(replace(halves, window=window, reference=reference))
+    expected = {"step": 0, "month": 1, "hour": 23, "load_kwh": 18.0, "net_kwh": 15.0, "price": 0.25, "carbon": 3.0}
+    assert {name: series[name].item() for name in expected} == pytest.approx(expected)
 
 
 def test_the_hardest_week_is_a_whole_one_with_the_highest_import_of_the_site() -> None:

@@ -58,6 +58,15 @@ def test_kpis_of_a_whole_year() -> None:
     assert (found["departures"], found["departures_met"]) == (3, 1)
 
 
+def test_peaks_are_powers_and_what_is_told_in_hours_is_where_steps_are_quarters_of_an_hour() -> None:
+    hours, quarters = (
+        kpis([Part.of(0, RUN, SESSIONS)], replace(SERIES, steps_per_hour=one), SESSIONS, TARIFF) for one in (1, 4)
+    )
+    assert quarters["peak_kw"] == 4 * hours["peak_kw"]
+    assert quarters["daily_peak_kw"] == 4 * hours["daily_peak_kw"]
+    assert quarters["import_kwh"] == hours["import_kwh"]
+
+
 def test_windows_add_up_without_a_jump_between_them() -> None:
     whole = kpis([Part.of(0, RUN, SESSIONS)], SERIES, SESSIONS, None)
     parts = kpis([part(0, 2), part(2, 4)], SERIES, SESSIONS, None)
@@ -167,6 +176,10 @@ def check(schema: Path, start: int, hours: int) -> None:
 @pytest.mark.parametrize(("start", "hours"), [(0, 5 * DAY), (0, 2 * DAY + 5), (38 * DAY, 2 * DAY)], ids=["days", "part", "end"])
 def test_both_backends_give_the_ratios_of_untouched_citylearn(small_schema: Path, start: int, hours: int) -> None:
     check(small_schema, start, hours)
+
+
+def test_they_do_where_steps_are_quarters_of_an_hour(quarters: Path) -> None:
+    check(quarters, 3, 4 * 2 * DAY + 5)
 
 
 @pytest.mark.parametrize("kind", ["tanks", "temperature"])

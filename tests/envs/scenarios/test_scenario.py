@@ -140,6 +140,13 @@ def test_training_starts_lie_at_midnight_and_stay_within_their_windows() -> None
     assert {w.hours for w in starts} == {336, WEEK}
 
 
+def test_days_and_weeks_are_as_long_where_steps_are_quarters_of_an_hour() -> None:
+    whole = (Window(0, 0, 4 * 3 * WEEK, 4),)
+    starts = training_starts(whole, 336)
+    assert starts[:2] == [Window(0, 0, 4 * 336, 4), Window(0, 4 * DAY, 4 * 336, 4)]
+    assert [week.lasts for week in sample_weeks(whole, 3)] == [WEEK] * 3
+
+
 def test_sampled_weeks_are_spread_and_all_of_the_split_for_zero() -> None:
     year = (Window(2, 0, 8760),)
     assert sample_weeks(year, 0) == year

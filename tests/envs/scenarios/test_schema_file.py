@@ -41,7 +41,7 @@ def test_buildings_are_counted_that_are_included(four_buildings: Path, tmp_path:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"seconds_per_time_step": 900}, "only hourly"),
+        ({"seconds_per_time_step": 2400}, "seconds that divide an hour"),
         ({"simulation_end_time_step": None}, "simulation_end_time_step is missing; it has to be a whole number"),
         (
             {"buildings": {"a": {"weather": "weather.csv", "energy_simulation": "gone.csv"}}},

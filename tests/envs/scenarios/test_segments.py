@@ -125,6 +125,11 @@ def test_a_date_is_the_rows_of_its_day() -> None:
     assert rows_between("", "09-30..10-05", days) == (745 + 29 * 24, 1565)  # type: ignore[arg-type]
 
 
+def test_a_date_has_a_row_for_each_step() -> None:
+    days = days_of(np.repeat(AUTUMN, 4), None, 4 * 24)
+    assert rows_between("", "08-01..08-31", days) == (4, 4 * 745)  # type: ignore[arg-type]
+
+
 def test_years_come_from_the_start_date() -> None:
     days = days_of(months((12, 744), (1, 744), (2, 29 * 24), (3, 10)), "2023-12-01")
     assert rows_between("", "2024-01-01..2024-02-29", days) == (744, 744 + 744 + 29 * 24)  # type: ignore[arg-type]

@@ -323,11 +323,20 @@ def test_rows_out_of_order_are_named(site: Path) -> None:
 def test_rows_of_parts_of_an_hour_are_recognised(site: Path, parts: int) -> None:
     lines = lines_of(site / "mall.csv")
     write(site / "mall.csv", [lines[0], *(line for line in lines[1:] for _ in range(parts))])
-    text = (
-        f"{site / 'mall.csv'}, line 3: hour is 1; rows are {60 / parts:g} minutes apart, and only hourly sites run; make hours"
-    )
+    text = f"{site / 'mall.csv'}, line 3: hour is 1; rows are {60 / parts:g} minutes apart, and steps 60: set seconds_per_time"
     assert text in refusal(site)
     assert "does not follow" not in refusal(site)
+
+
+def test_rows_below_an_hour_have_minutes_that_follow_one_another(quarters: Path, tmp_path: Path) -> None:
+    site = Path(shutil.copytree(quarters.parent, tmp_path / "quarters"))
+    scenario(str(site))
+    file, lines = site / "mall.csv", lines_of(site / "mall.csv")
+    write(file, [*lines[:50], lines[51], lines[50], *lines[52:]])
+    assert f"{file}, line 51: hour is 13; it does not follow the row before;" in refusal(site)
+    at = lines[0].split(",").index("minutes")
+    write(file, [",".join(cell for i, cell in enumerate(line.split(",")) if i != at) for line in lines])
+    assert f"{file}, line 2: rows are 15 minutes apart, and no column minutes says which is which; add it" in refusal(site)
 
 
 def test_a_month_that_lasts_less_than_a_day_is_out_of_order(site: Path) -> None:

@@ -32,6 +32,13 @@ def test_a_rise_may_be_negative_where_the_peak_price_is_the_lower_one() -> None:
     assert [peaks.add(12, 50.0), peaks.add(18, 50.0)] == [200.0, -150.0]
 
 
+def test_a_price_of_a_kilowatt_is_one_of_the_energy_of_a_step(tmp_path: Path) -> None:
+    write_tariff(tmp_path, "S/", TARIFF)
+    (tmp_path / "schema.json").write_text(json.dumps({"seconds_per_time_step": 900}))
+    # 25 kWh in a quarter of an hour are 100 kW.
+    assert DemandCharge.of(tmp_path / "schema.json").month(25.0, 32.5) == TARIFF.month(100.0, 130.0)  # type: ignore[union-attr]
+
+
 def test_a_new_month_starts_from_nothing() -> None:
     month, hour = np.array([1, 1, 2, 2]), np.array([12, 18, 12, 18])
     costs = demand_costs(TARIFF, month, hour, np.array([0.0, 50.0, 0.0, 30.0]))
@@ -69,6 +76,7 @@ def test_a_scenario_without_the_file_has_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize("charge", [TARIFF, None])
 def test_what_is_written_is_read(tmp_path: Path, charge: DemandCharge | None) -> None:
     write_tariff(tmp_path, "S/", charge)
+    (tmp_path / "schema.json").write_text("{}")
     assert DemandCharge.of(tmp_path / "schema.json") == charge
     assert currency(tmp_path / "schema.json") == "S/"
 
