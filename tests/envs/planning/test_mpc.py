@@ -100,7 +100,8 @@ def test_rooms_do_as_planned_on_both_backends_and_people_gain(small_schema: Path
     np.testing.assert_allclose(batch.run.indoor_c, citylearn.run.indoor_c, atol=1e-3)
     np.testing.assert_allclose(batch.run.net_kwh, citylearn.run.net_kwh, atol=0.1)
     assert batch.reward == pytest.approx(citylearn.reward, abs=1e-3)
-    series, alone = year_reference(site, 0).exogenous, run_alone(site, window)
+    reference = year_reference(site, 0)
+    series, alone = reference.exogenous, run_alone(site, window, reference)
     rows = slice(window.start, window.start + window.hours)
     before, now = (series.unmet_c(run.indoor_c, rows).sum() for run in (alone, batch.run))
     assert now < 0.2 * before

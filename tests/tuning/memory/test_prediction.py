@@ -148,6 +148,6 @@ def test_citylearn_steps_a_year_without_tables(small_schema: Path) -> None:
 def test_a_plan_shows_what_tanks_do_too(small_schema: Path, tmp_path: Path) -> None:
     task, seen = Task(str(with_tank(small_schema, tmp_path, cooling=True, twin=True))), Seen(plan="yesterday")
     plain = sizes_of(task)
-    assert plain.tanks == ("cooling", "dhw")
+    assert plain.planned == ("cooling_storage", "dhw_storage")
     assert plain.seeing(seen).observations == seen_layout(task.site, seen).size
-    assert plain.seeing(seen).observations > replace(plain, tanks=()).seeing(seen).observations
+    assert plain.seeing(seen).observations > replace(plain, planned=()).seeing(seen).observations
