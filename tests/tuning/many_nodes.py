@@ -156,7 +156,7 @@ def steady_trial(config: dict[str, Any]) -> None:
 
     handout = handout_in(config)
     number, clip = handout.number, handout.hyperparameters["clip_range"]
-    with trial_files(handout.home, number) as files, files.held(number):
+    with trial_files(handout.home, number) as files:
         settings, paths = files.experiment.settings, files.experiment.paths
         each, checkpoints = settings.steps // EVALUATIONS, paths.checkpoints(number)
         Checkpoints(checkpoints).drop_after(handout.checkpoint)
