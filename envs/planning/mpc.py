@@ -200,10 +200,7 @@ LEAST_KEPT = 1e-6  # a tank that loses all in an hour shows nothing of what it h
 
 
 def planned_hour(site: MpcSite, actions: Sequence[str], state: SiteState, plan: Plan) -> tuple[np.ndarray | float, ...]:
-    """What a policy sees of a plan in its hour: a row of each field of `envs.environments.seen_year.Shadow`.
-
-    `actions` are those of `envs.planning.mpc_site.planned_actions`.
-    """
+    """What a policy sees of a plan's hour: a row of each field of `seen_year.Shadow`; `actions` as of `planned_actions`."""
     tanks, of_uses, has = site.tanks, tank_uses(actions), site.power > 0.0
     battery = np.where(has, plan.battery_kwh[:, 0], 0.0)
     planned = plan.stored_kwh[:, PLAN_HOURS] / np.where(has, site.capacity, 1.0)[:, np.newaxis]
