@@ -184,7 +184,7 @@ class Rooms:
         return np.asarray(same.any(axis=1, keepdims=True))
 
     def scattered(self, actions: Sequence[str], device_use: np.ndarray, buildings: int) -> np.ndarray:
-        """Actions within [-1, 1] of devices at parts of their power, (D,), by building and device of `actions`, else 0; (N, any)."""
+        """Actions within [-1, 1] of devices at parts of their power, (D,), by building and device of `actions`; (N, any)."""
         names = [name for name in actions if name in _DEVICES]
         found = np.zeros((buildings, len(names)))
         for n, kind in {(int(n), int(kind)) for n, kind in zip(self.device_building, self.kind, strict=True)}:
