@@ -18,6 +18,7 @@ from envs.task import Task
 from search_spaces import SearchSpace, SpaceError
 from search_spaces.overrides import override
 from tests.envs.changed_rows import two_buildings
+from tests.envs.models import with_rooms
 from tests.envs.tanks import with_tank
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
@@ -298,6 +299,11 @@ def test_it_needs_the_batch_backend_and_the_reward_that_it_plans_for(
     check_teacher(Task(str(small_schema)), "ppo")
     with pytest.raises(UsageError, match=f"^--teacher mpc: .*{reason}$"):
         check_teacher(Task(str(small_schema), backend=backend, reward=reward), "ppo")
+
+
+def test_a_site_whose_devices_people_feel_is_refused_with_what_to_do(small_schema: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"^--teacher mpc: copies of it .*--set plan=learned$"):
+        check_teacher(Task(str(with_rooms(small_schema, tmp_path))), "ppo")
 
 
 def test_a_site_without_model_predictive_control_and_an_algorithm_that_cannot_are_refused(
