@@ -56,11 +56,8 @@ BUILDING = np.dtype(
         ("connection", np.int64),  # `CHARGING_LIMITS`, `SERVICE`, or 0 where it has no limits
         ("shows_violation", np.int64),  # whether what is asked for beyond them is an observation
         ("phases", np.int64),
-        (
-            "limit",
-            np.float64,
-            (1 + PHASES, 2),
-        ),  # of import and export [kW: hourly sites alone have it], first in all, then of each phase; NaN for none
+        # Of import and export [kW: hourly sites alone have it], first in all, then of each phase; NaN for none.
+        ("limit", np.float64, (1 + PHASES, 2)),
         ("on_phase", np.int64, (PHASES,)),  # `WHOLE`, `THIRD` or 0: the part of its load and PV that is on each phase
         ("battery_on_phase", np.int64, (PHASES,)),
     ],

@@ -43,9 +43,9 @@ def why_no_mpc(scenario: Scenario) -> str:
         return reason
     if scenario.steps_per_hour > 1:
         return "model predictive control plans hours, and the site has shorter steps"
-    # Series are forecast of the same kinds in all years.
     if serves_people(scenario) and not _same_in_all_splits(scenario):
         return "models of indoor temperatures are fitted on the buildings that train, and other splits have others"
+    # Series are forecast of the same kinds in all years.
     kinds = {planned_actions(tables) for tables, _ in _years(scenario)}
     return "its segments have thermal storages or devices of different kinds" if len(kinds) > 1 else ""
 

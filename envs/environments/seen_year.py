@@ -146,6 +146,7 @@ def owners(scenario: Scenario, year: int, seen: Seen) -> tuple[int, ...]:
     return (*(n for n in range(buildings) for _ in own), *(COMMON for _ in seen.common))
 
 
+@lru_cache(maxsize=8)
 def plan_of(scenario: Scenario, year: int) -> tuple[str, ...]:
     """Actions of a year's plan, see `envs.planning.mpc_site.planned_actions`."""
     return planned_actions(Tables.load(tables_file(scenario, year), template=False))

@@ -144,7 +144,7 @@ class Outlook:
         # The load has what devices take without control.
         np.subtract.at(base, site.rooms.device_building, rooms.asked_kwh / rooms.efficiency)
         # Where the plan says what a device delivers, it knows itself what that leaves for the tank.
-        free = site.rooms.act_on(tanks)
+        free = site.rooms.fill(tanks).any(axis=1, keepdims=True)
         fill, tap = tanks.limits(np.where(free, 0.0, self.demand_kwh), efficiency)
         tap = np.where(free, np.maximum(tap, tanks.greatest_out[:, np.newaxis]), tap)
         held = state.tank_soc[tanks.building, tanks.use] * tanks.capacity

@@ -253,8 +253,7 @@ class RecedingProgramme:
                 )
             )
         # Tanks of devices that act: these fill them with what they need not deliver, and tanks give no more than that.
-        same = (tanks.building[:, np.newaxis] == rooms.device_building) & (tanks.use[:, np.newaxis] == rooms.use)
-        tank, self._filling = np.nonzero(same)
+        tank, self._filling = np.nonzero(rooms.fill(tanks))
         shared = np.arange(len(tank) * slots).reshape(len(tank), slots)
         self._fill, self._tap = (
             programme.rows(

@@ -178,10 +178,9 @@ class Rooms:
         """Number of rooms."""
         return len(self.building)
 
-    def act_on(self, tanks: Tanks) -> np.ndarray:
-        """Whether the device that fills a tank is one of these, shape (T, 1)."""
-        same = (tanks.building[:, np.newaxis] == self.device_building) & (tanks.use[:, np.newaxis] == self.use)
-        return np.asarray(same.any(axis=1, keepdims=True))
+    def fill(self, tanks: Tanks) -> np.ndarray:
+        """Whether a tank is filled by a device, shape (T, D)."""
+        return np.asarray((tanks.building[:, np.newaxis] == self.device_building) & (tanks.use[:, np.newaxis] == self.use))
 
     def scattered(self, actions: Sequence[str], device_use: np.ndarray, buildings: int) -> np.ndarray:
         """Actions within [-1, 1] of devices at parts of their power, (D,), by building and device of `actions`; (N, any)."""

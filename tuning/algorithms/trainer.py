@@ -45,7 +45,7 @@ class Setup:
     agents: int = 1  # transitions that a step of a copy gives: one for each building that a shared policy acts for
     keep: tuple[int, ...] = ()  # further features that are not normalised
     taught: bool = False  # whether it begins as a copy of a teacher, see `Trainer.imitate`
-    # The site's buildings, one or several, where a plan is among the observations: then storages' actions are changes of it.
+    # The site's buildings, one or several, where a plan is among the observations: then what it plans is changed by actions.
     planned: District | None = None
     served: District | None = None  # likewise where thermal devices' actions are changes of what serves people
 

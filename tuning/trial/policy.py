@@ -89,7 +89,7 @@ def acting_in(trainer: Trainer, task: Task, split: Split) -> Acting:
 def plan_alone_in(trainer: Trainer, task: Task) -> Callable[[SiteEnv | WindowsEnv], Policy] | None:
     """What a trainer's policy would do on the validation split if it changed nothing of its plan; None without a plan.
 
-    Batteries and tanks follow the plan. What else acts does what the policy was told to begin with: chargers that it does not
+    What is planned follows the plan. What else acts does what the policy was told to begin with: chargers that it does not
     learn charge as they do beside it, those that it learns as on the uncontrolled site.
     """
     from tuning.algorithms.networks.views import PlannedActions
