@@ -81,7 +81,9 @@ class Measure:
         hours = _column(years, "hours")
         if self.over == A_YEAR:
             return float(values.sum() / hours.sum() * YEAR)
-        weights = hours if self.over == BY_HOURS else _column(years, prefix + self.over)
+        # Episodes of an environment have no hours: they weigh alike.
+        alike = self.over == BY_HOURS and np.isnan(hours).all()
+        weights = np.ones(len(years)) if alike else _column(years, "hours" if self.over == BY_HOURS else prefix + self.over)
         counted = weights > 0.0
         return float(np.average(values[counted], weights=weights[counted])) if counted.any() else math.nan
 

@@ -1,16 +1,18 @@
-"""What is to be solved, as one value."""
+"""What is to be solved on a site, as one value."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from common.measure import Measure
 from envs.district import District
 from envs.environments.backend import Backend, BackendChoice, beyond_batch, choose_backend
 from envs.environments.seen_year import seen_buildings, seen_district, seen_layout
-from envs.objective.aim import SCORE_ALONE, Aim
+from envs.objective.aim import SCORE_ALONE, Aim, Row
+from envs.objective.columns import evaluation_columns, evaluation_row
 from envs.objective.evaluate import TRAINING_HOURS, Evaluation, Policy, evaluate
 from envs.objective.reward import RewardName, check_reward
 from envs.objective.weights import Weights
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
 class Task:
     """What is to be solved: the one value that commands, trials, judges, exports and yardsticks take.
 
-    Immutable and hashable; its site is read when it is first asked for, and kept. It is the seam at which something other than
-    a CityLearn site may be joined, so what is above `envs` asks a task, and looks at no building.
+    Immutable and hashable; its site is read when it is first asked for, and kept. A search takes this or the task of an
+    environment, `envs.gym.task.EnvTask`, and asks of both the same; it looks at no building.
     """
 
     scenario: str  # name of a generated site, or path of a `schema.json`
@@ -47,6 +49,19 @@ class Task:
     def site(self) -> Scenario:
         """The site with its data; a `ScenarioError` if there is none, or it is not valid."""
         return scenario(self.scenario, self.trusted, self.splits)
+
+    # Whether training goes on exactly from any of its steps; else from evaluations alone.
+    resumes_anywhere: ClassVar[bool] = True
+
+    @property
+    def title(self) -> str:
+        """As people read it."""
+        return self.site.title
+
+    @property
+    def columns(self) -> dict[str, Measure]:
+        """What stands in a row of evaluations beside the table's own columns."""
+        return evaluation_columns(self.site.currency)
 
     @cached_property
     def stepped_by(self) -> Backend:
@@ -133,9 +148,28 @@ class Task:
 
         return SiteEnv(self.site, windows, "sequence", self.reward, weights=weights, own_layout=own_layout, seen=seen)
 
+    def evaluator(self, own_layout: bool = False) -> SiteEvaluator:
+        """Runs policies through the windows that validate."""
+        return SiteEvaluator(self.evaluation_env(own_layout=own_layout))
+
     def rate(self, policy: Policy, windows: Sequence[Window] | None = None, own_layout: bool = False) -> list[Evaluation]:
         """Evaluations of a policy, one a year; arguments as of `evaluation_env`, errors as of `evaluate`."""
         env = self.evaluation_env(windows, own_layout)
         evaluations = evaluate(env, policy)
         env.close()
         return evaluations
+
+
+class SiteEvaluator:
+    """Runs policies through the same windows again and again."""
+
+    def __init__(self, env: SiteEnv | WindowsEnv) -> None:
+        self.env = env
+
+    def rows(self, policy: Policy) -> list[Row]:
+        """Rows of `evaluations`, one a year; errors as of `evaluate`."""
+        return [evaluation_row(evaluation) for evaluation in evaluate(self.env, policy)]
+
+    def close(self) -> None:
+        """Hand back what the next environment of this process can use."""
+        self.env.close()

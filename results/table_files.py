@@ -30,7 +30,7 @@ _TELLING = {
     "evaluations": ("trial", "year", "backend", "contender"),
 }
 _OF_TRIAL = re.compile(r"(\d{5,})")  # name of a file, see `rows_path`
-_JUDGED = re.compile(r".+?(?:-(\d{3,}))?-(batch|citylearn)")  # see `judged_path`
+_JUDGED = re.compile(r".+?(?:-(\d{3,}))?-(batch|citylearn|gymnasium)")  # see `judged_path`
 TOGETHER = 100  # trials whose rows in `trials` share a file: to open thousands of files of one row would take seconds
 _LAST_TIME = 7_258_118_400 * 10**6  # microseconds from 1970 to 2200
 _SMALL = 2**20  # bytes of a file up to which it is read at once

@@ -97,7 +97,7 @@ def _status(outcome: Results | SearchStoppedError, console: Console, again: Mapp
 
     experiment = run_in(outcome.folder)
     settings = experiment.settings
-    off = reference_lines(settings.task.site)
+    off = [] if settings.env else reference_lines(settings.site_task.site)
     print_summary(outcome, console, settings.aim, settings.words_of("validation"), settings.teacher, off, again)
     for line in unpaid_lines(settings, outcome):
         say(console, line)

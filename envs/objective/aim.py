@@ -24,6 +24,7 @@ from envs.scenarios.trust import is_on
 if TYPE_CHECKING:
     from common.measure import Service, Years
 
+Find = Callable[[str, str], Measure]
 # A row of evaluations: values by column, see `results.schema` and `envs.objective.columns`.
 Row = Mapping[str, Any]
 # Below any objective's value: where requirements are missed, trials are ranked here, by how much.
@@ -119,7 +120,7 @@ class Requirement:
         return shortfall(value, self.sign, self.bound)
 
     @classmethod
-    def parse(cls, text: str) -> Self:
+    def parse(cls, text: str, find: Find | None = None) -> Self:
         """Requirement of a text of the form NAME>=NUMBER or NAME<=NUMBER; an `AimError` if it is none."""
         shown = printable(text)
         sign: Sign
@@ -130,7 +131,7 @@ class Requirement:
             bound = number_or_nan(value)
             if not math.isfinite(bound):
                 raise AimError(f"--require {shown!r}: {_FORM}")
-            return cls(_measure("--require", name.strip()), sign, bound)
+            return cls((find or _measure)("--require", name.strip()), sign, bound)
         raise AimError(f"--require {shown!r}: {_FORM}")
 
 
@@ -162,20 +163,25 @@ class Aim:
     second: Measure | None = None  # the second objective, where there are two; the search then gives a front
 
     @classmethod
-    def parse(cls, weights: Sequence[str] = (), objective: str = SCORE.name, require: Sequence[str] = ()) -> Self:
-        """Aim of `--weights`, `--objective` and `--require`; a `UserError` for the first that is not valid."""
+    def parse(
+        cls, weights: Sequence[str] = (), objective: str = SCORE.name, require: Sequence[str] = (), find: Find | None = None
+    ) -> Self:
+        """Aim of `--weights`, `--objective` and `--require`; a `UserError` for the first that is not valid.
+
+        `find` gives the measure of an option and a name, by default that of a site.
+        """
         if not 1 <= len(names := objective.split()) <= MOST_OBJECTIVES:
             raise AimError(
                 f"--objective {printable(objective)!r}: it takes one KPI, or two for a front, as in --objective co2 bill"
             )
-        measures = [_measure("--objective", name) for name in names]
+        measures = [(find or _measure)("--objective", name) for name in names]
         for name, aimed in zip(names, measures, strict=True):
             if aimed.better == "neither":
                 raise AimError(f"--objective {name}: it says nothing about a policy; choose another KPI, or score")
         measure, second = measures[0], measures[1] if len(measures) > 1 else None
         if measure == second:
             raise AimError(f"--objective {objective}: both are {measure.name}; give two different KPIs, or one")
-        requirements = tuple(map(Requirement.parse, require))
+        requirements = tuple(Requirement.parse(text, find) for text in require)
         bounds = [(own.measure.name, own.sign) for own in requirements]
         for own, key in zip(requirements, bounds, strict=True):
             if bounds.count(key) > 1:

@@ -16,6 +16,7 @@ from tuning.runtime.stopwatch import Stopwatch
 
 NORMALIZERS = ("normalizer", "reward_normalizer")  # attributes of a runner, and names in its state
 SAMPLING = "sampling"  # name of the environment's and the episodes' state in a runner's state
+ANEW = "anew"  # likewise of the number with which episodes were begun anew
 
 
 class ArrayEnvRunner(SingleAgentEnvRunner):
@@ -38,6 +39,7 @@ class ArrayEnvRunner(SingleAgentEnvRunner):
             raise ValueError(f"an environment that resets by {mode} loses the first transition of each episode here")
         self.h, keep = self.config.recipe.h, self.config.recipe.keep
         self.stopwatch = Stopwatch()
+        self._anew = 0  # number with which episodes were begun anew; 0 where they were not
         self.normalizer: ObservationNormalizer | None = None
         self.reward_normalizer: RewardNormalizer | None = None
         clip = math.inf if self.h["clip_obs"] is None else self.h["clip_obs"]
@@ -68,15 +70,25 @@ class ArrayEnvRunner(SingleAgentEnvRunner):
         """Take the first observations."""
         raise NotImplementedError
 
+    def begin_episodes(self, number: int) -> None:
+        """Let the next step begin all episodes anew; see `Trainer`."""
+        self._anew, self._needs_initial_reset = number, True
+
     def reset(self) -> None:
-        """Begin episodes in all sub-environments, if that did not happen yet."""
+        """Begin episodes in all sub-environments, if that did not happen yet, or is to happen anew."""
         if self._needs_initial_reset:
+            seed = self._seed
+            if self._anew and seed is not None:
+                seed = int(np.random.SeedSequence([seed, self._anew]).generate_state(1)[0])
             with self.stopwatch.running():
-                observations, _ = self.env.reset(seed=self._seed)
+                observations, _ = self.env.reset(seed=seed)
             self._needs_initial_reset = False
             self._ended, self._returns = np.zeros(self.num_envs, bool), np.zeros(self.num_envs)
             if self.normalizer is not None:
                 self.normalizer.update(observations)
+            if self.reward_normalizer is not None:
+                # Of episodes that ended without an end, or of an earlier run.
+                self.reward_normalizer.forget_unfinished()
             self.begin(observations)
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -110,6 +122,7 @@ class ArrayEnvRunner(SingleAgentEnvRunner):
         """See `SingleAgentEnvRunner`; with the statistics, and the environment's state where it has begun."""
         state: dict[str, Any] = super().get_state(components, **given)
         state |= {name: own.get_state() for name in NORMALIZERS if (own := getattr(self, name)) is not None}
+        state[ANEW] = self._anew
         if not self._needs_initial_reset:
             sampling = {"ended": self._ended.copy(), "returns": self._returns.copy(), **self.get_sampling()}
             state[SAMPLING] = {"environment": self.env.get_state(), **sampling}
@@ -121,6 +134,7 @@ class ArrayEnvRunner(SingleAgentEnvRunner):
         for name in NORMALIZERS:
             if name in state:
                 getattr(self, name).set_state(state[name])
+        self._anew = state.get(ANEW, self._anew)
         if SAMPLING in state:
             sampling = state[SAMPLING]
             self.env.set_state(sampling["environment"])

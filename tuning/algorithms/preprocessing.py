@@ -49,8 +49,9 @@ class RewardNormalizer:
 
     @property
     def std(self) -> float:
-        """Standard deviation of the returns so far."""
-        return float(np.sqrt(self._squares / self._count + EPSILON)) if self._count else 1.0
+        """Standard deviation of the returns so far; 1 where all were alike."""
+        # Nothing is added to it: rewards of any scale are to come out alike.
+        return float(np.sqrt(self._squares / self._count)) or 1.0 if self._count else 1.0
 
     def update(self, rewards: np.ndarray, acted: np.ndarray, ended: np.ndarray) -> None:
         """Take in a time step; `acted` says which sub-environments made a transition, `ended` which end an episode with it."""
@@ -63,6 +64,10 @@ class RewardNormalizer:
             self._mean += difference * (new.size / total)
             self._count = total
         self._returns[ended] = 0.0
+
+    def forget_unfinished(self) -> None:
+        """Begin all returns at 0, as their episodes are begun anew."""
+        self._returns[:] = 0.0
 
     def get_state(self) -> dict[str, Any]:
         """State for a checkpoint."""

@@ -11,6 +11,7 @@ from common.errors import UsageError
 from common.texts import hint
 from search_spaces import Assignment, SearchSpace, SpaceError
 from search_spaces.common import with_reward_share
+from search_spaces.environment import for_environment, presets_for_environment
 from tuning.algorithms.memory import Problem, Term, Workload
 from tuning.experiment.option_values import entries, names
 from tuning.experiment.settings import Settings
@@ -69,6 +70,12 @@ def algorithm(name: str) -> AlgorithmSpec:
 
 
 def algorithm_of(settings: Settings) -> AlgorithmSpec:
-    """Specification of an experiment's algorithm. With two objectives the share of the reward is searched too."""
+    """Specification of an experiment's algorithm.
+
+    With two objectives the share of the reward is searched too. For an environment it has nothing that only a site has.
+    """
     spec, share = algorithm(settings.algo), settings.reward_share
+    if settings.env:
+        space, presets = for_environment(spec.name, spec.space), presets_for_environment(spec.presets)
+        return replace(spec, space=space, presets=presets)
     return replace(spec, space=with_reward_share(spec.space, share.default)) if share else spec

@@ -200,7 +200,7 @@ class RLlibTrainer(Trainer):
         learns_charging, charging = (True, network.charging.initial_charging) if network.site else (None, None)
         if view is not None and view.learns_charging is not None:
             learns_charging, charging = view.learns_charging, view.initial_charging
-        return {
+        values = {
             **{name: self.h[name] for name in (*self.read, *READ)},
             **self.held(),
             "hidden_sizes": ",".join(str(size) for size in layer_sizes(network.policy_layers)),
@@ -214,6 +214,12 @@ class RLlibTrainer(Trainer):
             "normalize_rewards": runner.reward_normalizer is not None,
             "tf32": torch.get_float32_matmul_precision() != "highest",
         }
+        # The space of an environment lacks what is of sites.
+        return {name: value for name, value in values.items() if name in self.h}
+
+    def begin_episodes(self, number: int) -> None:
+        """See `Trainer`."""
+        self.runner.begin_episodes(number)
 
     def get_state(self) -> dict[str, Any]:
         """See `Trainer`."""
@@ -249,7 +255,7 @@ def seen_by_the_policy(setup: Setup) -> Setup:
     As many sites of one building, which share a policy, a step gives a transition of each, which schedules count.
     """
     h, site, chargers = setup.hyperparameters, setup.district, setup.chargers
-    charging = float(h["initial_charging"] or 0.0)
+    charging = float(h.get("initial_charging") or 0.0)
     if changes := _changes(setup.planned, setup.served):
         setup = _viewed(setup, lambda env: ViewEnv(env, changes))
     if h.get("shared_policy") and site:
@@ -257,7 +263,7 @@ def seen_by_the_policy(setup: Setup) -> Setup:
         agents, make_envs = len(Parts.of(site, kinds.learn_charging).acting), setup.make_envs
         setup = replace(setup, chargers=None, agents=agents, keep=kinds.unscaled, steps=setup.steps * agents)
         return replace(setup, make_envs=lambda count: BuildingViewEnv(make_envs(count // agents), site, kinds))
-    if h["learn_charging"] or not chargers:
+    if not chargers or h["learn_charging"]:
         return setup
 
     def without_chargers(env: Any) -> ViewEnv:

@@ -129,6 +129,13 @@ class Trainer(ABC):
     def set_state(self, state: dict[str, Any], rows: Rows | None) -> None:
         """Go on from a state of `get_state`: on the same CPU, number by number. Without rows it is to act, and not to learn."""
 
+    def begin_episodes(self, number: int) -> None:
+        """Begin all episodes anew, with a seed that follows from that of the trial and this number.
+
+        For environments whose state cannot be saved: it is what `get_state` has of them.
+        """
+        raise NotImplementedError(f"{type(self).__name__} learns sites alone")
+
     @abstractmethod
     def watch(self, environment: Stopwatch, learner: Stopwatch) -> None:
         """Add seconds from now on to these stopwatches: of stepping the environment, and of gradient steps."""

@@ -15,7 +15,8 @@ ALL = "--help-all"
 # Options of `tuning.run` by what they are for; those before None are told of, the others named.
 OF_SEARCH: Final[Mapping[str, Sequence[str | None]]] = {
     "What to tune": (
-        "algo", "scenario", "objective", "set", None, "require", "weights", "reward", "space", "preset", "start_from",
+        "algo", "scenario", "env", "objective", "set", None, "env_config", "minimize", "require", "weights", "reward", "space",
+        "preset", "start_from",
     ),
     "How long": ("budget", None, "trials", "steps", "evaluations", "confirm", "retries"),
     "What may be spent": ("device", "gpu_memory", "concurrency", None, "num_envs", "on_oom", "keep_checkpoints"),
@@ -23,7 +24,7 @@ OF_SEARCH: Final[Mapping[str, Sequence[str | None]]] = {
     "How to go on": ("resume", "learn_from", "retry_failed", None, "extend"),
     "How it is rated": (
         None, "train", "validation", "test", "train_buildings", "validation_buildings", "test_buildings", "validation_weeks",
-        "keep", "backend", "trust_scenario",
+        "episodes", "keep", "backend", "trust_scenario",
     ),
     "How it is searched": (None, "sampler", "scheduler", "seed", "teacher", "track", "callback"),
 }  # fmt: skip

@@ -155,7 +155,7 @@ def examine(settings: DoctorSettings, console: Console | None = None) -> list[Fi
         scenario=settings.scenario, steps=STEPS, gpu_memory=settings.gpu_memory, trust_scenario=settings.trust_scenario,
         **asdict(splits_in(settings)),
     )  # fmt: skip
-    task, backend = of_trials.task, of_trials.task.stepped_by
+    task, backend = of_trials.site_task, of_trials.site_task.stepped_by
     of_trials = replace(of_trials, backend=backend)
     facts = gather(Path(settings.dir))
     usable = bool(facts.torch and facts.torch.sees_card)

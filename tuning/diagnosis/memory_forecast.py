@@ -42,7 +42,7 @@ def predict_memory(settings: MemorySettings) -> MemoryForecast:
         **asdict(splits_in(settings)),
     )  # fmt: skip
     own.check()
-    task = own.task.by(choose_backend(own.task.site, settings.backend, own.task.reward))
+    task = own.site_task.by(choose_backend(own.site_task.site, settings.backend, own.reward))
     own = replace(own, backend=task.stepped_by)
     if own.teacher != "none":
         check_teacher(task, own.algo)

@@ -144,8 +144,8 @@ class Experiment:
 
     @property
     def scenario(self) -> str:
-        """Its scenario, as results name it."""
-        return self.begun_with or self.settings.scenario
+        """Its scenario or environment, as results name it."""
+        return self.begun_with or self.settings.env or self.settings.scenario
 
     def trusting(self, trust_scenario: bool) -> Experiment:
         """The experiment with its scenario trusted in this process, or not; nothing is stored."""
@@ -220,7 +220,7 @@ def existing(settings: Settings) -> Path | None:
 
 def save(experiment: Experiment) -> None:
     """Write an experiment's settings."""
-    settings = replace(experiment.settings, scenario=experiment.scenario).to_json()
+    settings = replace(experiment.settings, scenario=experiment.begun_with or experiment.settings.scenario).to_json()
     content = {
         "format": FORMAT,
         "settings": settings,
@@ -284,7 +284,7 @@ def free_name(settings: Settings, is_taken: Callable[[str], bool]) -> str:
     """The first name for a new experiment that is free."""
     path = Path(settings.scenario)
     scenario = path.parent.name if path.suffix == ".json" else path.name
-    return first_free(fit_name(f"{settings.algo}-{scenario}"), is_taken)
+    return first_free(fit_name(f"{settings.algo}-{settings.env_task.title if settings.env else scenario}"), is_taken)
 
 
 def first_free(stem: str, is_taken: Callable[[str], bool]) -> str:

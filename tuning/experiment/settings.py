@@ -19,6 +19,7 @@ from envs.scenarios.splits import Split, Splits
 from tuning.experiment.option_values import ALL, SAMPLERS, SCHEDULERS, Budget, choice, one_of
 
 if TYPE_CHECKING:
+    from envs.gym.task import EnvTask
     from envs.objective.aim import Aim, RewardShare
     from envs.task import Task
 
@@ -35,6 +36,12 @@ MOST_DIGITS = 18  # of a number of trials
 # Commands to this run, not properties of the experiment. No file gives them: a stranger's would grant trust in a scenario, or
 # let Ray join a cluster, which runs what it is sent and sends what is run here, name code to import, or send results elsewhere.
 OF_A_RUN = ("resume", "extend", "retry_failed", "trust_scenario", "address", "callback", "track")
+# Settings that mean something for one of both alone.
+OF_A_SITE = (
+    "scenario", "train", "validation", "test", "train_buildings", "validation_buildings", "test_buildings", "backend", "reward",
+    "weights", "validation_weeks", "teacher",
+)  # fmt: skip
+OF_AN_ENVIRONMENT = ("env_config", "episodes", "minimize")
 
 
 # How a program gives what a command line takes as words.
@@ -122,15 +129,22 @@ class SiteSettings:
 
 @dataclass(frozen=True)
 class Settings:
-    """Search for hyperparameters of a building controller, and write all measurements as Parquet.
+    """Search for hyperparameters of a controller, and write all measurements as Parquet.
 
-    Only CityLearn's sites run.
+    It controls buildings, or any other Gymnasium environment.
     """
 
     algo: Annotated[str, choice(ALL)] = "ppo"
     """Learning algorithm; all: one experiment of each, one after the other, and a comparison."""
     scenario: str = "iquitos"
     """Site to control: iquitos, iquitos-38, or the path of a CityLearn schema.json."""
+    env: str = ""
+    """Gymnasium environment in place of a site: an id, such as Pendulum-v1, or code of yours, as module:function or
+    path/to/file.py:function, which makes one. docs/environments.md says what runs."""
+    env_config: str = ""
+    """TOML or JSON file with keyword arguments of the environment."""
+    episodes: int = 0
+    """Episodes by which a policy of an environment is rated; 0 for as many as take a fifth of a trial, from 5 to 50."""
     train: tuple[str, ...] = ()
     """What trains: ranges of days, such as 0-99 120-239, or dates, such as 01-01..08-28, of a schema.json; years, such as
     1 4 5, of a generated site. By default three weeks of every five, or years 1, 4 and 5."""
@@ -149,7 +163,7 @@ class Settings:
     where it does all that the scenario uses."""
     num_envs: int = 32
     """Copies of the site that a trial steps at once with the batch backend; fewer where n_steps would leave less than 16
-    hours to each."""
+    hours to each. Of an environment by default 8."""
     reward: Literal["improvement", "schema"] = "improvement"
     """Reward: the weighted improvement on the uncontrolled site, or the schema's own."""
     weights: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=NUMBER")] = ()
@@ -157,7 +171,10 @@ class Settings:
     comfort, which is 1; by default co2=0.5 cost=0.15 solar=0.2 ramping=0.05 ev=0.1 comfort=1."""
     objective: Annotated[str, WORDS] = "score"
     """What the search improves: score, or a KPI in its direction, such as peak_kw; docs/aims.md lists them. Two, as in
-    --objective co2 bill, give a front: the trials that no other one is better than in both."""
+    --objective co2 bill, give a front: the trials that no other one is better than in both. Of an environment: score, which is
+    the return of an episode, or info:KEY for a value that the info of its last step reports."""
+    minimize: bool = False
+    """Less of the objective info:KEY of an environment is better."""
     require: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME>=NUMBER")] = ()
     """What a winner has to meet, in quotes: any KPI, as in --require 'ev_served>=0.95' 'peak_kw<=2700'."""
     trials: int = 0
@@ -247,14 +264,16 @@ class Settings:
     """What policies begin as a copy of, to learn on from there: model predictive control on the train split, or nothing."""
     trust_scenario: bool = False
     """Trust the scenario as your own code: its schema may then name classes and pickles of its own, which run, and files
-    elsewhere. It is never stored, so a command that continues needs it again."""
+    elsewhere. Likewise the code of an environment that an experiment names; --env itself trusts what it names. It is never
+    stored, so a command that continues needs it again."""
 
     def check(self) -> None:
         """Raise a UsageError for the first setting that is of another type, out of its range, or has nothing to act on."""
         check_types(self)
         least_values = dict.fromkeys(("steps", "evaluations", "num_envs"), 1)
-        least_values |= dict.fromkeys(("trials", "validation_weeks", "seed", "concurrency", "retries", "last_evaluation"), 0)
-        check_whole_numbers(self, least_values)
+        from_zero = ("trials", "validation_weeks", "episodes", "seed", "concurrency", "retries", "last_evaluation")
+        check_whole_numbers(self, least_values | dict.fromkeys(from_zero, 0))
+        self._check_kind()
         for kind, known in (("sampler", SAMPLERS), ("scheduler", SCHEDULERS)):
             if (name := getattr(self, kind)) not in known:
                 raise UsageError(f"--{kind} {printable(name)}: {hint(name, known)}")
@@ -284,6 +303,14 @@ class Settings:
             other = "--preset runs one assignment" if self.preset else alone
             raise UsageError(f"{other}, so there is nothing for --learn-from to act on; leave one of them out")
 
+    def _check_kind(self) -> None:
+        """Raise a UsageError for an option of a site beside `--env`, or of an environment without it."""
+        others, remedy = (OF_A_SITE, "with --env, leave it out") if self.env else (OF_AN_ENVIRONMENT, "name one with --env")
+        kind = "a site" if self.env else "an environment"
+        for name in others:
+            if (value := getattr(self, name)) != getattr(Settings, name):
+                raise UsageError(f"{option(name)} {typed(value)}: it is an option of {kind}; {remedy}")
+
     def _check_for_a_front(self) -> None:
         """Raise a UsageError for what a search with two objectives cannot be combined with."""
         if SCHEDULERS[self.scheduler].by_one_number:
@@ -305,7 +332,7 @@ class Settings:
     @property
     def reward_share(self) -> RewardShare | None:
         """How two objectives share the reward, which is drawn for each trial; None where there is nothing to draw."""
-        return self.aim.share if self.reward == "improvement" else None
+        return self.aim.share if self.reward == "improvement" and not self.env else None
 
     @cached_property
     def aim(self) -> Aim:
@@ -313,7 +340,14 @@ class Settings:
         # Imported here: it needs NumPy.
         from envs.objective.aim import Aim
 
-        return Aim.parse(self.weights, self.objective, self.require)
+        if not self.env:
+            return Aim.parse(self.weights, self.objective, self.require)
+        from envs.gym.task import measure_of
+
+        aim = Aim.parse((), self.objective, self.require, measure_of(self.minimize))
+        if aim.second:
+            raise UsageError(f"--objective {self.objective}: a search in an environment has one objective")
+        return aim
 
     @property
     def freezes(self) -> bool:
@@ -376,9 +410,25 @@ class Settings:
         """The splits as stated."""
         return splits_in(self)
 
-    @cached_property
-    def task(self) -> Task:
+    @property
+    def task(self) -> Task | EnvTask:
         """What trials are to solve; see `aim`."""
+        return self.env_task if self.env else self.site_task
+
+    @cached_property
+    def env_task(self) -> EnvTask:
+        """The same where it is an environment."""
+        from envs.gym.source import Source, config_of
+        from envs.gym.task import EnvTask
+
+        source = Source(self.env, config_of(self.env_config or {}))
+        return EnvTask(source, self.aim, self.episodes, self.trust_scenario)
+
+    @cached_property
+    def site_task(self) -> Task:
+        """The same where it is a site; a UsageError where it is none."""
+        if self.env:
+            raise UsageError(f"{self.env} is an environment, and this is for sites alone: their years, tariffs and controllers")
         # Imported here: it needs NumPy.
         from envs.seen import Seen
         from envs.task import Task
@@ -390,11 +440,20 @@ class Settings:
 
     def words_of(self, split: Split) -> str:
         """What a split consists of where it was stated; see `Splits.words`."""
+        if self.env:
+            return f"{self.episodes} episodes"
         return self.splits.words(split, "days" if self.scenario.endswith(".json") else "years")
 
     @property
-    def stepped_by(self) -> Literal["batch", "citylearn"]:
+    def rewarded_by(self) -> str:
+        """What trials are rewarded by, as results say it."""
+        return "environment" if self.env else self.reward
+
+    @property
+    def stepped_by(self) -> Literal["batch", "citylearn", "gymnasium"]:
         """The backend, which is settled when an experiment is created. Raises a UsageError if it is not, as after an edit."""
+        if self.env:
+            return "gymnasium"
         if self.backend == "auto":
             raise UsageError(f"the backend of {self.name or 'the experiment'} is auto, not what stepped it: restore its file")
         return self.backend

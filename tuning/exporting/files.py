@@ -68,7 +68,7 @@ def export(
     if elsewhere and split != "train":
         raise UsageError(f"--split {split}: it is of the site that trained; leave it out, or --scenario {elsewhere}")
     judged, contender = given_judgement(experiment, number, judgement) if judgement else own_judgement(experiment)
-    trained_on = experiment.settings.task
+    trained_on = experiment.settings.site_task
     task = (trained_on.elsewhere(elsewhere) if elsewhere else trained_on).seeing(TrialRecords(experiment).assignment(number))
     site, seen = task.site, task.seen
     check_reward(site, task.reward)

@@ -152,7 +152,7 @@ def given_judgement(experiment: Experiment, number: int, folder: Path) -> tuple[
         for contender in contenders
         if contender.name in set(table["contender"]) and _trains(contender, paths, hyperparameters, settings)
     ]
-    if not matching or judged_settings.scenario != settings.task.site.key:
+    if not matching or judged_settings.scenario != settings.site_task.site.key:
         raise UsageError(
             f"--judgement {folder}: no contender in it has scenario, reward, algorithm, steps and hyperparameters of trial "
             f"{number} of {settings.name}"

@@ -48,8 +48,8 @@ def roll_out(settings: RolloutSettings) -> Rollout:
     """
     experiment = open_to_read(settings.experiment).trusting(settings.trust_scenario)
     searched = experiment.settings
-    elsewhere = searched.task.elsewhere(settings.scenario) if settings.scenario else None
-    task = elsewhere or searched.task
+    elsewhere = searched.site_task.elsewhere(settings.scenario) if settings.scenario else None
+    task = elsewhere or searched.site_task
     site = task.site
     check_reward(site, searched.reward)
     number = policy.trial_number(load(experiment.paths.folder), settings.trial)
@@ -68,7 +68,7 @@ def roll_out(settings: RolloutSettings) -> Rollout:
         ):
             # Before the year runs: CityLearn takes minutes for it.
             _create(folder)
-            env = trained.task.by(backend).evaluation_env((window,), trained.shares)
+            env = trained.on_site.by(backend).evaluation_env((window,), trained.shares)
             (episode,) = env.episodes(trained.policy)
             env.close()
         check_episode(episode)

@@ -50,7 +50,7 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     aim = judged_aim(experiments[0], settings.objective)
     # Of two objectives the one that is judged; the contenders are trained by the settings of their experiments.
     judged = replace(experiments[0].settings, objective=aim.names)
-    task = judged.task
+    task = judged.site_task
     site = task.site
     check_reward(site, task.reward)
     if settings.backend == "batch" and (reason := task.why_not_batch()):

@@ -95,7 +95,7 @@ def _run_rows(task: Task, folder: Path, number: int, windows: tuple[Window, ...]
 
     experiment = open_experiment(folder).trusting(task.trusted)
     with trained(experiment, number, split=SPLIT) as policy:
-        evaluations = policy.task.by(backend).rate(policy.policy, windows, policy.shares)
+        evaluations = policy.on_site.by(backend).rate(policy.policy, windows, policy.shares)
     return [{**about, "steps": policy.steps, **row_of(evaluation, task, SPLIT, backend)} for evaluation in evaluations]
 
 

@@ -18,7 +18,7 @@ from envs.objective.weights import DEFAULT
 from envs.seen import Seen
 from search_spaces import Assignment
 from tuning.algorithms.memory import PLACES, Place, Workload
-from tuning.algorithms.registry import AlgorithmSpec, algorithm
+from tuning.algorithms.registry import AlgorithmSpec, algorithm_of
 from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Budget, Grant, Kind, grant, largest
 from tuning.memory.prediction import CardBaseline, Prediction, Sizes, predict, problem_of
@@ -143,17 +143,16 @@ class Planner:
     @property
     def spec(self) -> AlgorithmSpec:
         """The algorithm."""
-        return algorithm(self.settings.algo)
+        return algorithm_of(self.settings)
 
     def workload(self, hyperparameters: Assignment, fallback: Fallback = FALLBACKS[0]) -> Workload:
         """What the memory model needs of a trial beside its hyperparameters."""
         s = self.settings
-        most = s.num_envs if s.backend == "batch" else 1
+        most = 1 if s.stepped_by == "citylearn" else s.num_envs
         copies = self.spec.copies(hyperparameters, most)
         lessons = () if s.teacher == "none" else self.sizes.lessons
-        return Workload(
-            copies, s.steps, s.evaluations, s.validation_weeks or 1, bool(self.budget.gpus), fallback.parts, lessons
-        )
+        windows = s.episodes if s.env else s.validation_weeks or 1
+        return Workload(copies, s.steps, s.evaluations, windows, bool(self.budget.gpus), fallback.parts, lessons)
 
     def corrections(self) -> tuple[Correction, Correction]:
         """Of the predictions of GPU memory and of host memory."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from common.units import FLOAT, GIB, KIB, MIB
 from envs.batch_backend import records
 from envs.district import District
 from envs.environments.year_cache import district, observation_layout, tables_file
+from envs.gym.task import EnvTask
 from envs.objective.weights import DEFAULT
 from envs.planning.mpc_site import PLANNED
 from envs.seen import Seen
@@ -111,6 +112,13 @@ def problem_of(h: Assignment, sizes: Sizes) -> Problem:
 def _host(run: Workload, sizes: Sizes) -> list[Term]:
     years = sizes.training_years * (sizes.year_bytes + sizes.joined_bytes) + sizes.year_bytes + sizes.single_bytes
     years += years // READING
+    if not sizes.training_years:
+        return [
+            Term("process", "ram", PROCESS_BYTES, "Python, Ray, RLlib, torch and compiled code, measured"),
+            Term("environment", "ram", sizes.year_bytes, "what its process grew by with its first copy, measured"),
+            product("copies", "ram", "--num-envs", (run.num_envs, "copies"), (sizes.copy_bytes, "B, measured")),
+            product("evaluation", "ram", "--episodes", (run.windows, "copies"), (sizes.copy_bytes, "B, measured")),
+        ]
     return [
         Term("process", "ram", PROCESS_BYTES, "Python, Ray, RLlib, torch and compiled code, measured"),
         Term(
@@ -205,6 +213,14 @@ class Sizes:
     meters: int = 1  # buildings, each of which has a meter
     planned: tuple[str, ...] = ()  # actions of tanks and thermal devices that plans have
 
+    @classmethod
+    def of_environment(cls, task: EnvTask) -> Self:
+        """Sizes of an environment, which has no years: what its process takes stands in the place of one."""
+        found = task.probe
+        # Copies in processes of their own each import what the first one does.
+        copy_bytes = found.copy_bytes + (found.process_bytes if task.in_processes else 0)
+        return cls(found.features, found.outputs, 0, 0, 0, 0, found.process_bytes, 0, 0, copy_bytes)
+
     def seeing(self, seen: Seen) -> Sizes:
         """The same scenario for a policy that sees more. What is seen further is of its meters and of the site."""
         more = len(seen.names(self.meters, self.planned))
@@ -221,8 +237,10 @@ class Sizes:
         )
 
 
-def sizes_of(task: Task) -> Sizes:
+def sizes_of(task: Task | EnvTask) -> Sizes:
     """Sizes of a task; its site's first training year, or longest stated segment, is prepared and stands for the others."""
+    if isinstance(task, EnvTask):
+        return Sizes.of_environment(task)
     scenario, site = task.site, district(task.site, task.seen.day_peak)
     layout, buildings = observation_layout(scenario, day_peak=task.seen.day_peak), _of_buildings(site)
     groups = layout.chargers

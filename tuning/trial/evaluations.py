@@ -32,7 +32,9 @@ def due_steps(evaluation: int, budget: int, evaluations: int) -> int:
 
 
 def does_nothing(evaluation: Mapping[str, Any]) -> bool:
-    """Whether the policy of an evaluation's row left a year's net import as it is without control."""
+    """Whether the policy of an evaluation's row left a year's net import as it is without control; never of an environment."""
+    if CHANGED not in evaluation:
+        return False
     exchanged = evaluation["uncontrolled_import_kwh"] + evaluation["uncontrolled_export_kwh"]
     return bool(evaluation[CHANGED] <= _ROUNDING * exchanged)
 

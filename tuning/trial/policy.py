@@ -11,6 +11,7 @@ import numpy as np
 
 from common.errors import UsageError
 from envs.environments.fit import check_seen
+from envs.gym.task import EnvTask
 from envs.objective.evaluate import Policy
 from envs.objective.weights import Weights
 from envs.scenarios.scenario import Split
@@ -30,8 +31,7 @@ from tuning.trial.records import TrialRecords
 if TYPE_CHECKING:
     from torch import nn
 
-    from envs.environments.site_env import SiteEnv
-    from envs.environments.vector_env import WindowsEnv
+    from envs.task import SiteEvaluator
     from results import Results
     from tuning.algorithms.networks.building_view import BuildingView
     from tuning.algorithms.networks.views import ChangedActions, SiteView
@@ -50,7 +50,13 @@ class Trained:
     network: nn.Module  # see `Trainer.mode_network`
     shares: bool  # see `Trainer.shares`; its environment needs `own_layout` then
     changes: ChangedActions | None  # see `Acting`
-    task: Task  # that it acts in, with what it sees
+    task: Task | EnvTask  # that it acts in, with what it sees
+
+    @property
+    def on_site(self) -> Task:
+        """The task of one that acts on a site."""
+        assert isinstance(self.task, Task)
+        return self.task
 
 
 def trial_number(results: Results, trial: str) -> int:
@@ -75,18 +81,18 @@ def trial_number(results: Results, trial: str) -> int:
     return int(trial)
 
 
-def acting_in(trainer: Trainer, task: Task, split: Split) -> Acting:
+def acting_in(trainer: Trainer, task: Task | EnvTask, split: Split) -> Acting:
     """How a trainer's policy acts in a split of its task, which may simulate other buildings than training.
 
     Raises an UnfitError if a policy for single buildings does not fit those of the split. Of a policy for the whole site
     `envs.environments.fit.check_one_layout` has checked that it fits.
     """
-    if trainer.shares and not task.site.same_buildings(split):
+    if isinstance(task, Task) and trainer.shares and not task.site.same_buildings(split):
         return trainer.acting_on(task.buildings(split))
     return Acting(trainer.policy(), trainer.view, trainer.changes)
 
 
-def plan_alone_in(trainer: Trainer, task: Task) -> Callable[[SiteEnv | WindowsEnv], Policy] | None:
+def plan_alone_in(trainer: Trainer, task: Task | EnvTask) -> Callable[[SiteEvaluator], Policy] | None:
     """What a trainer's policy would do on the validation split if it changed nothing of its plan; None without a plan.
 
     What is planned follows the plan. What else acts does what the policy was told to begin with: chargers that it does not
@@ -99,9 +105,9 @@ def plan_alone_in(trainer: Trainer, task: Task) -> Callable[[SiteEnv | WindowsEn
         return None
     is_told = view is not None and view.learns_charging is False
 
-    def beside(env: SiteEnv | WindowsEnv) -> Policy:
+    def beside(evaluator: SiteEvaluator) -> Policy:
         def act(observations: np.ndarray) -> np.ndarray:
-            others = policy(observations) if is_told else env.present.uncontrolled_actions()
+            others = policy(observations) if is_told else evaluator.env.present.uncontrolled_actions()
             return np.where(follow.followed, follow.complete(np.zeros_like(others), observations), others)
 
         return act
@@ -128,7 +134,7 @@ def trained(
     row = records.assignment(number)
     settings = experiment.settings
     task = (elsewhere or settings.task).seeing(row)
-    if elsewhere:
+    if isinstance(task, Task) and elsewhere:
         check_seen(task.site, task.seen)
     with ExitStack() as stack:
         stack.enter_context(ray_session(num_cpus=1))
@@ -137,9 +143,9 @@ def trained(
         checkpoint.restore(trainer)
         steps, network = checkpoint.trial.steps, trainer.mode_network()
         try:
-            acting = trainer.acting_on(task.buildings()) if elsewhere else acting_in(trainer, task, split)
+            acting = trainer.acting_on(elsewhere.buildings()) if elsewhere else acting_in(trainer, task, split)
         except UnfitError as error:
-            raise UsageError(f"the policy of trial {number} cannot act on {task.site.title}: {error}") from None
+            raise UsageError(f"the policy of trial {number} cannot act on {task.title}: {error}") from None
         yield Trained(acting.policy, steps, acting.view, network, trainer.shares, acting.changes, task)
 
 
@@ -159,7 +165,10 @@ def _checkpoint(experiment: Experiment, number: int, keep: Literal["best", "last
 
 def trial_setup(settings: Settings, seed: int, hyperparameters: Assignment, gpu: bool = False, parts: int = 1) -> Setup:
     """Set-up of the trainer of a trial. `backend` of its settings is not `auto`."""
-    task = settings.task.seeing(hyperparameters)
+    if settings.env:
+        # Its copies are stepped one after another, or in processes of their own.
+        return Setup(hyperparameters, settings.env_task.training_env, settings.num_envs, settings.steps, seed, gpu, parts=parts)
+    task = settings.site_task.seeing(hyperparameters)
     layout = task.layout()
     # What is seen, and the plans in it, are those of the user's weights in all trials.
     rewarded = task.rewarding(trained_for(settings, hyperparameters))

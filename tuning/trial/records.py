@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from common.generators import Stream, stream_seed
-from envs.objective.columns import evaluation_columns
+from common.measure import Measure
 from results.schema import CANDIDATE, GIVEN
 from results.table_files import ResultsError, add_rows, drop_rows_after, read_rows, rows_path, write_rows
 from search_spaces import Assignment, Kind, SearchSpace, SpaceError
@@ -48,10 +48,9 @@ class ResultTables:
         """Replace the row of a trial in `trials`."""
         self._written(write_rows(self._folder, "trials", number, [row], self._hyperparameters))
 
-    def add(self, table: str, number: int, rows: Sequence[Row], currency: str = "") -> None:
-        """Add rows to those of a trial; evaluations have their bills in this money."""
-        measures = evaluation_columns(currency) if table == "evaluations" else None
-        self._written(add_rows(self._folder, table, number, rows, measures))
+    def add(self, table: str, number: int, rows: Sequence[Row], measures: Mapping[str, Measure]) -> None:
+        """Add rows to those of a trial; evaluations have these measures."""
+        self._written(add_rows(self._folder, table, number, rows, measures if table == "evaluations" else None))
 
     def drop_after(self, table: str, number: int, steps: int) -> None:
         """Drop the rows of a trial beyond some steps."""
@@ -111,7 +110,7 @@ class TrialRecords:
         copies = self._copied(number) if report.reports else []  # of those before
         for table, rows in zip(OF_A_REPORT, (report.evaluations, report.reports), strict=True):
             if rows:
-                self._tables.add(table, number, rows, self._experiment.settings.task.site.currency)
+                self._tables.add(table, number, rows, self._experiment.settings.task.columns)
         for copy in copies:
             copy.add(report.reports)
             self._all_written(copy.paths)
@@ -162,8 +161,8 @@ class TrialRecords:
             "trial": proposal.number,
             "algorithm": settings.algo,
             "scenario": self._experiment.scenario,
-            "backend": settings.backend,
-            "reward": settings.reward,
+            "backend": settings.stepped_by,
+            "reward": settings.rewarded_by,
             "seed": trial_seed(settings.seed, proposal.number, proposal.confirm_run, proposal.confirm_role),
             "confirms": proposal.confirms,
             "confirm_run": proposal.confirm_run,
@@ -228,7 +227,9 @@ class TrialRecords:
         if not rows:
             return None
         (row,) = rows
-        expected: dict[str, Any] = {"algorithm": settings.algo, "backend": settings.backend, "reward": settings.reward}
+        expected: dict[str, Any] = {
+            "algorithm": settings.algo, "backend": settings.stepped_by, "reward": settings.rewarded_by
+        }  # fmt: skip
         expected["seed"] = trial_seed(settings.seed, number, row.get("confirm_run"), row.get("confirm_role"))
         for name, value in expected.items():
             if row.get(name, value) != value:

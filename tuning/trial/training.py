@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from envs.objective.aim import Outcome
-from envs.objective.columns import evaluation_row
-from envs.objective.evaluate import Evaluation, Policy, evaluate, score
+from common.measure import SCORE
+from envs.objective.aim import Outcome, Row
+from envs.objective.evaluate import Policy
 from envs.yardsticks.lessons import lessons
 from results.schema import USED
 from search_spaces import Assignment
@@ -32,8 +32,8 @@ from tuning.trial.protocol import Ending, Evaluated, Handout, Report
 from tuning.trial.provenance import provenance
 
 if TYPE_CHECKING:
-    from envs.environments.site_env import SiteEnv
-    from envs.environments.vector_env import WindowsEnv
+    from envs.gym.episodes import Episodes
+    from envs.task import SiteEvaluator
 
 REPORT_SECONDS = 5.0  # at least, between two reports without an evaluation; a trial waits until Tune has taken a report
 CHECKPOINT_SECONDS = 300.0  # at most, plus one update, between two checkpoints
@@ -76,7 +76,7 @@ class Training:
         self._begun = Report(steps, restored=True, columns=columns, message=where)
         self._last_save = time.perf_counter()
         self._reports: list[dict[str, Any]] = []  # that were not told yet
-        self._evaluation_env: SiteEnv | WindowsEnv | None = None
+        self._evaluator: SiteEvaluator | Episodes | None = None
 
     def _build(self, device: Device, checkpoint: Checkpoint | None) -> Assignment:
         """Build the trainer, from a checkpoint, a teacher or nothing; the hyperparameters that it works with."""
@@ -95,7 +95,7 @@ class Training:
                 checkpoint.restore(trainer)
             elif settings.teacher != "none":
                 with self._measurements.learner.running():
-                    trainer.imitate(lessons(settings.task))
+                    trainer.imitate(lessons(settings.site_task))
             undo.pop_all()
         return used
 
@@ -105,8 +105,8 @@ class Training:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         # Whatever fails in this: the next trial of this process needs the card and the memory.
         with ExitStack() as ending:
-            if self._evaluation_env:
-                ending.callback(self._evaluation_env.close)
+            if self._evaluator:
+                ending.callback(self._evaluator.close)
             ending.callback(self.trainer.stop)
 
     def updates(self) -> Iterator[Report]:
@@ -124,7 +124,8 @@ class Training:
             yield Report(state.steps, evaluated=self._evaluated(), columns=self._columns())
         while self.evaluations < settings.ending_evaluation:
             if not self._running.exists():
-                stopped = self._saved() if state.steps > self._checkpoints.steps else Report(state.steps)
+                may_save = self._task.resumes_anywhere and state.steps > self._checkpoints.steps
+                stopped = self._saved() if may_save else Report(state.steps)
                 yield replace(stopped, ending=Ending.STOPPED)
                 return
             if self._monitor:
@@ -140,7 +141,8 @@ class Training:
             if evaluations:
                 self._rate(evaluations)
             self._add_report(update, rate, evaluations)
-            if evaluations or time.perf_counter() - self._last_save > CHECKPOINT_SECONDS:
+            is_due = self._task.resumes_anywhere and time.perf_counter() - self._last_save > CHECKPOINT_SECONDS
+            if evaluations or is_due:
                 yield self._saved(evaluations)
             elif time.perf_counter() - reported > REPORT_SECONDS:
                 reported = time.perf_counter()
@@ -162,10 +164,10 @@ class Training:
     def _evaluated(self) -> Evaluated:
         return Evaluated(self.evaluations, self.state.evaluated_steps, self._outcome())
 
-    def _rate(self, evaluations: list[Evaluation]) -> None:
+    def _rate(self, evaluations: Sequence[Row]) -> None:
         """Note an evaluation, and rate the trial by it where it is the one that counts, see `Settings.keep`."""
         state, aim = self.state, self._settings.aim
-        outcome, kept = self._outcome_of(evaluations), self._outcome()
+        outcome, kept = aim.outcome(evaluations), self._outcome()
         new, rated = aim.rating(outcome), aim.rating(kept)
         # Of equal ones the later. One without a number ends the trial.
         if self._settings.keep == "last" or not state.kept_steps or not math.isfinite(new) or not new < rated:
@@ -173,11 +175,8 @@ class Training:
             for name in ("score", *OF_AN_AIM):
                 setattr(state, name, _finite(getattr(outcome, name)))
         if not state.evaluated_steps and (alone := plan_alone_in(self.trainer, self._task)):
-            state.plan_score = _finite(score(self._evaluate(alone)))
+            state.plan_score = _finite(SCORE.value(self._evaluate(alone)))
         state.evaluated_steps = state.steps
-
-    def _outcome_of(self, evaluations: list[Evaluation]) -> Outcome:
-        return self._settings.aim.outcome([evaluation_row(evaluation) for evaluation in evaluations])
 
     def _outcome(self) -> Outcome:
         """How the evaluation came out that it is rated by. What it should have and the state has not, is not finite."""
@@ -192,21 +191,21 @@ class Training:
             *of_second,
         )
 
-    def _evaluate(self, other: Callable[[SiteEnv | WindowsEnv], Policy] | None = None) -> list[Evaluation]:
-        """Evaluations of the trial's policy, or of another one for the same environment."""
+    def _evaluate(self, other: Callable[[Any], Policy] | None = None) -> Sequence[Row]:
+        """Rows of an evaluation of the trial's policy, or of another one that knows what evaluates it."""
         with self._measurements.evaluation.running():
-            if self._evaluation_env is None:
-                self._evaluation_env = self._task.evaluation_env(own_layout=self.trainer.shares)
-            policy = other(self._evaluation_env) if other else acting_in(self.trainer, self._task, "validation").policy
-            return evaluate(self._evaluation_env, policy)
+            if self._evaluator is None:
+                self._evaluator = self._task.evaluator(self.trainer.shares)
+            policy = other(self._evaluator) if other else acting_in(self.trainer, self._task, "validation").policy
+            return self._evaluator.rows(policy)
 
     def _evaluated_copy(self) -> Report:
         """Evaluate the copy that training begins with. It is in the results at 0 steps, and counts as no evaluation."""
         evaluations = self._evaluate()
-        line = f"trial {self._handout.number}: the copy of {self._settings.teacher} scores {score(evaluations):+.4f}"
+        line = f"trial {self._handout.number}: the copy of {self._settings.teacher} scores {SCORE.value(evaluations):+.4f}"
         return Report(evaluations=self._rows(evaluations), message=line)
 
-    def _add_report(self, update: Update, rate: float, evaluations: list[Evaluation]) -> None:
+    def _add_report(self, update: Update, rate: float, evaluations: Sequence[Row]) -> None:
         measured = self._measurements.take(self.state)
         self._reports.append(
             {
@@ -215,7 +214,7 @@ class Training:
                 "steps": self.state.steps,
                 "time": datetime.now(UTC),
                 "seconds": self.state.seconds,
-                **(self._columns_of(self._outcome_of(evaluations)) if evaluations else {"score": None}),
+                **(self._columns_of(self._settings.aim.outcome(evaluations)) if evaluations else {"score": None}),
                 **update.losses,
                 "steps_per_second": rate,
                 **measured,
@@ -232,8 +231,11 @@ class Training:
         rating = self._settings.aim.rating(outcome)
         return {**columns, "rating": rating if math.isfinite(rating) else -math.inf}
 
-    def _saved(self, evaluations: list[Evaluation] | None = None) -> Report:
+    def _saved(self, evaluations: Sequence[Row] = ()) -> Report:
         """Write a checkpoint, and tell all up to it. The search knows of a checkpoint only once it has what it was told."""
+        if not self._task.resumes_anywhere:
+            # Its state cannot be saved. What follows depends on this evaluation's number alone, in this process or another.
+            self.trainer.begin_episodes(self.evaluations)
         self._checkpoints.save(self.trainer, self.state)
         self._files.saved()
         self._last_save = time.perf_counter()
@@ -242,11 +244,11 @@ class Training:
             saved=True,
             evaluated=self._evaluated() if evaluations else None,
             reports=self._taken_reports(),
-            evaluations=self._rows(evaluations or []),
+            evaluations=self._rows(evaluations),
             columns=self._columns(),
         )
 
-    def _rows(self, evaluations: list[Evaluation]) -> list[dict[str, Any]]:
+    def _rows(self, evaluations: Sequence[Row]) -> list[dict[str, Any]]:
         """Rows of the table `evaluations`."""
         same = {
             "trial": self._handout.number,
@@ -255,7 +257,7 @@ class Training:
             "split": "validation",
             "backend": self._settings.stepped_by,
         }
-        return [{**same, **evaluation_row(evaluation)} for evaluation in evaluations]
+        return [{**same, **row} for row in evaluations]
 
     def _taken_reports(self) -> list[dict[str, Any]]:
         taken, self._reports = self._reports, []

@@ -71,10 +71,6 @@ class ReplayEnvRunner(ArrayEnvRunner):
 
     def begin(self, observations: np.ndarray) -> None:
         """See `ArrayEnvRunner`; unfinished episodes of the buffer count as truncated."""
-        if self.reward_normalizer is not None:
-            # Statistics of an earlier run may hold its unfinished returns.
-            none = np.zeros(self.num_envs, bool)
-            self.reward_normalizer.update(np.zeros(self.num_envs), none, ~none)
         self.buffer.begin(observations)
 
     def collect(self, transitions: int, random_actions: bool = False) -> int:

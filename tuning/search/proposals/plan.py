@@ -14,6 +14,7 @@ from optuna.distributions import CategoricalDistribution
 
 from common.errors import UsageError
 from envs.environments.fit import can_share, can_start_from_plan, has_chargers, why_no_mpc
+from envs.gym.task import EnvTask
 from envs.objective.reward import serves_people
 from envs.objective.weights import Weights
 from envs.seen import Seen
@@ -48,7 +49,7 @@ def limits(steps: int) -> dict[str, float]:
     return {"steps": float(steps)}
 
 
-def plan(settings: Settings, space_file: Path | None, task: Task | None = None) -> Plan:
+def plan(settings: Settings, space_file: Path | None, task: Task | EnvTask | None = None) -> Plan:
     """Plan a search, and check every name and value in it.
 
     Without a task it is of the algorithm's own space, as where everything is fixed. Raises a SpaceError for the first name or
@@ -62,7 +63,7 @@ def plan(settings: Settings, space_file: Path | None, task: Task | None = None) 
     space.check_fixed(fixed)  # before the site, which may take time
     notes: tuple[str, ...] = ()
     more = {}
-    if task and not settings.preset:
+    if isinstance(task, Task) and not settings.preset:
         # What a plan does not go with is said of `--set plan=learned`; a search just leaves it out.
         may = settings.reward == "improvement" and settings.teacher == "none"
         may = may and any(preset.get(PLAN, "none") != "none" for preset in spec.presets.values())

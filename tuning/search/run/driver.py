@@ -91,9 +91,11 @@ def search(
                 if address and (files is None or files.checkpoints is None):
                     check_folder(experiment.paths.folder)
                 with as_lost_node():
-                    prepare(experiment.settings.task, console, seens=seen_by(plan, experiment.settings.aim.weights))
-                    if experiment.settings.teacher != "none":
-                        prepare_lessons(experiment.settings.task, console)
+                    if not experiment.settings.env:
+                        site = experiment.settings.site_task
+                        prepare(site, console, seens=seen_by(plan, experiment.settings.aim.weights))
+                        if experiment.settings.teacher != "none":
+                            prepare_lessons(site, console)
                 look = Probe()
                 planner = plan_resources(experiment.settings, console, look)
                 refuse_nothing_to_learn(plan, planner)

@@ -45,6 +45,7 @@ from tuning.trial.provenance import provenance, version_differences
 from tuning.trial.report_copies import check_trackers
 
 LEAST_SECONDS = 60.0  # of a budget of time
+DEFAULT_COPIES = 8  # of an environment
 RATED = 0.2  # of a trial's steps, at most, in its evaluations, where CityLearn itself takes them
 # Gives the settings that hold from now on, from those of the existing experiment and those that named it. A command line, for
 # example, need not repeat the settings that the experiment was begun with.
@@ -134,9 +135,12 @@ def check(settings: Settings, as_continued: AsContinued | None = None) -> Checke
     Raises a UserError, one of its subclasses, for the first thing that is not valid.
     """
     before = experiment_to_continue(settings)
+    # Who names code trusts it; what a folder names may be a stranger's.
+    trusts = settings.trust_scenario or bool(settings.env and not settings.resume)
     if before is None:
-        return check_new(settings)
-    return check_continued(before, as_continued(before.settings, settings) if as_continued else settings)
+        return check_new(replace(settings, trust_scenario=trusts))
+    now = as_continued(before.settings, settings) if as_continued else settings
+    return check_continued(before, replace(now, trust_scenario=trusts))
 
 
 def check_new(settings: Settings) -> Checked:
@@ -312,7 +316,7 @@ def _slowly(settings: Settings, task: Task) -> tuple[Settings, list[str]]:
                 f"evaluations run {fit} of {len(windows)} windows of the validation split, as CityLearn takes as long for them "
                 "as for training; --validation-weeks 0 runs all"
             )
-            windows = settings.task.validation_windows
+            windows = settings.site_task.validation_windows
     pace = steps_per_second(task.site)
     steps = settings.steps + settings.evaluations * sum(window.hours for window in windows)
     lines.append(f"CityLearn makes {pace:,.0f} steps a second here, so a whole trial takes about {duration(steps / pace)}")
@@ -322,9 +326,42 @@ def _slowly(settings: Settings, task: Task) -> tuple[Settings, list[str]]:
 def _checked(settings: Settings, space_file: Path | None) -> Checked:
     settings.check()
     _check_time(settings)
-    task = settings.task
+    planned = plan(settings, space_file, settings.task)
+    # However they were typed: an experiment is continued by what they mean.
+    settings = replace(settings, weights=settings.aim.weights.texts, require=settings.aim.require, objective=settings.aim.names)
+    settings = replace(settings, learn_from=tuple(map(whole_place, settings.learn_from)))
+    notes = [f"aim: {settings.aim.shown}"] if settings.aim.shown else []
+    settings, key, lines = (_of_environment if settings.env else _of_site)(settings, planned)
+    ranges = {} if settings.preset else planned.space.ranges(planned.fixed, limits(settings.steps))
+    compatibility = {"scenario": key, "space": planned.space.describe(), "ranges": ranges, "machine": provenance()}
+    notes += [*lines, *check_address(settings.address)]
+    callbacks_named(settings.callback)
+    check_trackers(settings.track)
+    return Checked(settings, planned, compatibility, notes=tuple(notes))
+
+
+def _of_environment(settings: Settings, planned: Plan) -> tuple[Settings, str, list[str]]:
+    """Settings as they hold for an environment, what has to stay the same in it, and lines for the user; a UserError."""
+    task = settings.env_task
+    found, source = task.probe, task.source.found_anywhere
+    if why := found.refusals.get(settings.algo):
+        raise UsageError(f"--env {settings.env}: {why}")
+    copies = DEFAULT_COPIES if settings.num_envs == Settings.num_envs else settings.num_envs
+    episodes = settings.episodes or task.episodes_for(due_steps(1, settings.steps, settings.evaluations))
+    settings = replace(settings, env=source.name, env_config=source.config, num_envs=copies, episodes=episodes)
+    where = "processes of their own" if task.in_processes else "the process of their trial"
+    lines = [f"{task.title}, Gymnasium's checker: {finding}" for finding in found.findings]
+    lines.append(
+        f"{task.title}: a step takes {1e6 * found.step_seconds:,.0f} microseconds, so copies are stepped in {where}; policies "
+        f"are rated by the same {episodes} episodes"
+    )
+    return settings, task.key, lines
+
+
+def _of_site(settings: Settings, planned: Plan) -> tuple[Settings, str, list[str]]:
+    """The same for a site."""
+    task = settings.site_task
     site = task.site
-    planned = plan(settings, space_file, task)
     check_reward(site, settings.reward)
     if settings.reward == "schema":
         check_own_reward(site)
@@ -340,13 +377,9 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     settings.aim.check(site, settings.reward)
     if settings.teacher != "none":
         check_teacher(task.by(backend), settings.algo)
-    # However they were typed: an experiment is continued by what they mean.
-    settings = replace(settings, weights=settings.aim.weights.texts, require=settings.aim.require, objective=settings.aim.names)
-    settings = replace(settings, learn_from=tuple(map(whole_place, settings.learn_from)))
-    notes = [f"aim: {settings.aim.shown}"] if settings.aim.shown else []
+    notes = list[str]()
     if backend == "citylearn":
-        settings, lines = _slowly(settings, task)
-        notes += lines
+        settings, notes = _slowly(settings, task)
     notes += _of_two_objectives(settings, planned)
     notes += planned.notes
     notes += doubts(site.schema) if site.schema else []
@@ -356,12 +389,7 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
         notes.append(f"{site.title}: stepped by CityLearn itself, because the batch backend does not support: {missing}")
     # Absolute: in another folder a relative path would name another scenario.
     name = str(site.schema) if site.schema else settings.scenario
-    ranges = {} if settings.preset else planned.space.ranges(planned.fixed, limits(settings.steps))
-    compatibility = {"scenario": site.key, "space": planned.space.describe(), "ranges": ranges, "machine": provenance()}
-    notes += check_address(settings.address)
-    callbacks_named(settings.callback)
-    check_trackers(settings.track)
-    return Checked(replace(settings, backend=backend, scenario=name), planned, compatibility, notes=tuple(notes))
+    return replace(settings, backend=backend, scenario=name), site.key, notes
 
 
 def _of_two_objectives(settings: Settings, planned: Plan) -> list[str]:

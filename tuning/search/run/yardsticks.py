@@ -17,6 +17,7 @@ from common.errors import InconsistentError, UserError
 from common.texts import option_words, python_command
 from envs.environments import fit
 from envs.environments.year_cache import year_reference
+from envs.gym.task import simple_rows
 from envs.objective.columns import evaluation_columns
 from envs.objective.hours import hardest_week, hours_of
 from envs.scenarios.splits import Splits
@@ -41,10 +42,13 @@ _BOUNDS: dict[str, Objective] = {"co2_kg": "co2", "bill": "cost"}  # of objectiv
 def write_yardsticks(experiment: Experiment, written: Callable[[Path], None], console: Console) -> None:
     """Write them into the results, once: where they can be computed at the batch backend's speed, within a minute or two."""
     settings, folder = experiment.settings, experiment.paths.folder
+    if settings.env:
+        _write_simple(experiment, written, console)
+        return
     controllers, bounds = (judged_path(folder, name, "batch") for name in ("baselines", "bounds"))
     if controllers.exists():
         return
-    task = settings.task.judged
+    task = settings.site_task.judged
     if settings.reward != "improvement" or task.stepped_by != "batch":
         why = task.why_not_batch() or "the reward is the schema's own, by which the uncontrolled site does not score 0"
         say(console, f"not compared with rules, the bound and model predictive control: {why}")
@@ -96,11 +100,25 @@ def write_yardsticks(experiment: Experiment, written: Callable[[Path], None], co
             written(path)
 
 
+def _write_simple(experiment: Experiment, written: Callable[[Path], None], console: Console) -> None:
+    """Write what policies without a network do in an environment, once."""
+    path, task = judged_path(experiment.paths.folder, "baselines", "gymnasium"), experiment.settings.env_task
+    if path.exists():
+        return
+    with busy(console, "comparing with random actions and with none, in the same episodes"):
+        rows = simple_rows(task, "validation")
+    same = {"scenario": experiment.scenario, "split": "validation", "backend": task.stepped_by}
+    write_file(path, [same | row for row in rows], measures=task.columns)
+    written(path)
+
+
 def write_week(experiment: Experiment, written: Callable[[Path], None], console: Console) -> None:
     """Write the hours of the winner's hardest week, unless they are there. It has a trial with a score."""
     settings, folder = experiment.settings, experiment.paths.folder
+    if settings.env:
+        return
     best, path = load(folder).best, folder / ROLLOUTS / WEEK_OF_BEST
-    number, task = int(best["trial"]), settings.task
+    number, task = int(best["trial"]), settings.site_task
     steps = best["kept_steps" if settings.keep == "best" else "steps"]
     about = {"experiment": settings.name, "trial": str(number), "steps": f"{steps:.0f}", "scenario": task.site.title}
     if path.is_file() and pq.read_schema(path).metadata.items() >= {k.encode(): v.encode() for k, v in about.items()}.items():
@@ -114,7 +132,7 @@ def write_week(experiment: Experiment, written: Callable[[Path], None], console:
                 stored = open_to_read(experiment.storage.uri).trusting(settings.trust_scenario)
                 of_trial = with_checkpoints(stored, number)
             with trained(of_trial, number, split="validation", keep=settings.keep) as found:
-                env = found.task.evaluation_env((week,), found.shares)
+                env = found.on_site.evaluation_env((week,), found.shares)
                 (episode,) = env.episodes(found.policy)
                 env.close()
             hours = hours_of(episode)

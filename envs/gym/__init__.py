@@ -1,0 +1,1 @@
+"""Gymnasium environments as tasks, beside the sites of CityLearn."""

@@ -1,0 +1,96 @@
+"""Episodes of an environment by which policies are rated: the same ones for all policies, and none that training has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv, VectorWrapper
+
+from common.errors import InconsistentError
+from envs.gym.source import EnvError
+
+Policy = Callable[[np.ndarray], np.ndarray]  # from observations, shape (copies, features), to actions, shape (copies, ...)
+Row = dict[str, Any]
+INFO = "info:"  # how the name of an objective begins that an environment reports at the end of an episode
+
+# Seeds of training lie below the first of these; validation and test have as many as lie between two.
+VALIDATION, TEST = 2**30, 2**30 + 2**29
+MOST_STEPS = 100_000  # of an episode that policies are rated by
+
+
+def seeds_of(split: Literal["validation", "test"], count: int) -> range:
+    """Seeds of the episodes of a split. Training has lower ones, see `TrainingCopies`."""
+    first = VALIDATION if split == "validation" else TEST
+    return range(first, first + count)
+
+
+class Episodes:
+    """Runs policies through the same episodes again and again, each in a copy of the environment of its own."""
+
+    def __init__(self, make: Callable[[], gym.Env[np.ndarray, Any]], seeds: Sequence[int], names: Sequence[str] = ()) -> None:
+        """`names` are those of values that an episode's last step reports, with `INFO` before each."""
+        self._seeds, self._names = seeds, names
+        self._envs = [make() for _ in seeds]
+
+    def rows(self, policy: Policy) -> list[Row]:
+        """Number, return and steps of each episode, and the values that it reports.
+
+        Raises an EnvError for an episode that does not end, or that reports no such value; an InconsistentError for a return
+        that is no number.
+        """
+        observations = [env.reset(seed=seed)[0] for env, seed in zip(self._envs, self._seeds, strict=True)]
+        returns, steps, last = [0.0] * len(self._envs), [0] * len(self._envs), [dict[str, Any]()] * len(self._envs)
+        going = list(range(len(self._envs)))
+        while going:
+            actions = policy(np.stack([observations[number] for number in going]))
+            still = []
+            for number, action in zip(going, actions, strict=True):
+                observations[number], reward, terminated, truncated, last[number] = self._envs[number].step(action)
+                returns[number] += float(reward)
+                steps[number] += 1
+                if not (terminated or truncated):
+                    still.append(number)
+            if still and steps[still[0]] >= MOST_STEPS:
+                raise EnvError(
+                    f"an episode has not ended after {MOST_STEPS:,} steps: wrap the environment in gymnasium.wrappers.TimeLimit"
+                )
+            going = still
+        rows = [
+            {"year": number, "score": total, "length": taken, **self._reported(info)}
+            for number, (total, taken, info) in enumerate(zip(returns, steps, last, strict=True))
+        ]
+        for row in rows:
+            if not np.isfinite(row["score"]):
+                raise InconsistentError(f"episode {row['year']} of an evaluation has a return of {row['score']}")
+        return rows
+
+    def _reported(self, info: dict[str, Any]) -> Row:
+        lacks = [name for name in self._names if name.removeprefix(INFO) not in info]
+        if lacks:
+            there = ", ".join(sorted(info)) or "nothing"
+            raise EnvError(f"{lacks[0]}: the last step of an episode does not report it in its info, which has {there}")
+        return {name: float(info[name.removeprefix(INFO)]) for name in self._names}
+
+    def close(self) -> None:
+        """Close the copies."""
+        for env in self._envs:
+            env.close()
+
+
+class TrainingCopies(VectorWrapper):
+    """Copies that train. Each gets a seed of its own, below those by which policies are rated."""
+
+    def reset(self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None) -> Any:
+        """See `VectorEnv`; `seed` is one number, or None to go on with the random numbers that the copies have."""
+        if isinstance(seed, int):
+            seed = [int(word) % VALIDATION for word in np.random.SeedSequence(seed).generate_state(self.num_envs)]
+        return super().reset(seed=seed, options=options)
+
+
+def training_copies(make: Callable[[], gym.Env[np.ndarray, Any]], copies: int, in_processes: bool) -> VectorEnv[Any, Any, Any]:
+    """Copies that are stepped at once, in this process or in one each; both give the same numbers."""
+    kind = AsyncVectorEnv if in_processes else SyncVectorEnv
+    return TrainingCopies(kind([make] * copies, autoreset_mode=AutoresetMode.NEXT_STEP))

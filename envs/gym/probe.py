@@ -1,0 +1,135 @@
+"""Looks at an environment in a process of its own: its spaces, what a step and a copy cost, and what Gymnasium finds in it.
+
+So the driver of a search runs no code of the environment, and what the environment takes can be measured.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+import warnings
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import psutil
+from gymnasium import spaces
+from gymnasium.utils.env_checker import check_env
+
+from common.errors import UserError
+from envs.gym.source import REFUSED, EnvError, Source
+from envs.gym.spaces import made, outputs, why_not_by
+
+MOST_SECONDS = 300.0  # that the look may take
+STEPS = 2_000  # that are timed, or more until an episode has ended, but not beyond
+MOST_STEPS, SECONDS = 20_000, 5.0
+COPIES = 4  # of which the memory is measured
+ALGORITHMS = ("ppo", "a2c", "sac")
+# Findings about what is done here anyway: observations are scaled by their running mean and variance, actions from [-1, 1].
+MENDED = ("-infinity. This is probably too low", "infinity. This is probably too high", "symmetric and normalized space")
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What was found."""
+
+    features: int  # of an observation
+    outputs: int  # of a policy: actions of a box, or choices of all parts together
+    is_box: bool  # whether actions are numbers, and no choices
+    step_seconds: float  # of one copy
+    episode_steps: int  # of an episode of random actions; as many as were taken where none ended
+    ended: bool  # whether one ended
+    copy_bytes: int  # that a further copy takes
+    process_bytes: int  # that a process takes with its first copy: modules, mostly
+    findings: tuple[str, ...]  # of Gymnasium's checker, a line each
+    refusals: dict[str, str]  # why algorithms do not learn it, by name; empty where they do
+
+
+@lru_cache
+def probe(source: Source) -> Probe:
+    """Look at an environment. Raises an EnvError where there is none that can be learned."""
+    with TemporaryDirectory() as folder:
+        told = Path(folder) / "found.json"
+        # The same modules are found as here.
+        program = f"import sys; sys.path[:] = {sys.path!r}; from envs.gym.probe import main; main(*sys.argv[1:])"
+        try:
+            subprocess.run(
+                [sys.executable, "-c", program, source.name, source.config, str(told)],
+                timeout=MOST_SECONDS, check=True, capture_output=True, text=True,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise EnvError(f"--env {source.name}: making it and some steps took over {MOST_SECONDS:.0f} s") from None
+        except subprocess.CalledProcessError as error:
+            last = (error.stderr or "").strip().rpartition("\n")[2]
+            raise EnvError(f"--env {source.name}: its process ended with status {error.returncode}: {last}") from None
+        content = json.loads(told.read_text(encoding="utf-8"))
+    if "error" in content:
+        raise EnvError(content["error"])
+    return Probe(**{**content, "findings": tuple(content["findings"])})
+
+
+def main(name: str, config: str, told: str) -> None:
+    """Look at an environment in this process, and write what was found into a file."""
+    try:
+        content: dict[str, Any] = asdict(look(Source(name, config)))
+    except UserError as error:
+        content = {"error": str(error)}
+    Path(told).write_text(json.dumps(content), encoding="utf-8")
+
+
+def look(source: Source) -> Probe:
+    """What is to be said of an environment, measured in this process."""
+    process = psutil.Process()
+    before = process.memory_info().rss
+    env = made(source)
+    try:
+        env.reset(seed=0)
+        first = process.memory_info().rss
+        env.action_space.seed(0)
+        taken, episode, ended, begun = 0, 0, False, time.perf_counter()
+        while taken < (STEPS if ended else MOST_STEPS) and time.perf_counter() - begun < SECONDS:
+            _, _, terminated, truncated, _ = env.step(env.action_space.sample())
+            taken, episode = taken + 1, episode + (not ended)
+            if terminated or truncated:
+                ended = True
+                env.reset()
+        seconds = (time.perf_counter() - begun) / taken
+    except REFUSED as error:
+        raise EnvError(f"--env {source.name}: {type(error).__name__}: {error}".partition("\n")[0]) from error
+    with_first = process.memory_info().rss
+    others = [made(source) for _ in range(COPIES)]
+    for other in others:
+        other.reset(seed=0)
+        other.step(other.action_space.sample())
+    each = (process.memory_info().rss - with_first) // COPIES
+    space = env.action_space
+    found = Probe(
+        spaces.flatdim(env.observation_space), outputs(space), isinstance(space, spaces.Box), seconds, episode, ended,
+        max(each, 0), max(first - before, 0), findings_of(source),
+        {algo: why for algo in ALGORITHMS if (why := why_not_by(algo, space))},
+    )  # fmt: skip
+    for one in (env, *others):
+        one.close()
+    return found
+
+
+def findings_of(source: Source) -> tuple[str, ...]:
+    """What `gymnasium.utils.env_checker` finds, a line each. Raises an EnvError where it finds no environment."""
+    env = source.make()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            check_env(env.unwrapped, skip_render_check=True, skip_close_check=True)
+        except REFUSED as error:
+            what = str(error).partition("\n")[0]
+            raise EnvError(f"--env {source.name}: Gymnasium's checker refuses it: {what}") from error
+        finally:
+            env.close()
+    # Gymnasium colours its warnings.
+    texts = (str(one.message).replace("\x1b[33m", "").replace("\x1b[0m", "").removeprefix("WARN: ") for one in caught)
+    lines = dict.fromkeys(text.strip().partition("\n")[0] for text in texts)
+    return tuple(line for line in lines if not any(mended in line for mended in MENDED))

@@ -1,0 +1,155 @@
+"""A Gymnasium environment as what is to be solved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from gymnasium.spaces import Box
+
+from common.errors import UsageError
+from common.measure import BY_HOURS, Measure
+from common.texts import printable
+from envs.gym.episodes import INFO, Episodes, Row, seeds_of, training_copies
+from envs.gym.probe import Probe, probe
+from envs.gym.source import Source
+from envs.gym.spaces import made
+from envs.objective.aim import SCORE_ALONE, Aim, AimError
+
+if TYPE_CHECKING:
+    import gymnasium as gym
+    from gymnasium.vector import VectorEnv
+
+# Of one copy, above which copies have processes of their own: what is sent between them takes a tenth of a millisecond.
+PROCESS_SECONDS = 5e-4
+LENGTH = Measure("length", "1", "steps of the episode", "neither", BY_HOURS)
+RATED = 0.2  # of a trial's steps, at most, in its evaluations
+LEAST_EPISODES, MOST_EPISODES = 5, 50
+
+
+@dataclass(frozen=True)
+class EnvTask:
+    """What is to be solved: the second of two kinds, beside `envs.task.Task`, for all that is above `envs`.
+
+    It has no site, so no KPIs, no bound and no controllers to compare with but those that need no model.
+    """
+
+    source: Source
+    aim: Aim = SCORE_ALONE  # its score is the return of an episode
+    episodes: int = 0  # of an evaluation; 0 before a search settles it
+    trusted: bool = False  # whether code that its name says may be imported; nothing stores it
+
+    stepped_by: ClassVar[Literal["gymnasium"]] = "gymnasium"
+    resumes_anywhere: ClassVar[bool] = False  # what environments hold cannot be saved
+
+    @property
+    def title(self) -> str:
+        """As people read it."""
+        return self.source.title
+
+    @property
+    def key(self) -> str:
+        """What experiments compare: which environment it is, and its configuration."""
+        return f"{self.source.title} {self.source.config}"
+
+    @property
+    def probe(self) -> Probe:
+        """What the environment is like; an EnvError where there is none that can be learned."""
+        self.check_trust()
+        return probe(self.source)
+
+    def check_trust(self) -> None:
+        """Raise a UsageError where code would be imported that nobody has trusted."""
+        if self.source.names_code and not self.trusted:
+            raise UsageError(
+                f"the experiment names code, {printable(self.source.name)}, which runs as your own where it is imported: add "
+                "--trust-scenario if you trust it"
+            )
+
+    def seeing(self, assignment: Mapping[str, Any]) -> EnvTask:
+        """The task for a trial of these hyperparameters: the same."""
+        return self
+
+    @property
+    def columns(self) -> dict[str, Measure]:
+        """What stands in a row of evaluations beside the table's own columns."""
+        return {measure.name: measure for measure in (LENGTH, *self._reported)}
+
+    @property
+    def _reported(self) -> list[Measure]:
+        named = [*self.aim.objectives, *(own.measure for own in self.aim.requirements)]
+        return [measure for measure in dict.fromkeys(named) if measure.name.startswith(INFO)]
+
+    @property
+    def _make(self) -> Callable[[], gym.Env[np.ndarray, Any]]:
+        self.check_trust()
+        return partial(made, self.source)
+
+    def training_env(self, copies: int) -> VectorEnv[Any, Any, Any]:
+        """Copies that train."""
+        return training_copies(self._make, copies, self.in_processes)
+
+    @property
+    def in_processes(self) -> bool:
+        """Whether copies are stepped in processes of their own: a step takes so long that this pays."""
+        return self.probe.step_seconds > PROCESS_SECONDS
+
+    def evaluator(self, own_layout: bool = False, split: Literal["validation", "test"] = "validation") -> Episodes:
+        """Runs policies through the episodes of a split; all policies see the same."""
+        names = [measure.name for measure in self._reported]
+        return Episodes(self._make, seeds_of(split, self.episodes), names)
+
+    def rows(self, policy: Callable[[np.ndarray], np.ndarray], split: Literal["validation", "test"]) -> list[Row]:
+        """Rows of `evaluations` of a policy, one an episode."""
+        evaluator = self.evaluator(split=split)
+        rows = evaluator.rows(policy)
+        evaluator.close()
+        return rows
+
+    def episodes_for(self, steps: int) -> int:
+        """How many episodes an evaluation has that comes after so many steps of training, if nobody says."""
+        fitting = int(steps * RATED / (1.0 - RATED)) // self.probe.episode_steps
+        return min(MOST_EPISODES, max(LEAST_EPISODES, fitting))
+
+
+def measure_of(minimize: bool) -> Callable[[str, str], Measure]:
+    """Finds the measures of an environment for `Aim.parse`: the score, and what the last step of an episode reports."""
+
+    def found(where: str, name: str) -> Measure:
+        key = name.removeprefix(INFO)
+        if name == SCORE_ALONE.objective.name:
+            if minimize:
+                raise AimError("--minimize: the return of an episode is maximised; name what to minimise: --objective info:KEY")
+            return SCORE_ALONE.objective
+        if key == name or not key:
+            raise AimError(
+                f"{where} {printable(name)}: of an environment it takes score, which is the return of an episode, or {INFO}KEY "
+                "for a value that the info of an episode's last step reports"
+            )
+        meaning = f"mean of {key} in the info of an episode's last step"
+        return Measure(name, "1", meaning, "less" if minimize else "more", BY_HOURS, label=key)
+
+    return found
+
+
+def simple_rows(task: EnvTask, split: Literal["validation", "test"]) -> list[Row]:
+    """Rows of `evaluations` of policies that learned nothing: random actions and, where actions are numbers, none at all.
+
+    No action is the middle of each action's range; what has no range, at 0.
+    """
+    env = task._make()
+    space = env.action_space
+    env.close()
+
+    def random(observations: np.ndarray) -> np.ndarray:
+        return np.array([space.sample() for _ in observations])
+
+    def none(observations: np.ndarray) -> np.ndarray:
+        return np.zeros((len(observations), *(space.shape or ())), np.float32)
+
+    space.seed(0)
+    policies = {"random actions": random} | ({"no action": none} if isinstance(space, Box) else {})
+    return [{"contender": name, **row} for name, policy in policies.items() for row in task.rows(policy, split)]
