@@ -123,10 +123,11 @@ class Measure:
 
 
 def _signed(value: float) -> str:
-    """Four decimals with a sign; what is 0 in them is above 0 rather than below."""
-    return f"{round(value, 4) + 0.0:+.4f}"
+    """Four decimals with a sign, one from 10 on as of returns; what is 0 in them is above 0 rather than below."""
+    return f"{value:+,.1f}" if abs(value) >= _LARGE_SCORE else f"{round(value, 4) + 0.0:+.4f}"
 
 
+_LARGE_SCORE: Final = 10.0  # no site has one
 SCORE = Measure("score", "1", "mean reward an hour", "more", BY_HOURS)
 _SCORE_TOLERANCE: Final = 1e-4  # of a bound, of its solver and of single precision
 _LEAST_BOUND: Final = 1e-3  # where there is next to nothing to win, the solver's tolerance is one of the site's energies

@@ -74,6 +74,11 @@ class Results:
         rows = self.single.evaluations
         return rows[rows["contender"].notna() & rows["trial"].isna()]
 
+    @property
+    def of_environment(self) -> bool:
+        """Whether its policies act in an environment, and not on a site: then rows of `evaluations` are episodes."""
+        return bool((self.evaluations["backend"] == "gymnasium").any())
+
     @functools.cached_property
     def measures(self) -> Mapping[str, Measure]:
         """What `evaluations` measure, by column, as their last readable file has it."""

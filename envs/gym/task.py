@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # Of one copy, above which copies have processes of their own: what is sent between them takes a tenth of a millisecond.
 PROCESS_SECONDS = 5e-4
-LENGTH = Measure("length", "1", "steps of the episode", "neither", BY_HOURS)
+LENGTH = Measure("length", "1", "steps of the episode", "neither", BY_HOURS, label="steps")
 RATED = 0.2  # of a trial's steps, at most, in its evaluations
 LEAST_EPISODES, MOST_EPISODES = 5, 50
 

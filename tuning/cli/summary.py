@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -79,13 +79,14 @@ def print_summary(
         if last.empty:
             say(console, f"KPIs of trial {best['trial']} cannot be shown: its evaluations cannot be read")
         else:
-            console.print(Fitted(_against_uncontrolled(last, results.measures, validation)))
+            table = _of_episodes if results.of_environment else _against_uncontrolled
+            console.print(Fitted(table(last, results.measures, validation)))
             for line in reference:
                 say(console, line)
             for line in caveats(last, results.measures, best["reward"]):
                 say(console, f"Trial {best['trial']}: {line}")
         if len(beside := beside_yardsticks(results)):
-            console.print(Fitted(_yardsticks(beside)))
+            console.print(Fitted(_yardsticks(beside, "episodes" if results.of_environment else "hours")))
         for line in yardstick_lines(results):
             say(console, line)
         for line in confirmation_lines(results, aim):
@@ -241,9 +242,23 @@ def _against_uncontrolled(rows: pd.DataFrame, measures: Mapping[str, Measure], v
     return table
 
 
-def _yardsticks(beside: pd.DataFrame) -> Table:
+def _of_episodes(rows: pd.DataFrame, measures: Mapping[str, Measure], validation: str) -> Table:
+    """What came of the episodes (one a row): means with their intervals, and the ends of the range."""
+    table = plain_table(f"Validation, {validation}")
+    for name in ("", "mean", f"{CONFIDENCE:.0%} interval", "least", "greatest"):
+        table.add_column(name, justify="left" if not name else "right")
+    for measure in (replace(SCORE, name="return", label="return"), *measures.values()):
+        values = rows[SCORE.name if measure.label == "return" else measure.name].to_numpy(float)
+        if measure.label:
+            interval, scale = mean(values), measure.scale(values)
+            ends = f"{scale.text(interval.low)} to {scale.text(interval.high)}"
+            table.add_row(measure.label, scale.text(interval.value), ends, scale.text(values.min()), scale.text(values.max()))
+    return table
+
+
+def _yardsticks(beside: pd.DataFrame, same: str = "hours") -> Table:
     """Scores between the site without control and perfect foresight."""
-    table = plain_table("The same hours under other controllers")
+    table = plain_table(f"The same {same} under other controllers")
     # A site without a bound, vehicles or people has no column of them.
     known = [column for column in ("of_bound", "served", "discomfort") if beside[column].notna().any()]
     for name in ("", "score", *(column.replace("_", " ") for column in known)):

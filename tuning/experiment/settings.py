@@ -274,6 +274,8 @@ class Settings:
         from_zero = ("trials", "validation_weeks", "episodes", "seed", "concurrency", "retries", "last_evaluation")
         check_whole_numbers(self, least_values | dict.fromkeys(from_zero, 0))
         self._check_kind()
+        if self.episodes == 1:
+            raise UsageError("--episodes 1: of one return nobody knows how far it is from the mean; give at least 2")
         for kind, known in (("sampler", SAMPLERS), ("scheduler", SCHEDULERS)):
             if (name := getattr(self, kind)) not in known:
                 raise UsageError(f"--{kind} {printable(name)}: {hint(name, known)}")

@@ -138,12 +138,13 @@ class Training:
             rate = collected / (time.perf_counter() - start)
             # If several evaluations become due in one update, the policy is evaluated once.
             evaluations = self._evaluate() if self._due(steps) > self.evaluations else []
+            doubt = self._doubt(evaluations) if evaluations and not self.state.evaluated_steps else ""
             if evaluations:
                 self._rate(evaluations)
             self._add_report(update, rate, evaluations)
             is_due = self._task.resumes_anywhere and time.perf_counter() - self._last_save > CHECKPOINT_SECONDS
             if evaluations or is_due:
-                yield self._saved(evaluations)
+                yield replace(self._saved(evaluations), message=doubt)
             elif time.perf_counter() - reported > REPORT_SECONDS:
                 reported = time.perf_counter()
                 yield Report(steps)
@@ -198,6 +199,15 @@ class Training:
                 self._evaluator = self._task.evaluator(self.trainer.shares)
             policy = other(self._evaluator) if other else acting_in(self.trainer, self._task, "validation").policy
             return self._evaluator.rows(policy)
+
+    def _doubt(self, evaluations: Sequence[Row]) -> str:
+        """A line where the first policy of a search comes out otherwise in the same episodes of an environment; else empty."""
+        if self._handout.number or self._task.resumes_anywhere or self._evaluate() == evaluations:
+            return ""
+        return (
+            f"{self._task.title}: the same policy comes out otherwise in the same episodes, so they do not follow from their "
+            "seeds alone; a search that is interrupted goes on, but not as it would have"
+        )
 
     def _evaluated_copy(self) -> Report:
         """Evaluate the copy that training begins with. It is in the results at 0 steps, and counts as no evaluation."""

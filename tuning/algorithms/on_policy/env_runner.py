@@ -19,7 +19,7 @@ class Rollout:
     """T transitions of C chunks of episodes, one after another: those that ended, in that order, then those that go on."""
 
     observations: np.ndarray  # as the policy saw them, shape (T, features), float32
-    actions: np.ndarray  # shape (T, actions), float32; (T,), int64, if they are discrete
+    actions: np.ndarray  # shape (T, actions), float32; (T,), int64, of a choice; (T, choices) of several
     inputs: np.ndarray  # parameters of the distributions that they were drawn from, shape (T, parameters), float32
     rewards: np.ndarray  # as the learner gets them, shape (T,), float64
     following: np.ndarray  # observation after each chunk, shape (C, features)

@@ -42,7 +42,7 @@ class OnPolicy(ArrayAlgorithm):
 
 @dataclass
 class Batch(Tensors):
-    """Transitions as tensors on the learner's device; actions have shape (T,) if they are discrete."""
+    """Transitions as tensors on the learner's device; actions have shape (T,) if they are one choice."""
 
     logp: torch.Tensor  # of the actions when they were drawn, shape (T,)
     inputs: torch.Tensor  # parameters of the distribution that they were drawn from, shape (T, parameters)

@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium as gym
 import torch
 from ray.rllib.core.columns import Columns
-from ray.rllib.core.distribution.torch.torch_distribution import TorchCategorical, TorchDiagGaussian
+from ray.rllib.core.distribution.torch.torch_distribution import TorchCategorical, TorchDiagGaussian, TorchMultiCategorical
 from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
 from ray.rllib.core.rl_module.torch import TorchRLModule
 from torch import nn
@@ -30,7 +30,7 @@ from tuning.algorithms.precision import compiled
 
 
 class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
-    """Policy and value function as perceptrons, for boxes of one dimension or discrete actions.
+    """Policy and value function as perceptrons, for boxes of one dimension, a choice, or several choices at once.
 
     RLlib's own module has neither another initial deviation than 1 nor an orthogonal start, and takes more time in Python than
     for its arithmetic. `model_config` has hyperparameters as `h`, and `chargers` that share a network or None.
@@ -50,9 +50,11 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
         self.value_layers = self.policy_layers if h["shared_layers"] else perceptron(inputs, sizes, h["activation"])
         self.value_head = nn.Linear(sizes[-1], 1)
         self.log_std: nn.Parameter | None = None
-        if isinstance(self.action_space, gym.spaces.Discrete):
-            self.action_dist_cls = TorchCategorical
-            self.policy_head: nn.Module = nn.Linear(sizes[-1], int(self.action_space.n))
+        self.choices = _choices(self.action_space)
+        if self.choices:
+            several = TorchMultiCategorical.get_partial_dist_cls(space=self.action_space, input_lens=self.choices)  # type: ignore[misc]
+            self.action_dist_cls = TorchCategorical if isinstance(self.action_space, gym.spaces.Discrete) else several
+            self.policy_head: nn.Module = nn.Linear(sizes[-1], sum(self.choices))
         else:
             self.action_dist_cls = TorchDiagGaussian
             actions, outputs = self.action_space.shape[0], 2 if h["state_dependent_std"] else 1
@@ -93,7 +95,10 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
     def mode(self, observations: torch.Tensor) -> torch.Tensor:
         """The most likely actions; not compiled."""
         inputs = self._policy_inputs(observations).float()
-        return inputs.argmax(dim=-1) if self.action_dist_cls is TorchCategorical else inputs.chunk(2, dim=-1)[0]
+        if not self.choices:
+            return inputs.chunk(2, dim=-1)[0]
+        chosen = torch.stack([own.argmax(dim=-1) for own in inputs.split(self.choices, dim=-1)], dim=-1)
+        return chosen.squeeze(-1) if self.action_dist_cls is TorchCategorical else chosen
 
     def set_deviations(self, log_std: float) -> None:
         """Give all actions one deviation, whatever is observed; it is trained from there."""
@@ -130,3 +135,10 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
     def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> torch.Tensor:
         """Values of observations, shape (rows,), float32."""
         return self._values(batch[Columns.OBS]).float()
+
+
+def _choices(space: Any) -> list[int]:
+    """How many there are to choose from, of each choice; none where actions are numbers."""
+    if isinstance(space, gym.spaces.Discrete):
+        return [int(space.n)]
+    return [int(n) for n in space.nvec] if isinstance(space, gym.spaces.MultiDiscrete) else []
