@@ -40,6 +40,7 @@ class EnvTask:
     source: Source
     aim: Aim = SCORE_ALONE  # its score is the return of an episode
     episodes: int = 0  # of an evaluation; 0 before a search settles it
+    in_processes: bool = False  # whether copies that train are stepped in processes of their own
     trusted: bool = False  # whether code that its name says may be imported; nothing stores it
 
     stepped_by: ClassVar[Literal["gymnasium"]] = "gymnasium"
@@ -91,11 +92,6 @@ class EnvTask:
     def training_env(self, copies: int) -> VectorEnv[Any, Any, Any]:
         """Copies that train."""
         return training_copies(self._make, copies, self.in_processes)
-
-    @property
-    def in_processes(self) -> bool:
-        """Whether copies are stepped in processes of their own: a step takes so long that this pays."""
-        return self.probe.step_seconds > PROCESS_SECONDS
 
     def evaluator(self, own_layout: bool = False, split: Literal["validation", "test"] = "validation") -> Episodes:
         """Runs policies through the episodes of a split; all policies see the same."""

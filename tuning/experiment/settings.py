@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # Settings that may change when an experiment is continued.
 RESUMABLE = (
     "trials", "budget", "confirm", "steps", "concurrency", "retries", "keep_checkpoints", "device", "gpu_memory", "on_oom",
+    "env_processes",
 )  # fmt: skip
 WHOLE_TRIALS = 4  # that the default budget pays for
 BEGUN_FOR_EACH = 4  # trials that freeze-thaw begins, about, for each that the budget would pay for as a whole
@@ -143,6 +144,8 @@ class Settings:
     path/to/file.py:function, which makes one. docs/environments.md says what runs."""
     env_config: str = ""
     """TOML or JSON file with keyword arguments of the environment."""
+    env_processes: Annotated[bool, tyro.conf.Suppress] = False
+    """Whether copies of an environment are stepped in processes of their own; a search settles it by what a step takes."""
     episodes: int = 0
     """Episodes by which a policy of an environment is rated; 0 for as many as take a fifth of a trial, from 5 to 50."""
     train: tuple[str, ...] = ()
@@ -424,7 +427,7 @@ class Settings:
         from envs.gym.task import EnvTask
 
         source = Source(self.env, config_of(self.env_config or {}))
-        return EnvTask(source, self.aim, self.episodes, self.trust_scenario)
+        return EnvTask(source, self.aim, self.episodes, self.env_processes, self.trust_scenario)
 
     @cached_property
     def site_task(self) -> Task:

@@ -168,7 +168,7 @@ class Training:
     def _rate(self, evaluations: Sequence[Row]) -> None:
         """Note an evaluation, and rate the trial by it where it is the one that counts, see `Settings.keep`."""
         state, aim = self.state, self._settings.aim
-        outcome, kept = aim.outcome(evaluations), self._outcome()
+        outcome, kept = self._outcome_of(evaluations), self._outcome()
         new, rated = aim.rating(outcome), aim.rating(kept)
         # Of equal ones the later. One without a number ends the trial.
         if self._settings.keep == "last" or not state.kept_steps or not math.isfinite(new) or not new < rated:
@@ -178,6 +178,9 @@ class Training:
         if not state.evaluated_steps and (alone := plan_alone_in(self.trainer, self._task)):
             state.plan_score = _finite(SCORE.value(self._evaluate(alone)))
         state.evaluated_steps = state.steps
+
+    def _outcome_of(self, evaluations: Sequence[Row]) -> Outcome:
+        return self._settings.aim.outcome(evaluations)
 
     def _outcome(self) -> Outcome:
         """How the evaluation came out that it is rated by. What it should have and the state has not, is not finite."""
@@ -224,7 +227,7 @@ class Training:
                 "steps": self.state.steps,
                 "time": datetime.now(UTC),
                 "seconds": self.state.seconds,
-                **(self._columns_of(self._settings.aim.outcome(evaluations)) if evaluations else {"score": None}),
+                **(self._columns_of(self._outcome_of(evaluations)) if evaluations else {"score": None}),
                 **update.losses,
                 "steps_per_second": rate,
                 **measured,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from search_spaces import SearchSpace
 from tuning.algorithms.registry import algorithm, algorithm_of
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
@@ -38,8 +39,16 @@ def experiment(
     )
 
 
-def hyperparameters(algo: str, **others: Any) -> dict[str, Any]:
-    default = {parameter.name: parameter.default for parameter in algorithm(algo).space.parameters}
+def in_environment(folder: Path, env: str, algo: str, **others: Any) -> Experiment:
+    """An experiment of an environment, with two episodes an evaluation."""
+    given: dict[str, Any] = {"episodes": 2, "num_envs": 4, "steps": STEPS_OF_A_TRIAL, "evaluations": EVALUATIONS, **others}
+    return create(
+        Settings(algo=algo, env=env, name=folder.name, dir=str(folder.parent), **given)  # type: ignore[arg-type]
+    ).trusting(True)
+
+
+def hyperparameters(algo: str, space: SearchSpace | None = None, **others: Any) -> dict[str, Any]:
+    default = {parameter.name: parameter.default for parameter in (space or algorithm(algo).space).parameters}
     return {**default, **SMALL[algo], "hidden_sizes": "8", **others}
 
 

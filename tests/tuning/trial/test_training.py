@@ -27,8 +27,8 @@ from envs.task import Task
 from envs.yardsticks.lessons import teach
 from results import load
 from tests.envs.made_up_plans import made_up_plan
-from tests.tuning.trial.small_trials import EVALUATIONS, STEPS_OF_A_TRIAL, experiment, hyperparameters
-from tuning.algorithms.registry import names
+from tests.tuning.trial.small_trials import EVALUATIONS, STEPS_OF_A_TRIAL, experiment, hyperparameters, in_environment
+from tuning.algorithms.registry import algorithm_of, names
 from tuning.algorithms.trainer import Acting
 from tuning.experiment.folder import Experiment, ExperimentPaths
 from tuning.experiment.lock import Permission
@@ -207,10 +207,14 @@ def test_a_policy_that_changes_nothing_of_its_plan_scores_what_its_plan_alone_do
 
 
 def check_interrupted(schema: Path, folder: Path, algo: str, backend: str, others: dict[str, Any]) -> None:
-    assignment = hyperparameters(algo, **others)
     # CityLearn takes far longer over a step.
     steps = STEPS_OF_A_TRIAL // 2 if backend == "citylearn" else STEPS_OF_A_TRIAL
     whole, cut = (experiment(folder / name, schema, algo, backend, steps) for name in ("whole", "cut"))
+    check_alike(whole, cut, hyperparameters(algo, **others))
+
+
+def check_alike(whole: Experiment, cut: Experiment, assignment: dict[str, Any]) -> None:
+    """Train one of them in one piece, the other cut off after each evaluation: both tell the same and end with the same."""
     train(whole, assignment)
     assert train_in_pieces(cut, assignment) == EVALUATIONS
     same_tables(whole, cut)
@@ -224,6 +228,67 @@ def check_interrupted(schema: Path, folder: Path, algo: str, backend: str, other
     assert weights[0].keys() == weights[1].keys()
     for name, values in weights[0].items():
         np.testing.assert_array_equal(values, weights[1][name], err_msg=name)
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize(
+    ("algo", "env"),
+    [
+        ("ppo", "CartPole-v1"),
+        ("a2c", "tests.tuning.trial.chooser:Chooser"),
+        ("ppo", "examples.pump:make"),
+        ("sac", "Pendulum-v1"),
+    ],
+)
+def test_so_does_one_in_an_environment_whose_state_cannot_be_saved(tmp_path: Path, algo: str, env: str) -> None:
+    whole, cut = (in_environment(tmp_path / name, env, algo) for name in ("whole", "cut"))
+    check_alike(whole, cut, hyperparameters(algo, algorithm_of(whole.settings).space))
+    rows = load(whole.paths.folder).evaluations
+    assert rows.groupby("steps")["year"].apply(list).tolist() == [[0, 1]] * EVALUATIONS
+    assert rows[["length", "score"]].notna().all(axis=None)
+    assert rows["hours"].isna().all()
+
+
+@pytest.mark.usefixtures("small_ray")
+def test_a_stop_between_evaluations_goes_back_to_the_last_one(tmp_path: Path) -> None:
+    whole, stopped = (in_environment(tmp_path / name, "CartPole-v1", "ppo") for name in ("whole", "stopped"))
+    assignment = hyperparameters("ppo", algorithm_of(whole.settings).space)
+    train(whole, assignment)
+    permission = stopped.paths.running("this")
+    permission.touch()
+    with training(stopped, assignment, permission) as trial:
+        for said in told(stopped, trial):
+            if said.steps > 400 and not said.evaluated:
+                permission.unlink(missing_ok=True)
+    assert said.ending is Ending.STOPPED
+    assert not said.saved
+    train(stopped, assignment)
+    same_tables(whole, stopped)
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize(("env", "doubted"), [("CartPole-v1", False), ("tests.tuning.trial.chooser:Fickle", True)])
+def test_episodes_that_do_not_follow_from_their_seeds_are_told_once(tmp_path: Path, env: str, doubted: bool) -> None:
+    of = in_environment(tmp_path / "one", env, "ppo")
+    said = [report.message for report in train(of, hyperparameters("ppo", algorithm_of(of.settings).space)) if report.message]
+    assert len(said) == doubted
+    assert all("seeds alone" in line for line in said)
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize("algo", ["ppo", "sac"])
+def test_no_assignment_learns_otherwise_where_rewards_have_another_scale(tmp_path: Path, algo: str) -> None:
+    """By powers of two, so that rounding is the same."""
+    tables = {}
+    for power in (-13, 0, 13):
+        of = in_environment(
+            tmp_path / f"by{power}", "tests.tuning.trial.chooser:Scaled", algo, env_config=f'{{"power": {power}}}'
+        )
+        train(of, hyperparameters(algo, algorithm_of(of.settings).space))
+        rows = load(of.paths.folder).evaluations
+        tables[power] = rows["score"].to_numpy() / 2.0**power, rows["length"].to_numpy()
+    for power in (-13, 13):
+        np.testing.assert_array_equal(tables[power], tables[0])
 
 
 @pytest.mark.gpu

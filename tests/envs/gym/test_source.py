@@ -1,0 +1,95 @@
+"""An environment comes from an id, a module or a file, and each fault is one line that says what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import gymnasium as gym
+import pytest
+
+from envs.gym.source import EnvError, Source, config_of, name_of
+from examples.pump import Pump, make
+
+PUMP = Path(__file__).parents[3] / "examples" / "pump.py"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "title"),
+    [
+        ("CartPole-v1", "CartPoleEnv", "CartPole-v1"),
+        ("gymnasium.envs.classic_control:CartPoleEnv", "CartPoleEnv", "gymnasium.envs.classic_control:CartPoleEnv"),
+        # Gymnasium's own form: the module registers the id.
+        ("gymnasium.envs.classic_control:CartPole-v1", "CartPoleEnv", "gymnasium.envs.classic_control:CartPole-v1"),
+        (f"{PUMP}:make", "Pump", "pump:make"),
+    ],
+)
+def test_each_form_of_a_name_makes_its_environment(name: str, kind: str, title: str) -> None:
+    source = Source(name)
+    env = source.make()
+    assert isinstance(env, gym.Env)
+    assert (type(env.unwrapped).__name__, source.title, source.names_code) == (kind, title, ":" in name)
+    env.close()
+
+
+def test_a_configuration_becomes_keyword_arguments(tmp_path: Path) -> None:
+    (tmp_path / "pump.toml").write_text("volume = 90.0\n", encoding="utf-8")
+    (tmp_path / "pump.json").write_text('{"volume": 90.0}', encoding="utf-8")
+    texts = {config_of(str(tmp_path / name)) for name in ("pump.toml", "pump.json")} | {config_of({"volume": 90.0})}
+    (text,) = texts
+    assert config_of(text) == text, "as it is stored"
+    assert Source(f"{PUMP}:make", text).make().unwrapped.volume == 90.0  # type: ignore[attr-defined]
+
+
+def test_a_file_has_the_files_beside_it_and_is_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sized_tank.py").write_text("VOLUME = 70.0\n", encoding="utf-8")
+    text = "from sized_tank import VOLUME\nfrom examples.pump import Pump\ndef make():\n    return Pump(VOLUME)\n"
+    (tmp_path / "mine.py").write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    found = Source("mine.py:make").found_anywhere
+    monkeypatch.chdir(tmp_path.parent)
+    assert found.make().unwrapped.volume == 70.0  # type: ignore[attr-defined]
+    assert found.title == "mine:make"
+    assert Source("CartPole-v1").found_anywhere == Source("CartPole-v1")
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "said"),
+    [
+        ("CartPoll-v1", "{}", "CartPole"),
+        ("no_such_module:make", "{}", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("examples.pump:nothing", "{}", "has no attribute 'nothing'"),
+        ("no/such/file.py:make", "{}", "there is no file"),
+        ("examples.pump:make", '{"volumes": 1.0}', "unexpected keyword argument 'volumes'"),
+        ("math:sqrt", "{}", "TypeError"),
+        ("builtins:dict", "{}", "it makes 'dict', which is no gymnasium.Env"),
+        ("sys:exit", "{}", "it ends the program"),
+    ],
+)
+def test_what_makes_none_is_one_line(name: str, config: str, said: str) -> None:
+    with pytest.raises(EnvError, match=r"^--env ") as caught:
+        Source(name, config).make()
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [("none.toml", None, "No such file"), ("bad.toml", "volume = ", "--env-config"), ("bad.json", "{", "--env-config")],
+)
+def test_a_configuration_that_cannot_be_read_is_one_line(tmp_path: Path, name: str, content: str | None, said: str) -> None:
+    if content is not None:
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    with pytest.raises(EnvError, match=said):
+        config_of(str(tmp_path / name))
+    with pytest.raises(EnvError, match="stored as JSON"):
+        config_of({"volume": object()})
+
+
+def test_a_function_is_named_so_that_other_processes_find_it() -> None:
+    assert name_of(make) == "examples.pump:make"
+    assert name_of(Pump) == "examples.pump:Pump"
+    with pytest.raises(EnvError, match="a name of its own"):
+        name_of(lambda: Pump())
+    in_script = type("Mine", (Pump,), {"__module__": "__main__", "__qualname__": "Mine"})
+    file, _, name = name_of(in_script).rpartition(":")
+    assert (Path(file).suffix, name) == (".py", "Mine")

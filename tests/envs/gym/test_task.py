@@ -1,0 +1,62 @@
+"""An environment answers what a search asks of a task, imports nothing that nobody trusts, and aims at what it reports."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from common.errors import UsageError
+from envs.gym.source import Source
+from envs.gym.task import LEAST_EPISODES, MOST_EPISODES, EnvTask, measure_of, simple_rows
+from envs.objective.aim import Aim, AimError
+
+PUMP = Source("examples.pump:make")
+
+
+def test_nothing_is_imported_of_code_that_nobody_trusts() -> None:
+    task = EnvTask(Source("no.such.module:make"), episodes=2)
+    for ask in (lambda: task.probe, lambda: task.training_env(1), task.evaluator):
+        with pytest.raises(UsageError, match="--trust-scenario"):
+            ask()
+    EnvTask(Source("CartPole-v1"), episodes=2).evaluator().close()
+
+
+def test_aims_are_the_return_or_what_episodes_report() -> None:
+    less, more = (Aim.parse((), "info:bill", ("info:lacking_m3<=5",), measure_of(minimize)) for minimize in (True, False))
+    rows = [
+        {"score": -1.0, "info:bill": 3.0, "info:lacking_m3": 2.0},
+        {"score": -2.0, "info:bill": 5.0, "info:lacking_m3": 4.0},
+    ]
+    outcome = less.outcome(rows)
+    assert (outcome.score, outcome.objective, outcome.shortfall) == (-1.5, 4.0, 0.0)
+    assert (less.rating(outcome), more.rating(more.outcome(rows))) == (-4.0, 4.0)
+    assert less.outcome([{**row, "info:lacking_m3": 50.0} for row in rows]).shortfall == 9.0
+    assert less.names == "info:bill"
+    assert Aim.parse((), "score", (), measure_of(False)).is_score
+    for name, minimize in (("bill", True), ("info:", False), ("score", True)):
+        with pytest.raises(AimError, match="info:KEY"):
+            Aim.parse((), name, (), measure_of(minimize))
+
+
+def test_rows_have_what_is_aimed_at_and_policies_that_learned_nothing_stand_beside() -> None:
+    aim = Aim.parse((), "info:bill", ("info:lacking_m3<=5",), measure_of(True))
+    task = EnvTask(PUMP, aim, episodes=3, trusted=True)
+    assert set(task.columns) == {"length", "info:bill", "info:lacking_m3"}
+    rows = task.rows(lambda observations: np.zeros((len(observations), 1)), "validation")
+    assert [set(row) for row in rows] == [{"year", "score", *task.columns}] * 3
+    assert task.rows(lambda observations: np.zeros((len(observations), 1)), "test") != rows, "other weeks"
+    simple = simple_rows(task, "validation")
+    assert [row["contender"] for row in simple] == ["random actions"] * 3 + ["no action"] * 3
+    assert [row["score"] for row in simple[3:]] == [row["score"] for row in rows]
+    assert simple_rows(task, "validation") == simple, "drawn from one seed"
+    choices = EnvTask(Source("CartPole-v1"), episodes=2)
+    assert {row["contender"] for row in simple_rows(choices, "validation")} == {"random actions"}
+
+
+def test_evaluations_take_a_fifth_of_a_trial_within_bounds() -> None:
+    task = EnvTask(PUMP, trusted=True)  # episodes of 168 steps
+    assert task.episodes_for(20_000) == int(20_000 * 0.25) // 168 == 29
+    assert task.episodes_for(100) == LEAST_EPISODES
+    assert task.episodes_for(10**7) == MOST_EPISODES
+    assert not task.in_processes
+    assert task.key == "examples.pump:make {}"
