@@ -59,6 +59,11 @@ class Task:
         return self.site.title
 
     @property
+    def key(self) -> str:
+        """What experiments and judgements compare: it changes with the site's data."""
+        return self.site.key
+
+    @property
     def columns(self) -> dict[str, Measure]:
         """What stands in a row of evaluations beside the table's own columns."""
         return evaluation_columns(self.site.currency)

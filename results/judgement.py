@@ -34,10 +34,12 @@ EXACT_MPC = "MPC: exact future"  # on the way to the bound, and no rival: no con
 _PREFERRED = ("citylearn", "batch")  # the first one that evaluated a run counts: CityLearn is the reference
 CHANGE = "change"  # how years of a change against the uncontrolled site are joined: as those of what changes
 _CHANGES = {"co2_kg": "co2_change", "bill": "bill_change"}  # what bounds tell, and the column of its change
-_SHARE = Measure("bound_share", "1", "score over that of perfect foresight", "more", over="bound", label="of bound")
+_SHARE = Measure(
+    "bound_share", "1", "score over that of perfect foresight", "more", over="bound", label="of bound", needs="a bound"
+)
 _SERVED = Measure(
     "served", "1", "vehicle energy served, of what charging at full power from arrival serves", "more", "ev_required_kwh",
-    label="served",
+    label="served", needs="vehicles",
 )  # fmt: skip
 OBJECTIVE, GOAL, SHORTFALL = "objective", "goal", "shortfall"  # columns of a ranking
 
@@ -218,8 +220,9 @@ def value_text(measure: Measure, value: float, scale: Scale | None = None) -> st
     """A value of a metric; empty where it is no number."""
     if value != value:
         return ""
-    form = "+.4f" if measure.name == SCORE.name else "+.2%" if measure.over == CHANGE else ".1%"
-    return scale.text(value) if scale else format(value, form)
+    if measure.name == SCORE.name:
+        return SCORE.shown(value)
+    return scale.text(value) if scale else format(value, "+.2%" if measure.over == CHANGE else ".1%")
 
 
 def _with_ends(row: pd.Series, metric: str, shown: Callable[[float], str]) -> str:

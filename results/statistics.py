@@ -24,6 +24,8 @@ from typing import Literal
 
 import numpy as np
 
+from common.measure import SCORE
+
 CONFIDENCE = 0.95
 NORMAL = 1.959964  # quantile of the standard normal distribution for 95 %
 
@@ -37,7 +39,7 @@ class Interval:
     high: float
 
     def __str__(self) -> str:
-        return f"{self.value:+.4f} ({self.low:+.4f} to {self.high:+.4f})"
+        return f"{SCORE.shown(self.value)} ({SCORE.shown(self.low)} to {SCORE.shown(self.high)})"
 
     def excludes(self, number: float) -> bool:
         """Whether a number lies outside."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -12,13 +13,16 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, Vecto
 from common.errors import InconsistentError
 from envs.gym.source import EnvError
 
-Policy = Callable[[np.ndarray], np.ndarray]  # from observations, shape (copies, features), to actions, shape (copies, ...)
+Policy = Callable[[Any], Any]  # from observations, shape (copies, features), to actions, shape (copies, ...)
 Row = dict[str, Any]
 INFO = "info:"  # how the name of an objective begins that an environment reports at the end of an episode
 
 # Seeds of training lie below the first of these; validation and test have as many as lie between two.
 VALIDATION, TEST = 2**30, 2**30 + 2**29
 MOST_STEPS = 100_000  # of an episode that policies are rated by
+# Of a step of one copy, above which copies have processes of their own: what is sent between them takes some 0.1 ms.
+PROCESS_SECONDS = 5e-4
+TIMED_STEPS = 20
 
 
 def seeds_of(split: Literal["validation", "test"], count: int) -> range:
@@ -45,7 +49,9 @@ class Episodes:
         returns, steps, last = [0.0] * len(self._envs), [0] * len(self._envs), [dict[str, Any]()] * len(self._envs)
         going = list(range(len(self._envs)))
         while going:
-            actions = policy(np.stack([observations[number] for number in going]))
+            shown = [observations[number] for number in going]
+            # What the author of an environment shows may be a dictionary; a policy of a user takes one after another.
+            actions = policy(np.stack(shown) if isinstance(shown[0], np.ndarray) else shown)
             still = []
             for number, action in zip(going, actions, strict=True):
                 observations[number], reward, terminated, truncated, last[number] = self._envs[number].step(action)
@@ -90,7 +96,22 @@ class TrainingCopies(VectorWrapper):
         return super().reset(seed=seed, options=options)
 
 
-def training_copies(make: Callable[[], gym.Env[np.ndarray, Any]], copies: int, in_processes: bool) -> VectorEnv[Any, Any, Any]:
-    """Copies that are stepped at once, in this process or in one each; both give the same numbers."""
-    kind = AsyncVectorEnv if in_processes else SyncVectorEnv
+def training_copies(make: Callable[[], gym.Env[np.ndarray, Any]], copies: int) -> VectorEnv[Any, Any, Any]:
+    """Copies that are stepped at once: in this process, or in one each where a step takes long. Both give the same numbers."""
+    kind = AsyncVectorEnv if _step_seconds(make) > PROCESS_SECONDS else SyncVectorEnv
     return TrainingCopies(kind([make] * copies, autoreset_mode=AutoresetMode.NEXT_STEP))
+
+
+def _step_seconds(make: Callable[[], gym.Env[np.ndarray, Any]]) -> float:
+    """Median seconds of a step of a copy."""
+    env, seconds = make(), []
+    env.reset(seed=0)
+    env.action_space.seed(0)
+    for _ in range(TIMED_STEPS):
+        begun = time.perf_counter()
+        _, _, terminated, truncated, _ = env.step(env.action_space.sample())
+        seconds.append(time.perf_counter() - begun)
+        if terminated or truncated:
+            env.reset()
+    env.close()
+    return float(np.median(seconds))

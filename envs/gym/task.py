@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -13,9 +13,9 @@ from gymnasium.spaces import Box
 from common.errors import UsageError
 from common.measure import BY_HOURS, Measure
 from common.texts import printable
-from envs.gym.episodes import INFO, Episodes, Row, seeds_of, training_copies
+from envs.gym.episodes import INFO, PROCESS_SECONDS, Episodes, Row, seeds_of, training_copies
 from envs.gym.probe import Probe, probe
-from envs.gym.source import Source
+from envs.gym.source import REFUSED, EnvError, Source, named
 from envs.gym.spaces import made
 from envs.objective.aim import SCORE_ALONE, Aim, AimError
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     import gymnasium as gym
     from gymnasium.vector import VectorEnv
 
-# Of one copy, above which copies have processes of their own: what is sent between them takes a tenth of a millisecond.
-PROCESS_SECONDS = 5e-4
 LENGTH = Measure("length", "1", "steps of the episode", "neither", BY_HOURS, label="steps")
 RATED = 0.2  # of a trial's steps, at most, in its evaluations
 LEAST_EPISODES, MOST_EPISODES = 5, 50
@@ -40,7 +38,7 @@ class EnvTask:
     source: Source
     aim: Aim = SCORE_ALONE  # its score is the return of an episode
     episodes: int = 0  # of an evaluation; 0 before a search settles it
-    in_processes: bool = False  # whether copies that train are stepped in processes of their own
+    acts_itself: bool = False  # whether policies see and act as the environment's author has it; those of users do
     trusted: bool = False  # whether code that its name says may be imported; nothing stores it
 
     stepped_by: ClassVar[Literal["gymnasium"]] = "gymnasium"
@@ -87,11 +85,16 @@ class EnvTask:
     @property
     def _make(self) -> Callable[[], gym.Env[np.ndarray, Any]]:
         self.check_trust()
-        return partial(made, self.source)
+        return self.source.make if self.acts_itself else partial(made, self.source)
 
     def training_env(self, copies: int) -> VectorEnv[Any, Any, Any]:
         """Copies that train."""
-        return training_copies(self._make, copies, self.in_processes)
+        return training_copies(self._make, copies)
+
+    @property
+    def in_processes(self) -> bool:
+        """Whether copies that train are stepped in processes of their own; each trial measures it anew."""
+        return self.probe.step_seconds > PROCESS_SECONDS
 
     def evaluator(self, own_layout: bool = False, split: Literal["validation", "test"] = "validation") -> Episodes:
         """Runs policies through the episodes of a split; all policies see the same."""
@@ -104,6 +107,11 @@ class EnvTask:
         rows = evaluator.rows(policy)
         evaluator.close()
         return rows
+
+    @property
+    def judged(self) -> EnvTask:
+        """The task as a judge rates it: by at least as many episodes as a search may have."""
+        return replace(self, episodes=max(self.episodes, MOST_EPISODES))
 
     def episodes_for(self, steps: int) -> int:
         """How many episodes an evaluation has that comes after so many steps of training, if nobody says."""
@@ -131,10 +139,11 @@ def measure_of(minimize: bool) -> Callable[[str, str], Measure]:
     return found
 
 
-def simple_rows(task: EnvTask, split: Literal["validation", "test"]) -> list[Row]:
+def simple_rows(task: EnvTask, split: Literal["validation", "test"], baseline: str = "") -> list[Row]:
     """Rows of `evaluations` of policies that learned nothing: random actions and, where actions are numbers, none at all.
 
-    No action is the middle of each action's range; what has no range, at 0.
+    No action is the middle of each action's range; what has no range, at 0. `baseline` names a function of the user's, see
+    `own_policy`; empty for none.
     """
     env = task._make()
     space = env.action_space
@@ -148,4 +157,22 @@ def simple_rows(task: EnvTask, split: Literal["validation", "test"]) -> list[Row
 
     space.seed(0)
     policies = {"random actions": random} | ({"no action": none} if isinstance(space, Box) else {})
-    return [{"contender": name, **row} for name, policy in policies.items() for row in task.rows(policy, split)]
+    rows = [{"contender": name, **row} for name, policy in policies.items() for row in task.rows(policy, split)]
+    if baseline:
+        own = replace(task, acts_itself=True)
+        rows += [{"contender": Source(baseline).title, **row} for row in own.rows(own_policy(baseline), split)]
+    return rows
+
+
+def own_policy(name: str) -> Callable[[np.ndarray], np.ndarray]:
+    """A function of the user's, from an observation of the environment to an action of it, as a policy.
+
+    Raises an EnvError if there is none of this name.
+    """
+    try:
+        act = named(Source(name).found_anywhere.name)
+    except REFUSED as error:
+        raise EnvError(
+            f"--baseline {printable(name)}: {error}; it takes module:function or path/to/file.py:function"
+        ) from error
+    return lambda observations: [act(observation) for observation in observations]  # type: ignore[return-value]

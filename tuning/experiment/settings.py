@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 # Settings that may change when an experiment is continued.
 RESUMABLE = (
     "trials", "budget", "confirm", "steps", "concurrency", "retries", "keep_checkpoints", "device", "gpu_memory", "on_oom",
-    "env_processes",
 )  # fmt: skip
 WHOLE_TRIALS = 4  # that the default budget pays for
 BEGUN_FOR_EACH = 4  # trials that freeze-thaw begins, about, for each that the budget would pay for as a whole
@@ -132,7 +131,7 @@ class SiteSettings:
 class Settings:
     """Search for hyperparameters of a controller, and write all measurements as Parquet.
 
-    It controls buildings, or any other Gymnasium environment.
+    What is controlled is one of CityLearn's sites, or any other Gymnasium environment.
     """
 
     algo: Annotated[str, choice(ALL)] = "ppo"
@@ -144,8 +143,6 @@ class Settings:
     path/to/file.py:function, which makes one. docs/environments.md says what runs."""
     env_config: str = ""
     """TOML or JSON file with keyword arguments of the environment."""
-    env_processes: Annotated[bool, tyro.conf.Suppress] = False
-    """Whether copies of an environment are stepped in processes of their own; a search settles it by what a step takes."""
     episodes: int = 0
     """Episodes by which a policy of an environment is rated; 0 for as many as take a fifth of a trial, from 5 to 50."""
     train: tuple[str, ...] = ()
@@ -427,7 +424,7 @@ class Settings:
         from envs.gym.task import EnvTask
 
         source = Source(self.env, config_of(self.env_config or {}))
-        return EnvTask(source, self.aim, self.episodes, self.env_processes, self.trust_scenario)
+        return EnvTask(source, self.aim, self.episodes, trusted=self.trust_scenario)
 
     @cached_property
     def site_task(self) -> Task:
@@ -453,6 +450,11 @@ class Settings:
     def rewarded_by(self) -> str:
         """What trials are rewarded by, as results say it."""
         return "environment" if self.env else self.reward
+
+    @property
+    def simulator(self) -> str:
+        """What steps trials, as results say it; `auto` before a search has settled it."""
+        return "gymnasium" if self.env else self.backend
 
     @property
     def stepped_by(self) -> Literal["batch", "citylearn", "gymnasium"]:

@@ -38,6 +38,7 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     # Ray reads some of the environment when it is imported, so this comes first.
     set_environment()
     from envs.objective.reward import check_reward
+    from envs.task import Task
     from tuning.judging.contenders import contenders, judged_aim
     from tuning.judging.folder import RaceSettings, create_or_open
     from tuning.judging.race import Race
@@ -50,14 +51,14 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     aim = judged_aim(experiments[0], settings.objective)
     # Of two objectives the one that is judged; the contenders are trained by the settings of their experiments.
     judged = replace(experiments[0].settings, objective=aim.names)
-    task = judged.site_task
-    site = task.site
-    check_reward(site, task.reward)
-    if settings.backend == "batch" and (reason := task.why_not_batch()):
-        raise UsageError(f"--backend batch: {reason}; leave it to citylearn")
+    task = judged.task
+    if isinstance(task, Task):
+        check_reward(task.site, task.reward)
+        if settings.backend == "batch" and (reason := task.why_not_batch()):
+            raise UsageError(f"--backend batch: {reason}; leave it to citylearn")
     notes = check_address(settings.address)
     parent = user_path(settings.dir).resolve()
-    stem = fit_name(site.title).lstrip("._-") or "site"
+    stem = fit_name(task.title).lstrip("._-") or "site"
     name = settings.name or first_free(stem, lambda name: (parent / name).exists())
     check_name(name)
     folder = parent / name
@@ -65,14 +66,14 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     try:
         # Of two objectives the one that is judged, by its own name.
         judged_by = aim.names if experiments[0].settings.aim.second else ""
-        judgement, existed = create_or_open(folder, RaceSettings(site.key, settings.seeds, settings.seed, judged_by), chosen)
+        judgement, existed = create_or_open(folder, RaceSettings(task.key, settings.seeds, settings.seed, judged_by), chosen)
         with stop_signals_as_interrupts(), experiment_lock(judgement.paths.locked):
             say(console, f"judgement {folder}{', continued' if existed else ''}")
             say(console, f"contenders: {'; '.join(contender.name for contender in chosen)}")
             for note in notes:
                 say(console, note)
             of_race = replace(judged, gpu_memory=settings.gpu_memory, address=settings.address)
-            race = Race(judgement, task, of_race, console, settings.mpc)
+            race = Race(judgement, task, of_race, console, settings.mpc, settings.baseline)
             race.run(settings.backend)
             comparison = conclude(race, console, experiments)
             draw_report([folder, *(experiment.paths.folder for experiment in experiments)], console)

@@ -152,7 +152,8 @@ def _check_together(experiments: Sequence[Experiment]) -> None:
     first = experiments[0].settings
     for experiment in experiments[1:]:
         settings = experiment.settings
-        for name in ("scenario", *asdict(first.splits), "reward", "weights", "objective", "require"):
+        site = ("scenario", *asdict(first.splits), "reward", "weights")
+        for name in (*site, "env", "env_config", "minimize", "objective", "require"):
             # The same site has another path on another machine, and in the copy of each experiment at a URI.
             is_same_site = name == "scenario" and site_key(experiment) == site_key(experiments[0]) != ""
             if getattr(settings, name) != getattr(first, name) and not is_same_site:
@@ -183,7 +184,8 @@ def run_settings(contender: Contender, of: Settings, runs: Path, seed: int, gpu_
         steps=of.steps, evaluations=of.evaluations, keep=contender.keep or of.keep, last_evaluation=contender.evaluations,
         validation_weeks=of.validation_weeks, seed=seed, set=(pairs,), start_from=(),
         sampler="random", scheduler="none", retries=of.retries, keep_checkpoints="all", gpu_memory=gpu_memory, on_oom=of.on_oom,
-        name=contender.slug, dir=str(runs), address=address,
+        name=contender.slug, dir=str(runs), address=address, env=of.env, env_config=of.env_config, minimize=of.minimize,
+        episodes=of.episodes,
         **asdict(of.splits),
     )  # fmt: skip
 

@@ -6,26 +6,27 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
 
 import numpy as np
 import ray
 
-from common.measure import SCORE
+from common.measure import SCORE, Measure
 from envs.environments.backend import Backend
 from envs.forecasts import Method
+from envs.gym.task import EnvTask, simple_rows
 from envs.objective.aim import Aim
-from envs.objective.columns import CHANGED, evaluation_columns
+from envs.objective.columns import CHANGED
 from envs.objective.evaluate import ValidityError
 from envs.objective.kpis import CITYLEARN
-from envs.scenarios.scenario import Split, Window
+from envs.scenarios.scenario import Window
 from envs.task import Task
 from envs.yardsticks.rows import Row, baseline_rows, bound_rows, bounded, by_year, mpc_rows, row_of
 from results.table_files import ResultsError, read_file, write_file
 from tuning.runtime.processes import end_with_parent
 from tuning.search.run.preparation import result_of
 
-SPLIT: Split = "test"
+SPLIT: Final = "test"
 WAIT_SECONDS = 2.0  # between two looks
 SINGLE = float(np.finfo(np.float32).eps)
 AGREEMENT = 1e-6  # relative difference of a KPI between backends; rewards with a power differ by two float32 ulps
@@ -43,11 +44,11 @@ def run_all(
     jobs: Sequence[Job],
     on_done: Callable[[list[Row]], None],
     on_wait: Callable[[int], None] = lambda left: None,
-    currency: str = "",
+    measures: Mapping[str, Measure] | None = None,
 ) -> None:
     """Run jobs in parallel on a started Ray; a file is written once all of its rows are complete, and `on_done` gets them.
 
-    `on_wait` gets the number of jobs that are left, every few seconds. Bills in the files are in `currency`.
+    `on_wait` gets the number of jobs that are left, every few seconds. Rows have these measures.
     """
     # One more than cores, so that a core never waits for the next job.
     most = int(ray.cluster_resources().get("CPU", 1)) + 1
@@ -69,7 +70,7 @@ def run_all(
         left[part] -= 1
         if not left[part]:
             ordered = sorted(rows[part], key=lambda row: int(row["year"]))
-            write_file(part, ordered, measures=evaluation_columns(currency))
+            write_file(part, ordered, measures=measures or {})
             on_done(rows[part])
 
 
@@ -79,14 +80,41 @@ def _in_process(evaluate: Callable[[], list[Row]]) -> list[Row]:
     return evaluate()
 
 
-def run_jobs(task: Task, folder: Path, number: int, about: Row, backend: Backend, part: Path) -> list[Job]:
+def years_of(task: Task | EnvTask) -> set[int]:
+    """Years that are judged; of an environment the numbers of its episodes."""
+    return {window.year for window in task.site.windows(SPLIT)} if isinstance(task, Task) else set(range(task.episodes))
+
+
+def run_jobs(
+    task: Task | EnvTask, folder: Path, number: int, about: Row, backend: Backend | Literal["gymnasium"], part: Path
+) -> list[Job]:
     """Evaluations of one run of a contender.
 
     It is one job, because restoring a policy takes longer than its years; CityLearn is slower and gets one job a year.
     """
+    if isinstance(task, EnvTask):
+        return [Job(part, partial(_run_episodes, task, folder, number, about))]
+    assert backend != "gymnasium"
     windows = task.site.windows(SPLIT)
     groups = by_year(windows).values() if backend == "citylearn" else (windows,)
     return [Job(part, partial(_run_rows, task, folder, number, group, backend, about)) for group in groups]
+
+
+def _run_episodes(task: EnvTask, folder: Path, number: int, about: Row) -> list[Row]:
+    from tuning.experiment.folder import open_experiment
+    from tuning.trial.policy import trained
+
+    with trained(open_experiment(folder).trusting(task.trusted), number, split=SPLIT) as policy:
+        rows = task.rows(policy.policy, SPLIT)
+    return [{**about, "steps": policy.steps, **_of_episode(task), **row} for row in rows]
+
+
+def _of_episode(task: EnvTask) -> Row:
+    return {"scenario": task.source.name, "split": SPLIT, "backend": task.stepped_by}
+
+
+def _simple_rows(task: EnvTask, baseline: str) -> list[Row]:
+    return [_of_episode(task) | row for row in simple_rows(task, SPLIT, baseline)]
 
 
 def _run_rows(task: Task, folder: Path, number: int, windows: tuple[Window, ...], backend: Backend, about: Row) -> list[Row]:
@@ -99,8 +127,10 @@ def _run_rows(task: Task, folder: Path, number: int, windows: tuple[Window, ...]
     return [{**about, "steps": policy.steps, **row_of(evaluation, task, SPLIT, backend)} for evaluation in evaluations]
 
 
-def baseline_job(task: Task, part: Path) -> Job:
-    """Evaluations of all baselines on all years."""
+def baseline_job(task: Task | EnvTask, part: Path, baseline: str = "") -> Job:
+    """Evaluations of all baselines on all years; of an environment also of a policy that the user names."""
+    if isinstance(task, EnvTask):
+        return Job(part, partial(_simple_rows, task, baseline))
     return Job(part, partial(baseline_rows, task, SPLIT, task.site.windows(SPLIT)))
 
 

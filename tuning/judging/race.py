@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from rich.console import Console
 
 from envs.environments import fit
 from envs.environments.backend import Backend
+from envs.gym.task import EnvTask
 from envs.scenarios.scenario import Split
 from envs.seen import Seen
 from envs.task import Task
@@ -33,6 +34,7 @@ from tuning.judging.evaluations import (
     run_all,
     run_jobs,
     score_of,
+    years_of,
 )
 from tuning.judging.folder import Contender, Judgement
 from tuning.judging.settings import NO_MPC, Mpc, methods
@@ -61,17 +63,19 @@ class Race:
     def __init__(
         self,
         judgement: Judgement,
-        task: Task,
+        task: Task | EnvTask,
         settings: Settings,
         console: Console,
         mpc: Sequence[Mpc] = (NO_MPC,),
+        baseline: str = "",
     ) -> None:
         """Nothing is trained or written yet.
 
         `judgement` is locked by this process, `settings` have GPU memory and cluster of this run.
         """
-        self._mpc = methods(mpc)
-        self.judgement, self.task = judgement, task.judged
+        self._mpc, self._baseline = methods(mpc), baseline
+        self.judgement = judgement
+        self.task: Task | EnvTask = task.judged
         self._settings, self._console, self._aim = settings, console, task.aim
         self._backend = self.task.stepped_by
         self.looks = looks(judgement.settings.seeds)
@@ -83,11 +87,8 @@ class Race:
     def run(self, judged_by: Backend) -> None:
         """Train, evaluate and drop until the last look; then CityLearn evaluates the finalists, if asked to."""
         racing = list(self.judgement.contenders)
-        fit.check_stays(self.task.site, SPLIT)
-        if self.task.reward == "improvement":
-            fit.check_people(self.task.site, SPLIT)
-        if self._mpc and (reason := self._beyond_rewards() or fit.why_no_mpc(self.task.site)):
-            self._say(f"no model predictive control: {reason}")
+        if isinstance(self.task, Task):
+            self._check_site(self.task)
         for contender in racing:
             self._experiments[contender.name] = experiment_of(
                 contender, self.judgement.paths, self.judgement.settings.seed, self._settings.gpu_memory,
@@ -111,11 +112,19 @@ class Race:
             if count != self.looks[-1] and len(racing) > 1:
                 racing = self._ahead(racing)
         self.finalists = [contender.name for contender in racing]
-        if racing and judged_by == "citylearn" and self._backend != "citylearn":
+        if racing and judged_by == "citylearn" and self._backend == "batch":
             self._evaluate(racing, "citylearn")
             for contender in racing:
                 for number in self._runs[contender.name]:
                     check_agreement(self._part(contender, number, self._backend), self._part(contender, number, "citylearn"))
+
+    def _check_site(self, task: Task) -> None:
+        """Raise a UserError where contenders cannot be judged on the test split of a site; a line where controllers cannot."""
+        fit.check_stays(task.site, SPLIT)
+        if task.reward == "improvement":
+            fit.check_people(task.site, SPLIT)
+        if self._mpc and (reason := _beyond_rewards(task) or fit.why_no_mpc(task.site)):
+            self._say(f"no model predictive control: {reason}")
 
     def _failure(self, contender: Contender) -> str:
         """Reason why a contender lacks runs."""
@@ -123,7 +132,7 @@ class Race:
         row = trials[trials["state"] != "complete"].iloc[0]
         return f"run {row['trial']} {row['state']}: {str(row['error'] or '').strip().rpartition(chr(10))[2]}"
 
-    def _evaluate(self, racing: list[Contender], backend: Backend) -> None:
+    def _evaluate(self, racing: list[Contender], backend: Backend | Literal["gymnasium"]) -> None:
         """Evaluate the racing contenders' new runs, and the first time baselines and bounds."""
         jobs = self._yardsticks()
         for contender in racing:
@@ -136,21 +145,22 @@ class Race:
                     jobs += run_jobs(self.task, experiment.paths.folder, number, of_run, backend, part)
         if jobs:
             with ray_session(cluster_address(self._settings.address), address_source(self._settings.address)):
-                prepare(self.task, self._console, SPLITS, self._seens())
+                if isinstance(self.task, Task):
+                    prepare(self.task, self._console, SPLITS, self._seens(self.task))
                 with busy(self._console, f"judging by {backend}: {len(jobs)} evaluations") as tell:
-                    run_all(jobs, self._judged, lambda left: tell(f"{left} left"), self.task.site.currency)
+                    run_all(jobs, self._judged, lambda left: tell(f"{left} left"), self.task.columns)
 
-    def _seens(self) -> list[Seen]:
+    def _seens(self, task: Task) -> list[Seen]:
         """What the contenders' policies see."""
-        return [self.task.seen, *(self.task.seeing(each.hyperparameters).seen for each in self.judgement.contenders)]
+        return [task.seen, *(task.seeing(each.hyperparameters).seen for each in self.judgement.contenders)]
 
     def _yardsticks(self) -> list[Job]:
         """Baselines, model predictive control and bounds that are not in the folder yet."""
         jobs: list[Job] = []
         baselines, bounds = self.judgement.paths.part("baselines", self._backend), self.judgement.paths.part("bounds", "batch")
         if self._lacks(baselines):
-            jobs.append(baseline_job(self.task, baselines))
-        if self._beyond_rewards():
+            jobs.append(baseline_job(self.task, baselines, self._baseline))
+        if not isinstance(self.task, Task) or _beyond_rewards(self.task):
             return jobs
         if self._lacks(bounds) and not fit.why_no_bound(self.task.site):
             jobs += bound_jobs(self.task, bounds)
@@ -160,11 +170,6 @@ class Race:
                 if self._lacks(part, NAMES[method]):
                     jobs += mpc_jobs(self.task, method, part)
         return jobs
-
-    def _beyond_rewards(self) -> str:
-        """Reason why the reward has neither a bound nor model predictive control; empty where it has."""
-        reward = self.task.reward
-        return "" if reward == "improvement" else f"it plans for the reward improvement, and this is {reward}"
 
     def _lacks(self, part: Path, contender: str | None = None) -> bool:
         """Whether a file has to be made: it is missing, or is damaged or of another contender, which a line says.
@@ -180,7 +185,7 @@ class Race:
             reason = table
         else:
             rows = table.to_pylist()
-            years = {window.year for window in self.task.site.windows(SPLIT)}
+            years = years_of(self.task)
             owners = {row.get("contender") for row in rows}
             if contender is not None and owners != {contender}:
                 reason = f"it is of {', '.join(map(str, owners)) or 'nothing'}, not of {contender}"
@@ -191,7 +196,7 @@ class Race:
         self._say(f"{part} is made again: {reason}")
         return True
 
-    def _part(self, contender: Contender, number: int, backend: Backend) -> Path:
+    def _part(self, contender: Contender, number: int, backend: str) -> Path:
         return self.judgement.paths.part(f"{contender.slug}-{number:03d}", backend)
 
     def _judged(self, rows: list[dict[str, Any]]) -> None:
@@ -228,3 +233,8 @@ class Race:
 
     def _say(self, line: str) -> None:
         say(self._console, line)
+
+
+def _beyond_rewards(task: Task) -> str:
+    """Reason why the reward has neither a bound nor model predictive control; empty where it has."""
+    return "" if task.reward == "improvement" else f"it plans for the reward improvement, and this is {task.reward}"

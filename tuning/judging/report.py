@@ -18,6 +18,7 @@ from common.texts import markdown
 from common.units import YEAR
 from envs.objective.aim import Aim
 from envs.objective.evaluate import ValidityError, check_score
+from envs.task import Task
 from results import Results, load
 from results.analysis.judged import luck
 from results.judgement import (
@@ -72,7 +73,7 @@ def conclude(race: Race, console: Console, searched: Sequence[Experiment] = ()) 
     The verdict ends with what the searches that the contenders come from had said of them.
     """
     paths, seeds = race.judgement.paths, race.judgement.settings.seeds
-    site, aim = race.task.site, race.task.aim
+    task, aim = race.task, race.task.aim
     # The folder is missing where all contenders failed before their first evaluation.
     paths.locked.results.mkdir(exist_ok=True)
     results = load(paths.folder)
@@ -85,14 +86,21 @@ def conclude(race: Race, console: Console, searched: Sequence[Experiment] = ()) 
     lines += [line for experiment in searched for line in promised(load(experiment.paths.folder), results)]
     if aim.shown:
         lines = [f"aim: {aim.shown}", *lines]
-    title, hours = site.title_of("test"), evaluations.groupby("year")["hours"].first()
-    heading = f"{title}, {_extent(hours, has_years=not site.segments)}"
-    about = {"scenario": title, "years": ", ".join(map(str, hours.index)), "hours": str(hours.sum())}
+    hours = evaluations.groupby("year")["hours"].first()
+    if isinstance(task, Task):
+        title = task.site.title_of("test")
+        heading = f"{title}, {_extent(hours, has_years=not task.site.segments)}"
+        about = {"scenario": title, "years": ", ".join(map(str, hours.index)), "hours": str(hours.sum())}
+    else:
+        heading = f"{task.title}, {task.episodes} episodes with seeds of the test"
+        about = {"scenario": task.title, "episodes": str(task.episodes)}
     write_table(paths.table, table, {**about, **aim.facts})
     points = [f"- {markdown(line)}" for line in lines]
     text = "\n".join([f"# {markdown(heading)}", "", to_markdown(table, ranking), f"{_INTERVALS}\n", *points, ""])
     write_whole(paths.report, lambda file: file.write(text.encode()))
     for shown in tables(table, heading, ranking):
+        if len(shown.columns) == 1:
+            continue  # nothing is known beside the ratings
         console.print(Fitted(shown))
         console.print()
     for line in (*lines, paths.report, paths.table):
@@ -172,7 +180,7 @@ def tables(table: pd.DataFrame, title: str, ranking: Ranking | None = None) -> t
     of_objective = objective_cells(table, ranking)
     objective = [of_objective[0]] if of_objective else []
     measures, sizes = metrics_of(table), scales(table)
-    rated = [measures[name] for name in RATINGS]
+    rated = [measures[name] for name in RATINGS if name in measures]
     figures = {name: measure for name, measure in measures.items() if name not in LEFT_OUT}
     ratings, amounts = plain_table(title), plain_table()
     for each in (ratings, amounts):

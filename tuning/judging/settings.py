@@ -53,6 +53,9 @@ class JudgeSettings:
     The same command adds CityLearn's evaluations later."""
     mpc: tuple[Mpc, ...] = ALL_MPC
     """Forecasts of model predictive control; see python -m tuning.headroom."""
+    baseline: str = ""
+    """Policy of your own to compare with in an environment: module:function or path/to/file.py:function, from an observation to
+    an action, both as the environment has them."""
     keep: Literal["", "best", "last"] = ""
     """Which evaluation of a run counts, the best or the last one; by default the one that counted in the search."""
     objective: str = ""

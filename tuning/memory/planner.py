@@ -148,7 +148,7 @@ class Planner:
     def workload(self, hyperparameters: Assignment, fallback: Fallback = FALLBACKS[0]) -> Workload:
         """What the memory model needs of a trial beside its hyperparameters."""
         s = self.settings
-        most = 1 if s.stepped_by == "citylearn" else s.num_envs
+        most = s.num_envs if s.env or s.backend == "batch" else 1
         copies = self.spec.copies(hyperparameters, most)
         lessons = () if s.teacher == "none" else self.sizes.lessons
         windows = s.episodes if s.env else s.validation_weeks or 1

@@ -161,7 +161,7 @@ class TrialRecords:
             "trial": proposal.number,
             "algorithm": settings.algo,
             "scenario": self._experiment.scenario,
-            "backend": settings.stepped_by,
+            "backend": settings.simulator,
             "reward": settings.rewarded_by,
             "seed": trial_seed(settings.seed, proposal.number, proposal.confirm_run, proposal.confirm_role),
             "confirms": proposal.confirms,
@@ -228,7 +228,7 @@ class TrialRecords:
             return None
         (row,) = rows
         expected: dict[str, Any] = {
-            "algorithm": settings.algo, "backend": settings.stepped_by, "reward": settings.rewarded_by
+            "algorithm": settings.algo, "backend": settings.simulator, "reward": settings.rewarded_by
         }  # fmt: skip
         expected["seed"] = trial_seed(settings.seed, number, row.get("confirm_run"), row.get("confirm_role"))
         for name, value in expected.items():

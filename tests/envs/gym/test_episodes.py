@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 from common.errors import InconsistentError
 from envs.gym.episodes import MOST_STEPS, TEST, VALIDATION, Episodes, seeds_of, training_copies
@@ -72,7 +72,7 @@ def test_an_episode_without_end_and_a_return_that_is_no_number_are_told() -> Non
 def test_training_has_no_seed_of_the_episodes_that_rate() -> None:
     validation, test = seeds_of("validation", 2**20), seeds_of("test", 2**20)
     assert VALIDATION <= min(validation) <= max(validation) < TEST <= min(test)
-    copies = training_copies(Counter, 3, in_processes=False)
+    copies = training_copies(Counter, 3)
     for seed in (0, 2**31 - 1, 2**32 - 1):
         SEEDS.clear()
         copies.reset(seed=seed)
@@ -80,13 +80,15 @@ def test_training_has_no_seed_of_the_episodes_that_rate() -> None:
         assert all(isinstance(own, int) and 0 <= own < VALIDATION for own in SEEDS)
 
 
-def test_copies_in_processes_give_the_same_numbers() -> None:
+def test_copies_in_processes_give_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     def make() -> gym.Env[np.ndarray, Any]:
         return made(Source("Pendulum-v1"))
 
     taken = []
-    for in_processes in (False, True):
-        copies = training_copies(make, 2, in_processes)
+    for limit, kind in ((1e9, SyncVectorEnv), (0.0, AsyncVectorEnv)):
+        monkeypatch.setattr("envs.gym.episodes.PROCESS_SECONDS", limit)
+        copies = training_copies(make, 2)
+        assert isinstance(copies.env, kind)  # type: ignore[attr-defined]
         assert copies.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
         seen = [copies.reset(seed=5)[0]]
         for step in range(205):

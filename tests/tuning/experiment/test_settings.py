@@ -51,7 +51,7 @@ def test_splits_are_part_of_what_an_experiment_is() -> None:
 @pytest.mark.parametrize(
     ("value", "taken_by"),
     [
-        ("text", ["algo", "scenario", "preset", "space", "name", "dir", "storage"]),
+        ("text", ["algo", "scenario", "env", "preset", "space", "name", "dir", "storage"]),
         (1.5, ["gpu_memory"]),
         ([], [*SPLITS, "weights", "require", "set", "start_from", "learn_from"]),
         (["text"], [*SPLITS, "start_from", "learn_from"]),

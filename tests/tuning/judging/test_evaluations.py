@@ -46,7 +46,7 @@ def rows_of(number: int) -> list[dict[str, Any]]:
 
 def test_the_years_of_a_run_are_one_file_once_all_are_there(small_ray: None, tmp_path: Path) -> None:
     part, told = judged_path(tmp_path, "a-002", "citylearn"), list[list[dict[str, Any]]]()
-    run_all([Job(part, partial(rows_of, number)) for number in (6, 3)], told.append)
+    run_all([Job(part, partial(rows_of, number)) for number in (6, 3)], told.append, measures=evaluation_columns())
     assert [row["year"] for row in read_file(part)] == [3, 6]
     assert [sorted(row["year"] for row in rows) for rows in told] == [[3, 6]]
 
@@ -98,7 +98,7 @@ def test_policies_for_single_buildings_are_judged_under_the_bounds_of_the_homes(
 
     @contextmanager
     def policy_of(*_: object, **__: object) -> Iterator[SimpleNamespace]:
-        yield SimpleNamespace(policy=None, steps=7, shares=shares, task=SimpleNamespace(by=lambda backend: judging))
+        yield SimpleNamespace(policy=None, steps=7, shares=shares, on_site=SimpleNamespace(by=lambda backend: judging))
 
     judging = SimpleNamespace(rate=lambda policy, windows, own_layout: found.append(own_layout) or [])
     experiment = SimpleNamespace(trusting=lambda trusted: None)

@@ -462,12 +462,12 @@ def test_policies_for_single_buildings_validate_under_the_bounds_of_the_homes(
     small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shares: bool
 ) -> None:
     found: list[bool] = []
-    task = SimpleNamespace(evaluation_env=lambda own_layout: found.append(own_layout))
+    evaluator = SimpleNamespace(rows=lambda policy: [])
+    task = SimpleNamespace(evaluator=lambda own_layout: found.append(own_layout) or evaluator)
     monkeypatch.setattr("tuning.trial.training.acting_in", lambda *given: Acting(np.zeros_like))
-    monkeypatch.setattr("tuning.trial.training.evaluate", lambda env, policy: [])
     measured = SimpleNamespace(evaluation=SimpleNamespace(running=nullcontext))
     of = SimpleNamespace(
-        _measurements=measured, _evaluation_env=None, trainer=SimpleNamespace(shares=shares), _task=task
+        _measurements=measured, _evaluator=None, trainer=SimpleNamespace(shares=shares), _task=task
     )  # fmt: skip
     Training._evaluate(of)  # type: ignore[arg-type]
     assert found == [shares]
@@ -539,7 +539,7 @@ def test_a_trainer_is_stopped_whatever_fails_at_its_end() -> None:
 
     trial: Any = object.__new__(Training)
     trial.trainer = SimpleNamespace(stop=stop)
-    trial._evaluation_env = SimpleNamespace(close=lambda: stopped.append("environment"))
+    trial._evaluator = SimpleNamespace(close=lambda: stopped.append("environment"))
     with pytest.raises(RuntimeError, match="stop"):
         trial.__exit__(None, None, None)
     assert stopped == ["stop", "environment"]

@@ -16,7 +16,6 @@ from common.uris import is_uri
 from envs.environments.backend import beyond_batch, choose_backend
 from envs.environments.fit import check_one_layout, check_own_reward, check_people, check_seen, check_stays, steps_per_second
 from envs.environments.year_cache import any_district, has_several_buildings
-from envs.gym.task import PROCESS_SECONDS
 from envs.objective.reward import check_reward, reference_lines
 from envs.scenarios.doubts import doubts
 from envs.scenarios.splits import SPLITS
@@ -350,9 +349,7 @@ def _of_environment(settings: Settings, planned: Plan) -> tuple[Settings, str, l
     copies = DEFAULT_COPIES if settings.num_envs == Settings.num_envs else settings.num_envs
     episodes = settings.episodes or task.episodes_for(due_steps(1, settings.steps, settings.evaluations))
     settings = replace(settings, env=source.name, env_config=source.config, num_envs=copies, episodes=episodes)
-    apart = found.step_seconds > PROCESS_SECONDS
-    settings = replace(settings, env_processes=apart)
-    where = "processes of their own" if apart else "the process of their trial"
+    where = "processes of their own" if task.in_processes else "the process of their trial"
     lines = [f"{task.title}, Gymnasium's checker: {finding}" for finding in found.findings]
     lines.append(
         f"{task.title}: a step takes {1e6 * found.step_seconds:,.0f} microseconds, so copies are stepped in {where}; policies "
@@ -392,7 +389,7 @@ def _of_site(settings: Settings, planned: Plan) -> tuple[Settings, str, list[str
         notes.append(f"{site.title}: stepped by CityLearn itself, because the batch backend does not support: {missing}")
     # Absolute: in another folder a relative path would name another scenario.
     name = str(site.schema) if site.schema else settings.scenario
-    return replace(settings, backend=backend, scenario=name), site.key, notes
+    return replace(settings, backend=backend, scenario=name), task.key, notes
 
 
 def _of_two_objectives(settings: Settings, planned: Plan) -> list[str]:
