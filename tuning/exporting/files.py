@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Literal
 
 import numpy as np
 
 from common.errors import UsageError
-from common.json_values import checked
-from common.paths import missing_folders, remove_empty, user_path
+from common.paths import user_path
 from envs.environments.fit import check_seen, why_no_mpc
 from envs.environments.seen_year import first_row, planned_site, seen_table
 from envs.environments.year_cache import action_range, year_tables
@@ -26,12 +22,14 @@ from envs.scenarios.schema_file import building_names
 from envs.scenarios.splits import SPLITS, Split
 from envs.scenarios.tariff import DemandCharge
 from envs.task import Task
-from results import ResultsError, load
+from results import load
 from tuning.cli.console import busy, terminal
 from tuning.experiment.folder import Experiment
 from tuning.experiment.reading import open_to_read, with_checkpoints
+from tuning.exporting.environment import export_environment
 from tuning.exporting.model_card import card, given_judgement, hyperparameters_toml, own_judgement
 from tuning.exporting.onnx_policy import SitePolicy, write_onnx
+from tuning.exporting.places import about_policy, beside
 from tuning.exporting.settings import ExportSettings
 from tuning.trial.policy import trained, trial_number
 from tuning.trial.records import TrialRecords
@@ -68,6 +66,10 @@ def export(
     if elsewhere and split != "train":
         raise UsageError(f"--split {split}: it is of the site that trained; leave it out, or --scenario {elsewhere}")
     judged, contender = given_judgement(experiment, number, judgement) if judgement else own_judgement(experiment)
+    if experiment.settings.env:
+        if elsewhere or split != "train":
+            raise UsageError("--scenario and --split are of sites: an environment has one policy, which acts in it")
+        return export_environment(experiment, number, to, (judged, contender), keep)
     trained_on = experiment.settings.site_task
     task = (trained_on.elsewhere(elsewhere) if elsewhere else trained_on).seeing(TrialRecords(experiment).assignment(number))
     site, seen = task.site, task.seen
@@ -80,14 +82,13 @@ def export(
     with (
         busy(terminal(stderr=True), f"exporting the policy of trial {number}, with what it sees"),
         trained(with_checkpoints(experiment, number), number, task if elsewhere else None, split, keep) as policy,
-        _beside(to) as new,
+        beside(to) as new,
     ):
         # A policy for single buildings knows those of a split by bounds of their own.
         layout = task.layout(year, own_layout=policy.shares)
-        write_onnx(
-            SitePolicy(layout, policy.view, policy.network, *action_range(site, year), policy.changes), new / "policy.onnx"
-        )
-        about = _about(experiment, number, trained_on, policy.steps)
+        exported = SitePolicy(layout, policy.view, policy.network, *action_range(site, year), policy.changes)
+        write_onnx(exported, new / "policy.onnx")
+        about = about_policy(experiment, number, {"scenario": trained_on.title, **_splits(trained_on)}, policy.steps)
         if elsewhere:
             about["acts on"] = site.title
         elif not site.same_buildings(split):
@@ -138,54 +139,10 @@ def _check_peaks(task: Task, layout: ObservationLayout) -> None:
         )
 
 
-@contextmanager
-def _beside(to: Path) -> Iterator[Path]:
-    """A new folder beside the target; it is removed at the end unless it was renamed to the target."""
-    created = missing_folders(to.parent)
-    try:
-        to.parent.mkdir(parents=True, exist_ok=True)
-        # Not named after the target: a name has a limited number of letters.
-        scratch = TemporaryDirectory(prefix=".export-", dir=to.parent)
-    except OSError as error:
-        remove_empty(created)
-        raise UsageError(f"--to {to}: cannot create {error.filename}: {error.strerror}") from error
-    try:
-        with scratch as name:
-            # A folder within: the outer one is readable by its owner alone.
-            new = Path(name) / to.name
-            new.mkdir()
-            yield new
-    finally:
-        # They are not empty where the target is in them.
-        remove_empty(created)
-
-
-def _about(experiment: Experiment, number: int, task: Task, steps: int) -> dict[str, str]:
-    """Facts of a policy that was trained for so many steps, by name."""
-    settings, row = experiment.settings, TrialRecords(experiment).row(number)
-    return {
-        "policy": f"{settings.name}, trial {number}", "algorithm": settings.algo, "scenario": task.site.title, **_splits(task),
-        "reward": settings.reward, **settings.aim.facts,
-        **({} if settings.teacher == "none" else {"began as a copy of": settings.teacher}),
-        "trained for": f"{steps:,} steps with seed {TrialRecords(experiment).seed(number)}",
-        "versions": ", ".join(f"{name} {value}" for name, value in _versions(row.get("versions"), number).items()),
-        "commit": row.get("git_commit") or "not known",
-    }  # fmt: skip
-
-
 def _splits(task: Task) -> dict[str, str]:
     """What each split consists of, where the user stated it."""
     words = {split: task.site.words(split) for split in SPLITS}
     return {f"{split} split": text for split, text in words.items() if text}
-
-
-def _versions(text: str | None, number: int) -> dict[str, str | None]:
-    """Versions of packages in a trial's row. Raises a ResultsError if the text is none of versions."""
-    try:
-        versions: dict[str, str | None] = checked(json.loads(text or "{}"), dict[str, str | None], "versions")
-    except (ValueError, RecursionError) as error:
-        raise ResultsError(f"the row of trial {number} is damaged ({error}): restore its file from a copy") from error
-    return versions
 
 
 def _interface(task: Task, layout: ObservationLayout, year: int) -> str:

@@ -26,12 +26,13 @@ from tuning.trial.records import TrialRecords
 
 # Settings that change the training, beside the hyperparameters; the others are about the search, measurements and files.
 _OF_TRAINING = ("algo", "scenario", "backend", "num_envs", "reward", "steps", "seed")
+_IN_ENVIRONMENT = ("algo", "env", "env_config", "num_envs", "steps", "seed")
 
 
 def hyperparameters_toml(hyperparameters: Assignment, settings: Settings) -> str:
     """A full assignment as TOML, in the form that `--space` reads, with the command that trains it."""
     command = ["python", "-m", "tuning.run", "--trials", "1", "--space", "hyperparameters.toml"]
-    for name in _OF_TRAINING:
+    for name in _IN_ENVIRONMENT if settings.env else _OF_TRAINING:
         command += [option(name), str(getattr(settings, name))]
     for name, texts in asdict(settings.splits).items():
         command += [option(name), *texts] if texts else []
@@ -61,20 +62,22 @@ def card(
     measures: Mapping[str, Measure],
     judged: pd.DataFrame | None,
     contender: str,
+    files: Sequence[str] = (),
 ) -> str:
     """The model card, in Markdown.
 
     `evaluations` has a row a year of the policy at the end of its training. `judged` is a table of `results.judgement` in which
-    it is the contender; None where it was not judged.
+    it is the contender; None where it was not judged. `files` are lines about what lies beside, by default of a site's policy.
     """
     lines = [f"# {markdown(str(about['policy']))}", "", "| | |", "|---|---|"]
     lines += [f"| {name} | {markdown(str(value))} |" for name, value in about.items()]
     lines += ["", "## What it does", ""]
+    in_episodes = bool(evaluations["hours"].isna().all())
     if judged is not None:
         shown = judged[(judged["contender"] == contender) | (judged["algorithm"] == "")]
         known, sizes = metrics_of(judged), scales(shown)
         lines += [
-            "Trained again with fresh seeds and judged on years that no search has seen:",
+            f"Trained again with fresh seeds and judged on {'episodes' if in_episodes else 'years'} that no search has seen:",
             f"{STATISTIC},",
             f"amounts of {BASIS}. This policy is one of them, or of the same hyperparameters.",
             "",
@@ -86,11 +89,11 @@ def card(
         lines += [
             "On the validation split, by which it was chosen: **not judged on unseen years, and no interval**, as it is one",
             "run.",
-            f"`python -m tuning.judge` does both. Amounts are of {BASIS}.",
+            "`python -m tuning.judge` does both." + ("" if in_episodes else f" Amounts are of {BASIS}."),
             "",
             *_evaluated(evaluations, measures),
         ]
-    lines += ["", "## Files", "", *_FILES, ""]
+    lines += ["", "## Files", "", *(files or _FILES), ""]
     return "\n".join(lines)
 
 
@@ -104,16 +107,19 @@ _FILES = (
 
 
 def _evaluated(years: pd.DataFrame, measures: Mapping[str, Measure]) -> list[str]:
-    """Score and KPIs of a policy, a column a year."""
+    """Score and KPIs of a policy, a column a year; of an environment means over its episodes."""
     shown = [measure for measure in measures.values() if measure.label or measure == SCORE]
-    heading = ["", *(f"year {year}, {hours:,} hours" for year, hours in zip(years["year"], years["hours"], strict=True))]
-    rows = []
+    if len(years) and years["hours"].isna().all():
+        parts = {f"mean of {len(years)} episodes": years}
+    else:
+        parts = {f"year {row.year}, {row.hours:,} hours": years.iloc[[place]] for place, row in enumerate(years.itertuples())}
+    heading, rows = ["", *parts], []
     for measure in shown:
-        values = [measure.value(years.iloc[[place]]) for place in range(len(years))]
+        values = [measure.value(part) for part in parts.values()]
         if pd.isna(values).all():
             continue  # of what the site does not have
         scale = measure.scale(values)
-        cells_of = [f"{value:+.4f}" for value in values] if measure == SCORE else [scale.text(value) for value in values]
+        cells_of = [SCORE.shown(value) for value in values] if measure == SCORE else [scale.text(value) for value in values]
         rows.append([scale.heading(measure.label or measure.name), *cells_of])
     return _markdown_table(heading, rows)
 
@@ -152,7 +158,7 @@ def given_judgement(experiment: Experiment, number: int, folder: Path) -> tuple[
         for contender in contenders
         if contender.name in set(table["contender"]) and _trains(contender, paths, hyperparameters, settings)
     ]
-    if not matching or judged_settings.scenario != settings.site_task.site.key:
+    if not matching or judged_settings.scenario != settings.task.key:
         raise UsageError(
             f"--judgement {folder}: no contender in it has scenario, reward, algorithm, steps and hyperparameters of trial "
             f"{number} of {settings.name}"

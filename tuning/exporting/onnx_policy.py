@@ -52,6 +52,7 @@ class SitePolicy(nn.Module):
         self.register_buffer("periodic", torch.tensor(layout.periodic))
         self.register_buffer("flat", torch.tensor([i not in layout.periodic for i in range(len(layout.names))]))
         self._view, self._mode, self._changes = view, mode, changes
+        self.example = torch.zeros(2, len(centre), dtype=torch.float64)
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         """Actions of CityLearn, shape (rows, actions), float64.
@@ -71,14 +72,13 @@ class SitePolicy(nn.Module):
         return self.low + (actions.double().clamp(-1.0, 1.0) + 1.0) / 2.0 * self.span
 
 
-def write_onnx(policy: SitePolicy, path: Path) -> None:
-    """Write a policy as ONNX, for any number of rows."""
+def write_onnx(policy: nn.Module, path: Path) -> None:
+    """Write a policy as ONNX, for any number of rows; `example` of it are some."""
     # They log each simplification, and missing operators of torchvision, which no policy uses.
     for name, level in (("onnx_ir", logging.WARNING), ("onnxscript", logging.WARNING), ("torch.onnx", logging.ERROR)):
         logging.getLogger(name).setLevel(level)
-    rows = torch.zeros(2, len(policy.centre), dtype=torch.float64)
     program = torch.onnx.export(
-        policy.eval(), (rows,), dynamo=True, verbose=False, input_names=[OBSERVATIONS], output_names=[ACTIONS],
+        policy.eval(), (policy.example,), dynamo=True, verbose=False, input_names=[OBSERVATIONS], output_names=[ACTIONS],
         dynamic_shapes=({0: torch.export.Dim("rows")},),
     )  # fmt: skip
     assert program is not None

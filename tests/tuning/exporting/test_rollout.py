@@ -110,7 +110,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     def policy_of(experiment: Experiment, number: int, elsewhere: None, split: str, keep: str) -> Iterator[SimpleNamespace]:
         assert keep == "best"
         found.append(number)
-        yield SimpleNamespace(policy=None, steps=7, shares=True, task=of.settings.task)
+        yield SimpleNamespace(policy=None, steps=7, shares=True, on_site=of.settings.task)
 
     def env_of(task: Task, windows: tuple[Window, ...], own_layout: bool) -> SimpleNamespace:
         # A policy for single buildings sees other ones through their own bounds.

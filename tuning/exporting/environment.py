@@ -1,0 +1,102 @@
+"""The policy of an environment as files that run without this package: ONNX, an example controller and a model card."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import torch
+from gymnasium import spaces
+from torch import nn
+
+from results import load
+from tuning.cli.console import busy, terminal
+from tuning.experiment.folder import Experiment
+from tuning.experiment.reading import with_checkpoints
+from tuning.exporting.model_card import card, hyperparameters_toml
+from tuning.exporting.onnx_policy import write_onnx
+from tuning.exporting.places import about_policy, beside
+from tuning.trial.policy import trained
+from tuning.trial.records import TrialRecords
+
+EXAMPLE = Path(__file__).with_name("environment_controller.py")  # written as it is, under another name
+CONTROLLER = "controller.py"
+FILES = (
+    "- `policy.onnx`: the mode of the policy, from observations of the environment (float32, flattened as",
+    "  `gymnasium.spaces.utils.flatten` does, one row each) to its actions; normalisation and the range of actions are inside.",
+    "- `controller.py`: runs an episode with it; needs gymnasium, numpy and onnxruntime.",
+    "- `policy.json`: the spaces, in words.",
+    "- `hyperparameters.toml`: the full assignment.",
+)
+
+
+class EnvironmentPolicy(nn.Module):
+    """The deterministic policy, to actions as the author of the environment has them, in one row each."""
+
+    low: torch.Tensor
+    high: torch.Tensor
+    start: torch.Tensor
+
+    def __init__(self, mode: nn.Module, features: int, actions: spaces.Space[Any]) -> None:
+        """`mode` is a trainer's `mode_network`, which sees so many `features`."""
+        super().__init__()
+        self._mode, self._is_box = mode, isinstance(actions, spaces.Box)
+        low, high, start = np.zeros(1), np.zeros(1), np.zeros(1, np.int64)
+        if isinstance(actions, spaces.Box):
+            low, high = actions.low.ravel(), actions.high.ravel()
+        elif isinstance(actions, spaces.Discrete | spaces.MultiDiscrete):
+            start = np.asarray(actions.start, np.int64).ravel()
+        self._is_bounded = bool(np.isfinite([low, high]).all())
+        self.register_buffer("low", torch.tensor(low, dtype=torch.float32))
+        self.register_buffer("high", torch.tensor(high, dtype=torch.float32))
+        self.register_buffer("start", torch.tensor(start))
+        self.example = torch.zeros(2, features)
+
+    def forward(self, observations: torch.Tensor) -> torch.Tensor:
+        """Actions, shape (rows, numbers), float32, or (rows, choices), int64. `observations` has shape (rows, features)."""
+        actions: torch.Tensor = self._mode(observations)
+        if not self._is_box:
+            return (actions if actions.dim() == 2 else actions.unsqueeze(-1)) + self.start
+        if self._is_bounded:
+            actions = self.low + (actions.clamp(-1.0, 1.0) + 1.0) / 2.0 * (self.high - self.low)
+        return actions.maximum(self.low).minimum(self.high)
+
+
+def export_environment(
+    experiment: Experiment,
+    number: int,
+    to: Path,
+    judged: tuple[pd.DataFrame | None, str],
+    keep: Literal["best", "last"] = "best",
+) -> list[Path]:
+    """Write the policy of a trial in an environment into a new folder; see `tuning.exporting.files.export`."""
+    task = experiment.settings.env_task
+    task.check_trust()
+    env = task.source.make()
+    observations, actions = env.observation_space, env.action_space
+    env.close()
+    with (
+        busy(terminal(stderr=True), f"exporting the policy of trial {number}"),
+        trained(with_checkpoints(experiment, number), number, keep=keep) as policy,
+        beside(to) as new,
+    ):
+        exported = EnvironmentPolicy(policy.network, spaces.flatdim(observations), actions)
+        write_onnx(exported, new / "policy.onnx")
+        results = load(experiment.paths.folder)
+        rows = results.evaluations
+        rows = rows[(rows["trial"] == number) & (rows["steps"] == policy.steps)]
+        about = about_policy(experiment, number, {"environment": task.title, "configuration": task.source.config}, policy.steps)
+        texts = {
+            "policy.json": json.dumps({"observations": str(observations), "actions": str(actions)}, indent=1),
+            "hyperparameters.toml": hyperparameters_toml(TrialRecords(experiment).assignment(number), experiment.settings),
+            "README.md": card(about, rows, results.measures, *judged, FILES),
+        }
+        for name, text in texts.items():
+            (new / name).write_text(text, encoding="utf-8")
+        shutil.copyfile(EXAMPLE, new / CONTROLLER)
+        new.rename(to)
+    return sorted(to.iterdir())

@@ -1,0 +1,60 @@
+"""Where files of an exported policy go, and what they say of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from common.errors import UsageError
+from common.json_values import checked
+from common.paths import missing_folders, remove_empty
+from results import ResultsError
+from tuning.experiment.folder import Experiment
+from tuning.trial.records import TrialRecords
+
+
+@contextmanager
+def beside(to: Path) -> Iterator[Path]:
+    """A new folder beside the target; it is removed at the end unless it was renamed to the target."""
+    created = missing_folders(to.parent)
+    try:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        # Not named after the target: a name has a limited number of letters.
+        scratch = TemporaryDirectory(prefix=".export-", dir=to.parent)
+    except OSError as error:
+        remove_empty(created)
+        raise UsageError(f"--to {to}: cannot create {error.filename}: {error.strerror}") from error
+    try:
+        with scratch as name:
+            # A folder within: the outer one is readable by its owner alone.
+            new = Path(name) / to.name
+            new.mkdir()
+            yield new
+    finally:
+        # They are not empty where the target is in them.
+        remove_empty(created)
+
+
+def about_policy(experiment: Experiment, number: int, where: Mapping[str, str], steps: int) -> dict[str, str]:
+    """Facts of a policy that was trained for so many steps, by name; `where` says in what."""
+    settings, row = experiment.settings, TrialRecords(experiment).row(number)
+    return {
+        "policy": f"{settings.name}, trial {number}", "algorithm": settings.algo, **where,
+        "reward": settings.rewarded_by, **settings.aim.facts,
+        **({} if settings.teacher == "none" else {"began as a copy of": settings.teacher}),
+        "trained for": f"{steps:,} steps with seed {TrialRecords(experiment).seed(number)}",
+        "versions": ", ".join(f"{name} {value}" for name, value in _versions(row.get("versions"), number).items()),
+        "commit": row.get("git_commit") or "not known",
+    }  # fmt: skip
+
+
+def _versions(text: str | None, number: int) -> dict[str, str | None]:
+    """Versions of packages in a trial's row. Raises a ResultsError if the text is none of versions."""
+    try:
+        versions: dict[str, str | None] = checked(json.loads(text or "{}"), dict[str, str | None], "versions")
+    except (ValueError, RecursionError) as error:
+        raise ResultsError(f"the row of trial {number} is damaged ({error}): restore its file from a copy") from error
+    return versions
