@@ -27,13 +27,17 @@ _SCORE = (
     "with its weight. Charts show the rating, which ranks trials: without another aim it is the score. Words are explained at "
     "the end."
 )
+_RETURN = (
+    "The score of a policy is its mean return in the episodes that rate it, whose seeds no training had. Charts show the "
+    "rating, which ranks trials: without another aim it is the score. Words are explained at the end."
+)
 _BY_GAINS = (
     "Here the rating is the mean of both gains: by what part {} are better than on the uncontrolled site. It names the "
     "balanced member of the front."
 )
 _BY_OBJECTIVE = f"Here the rating is {{}}, turned so that more is better; amounts are of {BASIS}."
 # Answers that stand at the top.
-_OF_EXPERIMENT = ("saved", "yardsticks", "week", "next")
+_OF_EXPERIMENT = ("saved", "episodes", "yardsticks", "week", "next")
 _OF_JUDGEMENT, _OF_POLICY = ("ranking", "amounts", "luck"), ("savings", "week")
 
 
@@ -63,7 +67,7 @@ def _compared(experiments: tuple[Results, ...]) -> Section:
 
 def _experiment(results: Results, name: str, judged: Results | None) -> Section:
     search = Search(results, judged)
-    intro = " ".join([_SCORE, *_rating(search.aims), *_required(search)])
+    intro = " ".join([_RETURN if results.of_environment else _SCORE, *_rating(search.aims), *_required(search)])
     return Section(name, "experiment", _facts(results), drawn("experiment", search), _OF_EXPERIMENT, intro)
 
 
@@ -100,7 +104,7 @@ def _facts(results: Results) -> dict[str, str]:
     states = listed([f"{count:,} {state}" for state, count in trials["state"].value_counts().items()])
     line = stretches(results.reports)
     facts = {
-        "site": site(str(trials["scenario"].iloc[0])),
+        "environment" if results.of_environment else "site": site(str(trials["scenario"].iloc[0])),
         "algorithm": str(trials["algorithm"].iloc[0]),
         "trials": f"{len(trials):,} ({states})",
         "steps": f"{int(trials['steps'].fillna(0).sum()):,}",
@@ -115,8 +119,10 @@ def _facts(results: Results) -> dict[str, str]:
 
 
 def site(scenario: str) -> str:
-    """Name of a site: of a schema the folder that holds it."""
+    """Name of a site: of a schema the folder that holds it; of an environment without the folder of its file."""
     path = PurePath(scenario.replace("\\", "/"))
+    if ".py:" in path.name:
+        return path.name
     return path.parent.name if path.name == "schema.json" and path.parent.name else scenario
 
 
@@ -126,11 +132,12 @@ def _judgement(judgement: Results, experiments: tuple[Results, ...]) -> Section:
     made = drawn("judgement", judged)
     if judged.verdict is None:
         return Section(title, "judgement", {"evaluations": "none"}, made)
-    hours = int(evaluations.groupby("year")["hours"].first().sum())
+    hours, parts = evaluations.groupby("year")["hours"].first().sum(), evaluations["year"].nunique()
+    judged_on = f"{int(hours):,} hours of {counted(parts, 'part')} of the test split"
     facts = {
-        "site": site(str(evaluations["scenario"].iloc[0])),
+        "environment" if judgement.of_environment else "site": site(str(evaluations["scenario"].iloc[0])),
         "controllers": f"{evaluations['contender'].nunique():,}",
-        "judged on": f"{hours:,} hours of {counted(evaluations['year'].nunique(), 'part')} of the test split",
+        "judged on": f"{parts} episodes of the test" if judgement.of_environment else judged_on,
         **judged.verdict.aim,
     }
     return Section(title, "judgement", facts, made, _OF_JUDGEMENT)

@@ -99,7 +99,8 @@ def print_summary(
     say(console, f"Parquet: {results.folder / FOLDER}")
     say(console, f'Load:    from results import load; r = load(r"{results.folder}")')
     if not complete.empty:
-        say(console, f"Judge:   {python_command('tuning.judge', results.folder)}")
+        trust = option_words("trust_scenario", True) if again.get("trust_scenario") else []
+        say(console, f"Judge:   {python_command('tuning.judge', results.folder, *trust)}")
 
 
 def print_comparison(experiments: Sequence[Results], console: Console, aim: Aim = SCORE_ALONE) -> None:

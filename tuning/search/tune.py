@@ -3,12 +3,13 @@
 from tuning import Settings, resume, tune
 r = tune(Settings(algo="ppo", trials=8))
 r = resume(r.folder, trials=16)
+r = tune(Settings(algo="sac"), env=make_my_environment)
 """
 
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -52,7 +53,13 @@ class Changes(TypedDict, total=False):
     storage: str  # as it was begun with, where that was beside a local folder
 
 
-def tune(settings: Settings, *, console: Console | None = None) -> Results:
+def tune(
+    settings: Settings | None = None,
+    *,
+    env: str | Callable[..., Any] = "",
+    env_config: Mapping[str, Any] = MappingProxyType({}),
+    console: Console | None = None,
+) -> Results:
     """Search for hyperparameters until the experiment has its trials.
 
     An experiment that has the `name` already is continued, and so is the one in the folder `resume`. Its settings have to be
@@ -63,7 +70,10 @@ def tune(settings: Settings, *, console: Console | None = None) -> Results:
     search once each trial has written a checkpoint.
 
     Args:
-        settings: what to search, with one algorithm; `tune_all` searches with each.
+        settings: what to search, with one algorithm; `tune_all` searches with each. By default PPO on the example site.
+        env: a Gymnasium environment in place of a site, as `--env` names it, or the function or class that makes one. Trials
+            import it in other processes, so it is one of a module or of a script that is run only as `__main__`.
+        env_config: its keyword arguments.
         console: shows progress; the terminal or notebook by default. `Console(quiet=True)` shows nothing.
 
     Returns:
@@ -77,9 +87,15 @@ def tune(settings: Settings, *, console: Console | None = None) -> Results:
     set_environment()
     from tuning.storage.stored_experiment import publish
 
+    settings = settings or Settings()
     if settings.algo == ALL:
         raise UsageError("algo='all' makes several experiments: call tune_all, which returns the results of each")
     console = console or terminal()
+    if env:
+        from envs.gym.source import config_of, name_of
+
+        name = env if isinstance(env, str) else name_of(env)
+        settings = replace(settings, env=name, env_config=config_of(env_config))
     results = search_opened(open_all([settings], console)[0], console)
     draw_report([results.folder], console, publish)
     return results

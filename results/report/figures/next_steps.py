@@ -24,6 +24,8 @@ def figure(search: Search) -> Figure | None:
     if search.best is None or results.scored.empty:
         return None
     said, place, best = list[str](), _shown(results.place), float(results.best["score"])
+    # Whoever reads the page knows whether that code is theirs.
+    trust = ["--trust-scenario"] if ":" in str(results.facts.settings.get("env") or "") else []
     table = search.table(beside_yardsticks)
     rivals = table[table["kind"] == MPC]
     if len(rivals) and rivals["score"].max() > best + ADDS:
@@ -37,12 +39,15 @@ def figure(search: Search) -> Figure | None:
     if len(known) and len(search.table(searched)) >= LEAST_TRIALS:
         answer = worth(known, analysis.references(results, search.judgement))
         if not answer.startswith(SURELY_NOT):
-            said.append(f"Search on, as more may come: `{python_command('tuning.run', '--resume', place, *_more(search))}`")
+            said.append(
+                f"Search on, as more may come: `{python_command('tuning.run', '--resume', place, *_more(search), *trust)}`"
+            )
     if search.judgement is None:
-        judge = python_command("tuning.judge", place)
-        said.append(f"Before you trust trial {search.best}, judge it on hours that nothing has seen: `{judge}`")
+        judge = python_command("tuning.judge", place, *trust)
+        unseen = "episodes" if results.of_environment else "hours"
+        said.append(f"Before you trust trial {search.best}, judge it on {unseen} that nothing has seen: `{judge}`")
     else:
-        said.append(f"To put its policy to work: `{python_command('tuning.export', place, '--to', 'policy')}`")
+        said.append(f"To put its policy to work: `{python_command('tuning.export', place, '--to', 'policy', *trust)}`")
     return Figure("next", "What to do next?", "\n".join(f"{number}. {line}" for number, line in enumerate(said, 1)))
 
 

@@ -21,7 +21,7 @@ _UNCHECKED = "No new hours or seeds have checked it."
 def figure(search: Search) -> Figure | None:
     best, last = search.best, search.results.rated_evaluations
     last, trials = last[last["trial"] == (-1 if best is None else best)], search.results.trials
-    if best is None or last.empty:
+    if best is None or last.empty or search.results.of_environment:
         return None
     # By its training again, or by its judgement.
     others = ~search.lucky["is_default"].astype(bool) & search.lucky["change"].notna()

@@ -1,0 +1,37 @@
+"""Returns of the episodes by which a policy of an environment is rated, beside policies that learned nothing."""
+
+import pandas as pd
+
+from common.measure import SCORE
+from results.report.charts import Figure, Panel, channel, chart, hover, layer
+from results.report.subjects import Search
+from results.report.words import counted, score
+from results.statistics import CONFIDENCE, mean
+
+PLACES = {"experiment": 4}  # in the sections of these kinds
+
+
+def figure(search: Search) -> Figure | None:
+    results = search.results
+    if not results.of_environment or search.best is None:
+        return None
+    rated = results.rated_evaluations
+    own = rated[rated["trial"] == search.best].assign(name=f"trial {search.best}")
+    if len(own) < 2:
+        return None  # its evaluations cannot be read
+    others = results.yardsticks.assign(name=results.yardsticks["contender"])
+    drawn = pd.concat([own, others])[["name", "year", SCORE.name, "length"]]
+    whole = mean(own[SCORE.name].to_numpy(float))
+    answer = (
+        f"Trial {search.best} has a mean return of {score(whole.value)} in {counted(len(own), 'episode')}; its "
+        f"{CONFIDENCE:.0%} interval is {score(whole.low)} to {score(whole.high)}."
+    )
+    ticks = layer(
+        drawn, {"type": "tick", "thickness": 2, "color": "var(--c1)"}, x=channel(SCORE.name, title="return of an episode"),
+        y=channel("name", "nominal", sort=None, axis={"labelLimit": 260}),
+        tooltip=hover(("name", "policy"), ("year", "episode"), (SCORE.name, "return"), ("length", "steps")),
+    )  # fmt: skip
+    table = drawn.rename(columns={"name": "policy", "year": "episode", SCORE.name: "return", "length": "steps"})
+    note = "Each mark is an episode. All policies ran through the same ones, whose seeds no training had; they chose the trial."
+    panels = (Panel(chart(ticks, height=36 * drawn["name"].nunique())),)
+    return Figure("episodes", "How do its episodes come out?", answer, panels, table, note)
