@@ -1,8 +1,9 @@
-"""What is learned of CartPole and Pendulum, beside Stable-Baselines3 with the same settings and steps, over several seeds.
+"""What is learned in Gymnasium's environments, beside Stable-Baselines3 with the same settings and steps, over several seeds.
 
-Run: `uv run --group benchmarks python benchmarks/learning_games.py [--seeds N]`. Each run is trained in a process of its
-own and then judged by the mode of its policy over 20 episodes. The interval is that of the difference of means: 95 %,
-bootstrapped.
+Run: `uv run --group benchmarks python benchmarks/learning_games.py [--seeds N] [--games NAME ...]`. Ours has the environment as
+`--env` gives it. Each run is trained in a process of its own and then judged by the mode of its policy over 20 episodes. The
+interval is that of the difference of means: 95 %, bootstrapped. LunarLander needs `gymnasium[box2d]`, HalfCheetah and Hopper
+`gymnasium[mujoco]`; where one is missing, that game is left out, and a line says so.
 """
 
 import logging
@@ -11,6 +12,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -20,7 +22,11 @@ os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
 import gymnasium as gym
 import numpy as np
 import tyro
-from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
+
+from envs.gym.episodes import VALIDATION, Episodes
+from envs.gym.source import Source
+from envs.gym.spaces import made
+from envs.gym.task import EnvTask
 
 EPISODES = 20
 
@@ -67,6 +73,21 @@ TASKS = (
         {"learning_rate": 1e-3, "buffer_size": 50_000, "learning_starts": 100, "batch_size": 256, "tau": 0.005, "gamma": 0.99,
          "train_freq": 1, "gradient_steps": 1},
     ),
+    Task("ppo", "Acrobot-v1", 100_000, 8, {**_PPO, "n_steps": 2048, "batch_size": 64, "learning_rate": 3e-4, "gamma": 0.99}),
+    Task(
+        "sac", "MountainCarContinuous-v0", 10_000, 1,
+        {"learning_rate": 3e-4, "buffer_size": 50_000, "learning_starts": 1000, "batch_size": 256, "tau": 0.005, "gamma": 0.999,
+         "train_freq": 1, "gradient_steps": 1},
+    ),
+    Task(
+        "ppo", "LunarLander-v3", 200_000, 8,
+        {**_PPO, "n_steps": 4096, "batch_size": 64, "n_epochs": 4, "learning_rate": 3e-4, "gamma": 0.999, "gae_lambda": 0.98,
+         "ent_coef": 0.01},
+    ),
+    *(
+        Task("ppo", game, 200_000, 4, {**_PPO, "n_steps": 2048, "batch_size": 64, "learning_rate": 3e-4, "gamma": 0.99})
+        for game in ("Hopper-v5", "HalfCheetah-v5")
+    ),
 )  # fmt: skip
 
 
@@ -78,22 +99,17 @@ class Options:
     """Runs of each side, with seeds 0, 1, ..."""
     workers: int = 2
     """Runs at the same time, on one core each."""
+    games: tuple[str, ...] = ()
+    """Which games; by default all."""
 
 
-def vector_env(game: str, copies: int) -> VectorEnv[Any, Any, Any]:
-    return SyncVectorEnv([lambda: gym.make(game)] * copies, autoreset_mode=AutoresetMode.NEXT_STEP)
-
-
-def judge(game: str, act: Callable[[np.ndarray], np.ndarray]) -> float:
-    """Mean return of a policy; each of the copies plays one episode."""
-    env = vector_env(game, EPISODES)
-    observations, _ = env.reset(seed=1000)
-    returns, over = np.zeros(EPISODES), np.zeros(EPISODES, bool)
-    while not over.all():
-        observations, rewards, terminated, truncated, _ = env.step(act(observations))
-        returns += np.where(over, 0.0, rewards)
-        over |= terminated | truncated
-    return float(returns.mean())
+def judge(game: str, act: Callable[[np.ndarray], np.ndarray], learned: bool) -> float:
+    """Mean return of a policy over the same episodes; `learned` where it sees and acts as `--env` has it."""
+    source = Source(game)
+    episodes = Episodes(partial(made, source) if learned else source.make, range(VALIDATION, VALIDATION + EPISODES))
+    rows = episodes.rows(act)
+    episodes.close()
+    return float(np.mean([row["score"] for row in rows]))
 
 
 def ours(task: Task, seed: int) -> float:
@@ -106,12 +122,12 @@ def ours(task: Task, seed: int) -> float:
     logging.getLogger("ray").setLevel(logging.ERROR)
     ray.init(num_cpus=1, include_dashboard=False, object_store_memory=100 * 2**20, log_to_driver=False)
     given = algorithm(task.algo).preset("stable-baselines3", task.settings)
-    setup = Setup(given, lambda copies: vector_env(task.game, copies), task.copies, task.steps, seed, gpu=False)
+    setup = Setup(given, EnvTask(Source(task.game)).training_env, task.copies, task.steps, seed, gpu=False)
     trainer = algorithm(task.algo).build(setup)
     steps = 0
     while steps < task.steps:
         steps = trainer.update().steps
-    found = judge(task.game, trainer.policy())
+    found = judge(task.game, trainer.policy(), learned=True)
     trainer.stop()
     ray.shutdown()
     return found
@@ -128,7 +144,17 @@ def theirs(task: Task, seed: int) -> float:
     env = make_vec_env(task.game, n_envs=task.copies, seed=seed)
     model = getattr(stable_baselines3, task.algo.upper())("MlpPolicy", env, seed=seed, device="cpu", **settings)
     model.learn(task.steps)
-    return judge(task.game, lambda observations: model.predict(observations, deterministic=True)[0])
+    return judge(task.game, lambda observations: model.predict(observations, deterministic=True)[0], learned=False)
+
+
+def can_run(game: str) -> bool:
+    """Whether an environment is installed; a line where it is not."""
+    try:
+        gym.make(game).close()
+    except gym.error.DependencyNotInstalled as error:
+        print(f"{game} is left out: {error}")
+        return False
+    return True
 
 
 def run(side: str, task: Task, seed: int) -> float:
@@ -149,14 +175,15 @@ def interval(one: np.ndarray, other: np.ndarray) -> tuple[float, float]:
 
 def main() -> None:
     options = tyro.cli(Options)
+    tasks = [task for task in TASKS if (not options.games or task.game in options.games) and can_run(task.game)]
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(options.workers, mp_context=spawn, max_tasks_per_child=1) as pool:
         runs = {
             (task.algo, task.game, side): [pool.submit(run, side, task, seed) for seed in range(options.seeds)]
-            for task in TASKS
+            for task in tasks
             for side in ("ours", "theirs")
         }
-        for task in TASKS:
+        for task in tasks:
             found = {
                 side: np.array([each.result() for each in runs[task.algo, task.game, side]]) for side in ("ours", "theirs")
             }
