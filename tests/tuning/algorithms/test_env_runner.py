@@ -55,3 +55,38 @@ def test_the_stopwatch_times_the_environment_alone(algo: str) -> None:
         trained.runner.watch(stopwatch)
         runner = runner_of(trained)
         assert 0.003 * len(runner.env.raw) <= stopwatch.seconds < time.perf_counter() - start
+
+
+class Seeded(MatchVectorEnv):
+    """The task with all seeds that it was begun with."""
+
+    def __init__(self, num_envs: int) -> None:
+        super().__init__(num_envs)
+        self.seeds: list[int] = []
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        self.seeds.append(seed)
+        return super().reset(seed=seed, options=options)
+
+
+@pytest.mark.parametrize("algo", ALGOS)
+def test_episodes_that_are_begun_anew_have_seeds_of_their_own_and_leave_nothing_of_the_old_ones(algo: str) -> None:
+    with built(algo, make_envs=Seeded, normalize_rewards=True) as trained:
+        runner = runner_of(trained)
+        before = runner.reward_normalizer.std
+        for number in (1, 2, 1):
+            trained.begin_episodes(number)
+            assert "sampling" not in runner.get_state(), "what the environment holds is not asked for"
+            runner.reset()
+            assert not runner._returns.any()
+            assert not runner.reward_normalizer._returns.any()
+        assert runner.reward_normalizer.std == before, "what was measured stays"
+        seeds = runner.env.seeds
+        assert seeds[1] == seeds[3]
+        assert len(set(seeds)) == 3
+        trained.begin_episodes(2)
+        state = runner.get_state()
+    with built(algo, make_envs=Seeded, normalize_rewards=True) as other:
+        other.runner.set_state(state)
+        other.runner.reset()
+        assert other.runner.env.seeds == [seeds[2]]

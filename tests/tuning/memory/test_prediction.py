@@ -9,6 +9,8 @@ import pytest
 from common.units import GIB, KIB, MIB
 from envs.environments.seen_year import seen_layout
 from envs.environments.year_cache import district
+from envs.gym.source import Source
+from envs.gym.task import EnvTask
 from envs.scenarios.scenario import Splits, scenario
 from envs.seen import Seen
 from envs.task import Task
@@ -151,3 +153,15 @@ def test_a_plan_shows_what_tanks_do_too(small_schema: Path, tmp_path: Path) -> N
     assert plain.planned == ("cooling_storage", "dhw_storage")
     assert plain.seeing(seen).observations == seen_layout(task.site, seen).size
     assert plain.seeing(seen).observations > replace(plain, planned=()).seeing(seen).observations
+
+
+def test_an_environment_takes_what_its_process_was_measured_to_take() -> None:
+    task = EnvTask(Source("CartPole-v1"), episodes=10)
+    sizes, found = sizes_of(task), task.probe
+    assert (sizes.observations, sizes.actions, sizes.training_years) == (4, 2, 0)
+    h = algorithm("ppo").space.complete({})
+    terms = {term.name: term for term in predict(algorithm("ppo"), h, Workload(8, 10_000, 5, 10, False), sizes).terms}
+    assert terms["environment"].nbytes == found.process_bytes
+    assert terms["copies"].nbytes == 8 * found.copy_bytes
+    assert terms["evaluation"].nbytes == 10 * found.copy_bytes
+    assert "scenario years" not in terms

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import gymnasium as gym
+import numpy as np
 import pytest
 import torch
 
-from tests.tuning.algorithms.match import FEATURES, built
+from tests.tuning.algorithms.match import FEATURES, MatchVectorEnv, built
 from tests.tuning.algorithms.on_policy.small import ALGOS, gradient, made_up
 
 pytestmark = pytest.mark.usefixtures("small_ray")
@@ -75,3 +77,35 @@ def test_a_battery_hears_of_the_chargers_means_alone(algo: str) -> None:
         )
         torch.testing.assert_close(one[:, 0], other[:, 0])
         assert not torch.allclose(one[:, 1:4], other[:, 1:4])
+
+
+@pytest.mark.parametrize("algo", ALGOS)
+def test_several_choices_at_once_are_drawn_alone_and_the_most_likely_of_each_is_the_mode(algo: str) -> None:
+    space = gym.spaces.MultiDiscrete([3, 2])
+    with built(algo, make_envs=lambda copies: Choices(copies, space), hidden_sizes="8") as trained:
+        network = trained.learner.network
+        observations = torch.randn(50, FEATURES)
+        logits = network._forward({"obs": observations})["action_dist_inputs"]
+        assert logits.shape == (50, 5)
+        expected = torch.stack((logits[:, :3].argmax(dim=1), logits[:, 3:].argmax(dim=1)), dim=1)
+        assert torch.equal(network.mode(observations), expected)
+        drawn = trained.learner.distribution(logits)
+        actions = drawn.sample()
+        parts = [own.log_softmax(dim=1) for own in (logits[:, :3], logits[:, 3:])]
+        alone = sum(part.gather(1, actions[:, [place]])[:, 0] for place, part in enumerate(parts))
+        assert torch.allclose(drawn.logp(actions), alone, atol=1e-6)  # type: ignore[arg-type]
+        rollout = trained.runner.collect(40)
+        assert rollout.actions.shape == (len(rollout.rewards), 2)
+        assert rollout.actions.dtype == np.int64
+        trained.update()
+
+
+class Choices(MatchVectorEnv):
+    """The task with several choices, of which the first is compared."""
+
+    def __init__(self, copies: int, space: gym.spaces.MultiDiscrete) -> None:
+        super().__init__(copies)
+        self.single_action_space, self.action_space = space, gym.vector.utils.batch_space(space, copies)
+
+    def step(self, actions: np.ndarray) -> Any:
+        return super().step((actions[:, :1] - 1.0).astype(np.float32))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from common.errors import ScenarioError, UsageError
+from common.errors import ScenarioError, UsageError, UserError
 from common.storage.objects import Objects
 from common.texts import option, quoted
 from tests.envs.changed_rows import two_buildings
@@ -438,3 +438,56 @@ def test_what_cannot_be_learned_from_creates_nothing(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=message):
             check(settings(tmp_path / "runs", learn_from=(str(tmp_path / "before" / "old"),), **others))
     assert not (tmp_path / "runs").exists()
+
+
+def in_environment(folder: Path, **others: Any) -> Settings:
+    return replace(Settings(name="one", dir=str(folder), env="examples.pump:make", steps=100_000), **others)
+
+
+def test_an_environment_is_looked_at_and_its_open_choices_are_made(tmp_path: Path) -> None:
+    config = tmp_path / "pump.toml"
+    config.write_text("volume = 300.0\n", encoding="utf-8")
+    checked = check(in_environment(tmp_path, env_config=str(config)))
+    now = checked.settings
+    # A fifth of 10,000 steps and what evaluates them, in episodes of 168 steps.
+    assert (now.num_envs, now.episodes, now.env_config) == (8, 14, '{"volume": 300.0}')
+    assert checked.compatibility["scenario"] == 'examples.pump:make {"volume": 300.0}'
+    assert any("rated by the same 14 episodes" in note for note in checked.notes)
+    assert not {"plan", "learn_charging"} & checked.compatibility["space"].keys()
+    asked = check(in_environment(tmp_path, episodes=3, num_envs=5)).settings
+    assert (asked.num_envs, asked.episodes) == (5, 3)
+
+
+@pytest.mark.parametrize(
+    ("others", "message"),
+    [
+        ({"env": "CartPole-v1", "algo": "sac"}, "take --algo ppo or a2c"),
+        ({"env": "no.such.module:make"}, "No module named"),
+        ({"scenario": "iquitos-38"}, "--scenario iquitos-38: it is an option of a site; with --env, leave it out"),
+        ({"reward": "schema"}, "--reward schema: it is an option of a site"),
+        ({"episodes": 1}, "at least 2"),
+        ({"minimize": True}, "name what to minimise"),
+        ({"objective": "bill"}, "info:KEY"),
+        ({"objective": "info:a info:b"}, "one objective"),
+        ({"set": (("plan=learned",),)}, "no hyperparameter plan"),
+        ({"preset": "planned"}, "no preset planned"),
+        ({"env": "", "episodes": 3}, "--episodes 3: it is an option of an environment; name one with --env"),
+    ],
+)
+def test_what_does_not_go_with_an_environment_creates_nothing(tmp_path: Path, others: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        check(in_environment(tmp_path, **others))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_code_is_trusted_by_who_names_it_and_never_by_a_folder(tmp_path: Path) -> None:
+    """A folder of somebody else names a module."""
+    begun = open_checked(check(in_environment(tmp_path))).experiment
+    assert "trust_scenario" not in begun.settings.to_json()
+    assert check(in_environment(tmp_path)).settings.trust_scenario, "the same command names it again"
+    folder = str(begun.paths.folder)
+    for given in (Settings(resume=folder), Settings(name="one", dir=str(tmp_path))):
+        with pytest.raises(UsageError, match="--trust-scenario"):
+            check(given, lambda before, now: replace(before, resume=now.resume))
+    trusted = Settings(resume=folder, trust_scenario=True)
+    assert check(trusted, lambda before, now: replace(before, resume=now.resume)).before

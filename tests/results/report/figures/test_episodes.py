@@ -1,0 +1,51 @@
+"""How the episodes of an environment come out, beside policies that learned nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from results import load
+from results.report.figures import saved
+from results.report.figures.episodes import figure
+from results.report.sections import read_sources, sections
+from results.report.subjects import Search
+from results.table_files import judged_path, write_file
+from tests.tuning.trial.small_trials import completed, in_environment
+from tuning.experiment.folder import Experiment
+from tuning.trial.protocol import Report
+from tuning.trial.records import TrialRecords
+
+
+@pytest.fixture
+def searched(tmp_path: Path) -> Experiment:
+    of = completed(in_environment(tmp_path / "one", "examples.pump:make", "ppo"), (-2.0, {}), (-4.0, {}))
+    task, same = of.settings.env_task, {"steps": 960, "scenario": of.scenario, "split": "validation", "backend": "gymnasium"}
+    for number, scores in enumerate(([-1.0, -3.0], [-3.0, -5.0])):
+        rows = [{**same, "trial": number, "year": year, "score": score, "length": 168} for year, score in enumerate(scores)]
+        TrialRecords(of).add(number, Report(960, evaluations=rows))
+        TrialRecords(of).update(number, kept_steps=960)
+    random = [{**same, "contender": "random actions", "year": year, "score": -50.0, "length": 168} for year in range(2)]
+    write_file(judged_path(of.paths.folder, "baselines", "gymnasium"), random, measures=task.columns)
+    return of
+
+
+def test_each_episode_is_a_mark_and_the_mean_has_its_interval(searched: Experiment) -> None:
+    shown = figure(Search(load(searched.paths.folder)))
+    assert shown
+    # Student's interval of -1 and -3: 2 -+ 12.7.
+    assert shown.answer == ("Trial 0 has a mean return of -2.0000 in 2 episodes; its 95% interval is -14.7 to +10.7.")
+    (panel,) = shown.panels
+    drawn = [(row["name"], row["score"]) for row in panel.spec["layer"][0]["data"]["values"]]
+    assert drawn == [("trial 0", -1), ("trial 0", -3), ("random actions", -50), ("random actions", -50)]
+
+
+def test_its_report_says_nothing_of_sites(searched: Experiment) -> None:
+    results = load(searched.paths.folder)
+    assert saved.figure(Search(results)) is None
+    (section,) = sections(read_sources([searched.paths.folder]))
+    assert section.facts["environment"] == "examples.pump:make"
+    told = " ".join([section.intro, *section.facts, *(figure.answer + figure.note for figure in section.figures)])
+    assert "episodes" in [figure.name for figure in section.figures]
+    for word in ("site", "hours", "uncontrolled", "CO2", "vehicle"):
+        assert word not in told, word
+    assert "--trust-scenario" in told, "its code is named by the folder"

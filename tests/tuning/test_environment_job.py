@@ -1,0 +1,63 @@
+"""The main job in an environment, whole: a search, its summary and report, a judgement, and the policy as files."""
+
+from pathlib import Path
+
+import pytest
+
+from results import load
+from tests.tuning.test_main_job import ran
+from tuning.judge import main as judge
+from tuning.run import main
+
+FIXED = ("hidden_sizes=16", "n_steps=256", "batch_size=64", "n_epochs=4")
+RULE = "def act(observation):\n    return [1.0 if observation[0] < 0.5 else 0.0]\n"
+
+
+@pytest.fixture(scope="module")
+def job(small_ray: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("job")
+    said = ran(
+        ["--algo", "ppo", "--env", "examples.pump:make", "--objective", "info:bill", "--minimize", "--dir", str(folder),
+         "--name", "job", "--steps", "1536", "--trials", "2", "--evaluations", "2", "--episodes", "3", "--set", *FIXED]
+    )  # fmt: skip
+    for text in ("Best of 2 trials", "Validation, 3 episodes", "no action", "random actions", "rated by the same 3 episodes"):
+        assert text in said
+    for word in ("uncontrolled", "the site", "CO2"):
+        assert word not in said
+    return folder
+
+
+def test_its_rows_are_episodes_and_say_what_was_aimed_at(job: Path) -> None:
+    results = load(job / "job")
+    assert results.of_environment
+    assert set(results.trials["backend"]) == {"gymnasium"}
+    assert set(results.trials["scenario"]) == {"examples.pump:make"}
+    rated = results.rated_evaluations
+    for _, trial in results.trials.iterrows():
+        own = rated[rated["trial"] == trial["trial"]]
+        assert own["year"].tolist() == [0, 1, 2]
+        assert own["info:bill"].mean() == pytest.approx(trial["objective"])
+        assert own["score"].mean() == pytest.approx(trial["score"])
+        assert trial["rating"] == -trial["objective"]
+    assert results.measures["info:bill"].better == "less"
+    assert (job / "job" / "report.html").is_file()
+
+
+def test_a_folder_that_names_code_runs_none_of_it_unless_it_is_trusted(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for command in (main, judge):
+        arguments = ["--resume", str(job / "job")] if command is main else [str(job / "job")]
+        assert command(arguments) == 2
+        assert "--trust-scenario" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_judgement_has_fresh_seeds_and_a_policy_of_ones_own_beside(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (job / "rules.py").write_text(RULE, encoding="utf-8")
+    given = [str(job / "job"), "--top", "1", "--seeds", "2", "--name", "judged", "--dir", str(job), "--trust-scenario"]
+    assert judge([*given, "--baseline", str(job / "rules.py:act")]) == 0
+    said = capsys.readouterr().out
+    for text in ("50 episodes with seeds of the test", "rules:act", "no action", "random actions"):
+        assert text in said
+    rows = load(job / "judged").evaluations
+    assert rows.groupby("contender")["year"].nunique().unique().tolist() == [50]
+    assert set(rows["split"]) == {"test"}
