@@ -21,7 +21,7 @@ from benchmarks.real_searches import methods, pool, tables
 from benchmarks.real_searches.again import fresh_seed
 from benchmarks.real_searches.job import BOUND, PREPARE, judge_task, search_task
 from benchmarks.real_searches.records import Cell, RealSearchError, Records, Terms, Winner, missing
-from benchmarks.real_searches.sites import check_site, link_cache, scenario_name
+from benchmarks.real_searches.sites import check_site, environment_of, link_cache, scenario_name
 from common.errors import UserError
 from tuning.experiment.option_values import Budget
 from tuning.runtime.processes import stop_signals_as_interrupts
@@ -235,7 +235,8 @@ def main(options: Options) -> int:
     options = replace(options, work=options.work.resolve())
     scenarios = {site: scenario_name(site, options.data) for site in options.sites}
     for site, name in scenarios.items():
-        check_site(site, scenario(name))
+        if not environment_of(site):
+            check_site(site, scenario(name))
     options.work.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(options.work / "lock", timeout=0), stop_signals_as_interrupts():

@@ -1,12 +1,15 @@
 """A winner trained anew with a fresh seed, by its own library and with exactly its hyperparameters, and rated."""
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from benchmarks.real_searches.records import Winner
+from benchmarks.real_searches.sites import environment_of
+from envs.gym.task import MOST_EPISODES
 from envs.scenarios.scenario import Split
 
+TEST: Final = "test"
 _KEY = 0x5EA8C4  # apart from the seeds of searches
 
 
@@ -45,14 +48,19 @@ def _of_ours(scenario_name: str, winner: Winner, seed: int, split: Split, weeks:
     from tuning.trial.policy import acting_in, trial_setup
 
     # Schedules end at the most steps of the search, also where the winner had fewer.
-    settings = Settings(scenario=scenario_name, backend="batch", steps=winner.most_steps)
+    env = environment_of(scenario_name)
+    of_env = Settings(env=env, num_envs=8, episodes=MOST_EPISODES, steps=winner.most_steps, trust_scenario=True)
+    settings = of_env if env else Settings(scenario=scenario_name, backend="batch", steps=winner.most_steps)
     assignment: dict[str, Any] = winner.hyperparameters
-    task = settings.task.seeing(assignment)
     trainer = algorithm(settings.algo).build(trial_setup(settings, seed, assignment))
     try:
         steps = 0
         while steps < winner.steps:
             steps = trainer.update().steps
+        if env:
+            rows = settings.env_task.rows(trainer.policy(), TEST)
+            return float(np.mean([row["score"] for row in rows]))
+        task = settings.site_task.seeing(assignment)
         windows = sample_weeks(task.site.windows(split), weeks)
         return score(task.rate(acting_in(trainer, task, split).policy, windows, trainer.shares))
     finally:
@@ -63,4 +71,4 @@ def _of_sb3(scenario_name: str, winner: Winner, seed: int, split: Split, weeks: 
     from benchmarks.real_searches.sb3_training import rated, rating_env, trained
 
     model = trained(scenario_name, winner.hyperparameters, seed, winner.steps)
-    return rated(model, rating_env(scenario_name, split, weeks))
+    return rated(model, rating_env(scenario_name, split, weeks, MOST_EPISODES))

@@ -15,6 +15,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 from benchmarks.real_searches.methods import parsed, search_of
 from benchmarks.real_searches.records import Task, Terms, Winner
+from benchmarks.real_searches.sites import environment_of
 from common.errors import UserError
 from common.files import write_whole
 from common.json_values import read_json
@@ -54,7 +55,10 @@ def _judge(task: dict[str, Any]) -> dict[str, Any]:
     from tuning.runtime.ray_session import ray_session
 
     winner = Winner(**task["winner"])
-    if winner.library == "ours":
+    if winner.library == "ours" and environment_of(task["scenario"]):
+        with ray_session(num_cpus=1):
+            found = score_again(task["scenario"], winner, task["seed"])
+    elif winner.library == "ours":
         with ray_session(num_cpus=1):
             from tuning.search.run.preparation import prepare
 
@@ -70,6 +74,11 @@ def _judge(task: dict[str, Any]) -> dict[str, Any]:
 
 def _prepare(task: dict[str, Any]) -> dict[str, Any]:
     """Years, tables and uncontrolled runs of a site, and compiled code: what no search has to pay for."""
+    if environment_of(task["scenario"]):
+        from common.paths import cache_folder
+
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        return {}
     from rich.console import Console
 
     from benchmarks.real_searches.same_step import same_step_env
@@ -88,6 +97,8 @@ def _prepare(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def _bound(task: dict[str, Any]) -> dict[str, Any]:
+    if environment_of(task["scenario"]):
+        return {"score": None, "why_none": "an environment has none"}
     import numpy as np
 
     from envs.environments.fit import why_no_bound

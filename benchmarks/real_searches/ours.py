@@ -8,17 +8,22 @@ from dataclasses import replace
 
 from benchmarks.real_searches.experiments import best_evaluated, recommended
 from benchmarks.real_searches.records import RealSearchError, Task, Winner
+from benchmarks.real_searches.sites import environment_of
 from tuning.experiment.settings import Settings
 from tuning.search.run.opening import Checked
+
+EPISODES = 10  # of an evaluation in an environment, for all methods
 
 
 def settings(task: Task) -> Settings:
     """Settings that all searches over our trainable begin with; the budget is missing."""
-    return Settings(
-        scenario=task.scenario, steps=task.terms.steps, evaluations=task.terms.evaluations, seed=task.seed,
-        validation_weeks=task.terms.validation_weeks, set=(task.fixed,) if task.fixed else (), dir=str(task.folder),
-        name="search", concurrency=task.terms.cores,
+    same = Settings(
+        steps=task.terms.steps, evaluations=task.terms.evaluations, seed=task.seed, set=(task.fixed,) if task.fixed else (),
+        dir=str(task.folder), name="search", concurrency=task.terms.cores,
     )  # fmt: skip
+    if env := environment_of(task.scenario):
+        return replace(same, env=env, episodes=EPISODES, trust_scenario=True)
+    return replace(same, scenario=task.scenario, validation_weeks=task.terms.validation_weeks)
 
 
 def prepared_seconds(checked: Checked, seconds: float) -> float:
@@ -38,8 +43,12 @@ def prepared_seconds(checked: Checked, seconds: float) -> float:
     from tuning.search.proposals.plan import seen_by
     from tuning.search.run.preparation import prepare
 
+    if checked.settings.env:
+        return 0.0
     started = time.perf_counter()
-    prepare(checked.settings.task, Console(force_terminal=False), seens=seen_by(checked.plan, checked.settings.aim.weights))
+    prepare(
+        checked.settings.site_task, Console(force_terminal=False), seens=seen_by(checked.plan, checked.settings.aim.weights)
+    )
     taken = time.perf_counter() - started
     if taken >= seconds:
         raise RealSearchError(f"--budget: preparing plans took {taken:.0f} s, which is all of it; give more")

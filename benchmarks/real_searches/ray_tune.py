@@ -50,7 +50,7 @@ def run_drawn(config: dict[str, Any]) -> None:
     from psutil import virtual_memory
     from ray import tune
 
-    from tuning.algorithms.registry import algorithm
+    from tuning.algorithms.registry import algorithm_of
     from tuning.memory.allocation import Grant
     from tuning.search.proposals.plan import limits
     from tuning.trial.protocol import Proposal, report_in
@@ -60,11 +60,11 @@ def run_drawn(config: dict[str, Any]) -> None:
     folder = Path(config[FOLDER])
     point = {name: value for name, value in config.items() if name not in (FOLDER, FIXED)}
     experiment, number = open_experiment(folder), claimed_number(folder)
-    space = algorithm(experiment.settings.algo).space
+    space = algorithm_of(experiment.settings).space
     assignment = space.assignment(point, config[FIXED], limits(experiment.settings.steps))
     records, to_tune = TrialRecords(experiment), tune.report
     handout = records.hand_out(Proposal(number, assignment))
-    home, host = replace(handout.home, run=RUN_NAME), Grant(0.0, 0, virtual_memory().total)
+    home, host = replace(handout.home, run=RUN_NAME, trusted=True), Grant(0.0, 0, virtual_memory().total)
 
     def report(result: dict[str, Any]) -> None:
         if told := report_in(result):

@@ -7,11 +7,17 @@ from typing import Any
 import numpy as np
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from torch import nn
 
+from benchmarks.real_searches.ours import EPISODES
 from benchmarks.real_searches.same_step import same_step_env
 from benchmarks.real_searches.sb3_env import BatchVecEnv
+from benchmarks.real_searches.sites import environment_of
 from benchmarks.real_searches.zoo import ppo_arguments
+from envs.gym.episodes import Episodes, seeds_of
+from envs.gym.source import Source
 from envs.objective.evaluate import EvaluationEnv, Policy, evaluate, score
 from envs.scenarios.scenario import Split, sample_weeks
 from envs.task import Task
@@ -47,7 +53,11 @@ def model_of(scenario_name: str, drawn: dict[str, Any], seed: int) -> PPO:
     arguments = ppo_arguments(drawn)
     policy = arguments.pop("policy_kwargs")
     policy = policy | {"activation_fn": _ACTIVATIONS[policy["activation_fn"]]}
-    env = BatchVecEnv(same_step_env(scenario_name, COPIES))
+    if env_name := environment_of(scenario_name):
+        # As the zoo trains on most of them: observations and rewards by their running deviation.
+        env: Any = VecNormalize(DummyVecEnv([lambda: Monitor(Source(env_name).make())] * COPIES), gamma=arguments["gamma"])
+    else:
+        env = BatchVecEnv(same_step_env(scenario_name, COPIES))
     return PPO("MlpPolicy", env, **arguments, policy_kwargs=policy, seed=seed, device="cpu")
 
 
@@ -61,13 +71,21 @@ def policy_of(model: PPO) -> Policy:
     return act
 
 
-def rated(model: PPO, env: EvaluationEnv) -> float:
+def rated(model: PPO, env: EvaluationEnv | Episodes) -> float:
     """Score of a model's deterministic policy, as ours computes it."""
+    if isinstance(env, Episodes):
+        scales = model.get_env()
+        assert isinstance(scales, VecNormalize)
+        policy = policy_of(model)
+        rows = env.rows(lambda observations: policy(scales.normalize_obs(observations)))
+        return float(np.mean([row["score"] for row in rows]))
     return score(evaluate(env, policy_of(model)))
 
 
-def rating_env(scenario_name: str, split: Split, weeks: int) -> EvaluationEnv:
-    """Environment that rates policies; see `Task.evaluation_env`."""
+def rating_env(scenario_name: str, split: Split, weeks: int, episodes: int = EPISODES) -> EvaluationEnv | Episodes:
+    """What rates policies; see `Task.evaluation_env`, and `EnvTask.evaluator`."""
+    if env_name := environment_of(scenario_name):
+        return Episodes(Source(env_name).make, seeds_of("test" if split == "test" else "validation", episodes))
     task = Task(scenario_name)
     return task.evaluation_env(sample_weeks(task.site.windows(split), weeks))
 
@@ -85,7 +103,7 @@ class Evaluations(BaseCallback):
 
     def __init__(
         self,
-        env: EvaluationEnv,
+        env: EvaluationEnv | Episodes,
         steps: int,
         evaluations: int,
         on_evaluated: Callable[[Evaluated], bool],

@@ -1,4 +1,4 @@
-"""Sites by the names of the command line, what is prepared of them, and a cache for each job."""
+"""Sites and environments by the names of the command line, what is prepared of them, and a cache for each job."""
 
 import os
 import shutil
@@ -9,6 +9,12 @@ from common.errors import ScenarioError
 from envs.scenarios.scenario import Scenario, scenario
 
 SCHEMA = "schema.json"
+ENVIRONMENT = "env:"  # before what `--env` takes
+
+
+def environment_of(scenario_name: str) -> str:
+    """What `--env` takes; empty for a site."""
+    return scenario_name.removeprefix(ENVIRONMENT) if scenario_name.startswith(ENVIRONMENT) else ""
 
 
 def scenario_name(site: str, data: Path | None) -> str:
@@ -21,6 +27,8 @@ def scenario_name(site: str, data: Path | None) -> str:
     Raises:
         RealSearchError: if there is no such site.
     """
+    if environment_of(site):
+        return site
     if data and (path := data / site / SCHEMA).is_file():
         return str(path.resolve())
     try:
