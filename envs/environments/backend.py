@@ -43,7 +43,7 @@ def choose_backend(scenario: Scenario, choice: BackendChoice, reward: RewardName
 
 
 _SWITCHED = ("community_market", "demand_response", "robustness")  # those that do nothing unless `enabled` is true
-# Keys of which `schema_shape` knows what CityLearn reads, less those that the backend lacks. Any other is refused by name, as it
+# Keys of which `schema_shape` knows what CityLearn reads, less those that the backend lacks. Any other is refused by name: it
 # may change the physics.
 _SCHEMA = {*SCHEMA.names, *SCHEMA.idle} - {"topology_events", *_SWITCHED}
 _BUILDING = {*BUILDING.names, *BUILDING.idle} - {"escalators", "occupant"}
