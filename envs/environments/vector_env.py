@@ -137,7 +137,7 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             else:
                 self._split(self._series, actions, going)
             return np.asarray(self.simulator.terms.sum(axis=1))
-        self._schema_reward.before(actions)
+        self._schema_reward.before()
         self.simulator.step(actions, going)
         rewards = self._schema_reward.after()
         self._shares[going] = rewards[going, np.newaxis]
@@ -207,7 +207,7 @@ class WindowsEnv:
             going = np.flatnonzero(hours > hour)
             actions = np.asarray(policy(simulator.observation), dtype=np.float64)
             if self._schema_reward:
-                self._schema_reward.before(actions)
+                self._schema_reward.before()
             simulator.step(actions, going)
             recorder.add()
             terms[going] += simulator.terms[going]

@@ -55,7 +55,7 @@ def compare(
         actions = np.stack([*(-action for _ in range(copy)), action]) if copy else action[np.newaxis]
         going = np.flatnonzero(batch.state.copy["step"] < batch.state.copy["hours"])
         rows = batch.row
-        reward.before(actions)
+        reward.before()
         raw, expected_reward = simulator.step(native(simulator, action))
         batch.step(actions, going)
         reward_given, indoor = reward.after()[copy], batch.comfort(rows)["indoor"][copy]

@@ -210,7 +210,7 @@ def test_what_parked_vehicles_do_changes_nothing_that_is_seen(small_schema: Path
         found = []
         for batch, reward in zip(both, rewards, strict=True):
             actions = POLICIES["random"](batch.actions, step, batch.observation[0])[np.newaxis]
-            reward.before(actions)
+            reward.before()
             batch.step(actions)
             found.append(reward.after())
         np.testing.assert_array_equal(both[0].observation, both[1].observation)
