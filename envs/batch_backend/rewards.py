@@ -23,7 +23,7 @@ _EV_WEIGHTS = {
 
 
 class SchemaReward:
-    """The reward function that a scenario's schema names: `before` ahead of each step and `after` behind it."""
+    """The reward function that a scenario's schema names."""
 
     def __init__(self, simulator: BatchSimulator) -> None:
         self._simulator = simulator
@@ -32,17 +32,15 @@ class SchemaReward:
         self._rows = np.zeros(0, dtype=np.int64)
         self._previous_soc = np.zeros(0)
 
-    def before(self) -> None:
-        """Keep the state that a step overwrites."""
+    def step(self, actions: np.ndarray, which: np.ndarray | None = None) -> np.ndarray:
+        """Take a step as `BatchSimulator.step`; rewards, shape (copies,)."""
         simulator = self._simulator
         self._rows = simulator.row
         if self._name == "Electric_Vehicles_Reward_Function":
             first = simulator.state.copy["step"] == 0
             initial = np.tile(simulator.initial_soc, (simulator.copies, 1))
             self._previous_soc = np.where(first[:, np.newaxis], initial, simulator.state.previous_soc)
-
-    def after(self) -> np.ndarray:
-        """Rewards of the step, shape (copies,)."""
+        simulator.step(actions, which)
         rewards = {
             "RewardFunction": self._import,
             "MARL": self._marl,
