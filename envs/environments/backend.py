@@ -13,7 +13,7 @@ from envs.scenarios.scenario import Scenario
 from envs.scenarios.schema_file import read_schema
 from envs.scenarios.schema_shape import BUILDING, CHARGER, SCHEMA, steps_per_hour
 from envs.scenarios.schema_shape import CLASSES as DEVICES
-from envs.scenarios.shapes import COMMENTS, is_left_out
+from envs.scenarios.shapes import COMMENTS, included
 from envs.scenarios.trust import CLASSES
 
 Backend = Literal["batch", "citylearn"]
@@ -90,11 +90,10 @@ def _found(schema: Mapping[str, Any]) -> Iterator[str]:
             yield f"action {name}"
     for vehicle in (schema.get("electric_vehicles_def") or {}).values():
         yield from (f"'{name}' of a vehicle" for name in _beyond(vehicle, _VEHICLE))
-    for building in schema["buildings"].values():
-        if not is_left_out(building):
-            yield from _in_building(building)
-            if steps_per_hour(schema) > 1:
-                yield from (f"{name} at steps below an hour" for name in _HOURLY if building.get(name))
+    for building in included(schema).values():
+        yield from _in_building(building)
+        if steps_per_hour(schema) > 1:
+            yield from (f"{name} at steps below an hour" for name in _HOURLY if building.get(name))
 
 
 def _in_building(building: Mapping[str, Any]) -> Iterator[str]:
