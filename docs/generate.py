@@ -23,6 +23,7 @@ from common.texts import option
 from search_spaces import Kind
 from search_spaces.common import REWARD_SHARE, with_reward_share
 from search_spaces.parameter import OnlyIf, Parameter, Scale
+from tuning.algorithms.registry import AlgorithmSpec
 from tuning.cli.help import documented
 
 FOLDER = Path(__file__).parent / "reference"
@@ -55,6 +56,7 @@ SAME_AS_OF_RUN = {
 }
 HYPERPARAMETER = ("name", "valid", "default", "searched", "meaning")
 OPTION = ("option", "takes", "default", "meaning")  # heads of a table of options
+Row = tuple[str, str, str, str]
 
 
 def pages() -> dict[str, str]:
@@ -78,32 +80,36 @@ def commands_page() -> str:
     """Options of each command, with what they take, their defaults and meanings."""
     parts = [
         _head("Commands"),
-        "`--help` prints the same texts. Where the default is empty, nothing is given by default.",
+        "`uv run python -m tuning.run --help` prints the same texts. Where the default is empty, nothing is given by default.",
     ]
+    told: dict[Row, str] = {}
     for module, place in COMMANDS.items():
         options = named(place)
         rows = [_option(options, entry) for entry in fields(options) if "Suppress" not in str(entry.type)]
-        tables = [_table(OPTION, rows)] if module == "tuning.run" else _options(rows)
-        parts += [_command(module), _paragraphs(options), *tables]
+        parts += [f"## {module}", _paragraphs(options), *_options(module, rows, told)]
     for module, place in PARSERS.items():
         parser = named(place)()
         rows = [_of_argparse(action) for action in parser._actions if action.dest != "help"]
-        parts += [_command(module), parser.description, *_options(rows)]
+        parts += [f"## {module}", parser.description, *_options(module, rows, told)]
     return _page(parts)
 
 
-def _command(module: str) -> str:
-    return f"## {module}\n\n```\nuv run python -m {module} --help\n```"
+def _options(module: str, rows: list[Row], told: dict[Row, str]) -> Iterator[str]:
+    """A table of options; those that an earlier command has too, by `told`, are named in a line below it."""
+    as_of: dict[str, list[str]] = {}
+    own = []
+    for row in rows:
+        of_run = module != "tuning.run" and (row[3].startswith("See python -m tuning.run") or row[:3] in SAME_AS_OF_RUN)
+        where = "tuning.run" if of_run else told.setdefault(row, module)
+        if where == module:
+            own.append(row)
+        else:
+            as_of.setdefault(where, []).append(row[0])
+    yield _table(OPTION, own)
+    yield from (f"As of `{where}`: {', '.join(names)}." for where, names in as_of.items())
 
 
-def _options(rows: list[tuple[str, str, str, str]]) -> list[str]:
-    """A table of options; those that are the same as of `tuning.run` are a line below it."""
-    same = [row for row in rows if row[3].startswith("See python -m tuning.run") or row[:3] in SAME_AS_OF_RUN]
-    below = [f"As of `tuning.run`: {', '.join(row[0] for row in same)}."] if same else []
-    return [_table(OPTION, [row for row in rows if row not in same]), *below]
-
-
-def _of_argparse(action: argparse.Action) -> tuple[str, str, str, str]:
+def _of_argparse(action: argparse.Action) -> Row:
     """Row of an option of `argparse`."""
     taken = ", ".join(f"`{value}`" for value in action.choices) if action.choices else f"`{action.metavar}`"
     more = ", one or more" if action.nargs == "+" else ""
@@ -112,7 +118,7 @@ def _of_argparse(action: argparse.Action) -> tuple[str, str, str, str]:
     return f"`{name}`", taken + more, "must be given" if action.required else default, _in_table(str(action.help))
 
 
-def _option(options: type, entry: Field[Any]) -> tuple[str, str, str, str]:
+def _option(options: type, entry: Field[Any]) -> Row:
     """Row of an option."""
     hint = get_type_hints(options, include_extras=True)[entry.name]
     of_tyro = [extra for extra in getattr(hint, "__metadata__", ()) if hasattr(extra, "help")]
@@ -175,10 +181,8 @@ def hyperparameters_page() -> str:
             *_by_algorithm(rows),
             "## With two objectives\n\nWhere both objectives have a term in the reward:",
             _table(HYPERPARAMETER, [(name, valid, "by `--weights`", searched, meaning)]),
-            "## Presets\n\nA preset names these values; all others have their defaults.",
-            _table(
-                ("algorithm", "preset", "values"), [row for name, spec in specs.items() for row in _presets(name, spec.presets)]
-            ),
+            "## Presets\n\nAll other values of a preset are the defaults.",
+            _table(("algorithm", "preset", "values"), [row for name, spec in specs.items() for row in _presets(name, spec)]),
         ]
     )
 
@@ -194,9 +198,12 @@ def _by_algorithm(rows: Mapping[str, list[tuple[str, ...]]]) -> Iterator[str]:
         yield _table(HYPERPARAMETER, [row for row, used_by in users.items() if used_by == names])
 
 
-def _presets(name: str, presets: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
-    for preset, values in presets.items():
-        yield name, f"`{preset}`", " ".join(f"`{key}={_typed(value)}`" for key, value in values.items()) or "none"
+def _presets(name: str, spec: AlgorithmSpec) -> Iterator[tuple[str, str, str]]:
+    """Rows of presets: what differs from the default."""
+    default = {parameter.name: parameter.default for parameter in spec.space.parameters}
+    for preset, values in spec.presets.items():
+        other = {key: value for key, value in values.items() if value != default[key]}
+        yield name, f"`{preset}`", " ".join(f"`{key}={_typed(value)}`" for key, value in other.items()) or "none"
 
 
 def _hyperparameter(parameter: Parameter) -> tuple[str, ...]:
@@ -274,7 +281,9 @@ def _number(value: Any) -> str:
 
 def columns_page() -> str:
     """Columns of all tables, with units and meanings."""
+    from common.measure import BASIS
     from envs.objective.columns import evaluation_columns
+    from envs.objective.kpis import RATIOS
     from results import judgement, rollout, schema
 
     def own(table: str) -> list[tuple[str, str, str]]:
@@ -291,7 +300,10 @@ def columns_page() -> str:
         (f"{schema.GIVEN}...", "", "what the search assigned; one for each hyperparameter"),
         (f"{schema.USED}...", "", "what was read back from the trainer, likewise"),
     ]
-    judged = [(name, own.unit, own.meaning) for name, own in judgement.metrics(evaluation_columns()).items()]
+    reports, as_in_trials = _apart(own("reports"), own("trials"))
+    judged, as_in_evaluations = _apart(
+        [(name, own.unit, own.meaning) for name, own in judgement.metrics(evaluation_columns()).items()], measures
+    )
     hours = [(name, *entry) for name, entry in rollout.COLUMNS.items()]
     return _page(
         [
@@ -303,20 +315,30 @@ def columns_page() -> str:
             _columns([*own("trials"), *assigned]),
             "## reports",
             "A row is an update of a trial.",
-            _columns(own("reports")),
+            _columns(reports),
+            f"As in `trials`: {as_in_trials}.",
             "## evaluations",
             "A row is a policy on a scenario year. The [KPIs](../aims.md#kpis) among them can be an objective.",
-            _columns([*own("evaluations"), *measures]),
+            _columns([*own("evaluations"), *(row for row in measures if row[0] not in RATIOS)]),
+            f"CityLearn's ratios, whose baseline charges no vehicle: {', '.join(f'`{name}`' for name in RATIOS)}.",
             f"`uncontrolled_...` is the same of the uncontrolled run, for each from `{compared[0]}` to `{compared[-1]}`.",
             "## judgement.parquet",
             f"A row is a contender, a baseline or a bound. A metric is a {judgement.STATISTIC}; "
             "`..._low` and `..._high` are its ends.",
             _columns(judged),
+            f"As in `evaluations`, with amounts as those of {BASIS}: {as_in_evaluations}.",
             "## Rollout",
             "A row is an hour.",
             _columns(hours),
         ]
     )
+
+
+def _apart(rows: list[tuple[str, str, str]], told: list[tuple[str, str, str]]) -> tuple[list[tuple[str, str, str]], str]:
+    """Rows that say what those of another table do not, and the names of the others."""
+    meanings = {name: meaning for name, _, meaning in told}
+    same = {name for name, _, meaning in rows if name in meanings and meaning.startswith(meanings[name])}
+    return [row for row in rows if row[0] not in same], ", ".join(f"`{row[0]}`" for row in rows if row[0] in same)
 
 
 def _columns(rows: Iterable[tuple[str, str, str]]) -> str:

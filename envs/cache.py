@@ -6,24 +6,28 @@ Beside each entry lies its checksum, `.sum`. An entry that differs from it is na
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from filelock import FileLock
 
 from common.errors import UserError
 from common.files import sync_folder, write_whole
+from common.json_values import checked
 from common.paths import FOLDER_VARIABLE, cache_folder, shortened
 from common.texts import note
 
+T = TypeVar("T")
 LOCK = ".lock"
 _LEVELS = 2  # of a key: a scenario's folder, and an entry of it
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
@@ -86,9 +90,11 @@ def cached_file(key: str, write: Callable[[Path], object]) -> Path:
     return _cached(key, write, is_folder=False)
 
 
-def cached_text(key: str, make: Callable[[], str]) -> str:
-    """Text of a cache key, made the first time; see `cached_folder`."""
-    return cached_file(key, lambda path: path.write_text(make(), encoding="utf-8")).read_text(encoding="utf-8")
+def cached_json(kind: type[T], key: str, make: Callable[[], T]) -> T:
+    """Value of a cache key, as a dataclass or a list of some, kept as JSON and made the first time; see `cached_folder`."""
+    path = cached_file(key, lambda path: path.write_text(json.dumps(make(), default=asdict), encoding="utf-8"))
+    value: T = checked(json.loads(path.read_text(encoding="utf-8")), kind, key)
+    return value
 
 
 def cached_arrays(key: str, make: Callable[[], Mapping[str, Any]]) -> dict[str, np.ndarray]:

@@ -5,23 +5,15 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from common.command_line import INTERRUPTED, REFUSED, Parser
-from common.errors import UserError
-from common.texts import printable, python_command
+from common.command_line import Parser, status_of
+from common.texts import python_command
 from envs.scenarios.conversion import ConversionOptions
 
 
 def main() -> int:
     """Make the folder and say what differs; gives the exit status, and stderr says why nothing is written."""
     options = ConversionOptions(**vars(parser().parse_args()))
-    try:
-        _convert(options)
-    except UserError as error:
-        print("error: " + "\n".join(printable(str(line)) for line in error.args), file=sys.stderr)
-        return REFUSED
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    return 0
+    return status_of(lambda: _convert(options))
 
 
 def parser() -> Parser:

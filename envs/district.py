@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -32,17 +31,6 @@ class Buildings:
     battery_hours: tuple[float, ...]  # capacity of each battery over its nominal power; 0 without one; shape (N,)
     # Hours in which its greatest action fills each tank of cooling, heating and hot water; 0 without an action; shape (N, 3).
     tank_hours: tuple[tuple[float, float, float], ...]
-
-    def to_json(self) -> str:
-        """Text that `from_json` reads."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> Buildings:
-        """Buildings of a text that `to_json` wrote."""
-        read = json.loads(text)
-        read["tank_hours"] = [tuple(own) for own in read["tank_hours"]]
-        return cls(**{field.name: tuple(read[field.name]) for field in fields(cls)})
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -158,16 +157,6 @@ class ObservationLayout:
         span = high - low
         # A constant observation carries no information and is scaled to zero.
         return (low + high) / 2.0, np.divide(2.0, span, out=np.zeros_like(span), where=span > 0.0)
-
-    def to_json(self) -> str:
-        """Text that `from_json` reads."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> ObservationLayout:
-        """Layout of a text that `to_json` wrote."""
-        read = json.loads(text)
-        return cls(**{name: tuple(values) for name, values in read.items()} | {"served": tuple(map(tuple, read["served"]))})
 
 
 def join_layouts(layouts: Sequence[ObservationLayout]) -> ObservationLayout:

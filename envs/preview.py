@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from common.command_line import INTERRUPTED, REFUSED, Parser
-from common.errors import ScenarioError, UserError
+from common.command_line import Parser, status_of
+from common.errors import ScenarioError
 from common.paths import user_path
-from common.texts import printable, whole_number
+from common.texts import whole_number
 from common.units import DAY, WEEK
 from envs.scenarios.iquitos import SITES
 from envs.scenarios.iquitos.site import Site
@@ -24,14 +24,7 @@ LAST_YEAR = 2**31 - 1  # any number is a year; the weekday of its first day is c
 def main() -> int:
     """Draw `week.png` and `year.png`; gives the exit status, and stderr says why nothing is drawn."""
     options = parser().parse_args()
-    try:
-        _draw(options.scenario, _year_of(options.year), options.to)
-    except UserError as error:
-        print("error: " + "\n".join(printable(str(line)) for line in error.args), file=sys.stderr)
-        return REFUSED
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    return 0
+    return status_of(lambda: _draw(options.scenario, _year_of(options.year), options.to))
 
 
 def parser() -> Parser:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
@@ -66,7 +65,7 @@ def is_pattern(given: str) -> bool:
 def matching(pattern: str) -> list[str]:
     """URIs of the experiments and judgements that a pattern such as `s3://bucket/ppo-*` names; none raise a ResultsError."""
     from common.storage.location import location
-    from common.storage.objects import Objects
+    from common.storage.objects import Objects, at_once
 
     parts = pattern.rstrip("/").split("/")
     first = next(place for place, part in enumerate(parts) if _MAGIC.search(part))
@@ -82,8 +81,7 @@ def matching(pattern: str) -> list[str]:
             for name in (objects.folders(f"{above}/" if above else "") if _MAGIC.search(part) else [part])
             if fnmatchcase(name, part)
         ]
-    with ThreadPoolExecutor(16) as threads:
-        held = list(threads.map(lambda name: any(objects.has(f"{name}/{file}") for file in (EXPERIMENT, JUDGEMENT)), names))
+    held = at_once(lambda name: any(objects.has(f"{name}/{file}") for file in (EXPERIMENT, JUDGEMENT)), names)
     found = sorted(f"{place.uri}/{name}" for name, holds in zip(names, held, strict=True) if holds)
     if not found:
         raise ResultsError(f"{printable(pattern)}: no experiment there has such a name")

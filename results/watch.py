@@ -20,11 +20,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from common.command_line import REFUSED, Parser
+from common.command_line import Parser, status_of
 from common.errors import UserError
 from common.json_values import checked, read_json
 from common.paths import user_path
-from common.texts import duration, printable, python_command
+from common.texts import duration, python_command
 from common.uris import is_uri
 from results.live import OWNER_FILE, PROGRESS_FILE, LiveSearch, Owner, Phase
 from results.places import EXPERIMENT, local_folder
@@ -43,7 +43,7 @@ FIRST_EVENTS = 5  # of a run that began earlier
 RUNS = "runs"  # folder in storage: 00000001.json is the first run's, which puts it again with a counter, and at last as ended
 WATCHED = (EXPERIMENT, OWNER_FILE, PROGRESS_FILE, f"{RUNS}/")
 ROLE = "watch"  # of the copy
-ENDED, DEAD, INTERRUPTED = 0, 1, 130  # exit status
+ENDED, DEAD = 0, 1  # exit status
 
 State = Literal["starting", "running", "silent", "complete", "stopped", "dead"]
 _ALIVE = ("starting", "running", "silent")  # states
@@ -259,13 +259,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if threading.current_thread() is threading.main_thread():
         # So that the lines on the terminal are removed, whatever ends this process.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        return watch(given.experiment)
-    except UserError as error:
-        print("error: " + "\n".join(map(printable, map(str, error.args))), file=sys.stderr)
-        return REFUSED
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    return status_of(lambda: watch(given.experiment))
 
 
 def parser() -> Parser:

@@ -92,7 +92,8 @@ def cache(session_folder: Path) -> Path:
 def small_schema(cache: Path) -> Path:
     """Schema of the generated site with four sockets, cut to its first forty days: a month ends within."""
     from envs.cache import cached_folder
-    from envs.scenarios.iquitos import SITES, write_year
+    from envs.scenarios.iquitos import SITES
+    from envs.scenarios.iquitos.files import write_year
 
     def write(folder: Path) -> None:
         site = SITES["iquitos"]

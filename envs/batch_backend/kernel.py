@@ -352,45 +352,23 @@ def _load_battery(lane: Any, j: int, battery: Any, soc: float, left: float) -> N
 
 
 @_inlined
-def _wish(action: np.ndarray, given: np.ndarray, index: int) -> float:
-    """An action in CityLearn's range, which ends at -1 and 1; 0 where there is none."""
-    if index < 0:
-        return 0.0
-    at = np.uint64(index)
-    part = (min(max(given[at], -1.0), 1.0) + 1.0) / 2.0
-    return min(max(action[at].low + part * action[at].span, -1.0), 1.0)
-
-
-@_inlined
-def _own(granted: np.ndarray, index: int) -> float:
-    """The same, as `_grant` has left it."""
+def _wish(granted: np.ndarray, index: int) -> float:
+    """An action as `_grant` has left it; 0 where there is none."""
     return 0.0 if index < 0 else granted[np.uint64(index)]
 
 
 @_compiled
 def _load_vehicles(
-    lane: Any, plugged: np.ndarray, charger: np.ndarray, action: np.ndarray, battery: np.ndarray, given: np.ndarray,
-    soc: np.ndarray, degraded: np.ndarray,
+    lane: Any, plugged: np.ndarray, charger: np.ndarray, battery: np.ndarray, granted: np.ndarray, soc: np.ndarray,
+    degraded: np.ndarray,
 ) -> bool:  # fmt: skip
     """Fill the lanes with vehicles and the commands of their chargers; whether any command is to discharge a vehicle."""
     gives = False
     for j in range(plugged.size):
         v, unit = plugged[j].vehicle, charger[plugged[j].charger]
         _load_battery(lane, j, battery[v], soc[v], degraded[v])
-        wish, charge_max, discharge_max = _wish(action, given, unit.action), unit.charge_max, unit.discharge_max
+        wish, charge_max, discharge_max = _wish(granted, unit.action), unit.charge_max, unit.discharge_max
         lane.wish[j], lane.power_limit[j] = wish, charge_max if wish > 0.0 else discharge_max
-        gives |= wish < 0.0
-    return gives
-
-
-@_compiled
-def _load_granted(lane: Any, plugged: np.ndarray, charger: np.ndarray, granted: np.ndarray) -> bool:
-    """Put the commands in the lanes within the limits of connections; whether any command is to discharge a vehicle."""
-    gives = False
-    for j in range(plugged.size):
-        unit = charger[plugged[j].charger]
-        wish = _own(granted, unit.action)
-        lane.wish[j], lane.power_limit[j] = wish, unit.charge_max if wish > 0.0 else unit.discharge_max
         gives |= wish < 0.0
     return gives
 
@@ -497,15 +475,13 @@ def _output_limit(thermal: Any, tank: Any, cop: float, supply: float) -> tuple[f
 
 
 @_inlined
-def _demand(
-    thermal: Any, building: Any, meter: Any, use: int, cop: float, action: np.ndarray, given: np.ndarray, step: int
-) -> float:
+def _demand(thermal: Any, building: Any, meter: Any, use: int, cop: float, granted: np.ndarray, step: int) -> float:
     """`LSTMDynamicsBuilding.update_*_demand`: what a device is to deliver [kWh], by its action or else by the series."""
     if thermal.device_action < 0 or step <= building.lookback:
         return np.float64(meter.demand[use])
     if not meter.mode & (COOLS if use == COOLING else HEATS):
         return 0.0
-    part = max(thermal.device_sign * _wish(action, given, thermal.device_action), 0.0)
+    part = max(thermal.device_sign * _wish(granted, thermal.device_action), 0.0)
     if thermal.power_type == SINGLE:
         return _f32(_f32(_f32(part) * thermal.device_power) * _f32(cop))
     power = part * thermal.device_power
@@ -569,15 +545,15 @@ def _use_tank(thermal: Any, tank: Any, demand: float, cop: float, action: float,
 
 
 @_compiled
-def _run_thermal(site: Site, tank: np.ndarray, meter: Any, n: int, given: np.ndarray, step: int, battery: float) -> None:
+def _run_thermal(site: Site, tank: np.ndarray, meter: Any, n: int, granted: np.ndarray, step: int, battery: float) -> None:
     """Devices and tanks of a building, shape (3,); `battery` is what its battery has taken in this step before [kWh]."""
     for use in range(3):
         tank[use].consumption, tank[use].balance = np.float32(0.0), np.float32(0.0)
     for use in range(3):
         own, thermal, cop = tank[use], site.thermal[n, use], meter.cop[use]
-        demand = _demand(thermal, site.building[n], meter, use, cop, site.action, given, step)
+        demand = _demand(thermal, site.building[n], meter, use, cop, granted, step)
         own.demand = np.float32(demand)
-        wish = _wish(site.action, given, thermal.action)
+        wish = _wish(granted, thermal.action)
         # A tank that gives goes before its device, one that takes after it.
         if wish < 0.0:
             _use_tank(thermal, own, demand, cop, wish, np.inf)
@@ -610,11 +586,11 @@ def _charge_alone(site: Site, state: State, out: Out, b: int, n: int, request: f
 
 
 @_compiled
-def _act_off_grid(site: Site, state: State, out: Out, meter: Any, b: int, n: int, given: np.ndarray) -> None:
+def _act_off_grid(site: Site, state: State, out: Out, meter: Any, b: int, n: int) -> None:
     """Carry out the actions of a building in a power outage: each device in its turn gets what PV and battery have left."""
-    tank, step = state.tank[b, n], state.copy[b].step
+    tank, step, granted = state.tank[b, n], state.copy[b].step, state.granted[b]
     battery = 0.0
-    wish = _wish(site.action, given, site.building[n].battery_action)
+    wish = _wish(granted, site.building[n].battery_action)
     request = wish * site.battery[n].nominal_power
     if wish < 0.0:
         # At most what the building would use without control.
@@ -625,7 +601,7 @@ def _act_off_grid(site: Site, state: State, out: Out, meter: Any, b: int, n: int
         _charge_alone(site, state, out, b, n, max(request, -need))
         battery = float(out.energy[b, n, BATTERY_KWH])
     if site.building[n].thermal:
-        _run_thermal(site, tank, meter, n, given, step, battery)
+        _run_thermal(site, tank, meter, n, granted, step, battery)
     load = min(np.float64(meter.load), _supply(meter, tank, 0.0, battery))
     out.energy[b, n, LOAD_KWH] = load
     if not wish < 0.0:
@@ -678,7 +654,7 @@ def _limit_charging(site: Site, n: int, wish: np.ndarray, room: Any) -> None:
     asked, scale = np.zeros(charger.size), np.ones(charger.size)
     total, violation = 0.0, 0.0
     for c in range(charger.size):
-        if charger[c].building == n and _own(wish, charger[c].action) > 0.0:
+        if charger[c].building == n and _wish(wish, charger[c].action) > 0.0:
             asked[c] = _asked(charger[c], wish[charger[c].action])
             total += asked[c]
     room.left[:, :] = building.limit
@@ -700,7 +676,7 @@ def _limit_charging(site: Site, n: int, wish: np.ndarray, room: Any) -> None:
                     scale[c] *= limit / used
             violation += used - limit
     for c in range(charger.size):
-        if charger[c].building == n and _own(wish, charger[c].action) > 0.0:
+        if charger[c].building == n and _wish(wish, charger[c].action) > 0.0:
             power = asked[c] * scale[c]
             at = charger[c].action
             wish[at] = max(0.0, min(wish[at], power / charger[c].charge_max))
@@ -783,9 +759,9 @@ def _limit_service(site: Site, n: int, meter: Any, wish: np.ndarray, room: Any) 
     asked, scale = np.zeros((charger.size + 1, scopes)), np.ones(charger.size + 1)
     for c in range(charger.size + 1):
         if c < charger.size:
-            power = _asked(charger[c], _own(wish, charger[c].action)) if charger[c].building == n else 0.0
+            power = _asked(charger[c], _wish(wish, charger[c].action)) if charger[c].building == n else 0.0
         else:
-            power = _own(wish, building.battery_action) * max(site.battery[n].nominal_power, 0.0)
+            power = _wish(wish, building.battery_action) * max(site.battery[n].nominal_power, 0.0)
         if abs(power) > 1e-9:
             asked[c, 0] = power
             for p in range(scopes - 1):
@@ -855,7 +831,7 @@ def _can_start(cycle: Any, now: int, copy: Any) -> bool:
 
 
 @_compiled
-def _act_appliances(site: Site, state: State, out: Out, actions: np.ndarray, copies: np.ndarray) -> None:
+def _act_appliances(site: Site, state: State, out: Out, copies: np.ndarray) -> None:
     """`DeferrableAppliance.start_cycle`."""
     for b in copies:
         copy, energy = state.copy[b], out.energy[b]
@@ -864,7 +840,7 @@ def _act_appliances(site: Site, state: State, out: Out, actions: np.ndarray, cop
             appliance, run = site.appliance[k], state.run[b, k]
             now = copy.start + copy.step + appliance.offset
             _pass_cycles(appliance, site.cycle, run, now)
-            starts = _wish(site.action, actions[b], appliance.action) > appliance.threshold and run.next < appliance.end
+            starts = _wish(state.granted[b], appliance.action) > appliance.threshold and run.next < appliance.end
             if starts and _can_start(site.cycle[run.next], now, copy):
                 run.current, run.started = run.next, now
                 run.next += site.cycle[run.next].hours
@@ -913,30 +889,23 @@ def _beside_devices(site: Site, state: State, b: int, observed: Any) -> float:
 
 
 @_compiled
-def _grant(site: Site, rows: Rows, state: State, actions: np.ndarray, copies: np.ndarray) -> bool:
-    """Bring actions within the limits of the buildings' connections; whether there are any, as it takes time."""
-    limited = False
-    for n in range(site.building.size):
-        limited |= site.building[n].connection > 0
-    if not limited:
-        return False
+def _grant(site: Site, rows: Rows, state: State, actions: np.ndarray, copies: np.ndarray) -> None:
+    """Bring actions into CityLearn's ranges, which end at -1 and 1, and within the limits of the buildings' connections."""
     for b in copies:
-        granted = state.granted[b]
+        given, granted = actions[b], state.granted[b]
         for a in range(granted.size):
-            granted[a] = _wish(site.action, actions[b], a)
+            part = (min(max(given[a], -1.0), 1.0) + 1.0) / 2.0
+            granted[a] = min(max(site.action[a].low + part * site.action[a].span, -1.0), 1.0)
         for n in range(site.building.size):
             if site.building[n].connection == CHARGING_LIMITS:
                 _limit_charging(site, n, granted, state.room[b, n])
             elif site.building[n].connection == SERVICE:
                 meter = rows.meter[state.copy[b].start + state.copy[b].step, n]
                 _limit_service(site, n, meter, granted, state.room[b, n])
-    return True
 
 
 @_compiled
-def _act_stationary(
-    site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, copies: np.ndarray, limited: bool
-) -> None:
+def _act_stationary(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) -> None:
     """Carry out the actions of thermal devices, tanks and batteries."""
     buildings, battery, lane = site.building.size, site.battery, state.lane[0]
     for b in copies:
@@ -946,7 +915,7 @@ def _act_stationary(
                 tank, meter = state.tank[b, n], rows.meter[copy.start + copy.step, n]
                 if meter.off_grid:
                     continue
-                _run_thermal(site, tank, meter, n, actions[b], copy.step, 0.0)
+                _run_thermal(site, tank, meter, n, state.granted[b], copy.step, 0.0)
                 if copy.step == 0:
                     for use in range(3):
                         _first_thermal(tank[use], meter.cop[use])
@@ -956,9 +925,7 @@ def _act_stationary(
             b, n = copies[(start + j) // buildings], (start + j) % buildings
             _load_battery(lane, j, battery[n], state.soc[b, n], state.degraded[b, n])
             _load_kind(lane, j, battery[n])
-            lane.request[j] = _wish(site.action, actions[b], site.building[n].battery_action) * battery[n].nominal_power
-            if limited:
-                lane.request[j] = _own(state.granted[b], site.building[n].battery_action) * battery[n].nominal_power
+            lane.request[j] = _wish(state.granted[b], site.building[n].battery_action) * battery[n].nominal_power
             _battery_curves(lane, j, battery[n], site.battery_curve, n)
         _charge(lane, _whole_vectors(lanes), True)
         for j in range(lanes):
@@ -971,13 +938,11 @@ def _act_stationary(
             for b in copies:
                 meter = rows.meter[state.copy[b].start + state.copy[b].step, n]
                 if meter.off_grid:
-                    _act_off_grid(site, state, out, meter, b, n, actions[b])
+                    _act_off_grid(site, state, out, meter, b, n)
 
 
 @_compiled
-def _act_vehicles(
-    site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, copies: np.ndarray, limited: bool
-) -> None:
+def _act_vehicles(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) -> None:
     """Carry out the actions of chargers."""
     buildings, charger, lane = site.building.size, site.charger, state.lane[0]
     battery, curve = site.battery[buildings:], site.battery_curve[buildings:]
@@ -990,9 +955,7 @@ def _act_vehicles(
         for first in range(rows.hour[row].first_plugged, end, at_once):
             plugged = rows.plugged[first : min(first + at_once, end)]
             lanes = _whole_vectors(plugged.size)
-            gives = _load_vehicles(lane, plugged, charger, site.action, battery, actions[b], soc, degraded)
-            if limited:
-                gives = _load_granted(lane, plugged, charger, state.granted[b])
+            gives = _load_vehicles(lane, plugged, charger, battery, state.granted[b], soc, degraded)
             if not alike:
                 _load_kinds(lane, plugged, charger, battery)
                 _charger_curves(lane, plugged, charger, site.charger_curve)
@@ -1311,11 +1274,11 @@ def begin(
 @_entry
 def step(site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, copies: np.ndarray) -> None:
     """Step the copies of the indices `copies`, shape (M,), by one hour; actions are clipped to [-1, 1], shape (B, A)."""
-    limited = _grant(site, rows, state, actions, copies)
-    _act_stationary(site, rows, state, out, actions, copies, limited)
-    _act_vehicles(site, rows, state, out, actions, copies, limited)
+    _grant(site, rows, state, actions, copies)
+    _act_stationary(site, rows, state, out, copies)
+    _act_vehicles(site, rows, state, out, copies)
     if site.appliance.size:
-        _act_appliances(site, state, out, actions, copies)
+        _act_appliances(site, state, out, copies)
     _balance(site, rows, state, out, copies)
     _reward(site, rows, state, out, copies)
     if rows.event.shape[0]:

@@ -358,7 +358,7 @@ class State(NamedTuple):
     tank: Any  # `TANK`, shape (B, N, 3)
     lane: Any  # `LANE`, shape (1,): room for intermediate results
     day: Any  # `DAY`, shape (B,)
-    granted: Any  # actions in CityLearn's ranges, as limits of connections leave them where there are some, shape (B, A)
+    granted: Any  # actions of the step in CityLearn's ranges, as limits of connections leave them, shape (B, A)
     run: Any  # `RUN`, shape (B, appliances)
     room: Any  # `ROOM`, shape (B, N)
 

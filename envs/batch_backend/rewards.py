@@ -23,26 +23,24 @@ _EV_WEIGHTS = {
 
 
 class SchemaReward:
-    """The reward function that a scenario's schema names: `before` ahead of each step and `after` behind it."""
+    """The reward function that a scenario's schema names."""
 
     def __init__(self, simulator: BatchSimulator) -> None:
         self._simulator = simulator
         self._name, attributes = simulator.reward
         self._attributes: dict[str, Any] = json.loads(attributes) or {}
         self._rows = np.zeros(0, dtype=np.int64)
-        self._previous_soc = self._actions = np.zeros(0)
+        self._previous_soc = np.zeros(0)
 
-    def before(self, actions: np.ndarray) -> None:
-        """Keep the state that a step overwrites; actions are within [-1, 1], shape (copies, actions)."""
+    def step(self, actions: np.ndarray, which: np.ndarray | None = None) -> np.ndarray:
+        """Take a step as `BatchSimulator.step`; rewards, shape (copies,)."""
         simulator = self._simulator
-        self._rows, self._actions = simulator.row, actions
+        self._rows = simulator.row
         if self._name == "Electric_Vehicles_Reward_Function":
             first = simulator.state.copy["step"] == 0
             initial = np.tile(simulator.initial_soc, (simulator.copies, 1))
             self._previous_soc = np.where(first[:, np.newaxis], initial, simulator.state.previous_soc)
-
-    def after(self) -> np.ndarray:
-        """Rewards of the step, shape (copies,)."""
+        simulator.step(actions, which)
         rewards = {
             "RewardFunction": self._import,
             "MARL": self._marl,
@@ -124,7 +122,7 @@ class SchemaReward:
         simulator = self._simulator
         weights = self._attributes.get("weights") or _EV_WEIGHTS
         multiplier = 1.0 / (1.0 + np.abs(self._marl()))
-        commanded = simulator.commanded_kwh(self._actions)
+        commanded = simulator.commanded_kwh
         shares = np.array([self._of_chargers(b, weights, commanded[b]) for b in range(simulator.copies)])
         # Of buildings that show it, CityLearn counts what was asked for beyond the limits of their connection.
         shown = simulator.site.building["shows_violation"] > 0

@@ -270,12 +270,11 @@ class BatchSimulator:
         here = slice(self._rows.hour["first_plugged"][row], self._rows.hour["first_plugged"][row + 1])
         return self._rows.plugged[here], self._required[here], self._countdown[here]
 
-    def commanded_kwh(self, actions: np.ndarray) -> np.ndarray:
-        """Energy that the last step, with actions within [-1, 1], commanded each charger to take; shape (copies, chargers)."""
-        site, charger = self.site, self.site.charger
-        native = site.action["low"] + (np.clip(actions, -1.0, 1.0) + 1.0) / 2.0 * site.action["span"]
-        native = self.state.granted if site.building["connection"].any() else native
-        wish = np.where(charger["action"] >= 0, native[:, charger["action"]], 0.0)
+    @property
+    def commanded_kwh(self) -> np.ndarray:
+        """Energy that the last step commanded each charger to take; shape (copies, chargers)."""
+        charger = self.site.charger
+        wish = np.where(charger["action"] >= 0, self.state.granted[:, charger["action"]], 0.0)
         side = np.where(wish > 0.0, "charge", "discharge")
         greatest, least = (
             np.where(side == "charge", charger[f"charge_{end}"], charger[f"discharge_{end}"]) for end in ("max", "min")

@@ -23,7 +23,7 @@ from envs.objective.series import MET_TOLERANCE, Exogenous, Run, Sessions
 from envs.scenarios import trust
 from envs.scenarios.schema_file import count_steps, rooted
 from envs.scenarios.segments import origin
-from envs.scenarios.shapes import is_left_out
+from envs.scenarios.shapes import included
 
 CONNECTED, COMING, AWAY = 1, 2, 3  # CityLearn's charger states of a vehicle: plugged in, announced, neither
 _NONE = np.zeros(0, dtype=np.int64)
@@ -518,9 +518,9 @@ _ERRORS = (
 
 def check_dynamics(path: Path, schema: Mapping[str, Any]) -> None:
     """Read the weights of included dynamics before CityLearn does; a `ScenarioError` if they fit no such network."""
-    for name, building in schema["buildings"].items():
+    for name, building in included(schema).items():
         entry = building.get("dynamics")
-        if entry is None or entry.get("type") != KIND or is_left_out(building):
+        if entry is None or entry.get("type") != KIND:
             continue
         from citylearn.dynamics import LSTMDynamics
 

@@ -13,7 +13,7 @@ from envs.scenarios.scenario import Scenario
 from envs.scenarios.schema_file import read_schema
 from envs.scenarios.schema_shape import BUILDING, CHARGER, SCHEMA, steps_per_hour
 from envs.scenarios.schema_shape import CLASSES as DEVICES
-from envs.scenarios.shapes import COMMENTS, is_left_out
+from envs.scenarios.shapes import COMMENTS, included
 from envs.scenarios.trust import CLASSES
 
 Backend = Literal["batch", "citylearn"]
@@ -42,27 +42,15 @@ def choose_backend(scenario: Scenario, choice: BackendChoice, reward: RewardName
     return "citylearn" if missing else "batch"
 
 
-# Any key that is not listed here is refused by name: an unknown one may change the physics. What `schema_shape` lists as idle
-# has no effect in CityLearn, but for events that make it refuse the schema.
-_SCHEMA = {*SCHEMA.idle} - {"topology_events"} | {
-    "random_seed", "root_directory", "central_agent", "simulation_start_time_step", "simulation_end_time_step",
-    "episode_time_steps", "rolling_episode_split", "random_episode_split", "seconds_per_time_step", "start_date", "agent",
-    "reward_function", "observations", "actions", "electric_vehicles_def", "buildings",
-    "interface",  # the form in which CityLearn gives observations and takes actions
-    "topology_mode",  # a dynamic one is refused
-    "terminal_observation_padding",  # of a missing last row, and all rows are required
-    # Files and checks of CityLearn, and its own counts of vehicles that left.
-    "render", "render_mode", "render_file_format", "render_chunk_size", "render_session_name", "metrics_log_interval",
-    "export_kpis_on_episode_end", "export_only_final_episode", "debug_timing", "check_observation_limits",
-    "physics_invariant_checks", "ev_departure_within_tolerance", "ev_departure_service_tolerance",
-}  # fmt: skip
 _SWITCHED = ("community_market", "demand_response", "robustness")  # those that do nothing unless `enabled` is true
-_BUILDING = {*BUILDING.idle} | {
-    "include", "type", "energy_simulation", "weather", "carbon_intensity", "pricing", "inactive_observations",
-    "inactive_actions", "electrical_storage", "pv", "chargers", "equity_group", "power_outage", "noise_std",
-    "deferrable_appliances", "charging_constraints", "electrical_service",
-    "cooling_device", "heating_device", "dhw_device", "cooling_storage", "heating_storage", "dhw_storage", "dynamics",
-}  # fmt: skip
+# Keys of which `schema_shape` knows what CityLearn reads, less those that the backend lacks. Any other is refused by name: it
+# may change the physics.
+_SCHEMA = {*SCHEMA.names, *SCHEMA.idle} - {"topology_events", *_SWITCHED}
+_BUILDING = {*BUILDING.names, *BUILDING.idle} - {"escalators", "occupant"}
+_CHARGER = {*CHARGER.rest, *CHARGER.idle, "type", "attributes"}
+_CHARGER_ATTRIBUTES = {*DEVICES["Charger"].names, *DEVICES["Charger"].idle} - {"random_seed"}
+_VEHICLE = {"include", "type", "battery"}
+_THERMAL = tuple(f"{use}_{device}" for use in ("cooling", "heating", "dhw") for device in ("device", "storage"))
 # Classes of CityLearn that it computes as they do.
 TYPES = {
     "type": ("citylearn.citylearn.Building", "citylearn.building.Building", "citylearn.building.LSTMDynamicsBuilding"),
@@ -77,19 +65,11 @@ TYPES = {
 }
 # Observations that depend on actions, of which the dynamics may take demands and the indoor temperature alone.
 _ENDOGENOUS = ("_soc", "_electricity_consumption")
-_CHARGER = {*CHARGER.idle, "type", "charger_simulation", "noise_std", "attributes"}
-_CHARGER_ATTRIBUTES = {
-    *DEVICES["Charger"].idle,
-    "efficiency", "max_charging_power", "min_charging_power", "max_discharging_power", "min_discharging_power",
-    "charge_efficiency_curve", "discharge_efficiency_curve", "phase_connection",
-}  # fmt: skip
-_VEHICLE = {"include", "type", "battery"}
 
 
 # Parts of a building that are computed for steps of an hour alone.
 _HOURLY = (
-    *(f"{use}_{device}" for use in ("cooling", "heating", "dhw") for device in ("device", "storage")),
-    "dynamics", "deferrable_appliances", "charging_constraints", "electrical_service", "power_outage",
+    *_THERMAL, "dynamics", "deferrable_appliances", "charging_constraints", "electrical_service", "power_outage",
 )  # fmt: skip
 
 
@@ -110,11 +90,10 @@ def _found(schema: Mapping[str, Any]) -> Iterator[str]:
             yield f"action {name}"
     for vehicle in (schema.get("electric_vehicles_def") or {}).values():
         yield from (f"'{name}' of a vehicle" for name in _beyond(vehicle, _VEHICLE))
-    for building in schema["buildings"].values():
-        if not is_left_out(building):
-            yield from _in_building(building)
-            if steps_per_hour(schema) > 1:
-                yield from (f"{name} at steps below an hour" for name in _HOURLY if building.get(name))
+    for building in included(schema).values():
+        yield from _in_building(building)
+        if steps_per_hour(schema) > 1:
+            yield from (f"{name} at steps below an hour" for name in _HOURLY if building.get(name))
 
 
 def _in_building(building: Mapping[str, Any]) -> Iterator[str]:
@@ -133,9 +112,6 @@ def _in_building(building: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"'{name}' of a charger" for name in _beyond(charger.get("attributes") or {}, _CHARGER_ATTRIBUTES))
         if str(charger.get("type", "")).rpartition(".")[2] != "Charger":
             yield f"{charger.get('type')}"
-
-
-_THERMAL = tuple(f"{use}_{device}" for use in ("cooling", "heating", "dhw") for device in ("device", "storage"))
 
 
 def _in_connection(building: Mapping[str, Any]) -> Iterator[str]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +20,7 @@ from envs.observation import layout_gap
 from envs.planning.mpc_site import planned_actions
 from envs.scenarios.scenario import SPLITS, Scenario, Split
 from envs.scenarios.schema_file import active_actions, read_schema
-from envs.scenarios.shapes import is_left_out
+from envs.scenarios.shapes import included
 from envs.scenarios.tariff import DemandCharge
 from envs.scenarios.trust import CLASSES, reward_classes
 from envs.seen import Seen
@@ -190,7 +188,8 @@ def _series(scenario: Scenario, year: int) -> Exogenous:
 
 def has_chargers(scenario: Scenario) -> bool:
     """Whether vehicles charge. They do on all generated sites."""
-    return scenario.schema is None or any(building.get("chargers") for building in _buildings(scenario.schema))
+    schema = scenario.schema and read_schema(scenario.schema)
+    return not schema or any(building.get("chargers") for building in included(schema).values())
 
 
 def can_share(scenario: Scenario) -> bool:
@@ -208,17 +207,13 @@ def can_start_from_plan(scenario: Scenario) -> bool:
     if not scenario.schema:
         return True
     schema = scenario.schema_path(scenario.years("train")[0])
-    buildings = _buildings(schema)
+    buildings = included(read_schema(schema)).values()
     active = (STORAGES | THERMAL_ACTIONS).intersection(active_actions(schema))
     # An action without its device moves nothing.
     if not any(active.intersection(each).difference(each.get("inactive_actions") or ()) for each in buildings):
         return False
     fits = can_share(scenario) or (len(buildings) == 1 and _same_in_all_splits(scenario))
     return fits and not why_no_plan(scenario)
-
-
-def _buildings(schema: Path) -> list[Any]:
-    return [building for building in read_schema(schema)["buildings"].values() if not is_left_out(building)]
 
 
 def _same_in_all_splits(scenario: Scenario) -> bool:

@@ -109,9 +109,6 @@ def forecasts_to_make(scenario: Scenario, years: Iterable[int]) -> list[tuple[in
 @lru_cache(maxsize=8)
 def seen_rows(scenario: Scenario, year: int, seen: Seen) -> np.ndarray:
     """Values of a year as `Seen.names`, shape (rows, observations), float32; the last row, which decides nothing, repeats."""
-    series = year_series(scenario, year)
-    if seen.plan == "none":
-        return np.zeros((series.rows + 1, 0), np.float32)
     plans = shadow(scenario, year, seen)
     values = in_order(*(getattr(plans, field.name) for field in fields(Shadow))).astype(np.float32)
     return np.concatenate([values, values[-1:]])

@@ -72,8 +72,6 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.single_action_space = gym.spaces.Box(-1.0, 1.0, (self.simulator.actions,), np.float32)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._left = np.zeros(num_envs, dtype=np.int64)  # steps left in each episode
-        self._everyone = np.arange(num_envs)
         self._series: BuildingSeries | None = None
         self._shares = np.zeros((num_envs, self.simulator.net_buildings))
 
@@ -89,7 +87,6 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             for b, start in enumerate(options[STARTS]):
                 own = start.window
                 self.simulator.begin(b, own.year, own.start, own.hours, EVALUATION_SEED, start.charge)
-                self._left[b] = own.hours
             return self._observation(), {}
         for b in range(self.num_envs):
             window = self._draw()
@@ -99,36 +96,31 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Take one hour in all copies; those at the end of their episode begin another."""
-        over = np.flatnonzero(self._left == 0)
-        going = np.flatnonzero(self._left) if len(over) else self._everyone
+        left = self._left
+        over, going = np.flatnonzero(left == 0), np.flatnonzero(left)
         rewards = np.zeros(self.num_envs)
         self._shares[...] = 0.0
         if len(going):
             rewards[going] = self._advance(np.asarray(actions), going)[going]
         for b in over.tolist():
             self._begin(b, self._draw())
-        self._left[going] -= 1
-        truncated = self._left == 0
-        truncated[over] = False
         infos = {BUILDING_REWARDS: self._shares} if self._series else {}
-        return self._observation(), rewards, np.zeros(self.num_envs, dtype=bool), truncated, infos
+        return self._observation(), rewards, np.zeros(self.num_envs, dtype=bool), self._left == 0, infos
 
     def get_state(self) -> dict[str, Any]:
         """Positions of all copies and their random generator, as plain values and arrays."""
-        return {
-            "random": self.np_random.bit_generator.state,
-            "left": self._left.copy(),
-            "simulator": self.simulator.get_state(),
-        }
+        return {"random": self.np_random.bit_generator.state, "simulator": self.simulator.get_state()}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Go on from a state of `get_state`, in place of a `reset`; a `ValueError` if it is of another site, or impossible."""
         self.simulator.set_state(state["simulator"])
-        copy = self.simulator.state.copy
-        if not np.array_equal(state["left"], copy["hours"] - copy["step"]):
-            raise ValueError("the steps left of an episode are not those that it has")
-        self._left = np.array(state["left"], np.int64)
         set_generator(self.np_random, state["random"])
+
+    @property
+    def _left(self) -> np.ndarray:
+        """Steps left in the episode of each copy, shape (copies,)."""
+        copy = self.simulator.state.copy
+        return np.asarray(copy["hours"] - copy["step"])
 
     def _advance(self, actions: np.ndarray, going: np.ndarray) -> np.ndarray:
         if self._schema_reward is None:
@@ -137,9 +129,7 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             else:
                 self._split(self._series, actions, going)
             return np.asarray(self.simulator.terms.sum(axis=1))
-        self._schema_reward.before(actions)
-        self.simulator.step(actions, going)
-        rewards = self._schema_reward.after()
+        rewards = self._schema_reward.step(actions, going)
         self._shares[going] = rewards[going, np.newaxis]
         return rewards
 
@@ -158,7 +148,6 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def _begin(self, b: int, window: Window) -> None:
         drift_seed, charge = int(self.np_random.integers(2**31)), float(self.np_random.random())
         self.simulator.begin(b, window.year, window.start, window.hours, drift_seed, charge)
-        self._left[b] = window.hours
 
     def _observation(self) -> np.ndarray:
         return self.simulator.observation.copy() if self._copy else self.simulator.observation
@@ -207,12 +196,12 @@ class WindowsEnv:
             going = np.flatnonzero(hours > hour)
             actions = np.asarray(policy(simulator.observation), dtype=np.float64)
             if self._schema_reward:
-                self._schema_reward.before(actions)
-            simulator.step(actions, going)
+                rewards[going] += self._schema_reward.step(actions, going)[going]
+            else:
+                simulator.step(actions, going)
+                rewards[going] += simulator.terms.sum(axis=1)[going]
             recorder.add()
             terms[going] += simulator.terms[going]
-            given = self._schema_reward.after() if self._schema_reward else simulator.terms.sum(axis=1)
-            rewards[going] += given[going]
         for b, window in enumerate(self.windows):
             yield Episode(
                 window,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from envs.batch_backend.tables import Tables, Year, serving_actions
-from envs.cache import cached_array, cached_file, cached_text, is_cached
+from envs.cache import cached_array, cached_file, cached_json, is_cached
 from envs.citylearn_backend.simulator import SIMULATORS, CityLearnSimulator, check_repeats
 from envs.citylearn_backend.tables import read_buildings, read_layout, read_tables
 from envs.current_hour import scaled
@@ -115,13 +115,12 @@ def _scaled(scenario: Scenario, year: int, reference: Reference) -> Reference:
         return reference
     split = scenario.split_of(year)
 
-    def scale() -> str:
+    def scale() -> Scale:
         windows = scenario.windows(split)
         parts = [(reference if own.year == year else _own_reference(scenario, own.year), own) for own in windows]
-        return json.dumps(asdict(scale_of(parts)))
+        return scale_of(parts)
 
-    text = cached_text(f"{scenario.key}/scale-{split}-v{SCALE_VERSION}.json", scale)
-    return reference.scaled_by(Scale(**json.loads(text)))
+    return reference.scaled_by(cached_json(Scale, f"{scenario.key}/scale-{split}-v{SCALE_VERSION}.json", scale))
 
 
 def observation_layout(
@@ -149,16 +148,16 @@ def _split_layout(scenario: Scenario, split: Split, day_peak: bool) -> Observati
     """Layout with the bounds of a split's first year, or of all its segments."""
     years = scenario.years(split)[: None if scenario.segments else 1]
 
-    def layout() -> str:
+    def layout() -> ObservationLayout:
         layouts = []
         for schema_path in map(scenario.schema_path, years):
             with SIMULATORS.lend(schema_path, trusted=scenario.trusted) as simulator:
                 layouts.append(read_layout(simulator, DemandCharge.of(schema_path), day_peak))
         joined = join_layouts(layouts)
-        return replace(joined, served=_served(scenario, split, joined)).to_json()
+        return replace(joined, served=_served(scenario, split, joined))
 
     name = "layout" if split == "train" else f"layout-{split}"
-    return ObservationLayout.from_json(cached_text(f"{scenario.key}/{name}{_seen(day_peak)}-v{LAYOUT_VERSION}.json", layout))
+    return cached_json(ObservationLayout, f"{scenario.key}/{name}{_seen(day_peak)}-v{LAYOUT_VERSION}.json", layout)
 
 
 def _served(scenario: Scenario, split: Split, layout: ObservationLayout) -> tuple[tuple[float, ...], ...]:
@@ -208,13 +207,13 @@ def any_district(scenario: Scenario, day_peak: bool = False, split: Split = "tra
 
     history = _history(scenario, split)
 
-    def buildings() -> str:
+    def buildings() -> Buildings:
         with SIMULATORS.lend(scenario.schema_path(year), trusted=scenario.trusted) as simulator:
-            return read_buildings(simulator, history).to_json()
+            return read_buildings(simulator, history)
 
     name = "buildings" if split == "train" else f"buildings-{split}-{history}"
-    text = cached_text(f"{scenario.key}/{name}-v{BUILDINGS_VERSION}.json", buildings)
-    return District(observation_layout(scenario, year, day_peak, own_layout=True), Buildings.from_json(text))
+    read = cached_json(Buildings, f"{scenario.key}/{name}-v{BUILDINGS_VERSION}.json", buildings)
+    return District(observation_layout(scenario, year, day_peak, own_layout=True), read)
 
 
 def _history(scenario: Scenario, split: Split) -> int:

@@ -16,7 +16,7 @@ from envs.objective.reward import RewardName
 from envs.objective.weights import DEFAULT, MOST, Weights
 from envs.scenarios import schema_file
 from envs.scenarios.scenario import Scenario
-from envs.scenarios.shapes import is_left_out
+from envs.scenarios.shapes import included
 from envs.scenarios.splits import Split
 from envs.scenarios.tariff import DemandCharge
 from envs.scenarios.trust import is_on
@@ -77,11 +77,11 @@ def absent(scenario: Scenario, measure: Measure) -> str:
         return f"{scenario.title} has no demand charge: no tariff.json beside its schema names one" if lacks else ""
     if measure.needs == VEHICLES and CHARGING not in schema_file.active_actions(scenario.schema):
         return f"no action of {scenario.title} is a charger's"
-    buildings = schema_file.read_schema(scenario.schema)["buildings"]
+    schema = schema_file.read_schema(scenario.schema)
     for split in _JUDGED:
         segments = [segment for segment in scenario.segments if segment.split == split]
-        names = segments[0].buildings if segments else [name for name, one in buildings.items() if not is_left_out(one)]
-        if not any(_HAS[measure.needs](buildings[name]) for name in names):
+        names = segments[0].buildings if segments else included(schema)
+        if not any(_HAS[measure.needs](schema["buildings"][name]) for name in names):
             return f"no building of {scenario.title_of(split)} has {measure.needs}"
     return ""
 

@@ -13,7 +13,7 @@ from common.errors import ScenarioError
 from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios import schema_file, trust
 from envs.scenarios.scenario import Scenario
-from envs.scenarios.shapes import is_left_out
+from envs.scenarios.shapes import included
 
 RewardName = Literal["improvement", "schema"]
 
@@ -138,8 +138,8 @@ def unknown_actions(scenario: Scenario) -> list[str]:
 
 def _unfelt(scenario: Scenario, thermal: list[str]) -> list[str]:
     """Actions of thermal devices of which some stand in buildings without a model of the temperature."""
-    buildings = schema_file.read_schema(scenario.schema)["buildings"].values() if scenario.schema and thermal else ()
-    plain = [building for building in buildings if not is_left_out(building) and not building.get("dynamics")]
+    buildings = included(schema_file.read_schema(scenario.schema)).values() if scenario.schema and thermal else ()
+    plain = [building for building in buildings if not building.get("dynamics")]
     return [name for name in thermal if any(name not in (building.get("inactive_actions") or ()) for building in plain)]
 
 

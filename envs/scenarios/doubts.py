@@ -12,7 +12,7 @@ import numpy as np
 from common.units import DAY
 from envs.scenarios.csv_file import read_table
 from envs.scenarios.schema_file import rooted
-from envs.scenarios.shapes import is_left_out
+from envs.scenarios.shapes import included
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,7 @@ def doubts(path: Path) -> list[str]:
     schema = rooted(path)
     root, tables = Path(schema["root_directory"]), dict[str, Any]()
     found: dict[str, list[str]] = {}
-    for name, building in schema["buildings"].items():
-        if is_left_out(building):
-            continue
+    for name, building in included(schema).items():
 
         def series(kind: str, column: str, building: Mapping[str, Any] = building) -> np.ndarray | None:
             file = building.get(kind)

@@ -17,7 +17,7 @@ from common.texts import hint, number_or_nan
 from common.units import DAY, WEEK, YEAR
 from envs.cache import cached_folder
 from envs.scenarios import schema_file, trust
-from envs.scenarios.iquitos import CURRENCY, FORMAT_VERSION, SITES, Site, write_year
+from envs.scenarios.iquitos import CURRENCY, FORMAT_VERSION, SITES, Site
 from envs.scenarios.schema_shape import steps_per_hour
 from envs.scenarios.segments import Segment, segment_schema, segments_of
 from envs.scenarios.splits import DEFAULT, SPLITS, Split, Splits, years_of
@@ -125,9 +125,15 @@ class Scenario:
             place = _digest(str(self.schema.absolute()))
             return segment_schema(self.schema, self.segments[year], f"{self.key}/segment-{year}-{place}")
         site = self.site
+
+        def write(folder: Path) -> None:
+            # Imported here: pandas, scipy and pvlib take four seconds, and most years come from the cache.
+            from envs.scenarios.iquitos.files import write_year
+
+            write_year(site, year, folder)
+
         # Its files depend on no split.
-        key = _generated_key(self.name, DEFAULT)
-        return cached_folder(f"{key}/year-{year}", lambda folder: write_year(site, year, folder)) / "schema.json"
+        return cached_folder(f"{_generated_key(self.name, DEFAULT)}/year-{year}", write) / "schema.json"
 
     def windows(self, split: Split) -> tuple[Window, ...]:
         """All hours of a split, as few windows as possible, each of whole hours.

@@ -16,7 +16,7 @@ import platformdirs
 from common.errors import ScenarioError
 from envs.scenarios.schema_shape import AT_CHARGERS, BUILDING_CLASSES, FIRST, LAST, OBSERVATIONS, OF_APPLIANCES, SCHEMA
 from envs.scenarios.series_files import check_series, is_file
-from envs.scenarios.shapes import Fault, Faults, Place, dotted, is_left_out, read_object, remedy, shown
+from envs.scenarios.shapes import Fault, Faults, Place, dotted, included, read_object, remedy, shown
 from envs.scenarios.tariff import FILE_NAME, tariff_faults
 from envs.scenarios.trust import autosized, named_files, root_of
 
@@ -43,7 +43,7 @@ def count_steps(path: Path) -> int:
 
 def building_names(path: Path) -> list[str]:
     """Names of the buildings that a schema includes, in its order."""
-    return [name for name, building in read_schema(path)["buildings"].items() if not is_left_out(building)]
+    return list(included(read_schema(path)))
 
 
 def active_actions(path: Path) -> list[str]:
@@ -130,9 +130,9 @@ def _check_files(path: Path, schema: dict[str, Any], faults: Faults) -> None:
     root = root_of(path, schema)
     missing = sorted({name for name in _named(schema) if not is_file(root / name)})
     faults.add(*(f"{path} names {name}, which is not in {root}" for name in missing), *_unsized(path, schema))
-    for name, building in schema["buildings"].items():
+    for name, building in included(schema).items():
         outage = _at(building, "power_outage")
-        if is_left_out(building) or not (outage.get("simulate_power_outage") and outage.get("stochastic_power_outage")):
+        if not (outage.get("simulate_power_outage") and outage.get("stochastic_power_outage")):
             continue
         if _at(outage, "stochastic_power_outage_model", "attributes").get("random_seed") is None:
             faults.add(
@@ -159,7 +159,7 @@ def _beside(schema: dict[str, Any]) -> Iterator[Fault]:
     if schema[FIRST] >= schema[LAST]:
         text = f"is {schema[LAST]} and {FIRST} {schema[FIRST]}; the last row to be run has to come after the first"
         yield Fault((LAST,), text)
-    buildings = {name: building for name, building in schema["buildings"].items() if not is_left_out(building)}
+    buildings = included(schema)
     if not buildings:
         yield Fault(("buildings",), "has none with include true; include one")
     active = {name for name, entry in schema["observations"].items() if entry.get("active")}

@@ -23,7 +23,7 @@ from envs.cache import cached_folder
 from envs.scenarios.csv_file import PARQUET
 from envs.scenarios.schema_file import rooted
 from envs.scenarios.schema_shape import FIRST, LAST, steps_per_hour
-from envs.scenarios.shapes import is_left_out, shown
+from envs.scenarios.shapes import included, shown
 from envs.scenarios.splits import SPLITS, Split, Splits, numbers, option
 from envs.scenarios.tariff import FILE_NAME
 from envs.scenarios.trust import DEVICES, is_on, root_of
@@ -196,7 +196,7 @@ class _Data:
         """See `days_of`."""
         import pandas as pd
 
-        building = next(own for own in self._schema["buildings"].values() if not is_left_out(own))
+        building = next(iter(included(self._schema).values()))
         file = root_of(self._path, self._schema) / building["energy_simulation"]
         reads = pd.read_parquet if file.suffix.lower() in PARQUET else pd.read_csv
         months = reads(file)["month"].to_numpy(dtype=np.int64)
@@ -234,17 +234,16 @@ def _joined(split: Split, ranges: Sequence[tuple[int, int]], day: int) -> list[t
 
 def _buildings(path: Path, schema: Mapping[str, Any], splits: Splits, split: Split) -> tuple[str, ...]:
     """Names of a split's buildings, in the schema's order."""
-    included = [name for name, own in schema["buildings"].items() if not is_left_out(own)]
-    names = splits.buildings(split)
+    known, names = included(schema), splits.buildings(split)
     place = f"--{split if splits.own_buildings(split) else 'train'}-buildings"
     for index, name in enumerate(names):
         if name not in schema["buildings"]:
-            raise ScenarioError(f"{place} {shown(name)}: {path} has the buildings {shortened(', '.join(included))}")
-        if name not in included:
+            raise ScenarioError(f"{place} {shown(name)}: {path} has the buildings {shortened(', '.join(known))}")
+        if name not in known:
             raise ScenarioError(f"{place} {shown(name)}: it has include false in {path}; set it to true")
         if name in names[:index]:
             raise ScenarioError(f"{place} {shown(name)}: it stands there twice; name it once")
-    return tuple(name for name in included if not names or name in names)
+    return tuple(name for name in known if not names or name in names)
 
 
 def _check_complete(splits: Splits) -> None:
@@ -261,9 +260,7 @@ def _check_schema(path: Path, schema: Mapping[str, Any]) -> None:
     advice = "so splits cannot be stated"
     if is_on((schema.get("robustness") or {}).get("enabled")):
         raise ScenarioError(f"{path}: robustness is enabled, and its events count from the first row, {advice}; disable it")
-    for name, building in schema["buildings"].items():
-        if is_left_out(building):
-            continue
+    for name, building in included(schema).items():
         if building.get("deferrable_appliances"):
             raise ScenarioError(
                 f"{path}: building {name} has deferrable_appliances, and their files count from the first row, {advice}; "

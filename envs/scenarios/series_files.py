@@ -15,7 +15,7 @@ import numpy as np
 
 from envs.scenarios.csv_file import read_table
 from envs.scenarios.schema_shape import ABSOLUTE_MODES, CONVERT, FIRST, LAST, steps_per_hour
-from envs.scenarios.shapes import Faults, Limit, is_left_out, shortened
+from envs.scenarios.shapes import Faults, Limit, included, is_left_out, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,12 +111,11 @@ _NO_VEHICLE, _UNKNOWN = -1, -2  # in place of a vehicle's index
 def check_series(path: Path, schema: Mapping[str, Any], root: Path, faults: Faults) -> None:
     """Check, in the rows that are run, the series of a scenario's included buildings, whose schema has the right form."""
     files = _Files(path, schema, root, faults)
-    included = {name: building for name, building in schema["buildings"].items() if not is_left_out(building)}
     vehicles = [name for name, entry in (schema.get("electric_vehicles_def") or {}).items() if not is_left_out(entry)]
     index = {name: i for i, name in enumerate(vehicles)}
     plugged_in: list[tuple[_Series, np.ndarray]] = []
     first: _Series | None = None
-    for building in included.values():
+    for building in included(schema).values():
         read: dict[str, _Series] = {}
         for kind in NEEDED:
             name = building.get(kind)

@@ -271,6 +271,11 @@ def is_left_out(entry: Mapping[str, Any]) -> bool:
     return entry.get("include", True) in (False, 0)
 
 
+def included(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Buildings of a schema that are simulated, by name and in its order."""
+    return {name: building for name, building in schema["buildings"].items() if not is_left_out(building)}
+
+
 def dotted(place: Place) -> str:
     """A place as a message shows it: `buildings.Home_1.pv`; names with other characters stand in quotes."""
     return ".".join(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from envs.cache import cached_text
+from envs.cache import cached_json
 from envs.citylearn_backend.simulator import SIMULATORS, read_rules
 from envs.current_hour import Present, scaled
 from envs.environments.year_cache import run_alone
@@ -65,13 +64,13 @@ def citylearn_rules(scenario: Scenario, split: Split = "train") -> dict[str, np.
     """CityLearn's controllers with a rule for every device of a split, by class, each (24, actions); read once and cached."""
     read: Split = "train" if scenario.same_buildings(split) else split
 
-    def rules() -> str:
+    def rules() -> dict[str, list[list[float]]]:
         with SIMULATORS.lend(scenario.schema_path(scenario.years(read)[0]), trusted=scenario.trusted) as simulator:
-            return json.dumps(read_rules(simulator))
+            return read_rules(simulator)
 
     name = "citylearn-rules" if read == "train" else f"citylearn-rules-{read}"
-    text = cached_text(f"{scenario.key}/{name}-v{VERSION}.json", rules)
-    return {name: np.array(table) for name, table in json.loads(text).items()}
+    tables = cached_json(dict[str, list[list[float]]], f"{scenario.key}/{name}-v{VERSION}.json", rules)
+    return {name: np.array(table) for name, table in tables.items()}
 
 
 UNCONTROLLED = "uncontrolled"

@@ -23,9 +23,8 @@ HiGHS (Huangfu and Hall 2018) solves the programme through SciPy.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -34,7 +33,7 @@ from common.errors import InconsistentError, ScenarioError
 from common.measure import LEAST_SERVED
 from envs.batch_backend import records
 from envs.batch_backend.tables import Tables
-from envs.cache import cached_text
+from envs.cache import cached_json
 from envs.environments.fit import beyond_linear
 from envs.environments.vector_env import open_years
 from envs.objective.reference import Reference
@@ -59,13 +58,13 @@ def bound(task: Task, window: Window, objective: Objective, most_seconds: float 
     """Optimum over a window of a year, solved the first time and cached; errors as of `window_bound`."""
     weights = task.aim.weights
 
-    def optimum() -> str:
+    def optimum() -> Bound:
         simulator = open_years(task.site, [window.year], 1)
-        return json.dumps(asdict(window_bound(simulator, window, objective, weights, most_seconds)))
+        return window_bound(simulator, window, objective, weights, most_seconds)
 
     part = f"{window.year}-{window.start}-{window.hours}"
     key = f"{task.site.key}/bound-{objective}{weights.key}-{part}-v{VERSION}.json"
-    return Bound(**json.loads(cached_text(key, optimum)))
+    return cached_json(Bound, key, optimum)
 
 
 def served_bounds(task: Task, windows: Sequence[Window], most_seconds: float | None = None) -> list[Bound]:
@@ -77,13 +76,13 @@ def served_bounds(task: Task, windows: Sequence[Window], most_seconds: float | N
     """
     weights = task.aim.weights
 
-    def optimum() -> str:
+    def optimum() -> list[Bound]:
         parts, solution = _optimum(task, windows, "score", weights, most_seconds, LEAST_SERVED)
-        return json.dumps([asdict(read_solution(*part, solution, "score")) for part in parts])
+        return [read_solution(*part, solution, "score") for part in parts]
 
     of = hashlib.sha256(repr([(window.year, window.start, window.hours) for window in windows]).encode()).hexdigest()[:16]
     key = f"{task.site.key}/bound-served-{LEAST_SERVED}{weights.key}-{of}-v{VERSION}.json"
-    return [Bound(**own) for own in json.loads(cached_text(key, optimum))]
+    return cached_json(list[Bound], key, optimum)
 
 
 def served_net_kwh(task: Task, window: Window, most_seconds: float | None = None) -> np.ndarray:

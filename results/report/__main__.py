@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from common.command_line import REFUSED, Parser
+from common.command_line import Parser, refuse
 from common.errors import UserError
 from common.paths import shortened
 from common.texts import printable
@@ -18,21 +18,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page and print its path."""
     options = parser().parse_args(arguments)
     if options.format is not None and options.figures is None:
-        return _refuse("--format is of pictures: name their folder, such as --figures pictures")
+        return refuse("--format is of pictures: name their folder, such as --figures pictures")
     warnings.showwarning = lambda message, *_: print(f"warning: {printable(with_uris(str(message)))}", file=sys.stderr)
     try:
         print(write(options.places, options.to, options.figures, options.format or FORMATS[0]))
     except UserError as error:
-        return _refuse(*map(str, error.args))
+        return refuse(*error.args)
     except OSError as error:
         place = f"{shortened(error.filename)}: " if error.filename else ""
-        return _refuse(f"{place}{error.strerror}; free or repair this place, or choose another")
+        return refuse(f"{place}{error.strerror}; free or repair this place, or choose another")
     return 0
-
-
-def _refuse(*lines: str) -> int:
-    print("error: " + "\n".join(map(printable, lines)), file=sys.stderr)
-    return REFUSED
 
 
 def parser() -> Parser:

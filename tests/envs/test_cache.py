@@ -1,10 +1,12 @@
 """What is cached is made once, and whole or not at all."""
 
 import errno
+import math
 import os
 import shutil
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -184,10 +186,17 @@ def test_what_was_checked_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> 
     cache.cached_file("a/b.bin", refuse)
 
 
-def test_texts_and_arrays_are_made_once_and_come_back_as_they_were() -> None:
+@dataclass(frozen=True)
+class Kept:
+    name: str
+    pairs: tuple[tuple[float, float], ...]
+
+
+def test_values_and_arrays_are_made_once_and_come_back_as_they_were() -> None:
     made: list[int] = []
+    kept = [Kept("\u00e4", ((1.0, math.inf), (0.1, 2.0))), Kept("", ())]
     for _ in range(2):
-        assert cache.cached_text("a/text", lambda: made.append(1) or "\u00e4") == "\u00e4"  # type: ignore[func-returns-value]
+        assert cache.cached_json(list[Kept], "a/b.json", lambda: made.append(1) or kept) == kept  # type: ignore[func-returns-value]
         arrays = cache.cached_arrays("a/b.npz", lambda: made.append(1) or {"x": np.arange(3), "n": 2.5})  # type: ignore[func-returns-value]
         assert (arrays["x"].tolist(), float(arrays["n"])) == ([0, 1, 2], 2.5)
         array = cache.cached_array("a/c.npy", lambda: made.append(1) or np.eye(2), by_rows=True)  # type: ignore[func-returns-value]

@@ -27,11 +27,6 @@ def test_features_and_actions_are_their_buildings_own_and_chargers_are_apart() -
     assert site.bounds(2).tolist() == [2.0, 5.0]
 
 
-def test_buildings_are_what_was_written() -> None:
-    buildings = small().buildings
-    assert Buildings.from_json(buildings.to_json()) == buildings
-
-
 def test_energies_grow_with_the_building_and_other_values_do_not() -> None:
     assert all(is_energy(kind) for kind in ("solar_generation", "cooling_demand", "dhw_electricity_consumption"))
     assert not any(is_energy(kind) for kind in ("electrical_storage_soc", "indoor_dry_bulb_temperature", "hour"))

@@ -127,7 +127,7 @@ def test_whatever_is_done_to_a_scenarios_cache_its_numbers_stay(
 
     def numbers() -> tuple[bytes, str, bytes]:
         tables = year_tables(site, 0)
-        return tables.exogenous.price.tobytes(), observation_layout(site).to_json(), year_reference(site, 0).net_kwh.tobytes()
+        return tables.exogenous.price.tobytes(), repr(observation_layout(site)), year_reference(site, 0).net_kwh.tobytes()
 
     sound = numbers()
     for number in range(100):

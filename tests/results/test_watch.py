@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from common.command_line import REFUSED
 from common.storage.location import location
 from common.storage.objects import Objects
 from common.texts import python_command
@@ -23,7 +24,6 @@ from results.watch import (
     DEAD,
     ENDED,
     FETCH_SECONDS,
-    REFUSED,
     REFUSED_LOOKS,
     ROLE,
     WATCHED,

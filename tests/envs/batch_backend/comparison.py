@@ -55,10 +55,8 @@ def compare(
         actions = np.stack([*(-action for _ in range(copy)), action]) if copy else action[np.newaxis]
         going = np.flatnonzero(batch.state.copy["step"] < batch.state.copy["hours"])
         rows = batch.row
-        reward.before(actions)
         raw, expected_reward = simulator.step(native(simulator, action))
-        batch.step(actions, going)
-        reward_given, indoor = reward.after()[copy], batch.comfort(rows)["indoor"][copy]
+        reward_given, indoor = reward.step(actions, going)[copy], batch.comfort(rows)["indoor"][copy]
         indoor_expected = simulator.indoor_temperatures(step)
         found: dict[str, tuple[Any, Any]] = {
             "observation": (raw, batch.observation[copy]),

@@ -210,9 +210,7 @@ def test_what_parked_vehicles_do_changes_nothing_that_is_seen(small_schema: Path
         found = []
         for batch, reward in zip(both, rewards, strict=True):
             actions = POLICIES["random"](batch.actions, step, batch.observation[0])[np.newaxis]
-            reward.before(actions)
-            batch.step(actions)
-            found.append(reward.after())
+            found.append(reward.step(actions))
         np.testing.assert_array_equal(both[0].observation, both[1].observation)
         np.testing.assert_array_equal(both[0].terms, both[1].terms)
         np.testing.assert_array_equal(found[0], found[1])

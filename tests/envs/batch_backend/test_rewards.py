@@ -16,8 +16,6 @@ def test_every_reward_that_is_supported_gives_a_number_for_each_copy(small_table
         simulator = BatchSimulator({0: Year(tables, tables.rows["template"])}, copies=2)
         for copy in range(2):
             simulator.begin(copy, 0, 18 + copy, 10, seed=0)
-        reward = SchemaReward(simulator)
-        reward.before(actions := np.zeros((2, simulator.actions)))
-        simulator.step(actions)
-        assert reward.after().shape == (2,)
-        assert np.isfinite(reward.after()).all(), name
+        rewards = SchemaReward(simulator).step(np.zeros((2, simulator.actions)))
+        assert rewards.shape == (2,)
+        assert np.isfinite(rewards).all(), name

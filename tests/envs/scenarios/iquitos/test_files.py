@@ -4,7 +4,8 @@ import csv
 from dataclasses import replace
 from pathlib import Path
 
-from envs.scenarios.iquitos import SITES, write_year
+from envs.scenarios.iquitos import SITES
+from envs.scenarios.iquitos.files import write_year
 from envs.scenarios.iquitos.site import ROWS
 
 YEARS = range(8)
