@@ -22,13 +22,12 @@ from gymnasium.utils.env_checker import check_env
 
 from common.errors import UserError
 from envs.gym.source import REFUSED, EnvError, Source
-from envs.gym.spaces import made, outputs, why_not_by
+from envs.gym.spaces import Actions, kind_of, made, outputs
 
 MOST_SECONDS = 300.0  # that the look may take
 STEPS = 2_000  # that are timed, or more until an episode has ended, but not beyond
 MOST_STEPS, SECONDS = 20_000, 5.0
 COPIES = 4  # of which the memory is measured
-ALGORITHMS = ("ppo", "a2c", "sac")
 # Findings about what is done here anyway: observations are scaled by their running mean and variance, actions from [-1, 1].
 OF_CHANCE = "eterministic"  # in what it says where episodes do not follow from their seeds, which is no reason to refuse them
 MENDED = ("-infinity. This is probably too low", "infinity. This is probably too high", "symmetric and normalized space")
@@ -40,14 +39,13 @@ class Probe:
 
     features: int  # of an observation
     outputs: int  # of a policy: actions of a box, or choices of all parts together
-    is_box: bool  # whether actions are numbers, and no choices
+    actions: Actions
     step_seconds: float  # of one copy
     episode_steps: int  # of an episode of random actions; as many as were taken where none ended
     ended: bool  # whether one ended
     copy_bytes: int  # that a further copy takes
     process_bytes: int  # that a process takes with its first copy: modules, mostly
     findings: tuple[str, ...]  # of Gymnasium's checker, a line each
-    refusals: dict[str, str]  # why algorithms do not learn it, by name; empty where they do
 
 
 @lru_cache
@@ -109,9 +107,8 @@ def look(source: Source) -> Probe:
     each = (process.memory_info().rss - with_first) // COPIES
     space = env.action_space
     found = Probe(
-        spaces.flatdim(env.observation_space), outputs(space), isinstance(space, spaces.Box), seconds, episode, ended,
-        max(each, 0), max(first - before, 0), findings_of(source),
-        {algo: why for algo in ALGORITHMS if (why := why_not_by(algo, space))},
+        spaces.flatdim(env.observation_space), outputs(space), kind_of(space), seconds, episode, ended, max(each, 0),
+        max(first - before, 0), findings_of(source),
     )  # fmt: skip
     for one in (env, *others):
         one.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import gymnasium as gym
 import numpy as np
@@ -11,7 +11,7 @@ from gymnasium.spaces.utils import flatdim, flatten
 
 from envs.gym.source import EnvError, Source
 
-DISCRETE = ("ppo", "a2c")  # algorithms that choose
+Actions = Literal["bounded numbers", "numbers without bounds", "choices"]
 
 
 def learnable(env: gym.Env[Any, Any]) -> gym.Env[np.ndarray, Any]:
@@ -29,16 +29,11 @@ def learnable(env: gym.Env[Any, Any]) -> gym.Env[np.ndarray, Any]:
     raise EnvError(f"actions of {_shown(env.action_space)} are not learned here: make them a Box, Discrete or MultiDiscrete")
 
 
-def why_not_by(algo: str, space: spaces.Space[Any]) -> str:
-    """Why an algorithm of this package does not learn the actions of a `learnable` environment; empty where it does."""
-    others = " or ".join(DISCRETE)
-    if algo in DISCRETE:
-        return ""
+def kind_of(space: spaces.Space[Any]) -> Actions:
+    """What the actions of a `learnable` environment are."""
     if not isinstance(space, spaces.Box):
-        return f"{algo} learns actions of a Box, not choices of {_shown(space)}: take --algo {others}"
-    if not np.isfinite([space.low, space.high]).all():
-        return f"{algo} needs actions with bounds, and {_shown(space)} has none: give it low and high, or take --algo {others}"
-    return ""
+        return "choices"
+    return "bounded numbers" if np.isfinite([space.low, space.high]).all() else "numbers without bounds"
 
 
 def _check(space: spaces.Space[Any], what: str) -> None:

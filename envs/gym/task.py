@@ -38,7 +38,7 @@ class EnvTask:
     source: Source
     aim: Aim = SCORE_ALONE  # its score is the return of an episode
     episodes: int = 0  # of an evaluation; 0 before a search settles it
-    acts_itself: bool = False  # whether policies see and act as the environment's author has it; those of users do
+    as_written: bool = False  # whether policies see and act as its author has it, as those of users do
     trusted: bool = False  # whether code that its name says may be imported; nothing stores it
 
     stepped_by: ClassVar[Literal["gymnasium"]] = "gymnasium"
@@ -85,7 +85,7 @@ class EnvTask:
     @property
     def _make(self) -> Callable[[], gym.Env[np.ndarray, Any]]:
         self.check_trust()
-        return self.source.make if self.acts_itself else partial(made, self.source)
+        return self.source.make if self.as_written else partial(made, self.source)
 
     def training_env(self, copies: int) -> VectorEnv[Any, Any, Any]:
         """Copies that train."""
@@ -159,7 +159,7 @@ def simple_rows(task: EnvTask, split: Literal["validation", "test"], baseline: s
     policies = {"random actions": random} | ({"no action": none} if isinstance(space, Box) else {})
     rows = [{"contender": name, **row} for name, policy in policies.items() for row in task.rows(policy, split)]
     if baseline:
-        own = replace(task, acts_itself=True)
+        own = replace(task, as_written=True)
         rows += [{"contender": Source(baseline).title, **row} for row in own.rows(own_policy(baseline), split)]
     return rows
 

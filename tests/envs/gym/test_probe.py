@@ -53,15 +53,14 @@ def sick(tmp_path: Path) -> Path:
 
 def test_sizes_and_costs_come_from_a_process_of_its_own() -> None:
     found = probe(Source("CartPole-v1"))
-    assert (found.features, found.outputs, found.is_box, found.ended) == (4, 2, False, True)
+    assert (found.features, found.outputs, found.actions, found.ended) == (4, 2, "choices", True)
     assert 1 <= found.episode_steps <= 500
     assert 0.0 < found.step_seconds < 0.1
     assert found.process_bytes > 0
-    assert set(found.refusals) == {"sac"}
     assert found.findings == ()
     pendulum = look(Source("Pendulum-v1"))
-    assert (pendulum.features, pendulum.outputs, pendulum.is_box, pendulum.episode_steps) == (3, 1, True, 200)
-    assert pendulum.refusals == {}
+    assert (pendulum.features, pendulum.outputs, pendulum.actions) == (3, 1, "bounded numbers")
+    assert pendulum.episode_steps == 200
     assert pendulum.findings == (), "that actions should be scaled is done here"
 
 

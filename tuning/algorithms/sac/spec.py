@@ -112,4 +112,6 @@ def _sac(setup: Setup) -> Trainer:
     return SACTrainer(setup)
 
 
-SAC = AlgorithmSpec("sac", sac.SAC, sac.SAC_PRESETS, _sac, copies, sac_memory, sac_seconds, can_be_taught=True)
+SAC = AlgorithmSpec(
+    "sac", sac.SAC, sac.SAC_PRESETS, _sac, copies, sac_memory, sac_seconds, ("bounded numbers",), can_be_taught=True
+)  # fmt: skip

@@ -16,6 +16,7 @@ from common.uris import is_uri
 from envs.environments.backend import beyond_batch, choose_backend
 from envs.environments.fit import check_one_layout, check_own_reward, check_people, check_seen, check_stays, steps_per_second
 from envs.environments.year_cache import any_district, has_several_buildings
+from envs.gym.episodes import MOST_STEPS
 from envs.objective.reward import check_reward, reference_lines
 from envs.scenarios.doubts import doubts
 from envs.scenarios.splits import SPLITS
@@ -23,6 +24,7 @@ from envs.seen import Seen
 from envs.task import Task
 from results.places import EXPERIMENT
 from search_spaces.common import REWARD_SHARE
+from tuning.algorithms.registry import algorithm, algorithm_of, names
 from tuning.experiment.callbacks import callbacks_named
 from tuning.experiment.folder import LEARNED, Experiment, ExperimentPaths, create, discard, existing
 from tuning.experiment.settings import Settings, changed
@@ -344,13 +346,21 @@ def _of_environment(settings: Settings, planned: Plan) -> tuple[Settings, str, l
     """Settings as they hold for an environment, what has to stay the same in it, and lines for the user; a UserError."""
     task = settings.env_task
     found, source = task.probe, task.source.found_anywhere
-    if why := found.refusals.get(settings.algo):
-        raise UsageError(f"--env {settings.env}: {why}")
+    if found.actions not in algorithm_of(settings).actions:
+        others = " or ".join(name for name in names() if found.actions in algorithm(name).actions)
+        raise UsageError(
+            f"--env {settings.env}: {settings.algo} does not learn actions that are {found.actions}; take {others}"
+        )
     copies = DEFAULT_COPIES if settings.num_envs == Settings.num_envs else settings.num_envs
     episodes = settings.episodes or task.episodes_for(due_steps(1, settings.steps, settings.evaluations))
     settings = replace(settings, env=source.name, env_config=source.config, num_envs=copies, episodes=episodes)
     where = "processes of their own" if task.in_processes else "the process of their trial"
     lines = [f"{task.title}, Gymnasium's checker: {finding}" for finding in found.findings]
+    if not found.ended:
+        lines.append(
+            f"{task.title}: no episode of random actions ended within {found.episode_steps:,} steps; those that rate policies "
+            f"have to end within {MOST_STEPS:,}"
+        )
     lines.append(
         f"{task.title}: a step takes {1e6 * found.step_seconds:,.0f} microseconds, so copies are stepped in {where}; policies "
         f"are rated by the same {episodes} episodes"
@@ -413,7 +423,8 @@ def _differences(before: Experiment, checked: Checked) -> list[str]:
     old, new = before.compatibility, checked.compatibility
     same_data = old.get("scenario") == new["scenario"]
     # The same files may lie elsewhere, as on another machine.
-    known = replace(before.settings, scenario=checked.settings.scenario) if same_data else before.settings
+    now = checked.settings
+    known = replace(before.settings, scenario=now.scenario, env=now.env) if same_data else before.settings
     differences = changed(known, checked.settings)
     if "scenario" in old and not same_data and not differences:
         differences.append(f"the scenario's data have changed ({old['scenario']}, now {new['scenario']})")
