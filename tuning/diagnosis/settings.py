@@ -35,7 +35,7 @@ class MemorySettings(SiteSettings):
     device: Literal["auto", "cpu", "gpu"] = "auto"
     """Where it learns; by default on a card if there is one. gpu on a machine without a card assumes one with --gpu-memory."""
     gpu_memory: float = 0.0
-    """GPU memory that trials may take together, GiB; 0 for the smaller of 8 and what the card has."""
+    """GPU memory that all trials on a card may take together, GiB; 0 for the smaller of 8 and what the card has."""
     trust_scenario: bool = False
     """See python -m tuning.run."""
 
@@ -47,7 +47,7 @@ class DoctorSettings(SiteSettings):
     algo: Annotated[str, choice(ALL)] = ALL
     """Algorithms that take real updates."""
     gpu_memory: float = 0.0
-    """GPU memory for all trials on a card, GiB; 0 for the smaller of 8 and what the card has."""
+    """GPU memory that all trials on a card may take together, GiB; 0 for the smaller of 8 and what the card has."""
     dir: str = "experiments"
     """Folder for experiments."""
     switches: bool = False
