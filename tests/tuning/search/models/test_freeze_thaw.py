@@ -188,3 +188,23 @@ def test_the_best_of_those_that_may_go_on_are_known_though_others_are_better() -
     assert considered(curves[:MOST_TRIALS], frozen[:MOST_TRIALS]) == list(range(MOST_TRIALS))
     # Those without an evaluation take no place.
     assert considered([evaluated()] * 1000 + curves[:300], [False] * 1300) == list(range(1000, 1300))
+
+
+@pytest.mark.parametrize("power", [-13, 13])
+def test_no_decision_depends_on_the_scale_of_ratings(power: int) -> None:
+    """Returns of an environment may be of any size; by powers of two, so that rounding is the same."""
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        curves = [
+            curve(number, float(random.random()), np.cumsum(random.normal(0.05, 0.1, int(random.integers(2, 7)))).tolist())
+            for number in range(6)
+        ]
+        scaled = [
+            replace(each, evaluations=tuple((steps, rating * 2.0**power) for steps, rating in each.evaluations))
+            for each in curves
+        ]
+        left = float(random.uniform(0.0, 4000.0))
+        new = curve(9, float(random.random()), [])
+        assert decided(scaled, new, steps_left=left) == decided(curves, new, steps_left=left)
+        ends, of_scaled = (predicted_ends(each, SPACE, MOST) for each in (curves, scaled))
+        assert {number: end * 2.0**power for number, end in ends.items()} == of_scaled
