@@ -146,15 +146,6 @@ def test_more_looks_and_more_contenders_need_more_evidence() -> None:
     assert "b" not in standing(scores | others).beaten
 
 
-def test_the_noise_of_the_others_tells_how_wide_an_interval_is() -> None:
-    """Two contenders that seem exact by chance, among others that are not."""
-    lucky = {"a": np.array([0.07, 0.07, 0.07]), "b": np.array([0.0688, 0.069, 0.0691])}
-    random = np.random.default_rng(0)
-    others = {str(i): 0.06 + 0.004 * random.standard_normal(3) for i in range(4)}
-    assert standing(lucky).beaten == ["b"]
-    assert "b" not in standing(lucky | others).beaten
-
-
 def test_one_that_was_dropped_is_compared_with_the_noise_of_its_time() -> None:
     random = np.random.default_rng(1)
     scores = {name: 0.06 + 1e-4 * random.standard_normal(5) for name in "abc"}
