@@ -25,21 +25,15 @@ from results.judgement import (
     to_markdown,
     write_table,
 )
+from tests.results.judged_rows import judged_frame, judged_row
 
 
 def row(contender: str, year: int, score: float, seed: int | None = None, **given: Any) -> dict[str, Any]:
-    return {
-        "contender": contender, "algorithm": None if seed is None else "ppo", "seed": seed, "year": year, "hours": 100,
-        "score": score, "backend": "batch", "import_kwh": 50.0, "co2_kg": 20.0, "bill": 9.0, "pv_kwh": 40.0,
-        "peak_kw": 5.0, "self_consumption": 0.5, "ev_required_kwh": 12.0, "ev_served": 0.8, "uncontrolled_co2_kg": 25.0,
-        "uncontrolled_bill": 10.0, "uncontrolled_ev_required_kwh": 12.0, "uncontrolled_ev_served": 0.8, **given,
-    }  # fmt: skip
+    return judged_row(contender, score, seed, year=year, **given)
 
 
 def frame(*rows: dict[str, Any]) -> pd.DataFrame:
-    found = pd.DataFrame(list(rows))
-    found["seed"] = found["seed"].astype("Int64")
-    return found
+    return judged_frame(rows)
 
 
 MEASURES = measures()

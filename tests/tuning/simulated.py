@@ -42,7 +42,7 @@ from tuning.trial.records import ResultTables, TrialRecords
 
 STEPS, REPORTS = 400, 4  # of a trial
 RUNG = STEPS // REPORTS
-BUDGET = 10 * RUNG
+BUDGET = 8 * RUNG
 # In the everyday suite, in two files of about as long: 10,000 in all.
 WILD_SCHEDULES, MORE_WILD, DISTURBED_SCHEDULES = 6_000, 8_500, 1_500
 ASSIGNMENT = {"n_steps": 64}  # what it lacks has its default
@@ -296,10 +296,13 @@ class World:
             self._runs += 1
             assert self._runs < 200, "the search does not come to its end"
 
-    def open(self) -> tuple[Record, Search, Control]:
-        settings = self._experiment.settings
+    def study(self) -> StudyMemory:
+        """What the disk has of the study."""
         storage = JournaledStorage(MemoryJournal(self.disk))  # type: ignore[arg-type]
-        study = StudyMemory(storage, settings, NopPruner())
+        return StudyMemory(storage, self._experiment.settings, NopPruner())
+
+    def open(self) -> tuple[Search, Control]:
+        settings, study = self._experiment.settings, self.study()
         rows = TrialRecords(self._experiment, tables=self.disk)
         record = Record(study, rows, STEPS, REPORTS)
         record.mend(self._experiment.paths, self.disk.states())
@@ -311,14 +314,14 @@ class World:
         search = Search(
             record, choosing, control, placement, settings, self._experiment.paths, SearchFiles(), lambda: self._at_once
         )  # type: ignore[arg-type]
-        return record, search, control
+        return search, control
 
     def _run(self) -> bool:
         chance = self._chance
         self.disk.writes = chance.randrange(1, 120) if chance.random() < self._chances.kill else math.inf
         self.disk.is_lost = chance.random() < 0.5
         try:
-            _, search, control = self.open()
+            search, control = self.open()
             return self._until_over(search, control)
         except KilledError:
             return False
@@ -395,8 +398,7 @@ class World:
 def check(world: World) -> list[FrozenTrial]:
     """What holds at the end of each search; its trials."""
     disk = world.disk
-    record, _, _ = world.open()
-    trials = record.study.trials()
+    trials = world.study().trials()
     ends, told, ids = Counter[int](), Counter[tuple[int, int]](), {trial._trial_id: trial.number for trial in trials}
     for line in disk.journal:
         log = json.loads(line)

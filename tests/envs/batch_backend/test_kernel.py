@@ -101,6 +101,13 @@ def _spoiled(record: str, field: str, factor: float) -> Callable[[Tables], None]
     return spoil
 
 
+# What a building needs for an error of a record to show; many scenarios have none.
+SHOWN_BY = {
+    "battery": "battery", "charger": "chargers", "plugged": "chargers", "appliance": "appliances", "cycle": "appliances",
+    "building": "service", "dynamics": "dynamics", "thermal": "thermal", "meter": "thermal",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("record", "field", "factor"),
     [
@@ -134,10 +141,15 @@ def _spoiled(record: str, field: str, factor: float) -> Callable[[Tables], None]
     ],
 )
 def test_the_comparison_finds_a_planted_error(record: str, field: str, factor: float) -> None:
+    def may_show(site: dict[str, Any]) -> bool:
+        if field.endswith("on_phase"):
+            return bool(site["service"] and site["service"]["limits"]["per_phase"])
+        return bool(site[SHOWN_BY[record]]) if record in SHOWN_BY else True
+
     # It ends with the first scenario that shows the error. Which ones are drawn depends on the modules that are imported,
     # so the number leaves room: the rarest error was found after 12, 29 and 40.
     @settings(QUICK, max_examples=300, phases=[Phase.generate])
-    @given(plans())
+    @given(plans().filter(lambda plan: any(map(may_show, plan["buildings"]))))
     def search(plan: dict[str, Any]) -> None:
         check(plan, _spoiled(record, field, factor))
 
@@ -161,7 +173,7 @@ def test_the_site_agrees_bit_by_bit(small_schema: Path, name: str) -> None:
 
 
 def test_metered_data_agree_bit_by_bit(real_schema: Path) -> None:
-    agree(real_schema, "random", 500, 1000)
+    agree(real_schema, "random", 600, 300)  # a month ends within
 
 
 THERMAL = ("citylearn_challenge_2023_phase_1", "citylearn_challenge_2023_phase_2_local_evaluation", "baeda_3dem")

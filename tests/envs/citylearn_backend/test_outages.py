@@ -59,6 +59,7 @@ def test_over_whole_days_the_outages_are_those_of_untouched_citylearn(site: Path
     np.testing.assert_array_equal(outages(simulator, 0, simulator.rows - 1), untouched(path)[: simulator.rows - 1])
 
 
+@pytest.mark.slow
 def test_outages_of_metered_data_are_those_of_untouched_citylearn(thermal_schema: Callable[[str], Path]) -> None:
     path = thermal_schema("citylearn_challenge_2023_phase_2_local_evaluation")
     simulator = CityLearnSimulator(path, with_reward=False)

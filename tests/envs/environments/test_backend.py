@@ -31,8 +31,8 @@ def test_auto_falls_back_to_citylearn_and_batch_refuses(small_schema: Path, tmp_
 
 def test_generated_scenarios_are_not_opened_to_see_that_they_are_supported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("envs.scenarios.iquitos.files.write_year", lambda *_: pytest.fail("a year was generated"))
-    assert beyond_batch(scenario("iquitos")) == []
-    assert choose_backend(scenario("iquitos"), "batch", "schema") == "batch"
+    assert beyond_batch(scenario("iquitos-38")) == []
+    assert choose_backend(scenario("iquitos-38"), "batch", "schema") == "batch"
 
 
 def test_generated_and_metered_scenarios_are_supported(small_schema: Path, real_schema: Path) -> None:

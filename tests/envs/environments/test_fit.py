@@ -190,4 +190,4 @@ def test_a_site_all_of_whose_stays_cross_the_borders_of_its_windows_is_refused(
     monkeypatch.setattr("envs.environments.fit.year_tables", lambda scenario, year: SimpleNamespace(sessions=over_night))
     with pytest.raises(ScenarioError, match=r"no stay lies within a window of validation \(the longest has 24 hours\)"):
         check_stays(site, "validation")
-    check_stays(scenario("iquitos"), "validation")
+    check_stays(scenario("iquitos-38"), "validation")

@@ -18,7 +18,7 @@ from envs.objective.reference import Reference
 from envs.objective.reward import RewardName
 from envs.objective.weights import DEFAULT, Weights
 from envs.observation import DAY_PEAK_NAME
-from envs.scenarios.scenario import Scenario, Window, scenario
+from envs.scenarios.scenario import Scenario, Splits, Window, scenario
 from envs.task import Task
 from tests.envs.models import with_dynamics
 
@@ -148,19 +148,17 @@ def test_a_seed_repeats_everything_and_another_differs(small_schema: Path) -> No
     assert not np.array_equal(first, other)
 
 
-def test_several_years_share_a_batch_and_start_all_over_them() -> None:
-    site = scenario("iquitos-38")
-    windows = [Window(year, start, 2) for year in (1, 4) for start in range(0, 8000, 500)]
+def test_several_years_share_a_batch_and_start_all_over_them(small_schema: Path) -> None:
+    site = scenario(str(small_schema), splits=Splits(train=("0-9", "12-21"), validation=("24",), test=("30",)))
+    windows = [Window(year, start, 2) for year in site.years("train") for start in range(0, 10 * DAY, DAY)]
     env = SiteVectorEnv(site, windows, num_envs=16)
     env.reset(seed=0)
-    years, months = set(), set()
+    days = set()
     for _ in range(30):
         env.step(np.zeros((16, env.simulator.actions), dtype=np.float32))
         hours = env.simulator._rows.hour[env.simulator.row]
-        years |= set(hours["year"].tolist())
-        months |= set(hours["month"].tolist())
-    assert years == {0, 1}
-    assert len(months) >= 10
+        days |= set(zip(hours["year"].tolist(), hours["day"].tolist(), strict=True))
+    assert days == {(year, day) for year in range(2) for day in range(10)}
 
 
 @pytest.mark.parametrize("value", [{"bit_generator": "PCG64", "state": {"state": 0, "inc": 0}}, None])

@@ -138,7 +138,7 @@ def test_what_a_site_or_its_reward_cannot_tell_is_refused(site: Scenario, small_
     actions = {name: {"active": True} for name in ("electrical_storage", "dhw_storage")}
     tanks = scenario(str(edited(small_schema, tmp_path, put("actions", value=actions))))
     Aim.parse(objective="citylearn_cost_total").check(tanks, "improvement")
-    for lacking in (tanks, scenario("iquitos")):
+    for lacking in (tanks, scenario("iquitos-38")):
         with pytest.raises(AimError, match=r"citylearn_2023_score: .* has (no )?dynamics"):
             Aim.parse(objective="citylearn_2023_score").check(lacking, "improvement")
     with pytest.raises(AimError, match="citylearn_2023_score: what it gains on the uncontrolled site is not known"):
@@ -233,7 +233,7 @@ def without(device: str) -> Callable[[dict[str, Any]], None]:
 def test_a_site_with_everything_lacks_nothing(small_schema: Path) -> None:
     for measure in (own for own in measures().values() if own.needs not in (TEMPERATURE, OUTAGES)):
         assert absent(scenario(str(small_schema)), measure) == ""
-        assert absent(scenario("iquitos"), measure) == ""
+        assert absent(scenario("iquitos-38"), measure) == ""
 
 
 @pytest.mark.parametrize(

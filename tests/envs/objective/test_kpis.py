@@ -188,7 +188,7 @@ def test_they_do_where_thermal_devices_act(small_schema: Path, tmp_path: Path, k
     check(with_tank(small_schema, tmp_path) if kind == "tanks" else with_dynamics(small_schema, tmp_path, outage), 0, 3 * DAY)
 
 
-@pytest.mark.parametrize("name", ["citylearn_challenge_2023_phase_1", "baeda_3dem"])
+@pytest.mark.parametrize("name", ["citylearn_challenge_2023_phase_1", pytest.param("baeda_3dem", marks=pytest.mark.slow)])
 def test_they_do_on_public_data_with_models_of_the_temperature(thermal_schema: Callable[[str], Path], name: str) -> None:
     check(thermal_schema(name), 0, 7 * DAY)
 

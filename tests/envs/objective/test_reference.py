@@ -199,27 +199,23 @@ def test_a_building_is_paid_what_it_changes_of_the_ramp() -> None:
     assert building_rewards(series, np.array([0]), first, np.array([[0.0, 5.0]]), NO_COMFORT, terms).tolist() == [[0.0, 0.0]]
 
 
-def test_a_building_is_paid_for_the_comfort_of_its_own_people() -> None:
+def paid(felt: np.ndarray, **terms: float) -> np.ndarray:
+    """Rewards of two buildings for an hour in which neither changes its energy; `felt` is the comfort of each."""
     series = BuildingSeries(
         *(np.zeros((1, 2)) for _ in range(2)), np.zeros((1, 1)), np.zeros(1), *(np.zeros((1, 2)) for _ in range(2))
     )
     before = Before(np.zeros((1, 2)), np.zeros(1), np.array([True]))
-    comfort, terms = np.array([[0.5, -0.2]]), np.zeros((1, len(TERMS)))
-    terms[0, TERMS.index("comfort")] = comfort.sum()
-    found = building_rewards(series, np.array([0]), before, np.zeros((1, 2)), comfort, terms)
-    np.testing.assert_allclose(found, 2 * comfort)
+    values = np.array([[terms.get(name, 0.0) for name in TERMS]])
+    return building_rewards(series, np.array([0]), before, np.zeros((1, 2)), felt, values)
+
+
+def test_a_building_is_paid_for_the_comfort_of_its_own_people() -> None:
+    comfort = np.array([[0.5, -0.2]])
+    np.testing.assert_allclose(paid(comfort, comfort=comfort.sum()), 2 * comfort)
 
 
 def test_what_is_left_is_paid_to_all_alike() -> None:
-    series = BuildingSeries(
-        *(np.zeros((1, 2)) for _ in range(2)), np.zeros((1, 1)), np.zeros(1), *(np.zeros((1, 2)) for _ in range(2))
-    )
-    before = Before(np.zeros((1, 2)), np.zeros(1), np.array([True]))
-    terms = np.zeros((1, len(TERMS)))
-    terms[0, [TERMS.index(name) for name in ("cost", "grid", "ev")]] = -0.3, 0.7, -0.1
-    np.testing.assert_allclose(
-        building_rewards(series, np.array([0]), before, np.zeros((1, 2)), NO_COMFORT, terms), [[-0.4, -0.4]]
-    )
+    np.testing.assert_allclose(paid(NO_COMFORT, cost=-0.3, grid=0.7, ev=-0.1), [[-0.4, -0.4]])
 
 
 def test_the_series_of_years_lie_one_after_another(four_buildings: Path) -> None:

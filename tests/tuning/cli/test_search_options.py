@@ -89,7 +89,8 @@ def test_a_file_that_is_not_there_is_refused_in_one_line(capsys: pytest.CaptureF
 def test_the_settings_of_a_command_line_are_printed_and_nothing_is_made(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], algo: str
 ) -> None:
-    assert main(["--print-config", "--dir", str(tmp_path), "--algo", algo, "--name", "one"]) == 0
+    given = ["--dir", str(tmp_path), "--algo", algo, "--name", "one", "--scenario", "iquitos-38"]
+    assert main(["--print-config", *given]) == 0
     printed = capsys.readouterr().out
-    assert read(tmp_path / "..", printed) == Settings(algo=algo, dir=str(tmp_path), backend="batch")
+    assert read(tmp_path / "..", printed) == Settings(algo=algo, dir=str(tmp_path), backend="batch", scenario="iquitos-38")
     assert not list(tmp_path.iterdir())

@@ -14,18 +14,19 @@ from envs.yardsticks.baselines import WITHOUT
 from results.judgement import BOUND, judgement
 from tests.results.analysis.test_judged import experiment
 from tests.results.analysis.test_judged import judgement as judged
+from tests.results.judged_rows import judged_frame, judged_row
 from tuning.cli.console import Fitted
 from tuning.judging.report import _extent, check_amounts, check_scores, promised, tables
 
+MALL = {
+    "hours": 8760, "import_kwh": 6_114_171.0, "co2_kg": 2_764_217.0, "bill": 3.5e6, "pv_kwh": 8.1e6, "peak_kw": 2_624.0,
+    "self_consumption": 0.798, "ev_served": 0.9, "uncontrolled_co2_kg": 1_500_000.0, "uncontrolled_bill": 4e6,
+    "uncontrolled_ev_served": 0.9,
+}  # fmt: skip
+
 
 def row(contender: str, score: float, seed: int | None = None, **given: Any) -> dict[str, Any]:
-    return {
-        "contender": contender, "algorithm": None if seed is None else "ppo", "seed": seed, "year": 3, "hours": 8760,
-        "score": score, "backend": "batch", "import_kwh": 6_114_171.0, "co2_kg": 2_764_217.0, "bill": 3.5e6, "pv_kwh": 8.1e6,
-        "peak_kw": 2_624.0, "self_consumption": 0.798, "ev_required_kwh": 3e5, "ev_missing_kwh": 3e4,
-        "ev_served": 0.9, "uncontrolled_co2_kg": 1_500_000.0, "uncontrolled_bill": 4e6, "uncontrolled_ev_required_kwh": 3e5,
-        "uncontrolled_ev_served": 0.9, **given,
-    }  # fmt: skip
+    return judged_row(contender, score, seed, **{**MALL, **given})
 
 
 LONG = "CityLearn: BasicElectricVehicleRBC_ReferenceController"
@@ -33,8 +34,8 @@ LONG = "CityLearn: BasicElectricVehicleRBC_ReferenceController"
 
 def shown(width: int, **given: Any) -> str:
     rows = [row(BOUND, 0.0772, **given), row(LONG, -0.07, **{"ev_served": 1 / 3, **given})]
-    found = pd.DataFrame([*rows, *(row("ppo default, 1,000,000 steps", 0.07 + seed / 1e4, seed, **given) for seed in range(3))])
-    found["seed"] = found["seed"].astype("Int64")
+    runs = (row("ppo default, 1,000,000 steps", 0.07 + seed / 1e4, seed, **given) for seed in range(3))
+    found = judged_frame([*rows, *runs])
     out = StringIO()
     console = Console(file=out, width=width)
     for table in tables(judgement(found, measures()), "iquitos, test years 3"):

@@ -11,23 +11,18 @@ from envs.objective.aim import Aim
 from envs.objective.columns import measures
 from results.judgement import BOUND, EXACT_MPC, Ranking, judgement
 from results.statistics import paired_mean
+from tests.results.judged_rows import judged_frame, judged_row
 from tuning.judging.report import ranking_of
 from tuning.judging.verdict import FIRST, looks, standing, verdict
 
 
 def row(contender: str, score: float, seed: int | None = None, missing: float = 2.0) -> dict[str, Any]:
-    return {
-        "contender": contender, "algorithm": None if seed is None else "ppo", "seed": seed, "year": 3, "hours": 100,
-        "score": score, "backend": "batch", "import_kwh": 50.0, "co2_kg": 20.0, "bill": 9.0, "pv_kwh": 40.0, "peak_kw": 5.0,
-        "self_consumption": 0.5, "ev_required_kwh": 12.0, "ev_missing_kwh": missing, "uncontrolled_co2_kg": 25.0,
-        "ev_served": 1.0 - missing / 12.0, "uncontrolled_bill": 10.0, "uncontrolled_ev_required_kwh": 12.0,
-        "uncontrolled_ev_served": 10.0 / 12.0,
-    }  # fmt: skip
+    served = {"ev_missing_kwh": missing, "ev_served": 1.0 - missing / 12.0, "uncontrolled_ev_served": 10.0 / 12.0}
+    return judged_row(contender, score, seed, **served)
 
 
 def said(*rows: dict[str, Any], seeds: int = 3, failed: dict[str, str] | None = None, ranking: Ranking | None = None) -> str:
-    found = pd.DataFrame([row(BOUND, 0.10), row("uncontrolled", 0.0), row("rule", 0.06), *rows])
-    found["seed"] = found["seed"].astype("Int64")
+    found = judged_frame([row(BOUND, 0.10), row("uncontrolled", 0.0), row("rule", 0.06), *rows])
     return "\n".join(verdict(found, judgement(found, measures(), ranking), seeds, 1, failed or {}, ranking))
 
 
@@ -149,15 +144,6 @@ def test_more_looks_and_more_contenders_need_more_evidence() -> None:
     assert standing(scores, 5).winner is None
     others = {str(i): scores["b"] - 0.05 + np.array([i, -i, 0]) * 1e-4 for i in range(1, 7)}
     assert "b" not in standing(scores | others).beaten
-
-
-def test_the_noise_of_the_others_tells_how_wide_an_interval_is() -> None:
-    """Two contenders that seem exact by chance, among others that are not."""
-    lucky = {"a": np.array([0.07, 0.07, 0.07]), "b": np.array([0.0688, 0.069, 0.0691])}
-    random = np.random.default_rng(0)
-    others = {str(i): 0.06 + 0.004 * random.standard_normal(3) for i in range(4)}
-    assert standing(lucky).beaten == ["b"]
-    assert "b" not in standing(lucky | others).beaten
 
 
 def test_one_that_was_dropped_is_compared_with_the_noise_of_its_time() -> None:

@@ -27,6 +27,7 @@ from envs.task import Task
 from envs.yardsticks.lessons import teach
 from results import load
 from tests.envs.made_up_plans import made_up_plan
+from tests.tuning.killed_search import numbers
 from tests.tuning.trial.small_trials import EVALUATIONS, STEPS_OF_A_TRIAL, experiment, hyperparameters, in_environment
 from tuning.algorithms.registry import algorithm_of, names
 from tuning.algorithms.trainer import Acting
@@ -41,10 +42,6 @@ from tuning.trial.policy import trained
 from tuning.trial.protocol import Ending, Evaluated, Proposal, Report
 from tuning.trial.records import TrialRecords
 from tuning.trial.training import Training
-
-# What differs from one run to the next, however alike they are.
-MEASURED = ["time", "seconds", "steps_per_second", "rss_bytes", "vram_bytes", "machine_memory_bytes", "cpu_cores"]
-
 
 SLOW = pytest.mark.slow
 
@@ -98,15 +95,10 @@ def train_in_pieces(of: Experiment, assignment: dict[str, Any]) -> int:
     return pieces
 
 
-def numbers(of: Experiment, table: str) -> pd.DataFrame:
-    frame = getattr(load(of.paths.folder), table)
-    measured = [name for name in frame.columns if name in MEASURED or name.endswith("_seconds")]
-    return frame.drop(columns=measured)
-
-
 def same_tables(one: Experiment, other: Experiment, exact: bool = True) -> None:
     for table in ("reports", "evaluations"):
-        pd.testing.assert_frame_equal(numbers(one, table), numbers(other, table), check_exact=exact)
+        frames = (numbers(getattr(load(of.paths.folder), table)) for of in (one, other))
+        pd.testing.assert_frame_equal(*frames, check_exact=exact)
 
 
 @pytest.mark.usefixtures("small_ray")
@@ -218,7 +210,7 @@ def check_alike(whole: Experiment, cut: Experiment, assignment: dict[str, Any]) 
     train(whole, assignment)
     assert train_in_pieces(cut, assignment) == EVALUATIONS
     same_tables(whole, cut)
-    assert numbers(whole, "reports")["gradient_norm"].notna().any()
+    assert load(whole.paths.folder).reports["gradient_norm"].notna().any()
     used = [load(of.paths.folder).trials.filter(like="used_") for of in (whole, cut)]
     pd.testing.assert_frame_equal(used[0], used[1], check_exact=True)
     weights = []

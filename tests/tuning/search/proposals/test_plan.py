@@ -165,7 +165,7 @@ def changed(path: Path, change: Callable[[dict[str, Any]], object]) -> Task:
 
 
 def test_a_site_with_chargers_and_one_building_has_the_algorithms_own_space(small_schema: Path) -> None:
-    for site in (Task("iquitos"), Task(str(small_schema))):
+    for site in (Task("iquitos-38"), Task(str(small_schema))):
         assert fitted(PPO, site).space is PPO
         assert fitted(PPO, site).notes == ()
 
@@ -206,7 +206,7 @@ def test_splits_of_other_buildings_search_neither_sharing_nor_a_plan(
 
 
 def test_a_search_on_one_building_starts_with_its_plan_too(small_schema: Path) -> None:
-    for site in (Task("iquitos"), Task(str(small_schema))):
+    for site in (Task("iquitos-38"), Task(str(small_schema))):
         default, planned = plan(Settings(), None, site).starts
         assert default == algorithm("ppo").preset("default", {}, {"steps": 250_000.0})
         assert planned == {**default, "plan": "learned"}
@@ -216,11 +216,11 @@ def test_a_search_on_one_building_starts_with_its_plan_too(small_schema: Path) -
 
 def test_no_end_of_a_front_starts_from_a_plan_unless_all_trials_do(small_schema: Path, homes: Task) -> None:
     """A plan has the user's weights, whatever the share."""
-    for site in (Task("iquitos"), Task(str(small_schema)), homes):
+    for site in (Task("iquitos-38"), Task(str(small_schema)), homes):
         *_, planned, second, first = plan(Settings(objective="co2 bill"), None, site).starts
         assert (planned["plan"], second["plan"], first["plan"]) == ("learned", "none", "none")
         assert (second["reward_share"], first["reward_share"]) == (0.0, 1.0)
-    starts = plan(Settings(objective="co2 bill", set=(("plan=learned",),)), None, Task("iquitos")).starts
+    starts = plan(Settings(objective="co2 bill", set=(("plan=learned",),)), None, Task("iquitos-38")).starts
     assert {start["plan"] for start in starts} == {"learned"}
 
 

@@ -109,16 +109,6 @@ def test_failures_after_a_trial_that_ended_well_stop_nothing(tmp_path: Path, lis
     assert not fail(run, A, A)
 
 
-def test_of_a_frozen_trial_the_newest_checkpoint_is_kept(
-    tmp_path: Path, listener: Control, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    frozen: list[int] = []
-    monkeypatch.setattr(Retention, "on_frozen", lambda self, number: frozen.append(number))
-    control(tmp_path, listener).on_frozen(7)
-    assert frozen == [7]
-    assert listener.told == [("on_frozen", 7)]
-
-
 def test_a_search_that_finishes_can_still_be_interrupted_and_told_of_a_full_disk(tmp_path: Path, listener: Control) -> None:
     run = control(tmp_path, listener)
     with run.signals():
@@ -199,7 +189,7 @@ def test_a_trial_that_ends_again_has_its_new_score(tmp_path: Path) -> None:
     assert left(paths, 2) == [1]
 
 
-def test_a_frozen_trial_keeps_its_newest_checkpoint_alone(tmp_path: Path) -> None:
+def test_a_frozen_trial_keeps_its_newest_checkpoint_alone(tmp_path: Path, listener: Control) -> None:
     paths = ExperimentPaths(tmp_path)
     trainer = SimpleNamespace(replay=None, get_state=lambda: {"weights": np.zeros(3)})
     for number in range(3):
@@ -207,7 +197,8 @@ def test_a_frozen_trial_keeps_its_newest_checkpoint_alone(tmp_path: Path) -> Non
             Checkpoints(paths.checkpoints(number)).save(trainer, TrialState(steps=steps))  # type: ignore[arg-type]
     # Trial 1 is frozen now, trial 2 was when a run was killed, and trial 0 runs.
     retention = Retention(paths, 0, {}, [2])
-    retention.on_frozen(1)
+    RunControl(paths, retention, listener, sound=False).on_frozen(1)
+    assert listener.told == [("on_frozen", 1)]
     assert [len(list(paths.checkpoints(number).iterdir())) for number in range(3)] == [2, 1, 2]
     retention.on_ended(3, None)
     assert [len(list(paths.checkpoints(number).iterdir())) for number in range(3)] == [2, 1, 2]
