@@ -44,13 +44,13 @@ class Ours:
     """One of our trainers."""
 
     def __init__(self, algo: str, options: Options, chargers: bool, learn_charging: bool) -> None:
-        from envs.task import Task
+        from envs.task import SiteTask
         from tuning.algorithms.registry import algorithm
         from tuning.algorithms.trainer import Setup
 
         changes = {**SETTINGS[algo], "hidden_sizes": options.hidden_sizes, "learn_charging": learn_charging}
         given = algorithm(algo).preset("stable-baselines3", changes)
-        task = Task(SCENARIO)
+        task = SiteTask(SCENARIO)
         groups = task.layout().chargers if chargers else None
         setup = Setup(given, task.training_env, COPIES, 10**7, 0, options.device == "cuda", groups)
         trainer: Any = algorithm(algo).build(setup)

@@ -58,10 +58,10 @@ class Options:
 def judge(scenario: str, policy: Policy | None, seen: Seen) -> dict[str, list[float]]:
     """`COLUMNS` of a policy on all weeks of each split; None for the solar-priority rule."""
     from envs.objective.evaluate import evaluate, score
-    from envs.task import Task
+    from envs.task import SiteTask
     from envs.yardsticks.baselines import SolarPriority
 
-    task, found = Task(scenario, seen=seen), {}
+    task, found = SiteTask(scenario, seen=seen), {}
     for split in SPLITS:
         env: Any = task.evaluation_env(task.site.windows(split))
         evaluations = evaluate(env, policy or SolarPriority(env.present))
@@ -81,7 +81,7 @@ def run(algo: str, options: Options, seed: int) -> tuple[dict[str, list[float]],
     import ray
     import torch
 
-    from envs.task import Task
+    from envs.task import SiteTask
     from tuning.algorithms.registry import algorithm
     from tuning.algorithms.trainer import Setup
 
@@ -91,7 +91,7 @@ def run(algo: str, options: Options, seed: int) -> tuple[dict[str, list[float]],
     spec = algorithm(algo)
     given = spec.preset(options.preset, spec.space.parse(options.change))
     seen = Seen.of(DEFAULT, given)
-    task = Task(options.scenario, seen=seen)
+    task = SiteTask(options.scenario, seen=seen)
     setup = Setup(
         given,
         task.training_env,

@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 from envs.planning.mpc import HORIZON, HourPlan, ModelPredictiveControl
 from envs.planning.mpc_programme import Plan, RecedingProgramme
 from envs.scenarios.scenario import Window, scenario
-from envs.task import Task
+from envs.task import SiteTask
 from envs.yardsticks.mpc_runs import mpc_plant
 
 START = 30 * 24  # row at which the run begins: a month with its days before
@@ -53,7 +53,7 @@ def main() -> None:
     hours = int(sys.argv[2]) if len(sys.argv) > 2 else 240
     year = site.years("validation")[0]
     plant = mpc_plant(site, year, "seven-days")
-    env = Task(site.name).evaluation_env([Window(year, START, hours)])
+    env = SiteTask(site.name).evaluation_env([Window(year, START, hours)])
     policy = ModelPredictiveControl(env.present, {year: plant}, programme=Timed)
     begun = time.process_time()
     list(env.episodes(policy))

@@ -30,7 +30,7 @@ class Options:
 
 def ours(n_epochs: int, updates: int) -> tuple[float, float]:
     """Median steps/s, and the median share of the wall time that sampling takes."""
-    from envs.task import Task
+    from envs.task import SiteTask
     from tuning.algorithms.registry import algorithm
     from tuning.algorithms.trainer import Setup
     from tuning.runtime.stopwatch import Stopwatch
@@ -39,7 +39,7 @@ def ours(n_epochs: int, updates: int) -> tuple[float, float]:
     given |= {"n_steps": N_STEPS, "batch_size": BATCH_SIZE, "n_epochs": n_epochs, "hidden_sizes": "256,256"}
     # All 129 actions, as the other side learns them.
     given["learn_charging"] = True
-    task = Task(SCENARIO)
+    task = SiteTask(SCENARIO)
     setup = Setup(given, task.training_env, COPIES, 10**6, 0, False, task.layout().chargers)
     trainer: Any = algorithm("ppo").build(setup)
     ppo = trainer.algorithm

@@ -51,14 +51,14 @@ class Trial:
     def __init__(
         self, algo: str, hidden_sizes: str, cuda: bool, graphs: bool = False, updates: int = 3, steps: int = STEPS
     ) -> None:
-        from envs.task import Task
+        from envs.task import SiteTask
         from tuning.algorithms.registry import algorithm
         from tuning.algorithms.trainer import Setup
 
         torch.set_num_threads(1)
         given = {**GIVEN[algo], "hidden_sizes": hidden_sizes, "cuda_graphs": graphs}
         self.h = algorithm(algo).space.complete(given, {"steps": float(STEPS)})
-        task = Task(SCENARIO)
+        task = SiteTask(SCENARIO)
         trainer: Any = algorithm(algo).build(Setup(self.h, task.training_env, COPIES, steps, 0, cuda, task.layout().chargers))
         self.algorithm, self.learning = trainer.algorithm, 0.0
         learner = trainer.learner

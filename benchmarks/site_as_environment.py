@@ -26,7 +26,7 @@ from envs.gym.source import Source, config_of
 from envs.gym.task import EnvTask
 from envs.objective.evaluate import TRAINING_HOURS
 from envs.scenarios.scenario import scenario, training_starts
-from envs.task import Task
+from envs.task import SiteTask
 
 COPIES = 8
 
@@ -73,7 +73,7 @@ def main() -> None:
     logging.getLogger("ray").setLevel(logging.ERROR)
     ray.init(num_cpus=1, include_dashboard=False, object_store_memory=100 * 2**20, log_to_driver=False)
     schema = str(options.schema.resolve())
-    site = Task(schema)
+    site = SiteTask(schema)
     environment = EnvTask(Source(f"{Path(__file__).resolve()}:Site", config_of({"schema": schema})), trusted=True)
     spec = algorithm("ppo")
     given = spec.preset("default", {}, {"steps": float(options.steps)})

@@ -1,4 +1,4 @@
-"""What is to be solved on a site, as one value."""
+"""What is to be solved, as one value: on a site, or in an environment."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from common.measure import Measure
 from envs.district import District
 from envs.environments.backend import Backend, BackendChoice, beyond_batch, choose_backend
 from envs.environments.seen_year import seen_buildings, seen_district, seen_layout
+from envs.gym.task import EnvTask
 from envs.objective.aim import SCORE_ALONE, Aim, Row
 from envs.objective.columns import evaluation_columns, evaluation_row
 from envs.objective.evaluate import TRAINING_HOURS, Evaluation, Policy, evaluate
@@ -28,11 +29,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Task:
-    """What is to be solved: the one value that commands, trials, judges, exports and yardsticks take.
+class SiteTask:
+    """What is to be solved on a site: the one value that commands, trials, judges, exports and yardsticks take.
 
-    Immutable and hashable; its site is read when it is first asked for, and kept. A search takes this or the task of an
-    environment, `envs.gym.task.EnvTask`, and asks of both the same; it looks at no building.
+    Immutable and hashable; its site is read when it is first asked for, and kept.
     """
 
     scenario: str  # name of a generated site, or path of a `schema.json`
@@ -79,18 +79,18 @@ class Task:
         choose_backend(self.site, self.backend, self.reward)
         self.aim.check(self.site, self.reward)
 
-    def _but(self, **values: Any) -> Task:
+    def _but(self, **values: Any) -> SiteTask:
         """The task with other values, on the same site."""
         other = replace(self, **values)
         vars(other)["site"] = self.site
         return other
 
-    def by(self, backend: BackendChoice) -> Task:
+    def by(self, backend: BackendChoice) -> SiteTask:
         """The task as another backend steps it."""
         return self._but(backend=backend)
 
     @property
-    def judged(self) -> Task:
+    def judged(self) -> SiteTask:
         """The task as a judge steps it: by the batch backend, a thousand times faster, unless only CityLearn can."""
         return self.by("citylearn" if self.why_not_batch() else "batch")
 
@@ -100,15 +100,15 @@ class Task:
             return f"it cannot step {self.site.title} ({', '.join(missing)})"
         return ""
 
-    def rewarding(self, weights: Weights) -> Task:
+    def rewarding(self, weights: Weights) -> SiteTask:
         """The task for other weights of the reward. What is seen stays, and the plans in it."""
         return self._but(aim=replace(self.aim, weights=weights))
 
-    def seeing(self, assignment: Mapping[str, Any]) -> Task:
+    def seeing(self, assignment: Mapping[str, Any]) -> SiteTask:
         """The task for a trial of these hyperparameters."""
         return self._but(seen=Seen.of(self.aim.weights, assignment))
 
-    def elsewhere(self, scenario: str) -> Task:
+    def elsewhere(self, scenario: str) -> SiteTask:
         """The task on another site. Splits belong to the site that they were stated for."""
         return replace(self, scenario=scenario, splits=DEFAULT, backend="auto")
 
@@ -178,3 +178,7 @@ class SiteEvaluator:
     def close(self) -> None:
         """Hand back what the next environment of this process can use."""
         self.env.close()
+
+
+# What a search, a trial and a judge take. Of both they ask the same, and of a site alone what is behind `isinstance`.
+Task = SiteTask | EnvTask

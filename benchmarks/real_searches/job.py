@@ -51,7 +51,7 @@ def _judge(task: dict[str, Any]) -> dict[str, Any]:
     from benchmarks.real_searches.again import score_again
     from envs.objective.weights import DEFAULT
     from envs.seen import Seen
-    from envs.task import Task
+    from envs.task import SiteTask
     from tuning.runtime.ray_session import ray_session
 
     winner = Winner(**task["winner"])
@@ -63,7 +63,7 @@ def _judge(task: dict[str, Any]) -> dict[str, Any]:
             from tuning.search.run.preparation import prepare
 
             prepare(
-                Task(task["scenario"]), Console(force_terminal=False), ("train", "test"),
+                SiteTask(task["scenario"]), Console(force_terminal=False), ("train", "test"),
                 [Seen.of(DEFAULT, winner.hyperparameters)],
             )  # fmt: skip
             found = score_again(task["scenario"], winner, task["seed"])
@@ -83,13 +83,13 @@ def _prepare(task: dict[str, Any]) -> dict[str, Any]:
 
     from benchmarks.real_searches.same_step import same_step_env
     from envs.scenarios.splits import SPLITS
-    from envs.task import Task
+    from envs.task import SiteTask
     from tuning.runtime.ray_session import ray_session
 
     with ray_session(num_cpus=task["cores"]):
         from tuning.search.run.preparation import prepare
 
-        prepare(Task(task["scenario"]), Console(force_terminal=False), SPLITS)
+        prepare(SiteTask(task["scenario"]), Console(force_terminal=False), SPLITS)
     env = same_step_env(task["scenario"], 1)
     env.set_seed(0)
     env.advance(env.action_space.sample())
@@ -102,10 +102,10 @@ def _bound(task: dict[str, Any]) -> dict[str, Any]:
     import numpy as np
 
     from envs.environments.fit import why_no_bound
-    from envs.task import Task
+    from envs.task import SiteTask
     from envs.yardsticks.bound import bound
 
-    asked = Task(task["scenario"])
+    asked = SiteTask(task["scenario"])
     if reason := why_no_bound(asked.site):
         return {"score": None, "why_none": reason}
     windows = asked.site.windows("test")

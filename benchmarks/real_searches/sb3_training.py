@@ -20,7 +20,7 @@ from envs.gym.episodes import Episodes, seeds_of
 from envs.gym.source import Source
 from envs.objective.evaluate import EvaluationEnv, Policy, evaluate, score
 from envs.scenarios.scenario import Split, sample_weeks
-from envs.task import Task
+from envs.task import SiteTask
 from tuning.trial.evaluations import due_steps
 
 COPIES = 8  # so that rollouts have 256 to 16,384 transitions, as ours have 512 to 16,384
@@ -83,10 +83,10 @@ def rated(model: PPO, env: EvaluationEnv | Episodes) -> float:
 
 
 def rating_env(scenario_name: str, split: Split, weeks: int, episodes: int = EPISODES) -> EvaluationEnv | Episodes:
-    """What rates policies; see `Task.evaluation_env`, and `EnvTask.evaluator`."""
+    """What rates policies; see `SiteTask.evaluation_env`, and `EnvTask.evaluator`."""
     if env_name := environment_of(scenario_name):
         return Episodes(Source(env_name).make, seeds_of("test" if split == "test" else "validation", episodes))
-    task = Task(scenario_name)
+    task = SiteTask(scenario_name)
     return task.evaluation_env(sample_weeks(task.site.windows(split), weeks))
 
 

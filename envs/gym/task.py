@@ -30,7 +30,7 @@ LEAST_EPISODES, MOST_EPISODES = 5, 50
 
 @dataclass(frozen=True)
 class EnvTask:
-    """What is to be solved: the second of two kinds, beside `envs.task.Task`, for all that is above `envs`.
+    """What is to be solved in an environment; see `envs.task.Task`.
 
     It has no site, so no KPIs, no bound and no controllers to compare with but those that need no model.
     """

@@ -16,7 +16,7 @@ from envs.objective.kpis import JoinedRun, Part, kpis
 from envs.objective.reference import Reference
 from envs.objective.series import import_kwh
 from envs.scenarios.scenario import Scenario, Split, Window
-from envs.task import Task
+from envs.task import SiteTask
 
 VERSION = 1  # part of the cache's key of CityLearn's rules
 
@@ -79,7 +79,7 @@ CITYLEARN = "CityLearn"  # before the names of its own controllers
 RULES = {"rule: PV first, battery at any hour": False, "rule: PV first, battery in peak hours": True}
 
 
-def baselines(task: Task, windows: Sequence[Window]) -> dict[str, list[Evaluation]]:
+def baselines(task: SiteTask, windows: Sequence[Window]) -> dict[str, list[Evaluation]]:
     """Evaluations of all baselines that apply, by name, each with one a year."""
     env = task.evaluation_env(windows)
     present, years = env.present, list(dict.fromkeys(window.year for window in windows))

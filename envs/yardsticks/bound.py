@@ -44,7 +44,7 @@ from envs.planning.mpc_programme import LinearProgramme
 from envs.planning.mpc_site import Tanks
 from envs.scenarios.scenario import Window
 from envs.scenarios.tariff import demand_costs
-from envs.task import Task
+from envs.task import SiteTask
 
 if TYPE_CHECKING:
     from envs.batch_backend.simulator import BatchSimulator
@@ -54,7 +54,7 @@ __all__ = ["OBJECTIVES", "Bound", "BoundError", "Objective", "bound", "served_bo
 VERSION = 8  # part of the cache's key
 
 
-def bound(task: Task, window: Window, objective: Objective, most_seconds: float | None = None) -> Bound:
+def bound(task: SiteTask, window: Window, objective: Objective, most_seconds: float | None = None) -> Bound:
     """Optimum over a window of a year, solved the first time and cached; errors as of `window_bound`."""
     weights = task.aim.weights
 
@@ -67,7 +67,7 @@ def bound(task: Task, window: Window, objective: Objective, most_seconds: float 
     return cached_json(Bound, key, optimum)
 
 
-def served_bounds(task: Task, windows: Sequence[Window], most_seconds: float | None = None) -> list[Bound]:
+def served_bounds(task: SiteTask, windows: Sequence[Window], most_seconds: float | None = None) -> list[Bound]:
     """Optimum of the score over several windows that together serve vehicles as a winner has to: `LEAST_SERVED`.
 
     A bound of each window by itself may leave vehicles without energy, which no winner may. One of a window that serves them is
@@ -85,7 +85,7 @@ def served_bounds(task: Task, windows: Sequence[Window], most_seconds: float | N
     return cached_json(list[Bound], key, optimum)
 
 
-def served_net_kwh(task: Task, window: Window, most_seconds: float | None = None) -> np.ndarray:
+def served_net_kwh(task: SiteTask, window: Window, most_seconds: float | None = None) -> np.ndarray:
     """Net import of the site in each hour of the optimum of `served_bounds`, kWh, shape (hours,); errors as there."""
     parts, solution = _optimum(task, [window], "score", task.aim.weights, most_seconds, LEAST_SERVED)
     ((_, variables),) = parts
@@ -115,7 +115,7 @@ def window_bound(
 
 
 def _optimum(
-    task: Task,
+    task: SiteTask,
     windows: Sequence[Window],
     objective: Objective,
     weights: Weights,

@@ -38,7 +38,7 @@ from envs.objective.weights import DEFAULT, Weights
 from envs.planning.mpc import HORIZON, ModelPredictiveControl, Plant
 from envs.planning.mpc_site import MpcSite, Vehicles
 from envs.scenarios.scenario import Scenario, Window, evenly, weeks_of
-from envs.task import Task
+from envs.task import SiteTask
 from envs.yardsticks.mpc_runs import mpc_plant
 
 VERSION = 4  # part of the cache's key: raise it when a change of the code changes lessons
@@ -66,7 +66,7 @@ class Lessons:
         return np.array([start.window.hours for start in self.starts])
 
 
-def lessons(task: Task, method: Method = METHOD) -> Lessons:
+def lessons(task: SiteTask, method: Method = METHOD) -> Lessons:
     """All lessons of a task; parts that the cache lacks are made."""
     parts = [lesson_part(task, part, method) for part in range(parts_of(task.site))]
     most = max(part.labels.shape[1] for part in parts)
@@ -92,7 +92,9 @@ def lesson_windows(scenario: Scenario) -> tuple[Window, ...]:
     return evenly(weeks_of(scenario.windows("train")), max(1, MOST_HOURS // WEEK))
 
 
-def lesson_part(task: Task, part: int, method: Method = METHOD, on_progress: Callable[[float], None] | None = None) -> Lessons:
+def lesson_part(
+    task: SiteTask, part: int, method: Method = METHOD, on_progress: Callable[[float], None] | None = None
+) -> Lessons:
     """A part of a task's lessons, made once and cached; tells the part that is done, 0 to 1."""
     windows = lesson_windows(task.site)[part * WEEKS_OF_PART : (part + 1) * WEEKS_OF_PART]
     starts = [Start(window, charge) for window in windows for charge in _charges(window)]
@@ -104,13 +106,13 @@ def lesson_part(task: Task, part: int, method: Method = METHOD, on_progress: Cal
     return Lessons(tuple(starts), **cached_arrays(_key(task, part, method), taught))
 
 
-def has_part(task: Task, part: int, method: Method = METHOD) -> bool:
+def has_part(task: SiteTask, part: int, method: Method = METHOD) -> bool:
     """Whether the cache has a part of a task's lessons."""
     return is_cached(_key(task, part, method))
 
 
 def teach(
-    task: Task,
+    task: SiteTask,
     starts: Sequence[Start],
     method: Method = METHOD,
     on_progress: Callable[[float], None] | None = None,
@@ -181,7 +183,7 @@ def _longer(actions: np.ndarray, hours: int) -> np.ndarray:
     return np.pad(actions, ((0, 0), (0, hours - actions.shape[1]), (0, 0)))
 
 
-def _key(task: Task, part: int, method: Method) -> str:
+def _key(task: SiteTask, part: int, method: Method) -> str:
     name = f"lessons-{method}{task.aim.weights.key}-{HORIZON}-{part}-{forecasts_version(task.site)}-v{VERSION}.npz"
     return f"{task.site.key}/{name}"
 

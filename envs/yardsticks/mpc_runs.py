@@ -17,7 +17,7 @@ from envs.objective.weights import DEFAULT, Weights
 from envs.planning.mpc import HORIZON, ModelPredictiveControl, Plant
 from envs.planning.mpc_site import MpcSite, Vehicles
 from envs.scenarios.scenario import Scenario, Window
-from envs.task import Task
+from envs.task import SiteTask
 
 VERSION = 5  # part of the cache's key: raise it when a change of the code changes plans
 
@@ -31,7 +31,7 @@ NAMES: Mapping[Method, str] = {
 
 
 def mpc(
-    task: Task,
+    task: SiteTask,
     windows: Sequence[Window],
     method: Method,
     hours: int = HORIZON,
@@ -59,7 +59,7 @@ def mpc(
 
 
 def run_mpc(
-    task: Task, window: Window, method: Method, hours: int = HORIZON, on_hour: Callable[[], None] | None = None
+    task: SiteTask, window: Window, method: Method, hours: int = HORIZON, on_hour: Callable[[], None] | None = None
 ) -> Episode:
     """Run model predictive control through a window, by what steps the task; see `mpc`."""
     env = task.evaluation_env([window])
@@ -77,7 +77,7 @@ def mpc_plant(scenario: Scenario, year: int, method: Method, hours: int = HORIZO
 
 
 def mpc_episode(
-    task: Task, window: Window, method: Method, hours: int = HORIZON, on_hour: Callable[[], None] | None = None
+    task: SiteTask, window: Window, method: Method, hours: int = HORIZON, on_hour: Callable[[], None] | None = None
 ) -> Episode:
     """A run of model predictive control through a window, simulated once and cached; see `mpc`."""
     site = task.site

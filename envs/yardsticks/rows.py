@@ -15,7 +15,7 @@ from envs.objective.aim import idle_terms
 from envs.objective.columns import evaluation_row
 from envs.objective.evaluate import Evaluation
 from envs.scenarios.scenario import Scenario, Window
-from envs.task import Task
+from envs.task import SiteTask
 from envs.yardsticks.baselines import baselines
 from envs.yardsticks.bound import OBJECTIVES, Bound, Objective, bound, served_bounds
 from envs.yardsticks.mpc_runs import NAMES, mpc
@@ -32,12 +32,12 @@ def by_year(windows: Iterable[Window]) -> dict[int, tuple[Window, ...]]:
     return groups
 
 
-def row_of(evaluation: Evaluation, task: Task, split: str, backend: str) -> Row:
+def row_of(evaluation: Evaluation, task: SiteTask, split: str, backend: str) -> Row:
     """An evaluation, with what was evaluated where."""
     return {"scenario": task.scenario, "split": split, "backend": backend, **evaluation_row(evaluation)}
 
 
-def baseline_rows(task: Task, split: str, windows: Sequence[Window]) -> list[Row]:
+def baseline_rows(task: SiteTask, split: str, windows: Sequence[Window]) -> list[Row]:
     """The site without control, without its devices, and under rules."""
     return [
         {"contender": name, **row_of(evaluation, task, split, task.stepped_by)}
@@ -47,7 +47,7 @@ def baseline_rows(task: Task, split: str, windows: Sequence[Window]) -> list[Row
 
 
 def mpc_rows(
-    task: Task, split: str, windows: Sequence[Window], method: Method, on_progress: Callable[[float], None] | None = None
+    task: SiteTask, split: str, windows: Sequence[Window], method: Method, on_progress: Callable[[float], None] | None = None
 ) -> list[Row]:
     """Model predictive control, where `envs.environments.fit.why_no_mpc` has nothing against it; see `mpc`."""
     evaluations = mpc(task, windows, method, on_progress=on_progress)
@@ -61,7 +61,7 @@ def bounded(site: Scenario) -> tuple[Objective, ...]:
 
 
 def bound_rows(
-    task: Task,
+    task: SiteTask,
     split: str,
     windows: Sequence[Window],
     objectives: Sequence[Objective] = OBJECTIVES,
@@ -88,7 +88,7 @@ def bound_rows(
     return rows
 
 
-def _may_not_win(bounds: Sequence[Bound], task: Task) -> bool:
+def _may_not_win(bounds: Sequence[Bound], task: SiteTask) -> bool:
     """Whether these leave vehicles without what a winner has to serve, where the aim says nothing else of it."""
     missing, required, without = (
         sum(getattr(each, name) for each in bounds) for name in ("missing_kwh", "required_kwh", "uncontrolled_missing_kwh")
@@ -97,7 +97,7 @@ def _may_not_win(bounds: Sequence[Bound], task: Task) -> bool:
     return not is_stated and required - missing < (LEAST_SERVED - SLACK) * (required - without)
 
 
-def _rows_of(name: str, bounds: Sequence[Bound], task: Task, split: str, windows: Sequence[Window]) -> list[Row]:
+def _rows_of(name: str, bounds: Sequence[Bound], task: SiteTask, split: str, windows: Sequence[Window]) -> list[Row]:
     """A row for each year of the windows."""
     rows, of_window = list[Row](), dict(zip(windows, bounds, strict=True))
     for year, own in by_year(windows).items():

@@ -11,7 +11,7 @@ from envs.environments.year_cache import any_district, observation_layout, scale
 from envs.objective.evaluate import evaluate
 from envs.observation import ObservationLayout, join_layouts, layout_gap
 from envs.scenarios.scenario import Scenario, Split, Splits, Window, scenario
-from envs.task import Task
+from envs.task import SiteTask
 from tests.districts import write_district
 from tests.envs.changed_rows import OF_MALL, OF_OFFICE, SHARED, two_buildings, with_other_rows
 
@@ -47,7 +47,7 @@ def numbers(of: Scenario, split: Split) -> list[Any]:
 
 def steps(path: Path, backend: str, count: int) -> bytes:
     """Observations and rewards of some steps of training, the last of them at the ends of windows."""
-    env = Task(str(path), splits=SPLITS, backend=backend).training_env(2)  # type: ignore[arg-type]
+    env = SiteTask(str(path), splits=SPLITS, backend=backend).training_env(2)  # type: ignore[arg-type]
     random, taken = np.random.default_rng(1), [env.reset(seed=3)[0].copy()]
     for _ in range(count):
         observation, reward, *_ = env.step(random.uniform(-1.0, 1.0, env.action_space.shape or ()))
@@ -78,7 +78,7 @@ def test_validation_does_not_change_with_rows_of_the_test(site: Path, tmp_path: 
     assert numbers(first, "validation") == numbers(second, "validation")
     scores = []
     for path in (site, changed):
-        env = Task(str(path), splits=splits).evaluation_env()
+        env = SiteTask(str(path), splits=splits).evaluation_env()
         scores.append(evaluate(env, lambda seen: np.full((len(seen), 6), 0.3)))
     assert repr(scores[0]) == repr(scores[1])
 
@@ -132,7 +132,7 @@ def test_baselines_run_in_a_split_with_other_buildings(site: Path) -> None:
     assert not of.same_buildings("test")
     own = observation_layout(of, of.years("test")[0])
     assert own.actions == ("electrical_storage",)
-    env = Task(of.name, splits=of.splits).evaluation_env(of.windows("test"))
+    env = SiteTask(of.name, splits=of.splits).evaluation_env(of.windows("test"))
     (evaluation,) = evaluate(env, lambda seen: env.present.uncontrolled_actions())
     assert evaluation.score == 0.0
     assert evaluation.hours == 10 * 24 - 1
@@ -154,7 +154,7 @@ def test_policies_for_single_buildings_see_other_homes_through_their_own_bounds(
     for backend in ("batch", "citylearn"):
         seen = []
         for own_layout in (False, True):
-            task = Task(str(path), splits=own, backend=backend)  # type: ignore[arg-type]
+            task = SiteTask(str(path), splits=own, backend=backend)  # type: ignore[arg-type]
             env = task.evaluation_env([Window(window.year, window.start, 30)], own_layout)
             taken: list[np.ndarray] = []
 

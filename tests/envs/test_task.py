@@ -15,19 +15,19 @@ from envs.objective.evaluate import TRAINING_HOURS
 from envs.objective.weights import Weights
 from envs.scenarios.scenario import Splits, Window
 from envs.seen import Seen
-from envs.task import Task
+from envs.task import SiteTask
 
 
 def test_it_is_hashable_and_equal_to_one_of_the_same_parts() -> None:
     aim = Aim.parse(("co2=1",), "peak_kw", ("ev_served>=0.9",))
-    one, other = Task("iquitos", aim=aim), Task("iquitos", aim=Aim.parse(("co2=1",), "peak_kw", ("ev_served>=0.9",)))
+    one, other = SiteTask("iquitos", aim=aim), SiteTask("iquitos", aim=Aim.parse(("co2=1",), "peak_kw", ("ev_served>=0.9",)))
     assert one.site.name == "iquitos"  # what was read of its site is no part of it
     assert one == other
     assert len({one, other, replace(one, validation_weeks=1)}) == 2
 
 
 def test_its_site_is_read_once_for_all_that_it_becomes(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    task = Task(str(small_schema))
+    task = SiteTask(str(small_schema))
     site = task.site
     monkeypatch.setattr("envs.task.scenario", lambda *given: pytest.fail("read again"))
     for other in (task.by("citylearn"), task.judged, task.rewarding(Weights(peak=1.0)), task.seeing({"plan": "learned"})):
@@ -35,25 +35,25 @@ def test_its_site_is_read_once_for_all_that_it_becomes(small_schema: Path, monke
 
 
 def test_a_trial_trains_for_its_weights_and_sees_what_the_users_say() -> None:
-    task = Task("iquitos", aim=Aim(Weights(peak=0.5))).seeing({"plan": "learned"})
+    task = SiteTask("iquitos", aim=Aim(Weights(peak=0.5))).seeing({"plan": "learned"})
     assert task.seen == Seen(day_peak=True, plan="learned", weights=Weights(peak=0.5))
     assert task.rewarding(Weights()).seen == task.seen
     assert task.rewarding(Weights()).aim == Aim()
 
 
 def test_splits_belong_to_the_site_that_they_were_stated_for() -> None:
-    task = Task("iquitos", splits=Splits(train=("1",)), backend="batch", reward="schema")
-    assert task.elsewhere("iquitos-38") == Task("iquitos-38", reward="schema")
+    task = SiteTask("iquitos", splits=Splits(train=("1",)), backend="batch", reward="schema")
+    assert task.elsewhere("iquitos-38") == SiteTask("iquitos-38", reward="schema")
 
 
 def test_reward_and_aim_have_to_fit_the_site(small_schema: Path) -> None:
-    Task(str(small_schema)).check()
+    SiteTask(str(small_schema)).check()
     with pytest.raises(AimError, match="--weights"):
-        Task(str(small_schema), reward="schema", aim=Aim(Weights(peak=1.0))).check()
+        SiteTask(str(small_schema), reward="schema", aim=Aim(Weights(peak=1.0))).check()
 
 
 def test_the_batch_backend_judges_what_it_can_step(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    task = Task(str(small_schema), backend="citylearn", aim=Aim.parse(objective="citylearn_2022_score"))
+    task = SiteTask(str(small_schema), backend="citylearn", aim=Aim.parse(objective="citylearn_2022_score"))
     assert (task.stepped_by, task.judged.stepped_by) == ("citylearn", "batch")
     monkeypatch.setattr("envs.task.beyond_batch", lambda *_: ["outages"])
     assert task.judged.stepped_by == "citylearn"
@@ -61,7 +61,7 @@ def test_the_batch_backend_judges_what_it_can_step(small_schema: Path, monkeypat
 
 
 def test_policies_are_rated_on_the_weeks_that_validate_or_on_given_windows(small_schema: Path) -> None:
-    task, tried = Task(str(small_schema), validation_weeks=1), []  # the site is split by days
+    task, tried = SiteTask(str(small_schema), validation_weeks=1), []  # the site is split by days
 
     def policy(observations: np.ndarray) -> np.ndarray:
         tried.append(observations.shape)
@@ -76,7 +76,7 @@ def test_policies_are_rated_on_the_weeks_that_validate_or_on_given_windows(small
 
 def test_each_backend_trains_in_its_own_environment(small_schema: Path) -> None:
     for backend, kind in (("batch", SiteVectorEnv), ("citylearn", SiteEnvs)):
-        env = Task(str(small_schema), backend=backend).training_env(2)  # type: ignore[arg-type]
+        env = SiteTask(str(small_schema), backend=backend).training_env(2)  # type: ignore[arg-type]
         assert isinstance(env, kind)
         observations, _ = env.reset(seed=0)
         assert observations.shape[0] == env.num_envs == 2
@@ -84,7 +84,7 @@ def test_each_backend_trains_in_its_own_environment(small_schema: Path) -> None:
 
 
 def test_training_sees_the_training_split_alone(small_schema: Path) -> None:
-    task = Task(str(small_schema))
+    task = SiteTask(str(small_schema))
     env = task.training_env(1)
     assert isinstance(env, SiteVectorEnv)
     own = {hour for w in task.site.windows("train") for hour in range(w.start, w.start + w.hours)}
@@ -93,7 +93,7 @@ def test_training_sees_the_training_split_alone(small_schema: Path) -> None:
 
 @pytest.mark.parametrize(("backend", "kind"), [("batch", WindowsEnv), ("citylearn", SiteEnv)])
 def test_an_evaluation_runs_all_windows_that_validate(small_schema: Path, backend: Backend, kind: type) -> None:
-    task = Task(str(small_schema), backend=backend)
+    task = SiteTask(str(small_schema), backend=backend)
     env = task.evaluation_env()
     assert isinstance(env, kind)
     assert env.windows == task.site.windows("validation")
@@ -101,7 +101,7 @@ def test_an_evaluation_runs_all_windows_that_validate(small_schema: Path, backen
 
 
 def test_the_schemas_own_reward_goes_to_either_environment(small_schema: Path) -> None:
-    task, rewards = Task(str(small_schema), reward="schema"), []
+    task, rewards = SiteTask(str(small_schema), reward="schema"), []
     for own in (task.by("batch"), task.by("citylearn")):
         env = own.evaluation_env([Window(0, 0, 24)])
         (episode,) = env.episodes(lambda observations: np.zeros((1, 5)))
@@ -112,6 +112,6 @@ def test_the_schemas_own_reward_goes_to_either_environment(small_schema: Path) -
 
 
 def test_a_site_that_is_none_is_an_error_when_it_is_asked_for() -> None:
-    task = Task("nowhere")
+    task = SiteTask("nowhere")
     with pytest.raises(ScenarioError, match="nowhere"):
         task.check()

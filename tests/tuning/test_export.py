@@ -28,7 +28,7 @@ from envs.observation import ObservationLayout
 from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import DemandCharge
 from envs.seen import Seen
-from envs.task import Task
+from envs.task import SiteTask
 from results.table_files import add_rows
 from search_spaces import Assignment
 from tests.tuning.exporting.judged_table import judgement_of
@@ -85,7 +85,7 @@ def test_it_acts_as_the_trained_one(
     to = tmp_path / "exported"
     assert main([str(of.paths.folder), "--to", str(to)]) == 0
     session = onnxruntime.InferenceSession(to / "policy.onnx")
-    env = Task(str(schema), backend="citylearn").evaluation_env((Window(0, 24, 60),))
+    env = SiteTask(str(schema), backend="citylearn").evaluation_env((Window(0, 24, 60),))
     assert isinstance(env, SiteEnv)
     seen: list[np.ndarray] = []
     scale = env.layout.scale
@@ -157,7 +157,7 @@ def test_a_policy_for_single_buildings_is_exported_for_others_too(
     site, own = scenario(str(two_buildings)), Seen(plan=given)
     if given != "none":
         np.testing.assert_array_equal(np.load(to / "seen.npy"), seen_rows(site, 0, own))
-    with trained(of, 0, Task(str(two_buildings))) as found:
+    with trained(of, 0, SiteTask(str(two_buildings))) as found:
         drives_alike(to, seen_layout(site, own, own_layout=True), found, [0, 3])
         env = found.task.evaluation_env((Window(0, 0, 24),), own_layout=True)
         (episode,) = env.episodes(found.policy)
@@ -186,7 +186,7 @@ def test_one_that_sees_a_plan_acts_on_citylearn_as_in_the_environment(
     assert "has for the hours of this site's data and for no others" in capsys.readouterr().err
     site, own = scenario(str(four_buildings)), Seen(plan="yesterday")
     np.testing.assert_array_equal(np.load(to / "seen.npy"), seen_rows(site, 0, own))
-    env = Task(site.name, backend="citylearn", seen=own).evaluation_env((Window(0, 0, 48),), shared)
+    env = SiteTask(site.name, backend="citylearn", seen=own).evaluation_env((Window(0, 0, 48),), shared)
     assert isinstance(env, SiteEnv)
     assert observed(to) == list(env.layout.names)
     expected = native_actions(env)
@@ -255,7 +255,7 @@ def test_one_that_sees_a_plan_acts_on_citylearn_in_a_stated_split_as_in_the_envi
 def test_the_example_controls_citylearn_without_this_package(small_schema: Path, ppo: Experiment, tmp_path: Path) -> None:
     to = tmp_path / "exported"
     assert main([str(ppo.paths.folder), "--to", str(to)]) == 0
-    env = Task(str(small_schema), backend="citylearn").evaluation_env((Window(0, 0, 48),))
+    env = SiteTask(str(small_schema), backend="citylearn").evaluation_env((Window(0, 0, 48),))
     assert isinstance(env, SiteEnv)
     (tmp_path / "schema.json").write_text(json.dumps(with_empty_batteries(small_schema)), encoding="utf-8-sig")
     code = (

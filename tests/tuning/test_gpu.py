@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from common.units import GIB, MIB
-from envs.task import Task
+from envs.task import SiteTask
 from results import load
 from search_spaces import Assignment
 from tests.search_spaces.draws import suggested
@@ -34,7 +34,7 @@ CONFIGURATIONS, STEPS, CAP = 30, 8192, 8 * GIB
 def planner(algo: Any, folder: Path, site: str = "iquitos-38", card_bytes: int = CAP) -> Planner:
     settings = Settings(algo=algo, scenario=site, backend="batch", steps=STEPS)
     budget = Budget(1, card_bytes, 64 * GIB, 8, measured_apart() or ASSUMED)
-    return Planner(settings, sizes_of(Task(site)), budget, cards()[0].name, Calibration(folder / "c"))
+    return Planner(settings, sizes_of(SiteTask(site)), budget, cards()[0].name, Calibration(folder / "c"))
 
 
 def start(algo: str, h: Assignment, vram: tuple[int, int], site: str = "iquitos-38") -> subprocess.Popen[str]:

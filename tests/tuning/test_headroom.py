@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from envs.objective.evaluate import ValidityError
-from envs.task import Task
+from envs.task import SiteTask
 from envs.yardsticks.baselines import UNCONTROLLED, baselines
 from envs.yardsticks.bound import BoundError
 from tests.envs.tanks import with_tank
@@ -26,7 +26,7 @@ def test_a_small_site(small_schema: Path, capsys: pytest.CaptureFixture[str], mo
     assert "MPC: yesterday" not in said
     for name in names:
         assert name in said
-    task = Task(str(small_schema))
+    task = SiteTask(str(small_schema))
     before = baselines(task, task.site.windows("validation"))[UNCONTROLLED][0].kpis
     for value in (before["co2_kg"] / 1e3 * 8760 / 192, before["bill"] / 1e3 * 8760 / 192):
         assert f"{value:,.0f}" in said

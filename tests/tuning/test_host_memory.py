@@ -13,7 +13,7 @@ import pytest
 from common.units import GIB, MIB
 from envs.environments.year_cache import is_prepared, prepare_year
 from envs.scenarios.scenario import scenario
-from envs.task import Task
+from envs.task import SiteTask
 from tests.districts import write_district
 from tests.search_spaces.draws import suggested
 from tuning.algorithms.registry import algorithm
@@ -60,7 +60,7 @@ def test_growth_is_predicted_over_random_configurations(small_schema: Path, tmp_
         own = {"algo": algo, "scenario": site, "steps": STEPS, "num_envs": settings.num_envs, "dir": str(tmp_path / str(i))}
         measured = measure(own, h, small_schema)
         none = Calibration(tmp_path / "none")
-        planner = Planner(settings, sizes_of(Task(site)), Budget(0, 0, GIB, 1), CPU, none)
+        planner = Planner(settings, sizes_of(SiteTask(site)), Budget(0, 0, GIB, 1), CPU, none)
         ram, grew = planner.prediction(h).ram, measured["growth"]
         lines.append((algo, site, (ram - PROCESS_BYTES) / grew, ram / (measured["before"] + grew), grew))
         print("{} {}: predicted {:.3f} of the growth, {:.3f} of all; {:,} B".format(*lines[-1]))
@@ -78,7 +78,7 @@ def test_many_gradient_steps_take_no_more_than_is_predicted_but_for_noise(small_
     h = algorithm("ppo").space.complete(assignment, {"steps": 66_000.0})
     own = {"algo": "ppo", "scenario": str(site), "steps": 66_000, "num_envs": 32, "dir": str(tmp_path)}
     grew = measure(own, h, small_schema)["growth"]
-    settings, sizes = Settings(**own, backend="batch"), sizes_of(Task(str(site)))  # type: ignore[arg-type]
+    settings, sizes = Settings(**own, backend="batch"), sizes_of(SiteTask(str(site)))  # type: ignore[arg-type]
     planner = Planner(settings, sizes, Budget(0, 0, GIB, 1), CPU, Calibration(tmp_path / "none"))
     predicted = planner.prediction(h).ram - PROCESS_BYTES
     print(f"{grew:,} B of {predicted:,} B predicted")

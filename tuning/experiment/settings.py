@@ -21,7 +21,7 @@ from tuning.experiment.option_values import ALL, SAMPLERS, SCHEDULERS, Budget, c
 if TYPE_CHECKING:
     from envs.gym.task import EnvTask
     from envs.objective.aim import Aim, RewardShare
-    from envs.task import Task
+    from envs.task import SiteTask, Task
 
 # Settings that may change when an experiment is continued.
 RESUMABLE = (
@@ -413,7 +413,7 @@ class Settings:
         return splits_in(self)
 
     @property
-    def task(self) -> Task | EnvTask:
+    def task(self) -> Task:
         """What trials are to solve; see `aim`."""
         return self.env_task if self.env else self.site_task
 
@@ -427,15 +427,15 @@ class Settings:
         return EnvTask(source, self.aim, self.episodes, trusted=self.trust_scenario)
 
     @cached_property
-    def site_task(self) -> Task:
+    def site_task(self) -> SiteTask:
         """The same where it is a site; a UsageError where it is none."""
         if self.env:
             raise UsageError(f"{self.env} is an environment, and this is for sites alone: their years, tariffs and controllers")
         # Imported here: it needs NumPy.
         from envs.seen import Seen
-        from envs.task import Task
+        from envs.task import SiteTask
 
-        return Task(
+        return SiteTask(
             self.scenario, self.trust_scenario, self.splits, self.backend, self.reward, self.aim, self.validation_weeks,
             Seen.of(self.aim.weights),
         )  # fmt: skip

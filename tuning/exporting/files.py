@@ -21,7 +21,7 @@ from envs.planning.live import LiveController
 from envs.scenarios.schema_file import building_names
 from envs.scenarios.splits import SPLITS, Split
 from envs.scenarios.tariff import DemandCharge
-from envs.task import Task
+from envs.task import SiteTask
 from results import load
 from tuning.cli.console import busy, terminal
 from tuning.experiment.folder import Experiment
@@ -115,7 +115,7 @@ def export(
     return sorted(to.iterdir())
 
 
-def _seen_words(task: Task, split: Split) -> str:
+def _seen_words(task: SiteTask, split: Split) -> str:
     """Where a controller has from what the policy sees beside the site's own observations."""
     site, seen = task.site, task.seen
     where = site.title_of(split) if site.segments else site.title
@@ -123,7 +123,7 @@ def _seen_words(task: Task, split: Split) -> str:
     return f"plan={seen.plan}; {SEEN} has it for each row of {where}{year}, and fits no other data"
 
 
-def _check_peaks(task: Task, layout: ObservationLayout) -> None:
+def _check_peaks(task: SiteTask, layout: ObservationLayout) -> None:
     """Raise a UsageError if a controller cannot compute the peaks that the policy sees from the site's observations."""
     site = task.site
     if DAY_PEAK_NAME in layout.names and "hour" not in layout.names:
@@ -139,13 +139,13 @@ def _check_peaks(task: Task, layout: ObservationLayout) -> None:
         )
 
 
-def _splits(task: Task) -> dict[str, str]:
+def _splits(task: SiteTask) -> dict[str, str]:
     """What each split consists of, where the user stated it."""
     words = {split: task.site.words(split) for split in SPLITS}
     return {f"{split} split": text for split, text in words.items() if text}
 
 
-def _interface(task: Task, layout: ObservationLayout, year: int) -> str:
+def _interface(task: SiteTask, layout: ObservationLayout, year: int) -> str:
     """Names of inputs, outputs and buildings in their order, the peak hours of the demand charge, and where a table begins.
 
     Where the policy sees the day's highest import so far, its name is the last of the observations.

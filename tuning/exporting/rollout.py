@@ -18,7 +18,7 @@ from envs.environments.year_cache import whole_year
 from envs.objective.evaluate import check_episode
 from envs.objective.hours import hours_of
 from envs.objective.reward import check_reward
-from envs.task import Task
+from envs.task import SiteTask
 from results import load
 from results import rollout as output
 from tuning.cli.console import busy, terminal
@@ -99,7 +99,7 @@ def _folder_of(experiment: Experiment) -> Path:
     return experiment.paths.folder / "rollouts"
 
 
-def _year(given: int | None, task: Task) -> int:
+def _year(given: int | None, task: SiteTask) -> int:
     """Number of the year, checked."""
     site = task.site
     if given is None:

@@ -38,7 +38,7 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     # Ray reads some of the environment when it is imported, so this comes first.
     set_environment()
     from envs.objective.reward import check_reward
-    from envs.task import Task
+    from envs.task import SiteTask
     from tuning.judging.contenders import contenders, judged_aim
     from tuning.judging.folder import RaceSettings, create_or_open
     from tuning.judging.race import Race
@@ -52,7 +52,7 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     # Of two objectives the one that is judged; the contenders are trained by the settings of their experiments.
     judged = replace(experiments[0].settings, objective=aim.names)
     task = judged.task
-    if isinstance(task, Task):
+    if isinstance(task, SiteTask):
         check_reward(task.site, task.reward)
         if settings.backend == "batch" and (reason := task.why_not_batch()):
             raise UsageError(f"--backend batch: {reason}; leave it to citylearn")

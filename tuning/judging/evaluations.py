@@ -20,7 +20,7 @@ from envs.objective.columns import CHANGED
 from envs.objective.evaluate import ValidityError
 from envs.objective.kpis import CITYLEARN
 from envs.scenarios.scenario import Window
-from envs.task import Task
+from envs.task import SiteTask, Task
 from envs.yardsticks.rows import Row, baseline_rows, bound_rows, bounded, by_year, mpc_rows, row_of
 from results.table_files import ResultsError, read_file, write_file
 from tuning.runtime.processes import end_with_parent
@@ -80,13 +80,13 @@ def _in_process(evaluate: Callable[[], list[Row]]) -> list[Row]:
     return evaluate()
 
 
-def years_of(task: Task | EnvTask) -> set[int]:
+def years_of(task: Task) -> set[int]:
     """Years that are judged; of an environment the numbers of its episodes."""
-    return {window.year for window in task.site.windows(SPLIT)} if isinstance(task, Task) else set(range(task.episodes))
+    return {window.year for window in task.site.windows(SPLIT)} if isinstance(task, SiteTask) else set(range(task.episodes))
 
 
 def run_jobs(
-    task: Task | EnvTask, folder: Path, number: int, about: Row, backend: Backend | Literal["gymnasium"], part: Path
+    task: Task, folder: Path, number: int, about: Row, backend: Backend | Literal["gymnasium"], part: Path
 ) -> list[Job]:
     """Evaluations of one run of a contender.
 
@@ -117,7 +117,9 @@ def _simple_rows(task: EnvTask, baseline: str) -> list[Row]:
     return [_of_episode(task) | row for row in simple_rows(task, SPLIT, baseline)]
 
 
-def _run_rows(task: Task, folder: Path, number: int, windows: tuple[Window, ...], backend: Backend, about: Row) -> list[Row]:
+def _run_rows(
+    task: SiteTask, folder: Path, number: int, windows: tuple[Window, ...], backend: Backend, about: Row
+) -> list[Row]:
     from tuning.experiment.folder import open_experiment
     from tuning.trial.policy import trained
 
@@ -127,19 +129,19 @@ def _run_rows(task: Task, folder: Path, number: int, windows: tuple[Window, ...]
     return [{**about, "steps": policy.steps, **row_of(evaluation, task, SPLIT, backend)} for evaluation in evaluations]
 
 
-def baseline_job(task: Task | EnvTask, part: Path, baseline: str = "") -> Job:
+def baseline_job(task: Task, part: Path, baseline: str = "") -> Job:
     """Evaluations of all baselines on all years; of an environment also of a policy that the user names."""
     if isinstance(task, EnvTask):
         return Job(part, partial(_simple_rows, task, baseline))
     return Job(part, partial(baseline_rows, task, SPLIT, task.site.windows(SPLIT)))
 
 
-def mpc_jobs(task: Task, method: Method, part: Path) -> list[Job]:
+def mpc_jobs(task: SiteTask, method: Method, part: Path) -> list[Job]:
     """Evaluations of model predictive control on every year, for scenarios that have a bound."""
     return [Job(part, partial(mpc_rows, task, SPLIT, own, method)) for own in by_year(task.site.windows(SPLIT)).values()]
 
 
-def bound_jobs(task: Task, part: Path) -> list[Job]:
+def bound_jobs(task: SiteTask, part: Path) -> list[Job]:
     """Bounds on every year of the objectives that mean something, for scenarios that `envs.yardsticks.bound` can describe."""
     objectives = bounded(task.site)
     return [Job(part, partial(bound_rows, task, SPLIT, own, objectives)) for own in by_year(task.site.windows(SPLIT)).values()]

@@ -18,7 +18,7 @@ from envs.objective.columns import measures
 from envs.objective.evaluate import check_score
 from envs.scenarios.doubts import doubts
 from envs.scenarios.scenario import Window
-from envs.task import Task
+from envs.task import SiteTask
 from envs.yardsticks import baselines as yardsticks
 from envs.yardsticks import mpc_runs
 from envs.yardsticks.rows import Row as Years
@@ -68,7 +68,7 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     console = console or terminal()
     settings.check()
     aim = Aim.parse(settings.weights, settings.objective, settings.require)
-    task = Task(settings.scenario, settings.trust_scenario, splits_in(settings), aim=aim)
+    task = SiteTask(settings.scenario, settings.trust_scenario, splits_in(settings), aim=aim)
     if aim.second:
         raise UsageError(f"--objective {settings.objective!r}: headroom takes one; its tables have CO2 and the bill anyway")
     task, site = task.judged, task.site
@@ -112,7 +112,7 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     return headroom
 
 
-def _mpc(task: Task, split: str, windows: Sequence[Window], given: Sequence[Mpc], console: Console) -> list[Years]:
+def _mpc(task: SiteTask, split: str, windows: Sequence[Window], given: Sequence[Mpc], console: Console) -> list[Years]:
     """Evaluations of model predictive control; each window is cached."""
     rows, title = list[Years](), task.site.title
     for method in methods(given):
@@ -126,7 +126,7 @@ def _mpc(task: Task, split: str, windows: Sequence[Window], given: Sequence[Mpc]
     return rows
 
 
-def _bounds(task: Task, split: str, windows: Sequence[Window], console: Console) -> list[Years]:
+def _bounds(task: SiteTask, split: str, windows: Sequence[Window], console: Console) -> list[Years]:
     """Bounds of all objectives; they are cached."""
     rows = list[Years]()
     for objective in bounded(task.site):

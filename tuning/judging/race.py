@@ -11,10 +11,9 @@ from rich.console import Console
 
 from envs.environments import fit
 from envs.environments.backend import Backend
-from envs.gym.task import EnvTask
 from envs.scenarios.scenario import Split
 from envs.seen import Seen
-from envs.task import Task
+from envs.task import SiteTask, Task
 from envs.yardsticks.mpc_runs import NAMES
 from results import load
 from results.judgement import meets
@@ -63,7 +62,7 @@ class Race:
     def __init__(
         self,
         judgement: Judgement,
-        task: Task | EnvTask,
+        task: Task,
         settings: Settings,
         console: Console,
         mpc: Sequence[Mpc] = (NO_MPC,),
@@ -75,7 +74,7 @@ class Race:
         """
         self._mpc, self._baseline = methods(mpc), baseline
         self.judgement = judgement
-        self.task: Task | EnvTask = task.judged
+        self.task: Task = task.judged
         self._settings, self._console, self._aim = settings, console, task.aim
         self._backend = self.task.stepped_by
         self.looks = looks(judgement.settings.seeds)
@@ -87,7 +86,7 @@ class Race:
     def run(self, judged_by: Backend) -> None:
         """Train, evaluate and drop until the last look; then CityLearn evaluates the finalists, if asked to."""
         racing = list(self.judgement.contenders)
-        if isinstance(self.task, Task):
+        if isinstance(self.task, SiteTask):
             self._check_site(self.task)
         for contender in racing:
             self._experiments[contender.name] = experiment_of(
@@ -118,7 +117,7 @@ class Race:
                 for number in self._runs[contender.name]:
                     check_agreement(self._part(contender, number, self._backend), self._part(contender, number, "citylearn"))
 
-    def _check_site(self, task: Task) -> None:
+    def _check_site(self, task: SiteTask) -> None:
         """Raise a UserError where contenders cannot be judged on the test split of a site; a line where controllers cannot."""
         fit.check_stays(task.site, SPLIT)
         if task.reward == "improvement":
@@ -145,12 +144,12 @@ class Race:
                     jobs += run_jobs(self.task, experiment.paths.folder, number, of_run, backend, part)
         if jobs:
             with ray_session(cluster_address(self._settings.address), address_source(self._settings.address)):
-                if isinstance(self.task, Task):
+                if isinstance(self.task, SiteTask):
                     prepare(self.task, self._console, SPLITS, self._seens(self.task))
                 with busy(self._console, f"judging by {backend}: {len(jobs)} evaluations") as tell:
                     run_all(jobs, self._judged, lambda left: tell(f"{left} left"), self.task.columns)
 
-    def _seens(self, task: Task) -> list[Seen]:
+    def _seens(self, task: SiteTask) -> list[Seen]:
         """What the contenders' policies see."""
         return [task.seen, *(task.seeing(each.hyperparameters).seen for each in self.judgement.contenders)]
 
@@ -160,7 +159,7 @@ class Race:
         baselines, bounds = self.judgement.paths.part("baselines", self._backend), self.judgement.paths.part("bounds", "batch")
         if self._lacks(baselines):
             jobs.append(baseline_job(self.task, baselines, self._baseline))
-        if not isinstance(self.task, Task) or _beyond_rewards(self.task):
+        if not isinstance(self.task, SiteTask) or _beyond_rewards(self.task):
             return jobs
         if self._lacks(bounds) and not fit.why_no_bound(self.task.site):
             jobs += bound_jobs(self.task, bounds)
@@ -235,6 +234,6 @@ class Race:
         say(self._console, line)
 
 
-def _beyond_rewards(task: Task) -> str:
+def _beyond_rewards(task: SiteTask) -> str:
     """Reason why the reward has neither a bound nor model predictive control; empty where it has."""
     return "" if task.reward == "improvement" else f"it plans for the reward improvement, and this is {task.reward}"

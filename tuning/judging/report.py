@@ -18,7 +18,7 @@ from common.texts import markdown
 from common.units import YEAR
 from envs.objective.aim import Aim
 from envs.objective.evaluate import ValidityError, check_score
-from envs.task import Task
+from envs.task import SiteTask
 from results import Results, load
 from results.analysis.judged import luck
 from results.judgement import (
@@ -87,7 +87,7 @@ def conclude(race: Race, console: Console, searched: Sequence[Experiment] = ()) 
     if aim.shown:
         lines = [f"aim: {aim.shown}", *lines]
     hours = evaluations.groupby("year")["hours"].first()
-    if isinstance(task, Task):
+    if isinstance(task, SiteTask):
         title = task.site.title_of("test")
         heading = f"{title}, {_extent(hours, has_years=not task.site.segments)}"
         about = {"scenario": title, "years": ", ".join(map(str, hours.index)), "hours": str(hours.sum())}

@@ -237,7 +237,7 @@ class Sizes:
         )
 
 
-def sizes_of(task: Task | EnvTask) -> Sizes:
+def sizes_of(task: Task) -> Sizes:
     """Sizes of a task; its site's first training year, or longest stated segment, is prepared and stands for the others."""
     if isinstance(task, EnvTask):
         return Sizes.of_environment(task)

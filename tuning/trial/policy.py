@@ -11,11 +11,10 @@ import numpy as np
 
 from common.errors import UsageError
 from envs.environments.fit import check_seen
-from envs.gym.task import EnvTask
 from envs.objective.evaluate import Policy
 from envs.objective.weights import Weights
 from envs.scenarios.scenario import Split
-from envs.task import Task
+from envs.task import SiteTask, Task
 from search_spaces import Assignment
 from search_spaces.common import REWARD_SHARE
 from tuning.algorithms.networks.building_kinds import UnfitError
@@ -50,12 +49,12 @@ class Trained:
     network: nn.Module  # see `Trainer.mode_network`
     shares: bool  # see `Trainer.shares`; its environment needs `own_layout` then
     changes: ChangedActions | None  # see `Acting`
-    task: Task | EnvTask  # that it acts in, with what it sees
+    task: Task  # that it acts in, with what it sees
 
     @property
-    def on_site(self) -> Task:
+    def on_site(self) -> SiteTask:
         """The task of one that acts on a site."""
-        assert isinstance(self.task, Task)
+        assert isinstance(self.task, SiteTask)
         return self.task
 
 
@@ -81,18 +80,18 @@ def trial_number(results: Results, trial: str) -> int:
     return int(trial)
 
 
-def acting_in(trainer: Trainer, task: Task | EnvTask, split: Split) -> Acting:
+def acting_in(trainer: Trainer, task: Task, split: Split) -> Acting:
     """How a trainer's policy acts in a split of its task, which may simulate other buildings than training.
 
     Raises an UnfitError if a policy for single buildings does not fit those of the split. Of a policy for the whole site
     `envs.environments.fit.check_one_layout` has checked that it fits.
     """
-    if isinstance(task, Task) and trainer.shares and not task.site.same_buildings(split):
+    if isinstance(task, SiteTask) and trainer.shares and not task.site.same_buildings(split):
         return trainer.acting_on(task.buildings(split))
     return Acting(trainer.policy(), trainer.view, trainer.changes)
 
 
-def plan_alone_in(trainer: Trainer, task: Task | EnvTask) -> Callable[[SiteEvaluator], Policy] | None:
+def plan_alone_in(trainer: Trainer, task: Task) -> Callable[[SiteEvaluator], Policy] | None:
     """What a trainer's policy would do on the validation split if it changed nothing of its plan; None without a plan.
 
     What is planned follows the plan. What else acts does what the policy was told to begin with: chargers that it does not
@@ -119,7 +118,7 @@ def plan_alone_in(trainer: Trainer, task: Task | EnvTask) -> Callable[[SiteEvalu
 def trained(
     experiment: Experiment,
     number: int,
-    elsewhere: Task | None = None,
+    elsewhere: SiteTask | None = None,
     split: Split = "train",
     keep: Literal["best", "last"] = "best",
 ) -> Iterator[Trained]:
@@ -134,7 +133,7 @@ def trained(
     row = records.assignment(number)
     settings = experiment.settings
     task = (elsewhere or settings.task).seeing(row)
-    if isinstance(task, Task) and elsewhere:
+    if isinstance(task, SiteTask) and elsewhere:
         check_seen(task.site, task.seen)
     with ExitStack() as stack:
         stack.enter_context(ray_session(num_cpus=1))

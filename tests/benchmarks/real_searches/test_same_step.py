@@ -31,9 +31,9 @@ def test_hours_are_those_of_our_environment_without_its_step_between_two_episode
 
 
 def test_windows_are_those_that_our_trainers_draw(small_schema: Path) -> None:
-    from envs.task import Task
+    from envs.task import SiteTask
 
-    ours = Task(str(small_schema)).training_env(2)
+    ours = SiteTask(str(small_schema)).training_env(2)
     assert isinstance(ours, SiteVectorEnv)
     assert same_step_env(str(small_schema), 2).windows == ours.windows
     assert len(ours.windows) > 1

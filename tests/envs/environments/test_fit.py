@@ -25,7 +25,7 @@ from envs.environments.year_cache import year_tables
 from envs.scenarios.scenario import Scenario, Splits, Window, scenario
 from envs.scenarios.tariff import FILE_NAME
 from envs.seen import Seen
-from envs.task import Task
+from envs.task import SiteTask
 from envs.yardsticks.bound import Objective, bound
 from tests.envs.changed_rows import two_buildings
 from tests.envs.models import with_dynamics
@@ -61,7 +61,7 @@ def test_a_site_beyond_a_linear_programme_has_neither(
     assert why in why_no_bound(site)
     assert why in why_no_mpc(site)
     with pytest.raises(ScenarioError, match=why):
-        bound(Task(site.name), Window(0, 0, 48), objective)
+        bound(SiteTask(site.name), Window(0, 0, 48), objective)
 
 
 def test_plain_sites_and_those_with_thermal_storages_have_both(small_schema: Path, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ from envs.planning.mpc import HORIZON
 from envs.planning.mpc_site import Tanks
 from envs.scenarios.scenario import Scenario, Splits, Window, scenario
 from envs.seen import PLAN_HOURS, Seen
-from envs.task import Task
+from envs.task import SiteTask
 from envs.yardsticks.mpc_runs import run_mpc
 from tests.envs.made_up_plans import made_up_plan
 from tests.envs.schema_changes import edited, put
@@ -70,7 +70,7 @@ def test_both_backends_see_the_same(site: Scenario, seen: Seen) -> None:
     layout = seen_layout(site, seen)
     found = []
     for backend in ("batch", "citylearn"):
-        env, shown = Task(site.name, backend=backend, seen=seen).evaluation_env([WINDOW]), []  # type: ignore[arg-type]
+        env, shown = SiteTask(site.name, backend=backend, seen=seen).evaluation_env([WINDOW]), []  # type: ignore[arg-type]
 
         def act(observations: np.ndarray, shown: list[np.ndarray] = shown) -> np.ndarray:
             shown.append(observations.copy())
@@ -156,7 +156,7 @@ HOURS, CHANGED = 60, 40
 
 def test_it_does_what_model_predictive_control_does(site: Scenario) -> None:
     found = run_shadow(site, 0, "seven-days", DEFAULT, hours=HOURS)
-    run = run_mpc(Task(site.name), Window(0, 0, HOURS), "seven-days").run
+    run = run_mpc(SiteTask(site.name), Window(0, 0, HOURS), "seven-days").run
     # Until a battery is nearly full: it then takes less than a linear programme plans.
     # Which of two batteries takes it may differ, as a plan weighs terms by the hours that train.
     np.testing.assert_allclose(found.battery_kwh[:34].sum(axis=1), run.battery_kwh.T[:34].sum(axis=1), atol=1.0)

@@ -14,7 +14,7 @@ from common.units import DAY
 from envs.environments.site_env import SiteEnv, SiteEnvs
 from envs.objective.evaluate import TRAINING_HOURS, evaluate, score
 from envs.scenarios.scenario import Window, scenario, training_starts
-from envs.task import Task
+from envs.task import SiteTask
 
 
 def random_env(schema: Path) -> SiteEnv:
@@ -145,7 +145,7 @@ def test_two_environments_of_a_process_do_not_disturb_each_other(small_schema: P
     for rewards, with_other in ((alone, False), (disturbed, True)):
         env = window_env(small_schema, Window(0, 0, DAY))
         env.reset()
-        other = Task(str(small_schema), backend="citylearn", validation_weeks=1).evaluation_env() if with_other else None
+        other = SiteTask(str(small_schema), backend="citylearn", validation_weeks=1).evaluation_env() if with_other else None
         for _ in range(DAY):
             rewards.append(env.step(np.ones(env.action_space.shape))[1])
             if other:

@@ -19,7 +19,7 @@ from envs.objective.reward import RewardName
 from envs.objective.weights import DEFAULT, Weights
 from envs.observation import DAY_PEAK_NAME
 from envs.scenarios.scenario import Scenario, Splits, Window, scenario
-from envs.task import Task
+from envs.task import SiteTask
 from tests.envs.models import with_dynamics
 
 WINDOWS = (Window(0, 0, 4 * DAY), Window(0, 12 * DAY + 15, 3 * DAY + 4), Window(0, 29 * DAY, 5 * DAY))
@@ -136,7 +136,7 @@ def test_a_copy_begins_another_episode_at_the_step_after_its_end(site: Scenario)
 
 def test_a_seed_repeats_everything_and_another_differs(small_schema: Path) -> None:
     def run(seed: int) -> np.ndarray:
-        env = Task(str(small_schema)).training_env(3)
+        env = SiteTask(str(small_schema)).training_env(3)
         observations = [env.reset(seed=seed)[0].copy()]
         for step in range(2 * DAY):
             actions = np.random.default_rng(step).uniform(-1.0, 1.0, (3, 5)).astype(np.float32)
@@ -163,7 +163,7 @@ def test_several_years_share_a_batch_and_start_all_over_them(small_schema: Path)
 
 @pytest.mark.parametrize("value", [{"bit_generator": "PCG64", "state": {"state": 0, "inc": 0}}, None])
 def test_an_impossible_state_is_refused(small_schema: Path, value: object) -> None:
-    env = Task(str(small_schema)).training_env(3)
+    env = SiteTask(str(small_schema)).training_env(3)
     env.reset(seed=0)
     env.step(np.zeros((3, 5), np.float32))
     unwrapped: SiteVectorEnv = env.unwrapped  # type: ignore[assignment]

@@ -65,8 +65,8 @@ def test_a_prepared_year_opens_without_citylearn(site: Scenario, small_schema: P
     assert scaled.shape == (len(year_tables(site, 0).exogenous.hour), observation_layout(site).size)
     assert np.abs(scaled).max() <= 1.0
     program = (
-        "import sys; from envs.task import Task\n"
-        f"Task({str(small_schema)!r}).training_env(2).reset(seed=0)\n"
+        "import sys; from envs.task import SiteTask\n"
+        f"SiteTask({str(small_schema)!r}).training_env(2).reset(seed=0)\n"
         "print(*{'citylearn', 'torch', 'pvlib'} & sys.modules.keys())"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)

@@ -20,7 +20,7 @@ from envs.environments.year_forecasts import (
 )  # fmt: skip
 from envs.forecasts import METHODS, Kind, SiteSeries
 from envs.scenarios.scenario import Scenario, Splits, Window, scenario
-from envs.task import Task
+from envs.task import SiteTask
 from envs.yardsticks.mpc_runs import run_mpc
 from tests.districts import FOUR, TWO, write_district
 
@@ -104,7 +104,7 @@ def test_all_methods_forecast_buildings_that_did_not_train(six_buildings: str, s
             arriving = forecast.arriving(row, HOURS)
             assert arriving.shape == (2, HOURS)
             assert (arriving <= forecast.ahead("charging", row, HOURS) + 1e-9).all()
-        episode = run_mpc(Task(six_buildings, splits=splits), Window(window.year, window.start, 6), method, HOURS)
+        episode = run_mpc(SiteTask(six_buildings, splits=splits), Window(window.year, window.start, 6), method, HOURS)
         assert np.isfinite(episode.reward)
 
 

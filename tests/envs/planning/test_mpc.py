@@ -17,7 +17,7 @@ from envs.planning.mpc import ModelPredictiveControl, Plant, hour_plan
 from envs.planning.mpc_programme import RecedingProgramme
 from envs.planning.mpc_site import Tanks
 from envs.scenarios.scenario import Window, scenario
-from envs.task import Task
+from envs.task import SiteTask
 from envs.yardsticks.mpc_runs import mpc_plant, run_mpc
 from tests.envs.models import with_rooms
 from tests.envs.tanks import with_tank
@@ -61,7 +61,7 @@ def test_only_the_exact_future_changes_a_plan(small_schema: Path, tmp_path: Path
 
 def test_both_backends_carry_out_the_same_plans(small_schema: Path) -> None:
     site, window = scenario(str(small_schema)), Window(0, 300, 36)
-    batch, citylearn = (run_mpc(Task(site.name, backend=own), window, "seven-days", HOURS) for own in BACKENDS)
+    batch, citylearn = (run_mpc(SiteTask(site.name, backend=own), window, "seven-days", HOURS) for own in BACKENDS)
     np.testing.assert_allclose(batch.run.net_kwh, citylearn.run.net_kwh, atol=1e-3)
     np.testing.assert_allclose(batch.run.charging_kwh, citylearn.run.charging_kwh, atol=1e-4)
     assert batch.reward == pytest.approx(citylearn.reward, abs=1e-6)
@@ -70,12 +70,12 @@ def test_both_backends_carry_out_the_same_plans(small_schema: Path) -> None:
 
 def test_tanks_do_as_planned_on_both_backends_and_are_worth_it(small_schema: Path, tmp_path: Path) -> None:
     site, window = scenario(str(with_tank(small_schema, tmp_path, cooling=True))), Window(0, 300, 72)
-    batch, citylearn = (run_mpc(Task(site.name, backend=own), window, "seven-days", HOURS) for own in BACKENDS)
+    batch, citylearn = (run_mpc(SiteTask(site.name, backend=own), window, "seven-days", HOURS) for own in BACKENDS)
     np.testing.assert_allclose(batch.run.net_kwh, citylearn.run.net_kwh, atol=1e-3)
     assert batch.reward == pytest.approx(citylearn.reward, abs=1e-6)
     # What it plans for an hour comes out.
     planned = []
-    env = Task(site.name).evaluation_env([window])
+    env = SiteTask(site.name).evaluation_env([window])
     plants = {0: mpc_plant(site, 0, "exact", HOURS)}
     keep = lambda state, plan: planned.append((state, plan))  # noqa: E731
     (episode,) = env.episodes(ModelPredictiveControl(env.present, plants, HOURS, on_plan=keep))
@@ -89,14 +89,14 @@ def test_tanks_do_as_planned_on_both_backends_and_are_worth_it(small_schema: Pat
     assert max(float(plan.tank_kwh[0].max()) for _, plan in planned) > 10.0
     # Tanks that stand idle leave something on the table.
     idle = replace(plants[0].site, tanks=Tanks(*(getattr(tanks, field.name)[:0] for field in fields(Tanks))))
-    env = Task(site.name).evaluation_env([window])
+    env = SiteTask(site.name).evaluation_env([window])
     (without,) = env.episodes(ModelPredictiveControl(env.present, {0: replace(plants[0], site=idle)}, HOURS))
     assert episode.reward > without.reward + 1e-3
 
 
 def test_rooms_do_as_planned_on_both_backends_and_people_gain(small_schema: Path, tmp_path: Path) -> None:
     site, window = scenario(str(with_rooms(small_schema, tmp_path))), Window(0, 300, 72)
-    batch, citylearn = (run_mpc(Task(site.name, backend=own), window, "seven-days", HOURS) for own in BACKENDS)
+    batch, citylearn = (run_mpc(SiteTask(site.name, backend=own), window, "seven-days", HOURS) for own in BACKENDS)
     np.testing.assert_allclose(batch.run.indoor_c, citylearn.run.indoor_c, atol=1e-3)
     np.testing.assert_allclose(batch.run.net_kwh, citylearn.run.net_kwh, atol=0.1)
     assert batch.reward == pytest.approx(citylearn.reward, abs=1e-3)
@@ -107,7 +107,7 @@ def test_rooms_do_as_planned_on_both_backends_and_people_gain(small_schema: Path
     assert now < 0.2 * before
     # What it plans for an hour comes out.
     planned = []
-    env = Task(site.name).evaluation_env([window])
+    env = SiteTask(site.name).evaluation_env([window])
     plant = mpc_plant(site, 0, "exact", HOURS)
     keep = lambda state, plan: planned.append((state, plan))  # noqa: E731
     list(env.episodes(ModelPredictiveControl(env.present, {0: plant}, HOURS, on_plan=keep)))
@@ -140,7 +140,7 @@ def test_what_finds_no_use_is_not_held_for_later(small_schema: Path, tmp_path: P
 
 def test_it_plans_for_the_weights_of_the_reward(small_schema: Path) -> None:
     weights = Weights(co2=0.0, cost=0.05, solar=0.0, grid=0.0, ev=0.1, peak=0.9)
-    task, given = Task(str(small_schema), aim=Aim(weights)), (weights, replace(weights, cost=0.0, co2=0.95, peak=0.0))
+    task, given = SiteTask(str(small_schema), aim=Aim(weights)), (weights, replace(weights, cost=0.0, co2=0.95, peak=0.0))
     runs = [run_mpc(task.rewarding(own), Window(0, 240, 240), "exact") for own in given]
     low, high = (own.run.net_kwh.sum(axis=0).reshape(-1, 24).max(axis=1).mean() for own in runs)
     assert low < 0.95 * high
@@ -150,7 +150,7 @@ def test_it_plans_for_the_weights_of_the_reward(small_schema: Path) -> None:
 
 
 def test_vehicles_get_what_full_power_could_give(small_schema: Path) -> None:
-    task, window = Task(str(small_schema)), Window(0, 120, 240)
+    task, window = SiteTask(str(small_schema)), Window(0, 120, 240)
     for method in ("seven-days", "exact"):
         episode = run_mpc(task, window, method)  # type: ignore[arg-type]
         at_full_power = episode.reference.run.missing_kwh

@@ -12,7 +12,7 @@ from envs.planning.mpc import HourPlan, ModelPredictiveControl
 from envs.planning.mpc_programme import MpcError, Plan, RecedingProgramme
 from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import month_shares
-from envs.task import Task
+from envs.task import SiteTask
 from envs.yardsticks.mpc_runs import mpc_plant
 from tests.envs.models import with_rooms
 from tests.envs.tanks import with_tank
@@ -30,7 +30,7 @@ def hours(
         schema = with_rooms(schema, folder) if request.param == "rooms" else with_tank(schema, folder, cooling=True)
     site, found = scenario(str(schema)), []
     plant = mpc_plant(site, 0, "seven-days", 12)
-    env = Task(site.name).evaluation_env([WINDOW])
+    env = SiteTask(site.name).evaluation_env([WINDOW])
     original = RecedingProgramme.solve
 
     def solve(self: RecedingProgramme, hour: HourPlan) -> Plan:

@@ -14,7 +14,7 @@ from envs.environments.year_cache import year_reference
 from envs.objective.evaluate import Evaluation
 from envs.scenarios.scenario import Scenario, Window, scenario
 from envs.scenarios.tariff import FILE_NAME
-from envs.task import Task
+from envs.task import SiteTask
 from envs.yardsticks.baselines import (
     CITYLEARN,
     RULES,
@@ -42,7 +42,7 @@ def without_demand_charge(small_schema: Path, folder: Path, price: np.ndarray) -
 
 
 def found(path: Path, backend: Backend = "batch") -> dict[str, list[Evaluation]]:
-    return baselines(Task(str(path), backend=backend), [WINDOW])
+    return baselines(SiteTask(str(path), backend=backend), [WINDOW])
 
 
 def test_citylearn_has_the_same_baselines(small_schema: Path) -> None:
@@ -64,7 +64,7 @@ def test_nothing_is_imported_in_a_power_outage(small_schema: Path, tmp_path: Pat
     series.to_csv(file, index=False)
     own = found(path, "citylearn")
     assert own[ANY_HOUR][0].kpis["battery_cycles"] > 1.0
-    reference = year_reference(Task(str(path)).site, 0)
+    reference = year_reference(SiteTask(str(path)).site, 0)
     hours = slice(WINDOW.start, WINDOW.start + WINDOW.hours)
     on_grid = np.arange(WINDOW.hours) % 50 >= 4
     np.testing.assert_array_equal(reference.run.off_grid[0, hours], ~on_grid)
@@ -94,7 +94,7 @@ def test_at_one_price_there_is_no_rule_for_peak_hours(small_schema: Path, tmp_pa
 
 def test_without_pv_and_battery_all_is_drawn_from_the_grid(small_schema: Path) -> None:
     window = Window(0, 0, 168)
-    found = baselines(Task(str(small_schema)), [window])
+    found = baselines(SiteTask(str(small_schema)), [window])
     (without,), (idle,) = found[WITHOUT], found[UNCONTROLLED]
     assert without.kpis["import_kwh"] == pytest.approx(idle.kpis["consumption_kwh"])
     assert without.kpis["pv_kwh"] == 0.0
@@ -165,7 +165,7 @@ def test_a_rule_does_the_same_on_both_backends(site: Scenario) -> None:
 
 
 def test_they_stand_among_the_baselines(small_schema: Path) -> None:
-    found = baselines(Task(str(small_schema)), [RULED])
+    found = baselines(SiteTask(str(small_schema)), [RULED])
     own = [name for name in found if name.startswith(CITYLEARN)]
     assert own
     for name in own:

@@ -20,7 +20,7 @@ from envs.objective.reward import coefficients
 from envs.objective.weights import DEFAULT, Weights
 from envs.planning.mpc_programme import LinearProgramme
 from envs.scenarios.scenario import Window, scenario
-from envs.task import Task
+from envs.task import SiteTask
 from envs.yardsticks.baselines import RULES, UNCONTROLLED, WITHOUT, baselines
 from envs.yardsticks.bound import (
     OBJECTIVES,
@@ -56,7 +56,7 @@ def test_no_policy_is_better_on_other_sites(
     small_schema: Path, tmp_path: Path, change: Callable[[dict[str, Any], Path], None]
 ) -> None:
     window = Window(0, 0, 336)
-    task = Task(str(changed(small_schema, tmp_path, change)))
+    task = SiteTask(str(changed(small_schema, tmp_path, change)))
     limits = {name: bound(task, window, name) for name in OBJECTIVES}
     found = {name: own for name, (own,) in baselines(task, [window]).items() if name != WITHOUT}
     for name, own in found.items():
@@ -70,7 +70,7 @@ def test_no_policy_is_better_on_other_sites(
 def test_no_use_of_tanks_is_better(small_schema: Path, tmp_path: Path) -> None:
     """Of hot water the run begins with half a tank, and CityLearn counts what it gives in its first hour twice."""
     path, window = with_tank(small_schema, tmp_path, cooling=True, twin=True), Window(0, 48, 96)
-    task = Task(str(path))
+    task = SiteTask(str(path))
     limits = {name: bound(task, window, name) for name in OBJECTIVES}
     methods: tuple[Method, ...] = ("yesterday", "exact")
     found = {method: mpc(task, [window], method)[0] for method in methods}
@@ -89,7 +89,7 @@ def test_no_use_of_tanks_is_better(small_schema: Path, tmp_path: Path) -> None:
 
 
 def judged(path: Path, window: Window, policy: Policy | None = None) -> tuple[WindowsEnv, Evaluation]:
-    env = WindowsEnv(Task(str(path)).site, [window])
+    env = WindowsEnv(SiteTask(str(path)).site, [window])
     simulator = env.simulator
     (found,) = evaluate(env, policy or (lambda observations: simulator.uncontrolled_actions()))
     return env, found
@@ -97,7 +97,7 @@ def judged(path: Path, window: Window, policy: Policy | None = None) -> tuple[Wi
 
 @pytest.mark.parametrize("window", [Window(0, 0, 336), Window(0, 600, 240)])
 def test_no_policy_is_better(small_schema: Path, window: Window) -> None:
-    task = Task(str(small_schema))
+    task = SiteTask(str(small_schema))
     limit = bound(task, window, "score")
     rng = np.random.default_rng(0)
     env, _ = judged(small_schema, window)
@@ -122,7 +122,7 @@ ALONE = [Weights.parse((f"{name}=1",)) for name in ("co2", "cost", "solar", "gri
 @pytest.mark.parametrize("weights", [*DRAWN, *ALONE], ids=lambda weights: weights.shown)
 def test_no_policy_is_better_whatever_the_weights(two: Path, weights: Weights) -> None:
     """Three days, so that each programme takes a moment; a term alone must not let the programme run away."""
-    window, task = Window(0, 30 * 24 + 7, 72), Task(str(two), aim=Aim(weights))
+    window, task = Window(0, 30 * 24 + 7, 72), SiteTask(str(two), aim=Aim(weights))
     env = WindowsEnv(task.site, [window], weights=weights)
     limit = window_bound(env.simulator, window, "score", weights)
     rng, actions = np.random.default_rng(0), env.simulator.actions
@@ -136,7 +136,7 @@ def test_no_policy_is_better_whatever_the_weights(two: Path, weights: Weights) -
 
 def test_a_bound_is_kept_for_its_weights(small_schema: Path) -> None:
     window, given = Window(0, 48, 48), (Weights(), Weights(peak=1.0), Weights())
-    scores = [bound(Task(str(small_schema), aim=Aim(weights)), window, "score").score for weights in given]
+    scores = [bound(SiteTask(str(small_schema), aim=Aim(weights)), window, "score").score for weights in given]
     assert scores[0] == scores[2] != scores[1]
 
 
@@ -146,7 +146,7 @@ def test_trying_everything_finds_nothing_better_and_comes_near(small_schema: Pat
     hours = 4
     levels = np.array(list(itertools.product(np.linspace(-1.0, 1.0, 7), repeat=hours)))
     windows = [Window(0, start, hours)] * len(levels)
-    env = WindowsEnv(Task(str(small_schema)).site, windows)
+    env = WindowsEnv(SiteTask(str(small_schema)).site, windows)
     battery = int(env.simulator.site.building["battery_action"][0])
     hour = itertools.count()
 
@@ -163,12 +163,12 @@ def test_trying_everything_finds_nothing_better_and_comes_near(small_schema: Pat
 
 def test_where_batteries_cannot_be_exported_the_score_is_that_of_the_hours(small_schema: Path) -> None:
     """PV that is exported is lost to the site to the last kilowatt-hour: the term is linear there, and nothing is lent."""
-    assert bound(Task(str(small_schema)), Window(0, 0, 336), "score").lent_kwh == pytest.approx(0.0, abs=1e-3)
+    assert bound(SiteTask(str(small_schema)), Window(0, 0, 336), "score").lent_kwh == pytest.approx(0.0, abs=1e-3)
 
 
 def test_each_bound_is_the_best_of_its_own(small_schema: Path) -> None:
     window = Window(0, 0, 240)
-    found: dict[str, Bound] = {name: bound(Task(str(small_schema)), window, name) for name in OBJECTIVES}
+    found: dict[str, Bound] = {name: bound(SiteTask(str(small_schema)), window, name) for name in OBJECTIVES}
     assert max(found.values(), key=lambda each: each.score) is found["score"]
     assert found["co2"].co2_kg <= found["cost"].co2_kg + SLACK
     assert found["cost"].cost <= found["co2"].cost + SLACK
@@ -176,7 +176,7 @@ def test_each_bound_is_the_best_of_its_own(small_schema: Path) -> None:
 
 def test_a_bound_is_solved_once(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     window = Window(0, 0, 48)
-    task = Task(str(small_schema))
+    task = SiteTask(str(small_schema))
     first = bound(task, window, "cost")
 
     monkeypatch.setattr("envs.yardsticks.bound.window_bound", lambda *_: pytest.fail("solved again"))
@@ -357,7 +357,7 @@ def test_what_a_tank_gives_in_the_first_hour_counts_twice_as_in_a_run(small_sche
 def test_the_bound_of_those_that_serve_vehicles_is_lower_and_no_such_policy_is_above_it(small_schema: Path) -> None:
     windows = [Window(0, start, 96) for start in (0, 96, 192)]
     # Energy that vehicles lack costs next to nothing here, so it pays to leave them without.
-    task = Task(str(small_schema), aim=Aim.parse(("cost=1", "ev=0.0001")))
+    task = SiteTask(str(small_schema), aim=Aim.parse(("cost=1", "ev=0.0001")))
     free = [bound(task, window, "score") for window in windows]
     served = served_bounds(task, windows)
     required, without = (sum(getattr(one, name) for one in served) for name in ("required_kwh", "uncontrolled_missing_kwh"))

@@ -13,7 +13,7 @@ from envs.environments.year_cache import year_reference
 from envs.environments.year_forecasts import train_rows, year_series
 from envs.forecasts import KINDS
 from envs.scenarios.scenario import BLOCKS, Scenario, Window, scenario
-from envs.task import Task
+from envs.task import SiteTask
 from envs.yardsticks import lessons as taught
 from envs.yardsticks.lessons import (
     MOST_HOURS,
@@ -43,7 +43,7 @@ def changed(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 def test_each_second_run_is_disturbed_and_all_labels_are_the_teachers(small_schema: Path) -> None:
     told: list[float] = []
-    found = teach(Task(str(small_schema)), STARTS, method="seven-days", on_progress=told.append, horizon=6)
+    found = teach(SiteTask(str(small_schema)), STARTS, method="seven-days", on_progress=told.append, horizon=6)
     assert found.labels.shape == found.executed.shape == (2, 24, 5)
     np.testing.assert_array_equal(found.executed[0], found.labels[0])
     assert np.abs(found.executed[1] - found.labels[1]).mean() > 0.1
@@ -55,13 +55,13 @@ def test_each_second_run_is_disturbed_and_all_labels_are_the_teachers(small_sche
 
 @pytest.mark.parametrize("method", ["seven-days", "exact", pytest.param("learned", marks=pytest.mark.slow)])
 def test_hours_that_do_not_train_change_no_bit_of_them(small_schema: Path, changed: Path, method: Any) -> None:
-    own, other = (teach(Task(str(path)), STARTS, method=method) for path in (small_schema, changed))
+    own, other = (teach(SiteTask(str(path)), STARTS, method=method) for path in (small_schema, changed))
     np.testing.assert_array_equal(own.labels, other.labels)
     np.testing.assert_array_equal(own.executed, other.executed)
 
 
 def test_parts_cover_the_train_split_and_are_made_once(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    task, made = Task(str(small_schema)), []
+    task, made = SiteTask(str(small_schema)), []
     site = task.site
 
     def fake(task: Any, starts: Sequence[Start], *rest: Any) -> Lessons:

@@ -7,7 +7,7 @@ import pytest
 
 from envs.objective.evaluate import score
 from envs.scenarios.scenario import Window
-from envs.task import Task
+from envs.task import SiteTask
 from envs.yardsticks.baselines import RULES, baselines
 from envs.yardsticks.bound import bound
 from envs.yardsticks.mpc_runs import NAMES, mpc
@@ -18,7 +18,7 @@ WINDOWS = [Window(0, 24, 336)]
 
 
 def test_rules_forecasts_future_and_bound_come_in_this_order(small_schema: Path) -> None:
-    task = Task(str(small_schema))
+    task = SiteTask(str(small_schema))
     limit = bound(task, WINDOWS[0], "score").score
     rules = max(score(own) for name, own in baselines(task, WINDOWS).items() if name in RULES)
     found = {method: score(mpc(task, WINDOWS, method)) for method in NAMES}
@@ -30,13 +30,13 @@ def test_rules_forecasts_future_and_bound_come_in_this_order(small_schema: Path)
 
 @pytest.mark.parametrize("change", [charging_curve, measured_arrival, to_grid, idle_chargers])
 def test_it_runs_on_other_sites_and_stays_below_the_bound(small_schema: Path, tmp_path: Path, change) -> None:  # type: ignore[no-untyped-def]
-    task, window = Task(str(changed(small_schema, tmp_path, change))), Window(0, 48, 96)
+    task, window = SiteTask(str(changed(small_schema, tmp_path, change))), Window(0, 48, 96)
     (own,) = mpc(task, [window], "exact")
     assert 0.0 < own.score <= bound(task, window, "score").score + 1e-6
 
 
 def test_a_window_is_run_once_and_progress_is_told(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    task, windows = Task(str(small_schema)), [Window(0, 0, 20), Window(0, 50, 20)]
+    task, windows = SiteTask(str(small_schema)), [Window(0, 0, 20), Window(0, 50, 20)]
     told: list[float] = []
     mpc(task, windows[:1], "yesterday", 6)
     first = mpc(task, windows, "yesterday", 6, told.append)

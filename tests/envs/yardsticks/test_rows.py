@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from envs.scenarios.scenario import Window, scenario
-from envs.task import Task
+from envs.task import SiteTask
 from envs.yardsticks import rows
 from envs.yardsticks.bound import Bound, TooLongError, bound
 from envs.yardsticks.rows import bound_rows, bounded, mpc_rows
@@ -15,11 +15,11 @@ from tests.envs.schema_changes import edited, put
 
 
 def test_windows_of_a_year_count_by_their_hours(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    task, windows = Task(str(small_schema)), [Window(0, 0, 72), Window(0, 100, 24), Window(1, 0, 24)]
+    task, windows = SiteTask(str(small_schema)), [Window(0, 0, 72), Window(0, 100, 24), Window(1, 0, 24)]
     base = bound(task, windows[0], "score")
     scores = {72: 0.04, 24: 0.08}
 
-    def of(task: Task, window: Window, *_: Any) -> Bound:
+    def of(task: SiteTask, window: Window, *_: Any) -> Bound:
         return replace(base, score=scores[window.hours], co2_kg=10.0)
 
     base = replace(base, missing_kwh=1.0, required_kwh=4.0)
@@ -38,10 +38,10 @@ def test_what_is_always_0_has_no_bound(small_schema: Path, tmp_path: Path) -> No
 
 
 def test_all_windows_share_the_time(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    task, windows = Task(str(small_schema)), [Window(0, 0, 72), Window(0, 100, 24)]
+    task, windows = SiteTask(str(small_schema)), [Window(0, 0, 72), Window(0, 100, 24)]
     base, left, clock = bound(task, windows[0], "score"), list[float](), iter((0.0, 1.0, 21.0))
 
-    def of(task: Task, window: Window, objective: str, most_seconds: float) -> Bound:
+    def of(task: SiteTask, window: Window, objective: str, most_seconds: float) -> Bound:
         left.append(most_seconds)
         return base
 
@@ -53,7 +53,7 @@ def test_all_windows_share_the_time(small_schema: Path, monkeypatch: pytest.Monk
 
 def test_what_takes_too_long_is_stopped(small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path))
-    task, windows = Task(str(small_schema)).judged, [Window(0, 0, 240)]
+    task, windows = SiteTask(str(small_schema)).judged, [Window(0, 0, 240)]
 
     def stop(done: float) -> None:
         raise TooLongError

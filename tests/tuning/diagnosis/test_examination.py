@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from envs.scenarios.splits import Splits
-from envs.task import Task
+from envs.task import SiteTask
 from search_spaces import Assignment
 from tests.tuning.roomy import planner
 from tuning.diagnosis import examination
@@ -101,7 +101,7 @@ def test_stated_splits_are_those_that_are_trained_on(
     examine(settings, Console(quiet=True))
     ((_, planner, _),) = tried
     assert planner.settings.splits == splits
-    assert planner.sizes == sizes_of(Task(str(four_buildings), splits=splits))
+    assert planner.sizes == sizes_of(SiteTask(str(four_buildings), splits=splits))
 
 
 def test_switches_are_measured_only_where_asked_for_without_a_card(

@@ -21,7 +21,7 @@ from envs.environments.vector_env import WindowsEnv
 from envs.environments.year_cache import whole_year, year_reference
 from envs.objective.evaluate import Episode, Policy
 from envs.scenarios.scenario import Splits, Window, scenario
-from envs.task import Task
+from envs.task import SiteTask
 from results import load
 from results.rollout import ROLLOUT_VERSION
 from search_spaces import Assignment
@@ -112,7 +112,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
         found.append(number)
         yield SimpleNamespace(policy=None, steps=7, shares=True, on_site=of.settings.task)
 
-    def env_of(task: Task, windows: tuple[Window, ...], own_layout: bool) -> SimpleNamespace:
+    def env_of(task: SiteTask, windows: tuple[Window, ...], own_layout: bool) -> SimpleNamespace:
         # A policy for single buildings sees other ones through their own bounds.
         assert own_layout
         found.append((task, windows))
@@ -123,7 +123,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
         return SimpleNamespace(savefig=lambda file, dpi: file.write(b"drawn"))
 
     monkeypatch.setattr("tuning.trial.policy.trained", policy_of)
-    monkeypatch.setattr(Task, "evaluation_env", env_of)
+    monkeypatch.setattr(SiteTask, "evaluation_env", env_of)
     monkeypatch.setattr("results.rollout.draw_week", draw)
     return found
 
@@ -144,7 +144,7 @@ def test_a_rollout_is_of_what_was_asked_for_and_its_file_says_so(
     monkeypatch.setattr("tuning.exporting.rollout.whole_year", lambda site, of: Window(of, 0, hours if of == year else 0))
     assert main([str(tmp_path / "one"), *arguments]) == 0
     title = f"iquitos, year {year}, trial {trial}: a week from day {7 * week + 1}"
-    task = Task("iquitos", backend=backend, reward="schema", validation_weeks=52)  # type: ignore[arg-type]
+    task = SiteTask("iquitos", backend=backend, reward="schema", validation_weeks=52)  # type: ignore[arg-type]
     assert asked == [
         trial,
         (task, (Window(year, 0, hours),)),
@@ -226,13 +226,13 @@ def test_what_is_not_there_is_one_line(
 
 
 def test_a_rollout_of_a_stated_split_has_its_hours_alone(small_schema: Path) -> None:
-    task = Task(str(small_schema), splits=Splits(("0-9",), ("10-12",), ("20-22",)))
+    task = SiteTask(str(small_schema), splits=Splits(("0-9",), ("10-12",), ("20-22",)))
     assert whole_year(task.site, 2) == Window(2, 7 * 24, 3 * 24 - 1)
     assert _year(None, task) == 2
     with pytest.raises(UsageError, match=r"--year 3: the ranges of the splits of .* have numbers from 0 to 2"):
         _year(3, task)
     with pytest.raises(UsageError, match="--year -3: it is at least 0"):
-        _year(-3, Task("iquitos"))
+        _year(-3, SiteTask("iquitos"))
 
 
 @pytest.mark.parametrize("to", ["file", "file/rolled"])

@@ -14,7 +14,7 @@ import ray
 from common.errors import ScenarioError
 from envs.objective.columns import evaluation_columns
 from envs.objective.evaluate import ValidityError
-from envs.task import Task
+from envs.task import SiteTask
 from envs.yardsticks.bound import BoundError
 from results.table_files import judged_path, read_file, write_file
 from tuning.judging import evaluations
@@ -104,5 +104,5 @@ def test_policies_for_single_buildings_are_judged_under_the_bounds_of_the_homes(
     experiment = SimpleNamespace(trusting=lambda trusted: None)
     monkeypatch.setattr("tuning.experiment.folder.open_experiment", lambda folder: experiment)
     monkeypatch.setattr("tuning.trial.policy.trained", policy_of)
-    assert evaluations._run_rows(Task("iquitos"), Path("folder"), 0, (), "batch", {}) == []
+    assert evaluations._run_rows(SiteTask("iquitos"), Path("folder"), 0, (), "batch", {}) == []
     assert found == [shares]

@@ -10,7 +10,7 @@ from common.errors import UsageError
 from envs.objective.aim import Aim
 from envs.objective.evaluate import ValidityError
 from envs.scenarios.scenario import Window
-from envs.task import Task
+from envs.task import SiteTask
 from envs.yardsticks.baselines import UNCONTROLLED
 from envs.yardsticks.rows import baseline_rows, bound_rows
 from results.judgement import EXACT_MPC
@@ -114,7 +114,7 @@ def test_all_figures_and_the_whole_name_fit(width: int, co2: float, cost: float,
 
 
 def test_a_baseline_above_the_bound_of_its_year_stops(small_schema: Path) -> None:
-    task, windows = Task(str(small_schema)), [Window(0, 0, 48), Window(0, 100, 24)]
+    task, windows = SiteTask(str(small_schema)), [Window(0, 0, 48), Window(0, 100, 24)]
     found = baseline_rows(task, "train", windows)
     limits = bound_rows(task, "train", windows)
     check_baselines(found, limits)

@@ -16,7 +16,7 @@ from envs.forecasts import Method
 from envs.objective.columns import evaluation_columns
 from envs.objective.evaluate import ValidityError
 from envs.scenarios.scenario import Scenario
-from envs.task import Task
+from envs.task import SiteTask
 from envs.yardsticks.mpc_runs import NAMES
 from results.schema import SCHEMA_VERSION
 from results.table_files import ResultsError, read_file, write_file
@@ -71,7 +71,9 @@ class Made:
         self.trained.append((name, runs))
         return list(range(runs - (name in self.failing)))
 
-    def _run_jobs(self, task: Task, folder: Path, number: int, about: dict[str, Any], backend: str, part: Path) -> list[Job]:
+    def _run_jobs(
+        self, task: SiteTask, folder: Path, number: int, about: dict[str, Any], backend: str, part: Path
+    ) -> list[Job]:
         score = self.scores[about["contender"]] + 1e-3 * (number % 3) + 1e-4 * (number % 2) * (about["contender"] == "close")
         score += self.off_by * (backend == "citylearn")
         row = {**about, "year": 0, "hours": 10, "backend": backend, "score": score, "steps": 1, "uncontrolled_co2_kg": 7.0}

@@ -13,7 +13,7 @@ from envs.gym.source import Source
 from envs.gym.task import EnvTask
 from envs.scenarios.scenario import Splits, scenario
 from envs.seen import Seen
-from envs.task import Task
+from envs.task import SiteTask
 from tests.envs.tanks import with_tank
 from tests.tuning.algorithms.memory_checks import assignment, predicted
 from tuning.algorithms.memory import Term, Workload
@@ -98,7 +98,7 @@ def test_lengths_and_bytes_are_read_from_the_headers_alone(tmp_path: Path) -> No
 
 
 def test_a_site_is_as_large_as_its_environment_says(small_schema: Path) -> None:
-    task = Task(str(small_schema))
+    task = SiteTask(str(small_schema))
     found, env = sizes_of(task), task.training_env(2)
     assert (found.observations,) == env.single_observation_space.shape
     assert (found.actions,) == env.single_action_space.shape
@@ -108,8 +108,8 @@ def test_a_site_is_as_large_as_its_environment_says(small_schema: Path) -> None:
 
 
 def test_the_longest_range_stands_for_all_that_a_trial_opens(small_schema: Path) -> None:
-    whole = sizes_of(Task(str(small_schema)))
-    task = Task(str(small_schema), splits=Splits(("0-7", "10-19"), ("20-22", "25-29"), ("30-39",)))
+    whole = sizes_of(SiteTask(str(small_schema)))
+    task = SiteTask(str(small_schema), splits=Splits(("0-7", "10-19"), ("20-22", "25-29"), ("30-39",)))
     found = sizes_of(task)
     # Two ranges train and two validate, and one that validates always counts. The longest: seven days before five.
     assert found.training_years == 3
@@ -119,10 +119,10 @@ def test_the_longest_range_stands_for_all_that_a_trial_opens(small_schema: Path)
 
 @pytest.mark.parametrize("learned", [False, True])
 def test_a_policy_for_single_buildings_sees_and_moves_what_is_predicted(four_buildings: Path, learned: bool) -> None:
-    found, site = sizes_of(Task(str(four_buildings))), district(scenario(str(four_buildings)))
+    found, site = sizes_of(SiteTask(str(four_buildings))), district(scenario(str(four_buildings)))
     assert found.buildings
     assert site
-    seen = BuildingViewEnv(Task(str(four_buildings)).training_env(2), site, BuildingKinds.of(site, learned))
+    seen = BuildingViewEnv(SiteTask(str(four_buildings)).training_env(2), site, BuildingKinds.of(site, learned))
     problem = problem_of({"shared_policy": True, "learn_charging": learned}, found)
     assert (problem.observations,) == (problem.inputs,) == seen.single_observation_space.shape
     assert (problem.actions,) == seen.single_action_space.shape
@@ -133,14 +133,14 @@ def test_a_policy_for_single_buildings_sees_and_moves_what_is_predicted(four_bui
 
 
 def test_a_single_building_has_no_such_sizes(small_schema: Path) -> None:
-    found = sizes_of(Task(str(small_schema)))
+    found = sizes_of(SiteTask(str(small_schema)))
     assert found.buildings is None
     given = {"learn_charging": False}
     assert problem_of({**given, "shared_policy": True}, found) == problem_of({**given, "shared_policy": False}, found)
 
 
 def test_citylearn_steps_a_year_without_tables(small_schema: Path) -> None:
-    task = Task(str(small_schema), backend="citylearn")
+    task = SiteTask(str(small_schema), backend="citylearn")
     found = sizes_of(task)
     hours = sum(window.hours for window in task.site.windows("train"))
     assert found.year_bytes == CITYLEARN_BYTES_EACH * hours * found.observations
@@ -148,7 +148,7 @@ def test_citylearn_steps_a_year_without_tables(small_schema: Path) -> None:
 
 
 def test_a_plan_shows_what_tanks_do_too(small_schema: Path, tmp_path: Path) -> None:
-    task, seen = Task(str(with_tank(small_schema, tmp_path, cooling=True, twin=True))), Seen(plan="yesterday")
+    task, seen = SiteTask(str(with_tank(small_schema, tmp_path, cooling=True, twin=True))), Seen(plan="yesterday")
     plain = sizes_of(task)
     assert plain.planned == ("cooling_storage", "dhw_storage")
     assert plain.seeing(seen).observations == seen_layout(task.site, seen).size

@@ -12,7 +12,7 @@ import pytest
 from common.errors import UsageError
 from envs.objective.weights import Weights
 from envs.seen import Seen
-from envs.task import Task
+from envs.task import SiteTask
 from results import load
 from tests.tuning.trial.small_trials import completed
 from tuning.algorithms.registry import algorithm
@@ -58,10 +58,10 @@ SERVED: tuple[tuple[float, ...], ...] = ()  # see `ObservationLayout`
 @pytest.fixture(autouse=True)
 def no_site(monkeypatch: pytest.MonkeyPatch) -> None:
     """The layout of the site is made from its data, which this is not about."""
-    monkeypatch.setattr(Task, "layout", lambda task: SimpleNamespace(chargers=("chargers", task.seen), served=SERVED))
-    monkeypatch.setattr(Task, "district", lambda task: ("district", task.seen))
-    monkeypatch.setattr(Task, "buildings", lambda task: ("buildings", task.seen))
-    monkeypatch.setattr(Task, "training_env", lambda task, copies: (task, copies))
+    monkeypatch.setattr(SiteTask, "layout", lambda task: SimpleNamespace(chargers=("chargers", task.seen), served=SERVED))
+    monkeypatch.setattr(SiteTask, "district", lambda task: ("district", task.seen))
+    monkeypatch.setattr(SiteTask, "buildings", lambda task: ("buildings", task.seen))
+    monkeypatch.setattr(SiteTask, "training_env", lambda task, copies: (task, copies))
 
 
 def test_it_has_what_the_settings_say() -> None:

@@ -23,7 +23,7 @@ from envs.environments.vector_env import Start
 from envs.objective.aim import Outcome
 from envs.scenarios.scenario import Window
 from envs.seen import Seen
-from envs.task import Task
+from envs.task import SiteTask
 from envs.yardsticks.lessons import teach
 from results import load
 from tests.envs.made_up_plans import made_up_plan
@@ -481,7 +481,7 @@ def test_a_taught_trial_goes_on_as_if_it_had_never_stopped(
     starts = [
         Start(window, charge) for window in (Window(0, 0, 24), Window(0, 72, 24), Window(0, 120, 24)) for charge in (0.2, 0.8)
     ]
-    short = teach(Task(str(small_schema)), starts, method="yesterday", horizon=3)
+    short = teach(SiteTask(str(small_schema)), starts, method="yesterday", horizon=3)
     monkeypatch.setattr("tuning.trial.training.lessons", lambda task: made.append(task.scenario) or short)
     assignment = hyperparameters(algo, **others)
     whole, cut = (experiment(tmp_path / name, small_schema, algo, teacher="mpc") for name in ("whole", "cut"))

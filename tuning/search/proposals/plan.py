@@ -14,11 +14,10 @@ from optuna.distributions import CategoricalDistribution
 
 from common.errors import UsageError
 from envs.environments.fit import can_share, can_start_from_plan, has_chargers, why_no_mpc
-from envs.gym.task import EnvTask
 from envs.objective.reward import serves_people
 from envs.objective.weights import Weights
 from envs.seen import Seen
-from envs.task import Task
+from envs.task import SiteTask, Task
 from search_spaces import Assignment, SearchSpace, SpaceError
 from search_spaces.common import REWARD_SHARE, SHARES
 from search_spaces.overrides import override
@@ -49,7 +48,7 @@ def limits(steps: int) -> dict[str, float]:
     return {"steps": float(steps)}
 
 
-def plan(settings: Settings, space_file: Path | None, task: Task | EnvTask | None = None) -> Plan:
+def plan(settings: Settings, space_file: Path | None, task: Task | None = None) -> Plan:
     """Plan a search, and check every name and value in it.
 
     Without a task it is of the algorithm's own space, as where everything is fixed. Raises a SpaceError for the first name or
@@ -63,7 +62,7 @@ def plan(settings: Settings, space_file: Path | None, task: Task | EnvTask | Non
     space.check_fixed(fixed)  # before the site, which may take time
     notes: tuple[str, ...] = ()
     more = {}
-    if isinstance(task, Task) and not settings.preset:
+    if isinstance(task, SiteTask) and not settings.preset:
         # What a plan does not go with is said of `--set plan=learned`; a search just leaves it out.
         may = settings.reward == "improvement" and settings.teacher == "none"
         may = may and any(preset.get(PLAN, "none") != "none" for preset in spec.presets.values())
@@ -105,7 +104,7 @@ def space_differences(described: Mapping[str, str], space: SearchSpace) -> list[
     return found
 
 
-def check_teacher(task: Task, algo: str) -> None:
+def check_teacher(task: SiteTask, algo: str) -> None:
     """Check that model predictive control can teach an algorithm. Raises a UsageError if it cannot, with the reason."""
     reasons = {
         f"{algo} cannot begin as a copy": not algorithm(algo).can_be_taught,
@@ -164,7 +163,7 @@ class Fitted:
     several: bool = False  # whether the site has several buildings, the same in all splits
 
 
-def fitted(space: SearchSpace, task: Task, plans: bool = False, fixed: Collection[str] = ()) -> Fitted:
+def fitted(space: SearchSpace, task: SiteTask, plans: bool = False, fixed: Collection[str] = ()) -> Fitted:
     """The space of an experiment: without what does nothing on its site, and with what decides there.
 
     What the user's file says of a hyperparameter holds. What the search may draw and does not fit into memory is refused trial

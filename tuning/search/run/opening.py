@@ -21,7 +21,7 @@ from envs.objective.reward import check_reward, reference_lines
 from envs.scenarios.doubts import doubts
 from envs.scenarios.splits import SPLITS
 from envs.seen import Seen
-from envs.task import Task
+from envs.task import SiteTask
 from results.places import EXPERIMENT
 from search_spaces.common import REWARD_SHARE
 from tuning.algorithms.registry import algorithm, algorithm_of, names
@@ -233,7 +233,7 @@ def _learned_notes(learned: Sequence[LearnedExperiment]) -> list[str]:
     return [f"learns from {each.folder}: {each.summary}" for each in learned]
 
 
-def _check_shared(task: Task, planned: Plan, settings: Settings) -> None:
+def _check_shared(task: SiteTask, planned: Plan, settings: Settings) -> None:
     """Check that no trial shares a policy among the buildings of a site that has one.
 
     Raises a UsageError if the plan fixes `shared_policy` to true, searches it or starts with it.
@@ -251,7 +251,7 @@ def _check_shared(task: Task, planned: Plan, settings: Settings) -> None:
     raise UsageError(f"{at}: {task.site.title} has one building, and one policy acts for it anyway; {remedy}")
 
 
-def _check_policy_fits(task: Task, planned: Plan, seens: Sequence[Seen]) -> None:
+def _check_policy_fits(task: SiteTask, planned: Plan, seens: Sequence[Seen]) -> None:
     """Check that the site has what policies are to see, and that a policy of the training split can act in the others.
 
     These may simulate other buildings.
@@ -303,7 +303,7 @@ def _check_time(settings: Settings) -> None:
         )
 
 
-def _slowly(settings: Settings, task: Task) -> tuple[Settings, list[str]]:
+def _slowly(settings: Settings, task: SiteTask) -> tuple[Settings, list[str]]:
     """Settings of a search that CityLearn itself steps, rated on fewer weeks unless others were asked for, and what to say.
 
     The weeks are chosen once, evenly over the split, so that all trials are ranked by the same ones.

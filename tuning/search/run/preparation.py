@@ -22,7 +22,7 @@ from envs.environments.year_forecasts import learned_model, learned_table
 from envs.planning.mpc import HORIZON
 from envs.scenarios.splits import Split
 from envs.seen import Seen
-from envs.task import Task
+from envs.task import SiteTask
 from envs.yardsticks.lessons import has_part, lesson_part, lesson_windows, parts_of, prepare_teacher
 from tuning.cli.console import busy, say
 from tuning.experiment.settings import Settings
@@ -39,7 +39,7 @@ LEAST_NEWS = 0.02  # part of a job between two messages
 
 
 def prepare(
-    task: Task,
+    task: SiteTask,
     console: Console,
     splits: Sequence[Split] = SPLITS,
     seens: Sequence[Seen] = (Seen(),),
@@ -80,7 +80,7 @@ def prepare(
         _run("plans", [Job(partial(shadow, scenario, year, part), True) for year, part in lacking], console)
 
 
-def prepare_lessons(task: Task, console: Console) -> None:
+def prepare_lessons(task: SiteTask, console: Console) -> None:
     """Make the lessons of model predictive control that the cache lacks, one Ray task a part."""
     site = task.site
     parts = [part for part in range(parts_of(site)) if not has_part(task, part)]

@@ -16,7 +16,7 @@ from envs.objective.evaluate import evaluate
 from envs.objective.weights import DEFAULT
 from envs.scenarios.scenario import Window, scenario
 from envs.seen import Seen
-from envs.task import Task
+from envs.task import SiteTask
 from tests.tuning.algorithms.networks.test_building_kinds import opened
 from tuning.algorithms.memory import Workload
 from tuning.algorithms.networks.building_kinds import BuildingKinds, UnfitError
@@ -138,7 +138,7 @@ def built(schema: Path, algo: str, planned: District | None = None, **given: Any
     site = scenario(str(schema))
     seen = Seen.of(DEFAULT, h)
     setup = Setup(
-        h, Task(str(schema), seen=seen).training_env, 4, 1024, 0, False,
+        h, SiteTask(str(schema), seen=seen).training_env, 4, 1024, 0, False,
         seen_layout(site, seen).chargers, district=seen_district(site, seen), planned=planned,
     )  # fmt: skip
     trained = algorithm(algo).build(setup)
@@ -193,7 +193,7 @@ def test_it_learns_with_each_switch(four_buildings: Path, algo: str, switches: s
 def test_its_memory_is_predicted(four_buildings: Path, algo: str) -> None:
     with built(four_buildings, algo, shared_policy=True, plan="yesterday") as trained:
         assert trained.used()["plan"] == "yesterday"
-        sizes, run = sizes_of(Task(str(four_buildings))), Workload(trained.num_envs, 1024, 2, 4, gpu=False)
+        sizes, run = sizes_of(SiteTask(str(four_buildings))), Workload(trained.num_envs, 1024, 2, 4, gpu=False)
         found = {term.name: term.nbytes for term in predict(algorithm(algo), trained.setup.hyperparameters, run, sizes).terms}
         learner, made = trained.learner, []
         # Each weight with its gradient and two numbers of Adam; critics once more as targets.

@@ -19,7 +19,7 @@ from envs.objective.evaluate import evaluate
 from envs.observation import ChargerGroups
 from envs.scenarios.scenario import Scenario, Window, scenario
 from envs.seen import Seen
-from envs.task import Task
+from envs.task import SiteTask
 from tests.envs.models import with_rooms
 from tests.envs.tanks import with_tank
 from tests.tuning.algorithms.match import FEATURES, MatchVectorEnv, built, groups
@@ -100,7 +100,7 @@ def test_without_changes_tanks_follow_the_plan_wherever_they_are(
     planned, layout, shown = PlannedActions(site), site.layout, []
     of = [(0, "dhw"), (1, "cooling"), (1, "dhw")]
     assert "cooling_storage" not in site.actions_of(0)
-    env = Task(name.name, backend=backend, seen=SEEN).evaluation_env([Window(0, start, hours)])
+    env = SiteTask(name.name, backend=backend, seen=SEEN).evaluation_env([Window(0, start, hours)])
 
     def act(observations: np.ndarray) -> np.ndarray:
         shown.append(observations[0].copy())
@@ -186,7 +186,7 @@ def test_a_policy_begins_with_what_thermal_devices_do_without_control(algo: str,
 def test_without_a_change_people_are_as_comfortable_as_without_control(
     thermal_schema: Callable[[str], Path], name: str
 ) -> None:
-    task = Task(str(thermal_schema(name)))
+    task = SiteTask(str(thermal_schema(name)))
     devices, rest = ServedDevices(task.buildings()), np.zeros((1, len(task.layout().actions)))
     for own in task.rate(lambda observations: devices.complete(np.repeat(rest, len(observations), 0), observations)):
         assert own.kpis["discomfort"] < own.uncontrolled["discomfort"] + 0.02

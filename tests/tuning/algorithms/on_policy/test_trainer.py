@@ -10,7 +10,7 @@ import torch
 from envs.environments.year_cache import district, observation_layout
 from envs.objective.evaluate import evaluate, score
 from envs.scenarios.scenario import scenario
-from envs.task import Task
+from envs.task import SiteTask
 from envs.yardsticks.lessons import lessons
 from envs.yardsticks.mpc_runs import mpc
 from tests.tuning.algorithms.match import built, mean_return
@@ -133,12 +133,12 @@ def test_a_copy_scores_near_its_teacher(small_schema: Path, four_buildings: Path
     chargers = observation_layout(site).chargers
     trained = spec.build(
         Setup(
-            given, Task(name).training_env, 8, 100_000, 3, False, chargers, 1, district(site),
+            given, SiteTask(name).training_env, 8, 100_000, 3, False, chargers, 1, district(site),
             taught=True,
         )
     )  # fmt: skip
-    trained.imitate(lessons(Task(name), method="seven-days"))
-    copy = score(evaluate(Task(name).evaluation_env(validation), trained.policy()))
+    trained.imitate(lessons(SiteTask(name), method="seven-days"))
+    copy = score(evaluate(SiteTask(name).evaluation_env(validation), trained.policy()))
     trained.stop()
-    teacher = score(mpc(Task(name), validation, "seven-days"))
+    teacher = score(mpc(SiteTask(name), validation, "seven-days"))
     assert copy > 0.6 * teacher > 0.0

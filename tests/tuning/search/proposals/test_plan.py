@@ -14,7 +14,7 @@ import pytest
 from common.errors import UsageError
 from envs.objective.weights import DEFAULT, Weights
 from envs.seen import Seen
-from envs.task import Task
+from envs.task import SiteTask
 from search_spaces import SearchSpace, SpaceError
 from search_spaces.overrides import override
 from tests.envs.changed_rows import two_buildings
@@ -145,7 +145,7 @@ def searched(space: SearchSpace) -> set[str]:
 
 
 @pytest.fixture
-def homes(small_schema: Path, tmp_path: Path) -> Task:
+def homes(small_schema: Path, tmp_path: Path) -> SiteTask:
     """Two buildings, and no chargers."""
 
     def without_chargers(schema: dict[str, Any]) -> None:
@@ -156,21 +156,21 @@ def homes(small_schema: Path, tmp_path: Path) -> Task:
     return changed(two_buildings(small_schema, tmp_path / "homes"), without_chargers)
 
 
-def changed(path: Path, change: Callable[[dict[str, Any]], object]) -> Task:
+def changed(path: Path, change: Callable[[dict[str, Any]], object]) -> SiteTask:
     """A site with another schema."""
     schema = json.loads(path.read_text(encoding="utf-8"))
     change(schema)
     path.write_text(json.dumps(schema), encoding="utf-8")
-    return Task(str(path))
+    return SiteTask(str(path))
 
 
 def test_a_site_with_chargers_and_one_building_has_the_algorithms_own_space(small_schema: Path) -> None:
-    for site in (Task("iquitos-38"), Task(str(small_schema))):
+    for site in (SiteTask("iquitos-38"), SiteTask(str(small_schema))):
         assert fitted(PPO, site).space is PPO
         assert fitted(PPO, site).notes == ()
 
 
-def test_without_chargers_nothing_of_them_is_searched_and_with_several_buildings_sharing_is(homes: Task) -> None:
+def test_without_chargers_nothing_of_them_is_searched_and_with_several_buildings_sharing_is(homes: SiteTask) -> None:
     found = fitted(PPO, homes)
     assert searched(PPO) - searched(found.space) == {"learn_charging"}
     assert searched(found.space) - searched(PPO) == {"shared_policy"}
@@ -178,7 +178,7 @@ def test_without_chargers_nothing_of_them_is_searched_and_with_several_buildings
     assert found.space["learn_charging"].default is False
 
 
-def test_what_the_users_file_says_holds_and_what_it_searches_for_nothing_is_refused(homes: Task, tmp_path: Path) -> None:
+def test_what_the_users_file_says_holds_and_what_it_searches_for_nothing_is_refused(homes: SiteTask, tmp_path: Path) -> None:
     path = tmp_path / "space.toml"
     path.write_text("shared_policy = {value = true}\nlearn_charging = {value = true}", encoding="utf-8")
     space = fitted(override(PPO, path), homes).space
@@ -191,22 +191,22 @@ def test_what_the_users_file_says_holds_and_what_it_searches_for_nothing_is_refu
         fitted(override(PPO, path), homes)
 
 
-def test_a_fixed_value_is_respected(homes: Task) -> None:
+def test_a_fixed_value_is_respected(homes: SiteTask) -> None:
     planned = plan(Settings(set=(("shared_policy=true", "learn_charging=true"),)), None, homes)
     assert planned.fixed == {"shared_policy": True, "learn_charging": True}
     assert not {"shared_policy", "learn_charging"} & planned.space.distributions(planned.fixed).keys()
 
 
 def test_splits_of_other_buildings_search_neither_sharing_nor_a_plan(
-    homes: Task, small_schema: Path, monkeypatch: pytest.MonkeyPatch
+    homes: SiteTask, small_schema: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("envs.scenarios.scenario.Scenario.same_buildings", lambda site, split: split != "test")
-    for site in (homes, Task(str(small_schema))):
+    for site in (homes, SiteTask(str(small_schema))):
         assert not {"shared_policy", "plan"} & searched(fitted(PPO, site, plans=True).space)
 
 
 def test_a_search_on_one_building_starts_with_its_plan_too(small_schema: Path) -> None:
-    for site in (Task("iquitos-38"), Task(str(small_schema))):
+    for site in (SiteTask("iquitos-38"), SiteTask(str(small_schema))):
         default, planned = plan(Settings(), None, site).starts
         assert default == algorithm("ppo").preset("default", {}, {"steps": 250_000.0})
         assert planned == {**default, "plan": "learned"}
@@ -214,13 +214,13 @@ def test_a_search_on_one_building_starts_with_its_plan_too(small_schema: Path) -
         assert len(plan(Settings(algo="sac"), None, site).starts) == 1
 
 
-def test_no_end_of_a_front_starts_from_a_plan_unless_all_trials_do(small_schema: Path, homes: Task) -> None:
+def test_no_end_of_a_front_starts_from_a_plan_unless_all_trials_do(small_schema: Path, homes: SiteTask) -> None:
     """A plan has the user's weights, whatever the share."""
-    for site in (Task("iquitos-38"), Task(str(small_schema)), homes):
+    for site in (SiteTask("iquitos-38"), SiteTask(str(small_schema)), homes):
         *_, planned, second, first = plan(Settings(objective="co2 bill"), None, site).starts
         assert (planned["plan"], second["plan"], first["plan"]) == ("learned", "none", "none")
         assert (second["reward_share"], first["reward_share"]) == (0.0, 1.0)
-    starts = plan(Settings(objective="co2 bill", set=(("plan=learned",),)), None, Task("iquitos-38")).starts
+    starts = plan(Settings(objective="co2 bill", set=(("plan=learned",),)), None, SiteTask("iquitos-38")).starts
     assert {start["plan"] for start in starts} == {"learned"}
 
 
@@ -234,7 +234,7 @@ def rest_everywhere(schema: dict[str, Any]) -> None:
     schema["actions"]["electrical_storage"]["active"] = False
 
 
-def test_several_buildings_whose_batteries_do_not_act_have_no_plan_either(homes: Task) -> None:
+def test_several_buildings_whose_batteries_do_not_act_have_no_plan_either(homes: SiteTask) -> None:
     assert homes.site.schema
     for buildings, is_planned in ((("mall",), True), (("mall", "office"), False)):
         site = changed(homes.site.schema, lambda schema, names=buildings: rests(schema, *names))  # type: ignore[misc]
@@ -249,7 +249,7 @@ def test_one_building_whose_battery_does_not_act_has_no_plan_to_start_from(
     assert "plan" not in searched(plan(Settings(), None, changed(path, change)).space)
 
 
-def test_a_plan_is_searched_where_the_algorithm_starts_from_one_and_what_is_set_allows_it(homes: Task) -> None:
+def test_a_plan_is_searched_where_the_algorithm_starts_from_one_and_what_is_set_allows_it(homes: SiteTask) -> None:
     def searches_a_plan(**settings: object) -> bool:
         return "plan" in searched(plan(Settings(**settings), None, homes).space)  # type: ignore[arg-type]
 
@@ -270,12 +270,12 @@ def test_where_thermal_storages_alone_act_a_plan_is_searched_too(small_schema: P
     assert "plan" not in searched(plan(Settings(), None, without).space)
 
 
-def test_no_plan_is_searched_where_there_is_none(homes: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_plan_is_searched_where_there_is_none(homes: SiteTask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("envs.environments.fit.why_no_plan", lambda site: "no bound")
     assert "plan" not in searched(fitted(PPO, homes, plans=True).space)
 
 
-def test_a_search_on_several_buildings_starts_with_what_won_there_too(homes: Task) -> None:
+def test_a_search_on_several_buildings_starts_with_what_won_there_too(homes: SiteTask) -> None:
     default, several, planned = plan(Settings(), None, homes).starts
     assert (default["shared_policy"], several["shared_policy"]) == (False, True)
     assert several == algorithm("ppo").preset("several-buildings", {}, {"steps": 250_000.0})
@@ -296,20 +296,20 @@ def test_a_search_on_several_buildings_starts_with_what_won_there_too(homes: Tas
 def test_it_needs_the_batch_backend_and_the_reward_that_it_plans_for(
     small_schema: Path, backend: Any, reward: Any, reason: str
 ) -> None:
-    check_teacher(Task(str(small_schema)), "ppo")
+    check_teacher(SiteTask(str(small_schema)), "ppo")
     with pytest.raises(UsageError, match=f"^--teacher mpc: .*{reason}$"):
-        check_teacher(Task(str(small_schema), backend=backend, reward=reward), "ppo")
+        check_teacher(SiteTask(str(small_schema), backend=backend, reward=reward), "ppo")
 
 
 def test_a_site_whose_devices_people_feel_is_refused_with_what_to_do(small_schema: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"^--teacher mpc: copies of it .*--set plan=learned$"):
-        check_teacher(Task(str(with_rooms(small_schema, tmp_path))), "ppo")
+        check_teacher(SiteTask(str(with_rooms(small_schema, tmp_path))), "ppo")
 
 
 def test_a_site_without_model_predictive_control_and_an_algorithm_that_cannot_are_refused(
     small_schema: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    task = Task(str(small_schema))
+    task = SiteTask(str(small_schema))
     monkeypatch.setattr(plans, "why_no_mpc", lambda site: "prices below zero are beyond a linear programme")
     with pytest.raises(UsageError, match=r"^--teacher mpc: prices below zero"):
         check_teacher(task, "sac")

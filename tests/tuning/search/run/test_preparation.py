@@ -11,7 +11,7 @@ from rich.console import Console
 
 from common.errors import ScenarioError
 from envs.cache import CacheError
-from envs.task import Task
+from envs.task import SiteTask
 from tuning.runtime.ray_session import NodeLostError
 from tuning.search.run import preparation
 from tuning.search.run.preparation import prepare
@@ -22,7 +22,7 @@ def test_where_nothing_lacks_nothing_is_said_or_started(monkeypatch: pytest.Monk
     monkeypatch.setattr(preparation, "is_prepared", lambda site, year, day_peak: not looked.append(year))  # type: ignore[func-returns-value]
     monkeypatch.setattr(preparation, "Queue", None)
     output = io.StringIO()
-    task = Task("iquitos-38")
+    task = SiteTask("iquitos-38")
     prepare(task, Console(file=output))
     assert output.getvalue() == ""
     assert sorted(looked) == sorted([*task.site.years("train"), *task.site.years("validation")])
