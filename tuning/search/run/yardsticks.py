@@ -11,6 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import ray
 from rich.console import Console
 
 from common.errors import InconsistentError, UserError
@@ -33,6 +34,7 @@ from tuning.cli.console import busy, say
 from tuning.experiment.folder import Experiment
 from tuning.experiment.reading import open_to_read, with_checkpoints
 from tuning.experiment.settings import Settings
+from tuning.search.run.preparation import result_of
 from tuning.trial.policy import trained
 
 MOST_SECONDS = 60.0  # that they may take; `python -m tuning.headroom` waits for all
@@ -105,8 +107,13 @@ def _write_simple(experiment: Experiment, written: Callable[[Path], None], conso
     path, task = judged_path(experiment.paths.folder, "baselines", "gymnasium"), experiment.settings.env_task
     if path.exists():
         return
-    with busy(console, "comparing with random actions and with none, in the same episodes"):
-        rows = simple_rows(task, "validation")
+    try:
+        with busy(console, "comparing with random actions and with none, in the same episodes"):
+            # In another process, as trials are: this one runs no code of the environment.
+            rows = result_of(ray.remote(num_cpus=1)(simple_rows).remote(task, "validation"))
+    except (UserError, InconsistentError) as error:
+        say(console, f"nothing to compare with: {error}")
+        return
     same = {"scenario": experiment.scenario, "split": "validation", "backend": task.stepped_by}
     write_file(path, [same | row for row in rows], measures=task.columns)
     written(path)
