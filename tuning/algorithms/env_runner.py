@@ -34,7 +34,9 @@ class ArrayEnvRunner(SingleAgentEnvRunner):
     def make_env(self) -> None:
         """See `SingleAgentEnvRunner`; without the wrapper that makes a list of dictionaries of the infos."""
         super().make_env()
-        self.env = self.env.env
+        # Kept: as the wrapper is freed, it closes what it wraps.
+        self._wrapper = self.env
+        self.env = self._wrapper.env
         if (mode := self.env.metadata.get("autoreset_mode")) is not AutoresetMode.NEXT_STEP:
             raise ValueError(f"an environment that resets by {mode} loses the first transition of each episode here")
         self.h, keep = self.config.recipe.h, self.config.recipe.keep

@@ -1,5 +1,6 @@
 """What all env runners do at a step: statistics, time, state."""
 
+import gc
 import time
 from typing import Any
 
@@ -90,3 +91,23 @@ def test_episodes_that_are_begun_anew_have_seeds_of_their_own_and_leave_nothing_
         other.runner.set_state(state)
         other.runner.reset()
         assert other.runner.env.seeds == [seeds[2]]
+
+
+class Closing(MatchVectorEnv):
+    """The task, which cannot be stepped any more once it is closed."""
+
+    def close_extras(self, **kwargs: Any) -> None:
+        self.is_closed = True
+
+    def step(self, actions: Any) -> Any:
+        assert not hasattr(self, "is_closed")
+        return super().step(actions)
+
+
+@pytest.mark.parametrize("algo", ALGOS)
+def test_an_environment_is_open_as_long_as_it_is_stepped(algo: str) -> None:
+    with built(algo, make_envs=Closing) as trained:
+        gc.collect()
+        env = runner_of(trained).env
+        assert not hasattr(env, "is_closed")
+    assert env.is_closed
