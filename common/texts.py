@@ -52,7 +52,7 @@ ELSEWHERE: Final = _by_word(
         "normalize_rewards": "norm_reward",
         "bf16": "amp fp16 mixed_precision",
         "--num-envs": "n_envs num_envs num_envs_per_env_runner num_envs_per_worker",
-        "--steps": "total_timesteps timesteps num_env_steps episodes",
+        "--steps": "total_timesteps timesteps num_env_steps",
         "--trials": "n_trials num_samples",
         "--budget": "timeout time_budget_s",
         "--scheduler": "pruner",
@@ -60,6 +60,8 @@ ELSEWHERE: Final = _by_word(
         "--evaluations": "reports n_evals eval_freq evaluation_interval",
         "--concurrency": "n_jobs num_workers max_concurrent_trials",
         "--scenario": "schema dataset site",
+        "--env": "env_id environment env_name",
+        "--env-config": "env_kwargs env_args",
         "--algo": "algorithm agent",
         "--name": "study_name experiment_name",
         "--dir": "output_dir log_dir storage_path",
@@ -70,7 +72,6 @@ ELSEWHERE: Final = _by_word(
 _OF_KPIS: Final = _by_word({"bill": "cost costs electricity_cost price", "co2_kg": "carbon emission emissions"})
 # What others have as an option and we have not: what to do in its place.
 INSTEAD: Final = {
-    **dict.fromkeys(("env", "env_id", "environment"), "only CityLearn's sites run: --scenario path/to/schema.json"),
     **dict.fromkeys(
         ("cuda", "gpu", "gpus", "n_gpus", "num_gpus", "num_gpus_per_learner"),
         "a card is used where there is one, as far as --gpu-memory allows; --device cpu does without",

@@ -13,9 +13,10 @@ Each part imports only parts of the levels above it in this list:
 8. `planning`: model predictive control, which plans the next hours by a linear programme.
 9. `citylearn_backend`: steps a site by CityLearn, and reads CityLearn's objects into the arrays of the batch backend.
 10. `environments`: gymnasium environments over both backends, with what else policies see; what a site can have.
-11. `task`: what is to be solved, as one value: the one thing of `envs` that what is above it needs.
-12. `yardsticks`: baselines, rules, runs of model predictive control and the bound that policies are compared with.
-13. `preview`, `convert`: commands that draw a generated year, and make files for CityLearn 3 of older ones.
+11. `gym`: any environment of Gymnasium's as what is to be solved: its source, spaces and episodes.
+12. `task`: what is to be solved, as one value: the one thing of `envs` that what is above it needs.
+13. `yardsticks`: baselines, rules, runs of model predictive control and the bound that policies are compared with.
+14. `preview`, `convert`: commands that draw a generated year, and make files for CityLearn 3 of older ones.
 
 `citylearn_backend` stands after `batch_backend`, because it fills the tables that the latter steps.
 """

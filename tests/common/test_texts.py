@@ -44,7 +44,7 @@ def test_a_text_stands_for_itself_in_markdown() -> None:
         ("n_envs", ["gamma"], "did you mean --num-envs?"),
         ("dataset", ["iquitos", "default"], "there are iquitos, default"),  # no hyperparameters
         ("cost", ["bill", "energy_cost"], "did you mean bill?"),
-        ("--env", ["--scenario", "--num-envs"], "only CityLearn's sites run: --scenario path/to/schema.json"),
+        ("--env-id", ["--scenario", "--env"], "did you mean --env?"),
         ("--device", ["--dir"], "did you mean --dir?"),  # of a command that trains nothing
         ("--trails", ["--trials", "--set"], "did you mean --trials?"),
         ("--gama", ["--name", "--set"], "did you mean --set gamma=...?"),

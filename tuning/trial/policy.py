@@ -142,7 +142,10 @@ def trained(
         checkpoint.restore(trainer)
         steps, network = checkpoint.trial.steps, trainer.mode_network()
         try:
-            acting = trainer.acting_on(elsewhere.buildings()) if elsewhere else acting_in(trainer, task, split)
+            if isinstance(task, SiteTask) and elsewhere:
+                acting = trainer.acting_on(task.buildings())
+            else:
+                acting = acting_in(trainer, task, split)
         except UnfitError as error:
             raise UsageError(f"the policy of trial {number} cannot act on {task.title}: {error}") from None
         yield Trained(acting.policy, steps, acting.view, network, trainer.shares, acting.changes, task)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import gymnasium as gym
@@ -85,11 +86,14 @@ def test_a_configuration_that_cannot_be_read_is_one_line(tmp_path: Path, name: s
         config_of({"volume": object()})
 
 
-def test_a_function_is_named_so_that_other_processes_find_it() -> None:
+def test_a_function_is_named_so_that_other_processes_find_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert name_of(make) == "examples.pump:make"
     assert name_of(Pump) == "examples.pump:Pump"
     with pytest.raises(EnvError, match="a name of its own"):
         name_of(lambda: Pump())
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", "my script.py", raising=False)
     in_script = type("Mine", (Pump,), {"__module__": "__main__", "__qualname__": "Mine"})
-    file, _, name = name_of(in_script).rpartition(":")
-    assert (Path(file).suffix, name) == (".py", "Mine")
+    assert name_of(in_script) == f"{Path('my script.py').resolve()}:Mine"
+    monkeypatch.delattr(sys.modules["__main__"], "__file__")
+    with pytest.raises(EnvError, match="which see no notebook"):
+        name_of(in_script)

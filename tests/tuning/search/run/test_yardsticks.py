@@ -51,7 +51,7 @@ def test_where_they_cannot_be_or_would_take_long_there_are_none(
     small_schema: Path, tmp_path: Path, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if "backend" in given:
-        monkeypatch.setattr("envs.task.Task.why_not_batch", lambda self: "it cannot")
+        monkeypatch.setattr("envs.task.SiteTask.why_not_batch", lambda self: "it cannot")
     backend = given.pop("backend", "batch")
     files, said = written(experiment(tmp_path / "one", small_schema, "ppo", backend, **given))
     assert not files
