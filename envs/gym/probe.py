@@ -28,8 +28,8 @@ MOST_SECONDS = 300.0  # that the look may take
 STEPS = 2_000  # that are timed, or more until an episode has ended, but not beyond
 MOST_STEPS, SECONDS = 20_000, 5.0
 COPIES = 4  # of which the memory is measured
-# Findings about what is done here anyway: observations are scaled by their running mean and variance, actions from [-1, 1].
 OF_CHANCE = "eterministic"  # in what it says where episodes do not follow from their seeds, which is no reason to refuse them
+# Findings about what is done here anyway: observations are scaled by their running mean and variance, actions from [-1, 1].
 MENDED = ("-infinity. This is probably too low", "infinity. This is probably too high", "symmetric and normalized space")
 
 

@@ -139,11 +139,10 @@ def measure_of(minimize: bool) -> Callable[[str, str], Measure]:
     return found
 
 
-def simple_rows(task: EnvTask, split: Literal["validation", "test"], baseline: str = "") -> list[Row]:
+def simple_rows(task: EnvTask, split: Literal["validation", "test"]) -> list[Row]:
     """Rows of `evaluations` of policies that learned nothing: random actions and, where actions are numbers, none at all.
 
-    No action is the middle of each action's range; what has no range, at 0. `baseline` names a function of the user's, see
-    `own_policy`; empty for none.
+    No action is the middle of each action's range; what has no range, at 0.
     """
     env = task._make()
     space = env.action_space
@@ -157,11 +156,13 @@ def simple_rows(task: EnvTask, split: Literal["validation", "test"], baseline: s
 
     space.seed(0)
     policies = {"random actions": random} | ({"no action": none} if isinstance(space, Box) else {})
-    rows = [{"contender": name, **row} for name, policy in policies.items() for row in task.rows(policy, split)]
-    if baseline:
-        own = replace(task, as_written=True)
-        rows += [{"contender": Source(baseline).title, **row} for row in own.rows(own_policy(baseline), split)]
-    return rows
+    return [{"contender": name, **row} for name, policy in policies.items() for row in task.rows(policy, split)]
+
+
+def own_rows(task: EnvTask, split: Literal["validation", "test"], name: str) -> list[Row]:
+    """The same of a policy of the user's, see `own_policy`."""
+    rows = replace(task, as_written=True).rows(own_policy(name), split)
+    return [{"contender": Source(name).title, **row} for row in rows]
 
 
 def own_policy(name: str) -> Callable[[np.ndarray], np.ndarray]:

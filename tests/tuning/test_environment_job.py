@@ -50,6 +50,19 @@ def test_a_folder_that_names_code_runs_none_of_it_unless_it_is_trusted(job: Path
         assert "--trust-scenario" in capsys.readouterr().err
 
 
+def test_a_judgement_of_it_takes_no_option_of_a_site_and_no_policy_that_is_none(
+    job: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for given, said in (
+        (["--mpc", "none"], "--mpc: it is an option of a site"),
+        (["--backend", "batch"], "--backend: it is an option of a site"),
+        (["--baseline", "no/such.py:act"], "there is no file"),
+    ):
+        assert judge([str(job / "job"), "--trust-scenario", "--dir", str(job / "none"), *given]) == 2
+        assert said in capsys.readouterr().err
+    assert not (job / "none").exists()
+
+
 @pytest.mark.slow
 def test_a_judgement_has_fresh_seeds_and_a_policy_of_ones_own_beside(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (job / "rules.py").write_text(RULE, encoding="utf-8")
@@ -58,6 +71,11 @@ def test_a_judgement_has_fresh_seeds_and_a_policy_of_ones_own_beside(job: Path, 
     said = capsys.readouterr().out
     for text in ("50 episodes with seeds of the test", "rules:act", "no action", "random actions"):
         assert text in said
+    # Another policy is added to what is there, and one that is none is refused at once.
+    (job / "rules.py").write_text(RULE.replace("act", "late"), encoding="utf-8")
+    assert judge([*given, "--baseline", str(job / "rules.py:late")]) == 0
+    assert "rules:late" in capsys.readouterr().out
     rows = load(job / "judged").evaluations
+    assert {"rules:act", "rules:late"} <= set(rows["contender"])
     assert rows.groupby("contender")["year"].nunique().unique().tolist() == [50]
     assert set(rows["split"]) == {"test"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from common.measure import SCORE, SITE, Measure, by_the_year
+from common.measure import SCORE, SITE, Measure, Scale, by_the_year
 from common.texts import option_words, printable, python_command
 from envs.objective.aim import SCORE_ALONE, Aim
 from results import Results
@@ -248,12 +248,15 @@ def _of_episodes(rows: pd.DataFrame, measures: Mapping[str, Measure], validation
     table = plain_table(f"Validation, {validation}")
     for name in ("", "mean", f"{CONFIDENCE:.0%} interval", "least", "greatest"):
         table.add_column(name, justify="left" if not name else "right")
-    for measure in (replace(SCORE, name="return", label="return"), *measures.values()):
-        values = rows[SCORE.name if measure.label == "return" else measure.name].to_numpy(float)
-        if measure.label:
-            interval, scale = mean(values), measure.scale(values)
-            ends = f"{scale.text(interval.low)} to {scale.text(interval.high)}"
-            table.add_row(measure.label, scale.text(interval.value), ends, scale.text(values.min()), scale.text(values.max()))
+    # The score's own way to be shown is that of sites.
+    labels = {SCORE.name: "return"} | {measure.name: measure.label for measure in measures.values() if measure.label}
+    for column, label in labels.items():
+        values = rows[column].to_numpy(float)
+        interval, scale = mean(values), Scale.of(values, "")
+        ends = f"{scale.text(interval.low)} to {scale.text(interval.high)}"
+        table.add_row(
+            scale.heading(label), scale.text(interval.value), ends, scale.text(values.min()), scale.text(values.max())
+        )
     return table
 
 

@@ -52,6 +52,7 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     # Of two objectives the one that is judged; the contenders are trained by the settings of their experiments.
     judged = replace(experiments[0].settings, objective=aim.names)
     task = judged.task
+    _check_kind(settings, isinstance(task, SiteTask))
     if isinstance(task, SiteTask):
         check_reward(task.site, task.reward)
         if settings.backend == "batch" and (reason := task.why_not_batch()):
@@ -87,6 +88,18 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
         discard(folder, created)
         raise
     return comparison
+
+
+def _check_kind(settings: JudgeSettings, of_site: bool) -> None:
+    """Raise a UserError for an option of a site beside an environment, or the other way round, and for no such policy."""
+    kind, others = ("an environment", ("baseline",)) if of_site else ("a site", ("backend", "mpc"))
+    for name in others:
+        if getattr(settings, name) != getattr(JudgeSettings, name):
+            raise UsageError(f"--{name}: it is an option of {kind}, which these experiments are not of; leave it out")
+    if settings.baseline:
+        from envs.gym.task import own_policy
+
+        own_policy(settings.baseline)  # before anything is trained
 
 
 def _command(settings: JudgeSettings, name: str) -> str:

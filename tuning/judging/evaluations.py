@@ -14,7 +14,7 @@ import ray
 from common.measure import SCORE, Measure
 from envs.environments.backend import Backend
 from envs.forecasts import Method
-from envs.gym.task import EnvTask, simple_rows
+from envs.gym.task import EnvTask, own_rows, simple_rows
 from envs.objective.aim import Aim
 from envs.objective.columns import CHANGED
 from envs.objective.evaluate import ValidityError
@@ -113,8 +113,9 @@ def _of_episode(task: EnvTask) -> Row:
     return {"scenario": task.source.name, "split": SPLIT, "backend": task.stepped_by}
 
 
-def _simple_rows(task: EnvTask, baseline: str) -> list[Row]:
-    return [_of_episode(task) | row for row in simple_rows(task, SPLIT, baseline)]
+def _simple_rows(task: EnvTask, own: str) -> list[Row]:
+    rows = own_rows(task, SPLIT, own) if own else simple_rows(task, SPLIT)
+    return [_of_episode(task) | row for row in rows]
 
 
 def _run_rows(
@@ -129,10 +130,15 @@ def _run_rows(
     return [{**about, "steps": policy.steps, **row_of(evaluation, task, SPLIT, backend)} for evaluation in evaluations]
 
 
-def baseline_job(task: Task, part: Path, baseline: str = "") -> Job:
-    """Evaluations of all baselines on all years; of an environment also of a policy that the user names."""
+def own_job(task: EnvTask, part: Path, name: str) -> Job:
+    """Evaluations of a policy of the user's in an environment."""
+    return Job(part, partial(_simple_rows, task, name))
+
+
+def baseline_job(task: Task, part: Path) -> Job:
+    """Evaluations of all baselines on all years, or in all episodes."""
     if isinstance(task, EnvTask):
-        return Job(part, partial(_simple_rows, task, baseline))
+        return Job(part, partial(_simple_rows, task, ""))
     return Job(part, partial(baseline_rows, task, SPLIT, task.site.windows(SPLIT)))
 
 

@@ -9,8 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from rich.console import Console
 
+from common.paths import fit_name
 from envs.environments import fit
 from envs.environments.backend import Backend
+from envs.gym.source import Source
 from envs.scenarios.scenario import Split
 from envs.seen import Seen
 from envs.task import SiteTask, Task
@@ -30,6 +32,7 @@ from tuning.judging.evaluations import (
     check_agreement,
     mpc_jobs,
     objective_of,
+    own_job,
     run_all,
     run_jobs,
     score_of,
@@ -158,8 +161,12 @@ class Race:
         jobs: list[Job] = []
         baselines, bounds = self.judgement.paths.part("baselines", self._backend), self.judgement.paths.part("bounds", "batch")
         if self._lacks(baselines):
-            jobs.append(baseline_job(self.task, baselines, self._baseline))
-        if not isinstance(self.task, SiteTask) or _beyond_rewards(self.task):
+            jobs.append(baseline_job(self.task, baselines))
+        if not isinstance(self.task, SiteTask):
+            title = Source(self._baseline).title
+            part = self.judgement.paths.part(f"own-{fit_name(title)}", self._backend)
+            return [*jobs, own_job(self.task, part, self._baseline)] if title and self._lacks(part, title) else jobs
+        if _beyond_rewards(self.task):
             return jobs
         if self._lacks(bounds) and not fit.why_no_bound(self.task.site):
             jobs += bound_jobs(self.task, bounds)

@@ -133,8 +133,9 @@ def trained(
     row = records.assignment(number)
     settings = experiment.settings
     task = (elsewhere or settings.task).seeing(row)
-    if isinstance(task, SiteTask) and elsewhere:
-        check_seen(task.site, task.seen)
+    other = task if isinstance(task, SiteTask) and elsewhere else None
+    if other:
+        check_seen(other.site, other.seen)
     with ExitStack() as stack:
         stack.enter_context(ray_session(num_cpus=1))
         trainer = algorithm(settings.algo).build(trial_setup(settings, records.seed(number), row))
@@ -142,10 +143,7 @@ def trained(
         checkpoint.restore(trainer)
         steps, network = checkpoint.trial.steps, trainer.mode_network()
         try:
-            if isinstance(task, SiteTask) and elsewhere:
-                acting = trainer.acting_on(task.buildings())
-            else:
-                acting = acting_in(trainer, task, split)
+            acting = trainer.acting_on(other.buildings()) if other else acting_in(trainer, task, split)
         except UnfitError as error:
             raise UsageError(f"the policy of trial {number} cannot act on {task.title}: {error}") from None
         yield Trained(acting.policy, steps, acting.view, network, trainer.shares, acting.changes, task)

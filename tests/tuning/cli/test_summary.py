@@ -9,16 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from rich.console import Console
 
+from common.measure import Measure
 from envs.objective.aim import SCORE_ALONE, Aim, Outcome
 from envs.objective.columns import evaluation_columns
 from results import load
 from results.schema import FOLDER, schema
 from results.statistics import paired_mean
 from results.table_files import add_rows, write_rows
+from tuning.cli import summary
 from tuning.cli.console import Fitted
 from tuning.cli.summary import MOST_OF_FRONT, confirmation_lines, front_table, print_comparison, print_summary, unpaid_lines
 from tuning.experiment.settings import Settings
@@ -439,3 +442,15 @@ def test_what_was_trained_again_is_better_in_one_objective_in_both_or_in_none(tm
         f"  trial 3 against the default, difference of gains: co2_kg +10.03% ({gain.low:+.2%} to {gain.high:+.2%}); bill"
     )
     assert lines[-1] == "Better than the default: trial 3 in co2_kg and bill; trial 4 in co2_kg."
+
+
+def test_episodes_have_means_with_intervals_and_large_returns_their_unit() -> None:
+    rows = pd.DataFrame({"score": [-4e5, -6e5], "length": [7, 9], "info:return": [1.0, 3.0]})
+    measures = {name: Measure(name, label=label) for name, label in (("length", "steps"), ("info:return", "return"))}
+    table = summary._of_episodes(rows, measures, "2 episodes")
+    cells = [list(column.cells) for column in table.columns]
+    assert cells[0] == ["return, thousand", "steps", "return"]
+    assert cells[1] == ["-500", "8.00", "2.00"]
+    assert cells[3] == ["-600", "7.00", "1.00"]
+    # Student's interval of two numbers at a distance of 2: 2 -+ 12.7.
+    assert cells[2][2] == "-10.71 to 14.71"

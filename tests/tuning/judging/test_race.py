@@ -59,7 +59,7 @@ class Made:
         patch.setattr(race, "run_all", self._run_all)
         patch.setattr(race, "prepare", lambda *arguments: None)
         patch.setattr(race, "ray_session", lambda *_: Console(quiet=True))
-        patch.setattr(race, "baseline_job", lambda task, part, baseline: Job(part, lambda: [YARDSTICK]))
+        patch.setattr(race, "baseline_job", lambda task, part: Job(part, lambda: [YARDSTICK]))
         patch.setattr(race, "bound_jobs", lambda task, part: [Job(part, lambda: [LIMIT])])
         patch.setattr(race, "mpc_jobs", lambda task, method, part: [Job(part, lambda: [{**YARDSTICK, **control(method)}])])
         patch.setattr(race, "run_jobs", self._run_jobs)
