@@ -71,11 +71,11 @@ def test_a_judgement_has_fresh_seeds_and_a_policy_of_ones_own_beside(job: Path, 
     said = capsys.readouterr().out
     for text in ("50 episodes with seeds of the test", "rules:act", "no action", "random actions"):
         assert text in said
-    # Another policy is added to what is there, and one that is none is refused at once.
-    (job / "rules.py").write_text(RULE.replace("act", "late"), encoding="utf-8")
-    assert judge([*given, "--baseline", str(job / "rules.py:late")]) == 0
-    assert "rules:late" in capsys.readouterr().out
+    # Another policy is added to what is there.
+    (job / "others.py").write_text(RULE, encoding="utf-8")
+    assert judge([*given, "--baseline", str(job / "others.py:act")]) == 0
+    assert "others:act" in capsys.readouterr().out
     rows = load(job / "judged").evaluations
-    assert {"rules:act", "rules:late"} <= set(rows["contender"])
+    assert {"rules:act", "others:act"} <= set(rows["contender"])
     assert rows.groupby("contender")["year"].nunique().unique().tolist() == [50]
     assert set(rows["split"]) == {"test"}
