@@ -79,10 +79,13 @@ TASKS = (
         {"learning_rate": 3e-4, "buffer_size": 50_000, "learning_starts": 1000, "batch_size": 256, "tau": 0.005, "gamma": 0.999,
          "train_freq": 1, "gradient_steps": 1},
     ),
-    Task(
-        "ppo", "LunarLander-v3", 200_000, 8,
-        {**_PPO, "n_steps": 4096, "batch_size": 64, "n_epochs": 4, "learning_rate": 3e-4, "gamma": 0.999, "gae_lambda": 0.98,
-         "ent_coef": 0.01},
+    *(
+        Task(
+            "ppo", game, 200_000, 8,
+            {**_PPO, "n_steps": 4096, "batch_size": 64, "n_epochs": 4, "learning_rate": 3e-4, "gamma": 0.999,
+             "gae_lambda": 0.98, "ent_coef": 0.01},
+        )
+        for game in ("LunarLander-v3", "LunarLanderContinuous-v3")
     ),
     *(
         Task("ppo", game, 200_000, 4, {**_PPO, "n_steps": 2048, "batch_size": 64, "learning_rate": 3e-4, "gamma": 0.99})

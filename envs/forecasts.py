@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numba import njit
 
-from common.units import DAY, WEEK
+from common.units import DAY
 
 Kind = Literal[
     "load", "pv", "carbon", "charging",
@@ -28,7 +28,7 @@ EFFICIENCIES: Mapping[str, Kind] = {
 class SiteSeries:
     """Series of a year that no action can change; without price and calendar, as a published tariff is known ahead."""
 
-    hour: np.ndarray  # of the day, 0-23, shape (rows,)
+    slot: np.ndarray  # step of the day, from 0, shape (rows,); see `steps_of_day`
     # Of each of its kinds, shape (buildings, rows). `load` is what buildings take without batteries and vehicles, `pv` the
     # generation, `charging` the vehicles' energy on the uncontrolled site [kWh], `carbon` the carbon intensity [kg/kWh]. Of
     # uses with a tank or a device that acts there are the demand of heat or cold [kWh], and the efficiency of the device that
@@ -37,6 +37,7 @@ class SiteSeries:
     # What else is observed in each hour, such as weather and its forecasts, shape (rows, features), float32.
     observed: np.ndarray
     names: tuple[str, ...]  # of these features, shape (features,)
+    day: int = DAY  # steps of a day
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -46,74 +47,81 @@ class SiteSeries:
     @property
     def rows(self) -> int:
         """Number of rows."""
-        return len(self.hour)
+        return len(self.slot)
 
 
-def same_hour_before(row: np.ndarray | int, ahead: np.ndarray) -> np.ndarray:
-    """The latest known row with the hour of the day of a row that lies ahead; negative before the year's first."""
-    return np.asarray(row + ahead - DAY * -(-ahead // DAY))
+def steps_of_day(hour: np.ndarray, per_hour: int) -> np.ndarray:
+    """Step of the day of each row, from 0, of the hours of the day, 0-23, shape (rows,). Rows are a step apart."""
+    # The first hour may be there in part, so rows count from where one begins.
+    begins = np.flatnonzero(np.diff(hour))[:1].sum() + 1
+    return np.asarray(hour * per_hour + (np.arange(len(hour)) - begins) % per_hour)
 
 
-def next_rows(row: int, hours: int, rows: int) -> np.ndarray:
-    """Rows of the next hours, the present one first, shape (hours,). Hours after a year's last are as a day before."""
-    ahead = row + np.arange(hours)
+def same_hour_before(row: np.ndarray | int, ahead: np.ndarray, day: int = DAY) -> np.ndarray:
+    """The latest known row with the time of the day of a row that lies ahead; negative before the year's first."""
+    return np.asarray(row + ahead - day * -(-ahead // day))
+
+
+def next_rows(row: int, steps: int, rows: int, day: int = DAY) -> np.ndarray:
+    """Rows of the next steps, the present one first, shape (steps,). Steps after a year's last are as a day before."""
+    ahead = row + np.arange(steps)
     beyond = np.maximum(ahead - (rows - 1), 0)
-    return np.asarray(ahead - DAY * -(-beyond // DAY))
+    return np.asarray(ahead - day * -(-beyond // day))
 
 
 WEEK_DAYS = 7
 
 
-def mean_of_days(values: np.ndarray, days: int) -> np.ndarray:
-    """Mean of each hour and the same hour of up to `days - 1` days before it, shape (..., rows); NaN where none is known."""
+def mean_of_days(values: np.ndarray, days: int, day: int = DAY) -> np.ndarray:
+    """Mean of each step and the same of up to `days - 1` days before it, shape (..., rows); NaN where none is known."""
     known = np.isfinite(values)
     total, count = np.zeros(values.shape), np.zeros(values.shape)
-    for day in range(days):
-        back = day * DAY
+    for number in range(days):
+        back = number * day
         later = max(values.shape[-1] - back, 0)  # rows that have this day before them; none in a range that is shorter
         total[..., back:] += np.where(known, values, 0.0)[..., :later]
         count[..., back:] += known[..., :later]
     return np.divide(total, count, out=np.full(values.shape, np.nan), where=count > 0.0)
 
 
-def mean_profile(years: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Mean of each hour of the day, (buildings, 24), of hours and values of years; of all others for an hour without values."""
-    hours, values = np.concatenate([hour for hour, _ in years]), np.concatenate([own for _, own in years], axis=1)
-    profile = np.stack([values[:, hours == hour].mean(axis=1) if (hours == hour).any() else np.full(len(values), np.nan)
-                        for hour in range(DAY)], axis=1)  # fmt: skip
+def mean_profile(years: Sequence[tuple[np.ndarray, np.ndarray]], day: int = DAY) -> np.ndarray:
+    """Mean of each step of the day, (buildings, day), of steps and values of years; of all others for one without values."""
+    slots, values = np.concatenate([slot for slot, _ in years]), np.concatenate([own for _, own in years], axis=1)
+    profile = np.stack([values[:, slots == slot].mean(axis=1) if (slots == slot).any() else np.full(len(values), np.nan)
+                        for slot in range(day)], axis=1)  # fmt: skip
     return np.where(np.isnan(profile), np.nanmean(profile, axis=1, keepdims=True), profile)
 
 
 class DailyForecast:
-    """An hour ahead is the mean of up to `days` at its hour of the day; before the first, of `profile` (buildings, 24)."""
+    """A step ahead is the mean of up to `days` at its time of the day; before the first, of `profile` (buildings, day)."""
 
-    def __init__(self, values: np.ndarray, hour: np.ndarray, profile: np.ndarray, days: int) -> None:
-        self._values, self._hour, self._profile = values, hour, profile
-        self._past = mean_of_days(values, days)
+    def __init__(self, values: np.ndarray, slot: np.ndarray, profile: np.ndarray, days: int) -> None:
+        self._values, self._slot, self._profile, self._day = values, slot, profile, profile.shape[1]
+        self._past = mean_of_days(values, days, self._day)
 
-    def ahead(self, row: int, hours: int) -> np.ndarray:
+    def ahead(self, row: int, steps: int) -> np.ndarray:
         """See `SeriesForecast`."""
-        ahead = np.arange(hours)
-        source = same_hour_before(row, ahead)
+        ahead = np.arange(steps)
+        source = same_hour_before(row, ahead, self._day)
         found = self._past[:, np.maximum(source, 0)]
-        found = np.where(source >= 0, found, self._profile[:, (self._hour[row] + ahead) % DAY])
+        found = np.where(source >= 0, found, self._profile[:, (self._slot[row] + ahead) % self._day])
         found[:, 0] = self._values[:, row]
         return found
 
 
 class ExactForecast:
-    """Knows the year's values, shape (buildings, rows); hours after its last are as a day before."""
+    """Knows the year's values, shape (buildings, rows); steps after its last are as a day before."""
 
-    def __init__(self, values: np.ndarray) -> None:
-        self._values = values
+    def __init__(self, values: np.ndarray, day: int = DAY) -> None:
+        self._values, self._day = values, day
 
-    def ahead(self, row: int, hours: int) -> np.ndarray:
-        """The present hour and those that follow, shape (buildings, hours); see `envs.forecasts.DailyForecast.ahead`."""
-        return np.asarray(self._values[:, np.maximum(next_rows(row, hours, self._values.shape[1]), 0)])
+    def ahead(self, row: int, steps: int) -> np.ndarray:
+        """The present step and those that follow, shape (buildings, steps); see `envs.forecasts.DailyForecast.ahead`."""
+        return np.asarray(self._values[:, np.maximum(next_rows(row, steps, self._values.shape[1], self._day), 0)])
 
 
 SAMPLES = 200_000  # that a model is trained on, drawn from all; more take longer and change little
-_RECENT = 3  # hours of which the values are features themselves
+_RECENT = 3  # steps of which the values are features themselves
 
 
 @dataclass(frozen=True)
@@ -124,11 +132,11 @@ class LearnedModel:
     scale: np.ndarray  # mean of each building's values, by which they are divided, shape (buildings,)
 
 
-def train_model(years: Sequence[tuple[SiteSeries, np.ndarray]], kind: Kind, hours: int) -> LearnedModel | None:
+def train_model(years: Sequence[tuple[SiteSeries, np.ndarray]], kind: Kind, steps: int) -> LearnedModel | None:
     """Train a model on series of years and which of their rows train, shape (rows,); None where a series never changes.
 
-    A sample is a building, a row and a number of hours ahead. Its target is what the series has there beyond its mean of the
-    same hour of the days before; its features are of `Past`. Rows that do not train are unknown, as target and as past.
+    A sample is a building, a row and a number of steps ahead. Its target is what the series has there beyond its mean of the
+    same time of the days before; its features are of `Past`. Rows that do not train are unknown, as target and as past.
     """
     known = [np.where(own, series.values[kind], np.nan) for series, own in years]
     together = np.concatenate(known, axis=1)
@@ -136,12 +144,12 @@ def train_model(years: Sequence[tuple[SiteSeries, np.ndarray]], kind: Kind, hour
         return None
     scale = scale_of(together)
     rng = np.random.default_rng(0)
-    total = sum(int(own.sum()) for _, own in years) * len(scale) * (hours - 1)
+    total = sum(int(own.sum()) for _, own in years) * len(scale) * (steps - 1)
     part = min(1.0, SAMPLES / max(total, 1))
     features, targets = [], []
     for (series, own), values in zip(years, known, strict=True):
         past = Past.of(series, values / scale[:, np.newaxis])
-        for ahead in range(1, hours):
+        for ahead in range(1, steps):
             target = np.full(values.shape, np.nan)
             target[:, :-ahead] = past.values[:, ahead:]
             building, row = np.nonzero(own & np.isfinite(target) & (rng.random(values.shape) < part))
@@ -161,11 +169,12 @@ class Past:
     """What features are made of. Nothing in a row depends on later rows."""
 
     values: np.ndarray  # over the scale of their building, NaN where they are not known, shape (buildings, rows)
-    daily: np.ndarray  # mean of the same hour of up to seven days, the present one among them, shape (buildings, rows)
+    daily: np.ndarray  # mean of the same time of up to seven days, the present one among them, shape (buildings, rows)
     last_day: np.ndarray  # mean of the last 24 hours, shape (buildings, rows)
     district: np.ndarray  # mean over the buildings, shape (rows,)
-    hour: np.ndarray  # of `SiteSeries`
+    slot: np.ndarray  # of `SiteSeries`
     observed: np.ndarray
+    day: int
 
     @classmethod
     def of(cls, series: SiteSeries, values: np.ndarray) -> Past:
@@ -173,15 +182,16 @@ class Past:
         known = np.isfinite(values)
         sums, counts = (np.cumsum(own, axis=1) for own in (np.where(known, values, 0.0), known.astype(np.float64)))
         for own in (sums, counts):
-            own[:, DAY:] -= own[:, :-DAY].copy()
+            own[:, series.day :] -= own[:, : -series.day].copy()
         last_day = np.divide(sums, counts, out=np.full(values.shape, np.nan), where=counts > 0.0)
         shown, number = np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0)
         district = np.divide(shown, number, out=np.full(len(number), np.nan), where=number > 0)
-        return cls(values, mean_of_days(values, WEEK_DAYS), last_day, district, series.hour, series.observed)
+        daily = mean_of_days(values, WEEK_DAYS, series.day)
+        return cls(values, daily, last_day, district, series.slot, series.observed, series.day)
 
     def usual(self, building: np.ndarray, row: np.ndarray, ahead: int) -> np.ndarray:
-        """Mean of the last seven days at the hour ahead, else of the last day, else of the train split; shape (samples,)."""
-        before = same_hour_before(row, np.full(len(row), ahead))
+        """Mean of the last seven days at the time ahead, else of the last day, else of the train split; shape (samples,)."""
+        before = same_hour_before(row, np.full(len(row), ahead), self.day)
         daily = np.where(before >= 0, self.daily[building, np.maximum(before, 0)], np.nan)
         found = np.where(np.isnan(daily), self.last_day[building, row], daily)
         return np.where(np.isnan(found), 1.0, found)
@@ -194,26 +204,26 @@ class Past:
             return np.where(rows >= 0, own, np.nan)
 
         lead = np.full(len(row), ahead)
-        before = same_hour_before(row, lead)
-        week = row + ahead - WEEK * -(-ahead // WEEK)
+        before = same_hour_before(row, lead, self.day)
+        week = row + ahead - WEEK_DAYS * self.day * -(-ahead // (WEEK_DAYS * self.day))
         columns = [
-            lead, (self.hour[row] + ahead) % DAY,
+            lead, (self.slot[row] + ahead) % self.day,
             *(at(self.values, row - back) for back in range(_RECENT)),
             at(self.values, before), at(self.daily, before), at(self.values, week), at(self.last_day, row),
-            # How much this hour differs from what was to be expected.
-            at(self.values, row) - at(self.values, row - DAY), at(self.values, row) - at(self.daily, row),
+            # How much this step differs from what was to be expected.
+            at(self.values, row) - at(self.values, row - self.day), at(self.values, row) - at(self.daily, row),
             self.district[row],
         ]  # fmt: skip
         return np.concatenate([np.stack(columns, axis=1), self.observed[row]], axis=1).astype(np.float32)
 
 
-def forecast_table(series: SiteSeries, kind: Kind, model: LearnedModel, hours: int) -> np.ndarray:
-    """Forecasts of a year from 1 hour ahead on, never negative, shape (buildings, rows, hours - 1), float32."""
+def forecast_table(series: SiteSeries, kind: Kind, model: LearnedModel, steps: int) -> np.ndarray:
+    """Forecasts of a year from 1 step ahead on, never negative, shape (buildings, rows, steps - 1), float32."""
     values = series.values[kind]
     past = Past.of(series, values / model.scale[:, np.newaxis])
-    table = np.zeros((*values.shape, hours - 1), dtype=np.float32)
+    table = np.zeros((*values.shape, steps - 1), dtype=np.float32)
     row = np.arange(series.rows)
-    for ahead in range(1, hours):
+    for ahead in range(1, steps):
         for n, scale in enumerate(model.scale):
             building = np.full(series.rows, n)
             found = past.usual(building, row, ahead) + model.forest.predict(past.features(building, row, ahead))
@@ -227,11 +237,11 @@ class TableForecast:
     def __init__(self, values: np.ndarray, table: np.ndarray) -> None:
         self._values, self._table = values, table
 
-    def ahead(self, row: int, hours: int) -> np.ndarray:
+    def ahead(self, row: int, steps: int) -> np.ndarray:
         """See `SeriesForecast`; a `ValueError` if the table does not look so far ahead."""
-        if hours - 1 > self._table.shape[2]:
-            raise ValueError(f"forecasts of {hours} hours are asked for, and the table has {self._table.shape[2] + 1}")
-        return np.concatenate([self._values[:, [row]], self._table[:, row, : hours - 1]], axis=1)
+        if steps - 1 > self._table.shape[2]:
+            raise ValueError(f"forecasts of {steps} steps are asked for, and the table has {self._table.shape[2] + 1}")
+        return np.concatenate([self._values[:, [row]], self._table[:, row, : steps - 1]], axis=1)
 
 
 TREES, LEAVES, RATE = 80, 15, 0.06
@@ -324,19 +334,19 @@ METHODS: tuple[Method, ...] = ("yesterday", "seven-days", "learned", "exact")
 class SeriesForecast(Protocol):
     """A forecast of one series."""
 
-    def ahead(self, row: int, hours: int) -> np.ndarray:
-        """The present hour as it is observed, and forecasts of those that follow; shape (buildings, hours)."""
+    def ahead(self, row: int, steps: int) -> np.ndarray:
+        """The present step as it is observed, and forecasts of those that follow; shape (buildings, steps)."""
 
 
 @dataclass(frozen=True)
 class TrainStatistics:
     """What the hours of the train split say of a site, for all methods."""
 
-    # Mean of each hour of the day, of each kind of series, shape (buildings, 24). It stands in for days before the year's
+    # Mean of each step of the day, of each kind of series, shape (buildings, day). It stands in for days before the year's
     # first.
     profile: Mapping[Kind, np.ndarray]
-    # Part of the charging of each hour of the day that goes to vehicles which arrived less than some hours before, shape
-    # (buildings, 24, hours).
+    # Part of the charging of each step of the day that goes to vehicles which arrived less than some steps before, shape
+    # (buildings, day, steps).
     arriving: np.ndarray
     error: float  # mean error of the means of seven days, over the mean value, of load and PV together
 
@@ -358,25 +368,25 @@ class SiteForecast:
         for kind in series.kinds:
             values = series.values[kind]
             if self.foresees:
-                self._forecasts[kind] = ExactForecast(values)
+                self._forecasts[kind] = ExactForecast(values, series.day)
             else:
                 days = 1 if method == "yesterday" else WEEK_DAYS
-                self._forecasts[kind] = DailyForecast(values, series.hour, statistics.profile[kind], days)
+                self._forecasts[kind] = DailyForecast(values, series.slot, statistics.profile[kind], days)
         self._forecasts.update(learned or {})
 
-    def ahead(self, kind: Kind, row: int, hours: int) -> np.ndarray:
-        """The present hour of a series and forecasts of those that follow; see `SeriesForecast.ahead`."""
-        return self._forecasts[kind].ahead(row, hours)
+    def ahead(self, kind: Kind, row: int, steps: int) -> np.ndarray:
+        """The present step of a series and forecasts of those that follow; see `SeriesForecast.ahead`."""
+        return self._forecasts[kind].ahead(row, steps)
 
     def before(self, kind: Kind, row: int) -> np.ndarray:
-        """A series in the hour before a row, which has one, shape (buildings,)."""
+        """A series in the step before a row, which has one, shape (buildings,)."""
         return np.asarray(self._series.values[kind][:, row - 1])
 
-    def arriving(self, row: int, hours: int) -> np.ndarray:
-        """What vehicles take that are not there yet, charging at full power on arrival; shape (buildings, hours)."""
-        hour = (self._series.hour[row] + np.arange(hours)) % DAY
-        return self.ahead("charging", row, hours) * self._statistics.arriving[:, hour, np.arange(hours)]
+    def arriving(self, row: int, steps: int) -> np.ndarray:
+        """What vehicles take that are not there yet, charging at full power on arrival; shape (buildings, steps)."""
+        slot = (self._series.slot[row] + np.arange(steps)) % self._series.day
+        return self.ahead("charging", row, steps) * self._statistics.arriving[:, slot, np.arange(steps)]
 
-    def calendar_rows(self, row: int, hours: int) -> np.ndarray:
-        """Rows with the calendar and the tariff of the next hours, as these are known; shape (hours,)."""
-        return next_rows(row, hours, self._series.rows)
+    def calendar_rows(self, row: int, steps: int) -> np.ndarray:
+        """Rows with the calendar and the tariff of the next steps, as these are known; shape (steps,)."""
+        return next_rows(row, steps, self._series.rows, self._series.day)

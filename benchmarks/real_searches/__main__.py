@@ -1,4 +1,4 @@
-"""Compare real searches with equal wall time: ours, the default alone, stock Ray Tune, Stable-Baselines3 with Optuna.
+"""Compare real searches with equal wall time or steps: ours, the default alone, stock Ray Tune, Stable-Baselines3 with Optuna.
 
 Run: `uv run --group benchmarks python -m benchmarks.real_searches --data DATASETS --work FOLDER`. The same command goes on
 where it was stopped. A search that was killed begins anew. The table is printed, and written to `table.md` in the work folder.
@@ -38,11 +38,13 @@ class Options:
     sites: tuple[str, ...] = SITES
     """Folders of --data, paths of schemas, or generated sites."""
     methods: tuple[str, ...] = methods.METHODS
-    """ours, default, ray-tune, sb3. Fixed hyperparameters follow a colon, as in ours:plan=none."""
+    """ours, default, ray-tune, sb3; in environments also ray-sb3 and zoo.
+
+    Fixed hyperparameters follow a colon, as in ours:plan=none."""
     seeds: tuple[int, ...] = (0, 1, 2)
     """Seeds of the searches; the units of the intervals."""
     budget: str = "20m"
-    """Wall time of a search."""
+    """Wall time of a search, or environment steps of all its trials."""
     steps: int = 250_000
     """Most environment steps of one trial, for all methods."""
     evaluations: int = 10
@@ -67,12 +69,11 @@ class Options:
         """What is the same for all searches.
 
         Raises:
-            UserError: if the budget is no time.
+            UserError: if the budget is none.
         """
         budget = Budget.parse(self.budget)
-        if not budget.is_time:
-            raise RealSearchError(f"--budget {self.budget}: searches are compared at equal time; give one, as 20m")
-        return Terms(budget.amount, self.steps, self.evaluations, self.validation_weeks, self.cores)
+        seconds, total = (budget.amount, 0) if budget.is_time else (0.0, int(budget.amount))
+        return Terms(seconds, self.steps, self.evaluations, self.validation_weeks, self.cores, total)
 
     @property
     def cells(self) -> list[Cell]:
@@ -167,7 +168,7 @@ class Comparison:
             self.records.add("cells", {**_columns(cell), **found})
 
         title = f"{cell.site}, {cell.method}, seed {cell.seed}"
-        most = STUCK_FACTOR * terms.seconds + STUCK_SECONDS
+        most = STUCK_FACTOR * terms.seconds + STUCK_SECONDS if terms.seconds else DAY_SECONDS
         return pool.Job(title, self._folder(cell.site, cell.method, cell.seed), task, self._cache(cell.site), True, most, add)
 
     def _judging(self) -> list[pool.Job]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from benchmarks.real_searches.records import Winner
 from benchmarks.real_searches.sites import environment_of
+from envs.gym.episodes import seeds_of
 from envs.gym.task import MOST_EPISODES
 from envs.scenarios.scenario import Split
 
@@ -36,6 +37,10 @@ def score_again(scenario_name: str, winner: Winner, seed: int, split: Split = "t
     Returns:
         Mean reward an hour.
     """
+    if winner.library == "rl-zoo3":
+        from benchmarks.real_searches.zoo_search import trained_and_rated
+
+        return trained_and_rated(environment_of(scenario_name), winner, seed, seeds_of(split, MOST_EPISODES))
     rating = _of_sb3 if winner.library == "stable-baselines3" else _of_ours
     return rating(scenario_name, winner, seed, split, weeks)
 

@@ -6,6 +6,8 @@ from benchmarks.real_searches.records import RealSearchError, Task, Winner
 
 OURS, DEFAULT, RAY_TUNE, SB3 = "ours", "default", "ray-tune", "sb3"
 METHODS = (OURS, DEFAULT, RAY_TUNE, SB3)
+RAY_SB3, ZOO = "ray-sb3", "zoo"  # in environments
+_PACKAGES = {SB3: "stable_baselines3", RAY_SB3: "stable_baselines3", ZOO: "rl_zoo3"}
 
 
 def parsed(method: str) -> tuple[str, tuple[str, ...]]:
@@ -16,8 +18,8 @@ def parsed(method: str) -> tuple[str, tuple[str, ...]]:
     """
     name, _, texts = method.partition(":")
     fixed = tuple(texts.split(",")) if texts else ()
-    if name not in METHODS:
-        raise RealSearchError(f'--methods "{method}": there is no such method; name some of {", ".join(METHODS)}')
+    if name not in (known := (*METHODS, RAY_SB3, ZOO)):
+        raise RealSearchError(f'--methods "{method}": there is no such method; name some of {", ".join(known)}')
     if fixed and name not in (OURS, RAY_TUNE):
         raise RealSearchError(f'--methods "{method}": only {OURS} and {RAY_TUNE} take hyperparameters behind a colon')
     return name, fixed
@@ -37,9 +39,10 @@ def check(method: str) -> None:
     name, fixed = parsed(method)
     space = algorithm("ppo").space
     space.check(space.parse(Settings(set=(fixed,) if fixed else ()).fixed_texts()))
-    if name == SB3 and find_spec("stable_baselines3") is None:
+    if (package := _PACKAGES.get(name)) and find_spec(package) is None:
         raise RealSearchError(
-            f"--methods {SB3}: stable-baselines3 is not installed: uv sync --group benchmarks, or leave the method out"
+            f"--methods {name}: {package.replace('_', '-')} is not installed: uv sync --group benchmarks, or for the zoo "
+            "uv pip install rl-zoo3; or leave the method out"
         )
 
 
@@ -52,6 +55,10 @@ def search_of(method: str) -> Callable[[Task], Winner]:
         from benchmarks.real_searches.ours import search_alone as search
     elif name == RAY_TUNE:
         from benchmarks.real_searches.ray_tune import search
+    elif name == RAY_SB3:
+        from benchmarks.real_searches.ray_sb3 import search
+    elif name == ZOO:
+        from benchmarks.real_searches.zoo_search import search
     else:
         from benchmarks.real_searches.sb3_search import search
     return search

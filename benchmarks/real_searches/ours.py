@@ -33,7 +33,7 @@ def prepared_seconds(checked: Checked, seconds: float) -> float:
 
     Args:
         checked: the search.
-        seconds: of the whole search.
+        seconds: of the whole search; 0 where its budget is one of steps.
 
     Raises:
         RealSearchError: if it took all of them.
@@ -50,7 +50,7 @@ def prepared_seconds(checked: Checked, seconds: float) -> float:
         checked.settings.site_task, Console(force_terminal=False), seens=seen_by(checked.plan, checked.settings.aim.weights)
     )
     taken = time.perf_counter() - started
-    if taken >= seconds:
+    if seconds and taken >= seconds:
         raise RealSearchError(f"--budget: preparing plans took {taken:.0f} s, which is all of it; give more")
     return taken
 
@@ -65,14 +65,13 @@ def search(task: Task) -> Winner:
 
     with ray_session(num_cpus=task.terms.cores):
         taken = prepared_seconds(check_new(settings(task)), task.terms.seconds)
-        budget = f"{task.terms.seconds - taken:.3f}s"
-        results = tune(replace(settings(task), budget=budget), console=Console(force_terminal=False))
+        results = tune(replace(settings(task), budget=task.terms.budget(taken)), console=Console(force_terminal=False))
     return replace(recommended(results.folder), prepared_seconds=taken)
 
 
 def settings_alone(task: Task) -> Settings:
     """Settings of the default preset alone."""
-    return replace(settings(task), preset="default", budget=f"{task.terms.seconds:.3f}s")
+    return replace(settings(task), preset="default", budget=task.terms.budget())
 
 
 def search_alone(task: Task) -> Winner:

@@ -13,6 +13,7 @@ from typing import Any
 from unittest.mock import patch
 
 from ray.tune.search.optuna import OptunaSearch
+from ray.tune.stopper import Stopper
 
 from benchmarks.real_searches import ours
 from benchmarks.real_searches.experiments import best_evaluated
@@ -23,6 +24,27 @@ from tuning.search.run.opening import Checked
 
 FOLDER, FIXED, RUN_NAME = "folder", "fixed", "ray-tune"
 SCORE, EVALUATION = "score", "evaluation"  # of what trials report
+
+
+class SpentSteps(Stopper):
+    """Ends a search when its trials have taken so many steps together; never where that is 0."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._steps = most, dict[str, int]()
+
+    @property
+    def steps(self) -> int:
+        """Of all trials, as they told."""
+        return sum(self._steps.values())
+
+    def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
+        """Take what a trial told; it may always go on."""
+        self._steps[trial_id] = max(self._steps.get(trial_id, 0), result.get("steps", 0))
+        return False
+
+    def stop_all(self) -> bool:
+        """Whether all are spent."""
+        return 0 < self._most <= self.steps
 
 
 class EvaluatedOnly(OptunaSearch):
@@ -115,11 +137,13 @@ def search(task: Task) -> Winner:
                 scheduler=ASHAScheduler(time_attr=EVALUATION, metric=SCORE, mode="max", max_t=task.terms.evaluations),
                 num_samples=-1,
                 max_concurrent_trials=task.terms.cores,
-                time_budget_s=task.terms.seconds - taken,
+                time_budget_s=task.terms.seconds - taken if task.terms.seconds else None,
                 # Ours keeps its processes too: importing torch takes seconds.
                 reuse_actors=True,
             ),
-            run_config=tune.RunConfig(name="tune", storage_path=str(paths.folder), verbose=1),
+            run_config=tune.RunConfig(
+                name="tune", storage_path=str(paths.folder), verbose=1, stop=SpentSteps(task.terms.total_steps)
+            ),
         )
         try:
             tuner.fit()

@@ -13,7 +13,7 @@ from common.errors import UserError
 from common.files import write_whole
 from common.json_values import read_json
 
-Library = Literal["ours", "stable-baselines3"]
+Library = Literal["ours", "stable-baselines3", "rl-zoo3"]
 
 TEXT, WHOLE, NUMBER = pa.string(), pa.int64(), pa.float64()
 _CELL = {"site": TEXT, "method": TEXT, "seed": WHOLE}
@@ -59,11 +59,12 @@ class Terms:
     """What is the same for all cells in a folder.
 
     Attributes:
-        seconds: wall time of a search.
+        seconds: wall time of a search; 0 where its budget is one of steps.
         steps: most environment steps of one trial.
         evaluations: evaluations of a whole trial on the validation split.
         validation_weeks: weeks that an evaluation runs through; 0 for all.
         cores: of a search, and trials at once.
+        total_steps: environment steps of all trials of a search; 0 where its budget is one of time.
     """
 
     seconds: float
@@ -71,6 +72,15 @@ class Terms:
     evaluations: int
     validation_weeks: int
     cores: int
+    total_steps: int = 0
+
+    def budget(self, taken: float = 0.0) -> str:
+        """The budget as our command takes it, less the seconds of a budget of time that are gone."""
+        return f"{self.total_steps}" if self.total_steps else f"{self.seconds - taken:.3f}s"
+
+    def is_over(self, seconds: float, steps: int) -> bool:
+        """Whether a search that took so long, and so many steps, has spent its budget."""
+        return steps >= self.total_steps if self.total_steps else seconds >= self.seconds
 
 
 @dataclass(frozen=True)

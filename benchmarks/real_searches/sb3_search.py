@@ -5,6 +5,7 @@ Observations lie within -1 and 1 already, so nothing normalises them. Policies a
 
 import multiprocessing
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,9 @@ def search(task: Task) -> Winner:
     _study(journal, task, 0)
     # Not forked: torch has threads.
     context = multiprocessing.get_context("spawn")
-    ready, begin = context.Semaphore(0), context.Event()
+    ready, begin, spent = context.Semaphore(0), context.Event(), context.Value("q", 0)
     workers = [
-        context.Process(target=_work, args=(task, journal, number, ready, begin), daemon=True)
+        context.Process(target=_work, args=(task, journal, number, ready, begin, spent), daemon=True)
         for number in range(task.terms.cores)
     ]
     for worker in workers:
@@ -43,7 +44,7 @@ def search(task: Task) -> Winner:
     # As with the others, importing is not part of the time.
     begin.set()
     for worker in workers:
-        worker.join((1.0 + GRACE_PART) * task.terms.seconds + GRACE_SECONDS)
+        worker.join((1.0 + GRACE_PART) * task.terms.seconds + GRACE_SECONDS if task.terms.seconds else None)
         if worker.exitcode != 0:
             raise RealSearchError(f"{task.folder}: a process of the search ended with {worker.exitcode}; its log is beside it")
     return winner_of(_study(journal, task, 0), task.terms.steps)
@@ -92,8 +93,8 @@ def _study(journal: Path, task: Task, worker: int) -> optuna.Study:
     )  # fmt: skip
 
 
-def _work(task: Task, journal: Path, worker: int, ready: Any, begin: Any) -> None:
-    """Run one trial after another until the time is over."""
+def _work(task: Task, journal: Path, worker: int, ready: Any, begin: Any, spent: Any) -> None:
+    """Run one trial after another until the budget is spent; `spent` are the steps of all processes."""
     from tuning.runtime.processes import end_with_parent
 
     end_with_parent()
@@ -108,9 +109,13 @@ def _work(task: Task, journal: Path, worker: int, ready: Any, begin: Any) -> Non
     model_of(task.scenario, zoo.sampled(optuna.trial.FixedTrial(_ANY)), 0)  # type: ignore[arg-type]
     ready.release()
     begin.wait()
-    deadline = time.monotonic() + task.terms.seconds
-    while time.monotonic() < deadline:
-        _run(study, task, env, deadline)
+    started = time.monotonic()
+
+    def is_over() -> bool:
+        return task.terms.is_over(time.monotonic() - started, spent.value)
+
+    while not is_over():
+        _run(study, task, env, spent, is_over)
 
 
 _ANY = {
@@ -119,7 +124,7 @@ _ANY = {
 }  # fmt: skip
 
 
-def _run(study: optuna.Study, task: Task, env: Any, deadline: float) -> None:
+def _run(study: optuna.Study, task: Task, env: Any, spent: Any, is_over: Callable[[], bool]) -> None:
     from benchmarks.real_searches.sb3_training import Evaluated, Evaluations, model_of
 
     trial = study.ask()
@@ -132,6 +137,8 @@ def _run(study: optuna.Study, task: Task, env: Any, deadline: float) -> None:
 
     def on_evaluated(evaluated: Evaluated) -> bool:
         nonlocal pruned
+        with spent.get_lock():
+            spent.value += evaluated.steps - (found[-1].steps if found else 0)
         found.append(evaluated)
         # Before the report, which makes it a candidate.
         trial.set_user_attr(STEPS, [own.steps for own in found])
@@ -140,7 +147,7 @@ def _run(study: optuna.Study, task: Task, env: Any, deadline: float) -> None:
         return not pruned
 
     terms = task.terms
-    callback = Evaluations(env, terms.steps, terms.evaluations, on_evaluated, lambda: time.monotonic() >= deadline)
+    callback = Evaluations(env, terms.steps, terms.evaluations, on_evaluated, is_over)
     model = model_of(task.scenario, drawn, seed)
     try:
         # More than enough: the last evaluation ends it.

@@ -43,7 +43,7 @@ from envs.objective.evaluate import EVALUATION_SEED
 from envs.objective.reference import scale_of
 from envs.objective.weights import Weights
 from envs.observation import MARGIN, ObservationLayout
-from envs.planning.mpc import HORIZON, ModelPredictiveControl, Plant, in_order, planned_hour
+from envs.planning.mpc import ModelPredictiveControl, Plant, horizon_steps, in_order, planned_hour
 from envs.planning.mpc_programme import Plan
 from envs.planning.mpc_site import MpcSite, Vehicles, planned_actions, tank_uses
 from envs.scenarios.scenario import Scenario, Split
@@ -96,14 +96,15 @@ def seen_buildings(scenario: Scenario, seen: Seen, split: Split = "train") -> Di
 def models_to_train(scenario: Scenario) -> list[tuple[Kind, int, int | None]]:
     """Learned models that the cache lacks: what `learned_model` needs of each."""
     kinds = year_series(scenario, scenario.years("train")[0]).kinds
-    wanted = [(kind, HORIZON, fold) for kind in kinds for fold in (None, *range(FOLDS))]
+    wanted = [(kind, horizon_steps(scenario), fold) for kind in kinds for fold in (None, *range(FOLDS))]
     return [model for model in wanted if not has_learned_model(scenario, *model)]
 
 
 def forecasts_to_make(scenario: Scenario, years: Iterable[int]) -> list[tuple[int, Kind]]:
     """Years and kinds of series of which the cache lacks learned forecasts. Their models have to be there."""
-    kinds = [kind for kind in year_series(scenario, scenario.years("train")[0]).kinds if learned_model(scenario, kind, HORIZON)]
-    return [(year, kind) for year in years for kind in kinds if not has_learned_table(scenario, year, kind, HORIZON)]
+    steps, kinds = horizon_steps(scenario), year_series(scenario, scenario.years("train")[0]).kinds
+    learned = [kind for kind in kinds if learned_model(scenario, kind, steps)]
+    return [(year, kind) for year in years for kind in learned if not has_learned_table(scenario, year, kind, steps)]
 
 
 @lru_cache(maxsize=8)
@@ -200,7 +201,7 @@ def has_shadow(scenario: Scenario, year: int, seen: Seen) -> bool:
 
 def _shadow_key(scenario: Scenario, year: int, seen: Seen) -> str:
     version = f"v{VERSION}-{forecasts_version(scenario, year)}"
-    return f"{scenario.key}/plan-{seen.plan}{seen.weights.key}-{HORIZON}-{year}-{version}.npz"
+    return f"{scenario.key}/plan-{seen.plan}{seen.weights.key}-{horizon_steps(scenario)}-{year}-{version}.npz"
 
 
 def planned_site(scenario: Scenario, year: int, weights: Weights) -> MpcSite:
@@ -221,7 +222,8 @@ def run_shadow(
     """Run model predictive control through the first hours of a year, all by default, and keep its plans; see `shadow`."""
     tables, reference = year_tables(scenario, year), year_reference(scenario, year)
     site = planned_site(scenario, year, weights)
-    plant = Plant(site, Vehicles(tables, reference), site_forecast(scenario, year, method, HORIZON, crossed=True))
+    ahead = horizon_steps(scenario)
+    plant = Plant(site, Vehicles(tables, reference), site_forecast(scenario, year, method, ahead, crossed=True), ahead)
     # It needs no observations.
     blank = np.zeros((len(tables.exogenous.hour), len(tables.names)), dtype=np.float32)
     actions = planned_actions(tables)
@@ -241,7 +243,7 @@ def run_shadow(
         for field, value in zip(fields(Shadow), planned_hour(site, actions, state, plan), strict=True):
             getattr(found, field.name)[state.row] = value
 
-    controller = ModelPredictiveControl(simulator, {year: plant}, HORIZON, on_plan=keep)
+    controller = ModelPredictiveControl(simulator, {year: plant}, on_plan=keep)
     simulator.begin(0, year, 0, steps, EVALUATION_SEED)
     for step in range(steps):
         simulator.step(controller(simulator.observation))

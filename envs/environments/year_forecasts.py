@@ -32,6 +32,7 @@ from envs.forecasts import (
     mean_profile,
     no_forest,
     scale_of,
+    steps_of_day,
     train_model,
 )
 from envs.objective.reference import Reference
@@ -50,25 +51,25 @@ _WEATHER = ("outdoor_", "diffuse_", "direct_")
 _CALENDAR = ("day_type", "month")
 
 
-def site_forecast(scenario: Scenario, year: int, method: Method, hours: int, crossed: bool = False) -> SiteForecast:
-    """Forecasts of a year for so many hours, the present one among them; `crossed` as of `learned_table`."""
+def site_forecast(scenario: Scenario, year: int, method: Method, steps: int, crossed: bool = False) -> SiteForecast:
+    """Forecasts of a year for so many steps, the present one among them; `crossed` as of `learned_table`."""
     series = year_series(scenario, year)
     learned: dict[Kind, SeriesForecast] = {}
     if method == "learned":
         for kind in series.kinds:
-            table = learned_table(scenario, year, kind, hours, crossed)
+            table = learned_table(scenario, year, kind, steps, crossed)
             if table is not None:
                 learned[kind] = TableForecast(series.values[kind], table)
-    return SiteForecast(series, method, year_statistics(scenario, year, hours), learned)
+    return SiteForecast(series, method, year_statistics(scenario, year, steps), learned)
 
 
-def learned_table(scenario: Scenario, year: int, kind: Kind, hours: int, crossed: bool = False) -> np.ndarray | None:
+def learned_table(scenario: Scenario, year: int, kind: Kind, steps: int, crossed: bool = False) -> np.ndarray | None:
     """Learned forecasts of a year, see `envs.forecasts.forecast_table`; None where the series never changes.
 
     With `crossed`, rows of the train split are forecast by models that did not train on them. What a policy learns from has to
     be as good as what it will see later, and a model's forecasts of its own training rows are better.
     """
-    trained = learned_model(scenario, kind, hours)
+    trained = learned_model(scenario, kind, steps)
     if trained is None:
         return None
     model = trained if _has_train_buildings(scenario, year) else _of_other_buildings(trained, scenario, year, kind)
@@ -77,33 +78,33 @@ def learned_table(scenario: Scenario, year: int, kind: Kind, hours: int, crossed
     folds = _folds(scenario, year) if crossed else np.full(year_series(scenario, year).rows, _NO_FOLD)
 
     def forecasts() -> np.ndarray:
-        table = forecast_table(year_series(scenario, year), kind, model, hours)
+        table = forecast_table(year_series(scenario, year), kind, model, steps)
         for fold in np.unique(folds[folds != _NO_FOLD]).tolist():
-            others = learned_model(scenario, kind, hours, fold)
+            others = learned_model(scenario, kind, steps, fold)
             # Where a series never changes in the other folds, there is nothing to learn, and the means of days stand in.
-            own = forecast_table(year_series(scenario, year), kind, others or replace(model, forest=no_forest()), hours)
+            own = forecast_table(year_series(scenario, year), kind, others or replace(model, forest=no_forest()), steps)
             table[:, folds == fold] = own[:, folds == fold]
         return table
 
-    return cached_array(_table_key(scenario, year, kind, hours, crossed), forecasts, by_rows=True)
+    return cached_array(_table_key(scenario, year, kind, steps, crossed), forecasts, by_rows=True)
 
 
-def has_learned_table(scenario: Scenario, year: int, kind: Kind, hours: int) -> bool:
+def has_learned_table(scenario: Scenario, year: int, kind: Kind, steps: int) -> bool:
     """Whether the cache has what `learned_table` gives, crossed where rows of the year train."""
-    return is_cached(_table_key(scenario, year, kind, hours, _trains(scenario, year)))
+    return is_cached(_table_key(scenario, year, kind, steps, _trains(scenario, year)))
 
 
-def _table_key(scenario: Scenario, year: int, kind: Kind, hours: int, crossed: bool) -> str:
+def _table_key(scenario: Scenario, year: int, kind: Kind, steps: int, crossed: bool) -> str:
     which = f"{kind}-crossed" if crossed else kind
-    return f"{scenario.key}/forecast-{which}-{hours}-{year}-{forecasts_version(scenario, year)}.npy"
+    return f"{scenario.key}/forecast-{which}-{steps}-{year}-{forecasts_version(scenario, year)}.npy"
 
 
-def has_learned_model(scenario: Scenario, kind: Kind, hours: int, without: int | None = None) -> bool:
+def has_learned_model(scenario: Scenario, kind: Kind, steps: int, without: int | None = None) -> bool:
     """Whether the cache has what `learned_model` gives."""
-    return is_cached(_model_key(scenario, kind, hours, without))
+    return is_cached(_model_key(scenario, kind, steps, without))
 
 
-def learned_model(scenario: Scenario, kind: Kind, hours: int, without: int | None = None) -> LearnedModel | None:
+def learned_model(scenario: Scenario, kind: Kind, steps: int, without: int | None = None) -> LearnedModel | None:
     """Model of a series, of the train split or all but one of its folds, cached; None where the series never changes."""
 
     def years() -> list[tuple[SiteSeries, np.ndarray]]:
@@ -112,16 +113,16 @@ def learned_model(scenario: Scenario, kind: Kind, hours: int, without: int | Non
             return [(series, own) for _, series, own in years]
         return [(series, own & (_folds(scenario, year) != without)) for year, series, own in years]
 
-    return cached_model(_model_key(scenario, kind, hours, without), years, kind, hours)
+    return cached_model(_model_key(scenario, kind, steps, without), years, kind, steps)
 
 
 def cached_model(
-    key: str, years: Callable[[], list[tuple[SiteSeries, np.ndarray]]], kind: Kind, hours: int
+    key: str, years: Callable[[], list[tuple[SiteSeries, np.ndarray]]], kind: Kind, steps: int
 ) -> LearnedModel | None:
     """Model of series of years and which of their rows train, shape (rows,); None where the series never changes in these."""
 
     def trained() -> dict[str, Any]:
-        model = train_model(years(), kind, hours)
+        model = train_model(years(), kind, steps)
         return {"scale": np.zeros(0)} if model is None else {"scale": model.scale, **model.forest.arrays()}
 
     arrays = cached_arrays(key, trained)
@@ -129,9 +130,9 @@ def cached_model(
     return LearnedModel(Forest(**arrays), scale) if len(scale) else None
 
 
-def _model_key(scenario: Scenario, kind: Kind, hours: int, without: int | None) -> str:
+def _model_key(scenario: Scenario, kind: Kind, steps: int, without: int | None) -> str:
     which = kind if without is None else f"{kind}-without-{without}"
-    return f"{scenario.key}/forecaster-{which}-{hours}-{forecasts_version(scenario)}.npz"
+    return f"{scenario.key}/forecaster-{which}-{steps}-{forecasts_version(scenario)}.npz"
 
 
 def _trains(scenario: Scenario, year: int) -> bool:
@@ -143,7 +144,7 @@ def _folds(scenario: Scenario, year: int) -> np.ndarray:
     """Fold of each row, as weeks (or shorter pieces) of training take turns; `_NO_FOLD` elsewhere; shape (rows,)."""
     found = np.full(year_series(scenario, year).rows, _NO_FOLD)
     windows, before = scenario.windows("train"), 0
-    length = max(1, min(WEEK, sum(window.hours for window in windows) // FOLDS))
+    length = max(1, min(WEEK * windows[0].per_hour, sum(window.hours for window in windows) // FOLDS))
     for window in windows:
         if window.year == year:
             own = found[window.start : window.start + window.hours]
@@ -189,7 +190,7 @@ def series_of(reference: Reference, tables: Tables) -> SiteSeries:
             chosen.append(i)
             taken.add(name)
     return SiteSeries(
-        hour=exogenous.hour[:steps],
+        slot=steps_of_day(exogenous.hour[:steps], exogenous.steps_per_hour),
         values={
             "load": run.net_kwh - run.charging_kwh - run.battery_kwh + pv,
             "pv": pv,
@@ -200,6 +201,7 @@ def series_of(reference: Reference, tables: Tables) -> SiteSeries:
         },
         observed=np.ascontiguousarray(tables.rows["template"][:steps, chosen]),
         names=tuple(tables.names[i] for i in chosen),
+        day=DAY * exogenous.steps_per_hour,
     )
 
 
@@ -237,9 +239,9 @@ def _train_years(scenario: Scenario) -> list[tuple[int, SiteSeries, np.ndarray]]
     return [(year, series, train_rows(scenario, year, series.rows)) for year, series in each]
 
 
-def year_statistics(scenario: Scenario, year: int, hours: int) -> TrainStatistics:
+def year_statistics(scenario: Scenario, year: int, steps: int) -> TrainStatistics:
     """What the train split says of the buildings of a year: of others than those that train, what it says of their mean."""
-    trained = train_statistics(scenario, hours)
+    trained = train_statistics(scenario, steps)
     if _has_train_buildings(scenario, year):
         return trained
     buildings = len(year_series(scenario, year).values["load"])
@@ -256,17 +258,14 @@ def year_statistics(scenario: Scenario, year: int, hours: int) -> TrainStatistic
 
 
 @lru_cache(maxsize=8)
-def train_statistics(scenario: Scenario, hours: int) -> TrainStatistics:
+def train_statistics(scenario: Scenario, steps: int) -> TrainStatistics:
     """What the hours of the train split say of a site."""
     years = _train_years(scenario)
+    day, kinds = years[0][1].day, years[0][1].kinds
     profile = {
-        kind: mean_profile([(series.hour[own], series.values[kind][:, own]) for _, series, own in years])
-        for kind in years[0][1].kinds
+        kind: mean_profile([(series.slot[own], series.values[kind][:, own]) for _, series, own in years], day) for kind in kinds
     }
-    by_year = [
-        _charging_by_age(scenario, year, year_reference(scenario, year), len(series.values["charging"]), own, hours)
-        for year, series, own in years
-    ]
+    by_year = [_charging_by_age(scenario, year, series, own, steps) for year, series, own in years]
     young, total = (np.sum(parts, axis=0) for parts in zip(*by_year, strict=True))
     share = np.divide(young, total[..., np.newaxis], out=np.zeros_like(young), where=total[..., np.newaxis] > 0.0)
     return TrainStatistics(profile, share, mean_error([(series, own) for _, series, own in years]))
@@ -278,36 +277,37 @@ def mean_error(years: Sequence[tuple[SiteSeries, np.ndarray]]) -> float:
     for series, own in years:
         for kind in ("load", "pv"):
             values = np.where(own, series.values[kind], np.nan)
-            before = mean_of_days(values, WEEK_DAYS)[:, :-DAY]
-            differ = np.abs(before - values[:, DAY:])
+            before = mean_of_days(values, WEEK_DAYS, series.day)[:, : -series.day]
+            differ = np.abs(before - values[:, series.day :])
             known = np.isfinite(differ)
             error += float(differ[known].sum())
-            total += float(np.abs(values[:, DAY:][known]).sum())
+            total += float(np.abs(values[:, series.day :][known]).sum())
     return error / total if total > 0.0 else 0.0
 
 
 def _charging_by_age(
-    scenario: Scenario, year: int, reference: Reference, buildings: int, own: np.ndarray, hours: int
+    scenario: Scenario, year: int, series: SiteSeries, own: np.ndarray, steps: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Energy that vehicles take on the uncontrolled site, by hour of the day and by the hours since their arrival.
+    """Energy that vehicles take on the uncontrolled site, by step of the day and by the steps since their arrival.
 
-    Of those that arrived less than 0, 1, ... hours before, shape (buildings, 24, hours); of all, shape (buildings, 24).
+    Of those that arrived less than 0, 1, ... steps before, shape (buildings, day, steps); of all, shape (buildings, day).
     """
-    tables = Tables.load(tables_file(scenario, year), template=False)
+    tables, reference = Tables.load(tables_file(scenario, year), template=False), year_reference(scenario, year)
+    buildings, day = len(series.values["charging"]), series.day
     sessions, charger = reference.sessions, tables.site["charger"]
     counted = own[np.minimum(sessions.start, len(own) - 1)] & (sessions.start < len(own))
     at = charger[sessions.charger]
     power, energy = at["charge_max"], sessions.required_kwh / np.maximum(at["efficiency"], 1e-9)
-    by_age, total = np.zeros((buildings, DAY, hours)), np.zeros((buildings, DAY))
+    by_age, total = np.zeros((buildings, day, steps)), np.zeros((buildings, day))
     stay = sessions.end - sessions.start + 1
     for age in range(int(stay.max(initial=0))):
         taken = np.where(counted & (age < stay), np.clip(energy - power * age, 0.0, power), 0.0)
         some = taken > 0.0
         if not some.any():
             break
-        hour = (reference.exogenous.hour[sessions.start] + age) % DAY
-        np.add.at(total, (at["building"][some], hour[some]), taken[some])
+        slot = (series.slot[np.minimum(sessions.start, series.rows - 1)] + age) % day
+        np.add.at(total, (at["building"][some], slot[some]), taken[some])
         # Young enough for all horizons that are longer than this age.
-        for ahead in range(age + 1, hours):
-            np.add.at(by_age[:, :, ahead], (at["building"][some], hour[some]), taken[some])
+        for ahead in range(age + 1, steps):
+            np.add.at(by_age[:, :, ahead], (at["building"][some], slot[some]), taken[some])
     return by_age, total

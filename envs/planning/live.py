@@ -1,4 +1,4 @@
-"""Model predictive control of a site that runs: the caller says each hour what is known, and gets actions.
+"""Model predictive control of a site that runs: the caller says each step what is known, and gets actions.
 
     control = LiveController.load(Path("mall-controller/mpc.npz"))
     plan = control.plan(outlook, battery_soc, vehicles, imported)
@@ -62,7 +62,8 @@ class LiveController:
     def __init__(self, site: MpcSite, planned: Sequence[str], chargers: dict[str, np.ndarray], idle: np.ndarray) -> None:
         self.site, self.planned = site, tuple(planned)
         self._chargers, self._idle = chargers, idle
-        self._hours, self._programme = HORIZON, RecedingProgramme(site, HORIZON)
+        self._steps = HORIZON * site.steps_per_hour
+        self._programme = RecedingProgramme(site, self._steps)
         self._month = MonthPeaks(site.tariff) if site.tariff else None
         self._day, self._days, self._row = DayPeak(), 0, 0
         self._last: Outlook | None = None
@@ -75,7 +76,7 @@ class LiveController:
         imported_kwh: float | None = None,
         tank_soc: np.ndarray | None = None,
     ) -> LivePlan:
-        """Plan the hours of an outlook; call it once for each hour, in their order.
+        """Plan the steps of an outlook; call it once for each step, in their order.
 
         Args:
             outlook: what is known of the present hour and forecast of the following ones.
@@ -94,9 +95,9 @@ class LiveController:
         need = self._need(vehicles)
         # Nothing was counted before: after an error the same hour can be planned again.
         self._count(outlook, imported_kwh)
-        if len(outlook.hour) != self._hours:
-            self._hours = len(outlook.hour)
-            self._programme = RecedingProgramme(site, self._hours)
+        if len(outlook.hour) != self._steps:
+            self._steps = len(outlook.hour)
+            self._programme = RecedingProgramme(site, self._steps)
         peaks = (self._month.peak_kw, self._month.off_peak_kw) if self._month else (0.0, 0.0)
         # A site that runs has no window: its months are whole, and its rows are the hours since the start.
         state = SiteState(
@@ -112,8 +113,9 @@ class LiveController:
 
     def _check(self, outlook: Outlook, battery_soc: np.ndarray, tank_soc: np.ndarray, imported_kwh: float | None) -> None:
         buildings, tanks, hours = self.site.buildings, len(self.site.tanks), len(outlook.hour)
-        if hours <= PLAN_HOURS[-1]:
-            raise UsageError(f"the outlook has {hours} hours; a plan takes at least {PLAN_HOURS[-1] + 1}, {HORIZON} are usual")
+        one = self.site.steps_per_hour
+        if hours < (least := (PLAN_HOURS[-1] + 1) * one):
+            raise UsageError(f"the outlook has {hours} steps; a plan takes at least {least}, {HORIZON * one} are usual")
         shapes: dict[str, tuple[int, ...]] = dict.fromkeys(
             ("price", "carbon", "load_kwh", "pv_kwh", "coming_kwh"), (buildings, hours)
         )
@@ -193,6 +195,7 @@ class LiveController:
             tariff = facts["tariff"]
             charge = DemandCharge(**{**tariff, "peak_hours": tuple(tariff["peak_hours"])}) if tariff else None
             idle = arrays.pop("idle")
+            arrays["steps_per_hour"] = int(arrays["steps_per_hour"])
             site = MpcSite(**arrays, tanks=tanks, rooms=Rooms.none(), tariff=charge, worth=facts["worth"])
             return cls(site, facts["planned"], chargers, idle)
         except (OSError, EOFError, zipfile.BadZipFile, ValueError, KeyError, TypeError) as error:

@@ -16,11 +16,12 @@ from envs.current_hour import PlannedHour, SiteState, scaled
 from envs.forecasts import DEMANDS, EFFICIENCIES, Kind, SiteForecast
 from envs.planning.mpc_programme import HourPlan, Plan, RecedingProgramme, RoomHours
 from envs.planning.mpc_site import MpcSite, Need, Tanks, Vehicles, tank_uses
-from envs.scenarios.scenario import Window
+from envs.scenarios.scenario import Scenario, Window
 from envs.scenarios.tariff import month_shares
 from envs.seen import PLAN_HOURS
 
 HORIZON = 24  # hours
+MOST_STEPS = 4  # of an hour: at shorter ones a day ahead is too many numbers
 # What an hour's wait takes from the worth of energy, as a part of the forecast's error: load that is forecast may not come, and
 # nothing is lost by serving what is there. Measured on validation splits: 0.95 an hour is best for five homes with an error of
 # 38 %, 0.99 for a mall with one of 9 %.
@@ -44,10 +45,11 @@ class Plant:
     site: MpcSite
     vehicles: Vehicles
     forecast: SiteForecast
+    steps: int  # that it looks ahead, the present one among them
 
 
 class ModelPredictiveControl:
-    """A policy for the environment that `present` belongs to, looking `hours` ahead, the present one among them.
+    """A policy for the environment that `present` belongs to.
 
     `on_plan` is called with the state of a copy and the plan that is made in it; `on_hour` after each hour that was planned.
     """
@@ -56,12 +58,11 @@ class ModelPredictiveControl:
         self,
         present: PlannedHour,
         plants: Mapping[int, Plant],
-        hours: int = HORIZON,
         programme: Callable[[MpcSite, int], RecedingProgramme] = RecedingProgramme,
         on_hour: Callable[[], None] | None = None,
         on_plan: Callable[[SiteState, Plan], None] | None = None,
     ) -> None:
-        self._present, self._plants, self._hours, self._on_hour = present, plants, hours, on_hour
+        self._present, self._plants, self._on_hour = present, plants, on_hour
         self._on_plan = on_plan
         self._programme = programme
         self._programmes: dict[tuple[int, Window], RecedingProgramme] = {}
@@ -81,8 +82,8 @@ class ModelPredictiveControl:
         plant = self._plants[state.window.year]
         key = copy, state.window
         if key not in self._programmes:
-            self._programmes[key] = self._programme(plant.site, self._hours)
-        hour, need = hour_plan(plant, state, self._hours, self._share(plant.site, state.window))
+            self._programmes[key] = self._programme(plant.site, plant.steps)
+        hour, need = hour_plan(plant, state, plant.steps, self._share(plant.site, state.window))
         plan = self._programmes[key].solve(hour)
         if self._on_plan:
             self._on_plan(state, plan)
@@ -94,6 +95,11 @@ class ModelPredictiveControl:
         if window not in self._shares:
             self._shares[window] = month_shares(site.month, window.start, window.hours)
         return self._shares[window]
+
+
+def horizon_steps(scenario: Scenario) -> int:
+    """Steps of a scenario that a plan looks ahead, the present one among them."""
+    return HORIZON * scenario.steps_per_hour
 
 
 def carry_out(site: MpcSite, plan: Plan, need: Need, actions: np.ndarray) -> None:
@@ -128,7 +134,7 @@ class Outlook:
         """Numbers of the programme of the present hour; `month_share` of each hour as of `month_shares`, shape (H,)."""
         worth, charged, hours = site.worth, site.with_chargers, len(self.hour)
         import_worth = worth["co2"] * self.carbon + worth["cost"] * self.price
-        certainty = (1.0 - DOUBT * min(self.error, 1.0)) ** np.arange(hours)
+        certainty = (1.0 - DOUBT * min(self.error, 1.0)) ** (np.arange(hours) / site.steps_per_hour)
         import_worth = import_worth * certainty
         charge, must, can = need.limits(len(charged), hours)
         peak_worth = np.zeros((2, 2))
@@ -203,7 +209,8 @@ def planned_hour(site: MpcSite, actions: Sequence[str], state: SiteState, plan: 
     """What a policy sees of a plan's hour: a row of each field of `seen_year.Shadow`; `actions` as of `planned_actions`."""
     tanks, of_uses, has = site.tanks, tank_uses(actions), site.power > 0.0
     battery = np.where(has, plan.battery_kwh[:, 0], 0.0)
-    planned = plan.stored_kwh[:, PLAN_HOURS] / np.where(has, site.capacity, 1.0)[:, np.newaxis]
+    ends = (np.array(PLAN_HOURS) + 1) * site.steps_per_hour - 1
+    planned = plan.stored_kwh[:, ends] / np.where(has, site.capacity, 1.0)[:, np.newaxis]
     soc = np.where(has[:, np.newaxis], np.column_stack([state.battery_soc, planned]), 0.0)
     use = tanks.scattered(plan.tank_kwh[:, 0] / tanks.capacity, site.buildings)[:, of_uses]
     # Between two hours a tank stands by, and what is observed of it is from before that.

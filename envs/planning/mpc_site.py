@@ -225,6 +225,7 @@ class MpcSite:
     with_chargers: np.ndarray  # buildings with chargers that can be controlled, shape (M,)
     tanks: Tanks
     rooms: Rooms
+    steps_per_hour: int = 1  # powers are the energy of a step [kWh], and what stays after an hour is what stays after a step
 
     @property
     def buildings(self) -> int:
@@ -259,6 +260,7 @@ class MpcSite:
             with_chargers=np.unique(charger["building"][charger["action"] >= 0]),
             tanks=Tanks.of(tables),
             rooms=Rooms.of(tables, models) if models else Rooms.none(),
+            steps_per_hour=reference.exogenous.steps_per_hour,
         )
 
 

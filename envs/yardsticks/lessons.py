@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from common.units import WEEK
+from common.units import DAY, WEEK
 from envs.batch_backend.tables import Tables
 from envs.cache import cached_array, cached_arrays, is_cached
 from envs.current_hour import PlannedHour, SiteState
@@ -30,12 +30,13 @@ from envs.forecasts import (
     TableForecast,
     forecast_table,
     mean_profile,
+    steps_of_day,
 )
 from envs.objective.evaluate import EVALUATION_SEED
 from envs.objective.reference import Reference, scale_of
 from envs.objective.series import Sessions
 from envs.objective.weights import DEFAULT, Weights
-from envs.planning.mpc import HORIZON, ModelPredictiveControl, Plant
+from envs.planning.mpc import ModelPredictiveControl, Plant, horizon_steps
 from envs.planning.mpc_site import MpcSite, Vehicles
 from envs.scenarios.scenario import Scenario, Window, evenly, weeks_of
 from envs.task import SiteTask
@@ -79,7 +80,7 @@ def lessons(task: SiteTask, method: Method = METHOD) -> Lessons:
 def prepare_teacher(scenario: Scenario, method: Method = METHOD) -> None:
     """Make the forecasts of the teacher that the cache lacks, before several processes need them."""
     for year in {window.year for window in lesson_windows(scenario)}:
-        train_plant(scenario, year, method, HORIZON)
+        train_plant(scenario, year, method, horizon_steps(scenario))
 
 
 def parts_of(scenario: Scenario) -> int:
@@ -116,7 +117,7 @@ def teach(
     starts: Sequence[Start],
     method: Method = METHOD,
     on_progress: Callable[[float], None] | None = None,
-    horizon: int = HORIZON,
+    horizon: int | None = None,
 ) -> Lessons:
     """Run the teacher from some starts in training windows, side by side; each second run is disturbed."""
     weights, windows = task.aim.weights, [start.window for start in starts]
@@ -133,8 +134,9 @@ def teach(
         if on_progress:
             on_progress(done / total)
 
+    horizon = horizon or horizon_steps(task.site)
     plants = {year: train_plant(task.site, year, method, horizon, weights) for year in years}
-    teacher = ModelPredictiveControl(_InTrainHours(simulator), plants, horizon, on_hour=hour_done)
+    teacher = ModelPredictiveControl(_InTrainHours(simulator), plants, on_hour=hour_done)
     shape = len(starts), int(hours.max()), simulator.actions
     labels, executed = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
     noise = np.stack([_noise(b, start, shape[1:]) for b, start in enumerate(starts)])
@@ -184,8 +186,8 @@ def _longer(actions: np.ndarray, hours: int) -> np.ndarray:
 
 
 def _key(task: SiteTask, part: int, method: Method) -> str:
-    name = f"lessons-{method}{task.aim.weights.key}-{HORIZON}-{part}-{forecasts_version(task.site)}-v{VERSION}.npz"
-    return f"{task.site.key}/{name}"
+    steps, version = horizon_steps(task.site), f"{forecasts_version(task.site)}-v{VERSION}"
+    return f"{task.site.key}/lessons-{method}{task.aim.weights.key}-{steps}-{part}-{version}.npz"
 
 
 def train_reference(scenario: Scenario, year: int) -> Reference:
@@ -199,14 +201,14 @@ def train_reference(scenario: Scenario, year: int) -> Reference:
     if own.all():
         return reference
     run, exogenous, sessions = reference.run, reference.exogenous, reference.sessions
-    hour = exogenous.hour
+    slot, day = steps_of_day(exogenous.hour, exogenous.steps_per_hour), DAY * exogenous.steps_per_hour
 
     def filled(values: np.ndarray) -> np.ndarray:
         rows = values.shape[-1]
         known = np.zeros(rows, dtype=bool)
         known[:steps] = own
-        profile = mean_profile([(hour[:rows][known], values[:, known])])
-        return np.where(known, values, profile[:, hour[:rows]])
+        profile = mean_profile([(slot[:rows][known], values[:, known])], day)
+        return np.where(known, values, profile[:, slot[:rows]])
 
     # A vehicle is known from its arrival on; those that arrive in other hours are not.
     begun = own[np.minimum(sessions.start, steps - 1)] & (sessions.start < steps)
@@ -233,40 +235,41 @@ def train_reference(scenario: Scenario, year: int) -> Reference:
 def train_series(scenario: Scenario, year: int) -> SiteSeries:
     """Series of `train_reference`, with weather and calendar filled likewise."""
     series = series_of(train_reference(scenario, year), Tables.load(tables_file(scenario, year)))
-    own = train_rows(scenario, year, series.rows)
+    own, slot = train_rows(scenario, year, series.rows), series.slot
     if own.all():
         return series
     # The series of tanks come from the tables of the year, the others from its reference.
     values = {
-        kind: each if kind in KINDS else np.where(own, each, mean_profile([(series.hour[own], each[:, own])])[:, series.hour])
+        kind: each if kind in KINDS else np.where(own, each, mean_profile([(slot[own], each[:, own])], series.day)[:, slot])
         for kind, each in series.values.items()
     }
     series = replace(series, values=values)
     if not series.observed.size:
         return series
-    profile = mean_profile([(series.hour[own], series.observed[own].T.astype(np.float64))])
-    return replace(series, observed=np.where(own[:, np.newaxis], series.observed, profile[:, series.hour].T.astype(np.float32)))
+    profile = mean_profile([(slot[own], series.observed[own].T.astype(np.float64))], series.day)
+    return replace(series, observed=np.where(own[:, np.newaxis], series.observed, profile[:, slot].T.astype(np.float32)))
 
 
-def train_plant(scenario: Scenario, year: int, method: Method, hours: int, weights: Weights = DEFAULT) -> Plant:
+def train_plant(scenario: Scenario, year: int, method: Method, steps: int, weights: Weights = DEFAULT) -> Plant:
     """A year of the train split as model predictive control may know it."""
     series = train_series(scenario, year)
     if train_rows(scenario, year, series.rows).all():
-        return mpc_plant(scenario, year, method, hours, weights)
+        return mpc_plant(scenario, year, method, steps, weights)
     learned: dict[Kind, SeriesForecast] = {}
     for kind in series.kinds if method == "learned" else ():
-        table = _learned_table(scenario, year, series, kind, hours)
+        table = _learned_table(scenario, year, series, kind, steps)
         if table is not None:
             learned[kind] = TableForecast(series.values[kind], table)
     reference, tables = train_reference(scenario, year), year_tables(scenario, year)
     return Plant(
         MpcSite.of(tables, reference, weights),
         Vehicles(tables, reference),
-        SiteForecast(series, method, train_statistics(scenario, hours), learned),
+        SiteForecast(series, method, train_statistics(scenario, steps), learned),
+        steps,
     )
 
 
-def _learned_table(scenario: Scenario, year: int, series: SiteSeries, kind: Kind, hours: int) -> np.ndarray | None:
+def _learned_table(scenario: Scenario, year: int, series: SiteSeries, kind: Kind, steps: int) -> np.ndarray | None:
     """Learned forecasts, by a model that has seen no hour outside of the train split either; made the first time and cached."""
     version = forecasts_version(scenario)
 
@@ -274,9 +277,9 @@ def _learned_table(scenario: Scenario, year: int, series: SiteSeries, kind: Kind
         each = ((year, train_series(scenario, year)) for year in scenario.years("train"))
         return [(own, train_rows(scenario, year, own.rows)) for year, own in each]
 
-    model = cached_model(f"{scenario.key}/teacher-{kind}-{hours}-{version}.npz", years, kind, hours)
+    model = cached_model(f"{scenario.key}/teacher-{kind}-{steps}-{version}.npz", years, kind, steps)
     if model is None:
         return None
 
-    key = f"{scenario.key}/teacher-{kind}-{hours}-{year}-{version}.npy"
-    return cached_array(key, lambda: forecast_table(series, kind, model, hours), by_rows=True)
+    key = f"{scenario.key}/teacher-{kind}-{steps}-{year}-{version}.npy"
+    return cached_array(key, lambda: forecast_table(series, kind, model, steps), by_rows=True)

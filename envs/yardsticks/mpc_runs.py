@@ -14,7 +14,7 @@ from envs.forecasts import Method
 from envs.objective.evaluate import Episode, Evaluation, evaluated
 from envs.objective.series import Run
 from envs.objective.weights import DEFAULT, Weights
-from envs.planning.mpc import HORIZON, ModelPredictiveControl, Plant
+from envs.planning.mpc import ModelPredictiveControl, Plant, horizon_steps
 from envs.planning.mpc_site import MpcSite, Vehicles
 from envs.scenarios.scenario import Scenario, Window
 from envs.task import SiteTask
@@ -34,7 +34,7 @@ def mpc(
     task: SiteTask,
     windows: Sequence[Window],
     method: Method,
-    hours: int = HORIZON,
+    steps: int | None = None,
     on_progress: Callable[[float], None] | None = None,
 ) -> list[Evaluation]:
     """Evaluations of model predictive control for `improvement`, one a year; each window is run once and cached."""
@@ -50,7 +50,7 @@ def mpc(
         nonlocal done
         before = 0
         for window in windows:
-            yield mpc_episode(task, window, method, hours, hour_done)
+            yield mpc_episode(task, window, method, steps, hour_done)
             # A window from the cache has no hours to count.
             before += window.hours
             done = before
@@ -59,31 +59,32 @@ def mpc(
 
 
 def run_mpc(
-    task: SiteTask, window: Window, method: Method, hours: int = HORIZON, on_hour: Callable[[], None] | None = None
+    task: SiteTask, window: Window, method: Method, steps: int | None = None, on_hour: Callable[[], None] | None = None
 ) -> Episode:
     """Run model predictive control through a window, by what steps the task; see `mpc`."""
     env = task.evaluation_env([window])
-    plants = {window.year: mpc_plant(task.site, window.year, method, hours, task.aim.weights)}
-    (episode,) = env.episodes(ModelPredictiveControl(env.present, plants, hours, on_hour=on_hour))
+    plants = {window.year: mpc_plant(task.site, window.year, method, steps, task.aim.weights)}
+    (episode,) = env.episodes(ModelPredictiveControl(env.present, plants, on_hour=on_hour))
     env.close()
     return episode
 
 
-def mpc_plant(scenario: Scenario, year: int, method: Method, hours: int = HORIZON, weights: Weights = DEFAULT) -> Plant:
+def mpc_plant(scenario: Scenario, year: int, method: Method, steps: int | None = None, weights: Weights = DEFAULT) -> Plant:
     """A year of a scenario, as model predictive control knows it; see `envs.environments.fit.why_no_mpc`."""
     tables, reference = year_tables(scenario, year), year_reference(scenario, year)
     site = MpcSite.of(tables, reference, weights, room_models(scenario))
-    return Plant(site, Vehicles(tables, reference), site_forecast(scenario, year, method, hours))
+    steps = steps or horizon_steps(scenario)
+    return Plant(site, Vehicles(tables, reference), site_forecast(scenario, year, method, steps), steps)
 
 
 def mpc_episode(
-    task: SiteTask, window: Window, method: Method, hours: int = HORIZON, on_hour: Callable[[], None] | None = None
+    task: SiteTask, window: Window, method: Method, steps: int | None = None, on_hour: Callable[[], None] | None = None
 ) -> Episode:
     """A run of model predictive control through a window, simulated once and cached; see `mpc`."""
     site = task.site
 
     def planned() -> dict[str, Any]:
-        episode = run_mpc(task.by("batch"), window, method, hours, on_hour)
+        episode = run_mpc(task.by("batch"), window, method, steps, on_hour)
         return {
             "reward": episode.reward, "names": list(episode.terms), "terms": list(episode.terms.values()),
             **asdict(episode.run),
@@ -91,7 +92,7 @@ def mpc_episode(
 
     version = f"v{VERSION}" if method == "exact" else f"v{VERSION}-{forecasts_version(site, window.year)}"
     part = f"{window.year}-{window.start}-{window.hours}"
-    name = f"mpc-{method}{task.aim.weights.key}-{hours}-{part}-{version}.npz"
+    name = f"mpc-{method}{task.aim.weights.key}-{steps or horizon_steps(site)}-{part}-{version}.npz"
     saved = cached_arrays(f"{site.key}/{name}", planned)
     terms = dict(zip(saved["names"].tolist(), saved["terms"].tolist(), strict=True))
     run, reward = Run(**{field.name: saved[field.name] for field in fields(Run)}), float(saved["reward"])

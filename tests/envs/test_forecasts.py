@@ -13,6 +13,7 @@ from envs.forecasts import (
     ExactForecast,
     Forest,
     Method,
+    Past,
     SiteForecast,
     SiteSeries,
     TableForecast,
@@ -22,6 +23,7 @@ from envs.forecasts import (
     mean_of_days,
     mean_profile,
     same_hour_before,
+    steps_of_day,
     train_forest,
     train_model,
 )
@@ -198,3 +200,21 @@ def test_only_the_exact_forecast_changes_with_the_future(method: Method) -> None
 def test_vehicles_to_come_take_their_part_of_the_charging() -> None:
     forecast = SiteForecast(SERIES, "yesterday", STATISTICS)
     np.testing.assert_allclose(forecast.arriving(NOW, 5), 0.5 * forecast.ahead("charging", NOW, 5))
+
+
+def test_quarters_of_an_hour_count_from_midnight_also_where_the_first_hour_is_there_in_part() -> None:
+    hour = np.repeat([22, 23, 0, 1, 2], 4)[2:]
+    assert steps_of_day(hour, 4)[:8].tolist() == [90, 91, 92, 93, 94, 95, 0, 1]
+    np.testing.assert_array_equal(steps_of_day(HOUR, 1), HOUR)
+
+
+def test_at_quarters_of_an_hour_a_day_before_is_96_rows_before() -> None:
+    rows = np.arange(4 * 96)
+    series = SiteSeries(rows % 96, {"load": rows[np.newaxis].astype(float)}, np.zeros((len(rows), 0), np.float32), (), 96)
+    statistics = TrainStatistics({"load": -np.arange(96.0)[np.newaxis]}, np.zeros((1, 96, 4)), 0.1)
+    yesterday, exact = (SiteForecast(series, method, statistics) for method in ("yesterday", "exact"))
+    assert yesterday.ahead("load", 200, 4).tolist() == [[200.0, 105.0, 106.0, 107.0]]
+    assert yesterday.ahead("load", 10, 4).tolist() == [[10.0, -11.0, -12.0, -13.0]]
+    assert exact.ahead("load", 382, 4).tolist() == [[382.0, 383.0, 288.0, 289.0]]
+    known = Past.of(series, np.where(rows < 300, rows, np.nan)[np.newaxis])
+    assert known.usual(np.array([0]), np.array([250]), 5).tolist() == [np.mean([255 - 96, 255 - 192])]

@@ -13,11 +13,12 @@ from envs.environments.year_cache import run_alone, year_reference
 from envs.forecasts import METHODS, Method, SiteForecast
 from envs.objective.aim import Aim
 from envs.objective.weights import Weights
-from envs.planning.mpc import ModelPredictiveControl, Plant, hour_plan
-from envs.planning.mpc_programme import RecedingProgramme
+from envs.planning.mpc import ModelPredictiveControl, hour_plan, planned_hour
+from envs.planning.mpc_programme import Plan, RecedingProgramme
 from envs.planning.mpc_site import Tanks
 from envs.scenarios.scenario import Window, scenario
 from envs.task import SiteTask
+from envs.yardsticks.bound import bound
 from envs.yardsticks.mpc_runs import mpc_plant, run_mpc
 from tests.envs.models import with_rooms
 from tests.envs.tanks import with_tank
@@ -52,7 +53,7 @@ def test_only_the_exact_future_changes_a_plan(small_schema: Path, tmp_path: Path
     before, _ = hour_plan(plant, state, HOURS, share)
     coming = vehicles._start > NOW
     vehicles._arrival = np.where(coming, 0.0, vehicles._arrival)
-    after, _ = hour_plan(Plant(plant.site, vehicles, forecast), state, HOURS, share)
+    after, _ = hour_plan(replace(plant, vehicles=vehicles, forecast=forecast), state, HOURS, share)
     for names in (("base_kwh", "import_worth", "can_kwh"), ("fill_kwh", "tap_kwh"), ("efficiency",)):
         same = all(np.array_equal(getattr(before, name), getattr(after, name)) for name in names)
         assert same == (method != "exact"), names
@@ -68,6 +69,42 @@ def test_both_backends_carry_out_the_same_plans(small_schema: Path) -> None:
     assert np.abs(batch.run.battery_kwh).max() > 50.0
 
 
+def test_at_quarters_of_an_hour_a_day_is_planned_in_quarters(quarters: Path) -> None:
+    task, window = SiteTask(str(quarters)), Window(0, 960, 96, 4)
+    assert mpc_plant(task.site, 0, "exact").steps == 96
+    batch, citylearn = (run_mpc(task.by(own), window, "seven-days") for own in BACKENDS)
+    np.testing.assert_allclose(batch.run.net_kwh, citylearn.run.net_kwh, atol=1e-3)
+    exact = run_mpc(task, window, "exact")
+    greatest = bound(task, window, "score").score * window.hours
+    assert 0.9 * greatest < exact.reward <= greatest
+    # The battery follows the quarters.
+    assert np.ptp(exact.run.battery_kwh.sum(axis=0).reshape(-1, 4), axis=1).max() > 10.0
+
+
+def test_a_plan_that_is_seen_tells_the_ends_of_hours(quarters: Path) -> None:
+    task, window, seen = SiteTask(str(quarters)), Window(0, 960, 3, 4), []
+    env, plants = task.evaluation_env([window]), {0: mpc_plant(task.site, 0, "exact")}
+
+    def keep(state: SiteState, plan: Plan) -> None:
+        soc = planned_hour(plants[0].site, (), state, plan)[1]
+        np.testing.assert_allclose(soc[0, 1:], plan.stored_kwh[0, [3, 7, 11, 19, 35]] / plants[0].site.capacity[0])
+        seen.append(soc)
+
+    list(env.episodes(ModelPredictiveControl(env.present, plants, on_plan=keep)))
+    assert len(seen) == 3
+
+
+def test_what_an_hour_of_doubt_takes_from_energy_four_quarters_take_too(small_schema: Path, quarters: Path) -> None:
+    certainty = []
+    for schema in (small_schema, quarters):
+        site = scenario(str(schema))
+        plant = mpc_plant(site, 0, "seven-days")
+        plant.forecast.error = 0.5
+        state = SiteState(Window(0, 0, 900), NOW, np.array([0.5]), np.zeros((1, 3)), np.full(10, 0.3), 100.0, (0.0, 0.0), 0.0)
+        certainty.append(hour_plan(plant, state, plant.steps, np.ones(900))[0].certainty)
+    np.testing.assert_allclose(certainty[1][::4], certainty[0])
+
+
 def test_tanks_do_as_planned_on_both_backends_and_are_worth_it(small_schema: Path, tmp_path: Path) -> None:
     site, window = scenario(str(with_tank(small_schema, tmp_path, cooling=True))), Window(0, 300, 72)
     batch, citylearn = (run_mpc(SiteTask(site.name, backend=own), window, "seven-days", HOURS) for own in BACKENDS)
@@ -78,7 +115,7 @@ def test_tanks_do_as_planned_on_both_backends_and_are_worth_it(small_schema: Pat
     env = SiteTask(site.name).evaluation_env([window])
     plants = {0: mpc_plant(site, 0, "exact", HOURS)}
     keep = lambda state, plan: planned.append((state, plan))  # noqa: E731
-    (episode,) = env.episodes(ModelPredictiveControl(env.present, plants, HOURS, on_plan=keep))
+    (episode,) = env.episodes(ModelPredictiveControl(env.present, plants, on_plan=keep))
     tanks = plants[0].site.tanks
     for step, ((_, plan), (later, _)) in enumerate(pairwise(planned[1:]), 1):
         soc = later.tank_soc[tanks.building, tanks.use] * tanks.capacity / tanks.kept
@@ -90,7 +127,7 @@ def test_tanks_do_as_planned_on_both_backends_and_are_worth_it(small_schema: Pat
     # Tanks that stand idle leave something on the table.
     idle = replace(plants[0].site, tanks=Tanks(*(getattr(tanks, field.name)[:0] for field in fields(Tanks))))
     env = SiteTask(site.name).evaluation_env([window])
-    (without,) = env.episodes(ModelPredictiveControl(env.present, {0: replace(plants[0], site=idle)}, HOURS))
+    (without,) = env.episodes(ModelPredictiveControl(env.present, {0: replace(plants[0], site=idle)}))
     assert episode.reward > without.reward + 1e-3
 
 
@@ -110,7 +147,7 @@ def test_rooms_do_as_planned_on_both_backends_and_people_gain(small_schema: Path
     env = SiteTask(site.name).evaluation_env([window])
     plant = mpc_plant(site, 0, "exact", HOURS)
     keep = lambda state, plan: planned.append((state, plan))  # noqa: E731
-    list(env.episodes(ModelPredictiveControl(env.present, {0: plant}, HOURS, on_plan=keep)))
+    list(env.episodes(ModelPredictiveControl(env.present, {0: plant}, on_plan=keep)))
     usual = plant.forecast._series.values["indoor"][0]
     wrong = [
         plan.deviation_c[0, 0] - (later.indoor_c[0] - usual[state.row]) for (state, plan), (later, _) in pairwise(planned[10:])

@@ -39,7 +39,7 @@ def hours(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RecedingProgramme, "solve", solve)
-        list(env.episodes(ModelPredictiveControl(env.present, {0: plant}, 12)))
+        list(env.episodes(ModelPredictiveControl(env.present, {0: plant})))
     assert len(found) == WINDOW.hours
     return plant, found
 

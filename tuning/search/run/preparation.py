@@ -19,7 +19,7 @@ from common.errors import InconsistentError, UsageError, UserError
 from envs.environments.seen_year import forecasts_to_make, has_shadow, models_to_train, shadow
 from envs.environments.year_cache import is_prepared, prepare_year
 from envs.environments.year_forecasts import learned_model, learned_table
-from envs.planning.mpc import HORIZON
+from envs.planning.mpc import horizon_steps
 from envs.scenarios.splits import Split
 from envs.seen import Seen
 from envs.task import SiteTask
@@ -73,7 +73,7 @@ def prepare(
             # A year's plans are made hour after hour, by one core. Its forecasts are no part of that.
             years = list(dict.fromkeys(year for year, part in lacking if part.learns))
             jobs = [
-                Job(partial(learned_table, scenario, year, kind, HORIZON, crossed=True))
+                Job(partial(learned_table, scenario, year, kind, horizon_steps(scenario), crossed=True))
                 for year, kind in forecasts_to_make(scenario, years)
             ]
             _run("forecasts", jobs, console)
