@@ -21,30 +21,6 @@ def site(small_schema: Path) -> Scenario:
 
 
 @pytest.fixture(scope="session")
-def quarters(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Schema of the small site in steps of a quarter of an hour: a load of their own, sessions as long as they were."""
-    import numpy as np
-    import pandas as pd
-
-    def change(schema: dict[str, Any]) -> None:
-        schema["seconds_per_time_step"] = 900
-        schema["simulation_end_time_step"] = 4 * schema["simulation_end_time_step"] + 3
-        schema["observations"]["minutes"] = {"active": True, "shared_in_central_agent": True}
-
-    path = edited(small_schema, tmp_path_factory.mktemp("quarters"), change)
-    for file in path.parent.glob("*.csv"):
-        hours = pd.read_csv(file)
-        rows, quarter = hours.loc[hours.index.repeat(4)].reset_index(drop=True), np.tile(np.arange(4), len(hours))
-        if "non_shiftable_load" in rows:
-            rows["non_shiftable_load"] *= 0.1 + 0.1 * quarter
-            rows["minutes"] = 15 * quarter
-        for column in rows.columns.intersection(["electric_vehicle_departure_time", "electric_vehicle_estimated_arrival_time"]):
-            rows[column] = np.where(rows[column] > 0, 4 * rows[column] - quarter, rows[column])
-        rows.to_csv(file, index=False)
-    return path
-
-
-@pytest.fixture(scope="session")
 def small_tables(small_schema: Path) -> Tables:
     """Tables of the small site; tests that change arrays change copies."""
     return read_tables(CityLearnSimulator(small_schema, with_reward=False), schema_reward(small_schema))

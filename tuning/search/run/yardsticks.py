@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import ray
 from rich.console import Console
@@ -21,7 +22,9 @@ from envs.environments.year_cache import year_reference
 from envs.gym.task import simple_rows
 from envs.objective.columns import evaluation_columns
 from envs.objective.hours import hardest_week, hours_of
+from envs.scenarios.scenario import Window
 from envs.scenarios.splits import Splits
+from envs.task import SiteTask
 from envs.yardsticks.bound import Objective, TooLongError, served_net_kwh
 from envs.yardsticks.mpc_runs import mpc_episode
 from envs.yardsticks.rows import Row, baseline_rows, bound_rows, mpc_rows
@@ -119,6 +122,16 @@ def _write_simple(experiment: Experiment, written: Callable[[Path], None], conso
     written(path)
 
 
+def beside(task: SiteTask, week: Window) -> dict[str, np.ndarray]:
+    """Columns of `results.rollout` from other controllers, as far as the site has them, each of shape (hours,)."""
+    found = {}
+    if not fit.why_no_mpc(task.site):
+        found["mpc_net_kwh"] = hours_of(mpc_episode(task, week, "learned"))["net_kwh"]
+    if not fit.why_no_bound(task.site):
+        found["bound_net_kwh"] = served_net_kwh(task, week, MOST_SECONDS)
+    return found
+
+
 def write_week(experiment: Experiment, written: Callable[[Path], None], console: Console) -> None:
     """Write the hours of the winner's hardest week, unless they are there. It has a trial with a score."""
     settings, folder = experiment.settings, experiment.paths.folder
@@ -143,12 +156,8 @@ def write_week(experiment: Experiment, written: Callable[[Path], None], console:
                 (episode,) = env.episodes(found.policy)
                 env.close()
             hours = hours_of(episode)
-            judged = task.judged
-            if settings.reward == "improvement" and judged.stepped_by == "batch":
-                if not fit.why_no_mpc(task.site):
-                    hours["mpc_net_kwh"] = mpc_episode(judged, week, "learned").run.net_kwh.sum(axis=0)
-                if not fit.why_no_bound(task.site):
-                    hours["bound_net_kwh"] = served_net_kwh(judged, week, MOST_SECONDS)
+            if settings.reward == "improvement" and task.judged.stepped_by == "batch":
+                hours |= beside(task.judged, week)
     except (UserError, InconsistentError, TooLongError) as error:
         say(console, f"the hardest week is not shown: {str(error) or 'its bound takes too long'}")
         return

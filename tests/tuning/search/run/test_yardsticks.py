@@ -12,6 +12,8 @@ from rich.console import Console
 
 from common.errors import UserError
 from common.storage.location import location
+from envs.scenarios.scenario import weeks_of
+from envs.task import SiteTask
 from envs.yardsticks.baselines import UNCONTROLLED
 from results import load
 from results.report.subjects import read_rollout
@@ -20,7 +22,7 @@ from tests.tuning.one_trial import one_trial
 from tests.tuning.trial.small_trials import experiment
 from tests.uploads import upload
 from tuning.search.run import yardsticks
-from tuning.search.run.yardsticks import write_week, write_yardsticks
+from tuning.search.run.yardsticks import beside, write_week, write_yardsticks
 
 
 def written(of: Any) -> tuple[list[str], str]:
@@ -123,6 +125,14 @@ def test_the_winners_hardest_week_is_written_once_beside_other_controllers(small
     files[0].unlink()
     write_week(missing, files.append, Console(file=output, width=200))
     assert "the hardest week is not shown: trial 0 of " in output.getvalue()
+
+
+def test_at_quarters_of_an_hour_other_controllers_have_a_value_an_hour_too(quarters: Path) -> None:
+    task = SiteTask(str(quarters))
+    (week,) = weeks_of((replace(task.validation_windows[0], hours=96),))
+    found = beside(task, week)
+    assert {name: len(values) for name, values in found.items()} == {"mpc_net_kwh": 24, "bound_net_kwh": 24}
+    assert found["mpc_net_kwh"].sum() == pytest.approx(found["bound_net_kwh"].sum(), rel=0.2)
 
 
 @pytest.mark.usefixtures("small_ray")
