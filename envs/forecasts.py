@@ -217,15 +217,20 @@ class Past:
         return np.concatenate([np.stack(columns, axis=1), self.observed[row]], axis=1).astype(np.float32)
 
 
-def forecast_table(series: SiteSeries, kind: Kind, model: LearnedModel, steps: int) -> np.ndarray:
-    """Forecasts of a year from 1 step ahead on, never negative, shape (buildings, rows, steps - 1), float32."""
+def forecast_table(
+    series: SiteSeries, kind: Kind, model: LearnedModel, steps: int, rows: np.ndarray | None = None
+) -> np.ndarray:
+    """Forecasts from 1 step ahead on in rows of a year, all by default; never negative.
+
+    Shape (buildings, rows, steps - 1), float32.
+    """
     values = series.values[kind]
     past = Past.of(series, values / model.scale[:, np.newaxis])
-    table = np.zeros((*values.shape, steps - 1), dtype=np.float32)
-    row = np.arange(series.rows)
+    row = np.arange(series.rows) if rows is None else rows
+    table = np.zeros((len(values), len(row), steps - 1), dtype=np.float32)
     for ahead in range(1, steps):
         for n, scale in enumerate(model.scale):
-            building = np.full(series.rows, n)
+            building = np.full(len(row), n)
             found = past.usual(building, row, ahead) + model.forest.predict(past.features(building, row, ahead))
             table[n, :, ahead - 1] = np.maximum(found, 0.0) * scale
     return table

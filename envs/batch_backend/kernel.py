@@ -657,7 +657,7 @@ def _limit_charging(site: Site, n: int, wish: np.ndarray, room: Any) -> None:
         if charger[c].building == n and _wish(wish, charger[c].action) > 0.0:
             asked[c] = _asked(charger[c], wish[charger[c].action])
             total += asked[c]
-    room.left[:, :] = building.limit
+    _open(building, room)
     room.violation = 0.0
     if total == 0.0:
         return
@@ -704,7 +704,8 @@ def _beyond(building: Any, load: np.ndarray) -> float:
 @_compiled
 def _loads(base: np.ndarray, asked: np.ndarray, scale: np.ndarray, load: np.ndarray) -> None:
     """`BuildingOpsService._compute_totals`: power in all and on each phase, shape (1 + phases,)."""
-    load[:] = base
+    for p in range(load.size):
+        load[p] = base[p]
     for i in range(scale.size):
         for p in range(load.size):
             load[p] += asked[i, p] * scale[i]
@@ -790,10 +791,18 @@ def _limit_service(site: Site, n: int, meter: Any, wish: np.ndarray, room: Any) 
 
 
 @_compiled
+def _open(building: Any, room: Any) -> None:
+    # Of an assignment of whole arrays Numba compiles for seconds what it would say of shapes that differ.
+    for p in range(room.left.shape[0]):
+        for direction in range(room.left.shape[1]):
+            room.left[p, direction] = building.limit[p, direction]
+
+
+@_compiled
 def _whole_room(building: Any, room: Any, meter: Any) -> None:
     """`Building._set_default_charging_headroom`, as an episode begins."""
     room.violation = 0.0
-    room.left[:, :] = building.limit
+    _open(building, room)
     if building.connection == SERVICE:
         load = np.zeros(1 + building.phases)
         _base_load(building, meter, load)

@@ -78,12 +78,13 @@ def learned_table(scenario: Scenario, year: int, kind: Kind, steps: int, crossed
     folds = _folds(scenario, year) if crossed else np.full(year_series(scenario, year).rows, _NO_FOLD)
 
     def forecasts() -> np.ndarray:
-        table = forecast_table(year_series(scenario, year), kind, model, steps)
-        for fold in np.unique(folds[folds != _NO_FOLD]).tolist():
-            others = learned_model(scenario, kind, steps, fold)
+        series = year_series(scenario, year)
+        table = np.zeros((*series.values[kind].shape, steps - 1), dtype=np.float32)
+        for fold in np.unique(folds).tolist():
             # Where a series never changes in the other folds, there is nothing to learn, and the means of days stand in.
-            own = forecast_table(year_series(scenario, year), kind, others or replace(model, forest=no_forest()), steps)
-            table[:, folds == fold] = own[:, folds == fold]
+            others = fold != _NO_FOLD and (learned_model(scenario, kind, steps, fold) or replace(model, forest=no_forest()))
+            rows = np.flatnonzero(folds == fold)
+            table[:, rows] = forecast_table(series, kind, others or model, steps, rows)
         return table
 
     return cached_array(_table_key(scenario, year, kind, steps, crossed), forecasts, by_rows=True)

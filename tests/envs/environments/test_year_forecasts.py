@@ -131,9 +131,9 @@ def test_learned_forecasts_of_other_buildings_have_the_scale_of_their_history(
     (window,) = site.windows("test")
     make = year_forecasts.forecast_table
 
-    def watched(series: SiteSeries, kind: Kind, model: Any, hours: int) -> np.ndarray:
+    def watched(series: SiteSeries, kind: Kind, model: Any, *args: Any) -> np.ndarray:
         taken.append(model.scale)
-        return make(series, kind, model, hours)
+        return make(series, kind, model, *args)
 
     monkeypatch.setattr(year_forecasts, "forecast_table", watched)
     learned_table(site, window.year, "load", 3)

@@ -98,8 +98,8 @@ def test_nor_do_other_hours_change_what_is_known_of_tanks(small_schema: Path, tm
     for kind in set(known.kinds) - set(KINDS):
         np.testing.assert_array_equal(known.values[kind][:, own], real.values[kind][:, own])
         for hour in range(DAY):
-            other = known.values[kind][:, ~own & (real.hour == hour)]
-            mean = real.values[kind][:, own & (real.hour == hour)].mean()
+            other = known.values[kind][:, ~own & (real.slot == hour)]
+            mean = real.values[kind][:, own & (real.slot == hour)].mean()
             np.testing.assert_allclose(other, mean, rtol=1e-9)
     assert not np.array_equal(known.values["cooling_demand"], real.values["cooling_demand"])
 
