@@ -145,15 +145,16 @@ class LastPart:
 
     def _part(self, running: Set[int]) -> float:
         """Part of the budget that is left for the confirmation."""
-        if not self.ledger.is_spent(running, 1.0 - self.most):
+        # What is decided now shows at the next evaluation.
+        in_all, ahead = self.ledger.steps_in_all(running), self.ledger.steps_ahead(running)
+        if not self.ledger.is_spent(running, 1.0 - self.most - ahead / in_all):
             return self.least
         trials = self._trials()
         if self.confirmation.is_under_way(trials):
             return self.most  # the search does not come back because the pace has changed
-        # What is decided now shows at the next evaluation.
-        needed = self.confirmation.least(trials) + self.ledger.steps_ahead(running)
-        part = needed / self.ledger.steps_in_all(running)
-        return part if self.least < part <= self.most else self.least
+        needed = self.confirmation.least(trials)
+        part = (needed + ahead) / in_all
+        return part if self.least < part and needed <= self.most * in_all else self.least
 
     def _trials(self) -> list[FrozenTrial]:
         return self.ledger.memory.trials()

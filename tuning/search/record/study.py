@@ -33,6 +33,7 @@ from tuning.search.record.trials import (
     CONFIRMS,
     GAINS,
     HYPERPARAMETERS,
+    MAY_TIE,
     REASON,
     REFUSED,
     REQUIRED,
@@ -202,6 +203,8 @@ class StudyMemory:
         running, known = self._running[number], self.trial(number)
         if steps in known.intermediate_values:
             return False
+        if self._settings.env and not known.intermediate_values:
+            running.set_user_attr(MAY_TIE, True)
         if gains is not None:
             # First: an evaluation that counts has its gains.
             running.set_user_attr(GAINS, {**known.user_attrs.get(GAINS, {}), str(steps): list(gains)})

@@ -21,6 +21,7 @@ HYPERPARAMETERS = "hyperparameters"  # the full assignment
 SAME_AS = "same_as"  # number of an earlier trial with the same assignment, which has its outcome; it was not trained
 REFUSED = "refused"  # why it does not fit into memory and was not started
 REASON = "reason"  # why it failed
+MAY_TIE = "may_tie"  # whether policies that differ may be rated equally, as by returns of an environment
 GAINS = "gains"  # of two objectives: both gains of each evaluation, by its due steps as a text
 STANDING = "standing"  # see `Standing`
 
@@ -183,8 +184,11 @@ def repeats(trials: Iterable[FrozenTrial], least_steps: float) -> dict[int, int]
 
 
 def _last_outcome(trial: FrozenTrial) -> Outcome | None:
-    """Outcome of the last evaluation; None before the first, where it is not finite, and for a trial that was not trained."""
-    if not trial.intermediate_values or SAME_AS in trial.user_attrs:
+    """Outcome of the last evaluation; None where it says nothing of what the policy does.
+
+    So it is before the first, where it is not finite, for a trial that was not trained, and where policies that differ may tie.
+    """
+    if not trial.intermediate_values or {SAME_AS, MAY_TIE} & trial.user_attrs.keys():
         return None
     rating = trial.intermediate_values[max(trial.intermediate_values)]
     return (rating, last_gains(trial)) if math.isfinite(rating) else None

@@ -532,6 +532,7 @@ def begins_at(two_trials: AskedStudy, budget: Budget) -> float:
         (40 * STEPS, 0.85),  # the least pays for more than is needed
         (28 * STEPS, 0.85),
         (23 * STEPS + 33, 0.82),  # that needs 17.4 hundredths, and a rung
+        (20 * STEPS, 0.8),  # that needs all of the larger part, and begins a rung before it
         (19 * STEPS, float("inf")),  # that needs 21: it stays a search
     ],
 )

@@ -12,7 +12,7 @@ from tests.tuning.search.fakes import ask
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.search.record.study import StudyMemory
-from tuning.search.record.trials import HYPERPARAMETERS, REASON, REQUIRED
+from tuning.search.record.trials import HYPERPARAMETERS, REASON, REQUIRED, alike
 from tuning.search.run.driver import pruner_of
 
 
@@ -28,6 +28,14 @@ def memory(experiment: Experiment, **settings: Any) -> StudyMemory:
 
 def stored(experiment: Experiment) -> list[optuna.trial.FrozenTrial]:
     return memory(experiment)._study.get_trials()
+
+
+@pytest.mark.parametrize(("env", "same"), [("", {1}), ("CartPole-v1", set())])
+def test_in_an_environment_policies_that_are_rated_equally_may_differ(experiment: Experiment, env: str, same: set[int]) -> None:
+    study = memory(experiment, env=env)
+    for _ in range(2):
+        study.report(ask(experiment, study).number, 10, 500.0)
+    assert alike(study.trials()) == same
 
 
 def test_what_is_told_is_remembered(experiment: Experiment) -> None:
