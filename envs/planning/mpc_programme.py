@@ -310,6 +310,8 @@ class RecedingProgramme:
 
     def _efficiencies(self, hour: HourPlan) -> Iterator[tuple[int, int, float]]:
         """Row, variable and factor of what tanks and devices take of the electricity of their buildings in an hour."""
+        if not len(self._site.tanks) and not len(self._site.rooms):
+            return
         now = (hour.row + np.arange(self._hours)) % (self._hours + 1)
         tanks, devices, taken = self._site.tanks.building, self._site.rooms.device_building, 1.0 / hour.efficiency
         for building, variable, factor in (
@@ -377,6 +379,8 @@ class RecedingProgramme:
         row_low: np.ndarray, row_high: np.ndarray,
     ) -> None:  # fmt: skip
         rooms = self._site.rooms
+        if not len(rooms):
+            return  # an hour's programme of a site without them takes a tenth less so
         low[self._delivered[:, now]], high[self._delivered[:, now]] = hours.least_kwh, hours.most_kwh
         low[self._delivered[:, past]] = high[self._delivered[:, past]] = hours.surplus_kwh
         low[self._deviation[:, past]] = high[self._deviation[:, past]] = hours.deviation_c
