@@ -114,7 +114,8 @@ class Progress(DriverOnly, Callback):
         outcome = evaluated.outcome
         rating = self._aim.rating(outcome)
         is_candidate = math.isfinite(rating) and not handout.confirms
-        if is_candidate and (self._best is None or rating > self._best[0]):
+        # Of equal ones the first, as everywhere.
+        if is_candidate and (self._best is None or (rating, -number) > (self._best[0], -self._best[1])):
             self._best = rating, number
             self._add_to_curve()
         self._show_steps(number, steps, self._aim.told_rating(rating) if math.isfinite(rating) else f"{rating:g}")
@@ -252,5 +253,4 @@ def _best(before: pd.DataFrame) -> tuple[float, int] | None:
     """Rating and number of the best trial of earlier runs."""
     scored = before[(before["state"] != "running") & before["confirms"].isna()].dropna(subset=["score"])
     rated = zip(ratings(scored).tolist(), scored["trial"].tolist(), strict=True)
-    # Of equal ones the first, as everywhere.
     return max((pair for pair in rated if math.isfinite(pair[0])), key=lambda pair: (pair[0], -pair[1]), default=None)

@@ -255,3 +255,7 @@ def test_an_evaluation_is_told_with_its_own_score_beside_the_best_that_counts(cl
 def test_of_equal_trials_the_first_is_the_best(clock: Clock) -> None:
     shown, _ = progress(("complete", 1000, 0.1), ("complete", 1000, 0.5), ("complete", 1000, 0.5))
     assert "best +0.5000 (trial 1)" in shown.parts()
+    for number in (3, 2):
+        start(shown, number)
+        report(shown, number, 500, 0.7)
+    assert "best +0.7000 (trial 2)" in shown.parts()
