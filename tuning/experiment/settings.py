@@ -368,7 +368,7 @@ class Settings:
     @property
     def most_confirm(self) -> float:
         """Largest part of the budget that trains the best again."""
-        return CONFIRM_MORE * self.confirm
+        return round(CONFIRM_MORE * self.confirm, 9)  # 0.15 gives 0.2, and no less by a rounding
 
     @property
     def confirming_parts(self) -> tuple[float, float] | None:

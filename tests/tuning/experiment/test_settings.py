@@ -178,6 +178,7 @@ def test_one_or_two_objectives_are_one_text_on_the_command_line_and_in_the_file(
         ({"budget": "1m"}, (0.15, 0.2)),  # how much that pays for shows later
         ({"budget": "10M"}, (0.15, 0.2)),
         ({"budget": "2.1M"}, (0.15, 0.2)),  # the larger part pays for four trainings
+        ({"budget": "2M"}, (0.15, 0.2)),  # it pays for them, and for nothing beyond
         ({"budget": "1.9M"}, None),
         ({"budget": "10M", "confirm": 0.3}, (0.3, 0.4)),
         ({"budget": "10M", "confirm": 0.0}, None),
