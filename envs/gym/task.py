@@ -168,7 +168,7 @@ def own_rows(task: EnvTask, split: Literal["validation", "test"], name: str) -> 
 def own_policy(name: str) -> Callable[[np.ndarray], np.ndarray]:
     """A function of the user's, from an observation of the environment to an action of it, as a policy.
 
-    Raises an EnvError if there is none of this name.
+    Raises an EnvError if there is none of this name; the policy raises one where the function fails.
     """
     try:
         act = named(Source(name).found_anywhere.name)
@@ -176,4 +176,12 @@ def own_policy(name: str) -> Callable[[np.ndarray], np.ndarray]:
         raise EnvError(
             f"--baseline {printable(name)}: {error}; it takes module:function or path/to/file.py:function"
         ) from error
-    return lambda observations: [act(observation) for observation in observations]  # type: ignore[return-value]
+
+    def policy(observations: np.ndarray) -> np.ndarray:
+        try:
+            return [act(observation) for observation in observations]  # type: ignore[return-value]
+        except Exception as error:
+            # It is the user's code, which may raise anything.
+            raise EnvError(f"--baseline {printable(name)} failed: {type(error).__name__}: {printable(str(error))}") from error
+
+    return policy

@@ -20,6 +20,7 @@ from tuning.runtime.processes import Interrupted, stop_signals_as_interrupts
 from tuning.runtime.ray_session import set_environment
 
 if TYPE_CHECKING:
+    from envs.task import Task
     from tuning.judging.report import Comparison
 
 
@@ -52,7 +53,7 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     # Of two objectives the one that is judged; the contenders are trained by the settings of their experiments.
     judged = replace(experiments[0].settings, objective=aim.names)
     task = judged.task
-    _check_kind(settings, isinstance(task, SiteTask))
+    _check_kind(settings, task)
     if isinstance(task, SiteTask):
         check_reward(task.site, task.reward)
         if settings.backend == "batch" and (reason := task.why_not_batch()):
@@ -90,16 +91,16 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     return comparison
 
 
-def _check_kind(settings: JudgeSettings, of_site: bool) -> None:
-    """Raise a UserError for an option of a site beside an environment, or the other way round, and for no such policy."""
-    kind, others = ("an environment", ("baseline",)) if of_site else ("a site", ("backend", "mpc"))
+def _check_kind(settings: JudgeSettings, task: Task) -> None:
+    """Raise a UserError for an option of a site beside an environment, or the other way round, or a policy that fails."""
+    from envs.gym.task import EnvTask, own_rows
+
+    kind, others = ("a site", ("backend", "mpc")) if isinstance(task, EnvTask) else ("an environment", ("baseline",))
     for name in others:
         if getattr(settings, name) != getattr(JudgeSettings, name):
             raise UsageError(f"--{name}: it is an option of {kind}, which these experiments are not of; leave it out")
-    if settings.baseline:
-        from envs.gym.task import own_policy
-
-        own_policy(settings.baseline)  # before anything is trained
+    if isinstance(task, EnvTask) and settings.baseline:
+        own_rows(replace(task, episodes=1), "test", settings.baseline)  # before anything is trained
 
 
 def _command(settings: JudgeSettings, name: str) -> str:
