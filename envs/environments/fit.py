@@ -17,7 +17,7 @@ from envs.environments.year_cache import district, has_several_buildings, observ
 from envs.objective.reward import THERMAL_ACTIONS, serves_people, unknown_actions
 from envs.objective.series import Exogenous
 from envs.observation import layout_gap
-from envs.planning.mpc import MOST_STEPS
+from envs.planning.mpc import MOST_STEPS_PER_HOUR
 from envs.planning.mpc_site import planned_actions
 from envs.scenarios.scenario import SPLITS, Scenario, Split
 from envs.scenarios.schema_file import active_actions, read_schema
@@ -40,8 +40,8 @@ def why_no_mpc(scenario: Scenario) -> str:
     """Reason why a scenario has no model predictive control; empty where it has one."""
     if reason := _why_none(scenario, "model predictive control"):
         return reason
-    if scenario.steps_per_hour > MOST_STEPS:
-        return f"model predictive control plans steps of {60 // MOST_STEPS} minutes or more, and the site has shorter ones"
+    if scenario.steps_per_hour > MOST_STEPS_PER_HOUR:
+        return f"model predictive control plans steps of {60 // MOST_STEPS_PER_HOUR} minutes or more, and the site has shorter ones"
     if serves_people(scenario) and not _same_in_all_splits(scenario):
         return "models of indoor temperatures are fitted on the buildings that train, and other splits have others"
     # Series are forecast of the same kinds in all years.

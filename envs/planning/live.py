@@ -41,7 +41,7 @@ class Plugged:
 
     action: int  # index of its charger's action
     missing_kwh: float  # that its battery lacks of what it is to leave with
-    hours: int  # until it leaves, the present one among them
+    hours: int  # until it leaves, the present one among them; steps, where these are shorter
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ def test_segments_with_tanks_of_different_kinds_have_none(
 def test_steps_below_a_quarter_of_an_hour_have_a_bound_alone(quarters: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site = scenario(str(quarters))
     assert (why_no_bound(site), why_no_mpc(site)) == ("", "")
-    monkeypatch.setattr("envs.environments.fit.MOST_STEPS", 2)
+    monkeypatch.setattr("envs.environments.fit.MOST_STEPS_PER_HOUR", 2)
     assert why_no_mpc(site) == "model predictive control plans steps of 30 minutes or more, and the site has shorter ones"
 
 
