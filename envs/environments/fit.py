@@ -41,7 +41,8 @@ def why_no_mpc(scenario: Scenario) -> str:
     if reason := _why_none(scenario, "model predictive control"):
         return reason
     if scenario.steps_per_hour > MOST_STEPS_PER_HOUR:
-        return f"model predictive control plans steps of {60 // MOST_STEPS_PER_HOUR} minutes or more, and the site has shorter ones"
+        least = 60 // MOST_STEPS_PER_HOUR
+        return f"model predictive control plans steps of {least} minutes or more, and the site has shorter ones"
     if serves_people(scenario) and not _same_in_all_splits(scenario):
         return "models of indoor temperatures are fitted on the buildings that train, and other splits have others"
     # Series are forecast of the same kinds in all years.
