@@ -64,7 +64,7 @@ class SiteTask:
         return self.site.key
 
     @property
-    def columns(self) -> dict[str, Measure]:
+    def columns(self) -> Mapping[str, Measure]:
         """What stands in a row of evaluations beside the table's own columns."""
         return evaluation_columns(self.site.currency)
 

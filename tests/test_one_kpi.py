@@ -1,6 +1,7 @@
 """A KPI is one entry: all that reads KPIs finds it there, or in the files."""
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -32,13 +33,15 @@ def night_import(run: JoinedRun) -> float:
 
 
 @pytest.fixture
-def toy(monkeypatch: pytest.MonkeyPatch) -> Measure:
+def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Measure]:
     """The one entry."""
     measure = Measure(NAME, "kWh", "import of every second hour", label="night import")
     # What other tests of this process have evaluated lacks it.
     monkeypatch.setattr("envs.objective.evaluate._UNCONTROLLED", WeakKeyDictionary())
     monkeypatch.setitem(KPIS, NAME, Kpi(measure, night_import))
-    return measure
+    evaluation_columns.cache_clear()
+    yield measure
+    evaluation_columns.cache_clear()
 
 
 @pytest.fixture

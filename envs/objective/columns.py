@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from common.measure import BY_HOURS, SCORE, SITE, Measure
@@ -32,7 +33,8 @@ def measures(currency: str = "") -> dict[str, Measure]:
     return {measure.name: measure.paid_in(currency) for measure in listed}
 
 
-def evaluation_columns(currency: str = "") -> dict[str, Measure]:
+@lru_cache(maxsize=8)
+def evaluation_columns(currency: str = "") -> Mapping[str, Measure]:
     """What stands in a row beside the table's own columns, in their order; bills as those of `measures`."""
     aims = measures(currency)
     changed = "difference of net import from the uncontrolled run, summed over hours and buildings"
