@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
+from functools import lru_cache
 from typing import Any
 
 from envs.cache import cached_arrays
@@ -63,7 +64,7 @@ def run_mpc(
 ) -> Episode:
     """Run model predictive control through a window, by what steps the task; see `mpc`."""
     env = task.evaluation_env([window])
-    plants = {window.year: mpc_plant(task.site, window.year, method, steps, task.aim.weights)}
+    plants = {window.year: _last_plant(task.site, window.year, method, steps, task.aim.weights)}
     (episode,) = env.episodes(ModelPredictiveControl(env.present, plants, on_hour=on_hour))
     env.close()
     return episode
@@ -75,6 +76,9 @@ def mpc_plant(scenario: Scenario, year: int, method: Method, steps: int | None =
     site = MpcSite.of(tables, reference, weights, room_models(scenario))
     steps = steps or horizon_steps(scenario)
     return Plant(site, Vehicles(tables, reference), site_forecast(scenario, year, method, steps), steps)
+
+
+_last_plant = lru_cache(maxsize=1)(mpc_plant)  # windows of a year follow one another
 
 
 def mpc_episode(
