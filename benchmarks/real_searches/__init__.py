@@ -1,4 +1,4 @@
-"""Real searches with equal wall time on real sites, and a judgement of what they find.
+"""Real searches with equal wall time or steps on real sites, and a judgement of what they find.
 
 Run: `python -m benchmarks.real_searches --help`. A cell is one search: a site, a method and a seed. Each runs in a process of
 its own. A finished cell is a row in `cells.parquet`, and is not run again. Then each winner is trained anew with fresh seeds by
@@ -15,6 +15,7 @@ its own library, and rated on the test split.
 | `ours`, `ray_tune`, `sb3_search` | a search by each |
 | `experiments` | what an experiment's folder says of its winner |
 | `zoo` | what rl-baselines3-zoo samples for PPO |
+| `zoo_search`, `ray_sb3` | in environments: the zoo itself, and Ray Tune over Stable-Baselines3 |
 | `same_step`, `sb3_env`, `sb3_training` | Stable-Baselines3 on the batch environments |
 | `again` | a winner trained anew and rated |
 | `tables` | the comparison |
