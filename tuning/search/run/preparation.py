@@ -16,7 +16,7 @@ from ray.util.queue import Empty, Queue
 from rich.console import Console
 
 from common.errors import InconsistentError, UsageError, UserError
-from envs.environments.seen_year import forecasts_to_make, has_shadow, models_to_train, run_shadow, shadow
+from envs.environments.seen_year import forecasts_to_make, has_shadow, models_to_train, shadow
 from envs.environments.year_cache import is_prepared, prepare_year
 from envs.environments.year_forecasts import learned_model, learned_table
 from envs.planning.mpc import horizon_steps
@@ -68,10 +68,8 @@ def prepare(
         say(console, f"{scenario.title}: preparing what policies see, this once: {plans}")
         if any(part.learns for _, part in lacking):
             # The other splits are forecast by models of the train split.
-            models = [Job(partial(learned_model, scenario, *model)) for model in models_to_train(scenario)]
-            # All plans wait for the compiled simulator, so one process compiles it beside the models: a plan of one step.
-            first = Job(partial(run_shadow, scenario, lacking[0][0], "yesterday", lacking[0][1].weights, hours=1))
-            _run("models of forecasts", [first, *models], console)
+            models = models_to_train(scenario)
+            _run("models of forecasts", [Job(partial(learned_model, scenario, *model)) for model in models], console)
             # A year's plans are made hour after hour, by one core. Its forecasts are no part of that.
             years = list(dict.fromkeys(year for year, part in lacking if part.learns))
             jobs = [
