@@ -20,7 +20,7 @@ from envs.gym.episodes import Episodes
 from envs.gym.source import Source
 
 JOURNAL, STUDY = "study.log", "zoo"
-LOOK_SECONDS = 0.5
+LOOK_SECONDS = 2.0  # each look reads the whole journal
 _MANY = "1000000"  # trials; the budget ends the search
 
 

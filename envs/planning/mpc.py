@@ -21,7 +21,7 @@ from envs.scenarios.tariff import month_shares
 from envs.seen import PLAN_HOURS
 
 HORIZON = 24  # hours
-MOST_STEPS_PER_HOUR = 4  # of an hour: at shorter ones a day ahead is too many numbers
+MOST_STEPS_PER_HOUR = 4  # a day ahead of shorter steps is too many numbers
 # What an hour's wait takes from the worth of energy, as a part of the forecast's error: load that is forecast may not come, and
 # nothing is lost by serving what is there. Measured on validation splits: 0.95 an hour is best for five homes with an error of
 # 38 %, 0.99 for a mall with one of 9 %.
