@@ -16,6 +16,7 @@ its own library, and rated on the test split.
 | `experiments` | what an experiment's folder says of its winner |
 | `zoo` | what rl-baselines3-zoo samples for PPO |
 | `zoo_search`, `ray_sb3` | in environments: the zoo itself, and Ray Tune over Stable-Baselines3 |
+| `zoo_env` | an environment of one's own, registered for the zoo |
 | `same_step`, `sb3_env`, `sb3_training` | Stable-Baselines3 on the batch environments |
 | `again` | a winner trained anew and rated |
 | `tables` | the comparison |

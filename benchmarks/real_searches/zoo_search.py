@@ -3,6 +3,7 @@
 It begins with the hyperparameters that its authors know to be good for the environment, and samples most of them anew.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,8 @@ from envs.gym.episodes import Episodes
 from envs.gym.source import Source
 
 JOURNAL, STUDY = "study.log", "zoo"
+OWN_ID, VARIABLE = "Own-v0", "REAL_SEARCHES_ENV"  # the id of an environment of one's own, and what names it
+REGISTERS = "benchmarks.real_searches.zoo_env"
 LOOK_SECONDS = 2.0  # each look reads the whole journal
 _MANY = "1000000"  # trials; the budget ends the search
 
@@ -35,9 +38,8 @@ def search(task: Task) -> Winner:
         "--n-trials": _MANY, "--n-evaluations": terms.evaluations, "--eval-episodes": EPISODES, "--sampler": "tpe",
         "--pruner": "median", "--storage": journal, "--study-name": STUDY, "--seed": task.seed, "--n-jobs": terms.cores,
     }  # fmt: skip
-    process = subprocess.Popen(
-        [*_command(env, terms.steps, task.folder), "--optimize", "--no-optim-plots", *_flat(options)], stdin=subprocess.DEVNULL
-    )
+    command = [*_command(env, terms.steps, task.folder), "--optimize", "--no-optim-plots", *_flat(options)]
+    process = subprocess.Popen(command, env=_naming(env), stdin=subprocess.DEVNULL)
     started = time.monotonic()
     try:
         while not terms.is_over(time.monotonic() - started, _trained_steps(journal, env, terms.steps, terms.evaluations)):
@@ -86,9 +88,9 @@ def trained_and_rated(env: str, winner: Winner, seed: int, seeds: range) -> floa
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(
             [*_command(env, winner.steps, Path(folder)), "--seed", str(seed % 2**31), "--eval-freq", "-1", "-params", *texts],
-            check=True, stdin=subprocess.DEVNULL,
+            env=_naming(env), check=True, stdin=subprocess.DEVNULL,
         )  # fmt: skip
-        (saved,) = Path(folder).glob(f"ppo/*/{env}.zip")
+        (saved,) = Path(folder).glob(f"ppo/*/{_id(env)}.zip")
         model = PPO.load(saved, device="cpu")
         scales = None
         if (path := saved.with_suffix("") / "vecnormalize.pkl").exists():
@@ -103,8 +105,17 @@ def trained_and_rated(env: str, winner: Winner, seed: int, seeds: range) -> floa
 
 
 def _command(env: str, steps: int, folder: Path) -> list[str]:
-    same = {"--algo": "ppo", "--env": env, "-n": steps, "-f": folder, "--num-threads": 1, "--device": "cpu"}
-    return [sys.executable, "-m", "rl_zoo3.train", *_flat(same)]
+    same = {"--algo": "ppo", "--env": _id(env), "-n": steps, "-f": folder, "--num-threads": 1, "--device": "cpu"}
+    own = ["--gym-packages", REGISTERS] if Source(env).names_code else []
+    return [sys.executable, "-m", "rl_zoo3.train", *own, *_flat(same)]
+
+
+def _id(env: str) -> str:
+    return OWN_ID if Source(env).names_code else env
+
+
+def _naming(env: str) -> dict[str, str]:
+    return os.environ | {VARIABLE: env}
 
 
 def _flat(options: dict[str, Any]) -> list[str]:
@@ -134,4 +145,4 @@ def _copies(env: str) -> int:
     import yaml
 
     known = yaml.safe_load((Path(rl_zoo3.__file__).parent / "hyperparams" / "ppo.yml").read_text(encoding="utf-8"))
-    return int(known.get(env, {}).get("n_envs", 1))
+    return int(known.get(env, known["default"]).get("n_envs", 1))
