@@ -63,7 +63,7 @@ class Source:
         except SystemExit:
             raise EnvError(f"--env {printable(self.name)}: it ends the program in place of making an environment") from None
         except REFUSED as error:
-            raise EnvError(f"--env {printable(self.name)}: {_first_line(error)}; {FORM}") from error
+            raise EnvError(f"--env {printable(self.name)}: {first_line(error)}; {FORM}") from error
         if not isinstance(made, gym.Env):
             what = type(made).__name__
             raise EnvError(f"--env {printable(self.name)}: it makes {what!r}, which is no gymnasium.Env; {FORM}")
@@ -137,6 +137,7 @@ def _as_text(config: Mapping[str, Any]) -> str:
         raise EnvError(f"the configuration of the environment is stored as JSON: {error}") from None
 
 
-def _first_line(error: BaseException) -> str:
-    text = str(error).strip().partition("\n")[0]
+def first_line(error: BaseException) -> str:
+    """What went wrong in code of a user, in a line."""
+    text = printable(str(error).strip().partition("\n")[0])
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -15,7 +15,7 @@ from common.measure import BY_HOURS, Measure
 from common.texts import printable
 from envs.gym.episodes import INFO, PROCESS_SECONDS, Episodes, Row, seeds_of, training_copies
 from envs.gym.probe import Probe, probe
-from envs.gym.source import REFUSED, EnvError, Source, named
+from envs.gym.source import REFUSED, EnvError, Source, first_line, named
 from envs.gym.spaces import made
 from envs.objective.aim import SCORE_ALONE, Aim, AimError
 
@@ -161,7 +161,13 @@ def simple_rows(task: EnvTask, split: Literal["validation", "test"]) -> list[Row
 
 def own_rows(task: EnvTask, split: Literal["validation", "test"], name: str) -> list[Row]:
     """The same of a policy of the user's, see `own_policy`."""
-    rows = replace(task, as_written=True).rows(own_policy(name), split)
+    policy = own_policy(name)
+    try:
+        rows = replace(task, as_written=True).rows(policy, split)
+    except EnvError:
+        raise
+    except REFUSED as error:
+        raise EnvError(f"--baseline {printable(name)}: with its actions an episode failed: {first_line(error)}") from error
     return [{"contender": Source(name).title, **row} for row in rows]
 
 
@@ -182,6 +188,6 @@ def own_policy(name: str) -> Callable[[np.ndarray], np.ndarray]:
             return [act(observation) for observation in observations]  # type: ignore[return-value]
         except Exception as error:
             # It is the user's code, which may raise anything.
-            raise EnvError(f"--baseline {printable(name)} failed: {type(error).__name__}: {printable(str(error))}") from error
+            raise EnvError(f"--baseline {printable(name)} failed: {first_line(error)}") from error
 
     return policy

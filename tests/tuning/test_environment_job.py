@@ -53,12 +53,14 @@ def test_a_folder_that_names_code_runs_none_of_it_unless_it_is_trusted(job: Path
 def test_a_judgement_of_it_takes_no_option_of_a_site_and_no_policy_that_is_none(
     job: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (job / "wrong.py").write_text("def act(observation):\n    return 1 / 0\n", encoding="utf-8")
+    wrong = "def act(observation):\n    return 1 / 0\ndef text(observation):\n    return ['full']\n"
+    (job / "wrong.py").write_text(wrong, encoding="utf-8")
     for given, said in (
         (["--mpc", "none"], "--mpc: it is an option of a site"),
         (["--backend", "batch"], "--backend: it is an option of a site"),
         (["--baseline", "no/such.py:act"], "there is no file"),
         (["--baseline", str(job / "wrong.py:act")], "wrong.py:act failed: ZeroDivisionError: division by zero"),
+        (["--baseline", str(job / "wrong.py:text")], "wrong.py:text: with its actions an episode failed: ValueError"),
     ):
         assert judge([str(job / "job"), "--trust-scenario", "--dir", str(job / "none"), *given]) == 2
         assert said in capsys.readouterr().err

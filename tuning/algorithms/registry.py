@@ -39,7 +39,7 @@ class AlgorithmSpec:
     memory: Callable[[Assignment, Workload, Problem], Sequence[Term]]
     # Expected seconds of an environment step on one core. Only ratios between assignments matter; by default all cost the same.
     seconds: Callable[[Assignment, Problem], float] = lambda assignment, problem: 1.0
-    actions: Collection[str] = ("bounded numbers", "numbers without bounds", "choices")  # that it learns, of environments
+    actions: Collection[str] = ()  # that it learns, of environments; none where it learns sites alone
     can_be_taught: bool = False  # whether its policies can begin as a copy of a teacher, see `Trainer.imitate`
 
     def __post_init__(self) -> None:

@@ -65,6 +65,17 @@ def test_what_is_no_spec_of_that_name_is_refused(installed: list[EntryPoint], va
         algorithm("new")
 
 
+def test_one_that_does_not_say_which_actions_it_learns_learns_sites_alone(
+    installed: list[EntryPoint], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed.append(EntryPoint("toy", "tests.tuning.algorithms.toy_algorithm:TOY", GROUP))
+    assert main(["--algo", "toy", "--env", "Pendulum-v1", "--dir", str(tmp_path)]) == 2
+    assert (
+        "toy does not learn actions that are bounded numbers in environments; take sac or ppo or a2c" in capsys.readouterr().err
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Environment of a process in which a package with an algorithm is installed."""

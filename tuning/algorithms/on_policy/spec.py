@@ -121,5 +121,6 @@ def _a2c(setup: Setup) -> Trainer:
     return A2CTrainer(setup)
 
 
-PPO = AlgorithmSpec("ppo", spaces.PPO, spaces.PPO_PRESETS, _ppo, copies, ppo_memory, ppo_seconds, can_be_taught=True)
-A2C = AlgorithmSpec("a2c", spaces.A2C, spaces.A2C_PRESETS, _a2c, copies, a2c_memory, a2c_seconds, can_be_taught=True)
+_ACTIONS = ("bounded numbers", "numbers without bounds", "choices")
+PPO = AlgorithmSpec("ppo", spaces.PPO, spaces.PPO_PRESETS, _ppo, copies, ppo_memory, ppo_seconds, _ACTIONS, can_be_taught=True)
+A2C = AlgorithmSpec("a2c", spaces.A2C, spaces.A2C_PRESETS, _a2c, copies, a2c_memory, a2c_seconds, _ACTIONS, can_be_taught=True)

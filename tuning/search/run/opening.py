@@ -349,7 +349,8 @@ def _of_environment(settings: Settings) -> tuple[Settings, str, list[str]]:
     if found.actions not in algorithm_of(settings).actions:
         others = " or ".join(name for name in names() if found.actions in algorithm(name).actions)
         raise UsageError(
-            f"--env {settings.env}: {settings.algo} does not learn actions that are {found.actions}; take {others}"
+            f"--env {settings.env}: {settings.algo} does not learn actions that are {found.actions} in environments; "
+            f"take {others}"
         )
     copies = DEFAULT_COPIES if settings.num_envs == Settings.num_envs else settings.num_envs
     episodes = settings.episodes or task.episodes_for(due_steps(1, settings.steps, settings.evaluations))

@@ -461,7 +461,7 @@ def test_an_environment_is_looked_at_and_its_open_choices_are_made(tmp_path: Pat
 @pytest.mark.parametrize(
     ("others", "message"),
     [
-        ({"env": "CartPole-v1", "algo": "sac"}, "sac does not learn actions that are choices; take ppo or a2c"),
+        ({"env": "CartPole-v1", "algo": "sac"}, "sac does not learn actions that are choices in environments; take ppo or a2c"),
         ({"env": "no.such.module:make"}, "No module named"),
         ({"scenario": "iquitos-38"}, "--scenario iquitos-38: it is an option of a site; with --env, leave it out"),
         ({"reward": "schema"}, "--reward schema: it is an option of a site"),
