@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
+from numba import njit
 
 from common.units import DAY
 from envs.batch_backend import kernel, records
@@ -240,7 +241,7 @@ def test_in_an_outages_first_hour_load_hot_water_heating_and_cooling_are_served_
     site.building["thermal"] = True
     tank, meter = np.zeros(3, records.TANK), np.zeros(1, records.METER)
     tank["given"], meter["cop"], meter["solar"] = 1.0, 1.0, -2.0
-    kernel._first_off_grid(site, tank, meter[0], 0, 1.0, -0.75)
+    njit(lambda *given: kernel._first_off_grid(*given))(site, tank, meter[0], 0, 1.0, -0.75)
     assert tank["consumption"].tolist() == [0.0, 0.75, 1.0]
 
 
@@ -253,7 +254,8 @@ def test_the_drift_is_numpys(seed: int) -> None:
 
 def test_the_root_of_an_efficiency_is_pythons_power() -> None:
     efficiency = np.random.default_rng(0).uniform(0.7, 1.0, 10_000)
-    roots = [kernel._root(np.array([[2 * [[0.0, 1.0]], [[0.0, 1.0], [y, y]]]]), 0, 2, 0.3) for y in efficiency.tolist()]
+    root = njit(lambda *given: kernel._root(*given))
+    roots = [root(np.array([[2 * [[0.0, 1.0]], [[0.0, 1.0], [y, y]]]]), 0, 2, 0.3) for y in efficiency.tolist()]
     assert roots == [y**0.5 for y in efficiency.tolist()] != np.sqrt(efficiency).tolist()
 
 

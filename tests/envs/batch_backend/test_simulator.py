@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numba import njit
 
 from envs.batch_backend import kernel, records
 from envs.batch_backend.simulator import BatchSimulator
@@ -109,7 +110,8 @@ def test_what_a_fleet_has_in_common_is_charged_as_if_it_had_not(tables: Tables, 
     other[record][field][-1] += 0.01
     mixed = opened(replace(tables, site=site | other, initial_soc=np.append(tables.initial_soc, 0.5)), 3)
     alike = opened(tables, 3)
-    common = [kernel._load_common_kind(s.state.lane[0], s.site.charger, s.site.battery[1:]) for s in (alike, mixed)]
+    called = njit(lambda *given: kernel._load_common_kind(*given))
+    common = [called(s.state.lane[0], s.site.charger, s.site.battery[1:]) for s in (alike, mixed)]
     assert common == [True, False]
     rng = np.random.default_rng(1)
     for _ in range(HOURS):
