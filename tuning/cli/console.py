@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -185,11 +186,13 @@ class Fitted:
         """The table, or its lines."""
         width = options.max_width
         widest = console.options.update(max_width=10_000, markup=False)
-        if console.measure(self.table, options=widest).maximum <= width:
-            yield self.table
-            return
         if self.table.title:
-            yield Text(str(self.table.title), style="italic")
+            yield Text(str(self.table.title), style="italic")  # a table would wrap it to its own width
+        if console.measure(self.table, options=widest).maximum <= width:
+            untitled = copy(self.table)
+            untitled.title = None
+            yield untitled
+            return
         names, *values = map(_Cells.of, self.table.columns)
         if sum(len(_GAP) + column.width for column in values) > width:
             for row in range(1, len(names.texts)):

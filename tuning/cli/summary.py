@@ -376,7 +376,7 @@ def unpaid_lines(settings: Settings, results: Results) -> list[str]:
         amount = f"{math.ceil(minutes - 1e-6)}m"
     else:
         amount = f"{math.ceil(needed / 1e3 - 1e-6)}k" if needed < 1e6 else f"{math.ceil(needed / 1e5 - 1e-6) / 10:g}M"
-    again = f"it and the default would be trained {LEAST_CONFIRMING_RUNS} times more, with fresh seeds"
+    again = f"the best and the default would be trained {LEAST_CONFIRMING_RUNS} times more, with fresh seeds"
     return [f"The best was trained once, so its lead may be luck: with about --budget {amount} in all {again}"]
 
 

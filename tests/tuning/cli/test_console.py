@@ -195,6 +195,15 @@ def test_a_table_is_one_where_it_fits(width: int) -> None:
     assert any(line.split() == ["controlled,", "MWh", "uncontrolled,", "MWh", "change"] for line in wide(width))
 
 
+def test_a_title_is_one_line_where_it_fits_also_above_a_narrower_table() -> None:
+    table = plain_table("The same episodes under other controllers")
+    table.add_column("score")
+    table.add_row("+1.0")
+    out = StringIO()
+    Console(file=out, width=80).print(Fitted(table))
+    assert [line.strip() for line in out.getvalue().splitlines()[:2]] == [table.title.plain, "score"]  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize("width", range(30, 130, 5))
 def test_no_name_is_broken(width: int) -> None:
     name = "a-name-of-some-forty-letters-in-one-word"

@@ -390,8 +390,8 @@ def test_candidates_count_in_no_mean_and_are_told(tmp_path: Path) -> None:
 
 
 ONCE = (
-    "The best was trained once, so its lead may be luck: with about --budget {} in all it and the default would be trained "
-    "2 times more, with fresh seeds"
+    "The best was trained once, so its lead may be luck: with about --budget {} in all the best and the default would be "
+    "trained 2 times more, with fresh seeds"
 )
 
 

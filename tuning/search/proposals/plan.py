@@ -192,8 +192,8 @@ def fitted(space: SearchSpace, task: SiteTask, plans: bool = False, fixed: Colle
         space = _with(space, replace(space[PLAN], search=CategoricalDistribution(("none", "learned"))))
         if PLAN not in fixed:
             notes.append(
-                f"searched too, as {site.title} has model predictive control: {PLAN}; such a policy needs its plan "
-                f"wherever it acts, and --set {PLAN}=none leaves it out"
+                f"searched too, as {site.title} has model predictive control: {PLAN}. A policy with a plan needs it "
+                f"wherever it acts; --set {PLAN}=none leaves it out"
             )
     return Fitted(space, tuple(notes), several)
 

@@ -138,7 +138,7 @@ def check(settings: Settings, as_continued: AsContinued | None = None) -> Checke
     """
     before = experiment_to_continue(settings)
     # Who names code trusts it; what a folder names may be a stranger's.
-    trusts = settings.trust_scenario or bool(settings.env and not settings.resume)
+    trusts = settings.trust_scenario or (not settings.resume and bool(settings.env) and settings.env_task.source.names_code)
     if before is None:
         return check_new(replace(settings, trust_scenario=trusts))
     now = as_continued(before.settings, settings) if as_continued else settings

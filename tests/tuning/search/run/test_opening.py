@@ -485,6 +485,7 @@ def test_code_is_trusted_by_who_names_it_and_never_by_a_folder(tmp_path: Path) -
     begun = open_checked(check(in_environment(tmp_path))).experiment
     assert "trust_scenario" not in begun.settings.to_json()
     assert check(in_environment(tmp_path)).settings.trust_scenario, "the same command names it again"
+    assert not check(in_environment(tmp_path, name="id", env="Pendulum-v1", objective="score")).settings.trust_scenario
     folder = str(begun.paths.folder)
     for given in (Settings(resume=folder), Settings(name="one", dir=str(tmp_path))):
         with pytest.raises(UsageError, match="--trust-scenario"):
