@@ -25,7 +25,7 @@ from tuning.experiment.folder import Experiment, ExperimentPaths, check_name, cr
 from tuning.experiment.lock import move_of, refuse_moved
 from tuning.experiment.reading import FOLDER as SITE
 from tuning.experiment.reading import site_files, with_found_site
-from tuning.experiment.settings import Settings
+from tuning.experiment.settings import OF_A_RUN, Settings
 from tuning.storage.lease import PATIENCE, RUNS, Guarded, Lease, OvertakenError, has_ended
 from tuning.storage.moving import move_to_storage, refuse_other
 from tuning.storage.search_files import SearchFiles, StoredFiles
@@ -159,7 +159,10 @@ def create_stored(above: Location, settings: Settings, compatibility: dict[str, 
             if local:
                 shutil.rmtree(made.paths.folder, ignore_errors=True)
             raise
-    return replace(made, storage=place, is_local=True) if local else look_up(place)
+    if local:
+        return replace(made, storage=place, is_local=True)
+    there = look_up(place)
+    return replace(there, settings=replace(there.settings, **{name: getattr(settings, name) for name in OF_A_RUN}))
 
 
 def _free_name(above: Location, settings: Settings, local: str | None) -> str:

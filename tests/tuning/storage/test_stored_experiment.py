@@ -3,6 +3,7 @@
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,8 +29,8 @@ from tuning.storage.stored_experiment import (
 )
 
 
-def created(above: Location, **given: str) -> Experiment:
-    settings = Settings(**{"dir": above.uri, "backend": "batch", "name": "one", **given})  # type: ignore[arg-type]
+def created(above: Location, **given: Any) -> Experiment:
+    settings = Settings(**{"dir": above.uri, "backend": "batch", "name": "one", **given})
     place = storage_of(settings)
     assert place
     return create_stored(place, settings, {"scenario": "key"}, "")
@@ -59,6 +60,13 @@ def test_an_experiment_is_created_in_the_storage_and_looked_up_anywhere(above: L
     assert look_up(above / "one") == experiment_at(f"{above}/one") == made
     assert experiment_at(made.paths.folder) == made, "a working copy stands for its storage"
     assert copied_from(tmp_path) is None
+
+
+def test_what_is_of_a_run_alone_holds_in_the_run_that_creates_it_and_is_stored_nowhere(above: Location) -> None:
+    of_run = {"trust_scenario": True, "address": "auto", "callback": ("module:Name",), "track": ("csv",)}
+    made = created(above, **of_run)
+    assert {name: getattr(made.settings, name) for name in of_run} == of_run
+    assert look_up(above / "one").settings == replace(made.settings, trust_scenario=False, address="", callback=(), track=())
 
 
 def test_without_a_name_the_first_free_one_is_taken(above: Location) -> None:
