@@ -113,7 +113,7 @@ def promised(search: Results, judgement: Results) -> list[str]:
     rows = luck(search, judgement)
     rows = rows[(rows["split"] == "test") & (rows["trial"] >= 0) & rows["change"].notna()]
     return [
-        f"{name}: score {SCORE.shown(before)} in its search, {SCORE.shown(now)} on test hours with fresh seeds"
+        f"{name}: score {SCORE.shown(before)} in its search, {SCORE.shown(now)} on the test with fresh seeds"
         for name, before, now in rows[["name", "search", "fresh"]].to_numpy()
     ]
 

@@ -19,11 +19,12 @@ def figure(judged: Judged) -> Figure | None:
 
 
 def amounts(table: pd.DataFrame) -> Figure | None:
+    """None where nothing is compared with a site without control, as in an environment."""
     question = f"What does each controller save in {BASIS}?"
     measured = metrics_of(table)
     changes = {name: own for name, own in measured.items() if own.over == CHANGE}
     known = table[table[[*changes]].notna().all(axis=1)]
-    if known.empty:
+    if not changes or known.empty:
         return None
     trained = known[known["algorithm"].astype(bool) & known["comparable"]]
     top = (trained if len(trained) else known).iloc[0]

@@ -17,11 +17,11 @@ PLACES = {"judgement": 1}  # in the sections of these kinds
 
 def figure(judged: Judged) -> Figure | None:
     runs = analysis.judged_runs(judged.results)
-    return None if runs.empty else ranking(runs, judged.verdict)
+    return None if runs.empty else ranking(runs, judged.verdict, judged.results.of_environment)
 
 
-def ranking(runs: pd.DataFrame, verdict: Verdict | None = None) -> Figure:
-    question = "Which controller is best on hours that no training used?"
+def ranking(runs: pd.DataFrame, verdict: Verdict | None = None, of_environment: bool = False) -> Figure:
+    question = f"Which controller is best {'in episodes' if of_environment else 'on hours'} that no training used?"
     aim = verdict.aim if verdict else {}
     measure = aim.get("objective", "score")
     by_score = measure == "score"
@@ -69,7 +69,10 @@ def ranking(runs: pd.DataFrame, verdict: Verdict | None = None) -> Figure:
             )
         )  # fmt: skip
     notes = ["Lines are Student's 95 % intervals over seeds" + (", points are runs." if by_score else ".")]
-    notes += ["0 is the uncontrolled site."] if by_score else [f"The order is that of the verdict, by {measure}."]
+    if not by_score:
+        notes.append(f"The order is that of the verdict, by {measure}.")
+    elif not of_environment:
+        notes.append("0 is the uncontrolled site.")
     if "requirements" in aim:
         notes.append(f"Required is {aim['requirements']}.")
     if not table["comparable"].all():

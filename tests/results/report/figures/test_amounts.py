@@ -27,3 +27,9 @@ def test_amounts_name_what_the_best_trained_controller_saves() -> None:
     both = table.assign(bill_change=[-0.1, -0.1])
     assert amounts(both).answer.startswith("ppo 1 lowers CO2 by 20.0 % (250 kg a year) and bill by 10.0 % (")
     assert "import, MWh" in amounts(table).table.columns
+
+
+def test_where_nothing_is_compared_with_a_site_there_is_no_figure() -> None:
+    table = pd.DataFrame({"contender": ["ppo 1"], "algorithm": ["ppo"], "comparable": True, "score": 1.0, "served": np.nan})
+    table.attrs[METRICS] = {}
+    assert amounts(table) is None

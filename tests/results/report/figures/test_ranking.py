@@ -41,6 +41,16 @@ def contenders(**scores: list[float]) -> pd.DataFrame:
     return pd.DataFrame([*rows, rule])
 
 
+def test_in_an_environment_nothing_is_said_of_a_site() -> None:
+    site, environment = ranking(runs(0.25)), ranking(runs(0.25), of_environment=True)
+    assert (site.question, environment.question) == (
+        "Which controller is best on hours that no training used?",
+        "Which controller is best in episodes that no training used?",
+    )
+    assert "0 is the uncontrolled site" in site.note
+    assert "site" not in environment.note
+
+
 def test_the_best_of_several_has_to_be_further_ahead_to_be_surely_above() -> None:
     """Its own interval excludes the rule, and that which holds for all of them does not. So says the verdict."""
     lucky = [0.25, 0.26, 0.33]
