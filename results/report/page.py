@@ -52,6 +52,7 @@ def page(title: str, sections: Sequence[Section]) -> bytes:
     filled = environment.from_string(asset("page.html").decode()).render(
         title=title,
         placed=placed,
+        of_environments=_of_environments(sections),
         most_rows=MOST_ROWS,
         small=SMALL,
         scripts={name: base64.b64encode(script).decode() for name, script in scripts.items()},
@@ -62,6 +63,12 @@ def page(title: str, sections: Sequence[Section]) -> bytes:
         js=Markup(asset("page.js").decode()),
     )
     return filled.encode()
+
+
+def _of_environments(sections: Sequence[Section]) -> bool:
+    """Whether all that is reported on is of Gymnasium environments, so that its words are explained without a site."""
+    known = {name for section in sections for name in section.facts}
+    return "environment" in known and "site" not in known
 
 
 def _prose(text: str) -> Markup:

@@ -83,3 +83,17 @@ def test_each_word_stands_on_the_page_folded_and_before_its_foot() -> None:
     text = page("a", [Section("a", "experiment", {}, (Figure("f", "Q?", "A."),))]).decode()
     at = text.index('<details class="words" id="words"><summary>Words</summary>')
     assert text.index("</figure>") < at < text.index("<footer>")
+
+
+@pytest.mark.parametrize(
+    ("facts", "says_site"),
+    [([{"site": "a"}], True), ([{"environment": "b"}], False), ([{"environment": "b"}, {"site": "a"}], True)],
+)
+def test_words_speak_of_a_site_where_there_is_one(facts: list[dict[str, str]], says_site: bool) -> None:
+    text = page("a", [Section("a", "experiment", each, ()) for each in facts]).decode()
+    words = text[text.index('<details class="words"') : text.rindex("</dl>")]
+    assert ("Uncontrolled" in words, "batteries" in words, "return of a policy" in words) == (
+        says_site,
+        says_site,
+        not says_site,
+    )
