@@ -73,13 +73,14 @@ def card(
     lines += [f"| {name} | {markdown(str(value))} |" for name, value in about.items()]
     lines += ["", "## What it does", ""]
     in_episodes = bool(evaluations["hours"].isna().all())
+    unseen, basis = ("episodes", "") if in_episodes else ("years", f"Amounts are of {BASIS}. ")
     if judged is not None:
         shown = judged[(judged["contender"] == contender) | (judged["algorithm"] == "")]
         known, sizes = metrics_of(judged), scales(shown)
         lines += [
-            f"Trained again with fresh seeds and judged on {'episodes' if in_episodes else 'years'} that no search has seen:",
-            f"{STATISTIC},",
-            f"amounts of {BASIS}. This policy is one of them, or of the same hyperparameters.",
+            f"Trained again with fresh seeds and judged on {unseen} that no search has seen:",
+            f"{STATISTIC}.",
+            f"{basis}This policy is one of them, or of the same hyperparameters.",
             "",
             *_markdown_table(
                 headings(known, sizes), [[markdown(text) for text in cells(row, known, sizes)] for _, row in shown.iterrows()]
@@ -87,9 +88,9 @@ def card(
         ]
     else:
         lines += [
-            "On the validation split, by which it was chosen: **not judged on unseen years, and no interval**, as it is one",
-            "run.",
-            "`python -m tuning.judge` does both." + ("" if in_episodes else f" Amounts are of {BASIS}."),
+            f"On the validation split, by which it was chosen: **not judged on unseen {unseen}, and no interval**, as it is",
+            "one run.",
+            f"`python -m tuning.judge` does both. {basis}".rstrip(),
             "",
             *_evaluated(evaluations, measures),
         ]

@@ -45,7 +45,7 @@ def test_a_card_says_whether_it_was_judged() -> None:
     about = {"policy": "ppo-1, trial 3", "reward": "schema"}
     judged = card(about, rows, measures(), judgement_of("ppo-1 3", "ppo-1 4"), "ppo-1 3")
     assert "judged on years that no search has seen" in judged
-    assert "amounts of a year of 8,760 h" in judged
+    assert "Amounts are of a year of 8,760 h." in judged
     assert "| ppo-1 3 | 2 | +0.0700 (+0.0600 to +0.0800) |" in judged
     assert "| uncontrolled |  | +0.0700" in judged
     assert "ppo-1 4" not in judged
@@ -55,6 +55,11 @@ def test_a_card_says_whether_it_was_judged() -> None:
         assert own.startswith("# ppo-1, trial 3\n")
         assert "| reward | schema |" in own
         assert all(f"- `{name}`" in own for name in ("controller.py", "hyperparameters.toml", "policy.onnx"))
+    episodes = rows.assign(hours=None)
+    for table in (None, judgement_of("ppo-1 3", "ppo-1 4")):
+        of_environment = card(about, episodes, measures(), table, "ppo-1 3")
+        assert "episodes that no search has seen" in of_environment or "not judged on unseen episodes" in of_environment
+        assert "8,760" not in of_environment
 
 
 def test_a_path_does_not_leave_its_comment_and_values_are_toml() -> None:
