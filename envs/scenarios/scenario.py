@@ -169,7 +169,10 @@ def scenario(name: str, trusted: bool = False, splits: Splits = DEFAULT) -> Scen
         return _given(name, path / "schema.json" if path.is_dir() else path, trusted, splits)
     base, _, option = name.partition(":")
     if base not in SITES:
-        others = f"there are {', '.join(SITES)}, or give the path of a CityLearn schema.json; a search takes other environments by --env"
+        others = (
+            f"there are {', '.join(SITES)}, or give the path of a CityLearn schema.json; "
+            "a search takes other environments by --env"
+        )
         raise ScenarioError(f"no scenario '{name}': {hint(base, SITES, others)}")
     site = SITES[base]
     if option:

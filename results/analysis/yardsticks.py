@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -30,25 +30,27 @@ def best_alone(results: Results) -> pd.Series | None:
     return None if alone.empty else alone.iloc[int(ratings(alone).to_numpy().argmax())]
 
 
-def beside_yardsticks(results: Results) -> pd.DataFrame:
+def beside_yardsticks(results: Results, objectives: Sequence[Measure] = ()) -> pd.DataFrame:
     """The site without control, the best rule, model predictive control, the best trials and the bound, by score.
 
     Returns:
-        `name`, `kind` (as of `kind_of`, `trial`, or `plan` for a plan alone), `score`, `served` (part of the vehicle energy),
-        `discomfort` (part of people's hours), and `of_bound`, the score over the bound's; empty for what serves less than the
-        bound does. What is not in the results is left out; without yardsticks nothing is in it.
+        `name`, `kind` (as of `kind_of`, `trial`, or `plan` for a plan alone), `score`, a column for each objective by its name,
+        `served` (part of the vehicle energy), `discomfort` (part of people's hours), and `of_bound`, the score over the
+        bound's; empty for what serves less than the bound does. What is not in the results is left out; without yardsticks
+        nothing is in it.
     """
     rows, measures = list[dict[str, object]](), results.measures
     services_of = {"served": "ev_served", "discomfort": "discomfort"}
-    served = {column: measures.get(name, Measure(name)) for column, name in services_of.items()}
+    shown = {column: measures.get(name, Measure(name)) for column, name in services_of.items()}
+    shown |= {objective.name: objective for objective in objectives}
     limit_name = bound_of(results.yardsticks["contender"])
     for contender, own in results.yardsticks.groupby("contender", sort=False):
         kind = kind_of(str(contender), None)
         short = kind == RULE and any(kept.shortfall(own) for kept in services(own))
         if short or contender in NO_CONTROL[1:] or (kind == BOUND and contender != limit_name):
             continue
-        rows.append({"name": contender, "kind": kind, "score": SCORE.value(own), **_each(served, own)})
-    columns = "name kind score served discomfort of_bound"
+        rows.append({"name": contender, "kind": kind, "score": SCORE.value(own), **_each(shown, own)})
+    columns = " ".join(["name kind score", *shown, "of_bound"])
     if not rows or results.scored.empty:
         return frame([], columns)
     without = _without(frame(rows, columns))
@@ -61,7 +63,7 @@ def beside_yardsticks(results: Results) -> pd.DataFrame:
         if trial is None or (words and trial["trial"] == best["trial"]):
             continue
         own, name = rated[rated["trial"] == trial["trial"]], f"trial {trial['trial']}{words}"
-        rows.append({"name": name, "kind": TRIAL, "score": trial["score"], **_each(served, own)})
+        rows.append({"name": name, "kind": TRIAL, "score": trial["score"], **_each(shown, own)})
     if has_plan(best) and best["plan_score"] == best["plan_score"]:
         rows.append({"name": f"plan of trial {best['trial']} alone", "kind": PLAN, "score": best["plan_score"]})
     limit = next((row["score"] for row in rows if row["kind"] == BOUND), float("nan"))

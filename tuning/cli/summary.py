@@ -85,8 +85,9 @@ def print_summary(
                 say(console, line)
             for line in caveats(last, results.measures, best["reward"]):
                 say(console, f"Trial {best['trial']}: {line}")
-        if len(beside := beside_yardsticks(results)):
-            console.print(Fitted(_yardsticks(beside, "episodes" if results.of_environment else "hours")))
+        objectives = [objective for objective in aim.objectives if objective != SCORE]
+        if len(beside := beside_yardsticks(results, objectives)):
+            console.print(Fitted(_yardsticks(beside, objectives, "episodes" if results.of_environment else "hours")))
         for line in yardstick_lines(results):
             say(console, line)
         for line in confirmation_lines(results, aim):
@@ -260,16 +261,20 @@ def _of_episodes(rows: pd.DataFrame, measures: Mapping[str, Measure], validation
     return table
 
 
-def _yardsticks(beside: pd.DataFrame, same: str = "hours") -> Table:
-    """Scores between the site without control and perfect foresight."""
-    table = plain_table(f"The same {same} under other controllers")
+def _yardsticks(beside: pd.DataFrame, objectives: Sequence[Measure], same: str) -> Table:
+    """Scores, and what is aimed at, between the site without control and perfect foresight."""
+    title = f"The same {same} under other controllers"
+    table = plain_table(by_the_year(title, objectives) if objectives else title)
+    columns = [objective.column(beside[objective.name].tolist()) for objective in objectives]
     # A site without a bound, vehicles or people has no column of them.
-    known = [column for column in ("of_bound", "served", "discomfort") if beside[column].notna().any()]
-    for name in ("", "score", *(column.replace("_", " ") for column in known)):
+    aimed_at = [objective.name for objective in objectives]
+    known = [name for name in ("of_bound", "served", "discomfort") if name not in aimed_at and beside[name].notna().any()]
+    for name in ("", "score", *(heading for heading, _ in columns), *(column.replace("_", " ") for column in known)):
         table.add_column(name, justify="left" if not name else "right", overflow="fold" if not name else "ellipsis")
     shown = {"of_bound": lambda part: "" if pd.isna(part) else f"{part:.0%}", "served": _share, "discomfort": _share}
-    for _, row in beside.iterrows():
-        table.add_row(str(row["name"]), SCORE.shown(row["score"]), *(shown[column](row[column]) for column in known))
+    for place, (_, row) in enumerate(beside.iterrows()):
+        aimed = (cells[place] for _, cells in columns)
+        table.add_row(str(row["name"]), SCORE.shown(row["score"]), *aimed, *(shown[column](row[column]) for column in known))
     return table
 
 

@@ -96,6 +96,20 @@ def test_what_serves_vehicles_is_compared_with_the_bound_of_what_serves_them(
     assert ("reaches 110% of what perfect foresight allows, +0.0700" in " ".join(yardstick_lines(results))) is reaches
 
 
+def test_what_is_aimed_at_stands_beside_the_score_of_each(tmp_path: Path) -> None:
+    results = searched(
+        tmp_path, [made.row(0, 0.05)], [{**row, "bill": 365.0 * place} for place, row in enumerate(controllers())]
+    )
+    bill = results.measures["bill"]
+    table = beside_yardsticks(results, [bill])
+    for name in table["name"]:
+        own = results.yardsticks[results.yardsticks["contender"] == name]
+        if len(own):
+            assert table.set_index("name").loc[name, "bill"] == pytest.approx(bill.value(own))
+    assert table["bill"].notna().sum() >= 3
+    assert "bill" not in beside_yardsticks(results)
+
+
 def test_a_policy_above_the_bound_is_no_triumph(tmp_path: Path) -> None:
     results = searched(tmp_path, [made.row(0, 0.09)], controllers())
     (line,) = yardstick_lines(results)
