@@ -35,7 +35,7 @@ _BY_GAINS = (
     "Here the rating is the mean of both gains: by what part {} are better than on the uncontrolled site. It names the "
     "balanced member of the front."
 )
-_BY_OBJECTIVE = f"Here the rating is {{}}, turned so that more is better; amounts are of {BASIS}."
+_BY_OBJECTIVE = "Here the rating is {}, turned so that more is better{}."
 # Answers that stand at the top.
 _OF_EXPERIMENT = ("saved", "episodes", "yardsticks", "week", "next")
 _OF_JUDGEMENT, _OF_POLICY = ("ranking", "amounts", "luck"), ("savings", "week")
@@ -67,15 +67,18 @@ def _compared(experiments: tuple[Results, ...]) -> Section:
 
 def _experiment(results: Results, name: str, judged: Results | None) -> Section:
     search = Search(results, judged)
-    intro = " ".join([_RETURN if results.of_environment else _SCORE, *_rating(search.aims), *_required(search)])
+    intro = " ".join(
+        [_RETURN if results.of_environment else _SCORE, *_rating(search.aims, results.of_environment), *_required(search)]
+    )
     return Section(name, "experiment", _facts(results), drawn("experiment", search), _OF_EXPERIMENT, intro)
 
 
-def _rating(aims: tuple[str, ...]) -> list[str]:
+def _rating(aims: tuple[str, ...], of_environment: bool) -> list[str]:
     """What a rating is in a search, where it is not the score."""
     if len(aims) > 1:
         return [_BY_GAINS.format(listed(aims))]
-    return [_BY_OBJECTIVE.format(f"the objective {aims[0]}")] if aims != ("score",) else []
+    basis = "" if of_environment else f"; amounts are of {BASIS}"
+    return [_BY_OBJECTIVE.format(f"the objective {aims[0]}", basis)] if aims != ("score",) else []
 
 
 def _required(search: Search) -> list[str]:

@@ -1,11 +1,11 @@
-"""Returns of the episodes by which a policy of an environment is rated, beside policies that learned nothing."""
+"""What comes of the episodes by which a policy of an environment is rated, beside policies that learned nothing."""
 
 import pandas as pd
 
 from common.measure import SCORE
 from results.report.charts import Figure, Panel, channel, chart, hover, layer
 from results.report.subjects import Search
-from results.report.words import counted, score
+from results.report.words import counted, number, score
 from results.statistics import CONFIDENCE, mean
 
 PLACES = {"experiment": 1}  # in the sections of these kinds
@@ -20,18 +20,20 @@ def figure(search: Search) -> Figure | None:
     if len(own) < 2:
         return None  # its evaluations cannot be read
     others = results.yardsticks.assign(name=results.yardsticks["contender"])
-    drawn = pd.concat([own, others])[["name", "year", SCORE.name, "length"]]
-    whole = mean(own[SCORE.name].to_numpy(float))
+    (aim,) = search.aims
+    what, shown = ("return", score) if aim == SCORE.name else (results.measures[aim].label, number)
+    drawn = pd.concat([own, others])[["name", "year", aim, "length"]]
+    whole = mean(own[aim].to_numpy(float))
     answer = (
-        f"Trial {search.best} has a mean return of {score(whole.value)} in {counted(len(own), 'episode')}; its "
-        f"{CONFIDENCE:.0%} interval is {score(whole.low)} to {score(whole.high)}."
+        f"Trial {search.best} has a mean {what} of {shown(whole.value)} in {counted(len(own), 'episode')}; its "
+        f"{CONFIDENCE:.0%} interval is {shown(whole.low)} to {shown(whole.high)}."
     )
     ticks = layer(
-        drawn, {"type": "tick", "thickness": 2, "color": "var(--c1)"}, x=channel(SCORE.name, title="return of an episode"),
+        drawn, {"type": "tick", "thickness": 2, "color": "var(--c1)"}, x=channel(aim, title=f"{what} of an episode"),
         y=channel("name", "nominal", sort=None, axis={"labelLimit": 260}),
-        tooltip=hover(("name", "policy"), ("year", "episode"), (SCORE.name, "return"), ("length", "steps")),
+        tooltip=hover(("name", "policy"), ("year", "episode"), (aim, what), ("length", "steps")),
     )  # fmt: skip
-    table = drawn.rename(columns={"name": "policy", "year": "episode", SCORE.name: "return", "length": "steps"})
+    table = drawn.rename(columns={"name": "policy", "year": "episode", aim: what, "length": "steps"})
     note = "Each mark is an episode. All policies ran through the same ones, whose seeds no training had; they chose the trial."
     panels = (Panel(chart(ticks, height=36 * drawn["name"].nunique())),)
     return Figure("episodes", "How do its episodes come out?", answer, panels, table, note)

@@ -1,6 +1,7 @@
 """How the episodes of an environment come out, beside policies that learned nothing."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,13 +19,27 @@ from tuning.trial.records import TrialRecords
 
 @pytest.fixture
 def searched(tmp_path: Path) -> Experiment:
-    of = completed(in_environment(tmp_path / "one", "examples.pump:make", "ppo"), (-2.0, {}), (-4.0, {}))
+    return search(tmp_path / "one")
+
+
+def search(folder: Path, **others: Any) -> Experiment:
+    of = completed(in_environment(folder, "examples.pump:make", "ppo", **others), (-2.0, {}), (-4.0, {}))
+
+    def values(score: float) -> dict[str, float]:
+        return {"score": score, **({"info:bill": -10.0 * score} if others else {})}
+
     task, same = of.settings.env_task, {"steps": 960, "scenario": of.scenario, "split": "validation", "backend": "gymnasium"}
     for number, scores in enumerate(([-1.0, -3.0], [-3.0, -5.0])):
-        rows = [{**same, "trial": number, "year": year, "score": score, "length": 168} for year, score in enumerate(scores)]
+        rows = [
+            {**same, "trial": number, "year": year, "score": score, "info:bill": -10 * score, "length": 168}
+            for year, score in enumerate(scores)
+        ]
         TrialRecords(of).add(number, Report(960, evaluations=rows))
         TrialRecords(of).update(number, kept_steps=960)
-    random = [{**same, "contender": "random actions", "year": year, "score": -50.0, "length": 168} for year in range(2)]
+    random = [
+        {**same, "contender": "random actions", "year": year, "score": -50.0, "info:bill": 500.0, "length": 168}
+        for year in range(2)
+    ]
     write_file(judged_path(of.paths.folder, "baselines", "gymnasium"), random, measures=task.columns)
     return of
 
@@ -37,6 +52,16 @@ def test_each_episode_is_a_mark_and_the_mean_has_its_interval(searched: Experime
     (panel,) = shown.panels
     drawn = [(row["name"], row["score"]) for row in panel.spec["layer"][0]["data"]["values"]]
     assert drawn == [("trial 0", -1), ("trial 0", -3), ("random actions", -50), ("random actions", -50)]
+
+
+def test_where_something_else_is_aimed_at_episodes_are_shown_by_it(tmp_path: Path) -> None:
+    of = search(tmp_path / "bill", objective="info:bill", minimize=True)
+    shown = figure(Search(load(of.paths.folder)))
+    assert shown
+    assert shown.answer == "Trial 0 has a mean bill of 20.0 in 2 episodes; its 95% interval is -107 to 147."
+    assert shown.table["bill"].tolist() == [10, 30, 500, 500]
+    (section,) = sections(read_sources([of.paths.folder]))
+    assert "the rating is the objective info:bill, turned so that more is better. " in f"{section.intro} "
 
 
 def test_its_report_says_nothing_of_sites(searched: Experiment) -> None:
