@@ -25,21 +25,17 @@ def searched(tmp_path: Path) -> Experiment:
 def search(folder: Path, **others: Any) -> Experiment:
     of = completed(in_environment(folder, "examples.pump:make", "ppo", **others), (-2.0, {}), (-4.0, {}))
 
-    def values(score: float) -> dict[str, float]:
-        return {"score": score, **({"info:bill": -10.0 * score} if others else {})}
+    def rows_of(scores: list[float], **whose: Any) -> list[dict[str, Any]]:
+        return [
+            {**same, **whose, "year": year, "score": score, "length": 168, **({"info:bill": -10.0 * score} if others else {})}
+            for year, score in enumerate(scores)
+        ]
 
     task, same = of.settings.env_task, {"steps": 960, "scenario": of.scenario, "split": "validation", "backend": "gymnasium"}
     for number, scores in enumerate(([-1.0, -3.0], [-3.0, -5.0])):
-        rows = [
-            {**same, "trial": number, "year": year, "score": score, "info:bill": -10 * score, "length": 168}
-            for year, score in enumerate(scores)
-        ]
-        TrialRecords(of).add(number, Report(960, evaluations=rows))
+        TrialRecords(of).add(number, Report(960, evaluations=rows_of(scores, trial=number)))
         TrialRecords(of).update(number, kept_steps=960)
-    random = [
-        {**same, "contender": "random actions", "year": year, "score": -50.0, "info:bill": 500.0, "length": 168}
-        for year in range(2)
-    ]
+    random = rows_of([-50.0, -50.0], contender="random actions")
     write_file(judged_path(of.paths.folder, "baselines", "gymnasium"), random, measures=task.columns)
     return of
 
