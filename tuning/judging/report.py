@@ -45,7 +45,7 @@ RATINGS = ("score", "bound_share")  # columns of the first printed table, with t
 LEFT_OUT = (*RATINGS, "bill")  # of the second, as its change stands there
 INTERVAL = "95% interval"
 _INTERVALS = (
-    "Means over runs. Intervals are Student's, 95 %, each by itself. They are over seeds of training, for these test years as "
+    "Means over runs. Intervals are Student's, 95 %, each by itself. They are over seeds of training, for these test {} as "
     "they are. Those below hold for all contenders together."
 )
 NOT_COMPARABLE = " *"  # behind the name of a contender that is not comparable
@@ -91,12 +91,14 @@ def conclude(race: Race, console: Console, searched: Sequence[Experiment] = ()) 
         title = task.site.title_of("test")
         heading = f"{title}, {_extent(hours, has_years=not task.site.segments)}"
         about = {"scenario": title, "years": ", ".join(map(str, hours.index)), "hours": str(hours.sum())}
+        intervals = _INTERVALS.format("years")
     else:
         heading = f"{task.title}, {task.episodes} episodes with seeds of the test"
         about = {"scenario": task.title, "episodes": str(task.episodes)}
+        intervals = _INTERVALS.format("episodes")
     write_table(paths.table, table, {**about, **aim.facts})
     points = [f"- {markdown(line)}" for line in lines]
-    text = "\n".join([f"# {markdown(heading)}", "", to_markdown(table, ranking), f"{_INTERVALS}\n", *points, ""])
+    text = "\n".join([f"# {markdown(heading)}", "", to_markdown(table, ranking), f"{intervals}\n", *points, ""])
     write_whole(paths.report, lambda file: file.write(text.encode()))
     for shown in tables(table, heading, ranking):
         if len(shown.columns) == 1:
@@ -112,9 +114,11 @@ def promised(search: Results, judgement: Results) -> list[str]:
     """The score that its search had for each trial that was judged, beside the one that fresh seeds have."""
     rows = luck(search, judgement)
     rows = rows[(rows["split"] == "test") & (rows["trial"] >= 0) & rows["change"].notna()]
+    steps = search.trials.set_index("trial")["kept_steps"]
     return [
-        f"{name}: score {SCORE.shown(before)} in its search, {SCORE.shown(now)} on the test with fresh seeds"
-        for name, before, now in rows[["name", "search", "fresh"]].to_numpy()
+        f"{name}: score {SCORE.shown(before)} after {steps[trial]:,} steps of its search, {SCORE.shown(now)} on the test with "
+        "fresh seeds"
+        for name, trial, before, now in rows[["name", "trial", "search", "fresh"]].itertuples(index=False)
     ]
 
 

@@ -84,8 +84,8 @@ LIMITS = [
 
 def test_what_the_search_had_said_stands_beside_what_was_judged(tmp_path: Path) -> None:
     assert promised(experiment(tmp_path), judged(tmp_path)) == [
-        f"{tmp_path.name} 1: score +0.4000 in its search, +0.2100 on the test with fresh seeds",
-        "ppo default, 4,000 steps: score +0.1500 in its search, +0.1100 on the test with fresh seeds",
+        f"{tmp_path.name} 1: score +0.4000 after 4,000 steps of its search, +0.2100 on the test with fresh seeds",
+        "ppo default, 4,000 steps: score +0.1500 after 4,000 steps of its search, +0.1100 on the test with fresh seeds",
     ]
 
 
