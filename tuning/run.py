@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from envs.batch_backend import compiling
 from tuning.cli.command import command, parse, tell
 from tuning.cli.help import OF_SEARCH
 from tuning.cli.search_options import SearchOptions, as_file, with_file
@@ -51,6 +52,8 @@ def _print(settings: Settings, arguments: list[str]) -> int:
 
 
 def _run(settings: Settings, arguments: list[str]) -> int:
+    if not settings.env and settings.backend != "citylearn":
+        compiling.ahead()  # what follows imports for many seconds
     from tuning.cli.console import terminal
     from tuning.search.tune import draw_report_so_far, each_algorithm, of_this_run, open_all, searched
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from common.generators import check_twister
-from envs.batch_backend import kernel, records
+from envs.batch_backend import compiling, kernel, records
 from envs.batch_backend.dynamics import Dynamics
 from envs.batch_backend.tables import Tables, Year, allocate, row_arrays, serving_actions, site_arrays
 from envs.current_hour import SiteState, scaled
@@ -43,6 +43,7 @@ class BatchSimulator:
         parked: bool = False,
         weights: Weights = DEFAULT,
     ) -> None:
+        compiling.ready()
         tables = [year.tables for year in years.values()]
         self._years, self.copies = years, copies
         self._first = tables[0]
