@@ -139,7 +139,7 @@ class UpTo(BaseCallback):
         return self.num_timesteps < self._steps
 
 
-def trained(scenario_name: str, drawn: dict[str, Any], seed: int, steps: int) -> PPO:
+def trained(scenario_name: str, drawn: dict[str, Any], seed: int, steps: int, *callbacks: BaseCallback) -> PPO:
     """A model that learned for so many steps, as one in a search had when it was evaluated after them.
 
     Args:
@@ -147,7 +147,8 @@ def trained(scenario_name: str, drawn: dict[str, Any], seed: int, steps: int) ->
         drawn: see `model_of`.
         seed: see `model_of`.
         steps: at an evaluation of the search.
+        callbacks: of the training.
     """
     model = model_of(scenario_name, drawn, seed)
-    model.learn(steps, callback=UpTo(steps))
+    model.learn(steps, callback=[*callbacks, UpTo(steps)])
     return model

@@ -66,14 +66,15 @@ def search(task: Task) -> Winner:
     )
 
 
-def trained_and_rated(env: str, winner: Winner, seed: int, seeds: range) -> float:
-    """Mean return of what the zoo trains with a winner's hyperparameters.
+def trained_and_rated(env: str, winner: Winner, seed: int, seeds: range, evaluations: int) -> float:
+    """Mean return of the best model that the zoo keeps of a training with a winner's hyperparameters.
 
     Args:
         env: id of the environment.
         winner: of `search`.
         seed: of the training.
         seeds: of the episodes that rate it.
+        evaluations: of the training, of which the best counts.
     """
     from rl_zoo3.hyperparams_opt import convert_onpolicy_params
     from stable_baselines3 import PPO
@@ -85,15 +86,16 @@ def trained_and_rated(env: str, winner: Winner, seed: int, seeds: range) -> floa
     text = f"dict({', '.join([activation, *(f'{name}={value!r}' for name, value in policy.items())])})"
     # The zoo evaluates each value, and this one a second time.
     texts = [f"{name}:{value!r}" for name, value in [*given.items(), ("policy_kwargs", text)]]
+    evaluating = {"--eval-freq": winner.steps // evaluations, "--eval-episodes": EPISODES}
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(
-            [*_command(env, winner.steps, Path(folder)), "--seed", str(seed % 2**31), "--eval-freq", "-1", "-params", *texts],
+            [*_command(env, winner.steps, Path(folder)), "--seed", str(seed % 2**31), *_flat(evaluating), "-params", *texts],
             env=_naming(env), check=True, stdin=subprocess.DEVNULL,
         )  # fmt: skip
-        (saved,) = Path(folder).glob(f"ppo/*/{_id(env)}.zip")
+        (saved,) = Path(folder).glob("ppo/*/best_model.zip")
         model = PPO.load(saved, device="cpu")
         scales = None
-        if (path := saved.with_suffix("") / "vecnormalize.pkl").exists():
+        if (path := saved.parent / _id(env) / "vecnormalize.pkl").exists():
             scales = VecNormalize.load(str(path), DummyVecEnv([Source(env).make]))
 
     def act(observations: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.real_searches.again import fresh_seed, score_again
+from benchmarks.real_searches.again import Best, fresh_seed, score_again
 from tuning.trial.records import trial_seed
 
 
@@ -14,6 +14,13 @@ def test_seeds_of_the_judgement_differ_among_each_other_and_from_those_of_search
     searched = {trial_seed(search, number, run) for search in range(20) for number in range(100) for run in (None, number)}
     assert len(set(fresh)) == len(fresh)
     assert not set(fresh) & searched
+
+
+def test_the_policy_counts_that_validation_rates_best_and_of_equal_ones_the_later() -> None:
+    best = Best()
+    for validation, test in ((1.0, 10.0), (3.0, 30.0), (2.0, 20.0), (3.0, 31.0)):
+        best.add(validation, lambda test=test: test)  # type: ignore[misc]
+    assert best.test == 31.0
 
 
 @pytest.mark.slow
