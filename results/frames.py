@@ -195,7 +195,7 @@ def _runs(judged: pd.DataFrame) -> list[str]:
         short = sorted(number for number in numbers if set(own.loc[own["trial"] == number, "year"]) != years)
         if short:
             runs = _words([(number, number) for number in short])
-            lines.append(f"{name} lacks years in the evaluation of run {runs} by {backend}")
+            lines.append(f"{name} lacks years or episodes in the evaluation of run {runs} by {backend}")
     return lines
 
 

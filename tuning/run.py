@@ -52,7 +52,7 @@ def _print(settings: Settings, arguments: list[str]) -> int:
 
 
 def _run(settings: Settings, arguments: list[str]) -> int:
-    if not settings.env and settings.backend != "citylearn":
+    if not (settings.env or settings.resume or settings.backend == "citylearn"):
         compiling.ahead()  # what follows imports for many seconds
     from tuning.cli.console import terminal
     from tuning.search.tune import draw_report_so_far, each_algorithm, of_this_run, open_all, searched

@@ -5,20 +5,26 @@ Numba takes most of half a minute for it and keeps the result. The types of what
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-import numpy as np
-
-_KEPT = "kernel.step-*.nbi"  # Numba's index of what it has compiled of `kernel.step`
+# Numba's index of what it has compiled of `kernel.step` for this Python.
+_KEPT = f"kernel.step-*.py{sys.version_info.major}{sys.version_info.minor}*.nbi"
 
 
 def ahead() -> None:
-    """Begin to compile in a process of its own, where nothing seems to be compiled yet."""
-    if not any((Path(__file__).parent / "__pycache__").glob(_KEPT)):
-        nothing = subprocess.DEVNULL
+    """Begin to compile in a process of its own, where nothing is compiled yet; it ends by itself.
+
+    Only what lies beside the code is looked at, so nothing begins where Numba keeps its work elsewhere.
+    """
+    folder, nothing = Path(__file__).parent / "__pycache__", subprocess.DEVNULL
+    if "NUMBA_CACHE_DIR" in os.environ or not os.access(folder.parent, os.W_OK) or _is_compiled(folder):
+        return
+    with suppress(OSError):  # each process that needs it compiles
         subprocess.Popen(
             [sys.executable, "-m", __name__], cwd=Path(__file__).parents[2], stdin=nothing, stdout=nothing, stderr=nothing
         )
@@ -31,16 +37,26 @@ def ready() -> None:
 
     from envs.batch_backend import kernel
 
+    if not hasattr(kernel.step, "stats"):
+        return  # NUMBA_DISABLE_JIT is set
     folder = Path(str(kernel.step.stats.cache_path))
-    if any(folder.glob(_KEPT)):
+    if _is_compiled(folder):
         return  # it is loaded with the first step
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / "compiling.lock"):
         call_for_nothing()
 
 
+def _is_compiled(folder: Path) -> bool:
+    """Whether Numba's folder has what is newer than the code; older versions stay there."""
+    written = Path(__file__).with_name("kernel.py").stat().st_mtime
+    return any(index.stat().st_mtime >= written for index in folder.glob(_KEPT))
+
+
 def call_for_nothing() -> None:
     """Begin and step no copy of a site without buildings, with arrays of the types that all sites have."""
+    import numpy as np
+
     from envs.batch_backend import kernel, records
     from envs.batch_backend.tables import allocate
 

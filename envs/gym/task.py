@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from gymnasium.spaces import Box
 
-from common.errors import UsageError
+from common.errors import UsageError, UserError
 from common.measure import BY_HOURS, Measure
 from common.texts import printable
 from envs.gym.episodes import INFO, PROCESS_SECONDS, Episodes, Row, seeds_of, training_copies
@@ -104,9 +104,10 @@ class EnvTask:
     def rows(self, policy: Callable[[np.ndarray], np.ndarray], split: Literal["validation", "test"]) -> list[Row]:
         """Rows of `evaluations` of a policy, one an episode."""
         evaluator = self.evaluator(split=split)
-        rows = evaluator.rows(policy)
-        evaluator.close()
-        return rows
+        try:
+            return evaluator.rows(policy)
+        finally:
+            evaluator.close()
 
     @property
     def judged(self) -> EnvTask:
@@ -164,9 +165,10 @@ def own_rows(task: EnvTask, split: Literal["validation", "test"], name: str) -> 
     policy = own_policy(name)
     try:
         rows = replace(task, as_written=True).rows(policy, split)
-    except EnvError:
+    except UserError:
         raise
-    except REFUSED as error:
+    except Exception as error:
+        # It is the user's environment, which may raise anything where it cannot take an action.
         raise EnvError(f"--baseline {printable(name)}: with its actions an episode failed: {first_line(error)}") from error
     return [{"contender": Source(name).title, **row} for row in rows]
 

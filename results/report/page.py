@@ -67,8 +67,8 @@ def page(title: str, sections: Sequence[Section]) -> bytes:
 
 def _of_environments(sections: Sequence[Section]) -> bool:
     """Whether all that is reported on is of Gymnasium environments, so that its words are explained without a site."""
-    known = {name for section in sections for name in section.facts}
-    return "environment" in known and "site" not in known
+    known = {name for section in sections for name in (*section.facts, section.kind)}
+    return "environment" in known and not known & {"site", "policy"}
 
 
 def _prose(text: str) -> Markup:

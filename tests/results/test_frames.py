@@ -123,7 +123,7 @@ def test_a_judgement_that_lacks_runs_or_years_is_told(tmp_path: Path) -> None:
     paths = [judge(tmp_path, number, 3, 6) for number in range(3)]
     assert told(tmp_path) == []
     judge(tmp_path, 2, 3)
-    assert told(tmp_path) == ["e 0 lacks years in the evaluation of run 2 by batch"]
+    assert told(tmp_path) == ["e 0 lacks years or episodes in the evaluation of run 2 by batch"]
     judge(tmp_path, 2, 3, 6)
     paths[1].unlink()
     assert told(tmp_path) == ["e 0 lacks the evaluation of run 1 by batch"]

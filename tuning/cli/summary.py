@@ -113,13 +113,14 @@ def print_comparison(experiments: Sequence[Results], console: Console, aim: Aim 
     of_aim = _of_aim(pd.DataFrame(bests).reindex(columns=[*_VALUES, "shortfall"]), aim)
     cells = zip(*(cells for _, cells in of_aim), strict=True) if of_aim else iter([()] * len(bests))
     headings = [heading for heading, _ in of_aim]
-    for name in ("algorithm", "score", *headings, "CO2", "bill", "served", "trial", "min", "experiment"):
+    of_sites = [] if all(results.of_environment for results in experiments) else ["CO2", "bill", "served"]
+    for name in ("algorithm", "score", *headings, *of_sites, "trial", "min", "experiment"):
         table.add_column(name, justify="left" if name in ("algorithm", "experiment") else "right", overflow="fold")
     for results in experiments:
         trials = results.trials
         name, folder = (str(trials["algorithm"].iloc[0]) if len(trials) else "none"), results.folder.name
         if results.scored.empty:
-            table.add_row(name, "none", *[""] * (5 + len(of_aim)), folder)
+            table.add_row(name, "none", *[""] * (2 + len(of_sites) + len(of_aim)), folder)
             continue
         best = results.best
         rows = results.rated_evaluations[results.rated_evaluations["trial"] == best["trial"]]
@@ -127,7 +128,7 @@ def print_comparison(experiments: Sequence[Results], console: Console, aim: Aim 
         changes = [_change(amount.value(rows), amount.value(rows, SITE)) for amount in amounts]
         served = results.measures.get("ev_served", Measure("ev_served")).value(rows)
         table.add_row(
-            name, SCORE.shown(best["score"]), *next(cells), *changes, _share(served),
+            name, SCORE.shown(best["score"]), *next(cells), *([*changes, _share(served)] if of_sites else ()),
             str(best["trial"]), f"{best['seconds'] / 60:.1f}", folder,
         )  # fmt: skip
     console.print(Fitted(table))
@@ -196,7 +197,7 @@ def front_table(results: Results, aim: Aim) -> Table:
         values = zip((texts[place] for _, texts in columns), (row[name] for name in GAINS), strict=True)
         cells = (cell for value, gain in values for cell in (value, f"{gain:+z.1%}"))
         share = [f"{row[GIVEN + REWARD_SHARE]:.2f}"] if shares else []
-        table.add_row(str(row["trial"]), *cells, SCORE.shown(row["score"]), *share, f"{row['kept_steps']:,}")
+        table.add_row(str(row["trial"]), *cells, SCORE.shown(row["score"]), *share, f"{int(row['kept_steps']):,}")
     return table
 
 
@@ -219,7 +220,7 @@ def _ranking(best: pd.DataFrame, trials: pd.DataFrame, aim: Aim) -> Table:
         training = row["seconds"] - row["evaluation_seconds"]
         of_aim = (cells[place] for _, cells in columns)
         table.add_row(
-            str(row["trial"]), SCORE.shown(row["score"]), *of_aim, f"{row['kept_steps']:,}", f"{row['seconds'] / 60:.1f}",
+            str(row["trial"]), SCORE.shown(row["score"]), *of_aim, f"{int(row['kept_steps']):,}", f"{row['seconds'] / 60:.1f}",
             f"{row['steps'] / training:,.0f}",
             *(f"{row[f'{part}_seconds'] / row['seconds']:.0%}" for part in ("environment", "learner", "evaluation")),
         )  # fmt: skip
@@ -267,7 +268,7 @@ def _yardsticks(beside: pd.DataFrame, objectives: Sequence[Measure], same: str) 
     table = plain_table(by_the_year(title, objectives) if objectives else title)
     columns = [objective.column(beside[objective.name].tolist()) for objective in objectives]
     # A site without a bound, vehicles or people has no column of them.
-    aimed_at = [objective.name for objective in objectives]
+    aimed_at = {objective.name.removeprefix("ev_") for objective in objectives}
     known = [name for name in ("of_bound", "served", "discomfort") if name not in aimed_at and beside[name].notna().any()]
     for name in ("", "score", *(heading for heading, _ in columns), *(column.replace("_", " ") for column in known)):
         table.add_column(name, justify="left" if not name else "right", overflow="fold" if not name else "ellipsis")

@@ -72,7 +72,7 @@ def card(
     lines = [f"# {markdown(str(about['policy']))}", "", "| | |", "|---|---|"]
     lines += [f"| {name} | {markdown(str(value))} |" for name, value in about.items()]
     lines += ["", "## What it does", ""]
-    in_episodes = bool(evaluations["hours"].isna().all())
+    in_episodes = len(evaluations) > 0 and bool(evaluations["hours"].isna().all())
     unseen, basis = ("episodes", "") if in_episodes else ("years", f"Amounts are of {BASIS}. ")
     if judged is not None:
         shown = judged[(judged["contender"] == contender) | (judged["algorithm"] == "")]

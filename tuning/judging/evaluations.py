@@ -154,10 +154,10 @@ def bound_jobs(task: SiteTask, part: Path) -> list[Job]:
 
 
 def check_agreement(part: Path, other: Path) -> None:
-    """Raise a ValidityError if two backends give different figures for a run, a ResultsError if they are of different years."""
+    """Raise a ValidityError if two backends give different figures for a run, a ResultsError if these are of different ones."""
     rows = [sorted(read_file(path), key=lambda row: int(row["year"])) for path in (part, other)]
     if [row["year"] for row in rows[0]] != [row["year"] for row in rows[1]]:
-        raise ResultsError(f"{part} and {other} are of different years: remove both, and judge again")
+        raise ResultsError(f"{part} and {other} are of different years or episodes: remove both, and judge again")
     for first, second in zip(*rows, strict=True):
         for name, value in first.items():
             if not isinstance(value, float):

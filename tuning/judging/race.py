@@ -196,7 +196,7 @@ class Race:
             if contender is not None and owners != {contender}:
                 reason = f"it is of {', '.join(map(str, owners)) or 'nothing'}, not of {contender}"
             elif {row["year"] for row in rows} != years:
-                reason = "it is of other years"
+                reason = f"it is of other {'years' if isinstance(self.task, SiteTask) else 'episodes'}"
             else:
                 return False
         self._say(f"{part} is made again: {reason}")

@@ -115,9 +115,10 @@ def promised(search: Results, judgement: Results) -> list[str]:
     rows = luck(search, judgement)
     rows = rows[(rows["split"] == "test") & (rows["trial"] >= 0) & rows["change"].notna()]
     steps = search.trials.set_index("trial")["kept_steps"]
+    after = {trial: f"after {int(kept):,} steps of" for trial, kept in steps.items() if pd.notna(kept)}
     return [
-        f"{name}: score {SCORE.shown(before)} after {steps[trial]:,} steps of its search, {SCORE.shown(now)} on the test with "
-        "fresh seeds"
+        f"{name}: score {SCORE.shown(before)} {after.get(trial, 'in')} its search, {SCORE.shown(now)} on the test with fresh "
+        "seeds"
         for name, trial, before, now in rows[["name", "trial", "search", "fresh"]].itertuples(index=False)
     ]
 

@@ -9,7 +9,7 @@ from results.report.words import duration, first_of, listed, score
 
 PLACES = {"comparison": 1}  # in the sections of these kinds
 _MOST_POINTS = 200
-_DIFFER = {"scenario": "sites", "reward": "rewards", "aim": "aims or splits"}  # what ratings depend on
+_DIFFER = {"scenario": "sites or environments", "reward": "rewards", "aim": "aims or splits"}  # what ratings depend on
 
 
 def figure(experiments: tuple[Results, ...]) -> Figure | None:

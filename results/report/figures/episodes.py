@@ -22,18 +22,20 @@ def figure(search: Search) -> Figure | None:
     others = results.yardsticks.assign(name=results.yardsticks["contender"])
     (aim,) = search.aims
     what, shown = ("return", score) if aim == SCORE.name else (results.measures[aim].label, number)
-    drawn = pd.concat([own, others])[["name", "year", aim, "length"]]
+    # A name that a user gave would be a path within a row to Vega, where it has a dot.
+    drawn = pd.concat([own, others])[["name", "year", aim, "length"]].rename(columns={aim: "value"})
     whole = mean(own[aim].to_numpy(float))
     answer = (
         f"Trial {search.best} has a mean {what} of {shown(whole.value)} in {counted(len(own), 'episode')}; its "
         f"{CONFIDENCE:.0%} interval is {shown(whole.low)} to {shown(whole.high)}."
     )
     ticks = layer(
-        drawn, {"type": "tick", "thickness": 2, "color": "var(--c1)"}, x=channel(aim, title=f"{what} of an episode"),
+        drawn, {"type": "tick", "thickness": 2, "color": "var(--c1)"}, x=channel("value", title=f"{what} of an episode"),
         y=channel("name", "nominal", sort=None, axis={"labelLimit": 260}),
-        tooltip=hover(("name", "policy"), ("year", "episode"), (aim, what), ("length", "steps")),
+        tooltip=hover(("name", "policy"), ("year", "episode"), ("value", what), ("length", "steps")),
     )  # fmt: skip
-    table = drawn.rename(columns={"name": "policy", "year": "episode", aim: what, "length": "steps"})
+    heading = aim if what in ("policy", "episode", "steps") else what
+    table = drawn.rename(columns={"name": "policy", "year": "episode", "value": heading, "length": "steps"})
     note = "Each mark is an episode. All policies ran through the same ones, whose seeds no training had; they chose the trial."
     panels = (Panel(chart(ticks, height=36 * drawn["name"].nunique())),)
     return Figure("episodes", "How do its episodes come out?", answer, panels, table, note)

@@ -1,5 +1,6 @@
 """Where the best policies of a search stand between no control and perfect foresight."""
 
+from common.measure import SCORE
 from results.analysis.judged import BOUND
 from results.analysis.yardsticks import PLAN, TRIAL, beside_yardsticks, yardstick_lines
 from results.report.charts import CONTROLLERS, Figure, Panel, by_kind, channel, chart, hover, layer
@@ -11,7 +12,9 @@ _COLOURS = {**CONTROLLERS, TRIAL: CONTROLLERS["contender"], PLAN: CONTROLLERS["d
 
 def figure(search: Search) -> Figure | None:
     question, lines = "How much of what is possible does the best policy reach?", yardstick_lines(search.results)
-    table = search.table(beside_yardsticks)
+    measures = search.results.measures
+    aims = [measures[name] for name in search.aims if name != SCORE.name and name in measures]
+    table = beside_yardsticks(search.results, aims)
     if not lines:
         return None
     if table.empty:

@@ -4,6 +4,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from rich.console import Console
@@ -87,6 +88,15 @@ def test_what_the_search_had_said_stands_beside_what_was_judged(tmp_path: Path) 
         f"{tmp_path.name} 1: score +0.4000 after 4,000 steps of its search, +0.2100 on the test with fresh seeds",
         "ppo default, 4,000 steps: score +0.1500 after 4,000 steps of its search, +0.1100 on the test with fresh seeds",
     ]
+
+
+def test_where_a_search_lost_how_many_steps_a_trial_had_only_its_score_is_told(tmp_path: Path) -> None:
+    search = experiment(tmp_path)
+    search.trials["kept_steps"] = [np.nan, *search.trials["kept_steps"].iloc[1:]]
+    told = promised(search, judged(tmp_path))
+    assert sorted(line.partition("score ")[2].partition(" its")[0].partition(" ")[2] for line in told) == [
+        "after 4,000 steps of", "in",
+    ]  # fmt: skip
 
 
 def test_a_score_above_the_bound_stops_with_the_numbers() -> None:

@@ -153,5 +153,5 @@ class Ends:
         if math.isfinite(goal := aim.goal(outcome)):
             return ""
         what = "score" if outcome.objective is None else aim.names.replace(" ", " or ")
-        why = "the training diverged" if not math.isfinite(outcome.score) else "the site gives it no value"
+        why = "the training diverged" if not math.isfinite(outcome.score) else "no value of it was given"
         return f"its {what} is {goal}: {why}"

@@ -18,7 +18,7 @@ LINES = pd.DataFrame({"experiment": ["a", "b"], "elapsed_seconds": [60.0, 30.0],
 def test_the_furthest_is_named_if_scores_can_be_compared() -> None:
     assert comparison(TABLE, LINES).answer == "b, with +0.2000 after 30 s, before a with +0.1000."
     elsewhere = comparison(TABLE.assign(scenario=["made", "other"]), LINES)
-    assert elsewhere.answer == "Their ratings cannot be compared: sites differ."
+    assert elsewhere.answer == "Their ratings cannot be compared: sites or environments differ."
     assert comparison(TABLE.assign(best_rating=np.nan), LINES.head(0)) is None
 
 

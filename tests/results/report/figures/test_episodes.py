@@ -46,7 +46,7 @@ def test_each_episode_is_a_mark_and_the_mean_has_its_interval(searched: Experime
     # Student's interval of -1 and -3: 2 -+ 12.7.
     assert shown.answer == ("Trial 0 has a mean return of -2.0000 in 2 episodes; its 95% interval is -14.7 to +10.7.")
     (panel,) = shown.panels
-    drawn = [(row["name"], row["score"]) for row in panel.spec["layer"][0]["data"]["values"]]
+    drawn = [(row["name"], row["value"]) for row in panel.spec["layer"][0]["data"]["values"]]
     assert drawn == [("trial 0", -1), ("trial 0", -3), ("random actions", -50), ("random actions", -50)]
 
 
