@@ -113,7 +113,7 @@ def print_comparison(experiments: Sequence[Results], console: Console, aim: Aim 
     of_aim = _of_aim(pd.DataFrame(bests).reindex(columns=[*_VALUES, "shortfall"]), aim)
     cells = zip(*(cells for _, cells in of_aim), strict=True) if of_aim else iter([()] * len(bests))
     headings = [heading for heading, _ in of_aim]
-    of_sites = [] if all(results.of_environment for results in experiments) else ["CO2", "bill", "served"]
+    of_sites = [] if any(results.of_environment for results in experiments) else ["CO2", "bill", "served"]
     for name in ("algorithm", "score", *headings, *of_sites, "trial", "min", "experiment"):
         table.add_column(name, justify="left" if name in ("algorithm", "experiment") else "right", overflow="fold")
     for results in experiments:
@@ -197,7 +197,7 @@ def front_table(results: Results, aim: Aim) -> Table:
         values = zip((texts[place] for _, texts in columns), (row[name] for name in GAINS), strict=True)
         cells = (cell for value, gain in values for cell in (value, f"{gain:+z.1%}"))
         share = [f"{row[GIVEN + REWARD_SHARE]:.2f}"] if shares else []
-        table.add_row(str(row["trial"]), *cells, SCORE.shown(row["score"]), *share, f"{int(row['kept_steps']):,}")
+        table.add_row(str(row["trial"]), *cells, SCORE.shown(row["score"]), *share, _whole(row["kept_steps"]))
     return table
 
 
@@ -220,7 +220,7 @@ def _ranking(best: pd.DataFrame, trials: pd.DataFrame, aim: Aim) -> Table:
         training = row["seconds"] - row["evaluation_seconds"]
         of_aim = (cells[place] for _, cells in columns)
         table.add_row(
-            str(row["trial"]), SCORE.shown(row["score"]), *of_aim, f"{int(row['kept_steps']):,}", f"{row['seconds'] / 60:.1f}",
+            str(row["trial"]), SCORE.shown(row["score"]), *of_aim, _whole(row["kept_steps"]), f"{row['seconds'] / 60:.1f}",
             f"{row['steps'] / training:,.0f}",
             *(f"{row[f'{part}_seconds'] / row['seconds']:.0%}" for part in ("environment", "learner", "evaluation")),
         )  # fmt: skip
@@ -262,7 +262,7 @@ def _of_episodes(rows: pd.DataFrame, measures: Mapping[str, Measure], validation
     return table
 
 
-def _yardsticks(beside: pd.DataFrame, objectives: Sequence[Measure], same: str) -> Table:
+def _yardsticks(beside: pd.DataFrame, objectives: Sequence[Measure] = (), same: str = "hours") -> Table:
     """Scores, and what is aimed at, between the site without control and perfect foresight."""
     title = f"The same {same} under other controllers"
     table = plain_table(by_the_year(title, objectives) if objectives else title)
@@ -281,6 +281,10 @@ def _yardsticks(beside: pd.DataFrame, objectives: Sequence[Measure], same: str) 
 
 def _change(now: float, before: float) -> str:
     return "" if not before or pd.isna(now) or pd.isna(before) else f"{now / before - 1.0:+z.1%}"
+
+
+def _whole(number: float) -> str:
+    return "" if pd.isna(number) else f"{int(number):,}"
 
 
 def _share(part: float) -> str:
