@@ -1,8 +1,8 @@
 """A winner trained anew with a fresh seed, by its own library and with exactly its hyperparameters, and rated.
 
 On a site the last policy is rated. In an environment the one counts that was best in `EVALUATIONS` evaluations of the training,
-by the validation episodes: there policies fall from the greatest return to a quarter of it within an update, and each library
-keeps its best.
+by the validation episodes, the zoo's by its own: there policies fall from the greatest return to an eighth of it between two
+evaluations, and whoever trains keeps the best.
 """
 
 import math

@@ -1,6 +1,6 @@
 """Where the best policies of a search stand between no control and perfect foresight."""
 
-from common.measure import SCORE
+from common.measure import A_YEAR, BASIS, SCORE
 from results.analysis.judged import BOUND
 from results.analysis.yardsticks import PLAN, TRIAL, beside_yardsticks, yardstick_lines
 from results.report.charts import CONTROLLERS, Figure, Panel, by_kind, channel, chart, hover, layer
@@ -29,5 +29,8 @@ def figure(search: Search) -> Figure | None:
     )  # fmt: skip
     foresight = "; the bound knows the future" if (table["kind"] == BOUND).any() else ""
     note = f"All ran through the hours that rated the trials. 0 is the uncontrolled site{foresight}."
-    told = table.dropna(axis="columns", how="all").rename(columns={"name": "controller", "of_bound": "of the bound"})
+    of_aims = {aim.name: [aim.name, aim.shown_unit, BASIS if aim.over == A_YEAR else ""] for aim in aims}
+    headings = {"name": "controller", "of_bound": "of the bound"}
+    headings |= {name: ", ".join(filter(None, parts)) for name, parts in of_aims.items()}
+    told = table.dropna(axis="columns", how="all").rename(columns=headings)
     return Figure("yardsticks", question, " ".join(lines), (Panel(chart(bars, height=24 * len(drawn))),), told, note)

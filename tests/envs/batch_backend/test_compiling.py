@@ -70,6 +70,10 @@ def test_what_is_compiled_is_neither_locked_nor_compiled_ahead(nothing_compiled:
     index = code / "__pycache__" / compiling._KEPT.replace("*", "1")
     index.touch()
     os.utime(index, (1.0, 1.0))  # of an older version
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("NUMBA_CACHE_DIR", str(code))
+        compiling.ahead()
+        assert begun == []
     compiling.ahead()
     assert begun == [["-m", "envs.batch_backend.compiling"]]
     os.utime(index)

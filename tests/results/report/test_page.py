@@ -87,10 +87,15 @@ def test_each_word_stands_on_the_page_folded_and_before_its_foot() -> None:
 
 @pytest.mark.parametrize(
     ("facts", "says_site"),
-    [([{"site": "a"}], True), ([{"environment": "b"}], False), ([{"environment": "b"}, {"site": "a"}], True)],
+    [
+        ([{"site": "a"}], True),
+        ([{"environment": "b"}], False),
+        ([{"environment": "b"}, {"site": "a"}], True),
+        ([{"environment": "b"}, {"kind": "policy"}], True),
+    ],
 )
 def test_words_speak_of_a_site_where_there_is_one(facts: list[dict[str, str]], says_site: bool) -> None:
-    text = page("a", [Section("a", "experiment", each, ()) for each in facts]).decode()
+    text = page("a", [Section("a", each.get("kind", "experiment"), each, ()) for each in facts]).decode()
     words = text[text.index('<details class="words"') : text.rindex("</dl>")]
     assert ("Uncontrolled" in words, "batteries" in words, "return of a policy" in words) == (
         says_site,

@@ -16,14 +16,22 @@ from rich.console import Console
 
 from common.measure import Measure
 from envs.objective.aim import SCORE_ALONE, Aim, Outcome
-from envs.objective.columns import evaluation_columns
+from envs.objective.columns import evaluation_columns, measures
 from results import load
 from results.schema import FOLDER, schema
 from results.statistics import paired_mean
 from results.table_files import add_rows, write_rows
 from tuning.cli import summary
 from tuning.cli.console import Fitted
-from tuning.cli.summary import MOST_OF_FRONT, confirmation_lines, front_table, print_comparison, print_summary, unpaid_lines
+from tuning.cli.summary import (
+    MOST_OF_FRONT,
+    _yardsticks,
+    confirmation_lines,
+    front_table,
+    print_comparison,
+    print_summary,
+    unpaid_lines,
+)
 from tuning.experiment.settings import Settings
 
 KINDS = {"learning_rate": float, "target_kl": float}
@@ -454,3 +462,13 @@ def test_episodes_have_means_with_intervals_and_large_returns_their_unit() -> No
     assert cells[3] == ["-600", "7.00", "1.00"]
     # Student's interval of two numbers at a distance of 2: 2 -+ 12.7.
     assert cells[2][2] == "-10.71 to 14.71"
+
+
+@pytest.mark.parametrize(
+    ("aim", "headings"),
+    [("bill", ["score", "bill", "of bound", "served"]), ("ev_served", ["score", "ev_served", "of bound"])],
+)
+def test_what_is_aimed_at_stands_once_beside_the_scores_of_controllers(aim: str, headings: list[str]) -> None:
+    rows = {"name": ["a"], "score": [0.1], "of_bound": [0.9], "served": [0.9], "discomfort": [np.nan], aim: [0.9]}
+    table = _yardsticks(pd.DataFrame(rows), [measures()[aim]])
+    assert [str(column.header) for column in table.columns] == ["", *headings]

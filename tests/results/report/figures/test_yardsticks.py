@@ -21,6 +21,15 @@ def test_bars_are_of_all_that_stands_beside_and_the_answer_is_that_of_the_termin
     assert "plan of trial 0 alone" in names
 
 
+def test_what_is_aimed_at_stands_in_the_table_with_its_unit_and_time(tmp_path: Path) -> None:
+    made.settle(tmp_path, objective="co2_kg")
+    rows = [{**row, "co2_kg": 7.0} for row in controllers()]
+    shown = figure(Search(searched(tmp_path, [made.row(0, 0.05)], rows)))
+    assert shown
+    assert "co2_kg, kg, a year of 8,760 h" in shown.table
+    assert "co2_kg" not in " ".join(figure(Search(searched(tmp_path / "score", [made.row(0, 0.05)], rows))).table)  # type: ignore[union-attr]
+
+
 def test_without_yardsticks_there_is_no_figure_but_what_a_plan_alone_does_is_said(tmp_path: Path) -> None:
     assert figure(Search(searched(tmp_path, [made.row(0, 0.09)], []))) is None
     said = figure(Search(searched(tmp_path, [planned(0, 0.05, 0.05)], [])))
