@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
+    from results.statistics import Interval
+
 DEFAULT = "default"  # role of the trainings of the default
 LEAST_RUNS = 2  # trainings of an assignment with which its mean is told
 _ENDED_EARLY = ("failed", "oom", "pruned")
@@ -68,6 +70,15 @@ class FreshRuns:
         own, default = self.complete[number], self.complete[self.control]
         seeds = own.index.intersection(default.index)
         return (own.loc[seeds], default.loc[seeds]) if len(seeds) >= LEAST_RUNS else None
+
+    def difference(self, number: int, column: str = "rating", objectives: int = 1) -> Interval | None:
+        """Mean difference of a contender from the default over `pairs`, by `confidence`; None where they are not compared."""
+        from results.statistics import paired_mean
+
+        if not (pairs := self.pairs(number)):
+            return None
+        own, default = (side[column].to_numpy(float) for side in pairs)
+        return paired_mean(own, default, self.confidence(objectives))
 
     @property
     def recommended(self) -> int | None:

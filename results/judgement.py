@@ -244,12 +244,17 @@ def to_markdown(table: pd.DataFrame, ranking: Ranking | None = None) -> str:
     heading = [f"{of_objective[0]}, {better} is better"] if of_objective else []
     measures, sizes = metrics_of(table), scales(table)
     named = headings(measures, sizes)
-    lines = [[*named[:2], *heading, *named[2:]], ["---", *["---:"] * (len(named) - 1 + len(heading))]]
+    rows = []
     for place, (_, row) in enumerate(table.iterrows()):
         own = cells(row, measures, sizes)
-        objective = [of_objective[1][place]] if of_objective else []
-        lines.append([markdown(text) for text in (*own[:2], *objective, *own[2:])])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+        rows.append([*own[:2], *([of_objective[1][place]] if of_objective else []), *own[2:]])
+    return "\n".join(markdown_table([*named[:2], *heading, *named[2:]], rows)) + "\n"
+
+
+def markdown_table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Lines of a table in Markdown, with what is no markup in its cells."""
+    lines = [heading, ["---", *["---:"] * (len(heading) - 1)], *([markdown(text) for text in row] for row in rows)]
+    return [f"| {' | '.join(line)} |" for line in lines]
 
 
 def write_table(path: Path, table: pd.DataFrame, about: Mapping[str, str]) -> None:

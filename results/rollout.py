@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from common.units import WEEK
-from results.table_files import write_parquet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,11 +51,6 @@ def table(series: Mapping[str, np.ndarray], about: Mapping[str, str]) -> pa.Tabl
     ]
     metadata = {"table": "rollout", "schema_version": str(ROLLOUT_VERSION), **about}
     return pa.table([series[each.name] for each in fields], schema=pa.schema(fields, metadata=metadata))
-
-
-def write(path: Path, content: pa.Table) -> None:
-    """Write a rollout, whole or not at all."""
-    write_parquet(path, content)
 
 
 def draw_week(series: Mapping[str, np.ndarray], start: int, title: str) -> Any:

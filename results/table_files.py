@@ -195,13 +195,6 @@ def _file_fault(metadata: pq.FileMetaData) -> str:
     return f"{fault}: {_RESTORE}" if fault else ""
 
 
-def size_fault(path: Path) -> str:
-    """Why a Parquet file would take more memory than any of ours, or ""; a damaged one raises ArrowException or OSError."""
-    import pyarrow.parquet as pq
-
-    return _size_fault(pq.read_metadata(path))
-
-
 def write_parquet(path: Path, content: pa.Table) -> None:
     """Write a table as a file, whole or not at all, with checksums."""
     import pyarrow.parquet as pq
@@ -219,7 +212,7 @@ def read_parquet(path: Path, remedy: str) -> tuple[pa.Table, dict[str, str]]:
     import pyarrow.parquet as pq
 
     try:
-        if fault := size_fault(path):
+        if fault := _size_fault(pq.read_metadata(path)):
             raise ResultsError(f"{path}: {fault}: {remedy}")
         content = pq.read_table(path, partitioning=None, page_checksum_verification=True)
     except FileNotFoundError:
@@ -231,6 +224,7 @@ def read_parquet(path: Path, remedy: str) -> tuple[pa.Table, dict[str, str]]:
 
 
 def _size_fault(metadata: pq.FileMetaData) -> str:
+    """Why a file would take more memory than any of ours; empty where it does not."""
     values = nbytes = 0
     for number in range(metadata.num_row_groups):
         # Of the group as a whole: where a footer is damaged, Arrow ends the process when it is asked for a column of it.

@@ -8,7 +8,7 @@ import pandas as pd
 from results.analysis.searched import frame, misses, rated
 from results.fresh import of_length
 from results.loader import Results, ratings
-from results.statistics import known_mean, paired_mean
+from results.statistics import known_mean
 
 
 def evaluated(results: Results) -> pd.DataFrame:
@@ -85,9 +85,7 @@ def confirmed(results: Results) -> pd.DataFrame:
         whole = known_mean(runs["rating"].astype(float).mask(misses(runs)).to_numpy(float))
         row = {"confirms": number, "role": runs["confirm_role"].iloc[0], "runs": len(runs), "mean": whole.value}
         row |= {"low": whole.low, "high": whole.high, "ended_early": fresh.ended_early[number]}
-        if number != fresh.control and (pairs := fresh.pairs(number)):
-            own, default = (side["rating"].to_numpy(float) for side in pairs)
-            gain = paired_mean(own, default, fresh.confidence())
+        if number != fresh.control and (gain := fresh.difference(number)):
             row |= {"gain": gain.value, "gain_low": gain.low, "gain_high": gain.high}
         rows.append(row)
     return frame(rows, "confirms role runs ended_early mean low high gain gain_low gain_high")

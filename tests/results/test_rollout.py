@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from results.rollout import COLUMNS, ROLLOUT_VERSION, draw_week, table, write
+from results.rollout import COLUMNS, ROLLOUT_VERSION, draw_week, table
+from results.table_files import write_parquet
 
 
 def test_columns_are_all_there_or_it_is_an_error() -> None:
@@ -53,7 +54,7 @@ def test_a_long_title_stands_clear_of_the_legend() -> None:
 def test_a_file_has_units_and_facts(tmp_path: Path) -> None:
     content = table({name: np.arange(5) for name in COLUMNS}, {"scenario": "iquitos"})
     path = tmp_path / "folder" / "rollout.parquet"
-    write(path, content)
+    write_parquet(path, content)
     read = pq.read_table(path)
     assert read.schema.metadata == {
         b"table": b"rollout",

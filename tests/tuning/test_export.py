@@ -39,7 +39,7 @@ from tuning.cli.command import parse
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.export import main
-from tuning.exporting.files import EXAMPLE
+from tuning.exporting import controller
 from tuning.exporting.model_card import hyperparameters_toml
 from tuning.search.proposals.plan import plan
 from tuning.trial.policy import Trained, trained
@@ -223,7 +223,7 @@ def test_one_that_sees_a_plan_acts_on_citylearn_in_a_stated_split_as_in_the_envi
     readme = (to / "README.md").read_text(encoding="utf-8")
     assert "for each row of" in readme
     assert "three" in readme
-    site, controller = scenario(str(four_buildings), splits=of.settings.splits), runpy.run_path(str(to / "controller.py"))
+    site, example = scenario(str(four_buildings), splits=of.settings.splits), runpy.run_path(str(to / "controller.py"))
     schema = with_empty_batteries(four_buildings)
     for name, building in schema["buildings"].items():
         building["include"] = name in ("one", "three")
@@ -235,7 +235,7 @@ def test_one_that_sees_a_plan_acts_on_citylearn_in_a_stated_split_as_in_the_envi
             encoding="utf-8",
         )
         capsys.readouterr()
-        controller["main"](str(path))
+        example["main"](str(path))
         return capsys.readouterr().out
 
     with trained(of, 0, split="test") as found:
@@ -342,7 +342,7 @@ def test_an_export_is_of_the_trial_and_the_judgement_that_were_asked_for(
     assert to.stat().st_mode == to.parent.stat().st_mode
     texts = {path.name: path.read_text(encoding="utf-8") for path in to.iterdir() if path.suffix != ".npz"}
     assert texts["hyperparameters.toml"] == hyperparameters_toml(records.assignment(trial), of.settings)
-    assert texts["controller.py"] == EXAMPLE.read_text(encoding="utf-8")
+    assert texts["controller.py"] == Path(controller.__file__).read_text(encoding="utf-8")
     tariff = DemandCharge.of(small_schema)
     assert tariff
     assert json.loads(texts["policy.json"])["peak_hours"] == list(tariff.peak_hours)

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
@@ -152,10 +152,10 @@ def draw_report(folders: Sequence[Path], console: Console, publish: Callable[[Pa
         say(console, f"Report:  {place}")
 
 
-def plain_table(title: str | None = None) -> Table:
-    """A table without a frame, narrow enough for many columns; columns and rows are added by the caller."""
-    # A title that is a text of rich is not read as markup.
-    return Table(
+def plain_table(title: str | None = None, headings: Iterable[str] = (), left: Collection[str] = ("",)) -> Table:
+    """A table without a frame, narrow enough for many columns; those of `left` hold words. Rows are added by the caller."""
+    table = Table(
+        # A title that is a text of rich is not read as markup.
         title=Text(title, style="table.title") if title else None,
         title_justify="left",
         box=SIMPLE_HEAD,
@@ -163,6 +163,9 @@ def plain_table(title: str | None = None) -> Table:
         pad_edge=False,
         collapse_padding=True,
     )
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in left else "right", overflow="fold")
+    return table
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -22,7 +21,7 @@ from results.analysis.yardsticks import beside_yardsticks, yardstick_lines
 from results.fresh import LEAST_RUNS, FreshRuns, of_length
 from results.loader import GAINS, ratings, spread_out
 from results.schema import FOLDER, GIVEN
-from results.statistics import CONFIDENCE, Interval, mean, paired_mean
+from results.statistics import CONFIDENCE, Interval, mean
 from search_spaces.common import REWARD_SHARE
 from tuning.cli.console import Fitted, plain_table, say
 from tuning.experiment.settings import LEAST_CONFIRMING_RUNS, Settings
@@ -108,14 +107,12 @@ def print_comparison(experiments: Sequence[Results], console: Console, aim: Aim 
     """Print the best trial of each of several experiments beside one another, with the vehicle energy that it served."""
     if aim.shown:
         say(console, f"Aim: {aim.shown}")
-    table = plain_table("Best trial of each algorithm, on the validation split")
     bests = [results.best for results in experiments if not results.scored.empty]
     of_aim = _of_aim(pd.DataFrame(bests).reindex(columns=[*_VALUES, "shortfall"]), aim)
     cells = zip(*(cells for _, cells in of_aim), strict=True) if of_aim else iter([()] * len(bests))
-    headings = [heading for heading, _ in of_aim]
     of_sites = [] if any(results.of_environment for results in experiments) else ["CO2", "bill", "served"]
-    for name in ("algorithm", "score", *headings, *of_sites, "trial", "min", "experiment"):
-        table.add_column(name, justify="left" if name in ("algorithm", "experiment") else "right", overflow="fold")
+    headings = ["algorithm", "score", *(heading for heading, _ in of_aim), *of_sites, "trial", "min", "experiment"]
+    table = plain_table("Best trial of each algorithm, on the validation split", headings, left=("algorithm", "experiment"))
     for results in experiments:
         trials = results.trials
         name, folder = (str(trials["algorithm"].iloc[0]) if len(trials) else "none"), results.folder.name
@@ -188,11 +185,10 @@ def front_table(results: Results, aim: Aim) -> Table:
     front, searched = results.front, results.trials[results.trials["confirms"].isna()]
     shown = front.iloc[sorted(spread_out(front[list(GAINS)].to_numpy(dtype=float))[:MOST_OF_FRONT])]
     number = f"{len(front)} of {len(searched)} trials" + (f", {len(shown)} of them shown" if len(shown) < len(front) else "")
-    table = plain_table(by_the_year(f"Front: {number}", aim.objectives))
     shares = ["share"] if GIVEN + REWARD_SHARE in front else []
     columns = [objective.column(shown[name].tolist()) for objective, name in zip(aim.objectives, _VALUES, strict=True)]
-    for name in ("trial", *(name for heading, _ in columns for name in (heading, "gain")), "score", *shares, "steps"):
-        table.add_column(name, justify="right")
+    headings = ("trial", *(name for heading, _ in columns for name in (heading, "gain")), "score", *shares, "steps")
+    table = plain_table(by_the_year(f"Front: {number}", aim.objectives), headings)
     for place, (_, row) in enumerate(shown.iterrows()):
         values = zip((texts[place] for _, texts in columns), (row[name] for name in GAINS), strict=True)
         cells = (cell for value, gain in values for cell in (value, f"{gain:+z.1%}"))
@@ -202,20 +198,11 @@ def front_table(results: Results, aim: Aim) -> Table:
 
 
 def _ranking(best: pd.DataFrame, trials: pd.DataFrame, aim: Aim) -> Table:
-    table = plain_table(by_the_year(f"Best of {len(trials)} trial{'s' if len(trials) != 1 else ''}", aim.objectives))
     columns = _of_aim(best, aim)
-    for name in (
-        "trial",
-        "score",
-        *(heading for heading, _ in columns),
-        "steps",  # at the evaluation that has the score
-        "min",
-        "steps/s",
-        "stepping",
-        "learning",
-        "evaluation",
-    ):
-        table.add_column(name, justify="right")
+    # Steps are those at the evaluation that has the score.
+    parts = ("steps", "min", "steps/s", "stepping", "learning", "evaluation")
+    title = by_the_year(f"Best of {len(trials)} trial{'s' if len(trials) != 1 else ''}", aim.objectives)
+    table = plain_table(title, ("trial", "score", *(heading for heading, _ in columns), *parts))
     for place, (_, row) in enumerate(best.iterrows()):
         training = row["seconds"] - row["evaluation_seconds"]
         of_aim = (cells[place] for _, cells in columns)
@@ -230,9 +217,8 @@ def _ranking(best: pd.DataFrame, trials: pd.DataFrame, aim: Aim) -> Table:
 def _against_uncontrolled(rows: pd.DataFrame, measures: Mapping[str, Measure], validation: str) -> Table:
     """KPIs of the rows (one a year) beside the uncontrolled site's, which ran through the same hours."""
     stated = f" ({validation})" if validation else ""
-    table = plain_table(by_the_year(printable(f"Validation{stated}, {rows['hours'].sum():,} hours")))
-    for name in ("", "controlled", "uncontrolled", "change"):
-        table.add_column(name, justify="left" if not name else "right")
+    title = by_the_year(printable(f"Validation{stated}, {rows['hours'].sum():,} hours"))
+    table = plain_table(title, ("", "controlled", "uncontrolled", "change"))
     for measure in measures.values():
         now, before = measure.value(rows), measure.value(rows, SITE)
         if not measure.label or pd.isna(now):
@@ -247,9 +233,7 @@ def _against_uncontrolled(rows: pd.DataFrame, measures: Mapping[str, Measure], v
 
 def _of_episodes(rows: pd.DataFrame, measures: Mapping[str, Measure], validation: str) -> Table:
     """What came of the episodes (one a row): means with their intervals, and the ends of the range."""
-    table = plain_table(f"Validation, {validation}")
-    for name in ("", "mean", f"{CONFIDENCE:.0%} interval", "least", "greatest"):
-        table.add_column(name, justify="left" if not name else "right")
+    table = plain_table(f"Validation, {validation}", ("", "mean", f"{CONFIDENCE:.0%} interval", "least", "greatest"))
     # The score's own way to be shown is that of sites.
     labels = {SCORE.name: "return"} | {measure.name: measure.label for measure in measures.values() if measure.label}
     for column, label in labels.items():
@@ -264,14 +248,13 @@ def _of_episodes(rows: pd.DataFrame, measures: Mapping[str, Measure], validation
 
 def _yardsticks(beside: pd.DataFrame, objectives: Sequence[Measure] = (), same: str = "hours") -> Table:
     """Scores, and what is aimed at, between the site without control and perfect foresight."""
-    title = f"The same {same} under other controllers"
-    table = plain_table(by_the_year(title, objectives) if objectives else title)
     columns = [objective.column(beside[objective.name].tolist()) for objective in objectives]
     # A site without a bound, vehicles or people has no column of them.
     aimed_at = {objective.name.removeprefix("ev_") for objective in objectives}
     known = [name for name in ("of_bound", "served", "discomfort") if name not in aimed_at and beside[name].notna().any()]
-    for name in ("", "score", *(heading for heading, _ in columns), *(column.replace("_", " ") for column in known)):
-        table.add_column(name, justify="left" if not name else "right", overflow="fold" if not name else "ellipsis")
+    title = f"The same {same} under other controllers"
+    headings = ("", "score", *(heading for heading, _ in columns), *(column.replace("_", " ") for column in known))
+    table = plain_table(by_the_year(title, objectives) if objectives else title, headings)
     shown = {"of_bound": lambda part: "" if pd.isna(part) else f"{part:.0%}", "served": _share, "discomfort": _share}
     for place, (_, row) in enumerate(beside.iterrows()):
         aimed = (cells[place] for _, cells in columns)
@@ -297,25 +280,8 @@ def _value(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-@dataclass(frozen=True)
-class _Compared:
-    """What trainings are compared by: the rating, or with two objectives each gain on the uncontrolled site."""
-
-    column: str
-    label: str  # before a value
-    of_mean: Callable[[float], str]
-    of_difference: Callable[[float], str]
-
-    def mean(self, runs: pd.DataFrame) -> str:
-        """The mean over runs, with its interval. Where less is better, the ends of a rating's change places."""
-        return self._told(mean(runs[self.column].to_numpy(float)), self.of_mean)
-
-    def difference(self, interval: Interval) -> str:
-        """A difference from the default."""
-        return self._told(interval, self.of_difference)
-
-    def _told(self, interval: Interval, shown: Callable[[float], str]) -> str:
-        return f"{self.label}{shown(interval.value)} ({shown(interval.low)} to {shown(interval.high)})"
+def _told_interval(interval: Interval, shown: Callable[[float], str]) -> str:
+    return f"{shown(interval.value)} ({shown(interval.low)} to {shown(interval.high)})"
 
 
 def confirmation_lines(results: Results, aim: Aim) -> list[str]:
@@ -327,48 +293,36 @@ def confirmation_lines(results: Results, aim: Aim) -> list[str]:
     fresh = results.fresh.at_least(LEAST_RUNS)
     if not fresh.complete and not results.fresh.broken:
         return []
-    compared_by = _compared_by(aim)
+    # By the rating, or with two objectives by each gain on the uncontrolled site: the column of each, and what stands before.
+    labels = {gain: f"{own.name} " for own, gain in zip(aim.objectives, GAINS, strict=True)} if aim.second else {"rating": ""}
+    # Where less is better, the ends of a rating's interval change places.
+    of_mean, of_difference = ("{:+.2%}".format, "{:+.2%}".format) if aim.second else (aim.told_rating, "{:+.4g}".format)
     gains = "gains on the uncontrolled site, " if aim.second else ""
     lines = [f"Trained again with fresh seeds; {gains}in brackets {CONFIDENCE:.0%} intervals over seeds:"]
     tried = of_length(results.candidates, results.steps)["confirms"].nunique()
     if tried:
         lines.insert(0, f"The best {tried} trials were each trained once more; the mean of both ratings chose from them.")
     for number in fresh.ordered:
-        means = "; ".join(one.mean(fresh.complete[number]) for one in compared_by)
-        lines.append(f"  {named(number, fresh)}: {_missed(number, fresh) or means}, {_runs(number, fresh)}")
+        values = ((label, mean(fresh.complete[number][name].to_numpy(float))) for name, label in labels.items())
+        told = "; ".join(label + _told_interval(interval, of_mean) for label, interval in values)
+        missed = fresh.missed(number)
+        lines.append(f"  {named(number, fresh)}: {f'{missed} miss a requirement' if missed else told}, {_runs(number, fresh)}")
     lines += [f"  {named(number, fresh)}: no mean, {_runs(number, results.fresh)}" for number in results.fresh.broken]
     better, compared = list[str](), False
     for number in fresh.contenders:
-        if pairs := fresh.pairs(number):
+        differences = {label: fresh.difference(number, name, len(labels)) for name, label in labels.items()}
+        known = {label: interval for label, interval in differences.items() if interval}
+        if known:
             compared = True
-            told, better_in = _differences(pairs, compared_by, fresh.confidence(len(compared_by)))
             what = ", difference of gains" if aim.second else ""
+            told = "; ".join(label + _told_interval(interval, of_difference) for label, interval in known.items())
             lines.append(f"  trial {number} against the default{what}: {told}")
+            better_in = [label.strip() for label, interval in known.items() if interval.low > 0.0]
             names = f" in {' and '.join(better_in)}" if aim.second else ""
             better += [f"trial {number}{names}"] if better_in else []
     if compared and not aim.second and (taken := fresh.recommended) is not None:
         lines.append(f"Best mean: {named(taken, fresh)}.")
     return [*lines, *_verdict(results.fresh, ("; " if aim.second else " and ").join(better), compared)]
-
-
-def _compared_by(aim: Aim) -> list[_Compared]:
-    if not aim.second:
-        return [_Compared("rating", "", aim.told_rating, "{:+.4g}".format)]
-    pairs = zip(aim.objectives, GAINS, strict=True)
-    return [_Compared(gain, f"{objective.name} ", "{:+.2%}".format, "{:+.2%}".format) for objective, gain in pairs]
-
-
-def _differences(
-    pairs: tuple[pd.DataFrame, pd.DataFrame], compared_by: list[_Compared], confidence: float
-) -> tuple[str, list[str]]:
-    """Differences of a contender from the default, in words, and the labels of those that are above zero."""
-    told, better_in = [], []
-    for one in compared_by:
-        contender, default = (side[one.column].to_numpy(float) for side in pairs)
-        interval = paired_mean(contender, default, confidence)
-        told.append(one.difference(interval))
-        better_in += [one.label.strip()] if interval.low > 0.0 else []
-    return "; ".join(told), better_in
 
 
 def unpaid_lines(settings: Settings, results: Results) -> list[str]:
@@ -395,11 +349,6 @@ def named(number: int, fresh: FreshRuns) -> str:
     if number != fresh.default:
         return f"trial {number}"
     return "the default" if number < 0 else f"the default (trial {number})"
-
-
-def _missed(number: int, fresh: FreshRuns) -> str:
-    """How many trainings of an assignment miss a requirement; empty for none."""
-    return f"{count} miss a requirement" if (count := fresh.missed(number)) else ""
 
 
 def _runs(number: int, fresh: FreshRuns) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,25 +11,12 @@ import torch
 from gymnasium import spaces
 from torch import nn
 
-from results import load
 from tuning.cli.console import busy, terminal
 from tuning.experiment.folder import Experiment
 from tuning.experiment.reading import with_checkpoints
-from tuning.exporting.model_card import card, hyperparameters_toml
 from tuning.exporting.onnx_policy import write_onnx
-from tuning.exporting.places import about_policy, beside
+from tuning.exporting.places import about_policy, beside, write_facts
 from tuning.trial.policy import trained
-from tuning.trial.records import TrialRecords
-
-EXAMPLE = Path(__file__).with_name("environment_controller.py")  # written as it is, under another name
-CONTROLLER = "controller.py"
-FILES = (
-    "- `policy.onnx`: the mode of the policy, from observations of the environment (float32, flattened as",
-    "  `gymnasium.spaces.utils.flatten` does, one row each) to its actions; normalisation and the range of actions are inside.",
-    "- `controller.py`: runs an episode with it; needs gymnasium, numpy and onnxruntime.",
-    "- `policy.json`: the spaces, in words.",
-    "- `hyperparameters.toml`: the full assignment.",
-)
 
 
 class EnvironmentPolicy(nn.Module):
@@ -67,13 +52,9 @@ class EnvironmentPolicy(nn.Module):
 
 
 def export_environment(
-    experiment: Experiment,
-    number: int,
-    to: Path,
-    judged: tuple[pd.DataFrame | None, str],
-    keep: Literal["best", "last"] = "best",
+    experiment: Experiment, number: int, to: Path, judged: tuple[pd.DataFrame | None, str], keep: Literal["best", "last"]
 ) -> list[Path]:
-    """Write the policy of a trial in an environment into a new folder; see `tuning.exporting.files.export`."""
+    """Write the policy of a trial in an environment into a new folder; see `tuning.exporting.files.export_policy`."""
     task = experiment.settings.env_task
     task.check_trust()
     env = task.source.make()
@@ -86,17 +67,7 @@ def export_environment(
     ):
         exported = EnvironmentPolicy(policy.network, spaces.flatdim(observations), actions)
         write_onnx(exported, new / "policy.onnx")
-        results = load(experiment.paths.folder)
-        rows = results.evaluations
-        rows = rows[(rows["trial"] == number) & (rows["steps"] == policy.steps)]
         about = about_policy(experiment, number, {"environment": task.title, "configuration": task.source.config}, policy.steps)
-        texts = {
-            "policy.json": json.dumps({"observations": str(observations), "actions": str(actions)}, indent=1),
-            "hyperparameters.toml": hyperparameters_toml(TrialRecords(experiment).assignment(number), experiment.settings),
-            "README.md": card(about, rows, results.measures, *judged, FILES),
-        }
-        for name, text in texts.items():
-            (new / name).write_text(text, encoding="utf-8")
-        shutil.copyfile(EXAMPLE, new / CONTROLLER)
-        new.rename(to)
+        interface = {"observations": str(observations), "actions": str(actions)}
+        write_facts(new, experiment, number, policy.steps, about, interface, judged)
     return sorted(to.iterdir())

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import numpy as np
 
@@ -24,52 +22,36 @@ from envs.scenarios.tariff import DemandCharge
 from envs.task import SiteTask
 from results import load
 from tuning.cli.console import busy, terminal
-from tuning.experiment.folder import Experiment
 from tuning.experiment.reading import open_to_read, with_checkpoints
 from tuning.exporting.environment import export_environment
-from tuning.exporting.model_card import card, given_judgement, hyperparameters_toml, own_judgement
+from tuning.exporting.model_card import given_judgement, own_judgement
 from tuning.exporting.onnx_policy import SitePolicy, write_onnx
-from tuning.exporting.places import about_policy, beside
+from tuning.exporting.places import about_policy, beside, write_facts
 from tuning.exporting.settings import ExportSettings
 from tuning.trial.policy import trained, trial_number
 from tuning.trial.records import TrialRecords
 
 SEEN = "seen.npy"  # see `envs.environments.seen_year.seen_table`
-EXAMPLE = Path(__file__).with_name("controller.py")  # written as it is
 
 
 def export_policy(settings: ExportSettings) -> list[Path]:
-    """Write a trial's policy as files that control a CityLearn environment without Ray, torch or this package; see `export`."""
-    to = user_path(settings.to)
+    """Write a trial's policy as files that control a CityLearn environment without Ray, torch or this package; their paths.
+
+    Raises a UsageError if the folder exists, if the trial has no checkpoint any more, or took no part in the judgement, or if
+    the site does not observe what the example controller needs.
+    """
+    to, elsewhere, split = user_path(settings.to), settings.scenario, settings.split
     if to.exists():
         raise UsageError(f"--to {to}: it is there already, and nothing is written over it")
     experiment = open_to_read(settings.experiment).trusting(settings.trust_scenario)
     number = trial_number(load(experiment.paths.folder), settings.trial)
-    return export(experiment, number, to, settings.judgement, settings.scenario, settings.split, settings.keep)
-
-
-def export(
-    experiment: Experiment,
-    number: int,
-    to: Path,
-    judgement: Path | None = None,
-    elsewhere: str = "",
-    split: Split = "train",
-    keep: Literal["best", "last"] = "best",
-) -> list[Path]:
-    """Write a trial's policy into a new folder.
-
-    It is to act on the site that it was trained on, with the buildings of `split`, or `elsewhere` on another one. The
-    `judgement` is by default the one that contains the experiment. Raises a UsageError if the trial has no checkpoint any
-    more, or took no part in the judgement, or if the site does not observe what the example controller needs.
-    """
     if elsewhere and split != "train":
         raise UsageError(f"--split {split}: it is of the site that trained; leave it out, or --scenario {elsewhere}")
-    judged, contender = given_judgement(experiment, number, judgement) if judgement else own_judgement(experiment)
+    judged = given_judgement(experiment, number, settings.judgement) if settings.judgement else own_judgement(experiment)
     if experiment.settings.env:
         if elsewhere or split != "train":
             raise UsageError("--scenario and --split are of sites: an environment has one policy, which acts in it")
-        return export_environment(experiment, number, to, (judged, contender), keep)
+        return export_environment(experiment, number, to, judged, settings.keep)
     trained_on = experiment.settings.site_task
     task = (trained_on.elsewhere(elsewhere) if elsewhere else trained_on).seeing(TrialRecords(experiment).assignment(number))
     site, seen = task.site, task.seen
@@ -81,7 +63,7 @@ def export(
     # The folder comes last, so that a refused export creates nothing.
     with (
         busy(terminal(stderr=True), f"exporting the policy of trial {number}, with what it sees"),
-        trained(with_checkpoints(experiment, number), number, task if elsewhere else None, split, keep) as policy,
+        trained(with_checkpoints(experiment, number), number, task if elsewhere else None, split, settings.keep) as policy,
         beside(to) as new,
     ):
         # A policy for single buildings knows those of a split by bounds of their own.
@@ -95,23 +77,12 @@ def export(
             about["acts on"] = site.title_of(split)
         if not seen.is_plain:
             about["sees further"] = _seen_words(task, split)
-        results = load(experiment.paths.folder)
-        rows = results.evaluations
-        rows = rows[(rows["trial"] == number) & (rows["steps"] == policy.steps)]
-        texts = {
-            "policy.json": _interface(task, layout, year),
-            "hyperparameters.toml": hyperparameters_toml(TrialRecords(experiment).assignment(number), experiment.settings),
-            "README.md": card(about, rows, results.measures, judged, contender),
-        }
-        for name, text in texts.items():
-            (new / name).write_text(text, encoding="utf-8")
+        write_facts(new, experiment, number, policy.steps, about, _interface(task, layout, year), judged)
         if not seen.is_plain:
             np.save(new / SEEN, seen_table(site, split, seen))
         # What a room's temperature will be without control, and what its controller would ask for, a caller cannot say.
         if not why_no_mpc(site) and not serves_people(site):
             LiveController.of(year_tables(site, year), planned_site(site, year, task.aim.weights)).save(new / LIVE)
-        shutil.copyfile(EXAMPLE, new / EXAMPLE.name)
-        new.rename(to)
     return sorted(to.iterdir())
 
 
@@ -145,7 +116,7 @@ def _splits(task: SiteTask) -> dict[str, str]:
     return {f"{split} split": text for split, text in words.items() if text}
 
 
-def _interface(task: SiteTask, layout: ObservationLayout, year: int) -> str:
+def _interface(task: SiteTask, layout: ObservationLayout, year: int) -> dict[str, Any]:
     """Names of inputs, outputs and buildings in their order, the peak hours of the demand charge, and where a table begins.
 
     Where the policy sees the day's highest import so far, its name is the last of the observations.
@@ -155,4 +126,4 @@ def _interface(task: SiteTask, layout: ObservationLayout, year: int) -> str:
     hours = list(tariff.peak_hours) if tariff else []
     table = {} if task.seen.is_plain else {"first_seen_row": first_row(site)}
     names = {"observations": layout.names, "actions": layout.actions, "buildings": building_names(site.schema_path(year))}
-    return json.dumps({**names, "peak_hours": hours, **table}, indent=1)
+    return {**names, "peak_hours": hours, **table}

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from common.errors import UsageError
 from common.measure import BASIS, SCORE, Measure
 from common.paths import user_path
 from common.texts import markdown, option, printable, quoted
-from results.judgement import JUDGEMENT_VERSION, STATISTIC, cells, headings, metrics_of, scales, table_of
-from results.table_files import size_fault
+from results import ResultsError
+from results.judgement import JUDGEMENT_VERSION, STATISTIC, cells, headings, markdown_table, metrics_of, scales, table_of
+from results.table_files import read_parquet
 from search_spaces import Assignment, Value
 from tuning.experiment.folder import Experiment, open_experiment
 from tuning.experiment.settings import Settings
@@ -62,18 +61,17 @@ def card(
     measures: Mapping[str, Measure],
     judged: pd.DataFrame | None,
     contender: str,
-    files: Sequence[str] = (),
+    in_environment: bool = False,
 ) -> str:
     """The model card, in Markdown.
 
     `evaluations` has a row a year of the policy at the end of its training. `judged` is a table of `results.judgement` in which
-    it is the contender; None where it was not judged. `files` are lines about what lies beside, by default of a site's policy.
+    it is the contender; None where it was not judged.
     """
     lines = [f"# {markdown(str(about['policy']))}", "", "| | |", "|---|---|"]
     lines += [f"| {name} | {markdown(str(value))} |" for name, value in about.items()]
     lines += ["", "## What it does", ""]
-    in_episodes = len(evaluations) > 0 and bool(evaluations["hours"].isna().all())
-    unseen, basis = ("episodes", "") if in_episodes else ("years", f"Amounts are of {BASIS}. ")
+    unseen, basis = ("episodes", "") if in_environment else ("years", f"Amounts are of {BASIS}. ")
     if judged is not None:
         shown = judged[(judged["contender"] == contender) | (judged["algorithm"] == "")]
         known, sizes = metrics_of(judged), scales(shown)
@@ -82,9 +80,7 @@ def card(
             f"{STATISTIC}.",
             f"{basis}This policy is one of them, or of the same hyperparameters.",
             "",
-            *_markdown_table(
-                headings(known, sizes), [[markdown(text) for text in cells(row, known, sizes)] for _, row in shown.iterrows()]
-            ),
+            *markdown_table(headings(known, sizes), [cells(row, known, sizes) for _, row in shown.iterrows()]),
         ]
     else:
         lines += [
@@ -94,7 +90,7 @@ def card(
             "",
             *_evaluated(evaluations, measures),
         ]
-    lines += ["", "## Files", "", *(files or _FILES), ""]
+    lines += ["", "## Files", "", *(_FILES_OF_ENVIRONMENT if in_environment else _FILES), ""]
     return "\n".join(lines)
 
 
@@ -103,6 +99,13 @@ _FILES = (
     "  scaling, normalisation and charging by rule are inside. `policy.json` names its inputs and outputs in their order.",
     "- `controller.py`: controls a CityLearn environment with it; needs citylearn, numpy and onnxruntime.",
     "- `mpc.npz`, if it is there: model predictive control of the site, for forecasts of yours; needs this package.",
+    "- `hyperparameters.toml`: the full assignment.",
+)
+_FILES_OF_ENVIRONMENT = (
+    "- `policy.onnx`: the mode of the policy, from observations of the environment (float32, flattened as",
+    "  `gymnasium.spaces.utils.flatten` does, one row each) to its actions; normalisation and the range of actions are inside.",
+    "- `controller.py`: runs an episode with it; needs gymnasium, numpy and onnxruntime.",
+    "- `policy.json`: the spaces, in words.",
     "- `hyperparameters.toml`: the full assignment.",
 )
 
@@ -122,12 +125,7 @@ def _evaluated(years: pd.DataFrame, measures: Mapping[str, Measure]) -> list[str
         scale = measure.scale(values)
         cells_of = [SCORE.shown(value) for value in values] if measure == SCORE else [scale.text(value) for value in values]
         rows.append([scale.heading(measure.label or measure.name), *cells_of])
-    return _markdown_table(heading, rows)
-
-
-def _markdown_table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    lines = [heading, ["---"] * len(heading), *rows]
-    return [f"| {' | '.join(line)} |" for line in lines]
+    return markdown_table(heading, rows)
 
 
 def own_judgement(experiment: Experiment) -> tuple[pd.DataFrame | None, str]:
@@ -178,16 +176,9 @@ def _trains(contender: Contender, paths: JudgementPaths, hyperparameters: Assign
 
 
 def _judged_table(paths: JudgementPaths) -> pd.DataFrame:
-    """The table of a judgement. Raises a UsageError if its file is damaged, an OtherFormatError if it is of another version."""
-    try:
-        if fault := size_fault(paths.table):
-            raise ValueError(fault)
-        content = pq.read_table(paths.table, partitioning=None, page_checksum_verification=True)
-        if (version := (content.schema.metadata or {}).get(b"schema_version")) != str(JUDGEMENT_VERSION).encode():
-            raise ValueError(f"it has the version {version!r}, not {JUDGEMENT_VERSION}")
-        return table_of(content)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        why = str(error).partition("\n")[0]
-        raise UsageError(
-            f"{paths.table} is damaged ({why}): the judge writes it anew with --name {paths.folder.name}"
-        ) from error
+    """The table of a judgement. Raises a ResultsError if its file is damaged or of another version."""
+    remedy = f"the judge writes it anew with --name {paths.folder.name}"
+    content, about = read_parquet(paths.table, remedy)
+    if (version := about.get("schema_version")) != str(JUDGEMENT_VERSION):
+        raise ResultsError(f"{paths.table}: it has the version {version}, not {JUDGEMENT_VERSION}: {remedy}")
+    return table_of(content)

@@ -1,24 +1,29 @@
-"""Where files of an exported policy go, and what they say of it."""
+"""Where files of an exported policy go, and those that say what it is."""
 
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
+
+import pandas as pd
 
 from common.errors import UsageError
 from common.json_values import checked
 from common.paths import missing_folders, remove_empty
-from results import ResultsError
+from results import ResultsError, load
 from tuning.experiment.folder import Experiment
+from tuning.exporting.model_card import card, hyperparameters_toml
 from tuning.trial.records import TrialRecords
 
 
 @contextmanager
 def beside(to: Path) -> Iterator[Path]:
-    """A new folder beside the target; it is removed at the end unless it was renamed to the target."""
+    """A new folder beside the target, which becomes it in the end; after an error nothing is left."""
     created = missing_folders(to.parent)
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
@@ -33,9 +38,44 @@ def beside(to: Path) -> Iterator[Path]:
             new = Path(name) / to.name
             new.mkdir()
             yield new
+            new.rename(to)
     finally:
         # They are not empty where the target is in them.
         remove_empty(created)
+
+
+def write_facts(
+    folder: Path,
+    experiment: Experiment,
+    number: int,
+    steps: int,
+    about: Mapping[str, str],
+    interface: Mapping[str, Any],
+    judged: tuple[pd.DataFrame | None, str],
+) -> None:
+    """Write what a policy sees and does, its hyperparameters, its model card and an example controller.
+
+    Args:
+        folder: of the policy.
+        experiment: of its trial.
+        number: of the trial.
+        steps: of its training.
+        about: see `about_policy`.
+        interface: names of what it sees and does.
+        judged: see `tuning.exporting.model_card.own_judgement`.
+    """
+    results, in_environment = load(experiment.paths.folder), bool(experiment.settings.env)
+    rows = results.evaluations
+    rows = rows[(rows["trial"] == number) & (rows["steps"] == steps)]
+    texts = {
+        "policy.json": json.dumps(interface, indent=1),
+        "hyperparameters.toml": hyperparameters_toml(TrialRecords(experiment).assignment(number), experiment.settings),
+        "README.md": card(about, rows, results.measures, *judged, in_environment),
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    example = "environment_controller.py" if in_environment else "controller.py"
+    shutil.copyfile(Path(__file__).with_name(example), folder / "controller.py")
 
 
 def about_policy(experiment: Experiment, number: int, where: Mapping[str, str], steps: int) -> dict[str, str]:

@@ -21,6 +21,7 @@ from envs.objective.reward import check_reward
 from envs.task import SiteTask
 from results import load
 from results import rollout as output
+from results.table_files import write_parquet
 from tuning.cli.console import busy, terminal
 from tuning.experiment.folder import Experiment
 from tuning.experiment.reading import open_to_read, with_checkpoints
@@ -84,7 +85,7 @@ def roll_out(settings: RolloutSettings) -> Rollout:
         figure, drawn = output.draw_week(series, start, title), BytesIO()
         figure.savefig(drawn, dpi=110)
         table, picture = folder / f"{name}.parquet", folder / f"{name}.png"
-        output.write(table, output.table(series, {key: str(value) for key, value in about.items()}))
+        write_parquet(table, output.table(series, {key: str(value) for key, value in about.items()}))
         write_whole(picture, lambda file: file.write(drawn.getvalue()))
         return Rollout(pd.DataFrame(series), table, picture)
     except BaseException:

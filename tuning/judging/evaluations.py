@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -92,53 +92,39 @@ def run_jobs(
 
     It is one job, because restoring a policy takes longer than its years; CityLearn is slower and gets one job a year.
     """
-    if isinstance(task, EnvTask):
-        return [Job(part, partial(_run_episodes, task, folder, number, about))]
-    assert backend != "gymnasium"
-    windows = task.site.windows(SPLIT)
+    windows = task.site.windows(SPLIT) if isinstance(task, SiteTask) else ()
     groups = by_year(windows).values() if backend == "citylearn" else (windows,)
     return [Job(part, partial(_run_rows, task, folder, number, group, backend, about)) for group in groups]
 
 
-def _run_episodes(task: EnvTask, folder: Path, number: int, about: Row) -> list[Row]:
-    from tuning.experiment.folder import open_experiment
-    from tuning.trial.policy import trained
-
-    with trained(open_experiment(folder).trusting(task.trusted), number, split=SPLIT) as policy:
-        rows = task.rows(policy.policy, SPLIT)
-    return [{**about, "steps": policy.steps, **_of_episode(task), **row} for row in rows]
-
-
-def _of_episode(task: EnvTask) -> Row:
-    return {"scenario": task.source.name, "split": SPLIT, "backend": task.stepped_by}
-
-
-def _simple_rows(task: EnvTask, own: str) -> list[Row]:
-    rows = own_rows(task, SPLIT, own) if own else simple_rows(task, SPLIT)
-    return [_of_episode(task) | row for row in rows]
-
-
 def _run_rows(
-    task: SiteTask, folder: Path, number: int, windows: tuple[Window, ...], backend: Backend, about: Row
+    task: Task, folder: Path, number: int, windows: tuple[Window, ...], backend: Backend | Literal["gymnasium"], about: Row
 ) -> list[Row]:
     from tuning.experiment.folder import open_experiment
     from tuning.trial.policy import trained
 
-    experiment = open_experiment(folder).trusting(task.trusted)
-    with trained(experiment, number, split=SPLIT) as policy:
-        evaluations = policy.on_site.by(backend).rate(policy.policy, windows, policy.shares)
-    return [{**about, "steps": policy.steps, **row_of(evaluation, task, SPLIT, backend)} for evaluation in evaluations]
+    with trained(open_experiment(folder).trusting(task.trusted), number, split=SPLIT) as policy:
+        if isinstance(task, EnvTask):
+            rows = _of_episodes(task, task.rows(policy.policy, SPLIT))
+        else:
+            assert backend != "gymnasium"
+            evaluations = policy.on_site.by(backend).rate(policy.policy, windows, policy.shares)
+            rows = [row_of(evaluation, task, SPLIT, backend) for evaluation in evaluations]
+    return [{**about, "steps": policy.steps, **row} for row in rows]
 
 
-def own_job(task: EnvTask, part: Path, name: str) -> Job:
-    """Evaluations of a policy of the user's in an environment."""
-    return Job(part, partial(_simple_rows, task, name))
+def _of_episodes(task: EnvTask, rows: Iterable[Row]) -> list[Row]:
+    return [{"scenario": task.source.name, "split": SPLIT, "backend": task.stepped_by, **row} for row in rows]
 
 
-def baseline_job(task: Task, part: Path) -> Job:
-    """Evaluations of all baselines on all years, or in all episodes."""
+def _simple_rows(task: EnvTask, own: str) -> list[Row]:
+    return _of_episodes(task, own_rows(task, SPLIT, own) if own else simple_rows(task, SPLIT))
+
+
+def baseline_job(task: Task, part: Path, own: str = "") -> Job:
+    """Evaluations of all baselines on all years, or in all episodes; there with `own` of that policy of the user's."""
     if isinstance(task, EnvTask):
-        return Job(part, partial(_simple_rows, task, ""))
+        return Job(part, partial(_simple_rows, task, own))
     return Job(part, partial(baseline_rows, task, SPLIT, task.site.windows(SPLIT)))
 
 

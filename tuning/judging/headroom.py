@@ -154,21 +154,13 @@ def rows_of(years: Sequence[Years], aim: Aim = SCORE_ALONE) -> list[Row]:
 def row_of(name: str, years: Sequence[Years], aim: Aim = SCORE_ALONE) -> Row:
     """Rows of several years as one."""
     known = measures()
-    score = SCORE.value(years)
-    names = ("co2_kg", "bill", "peak_kw", "ev_served", "discomfort")
-    co2, cost, peak, served, discomfort = (known[measure].value(years) for measure in names)
+    co2, cost = (known[measure].value(years) for measure in ("co2_kg", "bill"))
+    of_some = (SCORE, *(known[measure] for measure in ("peak_kw", "ev_served", "discomfort")))
+    values = (measure.value(years) for measure in of_some)
+    score, peak, served, discomfort = (None if math.isnan(value) else value for value in values)
     is_aimed = name not in (yardsticks.WITHOUT, *BOUNDS)
-    return Row(
-        name,
-        None if math.isnan(score) else score,
-        co2,
-        cost,
-        None if math.isnan(peak) else peak,
-        None if math.isnan(served) else served,
-        None if math.isnan(discomfort) else discomfort,
-        aim.objective.value(years) if is_aimed else None,
-        is_aimed and bool(aim.outcome(years).shortfall),
-    )
+    objective = aim.objective.value(years) if is_aimed else None
+    return Row(name, score, co2, cost, peak, served, discomfort, objective, is_aimed and bool(aim.outcome(years).shortfall))
 
 
 def best_of(rows: Sequence[Row], aim: Aim) -> str:
@@ -229,19 +221,14 @@ def tables(
     title: str, rows: Sequence[Row], uncontrolled: Row, aim: Aim = SCORE_ALONE, currency: str = ""
 ) -> tuple[Table, Table]:
     """Two tables for a terminal of 80 columns: ratings, and the site's figures with their change from the uncontrolled site."""
-    ratings, amounts = plain_table(title), plain_table()
     co2 = Scale.of([row.co2_kg for row in rows], "kg")
     cost, peak = Scale.of([row.cost for row in rows], currency), Scale.of([row.peak_kw for row in rows], "kW")
     heading, values = aim.objective.column([row.objective for row in rows])
     objective, required = ([] if aim.is_score else [heading]), (["required"] if aim.requirements else [])
     felt = ["discomfort"] if any(row.discomfort is not None for row in rows) else []
-    for table, names in (
-        (ratings, ("score", *objective, *required, "served", *felt)),
-        (amounts, (co2.heading("CO2"), "change", cost.heading("bill"), "change", peak.heading("peak"))),
-    ):
-        table.add_column("", overflow="fold")
-        for name in names:
-            table.add_column(name, justify="right", no_wrap=True)
+    ratings = plain_table(title, ("", "score", *objective, *required, "served", *felt))
+    headings = ("", co2.heading("CO2"), "change", cost.heading("bill"), "change", peak.heading("peak"))
+    amounts = plain_table(None, headings)
     for row, value in zip(rows, values, strict=True):
         aimed_at = [value] if objective else []
         judged = row.score is not None and row.name not in BOUNDS

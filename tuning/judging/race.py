@@ -32,7 +32,6 @@ from tuning.judging.evaluations import (
     check_agreement,
     mpc_jobs,
     objective_of,
-    own_job,
     run_all,
     run_jobs,
     score_of,
@@ -165,7 +164,7 @@ class Race:
         if not isinstance(self.task, SiteTask):
             title = Source(self._baseline).title
             part = self.judgement.paths.part(f"own-{fit_name(title)}", self._backend)
-            return [*jobs, own_job(self.task, part, self._baseline)] if title and self._lacks(part, title) else jobs
+            return [*jobs, baseline_job(self.task, part, self._baseline)] if title and self._lacks(part, title) else jobs
         if _beyond_rewards(self.task):
             return jobs
         if self._lacks(bounds) and not fit.why_no_bound(self.task.site):

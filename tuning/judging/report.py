@@ -187,15 +187,10 @@ def tables(table: pd.DataFrame, title: str, ranking: Ranking | None = None) -> t
     measures, sizes = metrics_of(table), scales(table)
     rated = [measures[name] for name in RATINGS if name in measures]
     figures = {name: measure for name, measure in measures.items() if name not in LEFT_OUT}
-    ratings, amounts = plain_table(title), plain_table()
-    for each in (ratings, amounts):
-        each.add_column("", overflow="fold")
     labels = (*objective, *(measure.label for measure in rated))
-    for heading in ("runs", *(part for label in labels for part in (label, INTERVAL))):
-        ratings.add_column(heading, justify="right", no_wrap=True)
-    for name, measure in figures.items():
-        heading = sizes[name].heading(measure.label) if name in sizes else measure.label
-        amounts.add_column(heading, justify="right", no_wrap=True)
+    ratings = plain_table(title, ("", "runs", *(part for label in labels for part in (label, INTERVAL))))
+    shown = (sizes[name].heading(measure.label) if name in sizes else measure.label for name, measure in figures.items())
+    amounts = plain_table(None, ("", *shown))
     for place, (_, row) in enumerate(table.iterrows()):
         name = str(row["contender"]) + ("" if row["comparable"] else NOT_COMPARABLE)
         runs = str(row["runs"]) if row["algorithm"] else ""

@@ -8,7 +8,8 @@ import pandas as pd
 from results.report.charts import Figure
 from results.report.sections import drawn
 from results.report.subjects import Hours
-from results.rollout import table, write
+from results.rollout import table
+from results.table_files import write_parquet
 
 
 def hours(days: int = 62, factor: float = 0.5) -> pd.DataFrame:
@@ -37,7 +38,7 @@ def hours(days: int = 62, factor: float = 0.5) -> pd.DataFrame:
 def rolled(path: Path, days: int = 2) -> Path:
     """A file with these hours, of the policy of a trial 1."""
     frame = hours(days)
-    write(path, table({name: frame[name].to_numpy() for name in frame}, {"trial": "1"}))
+    write_parquet(path, table({name: frame[name].to_numpy() for name in frame}, {"trial": "1"}))
     return path
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,11 @@ from gymnasium.spaces.utils import flatten
 
 from common.errors import UsageError
 from results import load
-from tests.tuning.trial.small_trials import SMALL, in_environment
+from tests.tuning.trial.small_trials import SMALL, completed, in_environment
 from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.folder import Experiment
-from tuning.exporting.files import export
+from tuning.exporting.files import export_policy
+from tuning.exporting.settings import ExportSettings
 from tuning.trial.policy import trained
 from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords
@@ -43,7 +45,8 @@ def trained_in(folder: Path, env: str, algo: str) -> Experiment:
 )
 def test_the_files_score_what_the_policy_scored(tmp_path: Path, algo: str, env: str) -> None:
     of, to = trained_in(tmp_path / "one", env, algo), tmp_path / "exported"
-    paths = export(of, 0, to)
+    settings = ExportSettings(of.paths.folder, to, trust_scenario=True)
+    paths = export_policy(settings)
     names = ["README.md", "controller.py", "hyperparameters.toml", "policy.json", "policy.onnx"]
     assert [path.name for path in paths] == names
     session = onnxruntime.InferenceSession(to / "policy.onnx")
@@ -72,11 +75,11 @@ def test_the_files_score_what_the_policy_scored(tmp_path: Path, algo: str, env: 
     assert "--env " in text
     assert "--scenario" not in text
     with pytest.raises(UsageError, match="are of sites"):
-        export(of, 0, tmp_path / "other", elsewhere="iquitos")
+        export_policy(replace(settings, to=tmp_path / "other", scenario="iquitos"))
 
 
 def test_a_strangers_code_is_not_run_by_an_export(tmp_path: Path) -> None:
-    of = in_environment(tmp_path / "one", "examples.pump:make", "ppo").trusting(False)
+    of = completed(in_environment(tmp_path / "one", "examples.pump:make", "ppo"), (1.0, {}))
     with pytest.raises(UsageError, match="--trust-scenario"):
-        export(of, 0, tmp_path / "exported")
+        export_policy(ExportSettings(of.paths.folder, tmp_path / "exported"))
     assert not (tmp_path / "exported").exists()

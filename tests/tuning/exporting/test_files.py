@@ -7,14 +7,12 @@ from types import SimpleNamespace
 import pytest
 
 from common.errors import UsageError
-from tuning.algorithms.registry import algorithm
-from tuning.experiment.folder import Experiment, create
+from tests.tuning.trial.small_trials import completed
+from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.exporting import files
-from tuning.exporting.files import export, export_policy
+from tuning.exporting.files import export_policy
 from tuning.exporting.settings import ExportSettings
-from tuning.trial.protocol import Proposal
-from tuning.trial.records import TrialRecords
 
 
 def test_a_target_that_exists_is_refused_before_anything_is_read(tmp_path: Path) -> None:
@@ -24,19 +22,18 @@ def test_a_target_that_exists_is_refused_before_anything_is_read(tmp_path: Path)
 
 
 @pytest.fixture
-def trained_one(small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Experiment:
-    """An experiment whose trial has a policy that is none."""
+def trained_one(small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Folder of an experiment whose trial has a policy that is none."""
     of = create(Settings(scenario=str(small_schema), backend="batch", name="one", dir=str(tmp_path / "experiments")))
-    TrialRecords(of).begin(Proposal(0, algorithm("ppo").space.complete({}, {"steps": 1e6})))
     fake = SimpleNamespace(view=None, network=None, shares=False, changes=None)
     monkeypatch.setattr(files, "trained", lambda *_: nullcontext(fake))
     monkeypatch.setattr(files, "SitePolicy", lambda *_: None)
-    return of
+    return completed(of, (0.1, {})).paths.folder
 
 
 @pytest.mark.parametrize("error", [OSError("the disk is full"), KeyboardInterrupt()])
 def test_an_export_that_is_cut_off_leaves_no_folder_and_is_never_half_there(
-    trained_one: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+    trained_one: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     def fail(policy: object, path: Path) -> None:
         path.write_bytes(b"half of it")
@@ -47,11 +44,11 @@ def test_an_export_that_is_cut_off_leaves_no_folder_and_is_never_half_there(
 
     monkeypatch.setattr(files, "write_onnx", fail)
     with pytest.raises(type(error)):
-        export(trained_one, 0, tmp_path / "within" / "mall")
+        export_policy(ExportSettings(trained_one, tmp_path / "within" / "mall"))
     assert not (tmp_path / "within").exists()
 
 
-def test_a_target_that_cannot_be_created_is_one_line(trained_one: Experiment, tmp_path: Path) -> None:
+def test_a_target_that_cannot_be_created_is_one_line(trained_one: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match=r"--to .*mall: cannot create .*file"):
-        export(trained_one, 0, tmp_path / "file" / "mall")
+        export_policy(ExportSettings(trained_one, tmp_path / "file" / "mall"))

@@ -12,6 +12,7 @@ import pytest
 from common.errors import UsageError
 from envs.objective.columns import measures
 from envs.scenarios.scenario import scenario
+from results import ResultsError
 from results.judgement import JUDGEMENT_VERSION, write_table
 from tests.tuning.exporting.judged_table import judgement_of
 from tests.tuning.trial.small_trials import completed
@@ -57,7 +58,7 @@ def test_a_card_says_whether_it_was_judged() -> None:
         assert all(f"- `{name}`" in own for name in ("controller.py", "hyperparameters.toml", "policy.onnx"))
     episodes = rows.assign(hours=None)
     for table in (None, judgement_of("ppo-1 3", "ppo-1 4")):
-        of_environment = card(about, episodes, measures(), table, "ppo-1 3")
+        of_environment = card(about, episodes, measures(), table, "ppo-1 3", in_environment=True)
         assert "episodes that no search has seen" in of_environment or "not judged on unseen episodes" in of_environment
         assert "8,760" not in of_environment
 
@@ -181,14 +182,14 @@ def test_a_damaged_table_is_told_in_a_line_with_what_writes_it_anew(
     command = [str(of.paths.folder), "--trial", "0", "--to", str(tmp_path / "mall"), "--judgement", str(paths.folder)]
     assert main(command) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"error: {paths.table} is damaged (")
+    assert line.startswith(f"error: {paths.table}: ")
     assert line.endswith(f"--name {paths.folder.name}")
 
 
 def test_a_table_with_a_column_twice_is_told_in_a_line(tmp_path: Path) -> None:
     paths, table = JudgementPaths(tmp_path), pa.Table.from_pandas(judgement_of("a"))
     pq.write_table(table.append_column("score", table["score"]).replace_schema_metadata(OF_TODAY), paths.table)
-    with pytest.raises(UsageError, match=f"{paths.table.name} is damaged .Multiple matches") as refused:
+    with pytest.raises(ResultsError, match=f"{paths.table.name}: .*Multiple matches") as refused:
         _judged_table(paths)
     assert "\n" not in str(refused.value)
 

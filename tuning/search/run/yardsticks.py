@@ -31,8 +31,7 @@ from envs.yardsticks.rows import Row, baseline_rows, bound_rows, mpc_rows
 from results import load
 from results.places import ROLLOUTS, WEEK_OF_BEST
 from results.rollout import table
-from results.rollout import write as write_rollout
-from results.table_files import judged_path, write_file
+from results.table_files import judged_path, write_file, write_parquet
 from tuning.cli.console import busy, say
 from tuning.experiment.folder import Experiment
 from tuning.experiment.reading import open_to_read, with_checkpoints
@@ -162,5 +161,5 @@ def write_week(experiment: Experiment, written: Callable[[Path], None], console:
         say(console, f"the hardest week is not shown: {str(error) or 'its bound takes too long'}")
         return
     about |= {"year": str(week.year), "backend": settings.stepped_by, "currency": task.site.currency}
-    write_rollout(path, table(hours, about))
+    write_parquet(path, table(hours, about))
     written(path)

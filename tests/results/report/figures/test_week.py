@@ -5,7 +5,8 @@ from pathlib import Path
 from results.places import ROLLOUTS, WEEK_OF_BEST
 from results.report.figures.week import figure, hardest_week
 from results.report.subjects import Search
-from results.rollout import table, write
+from results.rollout import table
+from results.table_files import write_parquet
 from tests.results import made
 from tests.results.report.made import hours
 
@@ -25,7 +26,7 @@ def test_the_winners_week_stands_beside_other_controllers_as_long_as_it_is_the_w
     for number, is_shown in ((best + 1, False), (best, True)):
         week = hours(7).assign(mpc_net_kwh=1.0, bound_net_kwh=0.5)
         content = table({name: week[name].to_numpy() for name in week}, {"trial": str(number)})
-        write(tmp_path / ROLLOUTS / WEEK_OF_BEST, content)
+        write_parquet(tmp_path / ROLLOUTS / WEEK_OF_BEST, content)
         shown = figure(Search(search))
         assert bool(shown) == is_shown
     assert shown
