@@ -39,7 +39,6 @@ class Results:
     """
 
     folder: Path  # of the experiment; of several the folder that they share. Of one at a URI it is a copy on this machine.
-    given: dict[str, pd.DataFrame] = field(default_factory=dict, repr=False)  # tables by name that are in memory already
     parts: tuple[Results, ...] = ()  # results of each experiment, where these are several
     names: tuple[str, ...] = ()  # of these, as in the column `experiment`
     _skipped: dict[str, tuple[Path, ...]] = field(default_factory=dict, repr=False)
@@ -84,7 +83,15 @@ class Results:
         """What `evaluations` measure, by column, as their last readable file has it."""
         if self.parts:
             return {name: measure for own in self.parts for name, measure in own.measures.items()}
-        return _measures(self.folder)
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        for path in reversed(files_of(self.folder, "evaluations")):
+            # Reading the table names one that is damaged.
+            with suppress(pa.ArrowException, OSError):
+                if measures := measures_of(pq.read_schema(path)):
+                    return measures
+        return {}
 
     @property
     def place(self) -> str:
@@ -225,8 +232,6 @@ class Results:
         return complete.loc[ratings(complete).astype(float).groupby(complete["scenario"], dropna=False).idxmax()]
 
     def _table(self, name: str) -> pd.DataFrame:
-        if name in self.given:
-            return self.given[name]
         if self.parts:
             return _together(self.names, [getattr(own, name) for own in self.parts])
         read = read_frame(self.folder, name)
@@ -238,7 +243,7 @@ class Results:
         """A table; once all three are in memory, what they lack is told."""
         frame = self._table(name)
         tables: dict[str, Any] = {**{other: self.__dict__.get(other) for other in TABLES}, name: frame}
-        is_whole = not self.parts and not self.given and all(own is not None for own in tables.values())
+        is_whole = not self.parts and all(own is not None for own in tables.values())
         if is_whole and not any(self._skipped.values()):
             for line in lacking(**tables):
                 _warn(f"{self.folder / FOLDER}: {line}")
@@ -248,6 +253,11 @@ class Results:
 def ratings(trials: pd.DataFrame) -> pd.Series:
     """What trials are ranked by: the column `rating`, or the score where that is empty."""
     return trials["rating"].fillna(trials["score"])
+
+
+def ranked(trials: pd.DataFrame) -> pd.DataFrame:
+    """Rows of trials, the best rating first; of equals in their order."""
+    return trials.loc[ratings(trials).sort_values(ascending=False, kind="stable").index]
 
 
 def load(folder: str | Path | Sequence[str | Path]) -> Results:
@@ -265,19 +275,12 @@ def load(folder: str | Path | Sequence[str | Path]) -> Results:
     if not isinstance(folder, str | Path):
         folders = [found for each in folder for found in _found(each)]
         return _several(list(dict.fromkeys(folders)))
-    return _several(_found(folder)) if _is_pattern(folder) else _one(local_folder(folder))
-
-
-def _is_pattern(given: str | Path) -> bool:
-    if is_uri(given):
-        return is_pattern(str(given))
-    # Windows raises for a pattern where `Path` looks at it.
-    return glob.has_magic(str(given)) and not os.path.isdir(os.path.expanduser(given))  # noqa: PTH111, PTH112
+    return _several(_found(folder)) if is_pattern(folder) else _one(local_folder(folder))
 
 
 def _found(given: str | Path) -> list[Path]:
     """Folders of experiments that a folder or a pattern names, by name."""
-    if not _is_pattern(given):
+    if not is_pattern(given):
         return [local_folder(given)]
     if is_uri(given):
         return [local_folder(uri) for uri in matching(str(given))]
@@ -326,19 +329,6 @@ def _one(folder: Path) -> Results:
     if sum(len(files_of(folder, name)) for name in TABLES) <= FEW_FILES:
         _ = results.trials, results.reports, results.evaluations
     return results
-
-
-def _measures(folder: Path) -> Mapping[str, Measure]:
-    """What the last file of evaluations that can be read says that it measures."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    for path in reversed(files_of(folder, "evaluations")):
-        # Reading the table names it.
-        with suppress(pa.ArrowException, OSError):
-            if measures := measures_of(pq.read_schema(path)):
-                return measures
-    return {}
 
 
 def _warn_of(reasons: dict[Path, str]) -> None:

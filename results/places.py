@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import os
 import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -57,9 +59,12 @@ def local_folder(given: str | Path, wanted: Sequence[str] = TABLES, role: str = 
     return folder
 
 
-def is_pattern(given: str) -> bool:
-    """Whether a URI names several places by `*` or `[...]`."""
-    return is_uri(given) and _MAGIC.search(given) is not None
+def is_pattern(given: str | Path) -> bool:
+    """Whether a path, or a URI, names several places by `*` or `[...]`."""
+    if is_uri(given):
+        return _MAGIC.search(str(given)) is not None
+    # Windows raises for a pattern where `Path` looks at it.
+    return glob.has_magic(str(given)) and not os.path.isdir(os.path.expanduser(given))  # noqa: PTH111, PTH112
 
 
 def matching(pattern: str) -> list[str]:

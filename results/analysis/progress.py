@@ -172,10 +172,8 @@ def pareto_front(results: Results, objectives: Sequence[str] | Mapping[str, Bett
         and better in one. What misses a requirement, or lacks a value, is not on the front.
     """
     wanted = _measures(objectives, results)
-    trials = results.scored
-    trials = trials[trials["same_as"].isna()]
     last = results.rated_evaluations
-    table = trials[["trial", "state", "score", "steps", "shortfall"]].astype({"state": "object"})
+    table = results.scored[["trial", "state", "score", "steps", "shortfall"]].astype({"state": "object"})
     for name, own in wanted.items():
         table[name] = table["trial"].map({trial: own.value(years) for trial, years in last.groupby("trial")}).astype(float)
     signs = np.array([1.0 if own.better == "more" else -1.0 for own in wanted.values()])
@@ -209,18 +207,17 @@ def _measures(objectives: Sequence[str] | Mapping[str, Better], results: Results
 _OF_GAINS = ("trial", "state", "steps", SCORE.name, "objective", "objective_2", *GAINS)
 
 
-def gains(results: Results) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Trials by both objectives, and the names of these; with one objective the frame is empty.
+def gains(results: Results) -> pd.DataFrame:
+    """Trials by both objectives; with one objective the frame is empty.
 
     Returns:
         A row for each trial that was evaluated and meets the requirements, the greatest first gain at the top: `trial`,
         `state`, `steps`, `score`, `objective`, `objective_2`, `gain`, `gain_2` and `on_front`.
     """
     trials = admissible(searched(results))
-    names = aims(results.facts)
     known = trials[trials[list(GAINS)].notna().all(axis=1)][[*_OF_GAINS]]
     known = known.assign(on_front=known["trial"].isin(results.front["trial"]))
-    return known.sort_values(["gain", "trial"], ascending=[False, True], ignore_index=True), names
+    return known.sort_values(["gain", "trial"], ascending=[False, True], ignore_index=True)
 
 
 # Settings that decide what a rating says, beside site and reward.

@@ -98,10 +98,12 @@ def tables(folder: Path, trials: list[Row], reported: list[Row] | None = None, e
     def table(name: str, rows: list[Row] | None, **more: Any) -> pd.DataFrame:
         return pa.Table.from_pylist(rows or [], schema=schema(name, **more)).to_pandas()
 
-    measured = table("evaluations", evaluations, measures=MEASURES)
-    given = {"trials": table("trials", trials, hyperparameters=KINDS), "reports": table("reports", reported)}
-    results = Results(folder, {**given, "evaluations": measured})
-    vars(results)["measures"] = {SCORE.name: SCORE, **MEASURES}  # as the files would tell
+    results = Results(folder)
+    # Its cached properties, as the files would tell.
+    vars(results).update(
+        trials=table("trials", trials, hyperparameters=KINDS), reports=table("reports", reported),
+        evaluations=table("evaluations", evaluations, measures=MEASURES), measures={SCORE.name: SCORE, **MEASURES},
+    )  # fmt: skip
     return results
 
 

@@ -87,30 +87,27 @@ class SteadyOutput:
 
     def write(self, text: str) -> int:
         """Write a text; its length."""
-        if not self.error:
-            try:
-                try:
-                    self._file.write(text)
-                except UnicodeEncodeError as error:
-                    self._file.write(text.encode(error.encoding, "backslashreplace").decode(error.encoding))
-            except OSError as error:
-                self._end(error)
+        try:
+            self._attempt(self._file.write, text)
+        except UnicodeEncodeError as error:
+            self._attempt(self._file.write, text.encode(error.encoding, "backslashreplace").decode(error.encoding))
         return len(text)
 
     def flush(self) -> None:
         """Write what is buffered."""
-        if not self.error:
-            try:
-                self._file.flush()
-            except OSError as error:
-                self._end(error)
+        self._attempt(self._file.flush)
 
-    def _end(self, error: OSError) -> None:
-        """Let what is buffered go to nowhere; Python writes it at its exit."""
-        self.error = error
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, self._file.fileno())
-        os.close(nowhere)
+    def _attempt(self, write: Callable[..., object], *arguments: str) -> None:
+        """Write, unless an error ended that; what is buffered then goes to nowhere, as Python writes it at its exit."""
+        if self.error:
+            return
+        try:
+            write(*arguments)
+        except OSError as error:
+            self.error = error
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._file.fileno())
+            os.close(nowhere)
 
     @property
     def is_lost(self) -> bool:
@@ -166,6 +163,16 @@ def plain_table(title: str | None = None, headings: Iterable[str] = (), left: Co
     for heading in headings:
         table.add_column(heading, justify="left" if heading in left else "right", overflow="fold")
     return table
+
+
+def cell(value: float | None, form: str) -> str:
+    """A number as text; empty where there is none."""
+    return "" if value is None or value != value else format(value, form)
+
+
+def change(value: float, before: float) -> str:
+    """By what part a value differs from what was before; empty where that is not known."""
+    return f"{value / before - 1.0:+z.1%}" if before and value == value and before == before else ""
 
 
 @dataclass(frozen=True)

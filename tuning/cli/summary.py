@@ -19,11 +19,11 @@ from results import Results
 from results.analysis.judged import caveats
 from results.analysis.yardsticks import beside_yardsticks, yardstick_lines
 from results.fresh import LEAST_RUNS, FreshRuns, of_length
-from results.loader import GAINS, ratings, spread_out
+from results.loader import GAINS, ranked, spread_out
 from results.schema import FOLDER, GIVEN
 from results.statistics import CONFIDENCE, Interval, mean
 from search_spaces.common import REWARD_SHARE
-from tuning.cli.console import Fitted, plain_table, say
+from tuning.cli.console import Fitted, cell, change, plain_table, say
 from tuning.experiment.settings import LEAST_CONFIRMING_RUNS, Settings
 
 SHOWN = 5  # trials in the table
@@ -64,7 +64,7 @@ def print_summary(
         if aim.second:
             console.print(Fitted(front_table(results, aim)))
         else:
-            console.print(Fitted(_ranking(_best_first(complete).head(SHOWN), trials, aim)))
+            console.print(Fitted(_ranking(ranked(complete).head(SHOWN), trials, aim)))
         last = results.rated_evaluations[results.rated_evaluations["trial"] == best["trial"]]
         name = "Best of both by mean gain" if aim.second else "Best"
         say(console, f"{name}: trial {best['trial']}, {_told(best, last, aim)}")
@@ -122,10 +122,10 @@ def print_comparison(experiments: Sequence[Results], console: Console, aim: Aim 
         best = results.best
         rows = results.rated_evaluations[results.rated_evaluations["trial"] == best["trial"]]
         amounts = [results.measures.get(column, Measure(column)) for column in ("co2_kg", "bill")]
-        changes = [_change(amount.value(rows), amount.value(rows, SITE)) for amount in amounts]
+        changes = [change(amount.value(rows), amount.value(rows, SITE)) for amount in amounts]
         served = results.measures.get("ev_served", Measure("ev_served")).value(rows)
         table.add_row(
-            name, SCORE.shown(best["score"]), *next(cells), *([*changes, _share(served)] if of_sites else ()),
+            name, SCORE.shown(best["score"]), *next(cells), *([*changes, cell(served, ".1%")] if of_sites else ()),
             str(best["trial"]), f"{best['seconds'] / 60:.1f}", folder,
         )  # fmt: skip
     console.print(Fitted(table))
@@ -135,10 +135,6 @@ def _print_hyperparameters(trial: pd.Series, console: Console) -> None:
     given = {str(name).removeprefix(GIVEN): value for name, value in trial.items() if str(name).startswith(GIVEN)}
     values = printable("  ".join(f"{name}={_value(value)}" for name, value in given.items()))
     console.print(Padding(values, (0, 2)), highlight=False, markup=False)
-
-
-def _best_first(complete: pd.DataFrame) -> pd.DataFrame:
-    return complete.loc[ratings(complete).sort_values(ascending=False, kind="stable").index]
 
 
 def _rows(evaluations: pd.DataFrame) -> list[dict[str, Any]]:
@@ -191,9 +187,9 @@ def front_table(results: Results, aim: Aim) -> Table:
     table = plain_table(by_the_year(f"Front: {number}", aim.objectives), headings)
     for place, (_, row) in enumerate(shown.iterrows()):
         values = zip((texts[place] for _, texts in columns), (row[name] for name in GAINS), strict=True)
-        cells = (cell for value, gain in values for cell in (value, f"{gain:+z.1%}"))
+        cells = (text for value, gain in values for text in (value, f"{gain:+z.1%}"))
         share = [f"{row[GIVEN + REWARD_SHARE]:.2f}"] if shares else []
-        table.add_row(str(row["trial"]), *cells, SCORE.shown(row["score"]), *share, _whole(row["kept_steps"]))
+        table.add_row(str(row["trial"]), *cells, SCORE.shown(row["score"]), *share, cell(row["kept_steps"], ",.0f"))
     return table
 
 
@@ -207,8 +203,8 @@ def _ranking(best: pd.DataFrame, trials: pd.DataFrame, aim: Aim) -> Table:
         training = row["seconds"] - row["evaluation_seconds"]
         of_aim = (cells[place] for _, cells in columns)
         table.add_row(
-            str(row["trial"]), SCORE.shown(row["score"]), *of_aim, _whole(row["kept_steps"]), f"{row['seconds'] / 60:.1f}",
-            f"{row['steps'] / training:,.0f}",
+            str(row["trial"]), SCORE.shown(row["score"]), *of_aim, cell(row["kept_steps"], ",.0f"),
+            f"{row['seconds'] / 60:.1f}", f"{row['steps'] / training:,.0f}",
             *(f"{row[f'{part}_seconds'] / row['seconds']:.0%}" for part in ("environment", "learner", "evaluation")),
         )  # fmt: skip
     return table
@@ -224,10 +220,10 @@ def _against_uncontrolled(rows: pd.DataFrame, measures: Mapping[str, Measure], v
         if not measure.label or pd.isna(now):
             continue
         if measure.is_share:
-            table.add_row(measure.label, _share(now), _share(before), f"{100 * (now - before):+z.1f} pp")
+            table.add_row(measure.label, cell(now, ".1%"), cell(before, ".1%"), f"{100 * (now - before):+z.1f} pp")
         else:
             scale = measure.scale((now, before))
-            table.add_row(scale.heading(measure.label), scale.text(now), scale.text(before), _change(now, before))
+            table.add_row(scale.heading(measure.label), scale.text(now), scale.text(before), change(now, before))
     return table
 
 
@@ -251,27 +247,15 @@ def _yardsticks(beside: pd.DataFrame, objectives: Sequence[Measure] = (), same: 
     columns = [objective.column(beside[objective.name].tolist()) for objective in objectives]
     # A site without a bound, vehicles or people has no column of them.
     aimed_at = {objective.name.removeprefix("ev_") for objective in objectives}
-    known = [name for name in ("of_bound", "served", "discomfort") if name not in aimed_at and beside[name].notna().any()]
+    forms = {"of_bound": ".0%", "served": ".1%", "discomfort": ".1%"}
+    known = {name: form for name, form in forms.items() if name not in aimed_at and beside[name].notna().any()}
     title = f"The same {same} under other controllers"
     headings = ("", "score", *(heading for heading, _ in columns), *(column.replace("_", " ") for column in known))
     table = plain_table(by_the_year(title, objectives) if objectives else title, headings)
-    shown = {"of_bound": lambda part: "" if pd.isna(part) else f"{part:.0%}", "served": _share, "discomfort": _share}
     for place, (_, row) in enumerate(beside.iterrows()):
-        aimed = (cells[place] for _, cells in columns)
-        table.add_row(str(row["name"]), SCORE.shown(row["score"]), *aimed, *(shown[column](row[column]) for column in known))
+        shown = (*(cells[place] for _, cells in columns), *(cell(row[name], form) for name, form in known.items()))
+        table.add_row(str(row["name"]), SCORE.shown(row["score"]), *shown)
     return table
-
-
-def _change(now: float, before: float) -> str:
-    return "" if not before or pd.isna(now) or pd.isna(before) else f"{now / before - 1.0:+z.1%}"
-
-
-def _whole(number: float) -> str:
-    return "" if pd.isna(number) else f"{int(number):,}"
-
-
-def _share(part: float) -> str:
-    return "" if pd.isna(part) else f"{part:.1%}"
 
 
 def _value(value: Any) -> str:

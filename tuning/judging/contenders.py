@@ -20,7 +20,7 @@ from common.texts import option
 from envs.objective.aim import Aim
 from envs.objective.columns import ALIASES
 from results import Results, load
-from results.loader import GAINS, ratings
+from results.loader import GAINS, ranked
 from results.schema import GIVEN
 from search_spaces import Assignment
 from tuning.algorithms.registry import algorithm_of
@@ -130,10 +130,9 @@ def best_of_front(results: Results, top: int, second: bool) -> list[int]:
 
 def best_trials(results: Results, top: int) -> list[int]:
     """Numbers of the best trials, complete or frozen, each assignment once."""
-    ended = results.scored[results.scored["same_as"].isna()]
-    if ended.empty:
+    if results.scored.empty:
         raise UsageError(f"{results.folder}: no trial is complete, so there is nothing to judge; --resume continues the search")
-    return _first(ended.loc[ratings(ended).sort_values(ascending=False, kind="stable").index], top)
+    return _first(ranked(results.scored), top)
 
 
 def _first(ranked: pd.DataFrame, top: int) -> list[int]:

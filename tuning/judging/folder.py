@@ -12,6 +12,7 @@ from common.errors import UsageError
 from common.files import write_whole
 from common.json_values import checked, described, read_json
 from common.paths import missing_folders, refuse_links, user_path
+from results.places import JUDGED, JUDGEMENT
 from results.table_files import judged_path
 from search_spaces import Assignment
 from tuning.experiment.folder import ExperimentPaths, check_format, check_name, discard
@@ -45,7 +46,7 @@ class JudgementPaths:
     @property
     def settings(self) -> Path:
         """Settings and contenders, as JSON."""
-        return self.folder / "judgement.json"
+        return self.folder / JUDGEMENT
 
     @property
     def runs(self) -> Path:
@@ -63,7 +64,7 @@ class JudgementPaths:
     @property
     def table(self) -> Path:
         """The table, as Parquet."""
-        return self.folder / "judgement.parquet"
+        return self.folder / JUDGED
 
     @property
     def report(self) -> Path:

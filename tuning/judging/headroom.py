@@ -24,7 +24,7 @@ from envs.yardsticks import mpc_runs
 from envs.yardsticks.rows import Row as Years
 from envs.yardsticks.rows import baseline_rows, bound_rows, bounded, mpc_rows
 from results.judgement import BOUND, BOUNDS, EXACT_MPC, bound_of
-from tuning.cli.console import Fitted, busy, plain_table, say, terminal
+from tuning.cli.console import Fitted, busy, cell, change, plain_table, say, terminal
 from tuning.experiment.settings import splits_in
 from tuning.judging.settings import HeadroomSettings, Mpc, methods
 
@@ -233,18 +233,10 @@ def tables(
         aimed_at = [value] if objective else []
         judged = row.score is not None and row.name not in BOUNDS
         met = [] if not required else [("missed" if row.misses else "met") if judged else ""]
-        served = [_cell(row.served, ".1%"), *([_cell(row.discomfort, ".1%")] if felt else [])]
-        ratings.add_row(row.name, _cell(row.score, "+.4f"), *aimed_at, *met, *served)
+        served = [cell(row.served, ".1%"), *([cell(row.discomfort, ".1%")] if felt else [])]
+        ratings.add_row(row.name, cell(row.score, "+.4f"), *aimed_at, *met, *served)
         amounts.add_row(
-            row.name, co2.text(row.co2_kg), _change(row.co2_kg, uncontrolled.co2_kg),
-            cost.text(row.cost), _change(row.cost, uncontrolled.cost), peak.text(row.peak_kw),
+            row.name, co2.text(row.co2_kg), change(row.co2_kg, uncontrolled.co2_kg),
+            cost.text(row.cost), change(row.cost, uncontrolled.cost), peak.text(row.peak_kw),
         )  # fmt: skip
     return ratings, amounts
-
-
-def _cell(value: float | None, form: str) -> str:
-    return "" if value is None else format(value, form)
-
-
-def _change(value: float, before: float) -> str:
-    return f"{value / before - 1.0:+z.1%}" if before else ""

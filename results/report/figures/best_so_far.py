@@ -74,10 +74,11 @@ def best_so_far(known: pd.DataFrame, references: pd.DataFrame) -> Figure:
     tests = " Lines of a judgement are of the test split." if len(lines) and (lines["split"] == "test").any() else ""
     fell = bool((known["best"].diff() < 0.0).any())
     falls = " The line falls where the leading trial does worse after more training." if fell else ""
+    thinned = f" The chart has {len(line):,} of {len(minutes):,} evaluations." if len(line) < len(minutes) else ""
     note = (
         "Budget is the time in which trials ran, and with it the number of trials. Whether each trial should have more steps "
         "is the question on rising trials below. A dot is a new best trial."
-        f"{falls}{tests}{_thinned(len(minutes), len(line))}"
+        f"{falls}{tests}{thinned}"
     )
     return Figure("best-so-far", question, worth(known, references), tuple(panels), table, note)
 
@@ -127,7 +128,3 @@ def _waits(time: np.ndarray, values: np.ndarray) -> tuple[float, float]:
             last = value
     at = time[rises]
     return float(time[-1] - at[-1]), float(np.diff(at).max(initial=0.0))
-
-
-def _thinned(rows: int, shown: int) -> str:
-    return f" The chart has {shown:,} of {rows:,} evaluations." if shown < rows else ""

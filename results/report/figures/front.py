@@ -20,7 +20,7 @@ def figure(search: Search) -> Figure | None:
     if len(search.aims) < 2:
         return None
     amounts = [name for name, own in search.results.measures.items() if own.over == A_YEAR]
-    return front(*gains(search.results), search.best, amounts)
+    return front(gains(search.results), search.aims, search.best, amounts)
 
 
 def front(found: pd.DataFrame, names: tuple[str, ...], best: int | None, amounts: Collection[str] = ()) -> Figure | None:

@@ -73,7 +73,7 @@ def test_values_that_do_not_act_are_left_out(tmp_path: Path) -> None:
 def test_what_hardly_varied_is_told(tmp_path: Path) -> None:
     results = search(tmp_path, 24)
     assert "shared_policy" not in set(settled(results)["hyperparameter"])
-    table = results.given["trials"]
+    table = results.trials
     table["hp_shared_policy"] = table["trial"] >= 4
     found = settled(results).set_index("hyperparameter").loc["shared_policy"]
     assert (found["value"], found["trials"], found["of"]) == ("True", 20, 24)

@@ -73,7 +73,7 @@ def required(folder: Path, missed: set[int], count: int = 12) -> Results:
     found = made.search(folder, count)
     made.settle(folder, require=["ev_served>=0.95"])
     for name in ("trials", "reports"):
-        table = found.given[name]
+        table = getattr(found, name)
         short = table["trial"].isin(missed).to_numpy()
         table["shortfall"] = np.where(short, 0.5, 0.0)
         table["rating"] = np.where(short, -1.5e15, table["score"])
