@@ -64,6 +64,11 @@ def test_what_has_not_ended_is_no_training_that_ended_early(tmp_path: Path) -> N
     assert len(found.fresh.complete[1]) == 2
 
 
+def test_what_has_less_than_two_seeds_in_common_with_the_default_is_compared_with_nothing(tmp_path: Path) -> None:
+    runs = [(1, 0.3, {"confirm_run": 1}), (1, 0.3, {"confirm_run": 2})]
+    assert results(tmp_path, (0, 0.1), (0, 0.12), *runs).fresh.pairs(1) is None
+
+
 def test_a_default_that_misses_a_requirement_is_compared_with_nothing_and_not_recommended(tmp_path: Path) -> None:
     found = results(tmp_path, (0, 0.4), (0, 0.42, {"shortfall": 0.1}), (1, 0.3), (1, 0.31))
     assert found.fresh.pairs(1) is None
