@@ -128,7 +128,6 @@ def preferred(evaluations: pd.DataFrame) -> pd.DataFrame:
 
 
 def _values(years: pd.DataFrame, bounds: pd.Series, measures: Mapping[str, Measure]) -> dict[str, float]:
-    """Metrics of a run."""
     hours = years["hours"].to_numpy(float)
     limits = bounds.reindex(years["year"]).to_numpy(float)
     share = _ratio(float((years["score"] * hours).sum(skipna=False)), float((limits * hours).sum()))

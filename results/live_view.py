@@ -117,7 +117,6 @@ class LiveView:
 
 
 def _row(*cells: RenderableType) -> Table:
-    """Cells beside each other."""
     row = Table.grid(padding=(0, 2))
     row.add_row(*cells)
     return row

@@ -140,7 +140,6 @@ class Results:
         return read.frame
 
     def _read_several(self, table: str, columns: Collection[str] | None, conditions: Sequence[Filter]) -> pd.DataFrame:
-        """What `read` gives of several experiments."""
         shown = None if columns is None else [name for name in dict.fromkeys(columns) if name != EXPERIMENT]
         own = [condition for condition in conditions if condition[0] != EXPERIMENT]
         of_names = [condition for condition in conditions if condition[0] == EXPERIMENT]
@@ -347,7 +346,6 @@ def _warn(line: str) -> None:
 
 
 def _refuse(table: str, lacking: Sequence[str]) -> None:
-    """Refuse a column that no experiment has."""
     if lacking:
         raise ResultsError(f"{table} has no column {printable(lacking[0])!r}: docs/reference/columns.md has its columns")
 

@@ -186,7 +186,6 @@ def pareto_front(results: Results, objectives: Sequence[str] | Mapping[str, Bett
 
 
 def _measures(objectives: Sequence[str] | Mapping[str, Better], results: Results) -> dict[str, Measure]:
-    """How each objective is read."""
     if isinstance(objectives, str) or len(objectives) < 2:
         raise ResultsError("a front takes at least two objectives, such as ['co2_kg', 'bill']")
     measures: dict[str, Measure] = {}

@@ -187,7 +187,6 @@ def rows(frame: pd.DataFrame, columns: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it."""
     if value is None or isinstance(value, int):
         return value
     if isinstance(value, float):

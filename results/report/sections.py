@@ -100,7 +100,6 @@ def _required(search: Search) -> list[str]:
 
 
 def _facts(results: Results) -> dict[str, str]:
-    """What is known of a search at a glance."""
     trials = results.trials
     if trials.empty:
         return {"trials": "none"}

@@ -16,7 +16,7 @@ from common.measure import SCORE, Measure
 from results import Results, ResultsError, frames, load, loader
 from results.loader import not_dominated, spread_out
 from results.schema import schema
-from results.table_files import add_rows, read_file, rows_path, table_folder, write_file, write_rows
+from results.table_files import read_file, rows_path, table_folder, write_file, write_rows
 from tests.results.made import row, tables
 from tests.results.trials import KINDS, trial
 
@@ -63,16 +63,6 @@ def test_where_something_else_than_the_score_is_aimed_at_the_rating_says_which_t
         row = {**trial(number, score), "rating": rating}
         write_rows(experiment, "trials", number, [row], KINDS)
     assert load(experiment).best["trial"] == 4
-
-
-def test_measures_come_from_the_files_in_their_order(experiment: Path) -> None:
-    measures = {"bill": Measure("bill"), "unheard_of": Measure("unheard_of", kind="int64")}
-    rows = [{"trial": 0, "steps": 100, "year": 2, "bill": 4.0, "unheard_of": 7}]
-    add_rows(experiment, "evaluations", 0, rows, measures=measures)
-    evaluations = load(experiment).evaluations
-    own = len(schema("evaluations").names)
-    assert list(evaluations.columns[own : own + 2]) == ["bill", "unheard_of"]
-    assert evaluations.loc[0, ["bill", "unheard_of"]].tolist() == [4.0, 7]
 
 
 def test_a_table_that_is_no_folder_is_refused(experiment: Path) -> None:

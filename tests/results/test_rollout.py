@@ -4,11 +4,9 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
-from results.rollout import COLUMNS, ROLLOUT_VERSION, draw_week, table
-from results.table_files import write_parquet
+from results.rollout import COLUMNS, draw_week, table
 
 
 def test_columns_are_all_there_or_it_is_an_error() -> None:
@@ -49,17 +47,3 @@ def test_a_long_title_stands_clear_of_the_legend() -> None:
     assert len(written) == 1
     assert not written[0].get_window_extent().overlaps(legend.get_window_extent())
     plt.close(figure)
-
-
-def test_a_file_has_units_and_facts(tmp_path: Path) -> None:
-    content = table({name: np.arange(5) for name in COLUMNS}, {"scenario": "iquitos"})
-    path = tmp_path / "folder" / "rollout.parquet"
-    write_parquet(path, content)
-    read = pq.read_table(path)
-    assert read.schema.metadata == {
-        b"table": b"rollout",
-        b"schema_version": str(ROLLOUT_VERSION).encode(),
-        b"scenario": b"iquitos",
-    }
-    assert read.schema.field("net_kwh").metadata[b"unit"] == b"kWh"
-    assert read["hour"].to_pylist() == list(range(5))

@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -87,15 +86,6 @@ def test_a_damaged_file_is_not_written_over_by_what_adds_or_drops(tmp_path: Path
 def test_a_file_that_is_being_written_is_not_there_yet(experiment: Path) -> None:
     (rows_path(experiment, "trials", 9).with_suffix(".new")).write_bytes(b"half")
     assert len(load(experiment).trials) == 4
-
-
-def test_hyperparameters_keep_their_types(experiment: Path) -> None:
-    trials = load(experiment).trials
-    assert pd.api.types.is_float_dtype(trials["hp_learning_rate"])
-    assert pd.api.types.is_integer_dtype(trials["hp_batch_size"])
-    assert pd.api.types.is_float_dtype(trials["hp_target_kl"])
-    assert trials["hp_activation"].tolist() == ["relu"] * 4
-    assert "used_batch_size" in trials.columns
 
 
 def test_a_flipped_byte_is_noticed_wherever_it_is(tmp_path: Path) -> None:

@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.tuning.trial.small_trials import completed
 from tuning import doctor, export, headroom, judge, resources, rollout, run
-from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
-from tuning.trial.protocol import Proposal
-from tuning.trial.records import TrialRecords
 
 # At most places nothing of these is expected.
 VALUES = (
@@ -76,10 +74,7 @@ def folder(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     """A folder with an experiment `e` of one complete trial."""
     folder = tmp_path_factory.mktemp("lines")
     of = create(Settings(scenario=str(small_schema), backend="batch", name="e", dir=str(folder), steps=100_000))
-    records = TrialRecords(of)
-    records.begin(Proposal(0, algorithm("ppo").space.complete({"gamma": 0.9})))
-    records.update(0, score=0.05)
-    records.end(0, "complete")
+    completed(of, (0.05, {"gamma": 0.9}))
     return folder
 
 

@@ -1,6 +1,5 @@
 """A whole judgement, from searches to the table; and what is refused."""
 
-import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -9,15 +8,13 @@ import pytest
 from envs.yardsticks.baselines import RULES, UNCONTROLLED, WITHOUT
 from results import load
 from results.judgement import BOUNDS
-from tuning.algorithms.registry import algorithm
+from tests.tuning.trial.small_trials import completed
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.export import main as export
 from tuning.judge import main
 from tuning.judging.race import Race
 from tuning.run import main as run
-from tuning.trial.protocol import Proposal
-from tuning.trial.records import TrialRecords
 
 
 @pytest.mark.slow
@@ -102,16 +99,9 @@ def test_citylearn_judges_by_the_aim_of_the_search(
 @pytest.fixture
 def searched(small_schema: Path, tmp_path: Path) -> list[str]:
     """The command that judges a search with one trial."""
-    return command_of(small_schema, tmp_path)
-
-
-def command_of(schema: Path, folder: Path) -> list[str]:
-    settings = Settings(scenario=str(schema), backend="batch", name="e", dir=str(folder), steps=100_000)
-    records = TrialRecords(create(settings))
-    records.begin(Proposal(0, algorithm("ppo").space.complete({"gamma": 0.9})))
-    records.update(0, score=0.05)
-    records.end(0, "complete")
-    return [str(folder / "e"), "--dir", str(folder / "j")]
+    settings = Settings(scenario=str(small_schema), backend="batch", name="e", dir=str(tmp_path), steps=100_000)
+    completed(create(settings), (0.05, {"gamma": 0.9}))
+    return [str(tmp_path / "e"), "--dir", str(tmp_path / "j")]
 
 
 def test_without_a_contender_that_is_left_it_says_why(
@@ -123,9 +113,9 @@ def test_without_a_contender_that_is_left_it_says_why(
     monkeypatch.setattr(Race, "run", fail)
     assert main([*searched, "--name", "one"]) == 1
     said = capsys.readouterr()
-    told = "e 0 failed and cannot win: run 1 failed: it diverged"
-    assert told in said.out
-    assert told in (tmp_path / "j" / "one" / "judgement.md").read_text(encoding="utf-8")
+    assert "e 0 failed and cannot win: run 1 failed: it diverged" in (tmp_path / "j/one/judgement.md").read_text(
+        encoding="utf-8"
+    )
     assert "no contender is left" in said.err
 
 
@@ -137,13 +127,3 @@ def test_the_batch_backend_is_refused_where_it_cannot_step(
     assert main([*searched, "--backend", "batch"]) == 2
     assert "--backend batch: it cannot step" in capsys.readouterr().err
     assert not (tmp_path / "j").exists()
-
-
-def test_a_scenario_whose_name_is_no_folders_has_a_default_name(
-    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    site = tmp_path / "my site"
-    shutil.copytree(small_schema.parent, site)
-    monkeypatch.setattr(Race, "run", lambda self, judged_by: setattr(self, "finalists", ["e 0"]))
-    assert main(command_of(site / "schema.json", tmp_path)) == 0
-    assert [path.name for path in (tmp_path / "j").iterdir()] == ["my-site-1"]

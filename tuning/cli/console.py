@@ -193,7 +193,6 @@ class Fitted:
                 yield segment if segment.control else segment._replace(text="\n".join(map(printable, segment.text.split("\n"))))
 
     def _parts(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        """The table, or its lines."""
         width = options.max_width
         widest = console.options.update(max_width=10_000, markup=False)
         if self.table.title:

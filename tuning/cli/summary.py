@@ -161,7 +161,6 @@ def _told(best: pd.Series, last: pd.DataFrame, aim: Aim) -> str:
 
 
 def _beside(objective: Measure, value: float, last: pd.DataFrame) -> str:
-    """Value of an objective beside that of the uncontrolled site."""
     before = objective.value(last, SITE)
     site = "" if pd.isna(before) else f"; the uncontrolled site has {objective.shown(before)}"
     return f"{objective.name} {objective.shown(value)}{site}"

@@ -94,7 +94,6 @@ def roll_out(settings: RolloutSettings) -> Rollout:
 
 
 def _folder_of(experiment: Experiment) -> Path:
-    """Folder of the files, where none is named."""
     if uri_of(experiment.paths.folder):
         return Path("rollouts") / experiment.paths.folder.name
     return experiment.paths.folder / "rollouts"
@@ -126,7 +125,6 @@ def _first_hour(week: int | None, hours: int) -> int:
 
 
 def _create(folder: Path) -> None:
-    """Create the folder of the files, unless it exists."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

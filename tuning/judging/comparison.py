@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -104,10 +105,7 @@ def _check_kind(settings: JudgeSettings, task: Task) -> None:
 
 
 def _command(settings: JudgeSettings, name: str) -> str:
-    """The command that continues a judgement."""
     named, default = replace(settings, name=name), JudgeSettings(settings.experiments)
-    options: list[str] = []
-    for option in (entry.name for entry in fields(named)):
-        if (value := getattr(named, option)) != getattr(default, option):
-            options += option_words(option, value)
-    return python_command("tuning.judge", *settings.experiments, *options)
+    given = {entry.name: getattr(named, entry.name) for entry in fields(named)}
+    options = (option_words(option, value) for option, value in given.items() if value != getattr(default, option))
+    return python_command("tuning.judge", *settings.experiments, *chain(*options))

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
@@ -15,7 +16,6 @@ from common.measure import LEAST_SERVED, SCORE, Scale, by_the_year
 from envs.environments import fit
 from envs.objective.aim import SCORE_ALONE, Aim
 from envs.objective.columns import measures
-from envs.objective.evaluate import check_score
 from envs.scenarios.doubts import doubts
 from envs.scenarios.scenario import Window
 from envs.task import SiteTask
@@ -26,6 +26,7 @@ from envs.yardsticks.rows import baseline_rows, bound_rows, bounded, mpc_rows
 from results.judgement import BOUND, BOUNDS, EXACT_MPC, bound_of
 from tuning.cli.console import Fitted, busy, cell, change, plain_table, say, terminal
 from tuning.experiment.settings import splits_in
+from tuning.judging.report import check_scores
 from tuning.judging.settings import HeadroomSettings, Mpc, methods
 
 _BOUNDED = ("score", "co2_kg", "bill")  # objectives that have a bound
@@ -84,7 +85,7 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
         years += _mpc(task, settings.split, windows, settings.mpc, console)
     bounds = [] if reason else _bounds(task, settings.split, windows, console)
     if bounds:
-        check_baselines(years, bounds)
+        check_scores(pd.DataFrame([*years, *bounds]))
     rows = rows_of([*years, *bounds], aim)
     uncontrolled = next(row for row in rows if row.name == yardsticks.UNCONTROLLED)
     without = unplanned and methods(settings.mpc)
@@ -133,14 +134,6 @@ def _bounds(task: SiteTask, split: str, windows: Sequence[Window], console: Cons
         with busy(console, f"{task.site.title}: bound of {objective}, computed once"):
             rows += bound_rows(task, split, windows, (objective,))
     return rows
-
-
-def check_baselines(years: Sequence[Years], bounds: Sequence[Years]) -> None:
-    """Raise a ValidityError for a baseline above the bound of the score in a year."""
-    limits = {row["year"]: row["score"] for row in bounds if row["contender"] == BOUND}
-    for row in years:
-        if not math.isnan(row["score"]):
-            check_score(row["contender"], row["year"], row["score"], limits[row["year"]])
 
 
 def rows_of(years: Sequence[Years], aim: Aim = SCORE_ALONE) -> list[Row]:

@@ -128,7 +128,6 @@ class Race:
             self._say(f"no model predictive control: {reason}")
 
     def _failure(self, contender: Contender) -> str:
-        """Reason why a contender lacks runs."""
         trials = load(self._experiments[contender.name].paths.folder).trials
         row = trials[trials["state"] != "complete"].iloc[0]
         return f"run {row['trial']} {row['state']}: {str(row['error'] or '').strip().rpartition(chr(10))[2]}"
@@ -152,7 +151,6 @@ class Race:
                     run_all(jobs, self._judged, lambda left: tell(f"{left} left"), self.task.columns)
 
     def _seens(self, task: SiteTask) -> list[Seen]:
-        """What the contenders' policies see."""
         return [task.seen, *(task.seeing(each.hyperparameters).seen for each in self.judgement.contenders)]
 
     def _yardsticks(self) -> list[Job]:

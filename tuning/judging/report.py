@@ -126,7 +126,7 @@ def promised(search: Results, judgement: Results) -> list[str]:
 def check_scores(evaluations: pd.DataFrame) -> None:
     """Raise a ValidityError for a score above the bound of its year, and for a contender without one."""
     limits = dict(evaluations.loc[evaluations["contender"] == BOUND, ["year", "score"]].to_numpy().tolist())
-    judged = evaluations.loc[~evaluations["contender"].isin(BOUNDS), ["contender", "algorithm", "year", "score"]]
+    judged = evaluations[~evaluations["contender"].isin(BOUNDS)].reindex(columns=["contender", "algorithm", "year", "score"])
     for name, algorithm, year, score in judged.itertuples(index=False):
         if pd.notna(algorithm) and not np.isfinite(score):
             raise ValidityError(f"{name}, year {year}: a score of {score} is no number")

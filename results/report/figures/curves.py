@@ -59,7 +59,6 @@ def curves(learning: pd.DataFrame, means: pd.DataFrame, best: int) -> Figure | N
 
 
 def _means(means: pd.DataFrame) -> dict[str, object]:
-    """Mean curves of assignments that were trained again."""
     drawn = means.assign(thousands=means["steps"] / 1e3)
     drawn["name"] = [
         "default" if role == "default" else f"trial {of}" for role, of in zip(means["role"], means["confirms"], strict=True)

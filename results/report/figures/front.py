@@ -66,5 +66,4 @@ def front(found: pd.DataFrame, names: tuple[str, ...], best: int | None, amounts
 
 
 def _both(row: pd.Series, first: str, second: str) -> str:
-    """Both gains of a trial in words."""
     return f"{first} {percent(row['gain'], sign=True)}, {second} {percent(row['gain_2'], sign=True)}"

@@ -58,7 +58,6 @@ def slices(effects: pd.DataFrame, order: list[str]) -> Figure:
 
 
 def _slice(own: pd.DataFrame) -> dict[str, Any]:
-    """One panel of `slices`."""
     first = own.iloc[0]
     is_number = first["choices"] == 0 and own["value"].notna().any()
     drawn = own[own["value"].notna()] if is_number else own

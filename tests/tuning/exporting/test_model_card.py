@@ -12,7 +12,6 @@ import pytest
 from common.errors import UsageError
 from envs.objective.columns import measures
 from envs.scenarios.scenario import scenario
-from results import ResultsError
 from results.judgement import JUDGEMENT_VERSION, write_table
 from tests.tuning.exporting.judged_table import judgement_of
 from tests.tuning.trial.small_trials import completed
@@ -184,14 +183,6 @@ def test_a_damaged_table_is_told_in_a_line_with_what_writes_it_anew(
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"error: {paths.table}: ")
     assert line.endswith(f"--name {paths.folder.name}")
-
-
-def test_a_table_with_a_column_twice_is_told_in_a_line(tmp_path: Path) -> None:
-    paths, table = JudgementPaths(tmp_path), pa.Table.from_pandas(judgement_of("a"))
-    pq.write_table(table.append_column("score", table["score"]).replace_schema_metadata(OF_TODAY), paths.table)
-    with pytest.raises(ResultsError, match=f"{paths.table.name}: .*Multiple matches") as refused:
-        _judged_table(paths)
-    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("pandas", [b"{}", b"[]", b"nothing"])

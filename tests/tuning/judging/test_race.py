@@ -202,11 +202,6 @@ def test_who_does_not_serve_its_vehicles_drops_nobody_and_is_dropped(made: Made,
     )
 
 
-def test_who_serves_just_enough_stays(made: Made) -> None:
-    made.scores["bad"], made.missing["bad"] = 0.09, 2.39
-    assert made.run(made.judgement()).finalists == ["bad"]
-
-
 def test_at_the_last_look_who_does_not_serve_is_not_judged_by_citylearn(made: Made) -> None:
     made.missing = dict.fromkeys(SCORES, 9.0)
     assert not made.run(made.judgement(seeds=3)).finalists

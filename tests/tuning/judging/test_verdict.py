@@ -128,11 +128,6 @@ def test_who_is_clearly_behind_is_beaten_and_who_is_close_is_not() -> None:
     assert found.winner is None
 
 
-def test_pairs_cancel_what_seeds_have_in_common() -> None:
-    common = np.array([0.01, 0.05, 0.09, 0.03])
-    assert standing({"a": common + 0.001, "b": common + np.array([1, -1, 0, 0]) * 1e-4}).winner == "a"
-
-
 def test_a_dropped_one_is_compared_over_the_runs_that_it_has() -> None:
     found = standing({"a": np.array([0.07, 0.071, 0.069, 0.2]), "b": np.array([0.06, 0.062, 0.059])})
     assert found.behind["b"].value == pytest.approx((0.01 + 0.009 + 0.01) / 3.0)

@@ -18,5 +18,3 @@ def test_leaders_say_how_far_the_best_is_above_the_default() -> None:
         leaders(board).answer
         == "Trial 3, with +0.3000 after 5,000 steps, 0.1000 above the default (trial 0, after 4,000 steps)."
     )
-    failed = board.assign(rating=np.nan, state="failed", is_best=False)
-    assert leaders(failed).answer == "None: of 2 trials none was rated (2 failed)."
