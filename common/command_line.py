@@ -1,16 +1,23 @@
-"""Command lines of the parts that know nothing of `tuning`."""
+"""Command lines: what is refused is one line, and the exit status says so."""
 
 from __future__ import annotations
 
 import argparse
+import errno
 import sys
 from collections.abc import Callable
 from typing import NoReturn
 
 from common.errors import UserError
+from common.paths import shortened
 from common.texts import printable
 
 REFUSED, INTERRUPTED = 2, 130  # exit status
+# What a disk, its permissions or a path may refuse. Other errors of the system are faults of this project.
+_OF_FILES = {
+    errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR,
+    errno.EEXIST, errno.EIO,
+}  # fmt: skip
 
 
 class Parser(argparse.ArgumentParser):
@@ -28,10 +35,15 @@ def refuse(*lines: object) -> int:
 
 
 def status_of(run: Callable[[], int | None]) -> int:
-    """Exit status of a command, which is said on stderr where it is refused."""
+    """Exit status of a command; where it cannot be carried out as given, or a disk refuses, a line on stderr says why."""
     try:
         return run() or 0
     except UserError as error:
         return refuse(*error.args)
+    except OSError as error:
+        if error.errno not in _OF_FILES:
+            raise
+        place = f"{shortened(error.filename)}: " if error.filename else ""
+        return refuse(f"{place}{error.strerror}; free or repair this place, or choose another")
     except KeyboardInterrupt:
         return INTERRUPTED

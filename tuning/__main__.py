@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from common.texts import printable
+from common.command_line import refuse
 from tuning.cli.console import steady_output
 
 # In the order in which people need them.
@@ -25,9 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = [word for word in (sys.argv[1:] if arguments is None else arguments) if word not in ("-h", "--help")]
     with steady_output():
         print("usage: one of these commands, of which each has --help", *_commands(), sep="\n")
-    if given:
-        print(f"error: {printable(given[0])}: a command is its own module, as in python -m tuning.run", file=sys.stderr)
-    return 2 if given else 0
+    return refuse(f"{given[0]}: a command is its own module, as in python -m tuning.run") if given else 0
 
 
 def _commands() -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from common.command_line import refuse
 from tuning.cli.command import command
 from tuning.judging.settings import JudgeSettings
 
@@ -19,11 +20,7 @@ def _judge(settings: JudgeSettings) -> int:
     from tuning.judging.comparison import compare
 
     if not compare(settings).finalists:
-        print(
-            "error: no contender is left: each failed, does not serve its vehicles or misses a requirement, as the lines above "
-            "say",
-            file=sys.stderr,
-        )
+        refuse("no contender is left: each failed, does not serve its vehicles or misses a requirement, as the lines above say")
         return NO_FINALIST
     return 0
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from common.command_line import refuse
 from envs.batch_backend import compiling
-from tuning.cli.command import command, parse, tell
+from tuning.cli.command import command, parse
 from tuning.cli.help import OF_SEARCH
 from tuning.cli.search_options import SearchOptions, as_file, with_file
 from tuning.experiment.option_values import ALL
@@ -89,7 +90,7 @@ def _status(outcome: Results | SearchStoppedError, console: Console, again: Mapp
     from tuning.search.tune import SearchStoppedError, continue_command, draw_report_so_far
 
     if isinstance(outcome, SearchStoppedError):
-        tell(*outcome.reason.splitlines(), f"then continue with: {continue_command(outcome.folder, outcome.again)}")
+        refuse(*outcome.reason.splitlines(), f"then continue with: {continue_command(outcome.folder, outcome.again)}")
         draw_report_so_far(outcome.folder, console)
         return STOPPED
     from envs.objective.reward import reference_lines

@@ -6,9 +6,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from common.command_line import Parser, refuse
-from common.errors import UserError
-from common.paths import shortened
+from common.command_line import Parser, refuse, status_of
 from common.texts import printable
 from common.uris import with_uris
 from results.report.writing import FORMATS, write
@@ -20,14 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.format is not None and options.figures is None:
         return refuse("--format is of pictures: name their folder, such as --figures pictures")
     warnings.showwarning = lambda message, *_: print(f"warning: {printable(with_uris(str(message)))}", file=sys.stderr)
-    try:
-        print(write(options.places, options.to, options.figures, options.format or FORMATS[0]))
-    except UserError as error:
-        return refuse(*error.args)
-    except OSError as error:
-        place = f"{shortened(error.filename)}: " if error.filename else ""
-        return refuse(f"{place}{error.strerror}; free or repair this place, or choose another")
-    return 0
+    return status_of(lambda: print(write(options.places, options.to, options.figures, options.format or FORMATS[0])))
 
 
 def parser() -> Parser:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import io
 import itertools
 import re
@@ -15,9 +14,9 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 import tyro
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
-from common.errors import InconsistentError, UsageError, UserError
-from common.paths import shortened
-from common.texts import hint, number, option, printable, whole_number
+from common.command_line import refuse, status_of
+from common.errors import InconsistentError, UsageError
+from common.texts import hint, number, option, whole_number
 from tuning.cli.console import steady_output
 from tuning.cli.help import ALL, documented, short_help
 from tuning.runtime.processes import Interrupted, stop_signals_as_interrupts
@@ -25,11 +24,6 @@ from tuning.runtime.ray_session import set_environment
 
 T = TypeVar("T")
 INCONSISTENT = UNWRITTEN = 1  # exit status
-REFUSED, INTERRUPTED = 2, 130
-# What a disk, its permissions or a path may refuse. Other errors of the system are faults of this project.
-_OF_FILES = {
-    errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR,
-}  # fmt: skip
 _NUMBERS = ConstructorRegistry()
 UNKNOWN = "Unrecognized options: "  # as tyro says it
 _PLAINLY = tuple(
@@ -72,41 +66,28 @@ def command(
         if groups and {"-h", "--help"} & set(given):
             print(short_help(kind, program, groups))
             return 0
-        status = _status(kind, ["--help" if word == ALL and groups else word for word in given], program, answer, read)
+        words = ["--help" if word == ALL and groups else word for word in given]
+        status = status_of(lambda: _carry_out(lambda: parse(kind, read(words), None, program), answer))
     if output and output.is_lost and not status:
-        tell(f"what this command prints could not be written: {output.error}")
+        refuse(f"what this command prints could not be written: {output.error}")
         return UNWRITTEN
     return status
 
 
-def _status(kind: type[T], arguments: Sequence[str], program: str, answer: Callable[[T], int], read: Any) -> int:
+def _carry_out(options: Callable[[], T], answer: Callable[[T], int]) -> int:
     try:
-        options = parse(kind, read(arguments), None, program)
+        given = options()
         set_environment()
         with stop_signals_as_interrupts():
-            return answer(options)
-    except UserError as error:
-        tell(*map(str, error.args))
-        return REFUSED
+            return answer(given)
     except InconsistentError as error:
-        tell(f"internal consistency check failed; please report this: {error}")
+        refuse(f"internal consistency check failed; please report this: {error}")
         return INCONSISTENT
-    except OSError as error:
-        if error.errno not in _OF_FILES:
-            raise
-        place = f"{shortened(error.filename)}: " if error.filename else ""
-        tell(f"{place}{error.strerror}; free or repair this place, or choose another")
-        return REFUSED
     except Interrupted:
-        return INTERRUPTED
+        raise  # a line has said what there is
     except KeyboardInterrupt:
         print("stopped; this command has written no results", file=sys.stderr)
-        return INTERRUPTED
-
-
-def tell(*lines: str) -> None:
-    """Print the lines of an error, whatever stands in names and values: line breaks and control characters as escapes."""
-    print("error: " + "\n".join(map(printable, lines)), file=sys.stderr)
+        raise
 
 
 @_NUMBERS.primitive_rule
