@@ -64,14 +64,10 @@ def importance(results: Results, repetitions: int = REPETITIONS) -> pd.DataFrame
     spread = _shares(divergences(some) - by_chance).std(axis=1, ddof=1) * np.sqrt(kept / (count - kept))
     low, high = np.maximum(parts - NORMAL * spread, 0.0), np.minimum(parts + NORMAL * spread, 1.0)
     chance = np.quantile(shuffled, 0.95, axis=1)
-    rows = [
-        {"hyperparameter": name, "importance": parts[index], "low": low[index], "high": high[index]}
-        | {"divergence": actual[index, 0], "chance": chance[index], "beyond_chance": actual[index, 0] > chance[index]}
-        | {"trials": count, "best_trials": best}
-        for index, name in enumerate(ranges)
-    ]
-    order = ["importance", "divergence"]
-    return frame(rows, columns).sort_values(order, ascending=False, kind="stable", ignore_index=True)
+    divergence = actual[:, 0]
+    told = (list(ranges), parts, low, high, divergence, chance, divergence > chance, count, best)
+    table = frame(dict(zip(columns.split(), told, strict=True)), columns)
+    return table.sort_values(["importance", "divergence"], ascending=False, kind="stable", ignore_index=True)
 
 
 def settled(results: Results) -> pd.DataFrame:

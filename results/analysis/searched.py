@@ -116,8 +116,11 @@ _TYPES = {
 _TYPE_OF = {name: kind for kind, names in _TYPES.items() for name in names.split()} | dict.fromkeys(STATES, "int64")
 
 
-def frame(rows: list[dict[str, Any]], columns: str, **types: str) -> pd.DataFrame:
-    """Rows as a frame with these columns, separated by spaces, also without any row; types are those of `_TYPES` or given."""
+def frame(rows: list[dict[str, Any]] | dict[str, Any], columns: str, **types: str) -> pd.DataFrame:
+    """Rows, or values by column, as a frame with these columns, separated by spaces, also without any row.
+
+    Types are those of `_TYPES` or given.
+    """
     names = columns.split()
     return pd.DataFrame(rows, columns=names).astype({name: types.get(name, _TYPE_OF.get(name, "float64")) for name in names})
 

@@ -288,8 +288,3 @@ def sampled(frame: pd.DataFrame, most: int) -> pd.DataFrame:
     if len(frame) <= most:
         return frame
     return frame.iloc[np.unique(np.linspace(0, len(frame) - 1, most).round().astype(int))]
-
-
-def each(frame: pd.DataFrame) -> list[Any]:
-    """Rows with their columns as attributes."""
-    return list(frame.itertuples(index=False))

@@ -13,7 +13,7 @@ import pandas as pd
 from common.errors import UsageError
 from common.measure import BASIS, SCORE, Measure
 from common.paths import user_path
-from common.texts import markdown, option, printable, quoted
+from common.texts import markdown, option_words, printable, quoted
 from results import ResultsError
 from results.judgement import JUDGEMENT_VERSION, STATISTIC, cells, headings, markdown_table, metrics_of, scales, table_of
 from results.table_files import read_parquet
@@ -31,16 +31,13 @@ _IN_ENVIRONMENT = ("algo", "env", "env_config", "num_envs", "steps", "seed")
 def hyperparameters_toml(hyperparameters: Assignment, settings: Settings) -> str:
     """A full assignment as TOML, in the form that `--space` reads, with the command that trains it."""
     command = ["python", "-m", "tuning.run", "--trials", "1", "--space", "hyperparameters.toml"]
-    for name in _IN_ENVIRONMENT if settings.env else _OF_TRAINING:
-        command += [option(name), str(getattr(settings, name))]
-    for name, texts in asdict(settings.splits).items():
-        command += [option(name), *texts] if texts else []
-    command += ["--weights", *settings.weights] if settings.weights else []
-    command += ["--objective", *settings.objective.split()] if settings.aim.second else []
-    command += ["--teacher", settings.teacher] if settings.teacher != "none" else []
+    given: dict[str, object] = {name: getattr(settings, name) for name in (_IN_ENVIRONMENT if settings.env else _OF_TRAINING)}
+    given |= asdict(settings.splits) | {"weights": settings.weights, "teacher": settings.teacher}
+    given["objective"] = tuple(settings.objective.split()) if settings.aim.second else ()
     # TOML has no null, so hyperparameters that are none are set on the command line.
-    none = [f"{name}=none" for name, value in hyperparameters.items() if value is None]
-    command += ["--set", *none] if none else []
+    given["set"] = tuple(f"{name}=none" for name, value in hyperparameters.items() if value is None)
+    for name, value in given.items():
+        command += option_words(name, value) if value not in ((), "none") else []
     lines = [
         # Quoted for the shell of this system; a line break in a path would end the comment.
         f"# {printable(quoted(command))}",

@@ -4,7 +4,7 @@ import pandas as pd
 
 from results import analysis
 from results.analysis.ped_anova import settled
-from results.report.charts import Figure, Panel, by_kind, channel, chart, each, ends, hover, layer
+from results.report.charts import Figure, Panel, by_kind, channel, chart, ends, hover, layer
 from results.report.subjects import Search
 from results.report.words import counted, first_of, listed, percent
 
@@ -85,6 +85,7 @@ def _settled(fixed: pd.DataFrame | None) -> str:
     """Which hyperparameters hardly varied: their effect cannot be seen."""
     if fixed is None or fixed.empty:
         return ""
-    told = [f"{row.hyperparameter} ({row.trials:,} of {counted(row.of, 'trial')} {row.value})" for row in each(fixed)]
+    rows = fixed[["hyperparameter", "value", "trials", "of"]].itertuples(index=False)
+    told = [f"{name} ({trials:,} of {counted(of, 'trial')} {value})" for name, value, trials, of in rows]
     more = f" and {len(told) - _MOST_SETTLED} more" if len(told) > _MOST_SETTLED else ""
     return f" Hardly varied: {listed(told[:_MOST_SETTLED])}{more}; what a search settles early looks unimportant here."

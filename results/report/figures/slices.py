@@ -7,7 +7,7 @@ import pandas as pd
 
 from results import analysis
 from results.experiment_file import Range
-from results.report.charts import Figure, Panel, channel, chart, colour, each, hover, layer, sampled
+from results.report.charts import Figure, Panel, channel, chart, colour, hover, layer, sampled
 from results.report.subjects import Search
 from results.report.words import counted, first_of, listed, plain
 
@@ -32,7 +32,7 @@ def slices(effects: pd.DataFrame, order: list[str]) -> Figure:
     if edges.empty:
         answer = f"No: trial {int(winner['trial'].iloc[0])}, the best, lies within all {counted(len(winner), 'range')}."
     else:
-        told = [f"{row.hyperparameter}={_short(row.label)} ({row.at_edge} end)" for row in each(edges)]
+        told = [f"{row.hyperparameter}={_short(str(row.label))} ({row.at_edge} end)" for row in edges.itertuples()]
         more = f" and {len(told) - 4} more" if len(told) > 4 else ""
         answer = (
             f"Yes: trial {int(winner['trial'].iloc[0])}, the best, has {listed(told[:4])}{more}; "
