@@ -4,8 +4,8 @@ import errno
 import io
 import sys
 import time
-from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -16,12 +16,22 @@ from tests.results.trials import KINDS, trial
 from tuning.cli.console import Fitted, SteadyOutput, busy, draw_report, plain_table, say, steady_output, terminal
 
 
-def test_a_line_is_neither_broken_nor_read_as_markup() -> None:
+def said(line: object, width: int = 40, **console: Any) -> str:
     output = io.StringIO()
+    say(Console(file=output, width=width, **console), line)
+    return output.getvalue()
+
+
+def printed(table: object, width: int) -> list[str]:
+    output = io.StringIO()
+    Console(file=output, width=width).print(table)
+    return [line.rstrip() for line in output.getvalue().splitlines() if line.strip()]
+
+
+def test_a_line_is_neither_broken_nor_read_as_markup() -> None:
     line = "trial 0: [bold]" + "x" * 200
-    say(Console(file=output, width=40), line)
-    say(Console(file=output, width=40), Path("/a") / ("b" * 60))
-    assert output.getvalue() == f"{line}\n/a/{'b' * 60}\n"
+    assert said(line) == f"{line}\n"
+    assert said(Path("/a") / ("b" * 60)) == f"/a/{'b' * 60}\n"
 
 
 @pytest.mark.parametrize(
@@ -34,17 +44,13 @@ def test_a_line_is_neither_broken_nor_read_as_markup() -> None:
     ],
 )
 def test_a_terminal_breaks_sentences_between_words_and_nothing_that_is_copied(line: str, is_broken: bool) -> None:
-    output = io.StringIO()
-    say(Console(file=output, width=20, force_terminal=True, color_system=None), line)
-    lines = output.getvalue().splitlines()
+    lines = said(line, 20, force_terminal=True, color_system=None).splitlines()
     assert (len(lines) > 1) is is_broken
     assert " ".join(part.strip() for part in lines) == line
 
 
 def test_characters_that_act_on_a_terminal_are_escapes() -> None:
-    output = io.StringIO()
-    say(Console(file=output, width=40), "killed (\x1b]0;title\x07 on host\nerror: forged)")
-    assert output.getvalue() == "killed (\\x1b]0;title\\x07 on host\\nerror: forged)\n"
+    assert said("killed (\x1b]0;title\x07 on host\nerror: forged)") == "killed (\\x1b]0;title\\x07 on host\\nerror: forged)\n"
 
 
 def test_what_takes_long_is_a_line_where_there_is_no_terminal_with_news_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,29 +171,20 @@ def test_a_folder_without_results_is_told_in_the_same_way(tmp_path: Path) -> Non
 
 
 def test_a_table_has_a_title_at_the_left_and_no_frame() -> None:
-    table = plain_table("energy")
-    for name in ("", "kWh"):
-        table.add_column(name)
+    table = plain_table("energy", ("", "kWh"))
     table.add_row("load", "12")
-    out = StringIO()
-    Console(file=out, width=40).print(table)
-    lines = [line for line in out.getvalue().splitlines() if line.strip()]
+    lines = printed(table, 40)
     assert lines[0].strip() == "energy"
     assert lines[-1].split() == ["load", "12"]
-    assert "\N{BOX DRAWINGS LIGHT VERTICAL}" not in out.getvalue()
+    assert "\N{BOX DRAWINGS LIGHT VERTICAL}" not in "".join(lines)
 
 
 def wide(width: int, name: str = "a-contender-with-a-long-name") -> list[str]:
     """Lines of a table that needs 60 columns, on a terminal of this width."""
-    table = plain_table("energy of a year")
-    table.add_column("", overflow="fold")
-    for heading in ("controlled, MWh", "uncontrolled, MWh", "change"):
-        table.add_column(heading, justify="right")
+    table = plain_table("energy of a year", ("", "controlled, MWh", "uncontrolled, MWh", "change"))
     table.add_row(name, "1,234.5\n(1,200 to 1,300)", "1,345.6", "-8.3%")
     table.add_row("bound", "", "1,345.6", "")
-    out = StringIO()
-    Console(file=out, width=width).print(Fitted(table))
-    return [line.rstrip() for line in out.getvalue().splitlines() if line.strip()]
+    return printed(Fitted(table), width)
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -196,12 +193,9 @@ def test_a_table_is_one_where_it_fits(width: int) -> None:
 
 
 def test_a_title_is_one_line_where_it_fits_also_above_a_narrower_table() -> None:
-    table = plain_table("The same episodes under other controllers")
-    table.add_column("score")
+    table = plain_table("The same episodes under other controllers", ("score",))
     table.add_row("+1.0")
-    out = StringIO()
-    Console(file=out, width=80).print(Fitted(table))
-    assert [line.strip() for line in out.getvalue().splitlines()[:2]] == [table.title.plain, "score"]  # type: ignore[union-attr]
+    assert [line.strip() for line in printed(Fitted(table), 80)[:2]] == [table.title.plain, "score"]  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("width", range(30, 130, 5))
@@ -240,13 +234,9 @@ def test_elsewhere_each_value_has_a_line_and_nothing_is_cut() -> None:
 
 @pytest.mark.parametrize("width", [20, 120])
 def test_names_of_other_people_are_neither_markup_nor_act_on_the_terminal(width: int) -> None:
-    table = plain_table("site [red]\x1b[2J")
-    for name in ("", "of", "year"):
-        table.add_column(name)
+    table = plain_table("site [red]\x1b[2J", ("", "of", "year"))
     table.add_row("[b]one\x1b[2J", "12 of 13 [/]", "a long value")
-    out = StringIO()
-    Console(file=out, width=width).print(Fitted(table))
-    shown = "".join(out.getvalue().split())
+    shown = "".join("".join(printed(Fitted(table), width)).split())
     for text in (r"site[red]\x1b[2J", r"[b]one\x1b[2J", "12of13[/]"):
         assert text in shown
     assert "\x1b" not in shown

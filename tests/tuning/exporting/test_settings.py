@@ -12,12 +12,8 @@ from tuning.exporting.settings import ExportSettings, RolloutSettings
 def test_command_lines_become_settings() -> None:
     export = parse(ExportSettings, ["one", "--to", "mall", "--trial", "3"], None, "test")
     assert export == ExportSettings("one", Path("mall"), "3")
-    assert parse(ExportSettings, ["one", "--to", "mall", "--split", "test"], None, "test").split == "test"
-    rollout = parse(RolloutSettings, ["one", "--year", "4", "--to", "hours", "--keep", "last"], None, "test")
-    assert rollout == RolloutSettings("one", keep="last", year=4, to=Path("hours"))
-    assert RolloutSettings("s3://bucket/one").to is None
-    there = parse(RolloutSettings, ["one", "--scenario", "there/schema.json"], None, "test")
-    assert there == RolloutSettings("one", scenario="there/schema.json")
+    rollout = parse(RolloutSettings, ["s3://bucket/one", "--year", "4", "--keep", "last"], None, "test")
+    assert rollout == RolloutSettings("s3://bucket/one", keep="last", year=4, to=None)
 
 
 def test_an_export_needs_a_target() -> None:
