@@ -26,18 +26,10 @@ Row = dict[str, Any]
 
 def settle(folder: Path, **settings: Any) -> None:
     """Write `experiment.json` with the PPO space and some settings."""
-    given = dict(pair.partition("=")[::2] for group in settings.get("set", ()) for pair in group)
     unsearched = {own.name: own.default for own in PPO.parameters if own.search is None}
-    ranges = PPO.ranges({**unsearched, **PPO.parse(given)}, {"steps": float(settings.get("steps", 400_000))})
-    if settings.get("preset"):
-        ranges = {}
-    else:
-        ranges["shared_policy"] = {"choices": [False, True]}
-    content = {
-        "format": FORMAT,
-        "settings": {"name": folder.name, "evaluations": REPORTS, "steps": BUDGET, "start_from": ["default"], **settings},
-        "marks": {"ranges": ranges},
-    }
+    ranges = PPO.ranges(unsearched, {"steps": 400_000.0}) | {"shared_policy": {"choices": [False, True]}}
+    known = {"name": folder.name, "evaluations": REPORTS, "steps": BUDGET, "start_from": ["default"], **settings}
+    content = {"format": FORMAT, "settings": known, "marks": {"ranges": ranges}}
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "experiment.json").write_text(json.dumps(content), encoding="utf-8")
 
