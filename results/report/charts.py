@@ -187,15 +187,12 @@ def rows(frame: pd.DataFrame, columns: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, int):
-        return value
+    if pd.isna(value) or value in (math.inf, -math.inf):
+        return None
     if isinstance(value, float):
-        if not math.isfinite(value):
-            return None
         short = float(f"{value:.{DIGITS}g}")
         return int(short) if short.is_integer() and abs(short) < 2**53 else short
-    # pandas' own missing value is neither number nor text.
-    return None if value != value or str(value) in ("<NA>", "NaT") else str(value)
+    return value if isinstance(value, int) else str(value)
 
 
 def channel(field: str, kind: str = "quantitative", title: str | None = None, **more: Any) -> dict[str, Any]:

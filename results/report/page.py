@@ -83,7 +83,7 @@ def _numeric(frame: pd.DataFrame) -> list[bool]:
 
 def _cell(value: Any, column: Any) -> str:
     """A value as a table shows it: three significant digits, whole numbers whole, empty where there is none."""
-    if value is None or value != value or str(value) in ("<NA>", "NaT"):
+    if pd.isna(value):
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"

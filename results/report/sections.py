@@ -149,12 +149,10 @@ def _policy(policy: Hours) -> Section:
     about = policy.about
     title = f"Policy of trial {about['trial']}" if "trial" in about else policy.path.stem
     names = ("experiment", "trial", "steps", "scenario", "year", "backend")
-    facts = {name: _shown(name, about[name]) for name in names if name in about}
+    facts = {name: about[name] for name in names if name in about}
+    if (steps := facts.get("steps", "")).isdigit():
+        facts["steps"] = f"{int(steps):,}"
     return Section(title, "policy", facts, drawn("policy", policy), _OF_POLICY)
-
-
-def _shown(name: str, text: str) -> str:
-    return f"{int(text):,}" if name == "steps" and text.isdigit() else text
 
 
 @dataclass(frozen=True)

@@ -25,14 +25,11 @@ def number(value: float, sign: bool = False) -> str:
         return "none"
     if value == 0:
         return "0"
-    places = DIGITS - 1 - math.floor(math.log10(abs(value)))
-    rounded = round(value, places)
     plus = "+" if sign else ""
-    if rounded != 0 and not 1e-4 <= abs(rounded) < 1e12:
-        return f"{rounded:{plus}.{DIGITS - 1}e}"
-    # Rounding may give one digit more, as from 9.996.
-    places = DIGITS - 1 - math.floor(math.log10(abs(rounded)))
-    return f"{rounded:{plus},.{max(places, 0)}f}"
+    scientific = f"{value:{plus}.{DIGITS - 1}e}"
+    # Of the rounded number, which may have one digit more, as that of 9.996.
+    exponent = int(scientific.partition("e")[2])
+    return f"{float(scientific):{plus},.{max(DIGITS - 1 - exponent, 0)}f}" if -4 <= exponent < 12 else scientific
 
 
 def plain(value: float) -> str:

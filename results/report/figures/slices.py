@@ -42,7 +42,7 @@ def slices(effects: pd.DataFrame, order: list[str]) -> Figure:
     names = [*(name for name in order if name in every), *(name for name in every if name not in order)]
     panels = tuple(Panel(_slice(effects[effects["hyperparameter"] == name]), name) for name in names[:MOST_SLICES])
     table = winner.set_index("hyperparameter").reindex(names).dropna(subset=["trial"]).reset_index()
-    table = table.assign(low=[_bound(value) for value in table["low"]], high=[_bound(value) for value in table["high"]])
+    table = table.assign(**{end: [plain(value) if value == value else "" for value in table[end]] for end in ("low", "high")})
     table = table[["hyperparameter", "label", "low", "high", "at_edge"]].rename(
         columns={"label": "value of the best", "low": "searched from", "high": "to", "at_edge": "at an end"}
     )
@@ -92,7 +92,8 @@ def _in_order(label: str) -> tuple[list[float], str]:
 def _ticks(own: pd.Series, values: pd.Series) -> dict[str, Any]:
     """Axis of a range on its own scale: both ends, and round values between that are far enough apart for their texts."""
     scale = Range("", float(own["low"]), float(own["high"]), bool(own["log"]), bool(own.get("from_one", False)))
-    doubled = all(_is_power_of_two(value) for value in [scale.low, scale.high, *values.dropna()])
+    # The fraction of a power of two is a half.
+    doubled = all(value >= 1.0 and math.frexp(value)[0] == 0.5 for value in [scale.low, scale.high, *values.dropna()])
     powers = [2**power for power in range(64) if scale.low < 2**power < scale.high]
     inner = pd.Series(powers if doubled else _round_values(scale), dtype=float)
     # A range of one value has it in the middle.
@@ -103,10 +104,6 @@ def _ticks(own: pd.Series, values: pd.Series) -> dict[str, Any]:
     places = sorted(taken)
     texts = ", ".join(f"'{_tick(taken[place])}'" for place in places)
     return {"values": places, "labelExpr": f"[{texts}][indexof({places}, datum.value)]"}
-
-
-def _is_power_of_two(value: float) -> bool:
-    return value >= 1.0 and math.frexp(value)[0] == 0.5
 
 
 def _round_values(scale: Range) -> list[float]:
@@ -127,10 +124,6 @@ def _tick(value: float) -> str:
     if 0.0 < abs(value) < 1e-4:
         return f"{value:.2g}".replace("e-0", "e-")
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def _bound(value: float) -> str:
-    return plain(value) if value == value else ""
 
 
 def _short(label: str) -> str:
