@@ -98,9 +98,7 @@ def per_run(evaluations: pd.DataFrame, measures: Mapping[str, Measure], ranking:
     judged["algorithm"] = judged["algorithm"].fillna("")
     # Rows of bounds lack the uncontrolled site, which is the same for all rows of a year.
     lacking = [SITE + name for name in _CHANGES if SITE + name in judged]
-    before = judged.groupby("year")[lacking].first()
-    for name in lacking:
-        judged[name] = judged[name].fillna(judged["year"].map(before[name]))
+    judged[lacking] = judged[lacking].fillna(judged.groupby("year")[lacking].transform("first"))
     bounds = judged[judged["contender"] == bound_of(judged["contender"])].set_index("year")["score"]
     rows = []
     for (contender, seed), own in judged.groupby(["contender", "seed"], sort=False):

@@ -58,11 +58,10 @@ def row(number: int, score: float | None, state: str = "complete", **columns: An
     """A row of `trials`."""
     given = {f"hp_{name}": value for name, value in drawn(number).items()}
     parts = {"environment_seconds": 10.0, "learner_seconds": 20.0, "evaluation_seconds": 5.0, "rest_seconds": 5.0}
-    memory = {"predicted_ram_bytes": 10**9, "granted_ram_bytes": 2 * 10**9, "peak_rss_bytes": 1.2e9}
+    memory = {"predicted_ram_bytes": 10**9, "granted_ram_bytes": 2 * 10**9, "peak_rss_bytes": 12 * 10**8}
     facts = {"algorithm": "ppo", "scenario": "made", "reward": "improvement", "device": "cpu", "host": "here"}
     times = {"started": BEGIN + timedelta(seconds=40 * number), "seconds": 40.0, **parts}
     budget = {"kept_steps": BUDGET, "steps": BUDGET, "budget_steps": BUDGET, "updates": REPORTS}
-    memory["peak_rss_bytes"] = int(memory["peak_rss_bytes"])
     return {"trial": number, "state": state, "score": score, **facts, **times, **budget, **memory, **given, **columns}
 
 
