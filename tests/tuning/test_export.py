@@ -3,7 +3,6 @@
 import json
 import runpy
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -31,6 +30,7 @@ from envs.seen import Seen
 from envs.task import SiteTask
 from results.table_files import add_rows
 from search_spaces import Assignment
+from tests.envs.schema_changes import edit, edited, put
 from tests.tuning.exporting.judged_table import judgement_of
 from tests.tuning.one_trial import one_trial
 from tests.tuning.trial.small_trials import completed
@@ -43,7 +43,6 @@ from tuning.exporting import controller
 from tuning.exporting.model_card import hyperparameters_toml
 from tuning.search.proposals.plan import plan
 from tuning.trial.policy import Trained, trained
-from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords
 
 STEPS = 256
@@ -357,23 +356,15 @@ def test_an_export_is_of_the_trial_and_the_judgement_that_were_asked_for(
     assert [row.startswith(shown) for row in rows] == [True]
 
 
-def with_a_trial(schema: Path, folder: Path) -> Experiment:
-    """An experiment with one trial, which has no checkpoint."""
-    of = create(Settings(scenario=str(schema), backend="batch", name="one", dir=str(folder)))
-    TrialRecords(of).begin(Proposal(0, algorithm("ppo").space.complete({}, {"steps": 1e6})))
-    return of
-
-
 @pytest.mark.parametrize("hidden", [("hour",), ("month",), ("month", "hour")], ids=" and ".join)
 def test_peaks_that_the_example_cannot_count_are_refused_only_where_the_policy_sees_them(
     small_schema: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], hidden: tuple[str, ...]
 ) -> None:
-    site = shutil.copytree(small_schema.parent, tmp_path / "site")
-    schema = json.loads((site / "schema.json").read_text(encoding="utf-8"))
+    path = edited(small_schema, tmp_path / "site", lambda _: None)
     for name in hidden:
-        schema["observations"][name]["active"] = False
-    (site / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
-    of = with_a_trial(site / "schema.json", tmp_path / "experiments")
+        edit(path, put("observations", name, "active", value=False))
+    # Its trial has no checkpoint.
+    of = completed(create(Settings(scenario=str(path), backend="batch", name="one", dir=str(tmp_path / "of"))), (0.1, {}))
     command = [str(of.paths.folder), "--trial", "0", "--to", str(tmp_path / "within" / "mall")]
     assert main(command) == 2
     error = capsys.readouterr().err
@@ -381,6 +372,6 @@ def test_peaks_that_the_example_cannot_count_are_refused_only_where_the_policy_s
     assert told in error
     assert error.count("\n") == 1
     assert not (tmp_path / "within").exists()
-    (site / "tariff.json").unlink()
+    (path.parent / "tariff.json").unlink()
     assert main(command) == 2
     assert "has no checkpoint" in capsys.readouterr().err

@@ -1,7 +1,5 @@
 """The command prints baselines, bounds and the remaining headroom, or one line that says what is wrong."""
 
-import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -10,6 +8,7 @@ from envs.objective.evaluate import ValidityError
 from envs.task import SiteTask
 from envs.yardsticks.baselines import UNCONTROLLED, baselines
 from envs.yardsticks.bound import BoundError
+from tests.envs.schema_changes import edited, put
 from tests.envs.tanks import with_tank
 from tuning.headroom import main
 
@@ -100,10 +99,7 @@ def test_what_cannot_be_is_one_line_and_no_traceback(
 def test_a_site_that_only_citylearn_steps_has_baselines_and_no_bound(
     small_schema: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = shutil.copytree(small_schema.parent, tmp_path / "site") / "schema.json"
-    schema = json.loads(path.read_text(encoding="utf-8"))
-    schema["community_market"] = {"enabled": True}
-    path.write_text(json.dumps(schema), encoding="utf-8")
+    path = edited(small_schema, tmp_path / "site", put("community_market", value={"enabled": True}))
     assert main(["--scenario", str(path), *STATED]) == 0
     said = capsys.readouterr().out
     for name in ("uncontrolled", "no PV, no battery", "rule: PV first", "CityLearn: BasicRBC"):

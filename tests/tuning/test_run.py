@@ -14,6 +14,7 @@ import pytest
 
 from envs.scenarios.scenario import scenario
 from results.table_files import write_rows
+from tests.envs.schema_changes import edited, put
 from tests.results.trials import KINDS, trial
 from tuning import run
 from tuning.experiment.folder import Experiment, create, open_experiment, save
@@ -159,11 +160,7 @@ def test_help_needs_nothing_heavy() -> None:
 def test_a_reward_that_does_not_fit_the_scenario_is_refused(
     small_schema: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    schema = json.loads(small_schema.read_text(encoding="utf-8"))
-    shutil.copytree(small_schema.parent, tmp_path, dirs_exist_ok=True)
-    schema["actions"]["cooling_device"] = {"active": True}
-    path = tmp_path / "schema.json"
-    path.write_text(json.dumps(schema), encoding="utf-8")
+    path = edited(small_schema, tmp_path, put("actions", "cooling_device", value={"active": True}))
     folder = tmp_path / "experiments"
     assert "--reward schema" in refused(capsys, "--scenario", str(path), "--dir", str(folder))
     assert not folder.exists()

@@ -1,6 +1,5 @@
 """A trial's policy is restored as it was; its hours add up, and its files say what they hold."""
 
-import json
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -26,6 +25,7 @@ from results import load
 from results.rollout import ROLLOUT_VERSION
 from search_spaces import Assignment
 from tests.envs.objective.test_hours import made_up
+from tests.envs.schema_changes import edited, put
 from tests.tuning.one_trial import one_trial
 from tests.tuning.trial.small_trials import completed
 from tests.uploads import upload
@@ -181,13 +181,10 @@ def test_a_run_whose_energy_does_not_add_up_is_not_written(
 @pytest.fixture
 def beyond_batch(experiment: Experiment, tmp_path: Path) -> Path:
     """The experiment, of a site with something that the batch backend does not know."""
-    site = shutil.copytree(Path(experiment.settings.scenario).parent, tmp_path / "site")
-    schema = json.loads((site / "schema.json").read_text(encoding="utf-8"))
-    schema["community_market"] = {"enabled": True}
-    (site / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
+    schema = edited(Path(experiment.settings.scenario), tmp_path / "site", put("community_market", value={"enabled": True}))
     folder = shutil.copytree(experiment.paths.folder, tmp_path / "copy")
     copy = open_experiment(folder)
-    save(replace(copy, settings=replace(copy.settings, scenario=str(site / "schema.json"))))
+    save(replace(copy, settings=replace(copy.settings, scenario=str(schema))))
     return folder
 
 
