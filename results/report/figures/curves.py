@@ -59,10 +59,8 @@ def curves(learning: pd.DataFrame, means: pd.DataFrame, best: int) -> Figure | N
 
 
 def _means(means: pd.DataFrame) -> dict[str, object]:
-    drawn = means.assign(thousands=means["steps"] / 1e3)
-    drawn["name"] = [
-        "default" if role == "default" else f"trial {of}" for role, of in zip(means["role"], means["confirms"], strict=True)
-    ]
+    named = ("trial " + means["confirms"].astype(str)).where(means["role"] != "default", "default")
+    drawn = means.assign(thousands=means["steps"] / 1e3, name=named)
     names = list(dict.fromkeys(drawn["name"]))
     order = ["c1", "c3", "c4", "c5", "c6"]
     taken = ["c2" if name == "default" else order[place % len(order)] for place, name in enumerate(names)]

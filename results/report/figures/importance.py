@@ -1,5 +1,6 @@
 """Which hyperparameters tell good trials from others."""
 
+import numpy as np
 import pandas as pd
 
 from results import analysis
@@ -54,12 +55,8 @@ def importance(found: pd.DataFrame, fixed: pd.DataFrame | None = None) -> Figure
         answer = f"None surely: with {counted(count, 'trial')} no importance exceeds what chance alone gives."
     drawn = found.head(20)
     y = channel("hyperparameter", "nominal", sort=None, axis={"labelLimit": 170})
-    drawn = drawn.assign(
-        kind=[
-            "surely" if beyond and low > 0.0 else "perhaps" if beyond else "as by chance"
-            for beyond, low in zip(drawn["beyond_chance"], drawn["low"], strict=True)
-        ]
-    )
+    beyond = drawn["beyond_chance"]
+    drawn = drawn.assign(kind=np.select([beyond & (drawn["low"] > 0.0), beyond], ["surely", "perhaps"], "as by chance"))
     bars = layer(
         drawn, {"type": "bar", "height": 14}, y=y, x=channel("importance", title="importance", axis={"format": ".0%"}),
         color=by_kind(drawn, "kind", _SURENESS),

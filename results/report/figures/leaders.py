@@ -1,5 +1,6 @@
 """The best trials."""
 
+import numpy as np
 import pandas as pd
 
 from results import analysis
@@ -42,11 +43,8 @@ def leaders(board: pd.DataFrame) -> Figure:
             f"Trial {best['trial']}{named}, with {score(float(best['rating']))} after {best['kept_steps']:,} steps{beside}."
         )
     drawn = rated[(rated["rank"] <= _MOST_LEADERS) | rated["is_default"]]
-    drawn = drawn.assign(name=[str(trial) for trial in drawn["trial"]])
-    drawn["kind"] = [
-        "best" if best else "default" if default else "other"
-        for best, default in zip(drawn["is_best"], drawn["is_default"], strict=True)
-    ]
+    kinds = np.select([drawn["is_best"], drawn["is_default"]], ["best", "default"], "other")
+    drawn = drawn.assign(name=drawn["trial"].astype(str), kind=kinds)
     bars = layer(
         drawn, {"type": "bar", "height": 14}, y=channel("name", "nominal", "trial", sort=None),
         x=channel("rating", title="rating", axis={"tickCount": 8}),
