@@ -71,11 +71,16 @@ def _labelled(measures: Mapping[str, Measure]) -> list[Measure]:
     return [own for own in measures.values() if own.label and own.better != "neither" and own.name != "ev_served"]
 
 
-def metrics_of(table: pd.DataFrame) -> dict[str, Measure]:
-    """Metrics of a table that `judgement` or `table_of` gave, without those that the site does not have."""
+def metrics_of(table: pd.DataFrame, ranking: Ranking | None = None) -> dict[str, Measure]:
+    """Metrics of a table that `judgement` or `table_of` gave, without those that the site does not have.
+
+    The first is `OBJECTIVE` where a ranking has another than the score.
+    """
+    aim = ranking.objective if ranking else None
+    first = {OBJECTIVE: replace(aim, name=OBJECTIVE, label=aim.name.removesuffix(f"_{aim.unit.lower()}"))} if aim else {}
     read = {name: Measure.of(name, "float64", told) for name, told in table.attrs.get(METRICS, {}).items()}
     lacking = {name for name in read if len(table) and name in table and table[name].isna().all()}
-    return {name: own for name, own in read.items() if own is not None and not (own.needs and name in lacking)}
+    return first | {name: own for name, own in read.items() if own is not None and not (own.needs and name in lacking)}
 
 
 def table_of(content: pa.Table) -> pd.DataFrame:
@@ -187,17 +192,9 @@ def judgement(evaluations: pd.DataFrame, measures: Mapping[str, Measure], rankin
     return table.drop(columns="kind")
 
 
-def objective_cells(table: pd.DataFrame, ranking: Ranking | None) -> tuple[str, list[str]] | None:
-    """Heading and cells of the objective, with intervals where there are any; None where that is the score."""
-    if ranking is None or ranking.objective is None:
-        return None
-    heading, shown = ranking.objective.fitted(table[OBJECTIVE].tolist())
-    return heading, [_with_ends(row, OBJECTIVE, shown) for _, row in table.iterrows()]
-
-
-def scales(table: pd.DataFrame) -> dict[str, Scale]:
+def scales(table: pd.DataFrame, measures: Mapping[str, Measure]) -> dict[str, Scale]:
     """How the amounts of a table are shown, by metric: in units of their size."""
-    amounts = {name: own for name, own in metrics_of(table).items() if own.name != SCORE.name and not own.is_share}
+    amounts = {name: own for name, own in measures.items() if name == OBJECTIVE or (name != SCORE.name and not own.is_share)}
     return {name: own.scale(table[name]) for name, own in amounts.items()}
 
 
@@ -210,7 +207,8 @@ def cells(row: pd.Series, measures: Mapping[str, Measure], scales: Mapping[str, 
 
 def cell(row: pd.Series, measure: Measure, scale: Scale | None = None) -> str:
     """Cell of a metric, with its interval if it has one; empty without a value."""
-    return _with_ends(row, measure.name, lambda value: value_text(measure, value, scale))
+    value, low, high = (value_text(measure, float(row[f"{measure.name}{end}"]), scale) for end in ("", "_low", "_high"))
+    return f"{value} ({low} to {high})" if low else value
 
 
 def value_text(measure: Measure, value: float, scale: Scale | None = None) -> str:
@@ -222,12 +220,6 @@ def value_text(measure: Measure, value: float, scale: Scale | None = None) -> st
     return scale.text(value) if scale else format(value, "+.2%" if measure.over == CHANGE else ".1%")
 
 
-def _with_ends(row: pd.Series, metric: str, shown: Callable[[float], str]) -> str:
-    value, low, high = (float(row[f"{metric}{end}"]) for end in ("", "_low", "_high"))
-    text = "" if value != value else shown(value)
-    return text if low != low else f"{text} ({shown(low)} to {shown(high)})"
-
-
 def headings(measures: Mapping[str, Measure], scales: Mapping[str, Scale]) -> list[str]:
     """Headings of `cells`."""
     named = [scales[name].heading(own.label) if name in scales else own.label for name, own in measures.items()]
@@ -236,16 +228,12 @@ def headings(measures: Mapping[str, Measure], scales: Mapping[str, Scale]) -> li
 
 def to_markdown(table: pd.DataFrame, ranking: Ranking | None = None) -> str:
     """The table in Markdown, with the objective behind the runs where it is not the score."""
-    of_objective = objective_cells(table, ranking)
-    better = ranking.objective.better if ranking and ranking.objective else ""
-    heading = [f"{of_objective[0]}, {better} is better"] if of_objective else []
-    measures, sizes = metrics_of(table), scales(table)
+    measures = metrics_of(table, ranking)
+    sizes = scales(table, measures)
     named = headings(measures, sizes)
-    rows = []
-    for place, (_, row) in enumerate(table.iterrows()):
-        own = cells(row, measures, sizes)
-        rows.append([*own[:2], *([of_objective[1][place]] if of_objective else []), *own[2:]])
-    return "\n".join(markdown_table([*named[:2], *heading, *named[2:]], rows)) + "\n"
+    if OBJECTIVE in measures:
+        named[2] += f", {measures[OBJECTIVE].better} is better"
+    return "\n".join(markdown_table(named, [cells(row, measures, sizes) for _, row in table.iterrows()])) + "\n"
 
 
 def markdown_table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

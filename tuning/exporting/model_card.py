@@ -71,7 +71,8 @@ def card(
     unseen, basis = ("episodes", "") if in_environment else ("years", f"Amounts are of {BASIS}. ")
     if judged is not None:
         shown = judged[(judged["contender"] == contender) | (judged["algorithm"] == "")]
-        known, sizes = metrics_of(judged), scales(shown)
+        known = metrics_of(judged)
+        sizes = scales(shown, known)
         lines += [
             f"Trained again with fresh seeds and judged on {unseen} that no search has seen:",
             f"{STATISTIC}.",

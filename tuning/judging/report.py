@@ -24,11 +24,12 @@ from results.analysis.judged import luck
 from results.judgement import (
     BOUND,
     BOUNDS,
+    OBJECTIVE,
     Ranking,
     cell,
+    headings,
     judgement,
     metrics_of,
-    objective_cells,
     scales,
     to_markdown,
     value_text,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from tuning.experiment.folder import Experiment
     from tuning.judging.race import Race
 
-RATINGS = ("score", "bound_share")  # columns of the first printed table, with their intervals
+RATINGS = (OBJECTIVE, "score", "bound_share")  # columns of the first printed table, with their intervals
 LEFT_OUT = (*RATINGS, "bill")  # of the second, as its change stands there
 INTERVAL = "95% interval"
 _INTERVALS = (
@@ -182,20 +183,18 @@ def _extent(hours: pd.Series, has_years: bool) -> str:
 
 def tables(table: pd.DataFrame, title: str, ranking: Ranking | None = None) -> tuple[Table, Table]:
     """Two tables: ratings, each with its interval in a column of its own, and the site's figures in units of their size."""
-    of_objective = objective_cells(table, ranking)
-    objective = [of_objective[0]] if of_objective else []
-    measures, sizes = metrics_of(table), scales(table)
-    rated = [measures[name] for name in RATINGS if name in measures]
+    measures = metrics_of(table, ranking)
+    sizes = scales(table, measures)
+    titles = dict(zip(measures, headings(measures, sizes)[2:], strict=True))
+    rated = {name: measures[name] for name in RATINGS if name in measures}
     figures = {name: measure for name, measure in measures.items() if name not in LEFT_OUT}
-    labels = (*objective, *(measure.label for measure in rated))
-    ratings = plain_table(title, ("", "runs", *(part for label in labels for part in (label, INTERVAL))))
-    shown = (sizes[name].heading(measure.label) if name in sizes else measure.label for name, measure in figures.items())
-    amounts = plain_table(None, ("", *shown))
-    for place, (_, row) in enumerate(table.iterrows()):
+    ratings = plain_table(title, ("", "runs", *(part for name in rated for part in (titles[name], INTERVAL))))
+    amounts = plain_table(None, ("", *(titles[name] for name in figures)))
+    for _, row in table.iterrows():
         name = str(row["contender"]) + ("" if row["comparable"] else NOT_COMPARABLE)
         runs = str(row["runs"]) if row["algorithm"] else ""
-        rated_cells = (*([of_objective[1][place]] if of_objective else []), *(cell(row, measure) for measure in rated))
-        parts = [text.removesuffix(")").partition(" (") for text in rated_cells]
+        texts = (cell(row, measure, sizes.get(metric)) for metric, measure in rated.items())
+        parts = [text.removesuffix(")").partition(" (") for text in texts]
         ratings.add_row(name, runs, *(part for value, _, interval in parts for part in (value, interval)))
         amounts.add_row(
             name, *(value_text(measure, float(row[metric]), sizes.get(metric)) for metric, measure in figures.items())

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+from envs.objective.aim import Aim
 from envs.objective.columns import measures
 from envs.objective.evaluate import ValidityError
 from envs.yardsticks.baselines import WITHOUT
@@ -17,7 +18,7 @@ from tests.results.analysis.test_judged import experiment
 from tests.results.analysis.test_judged import judgement as judged
 from tests.results.judged_rows import judged_frame, judged_row
 from tuning.cli.console import Fitted
-from tuning.judging.report import _extent, check_amounts, check_scores, promised, tables
+from tuning.judging.report import INTERVAL, _extent, check_amounts, check_scores, promised, ranking_of, tables
 
 MALL = {
     "hours": 8760, "import_kwh": 6_114_171.0, "co2_kg": 2_764_217.0, "bill": 3.5e6, "pv_kwh": 8.1e6, "peak_kw": 2_624.0,
@@ -62,6 +63,14 @@ def test_figures_of_small_homes_have_their_units() -> None:
     text = shown(80, import_kwh=25_312.0, co2_kg=4_012.0, peak_kw=7.351, uncontrolled_co2_kg=4_500.0)
     for figure in ("import, kWh", "25,312", "CO2, kg", "4,012", "peak, kW", "7.35"):
         assert figure in text
+
+
+def test_what_is_aimed_at_stands_before_the_score_with_its_interval() -> None:
+    found = judged_frame([row("rule", 0.01), *(row("ppo", 0.07, seed, peak_kw=2e3 + seed) for seed in range(3))])
+    ranking = ranking_of(Aim.parse(objective="peak_kw"), found)
+    ratings, _ = tables(judgement(found, measures(), ranking), "a site", ranking)
+    assert [str(column.header) for column in ratings.columns[:6]] == ["", "runs", "peak, kW", INTERVAL, "score", INTERVAL]
+    assert [next(iter(column.cells)) for column in ratings.columns[:4]] == ["ppo", "3", "2,001", "1,999 to 2,003"]
 
 
 def test_a_heading_names_years_but_not_ranges() -> None:
