@@ -46,243 +46,198 @@ CAN_START = FEATURES.index("can_start")
 UNTIL_LATEST, UNTIL_DEADLINE, SLACK, SLACK_RATIO, URGENCY = range(7, 12)
 PENDING, RUNNING, MISSED = range(3)  # states of a cycle that is observed
 
-ACTION = np.dtype([("low", np.float64), ("span", np.float64)], align=True)  # least value and range in CityLearn
-BUILDING = np.dtype(
-    [
-        ("battery_action", np.int64),  # index of the action of its battery, -1 for none
-        ("thermal", np.int64),  # whether it has thermal demand or tanks
-        ("outages", np.int64),  # whether it has power outages
-        ("lookback", np.int64),  # hours of an episode after which thermal devices obey actions
-        ("connection", np.int64),  # `CHARGING_LIMITS`, `SERVICE`, or 0 where it has no limits
-        ("shows_violation", np.int64),  # whether what is asked for beyond them is an observation
-        ("phases", np.int64),
-        # Of import and export [kW: hourly sites alone have it], first in all, then of each phase; NaN for none.
-        ("limit", np.float64, (1 + PHASES, 2)),
-        ("on_phase", np.int64, (PHASES,)),  # `WHOLE`, `THIRD` or 0: the part of its load and PV that is on each phase
-        ("battery_on_phase", np.int64, (PHASES,)),
-    ],
-    align=True,
+
+def record(*fields: tuple[str, Any] | tuple[str, Any, tuple[int, ...]]) -> np.dtype:
+    """A record of fields, each with its type and shape; aligned, as numba compiles everything a second time for others."""
+    return np.dtype(list(fields), align=True)
+
+
+ACTION = record(("low", np.float64), ("span", np.float64))  # least value and range in CityLearn
+BUILDING = record(
+    ("battery_action", np.int64),  # index of the action of its battery, -1 for none
+    ("thermal", np.int64),  # whether it has thermal demand or tanks
+    ("outages", np.int64),  # whether it has power outages
+    ("lookback", np.int64),  # hours of an episode after which thermal devices obey actions
+    ("connection", np.int64),  # `CHARGING_LIMITS`, `SERVICE`, or 0 where it has no limits
+    ("shows_violation", np.int64),  # whether what is asked for beyond them is an observation
+    ("phases", np.int64),
+    # Of import and export [kW: hourly sites alone have it], first in all, then of each phase; NaN for none.
+    ("limit", np.float64, (1 + PHASES, 2)),
+    ("on_phase", np.int64, (PHASES,)),  # `WHOLE`, `THIRD` or 0: the part of its load and PV that is on each phase
+    ("battery_on_phase", np.int64, (PHASES,)),
 )
 # Device and tank of one end use of a building.
-THERMAL = np.dtype(
-    [
-        ("action", np.int64),  # index of the action of the tank, -1 for none
-        ("device_action", np.int64),  # index of the action of the device, -1 for none
-        ("device_sign", np.float64),  # 1 where the device runs at positive actions, -1 where at negative ones
-        ("device_power", np.float64),  # nominal power of the device [kW]
-        ("power_type", np.int64),  # `PYTHON`, `SINGLE` or `DOUBLE`
-        ("device_wide", np.int64),  # whether it is an electric heater: its limit is computed in float64
-        ("capacity", np.float64),  # of the tank [kWh]
-        ("capacity_type", np.int64),  # likewise
-        ("root_efficiency", np.float64),  # root of the tank's efficiency
-        ("kept", np.float64),  # part of the state of charge that standby leaves
-        ("greatest_input", np.float64),  # [kW], NaN for none
-        ("greatest_output", np.float64),
-    ],
-    align=True,
+THERMAL = record(
+    ("action", np.int64),  # index of the action of the tank, -1 for none
+    ("device_action", np.int64),  # index of the action of the device, -1 for none
+    ("device_sign", np.float64),  # 1 where the device runs at positive actions, -1 where at negative ones
+    ("device_power", np.float64),  # nominal power of the device [kW]
+    ("power_type", np.int64),  # `PYTHON`, `SINGLE` or `DOUBLE`
+    ("device_wide", np.int64),  # whether it is an electric heater: its limit is computed in float64
+    ("capacity", np.float64),  # of the tank [kWh]
+    ("capacity_type", np.int64),  # likewise
+    ("root_efficiency", np.float64),  # root of the tank's efficiency
+    ("kept", np.float64),  # part of the state of charge that standby leaves
+    ("greatest_input", np.float64),  # [kW], NaN for none
+    ("greatest_output", np.float64),
 )
-BATTERY = np.dtype(
-    [
-        ("capacity", np.float64),  # [kWh]
-        ("nominal_power", np.float64),  # [kWh in a step]
-        ("minimum_soc", np.float64),
-        ("minimum_energy", np.float64),  # [kWh]
-        ("discharge_limit", np.float64),  # energy at which discharge stops [kWh]
-        ("kept", np.float64),  # part of the state of charge that standby leaves
-        ("wear", np.float64),  # capacity lost per throughput, times the capacity [kWh]
-        ("power_points", np.int64),  # points of the curve of the greatest power, 0 where it is flat
-        ("efficiency_points", np.int64),  # points of the curve of the efficiency, 0 where it is flat
-        ("flat_power", np.float64),  # greatest power of a flat curve [kWh in a step]
-        ("flat_root", np.float64),  # root of the efficiency of a flat curve
-        ("drift", np.float64),  # standard deviation of the state of charge in a step away, as a part of it
-    ],
-    align=True,
+BATTERY = record(
+    ("capacity", np.float64),  # [kWh]
+    ("nominal_power", np.float64),  # [kWh in a step]
+    ("minimum_soc", np.float64),
+    ("minimum_energy", np.float64),  # [kWh]
+    ("discharge_limit", np.float64),  # energy at which discharge stops [kWh]
+    ("kept", np.float64),  # part of the state of charge that standby leaves
+    ("wear", np.float64),  # capacity lost per throughput, times the capacity [kWh]
+    ("power_points", np.int64),  # points of the curve of the greatest power, 0 where it is flat
+    ("efficiency_points", np.int64),  # points of the curve of the efficiency, 0 where it is flat
+    ("flat_power", np.float64),  # greatest power of a flat curve [kWh in a step]
+    ("flat_root", np.float64),  # root of the efficiency of a flat curve
+    ("drift", np.float64),  # standard deviation of the state of charge in a step away, as a part of it
 )
-CHARGER = np.dtype(
-    [
-        ("building", np.int64),
-        ("action", np.int64),  # index of its action, -1 for none
-        ("charge_max", np.float64),  # [kWh in a step]
-        ("charge_min", np.float64),
-        ("discharge_max", np.float64),
-        ("discharge_min", np.float64),
-        ("efficiency", np.float64),
-        ("charge_points", np.int64),  # points of the curve of the efficiency, 0 where it is constant
-        ("discharge_points", np.int64),
-        ("on_phase", np.int64, (PHASES,)),  # `WHOLE`, `THIRD` or 0: the part of its power that is on each phase
-    ],
-    align=True,
+CHARGER = record(
+    ("building", np.int64),
+    ("action", np.int64),  # index of its action, -1 for none
+    ("charge_max", np.float64),  # [kWh in a step]
+    ("charge_min", np.float64),
+    ("discharge_max", np.float64),
+    ("discharge_min", np.float64),
+    ("efficiency", np.float64),
+    ("charge_points", np.int64),  # points of the curve of the efficiency, 0 where it is constant
+    ("discharge_points", np.int64),
+    ("on_phase", np.int64, (PHASES,)),  # `WHOLE`, `THIRD` or 0: the part of its power that is on each phase
 )
-APPLIANCE = np.dtype(
-    [
-        ("building", np.int64),
-        ("action", np.int64),  # index of its action, -1 for none
-        ("threshold", np.float64),  # action above which a cycle starts
-        ("first", np.int64),  # its first hour in `Site.cycle`, and the one after its last
-        ("end", np.int64),
-        ("offset", np.int64),  # CityLearn's number of the first row
-        ("shown", np.float64, (len(FEATURES),)),  # observations where there is no cycle
-    ],
-    align=True,
+APPLIANCE = record(
+    ("building", np.int64),
+    ("action", np.int64),  # index of its action, -1 for none
+    ("threshold", np.float64),  # action above which a cycle starts
+    ("first", np.int64),  # its first hour in `Site.cycle`, and the one after its last
+    ("end", np.int64),
+    ("offset", np.int64),  # CityLearn's number of the first row
+    ("shown", np.float64, (len(FEATURES),)),  # observations where there is no cycle
 )
 # One hour of a cycle of an appliance, with what holds for the whole cycle.
-CYCLE = np.dtype(
-    [
-        ("earliest", np.int64),  # CityLearn's numbers of rows
-        ("latest", np.int64),
-        ("deadline", np.int64),
-        ("hours", np.int64),
-        ("energy", np.float32),  # of this hour [kWh]
-        ("shown", np.float64, (3, len(FEATURES))),  # observations while the cycle is `PENDING`, `RUNNING` this hour, `MISSED`
-    ],
-    align=True,
+CYCLE = record(
+    ("earliest", np.int64),  # CityLearn's numbers of rows
+    ("latest", np.int64),
+    ("deadline", np.int64),
+    ("hours", np.int64),
+    ("energy", np.float32),  # of this hour [kWh]
+    ("shown", np.float64, (3, len(FEATURES))),  # observations while the cycle is `PENDING`, `RUNNING` this hour, `MISSED`
 )
 # An observation that depends on actions; its scaled value is `clip((raw - centre) * inverse, -bound, bound)`.
-OBSERVED = np.dtype(
-    [
-        ("kind", np.int64),
-        ("building", np.int64),
-        # end use; of a month's peak 0 for peak hours and 1 for the others; of room 0 for all phases, then each of them; of an
-        # appliance, whose number `building` is then, the index in `FEATURES`
-        ("use", np.int64),
-        ("at", np.int64),  # position in the observation, -1 for none
-        ("centre", np.float64),
-        ("inverse", np.float64),
-        ("bound", np.float64),
-    ],
-    align=True,
+OBSERVED = record(
+    ("kind", np.int64),
+    ("building", np.int64),
+    # end use; of a month's peak 0 for peak hours and 1 for the others; of room 0 for all phases, then each of them; of an
+    # appliance, whose number `building` is then, the index in `FEATURES`
+    ("use", np.int64),
+    ("at", np.int64),  # position in the observation, -1 for none
+    ("centre", np.float64),
+    ("inverse", np.float64),
+    ("bound", np.float64),
 )
 # Of one year, for the reward `improvement`; the terms in the order of `envs.objective.reward.TERMS`.
-REWARD = np.dtype(
-    [
-        ("mean", np.float64, (7,)),  # means that normalise the terms
-        ("weight", np.float64, (7,)),
-        ("demand_price", np.float64, (2,)),  # peak price and off-peak excess price of `DemandCharge`, zeros for none
-        ("met_tolerance", np.float64),  # state of charge by which a departure may miss what it requires
-        ("longest", np.int64),  # hours of the longest session
-    ],
-    align=True,
+REWARD = record(
+    ("mean", np.float64, (7,)),  # means that normalise the terms
+    ("weight", np.float64, (7,)),
+    ("demand_price", np.float64, (2,)),  # peak price and off-peak excess price of `DemandCharge`, zeros for none
+    ("met_tolerance", np.float64),  # state of charge by which a departure may miss what it requires
+    ("longest", np.int64),  # hours of the longest session
 )
 # Of one row (hour) of a year.
-HOUR = np.dtype(
-    [
-        ("year", np.int64),  # index of the year
-        ("month", np.int64),
-        ("day", np.int64),  # number of the day within the year
-        ("month_from", np.int64),  # first row of the month, and the one after its last
-        ("month_to", np.int64),
-        ("peak_hour", np.int64),  # whether the hour is a peak hour of the tariff
-        ("first_plugged", np.int64),  # index of the row's first plugged-in vehicle
-        ("at_once", np.int64),  # vehicles that may be charged side by side
-        ("first_departure", np.int64),  # index of the first session that ends in this row or later
-        ("emission", np.float64),  # of the uncontrolled run [kg], its cost of energy, PV use and net import [kWh]
-        ("energy_cost", np.float64),
-        ("solar_use", np.float64),
-        ("net", np.float64),
-    ],
-    align=True,
+HOUR = record(
+    ("year", np.int64),  # index of the year
+    ("month", np.int64),
+    ("day", np.int64),  # number of the day within the year
+    ("month_from", np.int64),  # first row of the month, and the one after its last
+    ("month_to", np.int64),
+    ("peak_hour", np.int64),  # whether the hour is a peak hour of the tariff
+    ("first_plugged", np.int64),  # index of the row's first plugged-in vehicle
+    ("at_once", np.int64),  # vehicles that may be charged side by side
+    ("first_departure", np.int64),  # index of the first session that ends in this row or later
+    ("emission", np.float64),  # of the uncontrolled run [kg], its cost of energy, PV use and net import [kWh]
+    ("energy_cost", np.float64),
+    ("solar_use", np.float64),
+    ("net", np.float64),
 )
 # Of one building in one row.
-METER = np.dtype(
-    [
-        ("load", np.float32),  # [kWh]
-        ("solar", np.float32),  # generation, negative [kWh]
-        ("price", np.float32),  # [currency/kWh]
-        ("carbon", np.float32),  # [kg/kWh]
-        ("demand", np.float32, (3,)),  # thermal demands without control [kWh]
-        ("off_grid", np.int8),  # whether there is a power outage
-        ("mode", np.int8),  # `COOLS`, `HEATS`, both, or neither, of devices that obey actions
-        ("cop", np.float64, (3,)),  # efficiencies of the thermal devices
-    ],
-    align=True,
+METER = record(
+    ("load", np.float32),  # [kWh]
+    ("solar", np.float32),  # generation, negative [kWh]
+    ("price", np.float32),  # [currency/kWh]
+    ("carbon", np.float32),  # [kg/kWh]
+    ("demand", np.float32, (3,)),  # thermal demands without control [kWh]
+    ("off_grid", np.int8),  # whether there is a power outage
+    ("mode", np.int8),  # `COOLS`, `HEATS`, both, or neither, of devices that obey actions
+    ("cop", np.float64, (3,)),  # efficiencies of the thermal devices
 )
 # A vehicle that is plugged in at one row.
-PLUGGED = np.dtype(
-    [
-        ("charger", np.uint16),  # unsigned, as numba wraps signed indices around
-        ("vehicle", np.uint16),
-        ("before", np.float32),  # state of charge in the row before, where the vehicle was away and it is given, else NaN
-        ("arrival", np.float32),  # state of charge on arrival in this row, else NaN
-        ("first", np.float32),  # the same if CityLearn begins an episode with this row
-    ],
-    align=True,
+PLUGGED = record(
+    ("charger", np.uint16),  # unsigned, as numba wraps signed indices around
+    ("vehicle", np.uint16),
+    ("before", np.float32),  # state of charge in the row before, where the vehicle was away and it is given, else NaN
+    ("arrival", np.float32),  # state of charge on arrival in this row, else NaN
+    ("first", np.float32),  # the same if CityLearn begins an episode with this row
 )
-EVENT = np.dtype(
-    [
-        ("kind", np.int8),  # `DRIFT`, `KEEP` or `SET`
-        ("soc", np.float32),  # state of charge of `SET`
-    ],
-    align=True,
+EVENT = record(
+    ("kind", np.int8),  # `DRIFT`, `KEEP` or `SET`
+    ("soc", np.float32),  # state of charge of `SET`
 )
-SESSION = np.dtype(
-    [
-        ("start", np.int64),  # first row
-        ("building", np.int64),
-        ("vehicle", np.int64),
-        ("gives", np.int64),  # whether its charger can take energy from the vehicle
-        ("offset", np.int64),  # index of its first hour in `Rows.held_soc`
-        ("arrival", np.float64),  # state of charge on arrival
-        ("required", np.float64),  # required state of charge at departure
-        ("capacity", np.float64),  # [kWh]
-        ("efficiency", np.float64),  # best one of charger and battery together
-        ("reference_missing", np.float64),  # energy missing at the end in the uncontrolled run [kWh]
-    ],
-    align=True,
+SESSION = record(
+    ("start", np.int64),  # first row
+    ("building", np.int64),
+    ("vehicle", np.int64),
+    ("gives", np.int64),  # whether its charger can take energy from the vehicle
+    ("offset", np.int64),  # index of its first hour in `Rows.held_soc`
+    ("arrival", np.float64),  # state of charge on arrival
+    ("required", np.float64),  # required state of charge at departure
+    ("capacity", np.float64),  # [kWh]
+    ("efficiency", np.float64),  # best one of charger and battery together
+    ("reference_missing", np.float64),  # energy missing at the end in the uncontrolled run [kWh]
 )
 # Position of a copy, and its memory of the site.
-COPY = np.dtype(
-    [
-        ("start", np.int64),  # first row of its episode
-        ("hours", np.int64),  # length of its episode
-        ("step", np.int64),  # steps taken
-        ("month", np.int64),
-        ("peak", np.float64, (2,)),  # the month's highest import in peak hours and outside [kW]
-        ("reference_peak", np.float64, (2,)),  # those of the uncontrolled run
-        ("net", np.float64),  # net import of the last step [kWh], NaN before a year's first
-        ("reference_net", np.float64),
-        ("position", np.int64),  # of its Mersenne Twister
-        ("has_spare", np.int64),
-        ("spare", np.float64),
-    ],
-    align=True,
+COPY = record(
+    ("start", np.int64),  # first row of its episode
+    ("hours", np.int64),  # length of its episode
+    ("step", np.int64),  # steps taken
+    ("month", np.int64),
+    ("peak", np.float64, (2,)),  # the month's highest import in peak hours and outside [kW]
+    ("reference_peak", np.float64, (2,)),  # those of the uncontrolled run
+    ("net", np.float64),  # net import of the last step [kWh], NaN before a year's first
+    ("reference_net", np.float64),
+    ("position", np.int64),  # of its Mersenne Twister
+    ("has_spare", np.int64),
+    ("spare", np.float64),
 )
 # A copy's memory of its day.
-DAY = np.dtype(
-    [
-        ("day", np.int64),  # number of the day within the year, -1 before an episode
-        ("peak", np.float64),  # the day's highest import so far [kW]
-        ("reference_peak", np.float64),  # that of the uncontrolled run
-    ],
-    align=True,
+DAY = record(
+    ("day", np.int64),  # number of the day within the year, -1 before an episode
+    ("peak", np.float64),  # the day's highest import so far [kW]
+    ("reference_peak", np.float64),  # that of the uncontrolled run
 )
 # A copy's memory of the device and the tank of one end use.
-TANK = np.dtype(
-    [
-        ("soc", np.float32),
-        ("previous_soc", np.float32),  # at the step before
-        ("given", np.float32),  # by the device [kWh]
-        ("consumption", np.float32),  # of the device [kWh]
-        ("balance", np.float32),  # of the tank [kWh]
-        ("demand", np.float32),  # that device and tank are to deliver [kWh]
-    ],
-    align=True,
+TANK = record(
+    ("soc", np.float32),
+    ("previous_soc", np.float32),  # at the step before
+    ("given", np.float32),  # by the device [kWh]
+    ("consumption", np.float32),  # of the device [kWh]
+    ("balance", np.float32),  # of the tank [kWh]
+    ("demand", np.float32),  # that device and tank are to deliver [kWh]
 )
 # A copy's memory of an appliance: indices in `Site.cycle`, -1 for none.
-RUN = np.dtype(
-    [
-        ("next", np.int64),  # first hour of the next cycle that may start
-        ("current", np.int64),  # of the cycle that runs
-        ("missed", np.int64),  # of the first cycle that was missed
-        ("started", np.int64),  # CityLearn's number of the row in which the current one started
-    ],
-    align=True,
+RUN = record(
+    ("next", np.int64),  # first hour of the next cycle that may start
+    ("current", np.int64),  # of the cycle that runs
+    ("missed", np.int64),  # of the first cycle that was missed
+    ("started", np.int64),  # CityLearn's number of the row in which the current one started
 )
 # What is left of the limits of a building's connection.
-ROOM = np.dtype([("left", np.float64, (1 + PHASES, 2)), ("violation", np.float64)], align=True)
+ROOM = record(("left", np.float64, (1 + PHASES, 2)), ("violation", np.float64))
 # Batteries side by side, and their intermediate results. All that a loop works on is in one record, so LLVM sees that
 # nothing overlaps and turns the loop into vector instructions. All energies in kWh.
-LANE = np.dtype(
-    [
+LANE = record(
+    *(
         (name, kind, (LANES,))
         for name, kind in (
             # The command of a charger.
@@ -311,8 +266,7 @@ LANE = np.dtype(
             ("balance", np.float32),  # what the battery took at its terminals
             ("taken", np.float32),  # what the charger took
         )
-    ],
-    align=True,
+    )
 )
 
 

@@ -67,10 +67,7 @@ class Tables:
     def load(cls, path: Path, template: bool = True) -> Tables:
         """Tables of a file that `save` wrote; without `template`, by far the most of it, no raw observations are read."""
         with np.load(path) as saved:
-            flat = {name: saved[name] for name in saved.files if template or name != "rows_template"}
-        for name, kind in _RECORDS.items():
-            # A file does not say that records are aligned, and numba would compile everything twice.
-            flat[name] = flat[name].view(kind)
+            flat = {name: _aligned(saved[name]) for name in saved.files if template or name != "rows_template"}
 
         def group(prefix: str) -> dict[str, Any]:
             return {name.removeprefix(prefix): value for name, value in flat.items() if name.startswith(prefix)}
@@ -87,6 +84,12 @@ class Tables:
         )
 
 
+def _aligned(values: np.ndarray) -> np.ndarray:
+    # A file does not say that records are aligned, and numba would compile everything twice.
+    kind = values.dtype
+    return values.view(records.record(*((name, kind[name]) for name in kind.names))) if kind.names else values
+
+
 def _exogenous(saved: dict[str, Any]) -> Exogenous:
     # A file has arrays of what are numbers.
     plain = {name: values.item() for name, values in saved.items() if not values.ndim}
@@ -94,24 +97,9 @@ def _exogenous(saved: dict[str, Any]) -> Exogenous:
 
 
 # What CityLearn's rewards for thermal comfort look at.
-COMFORT = np.dtype(
-    [("indoor", np.float32), ("cooling", np.float32), ("heating", np.float32), ("band", np.float32), ("mode", np.int64)],
-    align=True,
+COMFORT = records.record(
+    ("indoor", np.float32), ("cooling", np.float32), ("heating", np.float32), ("band", np.float32), ("mode", np.int64)
 )
-_RECORDS = {
-    "site_action": records.ACTION,
-    "site_building": records.BUILDING,
-    "site_thermal": records.THERMAL,
-    "site_battery": records.BATTERY,
-    "site_charger": records.CHARGER,
-    "site_observed": records.OBSERVED,
-    "site_appliance": records.APPLIANCE,
-    "site_cycle": records.CYCLE,
-    "rows_meter": records.METER,
-    "rows_plugged": records.PLUGGED,
-    "rows_event": records.EVENT,
-    "rows_comfort": COMFORT,
-}
 _PLAIN = ("initial_soc", "initial_tank", "depth_of_discharge")
 
 
