@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numba import njit
@@ -90,34 +90,6 @@ def mean_profile(years: Sequence[tuple[np.ndarray, np.ndarray]], day: int = DAY)
     profile = np.stack([values[:, slots == slot].mean(axis=1) if (slots == slot).any() else np.full(len(values), np.nan)
                         for slot in range(day)], axis=1)  # fmt: skip
     return np.where(np.isnan(profile), np.nanmean(profile, axis=1, keepdims=True), profile)
-
-
-class DailyForecast:
-    """A step ahead is the mean of up to `days` at its time of the day; before the first, of `profile` (buildings, day)."""
-
-    def __init__(self, values: np.ndarray, slot: np.ndarray, profile: np.ndarray, days: int) -> None:
-        self._values, self._slot, self._profile, self._day = values, slot, profile, profile.shape[1]
-        self._past = mean_of_days(values, days, self._day)
-
-    def ahead(self, row: int, steps: int) -> np.ndarray:
-        """See `SeriesForecast`."""
-        ahead = np.arange(steps)
-        source = same_hour_before(row, ahead, self._day)
-        found = self._past[:, np.maximum(source, 0)]
-        found = np.where(source >= 0, found, self._profile[:, (self._slot[row] + ahead) % self._day])
-        found[:, 0] = self._values[:, row]
-        return found
-
-
-class ExactForecast:
-    """Knows the year's values, shape (buildings, rows); steps after its last are as a day before."""
-
-    def __init__(self, values: np.ndarray, day: int = DAY) -> None:
-        self._values, self._day = values, day
-
-    def ahead(self, row: int, steps: int) -> np.ndarray:
-        """The present step and those that follow, shape (buildings, steps); see `envs.forecasts.DailyForecast.ahead`."""
-        return np.asarray(self._values[:, np.maximum(next_rows(row, steps, self._values.shape[1], self._day), 0)])
 
 
 SAMPLES = 200_000  # that a model is trained on, drawn from all; more take longer and change little
@@ -236,19 +208,6 @@ def forecast_table(
     return table
 
 
-class TableForecast:
-    """Forecasts that were made for a whole year, see `forecast_table`; values of shape (buildings, rows)."""
-
-    def __init__(self, values: np.ndarray, table: np.ndarray) -> None:
-        self._values, self._table = values, table
-
-    def ahead(self, row: int, steps: int) -> np.ndarray:
-        """See `SeriesForecast`; a `ValueError` if the table does not look so far ahead."""
-        if steps - 1 > self._table.shape[2]:
-            raise ValueError(f"forecasts of {steps} steps are asked for, and the table has {self._table.shape[2] + 1}")
-        return np.concatenate([self._values[:, [row]], self._table[:, row, : steps - 1]], axis=1)
-
-
 TREES, LEAVES, RATE = 80, 15, 0.06
 LEAST_SAMPLES = 200  # of a leaf: the samples of one day differ little, so small leaves would learn single days by heart
 
@@ -336,13 +295,6 @@ Method = Literal["yesterday", "seven-days", "learned", "exact"]
 METHODS: tuple[Method, ...] = ("yesterday", "seven-days", "learned", "exact")
 
 
-class SeriesForecast(Protocol):
-    """A forecast of one series."""
-
-    def ahead(self, row: int, steps: int) -> np.ndarray:
-        """The present step as it is observed, and forecasts of those that follow; shape (buildings, steps)."""
-
-
 @dataclass(frozen=True)
 class TrainStatistics:
     """What the hours of the train split say of a site, for all methods."""
@@ -364,24 +316,39 @@ class SiteForecast:
         series: SiteSeries,
         method: Method,
         statistics: TrainStatistics,
-        learned: Mapping[Kind, SeriesForecast] | None = None,
+        learned: Mapping[Kind, np.ndarray | None] | None = None,
     ) -> None:
+        """Take tables of `forecast_table`; a kind without one is forecast by the days before."""
         self.foresees = method == "exact"
         self.error = 0.0 if self.foresees else statistics.error
         self._series, self._statistics = series, statistics
-        self._forecasts: dict[Kind, SeriesForecast] = {}
-        for kind in series.kinds:
-            values = series.values[kind]
-            if self.foresees:
-                self._forecasts[kind] = ExactForecast(values, series.day)
-            else:
-                days = 1 if method == "yesterday" else WEEK_DAYS
-                self._forecasts[kind] = DailyForecast(values, series.slot, statistics.profile[kind], days)
-        self._forecasts.update(learned or {})
+        self._learned = {kind: table for kind, table in (learned or {}).items() if table is not None}
+        days = 1 if method == "yesterday" else WEEK_DAYS
+        self._past = {
+            kind: mean_of_days(values, days, series.day)
+            for kind, values in series.values.items()
+            if not self.foresees and kind not in self._learned
+        }
 
     def ahead(self, kind: Kind, row: int, steps: int) -> np.ndarray:
-        """The present step of a series and forecasts of those that follow; see `SeriesForecast.ahead`."""
-        return self._forecasts[kind].ahead(row, steps)
+        """The present step of a series as it is observed, and forecasts of those that follow; shape (buildings, steps).
+
+        A `ValueError` if a table does not look so far ahead.
+        """
+        series, values = self._series, self._series.values[kind]
+        if self.foresees:
+            return values[:, np.maximum(next_rows(row, steps, series.rows, series.day), 0)]
+        if kind in self._learned:
+            table = self._learned[kind]
+            if steps - 1 > table.shape[2]:
+                raise ValueError(f"forecasts of {steps} steps are asked for, and the table has {table.shape[2] + 1}")
+            following = table[:, row, : steps - 1]
+        else:
+            ahead = np.arange(1, steps)
+            source = same_hour_before(row, ahead, series.day)
+            usual = self._statistics.profile[kind][:, (series.slot[row] + ahead) % series.day]
+            following = np.where(source >= 0, self._past[kind][:, np.maximum(source, 0)], usual)
+        return np.concatenate([values[:, [row]], following], axis=1)
 
     def before(self, kind: Kind, row: int) -> np.ndarray:
         """A series in the step before a row, which has one, shape (buildings,)."""

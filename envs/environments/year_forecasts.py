@@ -22,10 +22,8 @@ from envs.forecasts import (
     Kind,
     LearnedModel,
     Method,
-    SeriesForecast,
     SiteForecast,
     SiteSeries,
-    TableForecast,
     TrainStatistics,
     forecast_table,
     mean_of_days,
@@ -54,12 +52,8 @@ _CALENDAR = ("day_type", "month")
 def site_forecast(scenario: Scenario, year: int, method: Method, steps: int, crossed: bool = False) -> SiteForecast:
     """Forecasts of a year for so many steps, the present one among them; `crossed` as of `learned_table`."""
     series = year_series(scenario, year)
-    learned: dict[Kind, SeriesForecast] = {}
-    if method == "learned":
-        for kind in series.kinds:
-            table = learned_table(scenario, year, kind, steps, crossed)
-            if table is not None:
-                learned[kind] = TableForecast(series.values[kind], table)
+    kinds = series.kinds if method == "learned" else ()
+    learned = {kind: learned_table(scenario, year, kind, steps, crossed) for kind in kinds}
     return SiteForecast(series, method, year_statistics(scenario, year, steps), learned)
 
 

@@ -24,10 +24,8 @@ from envs.forecasts import (
     KINDS,
     Kind,
     Method,
-    SeriesForecast,
     SiteForecast,
     SiteSeries,
-    TableForecast,
     forecast_table,
     mean_profile,
     steps_of_day,
@@ -243,11 +241,9 @@ def train_series(scenario: Scenario, year: int) -> SiteSeries:
         kind: each if kind in KINDS else np.where(own, each, mean_profile([(slot[own], each[:, own])], series.day)[:, slot])
         for kind, each in series.values.items()
     }
-    series = replace(series, values=values)
-    if not series.observed.size:
-        return series
     profile = mean_profile([(slot[own], series.observed[own].T.astype(np.float64))], series.day)
-    return replace(series, observed=np.where(own[:, np.newaxis], series.observed, profile[:, slot].T.astype(np.float32)))
+    observed = np.where(own[:, np.newaxis], series.observed, profile[:, slot].T.astype(np.float32))
+    return replace(series, values=values, observed=observed)
 
 
 def train_plant(scenario: Scenario, year: int, method: Method, steps: int, weights: Weights = DEFAULT) -> Plant:
@@ -255,11 +251,8 @@ def train_plant(scenario: Scenario, year: int, method: Method, steps: int, weigh
     series = train_series(scenario, year)
     if train_rows(scenario, year, series.rows).all():
         return mpc_plant(scenario, year, method, steps, weights)
-    learned: dict[Kind, SeriesForecast] = {}
-    for kind in series.kinds if method == "learned" else ():
-        table = _learned_table(scenario, year, series, kind, steps)
-        if table is not None:
-            learned[kind] = TableForecast(series.values[kind], table)
+    kinds = series.kinds if method == "learned" else ()
+    learned = {kind: _learned_table(scenario, year, series, kind, steps) for kind in kinds}
     reference, tables = train_reference(scenario, year), year_tables(scenario, year)
     return Plant(
         MpcSite.of(tables, reference, weights),

@@ -9,14 +9,11 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from envs.forecasts import (
     KINDS,
     METHODS,
-    DailyForecast,
-    ExactForecast,
     Forest,
     Method,
     Past,
     SiteForecast,
     SiteSeries,
-    TableForecast,
     TrainStatistics,
     _as_arrays,
     forecast_table,
@@ -46,22 +43,29 @@ VALUES = np.random.default_rng(0).uniform(size=(2, 240))
 PROFILE = np.arange(48.0).reshape(2, 24)
 
 
+def forecast(method: Method, row: int, steps: int, values: np.ndarray = VALUES) -> np.ndarray:
+    own = SiteSeries(HOUR[: values.shape[1]], {"load": values}, np.zeros((values.shape[1], 0), np.float32), ())
+    return SiteForecast(own, method, TrainStatistics({"load": PROFILE}, np.zeros((2, 24, steps)), 0.1)).ahead(
+        "load", row, steps
+    )
+
+
 def test_yesterday_is_the_day_before() -> None:
-    found = DailyForecast(VALUES, HOUR, PROFILE, 1).ahead(100, 48)
+    found = forecast("yesterday", 100, 48)
     np.testing.assert_array_equal(found[:, 0], VALUES[:, 100])
     np.testing.assert_array_equal(found[:, 1:25], VALUES[:, 77:101])
     np.testing.assert_array_equal(found[:, 25:], VALUES[:, 77:100])
 
 
 def test_seven_days_are_the_mean_of_as_many_as_there_are() -> None:
-    found = DailyForecast(VALUES, HOUR, PROFILE, 7).ahead(200, 3)
+    found = forecast("seven-days", 200, 3)
     np.testing.assert_allclose(found[:, 1], VALUES[:, [201 - 24 * day for day in range(1, 8)]].mean(axis=1))
-    found = DailyForecast(VALUES, HOUR, PROFILE, 7).ahead(50, 3)
+    found = forecast("seven-days", 50, 3)
     np.testing.assert_allclose(found[:, 2], VALUES[:, [28, 4]].mean(axis=1))
 
 
 def test_before_the_first_day_the_profile_of_the_train_split_stands_in() -> None:
-    found = DailyForecast(VALUES, HOUR, PROFILE, 7).ahead(3, 24)
+    found = forecast("seven-days", 3, 24)
     np.testing.assert_array_equal(found[:, 0], VALUES[:, 3])
     np.testing.assert_array_equal(found[:, 1:21], PROFILE[:, 4:24])
     np.testing.assert_array_equal(found[:, 21:], VALUES[:, :3])
@@ -82,7 +86,7 @@ def test_a_profile_has_a_value_for_every_hour() -> None:
 
 
 def test_after_the_last_row_days_repeat() -> None:
-    found = ExactForecast(np.arange(100.0)[np.newaxis]).ahead(98, 28)
+    found = forecast("exact", 98, 28, np.arange(100.0)[np.newaxis])
     np.testing.assert_array_equal(found[0, :2], [98.0, 99.0])  # the future, as far as there is one
     np.testing.assert_array_equal(found[0, 2:26], np.arange(76.0, 100.0))
     np.testing.assert_array_equal(found[0, 26:], [76.0, 77.0])
@@ -148,10 +152,11 @@ def test_a_constant_series_has_no_model() -> None:
 
 def test_a_table_shows_the_present_hour_and_looks_no_further_than_it_was_made_for() -> None:
     values, table = np.arange(20.0).reshape(2, 10), np.ones((2, 10, 3), np.float32)
-    found = TableForecast(values, table).ahead(4, 3)
-    assert found.tolist() == [[4.0, 1.0, 1.0], [14.0, 1.0, 1.0]]
+    own = SiteSeries(HOUR[:10], {"load": values, "pv": values}, np.zeros((10, 0), np.float32), ())
+    learned = SiteForecast(own, "learned", TrainStatistics({}, np.zeros((2, 24, 5)), 0.1), {"load": table, "pv": None})
+    assert learned.ahead("load", 4, 3).tolist() == [[4.0, 1.0, 1.0], [14.0, 1.0, 1.0]]
     with pytest.raises(ValueError, match="has 4"):
-        TableForecast(values, table).ahead(4, 5)
+        learned.ahead("load", 4, 5)
 
 
 def samples(count: int) -> tuple[np.ndarray, np.ndarray]:

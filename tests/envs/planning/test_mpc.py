@@ -38,13 +38,13 @@ def test_only_the_exact_future_changes_a_plan(small_schema: Path, tmp_path: Path
     learned = {}
     if method == "learned":
         from envs.environments.year_forecasts import learned_model
-        from envs.forecasts import TableForecast, forecast_table
+        from envs.forecasts import forecast_table
 
         shifted = replace(series, values=values, observed=np.where(later[:, np.newaxis], 0.0, series.observed))
         for kind in series.kinds:
             model = learned_model(site, kind, HOURS)
             if model:
-                learned[kind] = TableForecast(values[kind], forecast_table(shifted, kind, model, HOURS))
+                learned[kind] = forecast_table(shifted, kind, model, HOURS)
     forecast = SiteForecast(replace(series, values=values), method, plant.forecast._statistics, learned)
     vehicles = plant.vehicles
     soc = np.full(10, 0.3)
