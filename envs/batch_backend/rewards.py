@@ -27,7 +27,7 @@ class SchemaReward:
 
     def __init__(self, simulator: BatchSimulator) -> None:
         self._simulator = simulator
-        self._name, attributes = simulator.reward
+        self._name, attributes = simulator.first.reward
         self._attributes: dict[str, Any] = json.loads(attributes) or {}
         self._rows = np.zeros(0, dtype=np.int64)
         self._previous_soc = np.zeros(0)
@@ -38,7 +38,7 @@ class SchemaReward:
         self._rows = simulator.row
         if self._name == "Electric_Vehicles_Reward_Function":
             first = simulator.state.copy["step"] == 0
-            initial = np.tile(simulator.initial_soc, (simulator.copies, 1))
+            initial = np.tile(simulator.first.initial_soc, (simulator.copies, 1))
             self._previous_soc = np.where(first[:, np.newaxis], initial, simulator.state.previous_soc)
         simulator.step(actions, which)
         rewards = {

@@ -26,9 +26,9 @@ class BatchSimulator:
     """Steps copies of a scenario with CityLearn's numbers; see `envs.batch_backend.kernel`.
 
     A copy can be anywhere in any of the years. Without a layout the observation is CityLearn's raw one. `record` keeps the
-    energy that each session lacked, of runs of so many hours at most; 0 keeps none. `parked` steps vehicles that are away too,
-    their drift drawn as CityLearn draws it: it takes as long as all the rest, changes nothing where the data give the charge of
-    every arrival, and is done anyway where they do not.
+    energy that each session lacked, of runs of so many hours at most; 0 keeps none. Vehicles that are away are stepped where
+    the data do not give the charge of every arrival, their drift drawn as CityLearn draws it. Else it would change nothing, and
+    take as long as all the rest.
 
     Of the last step are `observation`, shape (copies, observations), `terms` of the reward, shape (copies, 7), and
     `comfort_parts`, the buildings' parts of the term comfort, shape (copies, N).
@@ -40,13 +40,12 @@ class BatchSimulator:
         copies: int,
         layout: ObservationLayout | None = None,
         record: int = 0,
-        parked: bool = False,
         weights: Weights = DEFAULT,
     ) -> None:
         compiling.ready()
         tables = [year.tables for year in years.values()]
         self._years, self.copies = years, copies
-        self._first = tables[0]
+        self.first = tables[0]  # of the first year; others have the same site
         self._offset = dict(zip(years, np.cumsum([0, *(len(t.exogenous.hour) for t in tables)]).tolist(), strict=False))
         self._required, self._countdown = (
             np.concatenate([t.rows[name] for t in tables]) for name in ("required_soc", "countdown")
@@ -54,7 +53,7 @@ class BatchSimulator:
         self._hour_of_day = np.concatenate([t.exogenous.hour for t in tables])
         self._comfort = np.concatenate([t.rows["comfort"] for t in tables])
         self.site = site_arrays(list(years.values()), layout, weights)
-        self._rows = row_arrays(tuple(years.values()), parked)
+        self._rows = row_arrays(tuple(years.values()))
         self.state, self.out = allocate(self.site, self._rows, copies, record)
         self._dynamics = Dynamics.of(tables, copies)
         self.comfort_parts = np.zeros((copies, len(self.site.building)))
@@ -123,16 +122,6 @@ class BatchSimulator:
     def hour_of_day(self) -> np.ndarray:
         """That hour, 0 to 23, shape (copies,)."""
         return np.asarray(self._hour_of_day[self.row])
-
-    @property
-    def reward(self) -> tuple[str, str]:
-        """Class of the schema's reward function, without its module, and its attributes as JSON."""
-        return self._first.reward
-
-    @property
-    def initial_soc(self) -> np.ndarray:
-        """State of charge of all batteries that the schema gives them at the start, shape (batteries,)."""
-        return self._first.initial_soc
 
     def reference(self, year: int) -> Reference | None:
         """Uncontrolled run of a year."""
@@ -341,10 +330,6 @@ class BatchSimulator:
         start = self.state.copy["start"][copy]
         return np.asarray(self._rows.meter[start : start + hours])
 
-    def off_grid(self, copy: int, hours: int) -> np.ndarray:
-        """Whether each building has a power outage, in the first hours of a copy's episode, shape (N, hours)."""
-        return np.asarray(self.meters(copy, hours)["off_grid"].T > 0)
-
     def of_sessions(self, copy: int, year: int) -> tuple[np.ndarray, np.ndarray]:
         """See `Run`: energy missing and owed of each session of a year [kWh], each of shape (sessions,); see `record`."""
         ends = self._years[year].tables.sessions.end
@@ -381,7 +366,7 @@ class Recorder:
         simulator = self._simulator
         # (buildings, hours) each.
         net, battery, charging, load, _ = np.moveaxis(np.stack([hour[copy] for hour in self.hours[:hours]], axis=1), -1, 0)
-        off_grid = simulator.off_grid(copy, hours)
+        off_grid = simulator.meters(copy, hours)["off_grid"].T > 0
         baseline, (asked, unserved), indoor = net - battery - charging, np.zeros((2, *net.shape)), np.full(net.shape, np.nan)
         if self._is_thermal:
             tank = np.stack([hour[copy] for hour in self._tank[:hours]], axis=1)  # (buildings, hours, 3)

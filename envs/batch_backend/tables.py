@@ -50,18 +50,11 @@ class Tables:
 
     def save(self, path: Path) -> None:
         """Write a file that `load` reads; not compressed, since it is opened far more often than it is written."""
-        flat: dict[str, Any] = {
-            **{f"site_{name}": value for name, value in self.site.items()},
-            **{f"rows_{name}": value for name, value in self.rows.items()},
-            **{f"dynamics_{name}": value for name, value in self.dynamics.items()},
-            **{f"exogenous_{field.name}": getattr(self.exogenous, field.name) for field in fields(Exogenous)},
-            **{f"sessions_{field.name}": getattr(self.sessions, field.name) for field in fields(Sessions)},
-            **{name: getattr(self, name) for name in _PLAIN},
-            "names": np.array(self.names),
-            "reward": np.array(self.reward),
-        }
+        groups: dict[str, dict[str, Any]] = {"site": self.site, "rows": self.rows, "dynamics": self.dynamics}
+        groups |= {"exogenous": _by_field(self.exogenous), "sessions": _by_field(self.sessions)}
+        flat: dict[str, Any] = {f"{group}_{name}": array for group, arrays in groups.items() for name, array in arrays.items()}
         with path.open("wb") as file:
-            np.savez(file, **flat)
+            np.savez(file, **flat, **{name: getattr(self, name) for name in ("names", "reward", *_PLAIN)})
 
     @classmethod
     def load(cls, path: Path, template: bool = True) -> Tables:
@@ -82,6 +75,10 @@ class Tables:
             reward=tuple(flat["reward"].tolist()),
             **{name: flat[name] for name in _PLAIN},
         )
+
+
+def _by_field(values: Exogenous | Sessions) -> dict[str, Any]:
+    return {field.name: getattr(values, field.name) for field in fields(values)}
 
 
 def _aligned(values: np.ndarray) -> np.ndarray:
@@ -193,8 +190,8 @@ def _equal(first: np.ndarray, second: np.ndarray) -> bool:
 
 # Trials that follow one another in a process have the same years, one set to train on and one to be evaluated on.
 @lru_cache(maxsize=2)
-def row_arrays(years: tuple[Year, ...], parked: bool) -> records.Rows:
-    """The rows of all years, one year after another; `parked` as in `BatchSimulator`. Simulators only read them."""
+def row_arrays(years: tuple[Year, ...]) -> records.Rows:
+    """The rows of all years, one year after another. Simulators only read them."""
     joined: dict[str, list[np.ndarray]] = {name: [] for name in records.Rows._fields}
     # First index of a year's rows, vehicles, sessions and their hours among those of all years.
     row, plugged, session, held = 0, 0, 0, 0
@@ -214,7 +211,7 @@ def row_arrays(years: tuple[Year, ...], parked: bool) -> records.Rows:
     border = np.zeros(1, dtype=records.HOUR)
     border["first_plugged"], border["first_departure"] = plugged, session
     joined["hour"].append(border)
-    if not parked and all(year.tables.rows["arrivals_known"] for year in years):
+    if all(year.tables.rows["arrivals_known"] for year in years):
         joined["event"] = [years[0].tables.rows["event"][:0]]
     return records.Rows(**{name: values[0] if len(values) == 1 else np.concatenate(values) for name, values in joined.items()})
 

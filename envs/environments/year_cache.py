@@ -94,7 +94,7 @@ def _own_reference(scenario: Scenario, year: int, on_progress: Progress | None =
 
             def simulate() -> tuple[Run, np.ndarray]:
                 check_repeats(simulator)
-                return uncontrolled_run(simulator, on_progress)
+                return uncontrolled_run(simulator, on_progress=on_progress)
 
             return cached_reference(scenario, year, simulator.exogenous, simulator.sessions, simulate)
     return _own_batch_reference(scenario, year, year_tables(scenario, year))
@@ -258,10 +258,7 @@ def run_alone(scenario: Scenario, window: Window, reference: Reference) -> Run:
         if not beyond_batch(scenario):
             return _run_batch(year_tables(scenario, window.year), window.start, window.hours)[0].indoor_c
         with SIMULATORS.lend(scenario.schema_path(window.year), trusted=scenario.trusted) as simulator:
-            simulator.begin(window.start, window.hours, seed=0)
-            for _ in range(window.hours):
-                simulator.step(simulator.uncontrolled_actions())
-            return simulator.run().indoor_c
+            return uncontrolled_run(simulator, window.start, window.hours)[0].indoor_c
 
     key = f"{scenario.key}/indoor-{window.year}-{window.start}-{window.hours}-v{REFERENCE_VERSION}.npy"
     return replace(run, indoor_c=cached_array(key, indoor))
@@ -296,14 +293,16 @@ Progress = Callable[[float], None]
 STEPS_BETWEEN_REPORTS = 50
 
 
-def uncontrolled_run(simulator: CityLearnSimulator, on_progress: Progress | None = None) -> tuple[Run, np.ndarray]:
-    """A whole year under the simulator's `uncontrolled_actions`, and `held_soc` of `Reference`."""
-    steps, held = simulator.rows - 1, HeldSoc(simulator.sessions)
-    simulator.begin(0, steps, seed=0)
+def uncontrolled_run(
+    simulator: CityLearnSimulator, start: int = 0, hours: int = 0, on_progress: Progress | None = None
+) -> tuple[Run, np.ndarray]:
+    """Some hours of a year, by default all, under the simulator's `uncontrolled_actions`, and `held_soc` of `Reference`."""
+    steps, held = hours or simulator.rows - 1, HeldSoc(simulator.sessions)
+    simulator.begin(start, steps, seed=0)
     for step in range(steps):
-        held.add(step, simulator.vehicle_soc)
+        held.add(start + step, simulator.vehicle_soc)
         simulator.step(simulator.uncontrolled_actions())
         if on_progress and step % STEPS_BETWEEN_REPORTS == 0:
             on_progress(step / steps)
-    held.add(steps, simulator.vehicle_soc)  # of those that stay
+    held.add(start + steps, simulator.vehicle_soc)  # of those that stay
     return simulator.run(), held.soc

@@ -31,6 +31,7 @@ Row = Mapping[str, Any]
 _MISSED = -1e15
 _MOST_SHORT = 1e6
 MOST_OBJECTIVES = 2
+_SIGNS: tuple[Sign, ...] = (">=", "<=")
 _FORM = "it takes NAME>=NUMBER or NAME<=NUMBER in quotes, as in --require 'ev_served>=0.95'"
 CHARGING = "electric_vehicle_storage"  # kind of the action of a charger
 _JUDGED: tuple[Split, ...] = ("validation", "test")  # where a policy is rated
@@ -122,17 +123,12 @@ class Requirement:
     @classmethod
     def parse(cls, text: str, find: Find | None = None) -> Self:
         """Requirement of a text of the form NAME>=NUMBER or NAME<=NUMBER; an `AimError` if it is none."""
-        shown = printable(text)
-        sign: Sign
-        for sign in (">=", "<="):
-            name, found, value = text.partition(sign)
-            if not found:
-                continue
-            bound = number_or_nan(value)
-            if not math.isfinite(bound):
-                raise AimError(f"--require {shown!r}: {_FORM}")
-            return cls((find or _measure)("--require", name.strip()), sign, bound)
-        raise AimError(f"--require {shown!r}: {_FORM}")
+        sign = next((sign for sign in _SIGNS if sign in text), None)
+        name, _, value = text.partition(sign or "=")
+        bound = number_or_nan(value)
+        if not sign or not math.isfinite(bound):
+            raise AimError(f"--require {printable(text)!r}: {_FORM}")
+        return cls((find or _measure)("--require", name.strip()), sign, bound)
 
 
 @dataclass(frozen=True)

@@ -64,11 +64,6 @@ class JoinedRun:
         return self.joined("net_kwh")
 
     @cached_property
-    def battery_kwh(self) -> np.ndarray:
-        """What stationary batteries took (positive) or gave, shape (N, H)."""
-        return self.joined("battery_kwh")
-
-    @cached_property
     def pv_kwh(self) -> np.ndarray:
         """PV generation, shape (N, H)."""
         return self.hours_of(self.series.pv_kwh)
@@ -76,12 +71,7 @@ class JoinedRun:
     @cached_property
     def import_kwh(self) -> np.ndarray:
         """Energy drawn from the grid, every building metered by itself, and from vehicles that leave without it; (N, H)."""
-        return import_kwh(self.net_kwh) + self.owed_kwh
-
-    @cached_property
-    def owed_kwh(self) -> np.ndarray:
-        """Energy that the site took from vehicles for good, in the hour in which they leave or a window ends, shape (N, H)."""
-        return self.joined("owed_kwh")
+        return import_kwh(self.net_kwh) + self.joined("owed_kwh")
 
     @cached_property
     def site_net_kwh(self) -> tuple[np.ndarray, ...]:
@@ -184,7 +174,7 @@ def kpis(run: JoinedRun) -> Kpis:
 
 def _consumption_kwh(run: JoinedRun) -> float:
     # What is neither battery nor PV: load, thermal devices and vehicles.
-    return float((run.net_kwh - run.battery_kwh + run.pv_kwh + run.owed_kwh).sum())
+    return float((run.net_kwh - run.joined("battery_kwh") + run.pv_kwh + run.joined("owed_kwh")).sum())
 
 
 def _energy_cost(run: JoinedRun) -> float:
@@ -221,7 +211,7 @@ def _self_consumption(run: JoinedRun) -> float:
 
 
 def _battery_cycles(run: JoinedRun) -> float:
-    return _ratio(float(np.maximum(-run.battery_kwh, 0.0).sum()), run.series.battery_capacity_kwh)
+    return _ratio(float(np.maximum(-run.joined("battery_kwh"), 0.0).sum()), run.series.battery_capacity_kwh)
 
 
 def _missing_kwh(run: JoinedRun) -> float:

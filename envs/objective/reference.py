@@ -70,8 +70,8 @@ class Reference:
         self._emission = (drawn * exogenous.carbon[:, :steps]).sum(axis=0)
         self._energy_cost = (drawn * exogenous.price[:, :steps]).sum(axis=0)
         self._solar = solar_use_kwh(run.net_kwh, exogenous.pv_kwh[:, :steps]).sum(axis=0)
-        self._net = run.net_kwh.sum(axis=0)
-        self._ramp = np.abs(np.diff(self._net, prepend=self._net[0]))
+        self.net_kwh = run.net_kwh.sum(axis=0)  # of the site by step, shape (steps,)
+        self._ramp = np.abs(np.diff(self.net_kwh, prepend=self.net_kwh[0]))
         year_cost = self._energy_cost + self._demand_cost(0, steps)
         self.scale = Scale(
             emission_kg=float(self._emission.mean()),
@@ -92,12 +92,7 @@ class Reference:
     @property
     def hourly(self) -> np.ndarray:
         """Emission [kg], cost of energy [currency], PV use and net import of the site [kWh] by step, shape (steps, 4)."""
-        return np.stack([self._emission, self._energy_cost, self._solar, self._net], axis=-1)
-
-    @property
-    def net_kwh(self) -> np.ndarray:
-        """Net import of the site by step, shape (steps,)."""
-        return self._net
+        return np.stack([self._emission, self._energy_cost, self._solar, self.net_kwh], axis=-1)
 
     @cached_property
     def dear(self) -> np.ndarray:
@@ -153,7 +148,7 @@ class Reference:
             peak_rise_kw=self._peak_rises(start, hours),
             unmet_c=unmet.sum(axis=0),
             month_share=month_shares(self._month, start, hours),
-            previous_net_kwh=float(self._net[start - 1]) if start else None,
+            previous_net_kwh=float(self.net_kwh[start - 1]) if start else None,
         )
 
     def unmet_c(self, rows: np.ndarray, steps: np.ndarray) -> np.ndarray:
@@ -176,10 +171,10 @@ class Reference:
         return np.bincount(self.sessions.end[inside] - start, weights=self.run.missing_kwh[inside], minlength=hours)
 
     def _peak_rises(self, start: int, hours: int) -> np.ndarray:
-        return day_peak_rises(self.day[start : start + hours], self._net[start : start + hours])
+        return day_peak_rises(self.day[start : start + hours], self.net_kwh[start : start + hours])
 
     def _demand_cost(self, start: int, hours: int) -> np.ndarray:
-        site_import = import_kwh(self._net[start : start + hours])
+        site_import = import_kwh(self.net_kwh[start : start + hours])
         return demand_costs(self.tariff, self._month, self._hour, site_import, start)
 
 

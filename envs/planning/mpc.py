@@ -65,8 +65,8 @@ class ModelPredictiveControl:
         self._present, self._plants, self._on_hour = present, plants, on_hour
         self._on_plan = on_plan
         self._programme = programme
-        self._programmes: dict[tuple[int, Window], RecedingProgramme] = {}
-        self._shares: dict[Window, np.ndarray] = {}
+        # With what each hour of the window pays of its month, see `month_shares`.
+        self._programmes: dict[tuple[int, Window], tuple[RecedingProgramme, np.ndarray]] = {}
 
     def __call__(self, observations: np.ndarray) -> np.ndarray:
         """Actions of the hour within [-1, 1], shape (copies, actions); observations are not read."""
@@ -80,21 +80,18 @@ class ModelPredictiveControl:
 
     def _act(self, copy: int, state: SiteState, actions: np.ndarray) -> None:
         plant = self._plants[state.window.year]
-        key = copy, state.window
-        if key not in self._programmes:
-            self._programmes[key] = self._programme(plant.site, plant.steps)
-        hour, need = hour_plan(plant, state, plant.steps, self._share(plant.site, state.window))
-        plan = self._programmes[key].solve(hour)
+        window = state.window
+        if (copy, window) not in self._programmes:
+            share = month_shares(plant.site.month, window.start, window.hours)
+            self._programmes[copy, window] = self._programme(plant.site, plant.steps), share
+        programme, share = self._programmes[copy, window]
+        hour, need = hour_plan(plant, state, plant.steps, share)
+        plan = programme.solve(hour)
         if self._on_plan:
             self._on_plan(state, plan)
         carry_out(plant.site, plan, need, actions)
         if self._on_hour:
             self._on_hour()
-
-    def _share(self, site: MpcSite, window: Window) -> np.ndarray:
-        if window not in self._shares:
-            self._shares[window] = month_shares(site.month, window.start, window.hours)
-        return self._shares[window]
 
 
 def horizon_steps(scenario: Scenario) -> int:

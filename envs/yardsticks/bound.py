@@ -74,21 +74,19 @@ def served_bounds(task: SiteTask, windows: Sequence[Window], most_seconds: float
     none of all together, as a policy may serve more in one and less in another. So it is one programme of all. Solved the first
     time and cached; errors as of `window_bound`.
     """
-    weights = task.aim.weights
 
     def optimum() -> list[Bound]:
-        parts, solution = _optimum(task, windows, "score", weights, most_seconds, LEAST_SERVED)
+        parts, solution = _served(task, windows, most_seconds)
         return [read_solution(*part, solution, "score") for part in parts]
 
     of = hashlib.sha256(repr([(window.year, window.start, window.hours) for window in windows]).encode()).hexdigest()[:16]
-    key = f"{task.site.key}/bound-served-{LEAST_SERVED}{weights.key}-{of}-v{VERSION}.json"
+    key = f"{task.site.key}/bound-served-{LEAST_SERVED}{task.aim.weights.key}-{of}-v{VERSION}.json"
     return cached_json(list[Bound], key, optimum)
 
 
 def served_net_kwh(task: SiteTask, window: Window, most_seconds: float | None = None) -> np.ndarray:
     """Net import of the site in each hour of the optimum of `served_bounds`, kWh, shape (hours,); errors as there."""
-    parts, solution = _optimum(task, [window], "score", task.aim.weights, most_seconds, LEAST_SERVED)
-    ((_, variables),) = parts
+    ((_, variables),), solution = _served(task, [window], most_seconds)
     net: np.ndarray = (solution[variables.drawn] - solution[variables.fed]).sum(axis=0)
     return net.reshape(-1, window.per_hour).sum(axis=1)
 
@@ -114,23 +112,18 @@ def window_bound(
     return read_solution(site, variables, _solved(programme, objective, most_seconds), objective)
 
 
-def _optimum(
-    task: SiteTask,
-    windows: Sequence[Window],
-    objective: Objective,
-    weights: Weights,
-    most_seconds: float | None,
-    least_served: float,
+def _served(
+    task: SiteTask, windows: Sequence[Window], most_seconds: float | None
 ) -> tuple[list[tuple[BoundSite, Variables]], np.ndarray]:
-    """Sites and variables of windows, and their values where all together serve a part of what is served uncontrolled."""
+    """Sites and variables of windows, and their values at the optimum of `served_bounds`."""
     simulator, programme = open_years(task.site, sorted({window.year for window in windows}), 1), LinearProgramme()
-    parts = [_part(programme, simulator, window, objective, weights) for window in windows]
+    parts = [_part(programme, simulator, window, "score", task.aim.weights) for window in windows]
     served = sum(site.required_kwh - site.uncontrolled.total.missing_kwh for site, _ in parts)
-    may_miss = sum(site.required_kwh - site.lost_kwh for site, _ in parts) - least_served * served
+    may_miss = sum(site.required_kwh - site.lost_kwh for site, _ in parts) - LEAST_SERVED * served
     missing = np.concatenate([variables.missing for _, variables in parts])
     if len(missing):
         programme.rows(False, np.array([may_miss]), (np.zeros(len(missing), int), missing, 1.0))
-    return parts, _solved(programme, objective, most_seconds)
+    return parts, _solved(programme, "score", most_seconds)
 
 
 def _part(

@@ -65,9 +65,9 @@ class Lessons:
         return np.array([start.window.hours for start in self.starts])
 
 
-def lessons(task: SiteTask, method: Method = METHOD) -> Lessons:
+def lessons(task: SiteTask) -> Lessons:
     """All lessons of a task; parts that the cache lacks are made."""
-    parts = [lesson_part(task, part, method) for part in range(parts_of(task.site))]
+    parts = [lesson_part(task, part) for part in range(parts_of(task.site))]
     most = max(part.labels.shape[1] for part in parts)
     executed, labels = (
         np.concatenate([_longer(getattr(part, name), most) for part in parts]) for name in ("executed", "labels")
@@ -75,10 +75,10 @@ def lessons(task: SiteTask, method: Method = METHOD) -> Lessons:
     return Lessons(tuple(start for part in parts for start in part.starts), executed, labels)
 
 
-def prepare_teacher(scenario: Scenario, method: Method = METHOD) -> None:
+def prepare_teacher(scenario: Scenario) -> None:
     """Make the forecasts of the teacher that the cache lacks, before several processes need them."""
     for year in {window.year for window in lesson_windows(scenario)}:
-        train_plant(scenario, year, method, horizon_steps(scenario))
+        train_plant(scenario, year)
 
 
 def parts_of(scenario: Scenario) -> int:
@@ -91,31 +91,27 @@ def lesson_windows(scenario: Scenario) -> tuple[Window, ...]:
     return evenly(weeks_of(scenario.windows("train")), max(1, MOST_HOURS // WEEK))
 
 
-def lesson_part(
-    task: SiteTask, part: int, method: Method = METHOD, on_progress: Callable[[float], None] | None = None
-) -> Lessons:
+def lesson_part(task: SiteTask, part: int, on_progress: Callable[[float], None] | None = None) -> Lessons:
     """A part of a task's lessons, made once and cached; tells the part that is done, 0 to 1."""
     windows = lesson_windows(task.site)[part * WEEKS_OF_PART : (part + 1) * WEEKS_OF_PART]
     starts = [Start(window, charge) for window in windows for charge in _charges(window)]
 
     def taught() -> dict[str, np.ndarray]:
-        found = teach(task, starts, method, on_progress)
+        found = teach(task, starts, on_progress)
         return {"executed": found.executed, "labels": found.labels}
 
-    return Lessons(tuple(starts), **cached_arrays(_key(task, part, method), taught))
+    return Lessons(tuple(starts), **cached_arrays(_key(task, part), taught))
 
 
-def has_part(task: SiteTask, part: int, method: Method = METHOD) -> bool:
+def has_part(task: SiteTask, part: int) -> bool:
     """Whether the cache has a part of a task's lessons."""
-    return is_cached(_key(task, part, method))
+    return is_cached(_key(task, part))
 
 
 def teach(
     task: SiteTask,
     starts: Sequence[Start],
-    method: Method = METHOD,
     on_progress: Callable[[float], None] | None = None,
-    horizon: int | None = None,
 ) -> Lessons:
     """Run the teacher from some starts in training windows, side by side; each second run is disturbed."""
     weights, windows = task.aim.weights, [start.window for start in starts]
@@ -132,8 +128,7 @@ def teach(
         if on_progress:
             on_progress(done / total)
 
-    horizon = horizon or horizon_steps(task.site)
-    plants = {year: train_plant(task.site, year, method, horizon, weights) for year in years}
+    plants = {year: train_plant(task.site, year, weights) for year in years}
     teacher = ModelPredictiveControl(_InTrainHours(simulator), plants, on_hour=hour_done)
     shape = len(starts), int(hours.max()), simulator.actions
     labels, executed = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
@@ -183,9 +178,9 @@ def _longer(actions: np.ndarray, hours: int) -> np.ndarray:
     return np.pad(actions, ((0, 0), (0, hours - actions.shape[1]), (0, 0)))
 
 
-def _key(task: SiteTask, part: int, method: Method) -> str:
+def _key(task: SiteTask, part: int) -> str:
     steps, version = horizon_steps(task.site), f"{forecasts_version(task.site)}-v{VERSION}"
-    return f"{task.site.key}/lessons-{method}{task.aim.weights.key}-{steps}-{part}-{version}.npz"
+    return f"{task.site.key}/lessons-{METHOD}{task.aim.weights.key}-{steps}-{part}-{version}.npz"
 
 
 def train_reference(scenario: Scenario, year: int) -> Reference:
@@ -246,18 +241,18 @@ def train_series(scenario: Scenario, year: int) -> SiteSeries:
     return replace(series, values=values, observed=observed)
 
 
-def train_plant(scenario: Scenario, year: int, method: Method, steps: int, weights: Weights = DEFAULT) -> Plant:
+def train_plant(scenario: Scenario, year: int, weights: Weights = DEFAULT) -> Plant:
     """A year of the train split as model predictive control may know it."""
-    series = train_series(scenario, year)
+    series, steps = train_series(scenario, year), horizon_steps(scenario)
     if train_rows(scenario, year, series.rows).all():
-        return mpc_plant(scenario, year, method, steps, weights)
-    kinds = series.kinds if method == "learned" else ()
+        return mpc_plant(scenario, year, METHOD, steps, weights)
+    kinds = series.kinds if METHOD == "learned" else ()
     learned = {kind: _learned_table(scenario, year, series, kind, steps) for kind in kinds}
     reference, tables = train_reference(scenario, year), year_tables(scenario, year)
     return Plant(
         MpcSite.of(tables, reference, weights),
         Vehicles(tables, reference),
-        SiteForecast(series, method, train_statistics(scenario, steps), learned),
+        SiteForecast(series, METHOD, train_statistics(scenario, steps), learned),
         steps,
     )
 

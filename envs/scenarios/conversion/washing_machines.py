@@ -86,28 +86,19 @@ def tables(cells: Cells) -> tuple[pd.DataFrame, pd.DataFrame, list[Found]]:
         }
         for profile, number in numbers.items()
     ]  # fmt: skip
-    columns = ["cycle_id", "profile_id", "earliest_start_time_step", "latest_start_time_step", "deadline_time_step"]
-    return (
-        pd.DataFrame(profiles, columns=["profile_id", "duration_steps", "total_energy_kwh", "load_profile"]),
-        pd.DataFrame(schedule, columns=[*columns, "priority", "must_run"]),
-        found,
-    )
+    return pd.DataFrame(profiles), pd.DataFrame(schedule), found
 
 
 def replaced(names: Any, successors: bool) -> Any:
     """Names of observations or actions, a list or an object, with those of washing machines replaced or left out."""
+
+    def instead(name: Any) -> tuple[Any, ...]:
+        if not (isinstance(name, str) and name.startswith(WASHING)):
+            return (name,)
+        return SUCCESSORS.get(name, ()) if successors else ()
+
     if isinstance(names, dict):
-        kept: dict[str, Any] = {}
-        for name, entry in names.items():
-            if not name.startswith(WASHING):
-                kept[name] = entry
-            elif successors:
-                kept |= dict.fromkeys(SUCCESSORS.get(name, ()), entry)
-        return kept
+        return {new: entry for name, entry in names.items() for new in instead(name)}
     if isinstance(names, list):
-        kept_names: list[Any] = []
-        for name in names:
-            washing = isinstance(name, str) and name.startswith(WASHING)
-            kept_names += (SUCCESSORS.get(name, ()) if successors else ()) if washing else (name,)
-        return kept_names
+        return [new for name in names for new in instead(name)]
     return names

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from dataclasses import dataclass
-from itertools import groupby, takewhile
+from itertools import takewhile
 from pathlib import Path
 from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -328,10 +328,5 @@ def _filled(path: Path, hours: pd.DataFrame, fill: int, clock: Clock) -> tuple[p
 
 def _runs(missing: np.ndarray) -> list[tuple[int, int]]:
     """Start and length of each run of True."""
-    runs, start = [], 0
-    for is_missing, rows in groupby(missing.tolist()):
-        length = len(list(rows))
-        if is_missing:
-            runs.append((start, length))
-        start += length
-    return runs
+    edges = np.flatnonzero(np.diff(missing.astype(int), prepend=0, append=0))
+    return list(zip(edges[::2].tolist(), np.diff(edges)[::2].tolist(), strict=True))

@@ -79,7 +79,7 @@ def test_what_has_no_effect_in_citylearn_is_no_reason_to_refuse(
     assert unsupported(tmp_path / "schema.json") == []
     scenario(str(tmp_path))
     _, tables = open_both(small_schema)
-    batch = BatchSimulator({0: raw_year(tables)}, copies=1, parked=True)
+    batch = BatchSimulator({0: raw_year(tables, parked=True)}, copies=1)
     assert max(compare(simulator, batch, acting(batch, "mixed"), 0, 0, 30, 0, charge=0.4).values()) <= 1.0
 
 

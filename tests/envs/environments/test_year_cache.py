@@ -125,7 +125,7 @@ def test_runs_are_repeated_once_where_citylearn_steps_the_site(
     assert not is_prepared(beyond, 0)
     monkeypatch.setattr("envs.environments.year_cache.check_repeats", repeated.append)
     found = year_reference(site, 0)
-    monkeypatch.setattr("envs.environments.year_cache.uncontrolled_run", lambda *_: (found.run, found.held_soc))
+    monkeypatch.setattr("envs.environments.year_cache.uncontrolled_run", lambda *_, **options: (found.run, found.held_soc))
     year_reference(beyond, 0)
     year_reference(beyond, 0)
     assert len(repeated) == 2
@@ -178,7 +178,7 @@ class Idle:
 
 def test_it_spans_the_year_and_reports_rising_parts_of_it() -> None:
     parts: list[float] = []
-    assert uncontrolled_run(Idle(), parts.append)[0] == Idle.rows - 1  # type: ignore[arg-type, comparison-overlap]
+    assert uncontrolled_run(Idle(), on_progress=parts.append)[0] == Idle.rows - 1  # type: ignore[arg-type, comparison-overlap]
     assert parts == sorted(parts)
     assert parts[0] == 0.0
     assert 0.9 <= parts[-1] < 1.0

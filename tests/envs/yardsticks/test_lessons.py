@@ -41,9 +41,12 @@ def changed(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return with_other_rows(small_schema, tmp_path_factory.mktemp("changed") / "site", OTHERS, (*SHARED, *OF_MALL))
 
 
-def test_each_second_run_is_disturbed_and_all_labels_are_the_teachers(small_schema: Path) -> None:
+def test_each_second_run_is_disturbed_and_all_labels_are_the_teachers(
+    small_schema: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(taught, "METHOD", "seven-days")
     told: list[float] = []
-    found = teach(SiteTask(str(small_schema)), STARTS, method="seven-days", on_progress=told.append, horizon=6)
+    found = teach(SiteTask(str(small_schema)), STARTS, on_progress=told.append)
     assert found.labels.shape == found.executed.shape == (2, 24, 5)
     np.testing.assert_array_equal(found.executed[0], found.labels[0])
     assert np.abs(found.executed[1] - found.labels[1]).mean() > 0.1
@@ -54,8 +57,11 @@ def test_each_second_run_is_disturbed_and_all_labels_are_the_teachers(small_sche
 
 
 @pytest.mark.parametrize("method", ["seven-days", "exact", pytest.param("learned", marks=pytest.mark.slow)])
-def test_hours_that_do_not_train_change_no_bit_of_them(small_schema: Path, changed: Path, method: Any) -> None:
-    own, other = (teach(SiteTask(str(path)), STARTS, method=method) for path in (small_schema, changed))
+def test_hours_that_do_not_train_change_no_bit_of_them(
+    small_schema: Path, changed: Path, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(taught, "METHOD", method)
+    own, other = (teach(SiteTask(str(path)), STARTS) for path in (small_schema, changed))
     np.testing.assert_array_equal(own.labels, other.labels)
     np.testing.assert_array_equal(own.executed, other.executed)
 
@@ -70,15 +76,16 @@ def test_parts_cover_the_train_split_and_are_made_once(small_schema: Path, monke
         return Lessons(tuple(starts), np.full(shape, len(made), np.float32), np.zeros(shape, np.float32))
 
     monkeypatch.setattr(taught, "teach", fake)
+    monkeypatch.setattr(taught, "METHOD", "yesterday")  # of which no other test has lessons
     monkeypatch.setattr(taught, "WEEKS_OF_PART", 6)
-    found = lessons(task, method="yesterday")
+    found = lessons(task)
     assert len(made) == parts_of(site) > 1
     assert sum(made) == 2 * len(lesson_windows(site)) == len(found.starts) == len(found.labels)
     hours = [hour for start in found.starts[::2] for hour in range(start.window.start, start.window.start + start.window.hours)]
     assert hours == [hour for window in site.windows("train") for hour in range(window.start, window.start + window.hours)]
     assert len({start.charge for start in found.starts}) == len(found.starts)
     assert all(0.0 <= start.charge <= 1.0 for start in found.starts)
-    again = lessons(task, method="yesterday")
+    again = lessons(task)
     assert len(made) == parts_of(site)
     np.testing.assert_array_equal(again.executed, found.executed)
 

@@ -124,7 +124,10 @@ def test_a_seed_gives_the_same_copy() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("algo", "buildings"), [("ppo", False), ("ppo", True), ("a2c", False), ("sac", True)])
-def test_a_copy_scores_near_its_teacher(small_schema: Path, four_buildings: Path, algo: str, buildings: bool) -> None:
+def test_a_copy_scores_near_its_teacher(
+    small_schema: Path, four_buildings: Path, algo: str, buildings: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("envs.yardsticks.lessons.METHOD", "seven-days")
     name = str(four_buildings if buildings else small_schema)
     site = scenario(name)
     validation = site.windows("validation")
@@ -137,7 +140,7 @@ def test_a_copy_scores_near_its_teacher(small_schema: Path, four_buildings: Path
             taught=True,
         )
     )  # fmt: skip
-    trained.imitate(lessons(SiteTask(name), method="seven-days"))
+    trained.imitate(lessons(SiteTask(name)))
     copy = score(evaluate(SiteTask(name).evaluation_env(validation), trained.policy()))
     trained.stop()
     teacher = score(mpc(SiteTask(name), validation, "seven-days"))
