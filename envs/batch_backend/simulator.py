@@ -171,7 +171,7 @@ class BatchSimulator:
             return
         self._uncomfortable = np.zeros((*self.comfort_parts.shape, max(window.hours for window in windows)))
         for own, window, run in zip(self._uncomfortable, windows, alone, strict=True):
-            rows = slice(window.start, window.start + window.hours)
+            rows = window.rows
             own[:, : window.hours] = self._years[window.year].tables.exogenous.unmet_c(run.indoor_c, rows)
 
     def _rate_comfort(self, dynamics: Dynamics, copies: np.ndarray, rows: np.ndarray, steps: np.ndarray) -> None:

@@ -174,7 +174,7 @@ def check_people(scenario: Scenario, split: Split) -> None:
     windows = scenario.windows(split)
     series = {year: _series(scenario, year) for year in {window.year for window in windows}}
     felt = {year: own.occupied & np.isfinite(own.cool_above_c) for year, own in series.items()}
-    if not any(felt[w.year][:, w.start : w.start + w.hours].any() for w in windows):
+    if not any(felt[w.year][:, w.rows].any() for w in windows):
         raise ScenarioError(
             f"{scenario.title}: in no hour of {split} there are people (occupant_count) with set points, so the best policy "
             "would switch cooling and heating off: add them, search with --reward schema, or make these actions inactive"

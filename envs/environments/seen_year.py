@@ -154,11 +154,7 @@ def seen_bounds(scenario: Scenario, split: Split, seen: Seen) -> np.ndarray:
     """Widened bounds in a split's own rows of its first year, or of all its segments; shape (observations, 2)."""
     years = scenario.years(split)[: None if scenario.segments else 1]
     own = np.concatenate(
-        [
-            seen_rows(scenario, window.year, seen)[window.start : window.start + window.hours]
-            for window in scenario.windows(split)
-            if window.year in years
-        ]
+        [seen_rows(scenario, window.year, seen)[window.rows] for window in scenario.windows(split) if window.year in years]
     )
     low, high = own.min(axis=0).astype(np.float64), own.max(axis=0).astype(np.float64)
     margin = MARGIN * (high - low)

@@ -166,7 +166,7 @@ def _served(scenario: Scenario, split: Split, layout: ObservationLayout) -> tupl
         return ()
     history, features, actions = _history(scenario, split), list[np.ndarray](), list[np.ndarray]()
     for own in [Window(scenario.years(split)[0], 0, history)] if history else scenario.windows(split):
-        tables, part = Tables.load(tables_file(scenario, own.year)), slice(own.start, own.start + own.hours)
+        tables, part = Tables.load(tables_file(scenario, own.year)), own.rows
         low, span = (tables.site["action"][name] for name in ("low", "span"))
         given = serving_actions(tables.site["thermal"], tables.rows["meter"][part], len(low))
         # Storages rest in the middle, whatever nothing means in their range.

@@ -142,7 +142,7 @@ def _folds(scenario: Scenario, year: int) -> np.ndarray:
     length = max(1, min(WEEK * windows[0].per_hour, sum(window.hours for window in windows) // FOLDS))
     for window in windows:
         if window.year == year:
-            own = found[window.start : window.start + window.hours]
+            own = found[window.rows]
             own[:] = (before + np.arange(len(own))) // length % FOLDS
         before += window.hours
     return found
@@ -224,7 +224,7 @@ def train_rows(scenario: Scenario, year: int, rows: int) -> np.ndarray:
     within = np.zeros(rows, dtype=bool)
     for window in scenario.windows("train"):
         if window.year == year:
-            within[window.start : window.start + window.hours] = True
+            within[window.rows] = True
     return within
 
 

@@ -118,7 +118,7 @@ class _Year:
 
 def _ratios(episode: Episode) -> dict[str, float]:
     """CityLearn's ratios of a run."""
-    series, part = episode.reference.exogenous, slice(episode.window.start, episode.window.start + episode.window.hours)
+    series, part = episode.reference.exogenous, episode.window.rows
     run, day = episode.run, DAY * series.steps_per_hour
     return district_ratios(run.net_kwh, run.baseline_kwh, series.price[:, part], series.carbon[:, part], day)
 
@@ -157,7 +157,7 @@ def check_episode(episode: Episode) -> None:
     of these, and never less than nothing. In a power outage net import is zero.
     """
     window, run, reference = episode.window, episode.run, episode.reference
-    series, part = reference.exogenous, slice(window.start, window.start + window.hours)
+    series, part = reference.exogenous, window.rows
     unexplained = _unexplained(run, series, part)
     error = np.maximum(-unexplained, 0.0) if series.other_devices else np.abs(unexplained)
     error = np.where(run.off_grid, np.abs(run.net_kwh), error)

@@ -15,7 +15,7 @@ from envs.scenarios.scenario import Window, weeks_of
 def hours_of(episode: Episode) -> dict[str, np.ndarray]:
     """Columns of `results.rollout` from a run through a window, each of shape (hours,): sums and means of an hour."""
     window, reference, run = episode.window, episode.reference, episode.run
-    part = slice(window.start, window.start + window.hours)
+    part = window.rows
     exogenous, net = reference.exogenous, run.net_kwh
     load, pv = exogenous.load_kwh[:, part], exogenous.pv_kwh[:, part]
     of_steps = {
@@ -50,6 +50,6 @@ def hardest_week(windows: Sequence[Window], reference: Callable[[int], Reference
     """
 
     def peak(week: Window) -> float:
-        return float(reference(week.year).run.net_kwh[:, week.start : week.start + week.hours].sum(axis=0).max())
+        return float(reference(week.year).run.net_kwh[:, week.rows].sum(axis=0).max())
 
     return max(weeks_of(tuple(windows)), key=lambda week: (week.hours, peak(week)))

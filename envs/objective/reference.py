@@ -198,7 +198,7 @@ def scale_of(parts: Sequence[tuple[Reference, Window]]) -> Scale:
     hours = sum(window.hours for _, window in parts)
     sums = dict.fromkeys((entry.name for entry in fields(Scale)), 0.0)
     for reference, window in parts:
-        own, part = reference.window(window.start, window.hours), slice(window.start, window.start + window.hours)
+        own, part = reference.window(window.start, window.hours), window.rows
         for name in ("emission_kg", "cost", "ramp_kwh", "peak_rise_kw"):
             sums[name] += float(getattr(own, name).sum())
         sums["pv_kwh"] += float(reference.exogenous.pv_kwh[:, part].sum())

@@ -42,6 +42,11 @@ class Window:
     per_hour: int = 1  # steps of an hour
 
     @property
+    def rows(self) -> slice:
+        """Its steps among those of the year."""
+        return slice(self.start, self.start + self.hours)
+
+    @property
     def day(self) -> int:
         """Steps of a day."""
         return DAY * self.per_hour

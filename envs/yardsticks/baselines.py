@@ -103,7 +103,7 @@ def without_devices(site: Scenario, reference: Reference, uncontrolled: Evaluati
     for window in windows:
         if window.year != uncontrolled.year:
             continue
-        part = slice(window.start, window.start + window.hours)
+        part = window.rows
         run = run_alone(site, window, reference)
         # In a power outage nothing is imported, so load that PV would have served is lost.
         net = np.where(run.off_grid, 0.0, run.net_kwh - run.battery_kwh + reference.exogenous.pv_kwh[:, part])

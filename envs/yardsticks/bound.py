@@ -418,7 +418,7 @@ class BoundSite:
     def __init__(self, simulator: BatchSimulator, window: Window, weights: Weights = DEFAULT) -> None:
         reference = simulator.reference(window.year)
         assert reference is not None
-        part = slice(window.start, window.start + window.hours)
+        part = window.rows
         run, exogenous = reference.run, reference.exogenous
         self.start, self.hours = window.start, window.hours
         self.scale, self.weights, self.tariff = reference.scale, weights, reference.tariff

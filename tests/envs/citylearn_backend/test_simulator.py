@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import pickle
 import shutil
 from collections.abc import Callable, Sequence
@@ -17,11 +16,9 @@ import pytest
 import torch
 
 from common.errors import ScenarioError
-from common.units import DAY
 from envs.citylearn_backend import simulator as simulator_module
 from envs.citylearn_backend.simulator import (
     AWAY,
-    CLASSES,
     COMING,
     CONNECTED,
     KIND,
@@ -38,6 +35,7 @@ from envs.citylearn_backend.simulator import (
 from envs.objective.series import Sessions
 from envs.scenarios.scenario import scenario
 from tests.envs.scenarios import strangers
+from tests.envs.scenarios.strangers import Payload
 from tests.envs.schema_changes import edited, put
 
 HOURS = 48
@@ -136,18 +134,6 @@ def test_a_schema_that_was_changed_behind_the_scenarios_back_needs_trust(small_s
         CityLearnSimulator(path, with_reward=True)
 
 
-def test_cost_and_emission_are_citylearns(simulator: CityLearnSimulator) -> None:
-    drive(simulator, 240, HOURS)
-    series, rows, drawn = simulator.exogenous, slice(240, 240 + HOURS), np.maximum(simulator.run().net_kwh, 0.0)
-    (building,) = simulator.env.buildings
-    np.testing.assert_allclose(
-        (drawn * series.price[:, rows])[0], building.net_electricity_consumption_cost[:HOURS], rtol=1e-5, atol=1e-4
-    )
-    np.testing.assert_allclose(
-        (drawn * series.carbon[:, rows])[0], building.net_electricity_consumption_emission[:HOURS], rtol=1e-5, atol=1e-4
-    )
-
-
 def test_uncontrolled_vehicles_get_what_they_require_as_far_as_power_and_time_allow(simulator: CityLearnSimulator) -> None:
     simulator.begin(0, 240, 0)
     for _ in range(240):
@@ -221,13 +207,6 @@ ATTRIBUTES: dict[str, Any] = {
     "input_normalization_maximum": [40.0, 24.0],
     "hidden_size": 2, "num_layers": 1, "lookback": 3,
 }  # fmt: skip
-
-
-class Payload:
-    """Unpickled, it runs a command."""
-
-    def __reduce__(self) -> tuple[Any, tuple[str]]:
-        return os.system, ("exit 1",)
 
 
 @pytest.fixture
@@ -434,14 +413,6 @@ def test_noise_is_that_of_the_schemas_seed_and_no_random_number_of_others_is_tak
     path = edited(noise.schema_path.parent / "schema.json", tmp_path / "unseeded", put("random_seed", value=None))
     with pytest.raises(ScenarioError, match="other series"):
         check_repeats(CityLearnSimulator(path, with_reward=False))
-
-
-def test_each_controller_has_an_action_for_each_device_and_hour(small_schema: Path) -> None:
-    simulator = CityLearnSimulator(small_schema, with_reward=False)
-    found = read_rules(simulator)
-    assert set(found) <= set(CLASSES)
-    for table in found.values():
-        assert [len(row) for row in table] == [len(simulator.action_low)] * DAY
 
 
 @pytest.mark.parametrize("error", ["Unknown action name: toaster", "no such column"])

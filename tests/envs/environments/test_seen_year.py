@@ -87,7 +87,7 @@ def test_both_backends_see_the_same(site: Scenario, seen: Seen) -> None:
     np.testing.assert_array_equal(found[0][:, own], found[1][:, own])
     # Rows are those of their hours: one earlier would differ.
     expected = seen_template(site, 0, seen)[:, own]
-    np.testing.assert_array_equal(found[0][:, own], expected[WINDOW.start : WINDOW.start + WINDOW.hours])
+    np.testing.assert_array_equal(found[0][:, own], expected[WINDOW.rows])
     assert (expected[WINDOW.start] != expected[WINDOW.start + 1]).any()
 
 
@@ -118,7 +118,7 @@ def test_what_takes_long_is_known_to_be_missing(site: Scenario, tmp_path: Path, 
 def test_bounds_hold_the_training_rows_alone(four_buildings: Path) -> None:
     site, seen = scenario(str(four_buildings)), SEEN
     rows, bounds = seen_rows(site, 0, seen), seen_bounds(site, "train", seen)
-    own = np.concatenate([rows[window.start : window.start + window.hours] for window in site.windows("train")])
+    own = np.concatenate([rows[window.rows] for window in site.windows("train")])
     assert (bounds[:, 0] <= own.min(axis=0)).all()
     assert (bounds[:, 1] >= own.max(axis=0)).all()
     np.testing.assert_allclose(np.ptp(bounds, axis=1), 1.2 * np.ptp(own, axis=0), rtol=1e-5)

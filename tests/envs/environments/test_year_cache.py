@@ -44,7 +44,7 @@ def test_what_thermal_devices_do_without_control_follows_from_the_hours_that_tra
         demand = 60.0 * (1.0 + np.sin(2.0 * np.pi * series["hour"] / 24.0))
         trains = np.zeros(len(series), dtype=bool)
         for window in site.windows("train"):
-            trains[window.start : window.start + window.hours] = True
+            trains[window.rows] = True
         series.assign(cooling_demand=np.where(trains, 1.0, factor) * demand).to_csv(path.parent / "mall.csv", index=False)
         site = scenario(str(path))
         found.append(np.array(observation_layout(site).served))

@@ -41,7 +41,7 @@ def test_the_train_split_alone_is_learned_from(site: Scenario) -> None:
     assert own.sum() == sum(window.hours for window in site.windows("train"))
     for split in ("validation", "test"):
         for window in site.windows(split):  # type: ignore[arg-type]
-            assert not own[window.start : window.start + window.hours].any()
+            assert not own[window.rows].any()
 
 
 def test_a_part_of_the_charging_is_of_vehicles_that_have_just_come(small_schema: Path) -> None:

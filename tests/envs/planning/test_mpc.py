@@ -9,11 +9,11 @@ import pytest
 
 from envs.current_hour import SiteState
 from envs.environments.backend import Backend
-from envs.environments.year_cache import run_alone, year_reference
 from envs.forecasts import METHODS, Method, SiteForecast
 from envs.objective.aim import Aim
+from envs.objective.evaluate import Episode
 from envs.objective.weights import Weights
-from envs.planning.mpc import ModelPredictiveControl, hour_plan, planned_hour
+from envs.planning.mpc import ModelPredictiveControl, Plant, hour_plan, planned_hour
 from envs.planning.mpc_programme import Plan, RecedingProgramme
 from envs.planning.mpc_site import Tanks
 from envs.scenarios.scenario import Window, scenario
@@ -60,20 +60,34 @@ def test_only_the_exact_future_changes_a_plan(small_schema: Path, tmp_path: Path
     np.testing.assert_array_equal(before.base_kwh[:, 0], after.base_kwh[:, 0])
 
 
+def on_both(
+    task: SiteTask, window: Window, steps: int | None = HOURS, kwh: float = 1e-3, reward: float = 1e-6
+) -> tuple[Episode, Episode]:
+    """A run on each backend, which are the same within tolerances."""
+    batch, citylearn = (run_mpc(task.by(own), window, "seven-days", steps) for own in BACKENDS)
+    np.testing.assert_allclose(batch.run.net_kwh, citylearn.run.net_kwh, atol=kwh)
+    assert batch.reward == pytest.approx(citylearn.reward, abs=reward)
+    return batch, citylearn
+
+
+def planned_hours(task: SiteTask, window: Window, plant: Plant) -> tuple[Episode, list[tuple[SiteState, Plan]]]:
+    """A run, with the state of each of its hours and the plan that was made there."""
+    env, found = task.evaluation_env([window]), list[tuple[SiteState, Plan]]()
+    control = ModelPredictiveControl(env.present, {0: plant}, on_plan=lambda state, plan: found.append((state, plan)))
+    (episode,) = env.episodes(control)
+    return episode, found
+
+
 def test_both_backends_carry_out_the_same_plans(small_schema: Path) -> None:
-    site, window = scenario(str(small_schema)), Window(0, 300, 36)
-    batch, citylearn = (run_mpc(SiteTask(site.name, backend=own), window, "seven-days", HOURS) for own in BACKENDS)
-    np.testing.assert_allclose(batch.run.net_kwh, citylearn.run.net_kwh, atol=1e-3)
+    batch, citylearn = on_both(SiteTask(str(small_schema)), Window(0, 300, 36))
     np.testing.assert_allclose(batch.run.charging_kwh, citylearn.run.charging_kwh, atol=1e-4)
-    assert batch.reward == pytest.approx(citylearn.reward, abs=1e-6)
     assert np.abs(batch.run.battery_kwh).max() > 50.0
 
 
 def test_at_quarters_of_an_hour_a_day_is_planned_in_quarters(quarters: Path) -> None:
     task, window = SiteTask(str(quarters)), Window(0, 960, 96, 4)
     assert mpc_plant(task.site, 0, "exact").steps == 96
-    batch, citylearn = (run_mpc(task.by(own), window, "seven-days") for own in BACKENDS)
-    np.testing.assert_allclose(batch.run.net_kwh, citylearn.run.net_kwh, atol=1e-3)
+    on_both(task, window, None)
     exact = run_mpc(task, window, "exact")
     greatest = bound(task, window, "score").score * window.hours
     assert 0.9 * greatest < exact.reward <= greatest
@@ -82,16 +96,13 @@ def test_at_quarters_of_an_hour_a_day_is_planned_in_quarters(quarters: Path) -> 
 
 
 def test_a_plan_that_is_seen_tells_the_ends_of_hours(quarters: Path) -> None:
-    task, window, seen = SiteTask(str(quarters)), Window(0, 960, 3, 4), []
-    env, plants = task.evaluation_env([window]), {0: mpc_plant(task.site, 0, "exact")}
-
-    def keep(state: SiteState, plan: Plan) -> None:
-        soc = planned_hour(plants[0].site, (), state, plan)[1]
-        np.testing.assert_allclose(soc[0, 1:], plan.stored_kwh[0, [3, 7, 11, 19, 35]] / plants[0].site.capacity[0])
-        seen.append(soc)
-
-    list(env.episodes(ModelPredictiveControl(env.present, plants, on_plan=keep)))
-    assert len(seen) == 3
+    task = SiteTask(str(quarters))
+    plant = mpc_plant(task.site, 0, "exact")
+    _, planned = planned_hours(task, Window(0, 960, 3, 4), plant)
+    assert len(planned) == 3
+    for state, plan in planned:
+        soc = planned_hour(plant.site, (), state, plan)[1]
+        np.testing.assert_allclose(soc[0, 1:], plan.stored_kwh[0, [3, 7, 11, 19, 35]] / plant.site.capacity[0])
 
 
 def test_what_an_hour_of_doubt_takes_from_energy_four_quarters_take_too(small_schema: Path, quarters: Path) -> None:
@@ -106,17 +117,12 @@ def test_what_an_hour_of_doubt_takes_from_energy_four_quarters_take_too(small_sc
 
 
 def test_tanks_do_as_planned_on_both_backends_and_are_worth_it(small_schema: Path, tmp_path: Path) -> None:
-    site, window = scenario(str(with_tank(small_schema, tmp_path, cooling=True))), Window(0, 300, 72)
-    batch, citylearn = (run_mpc(SiteTask(site.name, backend=own), window, "seven-days", HOURS) for own in BACKENDS)
-    np.testing.assert_allclose(batch.run.net_kwh, citylearn.run.net_kwh, atol=1e-3)
-    assert batch.reward == pytest.approx(citylearn.reward, abs=1e-6)
+    task, window = SiteTask(str(with_tank(small_schema, tmp_path, cooling=True))), Window(0, 300, 72)
+    on_both(task, window)
     # What it plans for an hour comes out.
-    planned = []
-    env = SiteTask(site.name).evaluation_env([window])
-    plants = {0: mpc_plant(site, 0, "exact", HOURS)}
-    keep = lambda state, plan: planned.append((state, plan))  # noqa: E731
-    (episode,) = env.episodes(ModelPredictiveControl(env.present, plants, on_plan=keep))
-    tanks = plants[0].site.tanks
+    plant = mpc_plant(task.site, 0, "exact", HOURS)
+    episode, planned = planned_hours(task, window, plant)
+    tanks = plant.site.tanks
     for step, ((_, plan), (later, _)) in enumerate(pairwise(planned[1:]), 1):
         soc = later.tank_soc[tanks.building, tanks.use] * tanks.capacity / tanks.kept
         now = planned[step][0].tank_soc[tanks.building, tanks.use] * tanks.capacity
@@ -125,29 +131,21 @@ def test_tanks_do_as_planned_on_both_backends_and_are_worth_it(small_schema: Pat
         np.testing.assert_allclose(soc, expected, atol=1e-3)
     assert max(float(plan.tank_kwh[0].max()) for _, plan in planned) > 10.0
     # Tanks that stand idle leave something on the table.
-    idle = replace(plants[0].site, tanks=Tanks(*(getattr(tanks, field.name)[:0] for field in fields(Tanks))))
-    env = SiteTask(site.name).evaluation_env([window])
-    (without,) = env.episodes(ModelPredictiveControl(env.present, {0: replace(plants[0], site=idle)}))
+    idle = replace(plant.site, tanks=Tanks(*(getattr(tanks, field.name)[:0] for field in fields(Tanks))))
+    without, _ = planned_hours(task, window, replace(plant, site=idle))
     assert episode.reward > without.reward + 1e-3
 
 
 def test_rooms_do_as_planned_on_both_backends_and_people_gain(small_schema: Path, tmp_path: Path) -> None:
-    site, window = scenario(str(with_rooms(small_schema, tmp_path))), Window(0, 300, 72)
-    batch, citylearn = (run_mpc(SiteTask(site.name, backend=own), window, "seven-days", HOURS) for own in BACKENDS)
+    task, window = SiteTask(str(with_rooms(small_schema, tmp_path))), Window(0, 300, 72)
+    batch, citylearn = on_both(task, window, kwh=0.1, reward=1e-3)
     np.testing.assert_allclose(batch.run.indoor_c, citylearn.run.indoor_c, atol=1e-3)
-    np.testing.assert_allclose(batch.run.net_kwh, citylearn.run.net_kwh, atol=0.1)
-    assert batch.reward == pytest.approx(citylearn.reward, abs=1e-3)
-    reference = year_reference(site, 0)
-    series, alone = reference.exogenous, run_alone(site, window, reference)
-    rows = slice(window.start, window.start + window.hours)
-    before, now = (series.unmet_c(run.indoor_c, rows).sum() for run in (alone, batch.run))
+    series = batch.reference.exogenous
+    before, now = (series.unmet_c(run.indoor_c, window.rows).sum() for run in (batch.uncontrolled, batch.run))
     assert now < 0.2 * before
     # What it plans for an hour comes out.
-    planned = []
-    env = SiteTask(site.name).evaluation_env([window])
-    plant = mpc_plant(site, 0, "exact", HOURS)
-    keep = lambda state, plan: planned.append((state, plan))  # noqa: E731
-    list(env.episodes(ModelPredictiveControl(env.present, {0: plant}, on_plan=keep)))
+    plant = mpc_plant(task.site, 0, "exact", HOURS)
+    _, planned = planned_hours(task, window, plant)
     usual = plant.forecast._series.values["indoor"][0]
     wrong = [
         plan.deviation_c[0, 0] - (later.indoor_c[0] - usual[state.row]) for (state, plan), (later, _) in pairwise(planned[10:])
@@ -181,9 +179,7 @@ def test_it_plans_for_the_weights_of_the_reward(small_schema: Path) -> None:
     runs = [run_mpc(task.rewarding(own), Window(0, 240, 240), "exact") for own in given]
     low, high = (own.run.net_kwh.sum(axis=0).reshape(-1, 24).max(axis=1).mean() for own in runs)
     assert low < 0.95 * high
-    by_batch, by_citylearn = (run_mpc(task.by(own), Window(0, 240, 30), "seven-days", HOURS) for own in BACKENDS)
-    np.testing.assert_allclose(by_batch.run.net_kwh, by_citylearn.run.net_kwh, atol=1e-3)
-    assert by_batch.reward == pytest.approx(by_citylearn.reward, abs=1e-6)
+    on_both(task, Window(0, 240, 30))
 
 
 def test_vehicles_get_what_full_power_could_give(small_schema: Path) -> None:

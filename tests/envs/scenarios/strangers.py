@@ -41,7 +41,7 @@ Schema = dict[str, Any]
 Change = Callable[[Schema, Schema], None]  # of a schema and of its building
 
 
-class _Payload:
+class Payload:
     """Unpickled, it runs a command."""
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
@@ -164,7 +164,7 @@ def write(sound: Path, parent: Path, change: Change) -> Path:
     (folder / "link.csv").symlink_to(outside)
     (folder / "linked").symlink_to(parent, target_is_directory=True)
     (folder / "evil.py").write_text(MODULE, encoding="utf-8")
-    (folder / "model.pkl").write_bytes(pickle.dumps(_Payload()))
+    (folder / "model.pkl").write_bytes(pickle.dumps(Payload()))
     schema = json.loads((folder / "schema.json").read_text(encoding="utf-8"))
     (building,) = schema["buildings"].values()
     change(schema, building)

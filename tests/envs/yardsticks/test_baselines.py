@@ -6,13 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from envs.citylearn_backend.simulator import CityLearnSimulator
+from envs.citylearn_backend.simulator import CLASSES, CityLearnSimulator
 from envs.environments.backend import Backend
-from envs.environments.site_env import SiteEnv
 from envs.environments.vector_env import WindowsEnv
 from envs.environments.year_cache import year_reference
 from envs.objective.evaluate import Evaluation
-from envs.scenarios.scenario import Scenario, Window, scenario
+from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import FILE_NAME
 from envs.task import SiteTask
 from envs.yardsticks.baselines import (
@@ -20,7 +19,6 @@ from envs.yardsticks.baselines import (
     RULES,
     UNCONTROLLED,
     WITHOUT,
-    HourlyRule,
     SolarPriority,
     baselines,
     citylearn_rules,
@@ -45,13 +43,23 @@ def found(path: Path, backend: Backend = "batch") -> dict[str, list[Evaluation]]
     return baselines(SiteTask(str(path), backend=backend), [WINDOW])
 
 
-def test_citylearn_has_the_same_baselines(small_schema: Path) -> None:
-    own, by_citylearn = found(small_schema), found(small_schema, "citylearn")
-    assert list(own) == list(by_citylearn)
-    for name, (one,) in own.items():
+@pytest.fixture(scope="module")
+def plain(small_schema: Path) -> dict[str, list[Evaluation]]:
+    return found(small_schema)
+
+
+def test_citylearn_has_the_same_baselines_its_own_rules_among_them(
+    small_schema: Path, plain: dict[str, list[Evaluation]]
+) -> None:
+    by_citylearn = found(small_schema, "citylearn")
+    assert list(plain) == list(by_citylearn)
+    for name, (one,) in plain.items():
         (other,) = by_citylearn[name]
         assert other.kpis == pytest.approx(one.kpis, rel=1e-6, nan_ok=True), name
         assert other.score == pytest.approx(one.score, abs=1e-7, nan_ok=True), name
+    rules = [own.score for name, (own,) in plain.items() if name.startswith(CITYLEARN)]
+    assert rules
+    assert plain[UNCONTROLLED][0].score not in rules
 
 
 def test_nothing_is_imported_in_a_power_outage(small_schema: Path, tmp_path: Path) -> None:
@@ -65,7 +73,7 @@ def test_nothing_is_imported_in_a_power_outage(small_schema: Path, tmp_path: Pat
     own = found(path, "citylearn")
     assert own[ANY_HOUR][0].kpis["battery_cycles"] > 1.0
     reference = year_reference(SiteTask(str(path)).site, 0)
-    hours = slice(WINDOW.start, WINDOW.start + WINDOW.hours)
+    hours = WINDOW.rows
     on_grid = np.arange(WINDOW.hours) % 50 >= 4
     np.testing.assert_array_equal(reference.run.off_grid[0, hours], ~on_grid)
     assert (reference.exogenous.pv_kwh[0, hours][~on_grid] > 0.0).any()
@@ -73,11 +81,16 @@ def test_nothing_is_imported_in_a_power_outage(small_schema: Path, tmp_path: Pat
     assert own[WITHOUT][0].kpis["import_kwh"] == pytest.approx(consumed[on_grid].sum(), rel=1e-5)
 
 
-def test_the_uncontrolled_site_scores_nothing_and_another_site_has_no_score(small_schema: Path) -> None:
-    own = found(small_schema)
-    assert own[UNCONTROLLED][0].score == pytest.approx(0.0, abs=1e-9)
-    assert np.isnan(own[WITHOUT][0].score)
-    assert set(RULES) <= set(own)
+def test_the_uncontrolled_site_scores_nothing_and_without_pv_and_battery_all_is_drawn_from_the_grid(
+    plain: dict[str, list[Evaluation]],
+) -> None:
+    (without,), (idle,) = plain[WITHOUT], plain[UNCONTROLLED]
+    assert idle.score == pytest.approx(0.0, abs=1e-9)
+    assert np.isnan(without.score)
+    assert without.kpis["import_kwh"] == pytest.approx(idle.kpis["consumption_kwh"])
+    assert without.kpis["pv_kwh"] == without.kpis["export_kwh"] == 0.0
+    assert without.kpis["co2_kg"] > idle.kpis["co2_kg"]
+    assert set(RULES) <= set(plain)
 
 
 def test_without_a_demand_charge_the_battery_gives_in_dear_hours(small_schema: Path, tmp_path: Path) -> None:
@@ -90,16 +103,6 @@ def test_at_one_price_there_is_no_rule_for_peak_hours(small_schema: Path, tmp_pa
     own = found(without_demand_charge(small_schema, tmp_path, np.array([0.3])))
     assert ANY_HOUR in own
     assert PEAK_HOURS not in own
-
-
-def test_without_pv_and_battery_all_is_drawn_from_the_grid(small_schema: Path) -> None:
-    window = Window(0, 0, 168)
-    found = baselines(SiteTask(str(small_schema)), [window])
-    (without,), (idle,) = found[WITHOUT], found[UNCONTROLLED]
-    assert without.kpis["import_kwh"] == pytest.approx(idle.kpis["consumption_kwh"])
-    assert without.kpis["pv_kwh"] == 0.0
-    assert without.kpis["export_kwh"] == 0.0
-    assert without.kpis["co2_kg"] > idle.kpis["co2_kg"]
 
 
 WINDOWS = (Window(0, 0, 168), Window(0, 500, 168))
@@ -135,15 +138,14 @@ def test_without_a_battery_there_is_no_rule(small_schema: Path) -> None:
         SolarPriority(env.present)
 
 
-RULED = Window(0, 0, 72)
-
-
 def test_the_actions_are_those_of_citylearns_agent(small_schema: Path) -> None:
     from citylearn.agents import rbc
 
     rules = citylearn_rules(scenario(str(small_schema)))
     assert rules
+    assert {*rules} <= {*CLASSES}
     for name, table in rules.items():
+        assert table.shape == (24, 5)
         simulator = CityLearnSimulator(small_schema, with_reward=False)
         agent = getattr(rbc, name)(simulator.env)
         raw = simulator.begin(0, 48, seed=0)
@@ -152,21 +154,3 @@ def test_the_actions_are_those_of_citylearns_agent(small_schema: Path) -> None:
             hour = int(raw[simulator.observation_names.index("hour")])
             np.testing.assert_array_equal(table[hour - 1], wanted)
             raw, _ = simulator.step(np.clip(wanted, simulator.action_low, simulator.action_high))
-
-
-def test_a_rule_does_the_same_on_both_backends(site: Scenario) -> None:
-    for name, table in citylearn_rules(site).items():
-        batch = WindowsEnv(site, [RULED])
-        (judged,) = batch.episodes(HourlyRule(batch.present, table))
-        env = SiteEnv(site, [RULED], "sequence")
-        (own,) = env.episodes(HourlyRule(env.present, table))
-        assert judged.reward == pytest.approx(own.reward, rel=1e-6), name
-        env.close()
-
-
-def test_they_stand_among_the_baselines(small_schema: Path) -> None:
-    found = baselines(SiteTask(str(small_schema)), [RULED])
-    own = [name for name in found if name.startswith(CITYLEARN)]
-    assert own
-    for name in own:
-        assert found[name][0].score != found[UNCONTROLLED][0].score

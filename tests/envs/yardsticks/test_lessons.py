@@ -114,7 +114,7 @@ def test_nor_do_other_hours_change_what_is_known_of_tanks(small_schema: Path, tm
 def test_hours_of_the_train_split_are_what_they_are(site: Scenario) -> None:
     real, known = year_reference(site, 0), train_reference(site, 0)
     for window in site.windows("train"):
-        part = slice(window.start, window.start + window.hours)
+        part = window.rows
         np.testing.assert_array_equal(known.run.net_kwh[:, part], real.run.net_kwh[:, part])
         np.testing.assert_array_equal(known.exogenous.price[:, part], real.exogenous.price[:, part])
 
