@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import torch
 
-from tests.envs.schema_changes import edit, edited, put
+from envs.scenarios.iquitos.site import ROWS
+from tests.envs.schema_changes import edit, edited, put, with_series
 from tests.envs.tanks import COOLING
 
 INPUTS = {
@@ -16,12 +16,6 @@ INPUTS = {
     "cooling_demand": (0.0, 200.0),
     "indoor_dry_bulb_temperature": (10.0, 40.0),
 }
-PUMP = {
-    "type": "citylearn.energy_model.HeatPump",
-    "attributes": {
-        "nominal_power": 40.0, "efficiency": 0.25, "target_cooling_temperature": 8.0, "target_heating_temperature": 45.0,
-    },
-}  # fmt: skip
 HIDDEN = 3
 
 
@@ -38,7 +32,7 @@ def with_dynamics(small: Path, folder: Path, outage: dict[str, Any] | None = Non
         del mall["chargers"]
         mall |= {
             "type": "citylearn.building.LSTMDynamicsBuilding",
-            "cooling_device": PUMP,
+            "cooling_device": COOLING["cooling_device"],
             "dynamics": {
                 "type": "citylearn.dynamics.LSTMDynamics",
                 "attributes": {
@@ -63,10 +57,9 @@ def with_dynamics(small: Path, folder: Path, outage: dict[str, Any] | None = Non
 
 def with_rooms(small: Path, folder: Path) -> Path:
     """Write the site with people in a building that cold leaves as slowly as it comes, and with a tank of cold; its schema."""
-    path = with_dynamics(small, folder)
-    series = pd.read_csv(folder / "mall.csv")
-    hour = np.arange(len(series)) % 24
-    series = series.assign(
+    hour = np.arange(ROWS) % 24
+    path = with_series(
+        with_dynamics(small, folder),
         cooling_demand=60.0 + 30.0 * np.sin((hour - 9) * np.pi / 12.0),
         indoor_dry_bulb_temperature=24.0,
         indoor_dry_bulb_temperature_cooling_set_point=24.0,
@@ -75,7 +68,6 @@ def with_rooms(small: Path, folder: Path) -> Path:
         occupant_count=((hour > 7) & (hour < 19)).astype(int),
         hvac_mode=1,
     )
-    series.to_csv(folder / "mall.csv", index=False)
     inputs = torch.zeros(4, len(INPUTS))
     inputs[2] = torch.tensor([0.1, 0.0, -0.3, 0.0])  # of what the cell takes up: warm air outside, and heat that is removed
     weights = {

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.envs.tanks import COOLING, DEVICES
+
 Rng = np.random.Generator
 Files = dict[str, bytes | None]  # content by name; None for a file that is not there
 LINKED = b"\0link to itself"
@@ -44,23 +46,10 @@ ANNEX: dict[str, Any] = {
     "inactive_actions": ["electrical_storage"],
     "equity_group": "shops",
     "noise_std": 0.0,
-    "pv": {
-        "type": "citylearn.energy_model.PV",
-        "autosize": False,
-        "attributes": {"nominal_power": 20.0, "generation_mode": "per_kw"},
-    },
-    "cooling_device": {
-        "type": "citylearn.energy_model.HeatPump",
-        "autosize": True,
-        "autosize_attributes": {"safety_factor": 1.5},
-        "attributes": {"efficiency": 0.3, "target_cooling_temperature": 8.0, "target_heating_temperature": 45},
-    },
-    "cooling_storage": {
-        "type": "citylearn.energy_model.StorageTank",
-        "attributes": {"capacity": 10.0, "loss_coefficient": 0.01, "max_input_power": 5.0, "max_output_power": 5.0},
-    },
-    "dhw_device": {"type": "citylearn.energy_model.ElectricHeater", "attributes": {"nominal_power": 50.0, "efficiency": 0.9}},
-    "dhw_storage": {"type": "citylearn.energy_model.StorageTank", "autosize": True, "attributes": {"initial_soc": 0.5}},
+    "pv": {"type": "citylearn.energy_model.PV", "attributes": {"nominal_power": 20.0, "generation_mode": "per_kw"}},
+    **DEVICES,
+    **COOLING,
+    "cooling_device": {**COOLING["cooling_device"], "autosize": True, "autosize_attributes": {"safety_factor": 1.5}},
     "power_outage": {
         "simulate_power_outage": True,
         "stochastic_power_outage": False,

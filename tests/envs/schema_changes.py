@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 MALL = ("buildings", "mall")
 SOCKET = (*MALL, "chargers", "motorcycle_001")
 BATTERY = (*MALL, "electrical_storage")
@@ -44,3 +46,14 @@ def drop(*place: str) -> Callable[[dict[str, Any]], None]:
         del schema[place[-1]]
 
     return change
+
+
+# What people want of the temperature, as columns of a building's series.
+SET_POINTS = {f"indoor_dry_bulb_temperature_{use}_set_point": point for use, point in (("cooling", 24.0), ("heating", 20.0))}
+
+
+def with_series(schema: Path, **columns: Any) -> Path:
+    """Set columns of the mall's series where they lie."""
+    file = schema.parent / "mall.csv"
+    pd.read_csv(file).assign(**columns).to_csv(file, index=False)
+    return schema

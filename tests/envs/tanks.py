@@ -1,8 +1,12 @@
 """The small site with thermal storages that act: hot water, and cold water of a heat pump."""
 
 import json
-import shutil
 from pathlib import Path
+
+import numpy as np
+
+from envs.scenarios.iquitos.site import ROWS
+from tests.envs.schema_changes import edited, with_series
 
 DEVICES = {
     "dhw_device": {"type": "citylearn.energy_model.ElectricHeater", "attributes": {"nominal_power": 50.0, "efficiency": 0.9}},
@@ -36,13 +40,6 @@ def with_tank(small: Path, folder: Path, cooling: bool = False, twin: bool = Fal
         twin: whether there is a second building, before it, with the tank of hot water alone and no chargers. Both observe
             what their tanks hold.
     """
-    shutil.copytree(small.parent, folder, dirs_exist_ok=True)
-    header, *rows = (line.split(",") for line in (small.parent / "mall.csv").read_text(encoding="utf-8").splitlines())
-    for hour, cells in enumerate(rows):
-        cells[header.index("dhw_demand")] = f"{hour % 3:.1f}"
-        if cooling:
-            cells[header.index("cooling_demand")] = f"{20 + 5 * (hour % 7):.1f}"
-    (folder / "mall.csv").write_text("".join(",".join(cells) + "\n" for cells in (header, *rows)), encoding="utf-8")
     schema = json.loads(small.read_text(encoding="utf-8"))
     schema["actions"]["dhw_storage"] = {"active": True}
     schema["buildings"]["mall"] |= DEVICES
@@ -55,6 +52,6 @@ def with_tank(small: Path, folder: Path, cooling: bool = False, twin: bool = Fal
         schema["buildings"] = {"annex": {**second, "inactive_actions": ["cooling_storage"]}, "mall": mall}
         for name in ("cooling_storage_soc", "dhw_storage_soc"):
             schema["observations"][name] = {"active": True, "shared_in_central_agent": False}
-    path = folder / "schema.json"
-    path.write_text(json.dumps(schema), encoding="utf-8")
-    return path
+    path = edited(small, folder, lambda old: old.update(schema))
+    hour = np.arange(ROWS)
+    return with_series(path, dhw_demand=hour % 3, **({"cooling_demand": 20.0 + 5 * (hour % 7)} if cooling else {}))

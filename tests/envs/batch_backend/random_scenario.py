@@ -10,6 +10,8 @@ import torch
 from hypothesis import strategies as st
 
 from envs.batch_backend.records import FEATURES
+from envs.scenarios import entries
+from envs.scenarios.series_files import ARRIVAL, ARRIVAL_SOC, DEPARTURE, ID, REQUIRED_SOC, STATE
 
 OBSERVATIONS = (
     "month", "hour", "minutes", "day_type", "outdoor_dry_bulb_temperature", "outdoor_dry_bulb_temperature_predicted_1",
@@ -244,38 +246,19 @@ def write(plan: dict[str, Any], folder: Path) -> Path:
     weather.to_csv(folder / "weather.csv", index=False)
     names = ("electricity_pricing", *(f"electricity_pricing_predicted_{i}" for i in (1, 2, 3)))
     pd.DataFrame({name: rng.uniform(0.05, 0.5, rows) for name in names}).to_csv(folder / "pricing.csv", index=False)
-    pd.DataFrame({"carbon_intensity": rng.uniform(0.0, 0.6, rows)}).to_csv(folder / "carbon.csv", index=False)
+    pd.DataFrame({"carbon_intensity": rng.uniform(0.0, 0.6, rows)}).to_csv(folder / "carbon_intensity.csv", index=False)
     vehicles = [f"vehicle_{v}" for v in range(len(plan["vehicles"]))]
     sockets = iter(_schedules(plan, vehicles, rows, rng))
-    schema: dict[str, Any] = {
-        "random_seed": plan["seed"],
-        "root_directory": None,
-        "central_agent": True,
-        "simulation_start_time_step": 0,
-        "simulation_end_time_step": rows - 1,
-        "episode_time_steps": None,
-        "rolling_episode_split": False,
-        "random_episode_split": False,
-        "seconds_per_time_step": 3600 // per_hour,
-        "observations": {name: {"active": True, "shared_in_central_agent": name in SHARED} for name in OBSERVATIONS},
-        "actions": {
-            name: {"active": True}
-            for name in (
-                "electrical_storage",
-                "electric_vehicle_storage",
-                "deferrable_appliance",
-                *(f"{use}_storage" for use in USES),
-                plan["devices"],
-            )
-            if name
-        },
-        "reward_function": {"type": f"citylearn.reward_function.{plan['reward']}", "attributes": REWARDS[plan["reward"]]},
-        "electric_vehicles_def": {
-            name: {"include": True, "battery": _device("Battery", battery)}
-            for name, battery in zip(vehicles, plan["vehicles"], strict=True)
-        },
-        "buildings": {},
-    }
+    actions = ("electrical_storage", "electric_vehicle_storage", "deferrable_appliance", *(f"{use}_storage" for use in USES))
+    schema = entries.schema(
+        {name: name in SHARED for name in OBSERVATIONS},
+        [*actions, *filter(None, [plan["devices"]])],
+        {},
+        {name: {"battery": entries.battery(own)} for name, own in zip(vehicles, plan["vehicles"], strict=True)},
+        rows - 1,
+    )
+    reward = {"type": f"citylearn.reward_function.{plan['reward']}", "attributes": REWARDS[plan["reward"]]}
+    schema |= {"random_seed": plan["seed"], "seconds_per_time_step": 3600 // per_hour, "reward_function": reward}
     for n, site in enumerate(plan["buildings"]):
         demand = {use: rng.uniform(0.0, 3.0, rows) * site["thermal"] for use in ("dhw", "cooling", "heating")}
         demand["heating"][demand["cooling"] < 1.5] = 0.0  # CityLearn refuses both in one hour
@@ -333,32 +316,19 @@ def _building(site: dict[str, Any], n: int, sockets: Any, folder: Path) -> dict[
     heats = {"nominal_power": 20.0, "efficiency": 0.9 if site["heater"] else 0.25}
     temperatures = {} if site["heater"] else {"target_heating_temperature": 45.0, "target_cooling_temperature": 7.0}
     cools = {"nominal_power": 20.0, "efficiency": 0.22, "target_heating_temperature": 45.0, "target_cooling_temperature": 7.0}
-    building: dict[str, Any] = {
-        "include": True,
-        "energy_simulation": f"building_{n}.csv",
-        "weather": "weather.csv",
-        "carbon_intensity": "carbon.csv",
-        "pricing": "pricing.csv",
-        "inactive_observations": [],
-        "inactive_actions": [
-            *([] if site["battery"] else ["electrical_storage"]),
-            *(f"{use}_storage" for use, tank in site["tanks"].items() if not (tank and site["thermal"])),
-        ],
-        "chargers": {},
-        "noise_std": site["noise"],
-    }
+    without = [f"{use}_storage" for use, tank in site["tanks"].items() if not (tank and site["thermal"])]
+    without += [] if site["battery"] else ["electrical_storage"]
+    series = ("weather", "carbon_intensity", "pricing")
+    building = entries.building(f"building_{n}", series, ((), without), chargers={}, noise_std=site["noise"])
     if site.get("devices", not site["service"]):
-        building |= {
-            "cooling_device": _device("HeatPump", cools),
-            "heating_device": _device(heater, heats | temperatures),
-            "dhw_device": _device(heater, heats | temperatures),
-        }
+        building |= {f"{use}_device": _device(heater, heats | temperatures) for use in ("heating", "dhw")}
+        building["cooling_device"] = _device("HeatPump", cools)
     if site["outages"]:
         building["power_outage"] = {"simulate_power_outage": True, **OUTAGES[site["outages"]]}
     if site["battery"]:
-        building["electrical_storage"] = _device("Battery", site["battery"])
+        building["electrical_storage"] = entries.battery(site["battery"])
     if site["pv"]:
-        building["pv"] = _device("PV", {"nominal_power": site["pv"]})
+        building["pv"] = entries.pv(site["pv"])
     for use, tank in site["tanks"].items():
         if tank and site["thermal"]:
             building[f"{use}_storage"] = _device("StorageTank", {name: v for name, v in tank.items() if v is not None})
@@ -370,11 +340,10 @@ def _building(site: dict[str, Any], n: int, sockets: Any, folder: Path) -> dict[
     for i, attributes in enumerate(site["chargers"]):
         name = f"charger_{n}_{i}"
         next(sockets).to_csv(folder / f"{name}.csv", index=False)
-        building["chargers"][name] = {
-            "type": "citylearn.electric_vehicle_charger.Charger",
-            "charger_simulation": f"{name}.csv",
+        attributes |= {"phase_connection": site["service"]["on"][i]} if site["service"] else {}
+        building["chargers"][name] = entries.charger(f"{name}.csv", 0.0) | {
             "noise_std": site["noise"],
-            "attributes": attributes | ({"phase_connection": site["service"]["on"][i]} if site["service"] else {}),
+            "attributes": attributes,
         }
     if site["constraints"]:
         names = list(building["chargers"])
@@ -417,9 +386,9 @@ def _appliance(folder: Path, name: str, rows: int, rng: np.random.Generator) -> 
 def _schedules(plan: dict[str, Any], vehicles: list[str], rows: int, rng: np.random.Generator) -> list[pd.DataFrame]:
     """Charging sessions: vehicles come to any charger that is free, some announced, no vehicle at two at once."""
     count = sum(len(site["chargers"]) for site in plan["buildings"])
-    state = np.full((count, rows), 3)
-    columns = ("id", "departure", "required", "arrival_time", "arrival_soc", "session")
-    text: dict[str, Any] = {name: np.full((count, rows), "", dtype=object) for name in columns}
+    session_id = "electric_vehicle_session_id"
+    columns = (STATE, ID, DEPARTURE, REQUIRED_SOC, ARRIVAL, ARRIVAL_SOC, session_id)
+    text: dict[str, Any] = {name: np.full((count, rows), 3 if name == STATE else "", dtype=object) for name in columns}
     busy = dict.fromkeys(vehicles, 0)
     free = [0] * count
     number = 0
@@ -433,33 +402,18 @@ def _schedules(plan: dict[str, Any], vehicles: list[str], rows: int, rng: np.ran
             stay = int(rng.integers(1, 9))
             first, end = min(row + wait, rows), min(row + wait + stay, rows)
             soc = round(float(rng.random()), 3) if plan["arrivals_given"] or rng.random() < 0.7 else ""
-            state[c, row:first], state[c, first:end] = 2, 1
-            text["id"][c, row:end] = vehicle
-            text["session"][c, first:end] = f"session_{number}" if plan["session_ids"] else ""
+            text[STATE][c, row:first], text[STATE][c, first:end] = 2, 1
+            text[ID][c, row:end] = vehicle
+            text[session_id][c, first:end] = f"session_{number}" if plan["session_ids"] else ""
             for at in range(row, first):
-                text["arrival_time"][c, at], text["arrival_soc"][c, at] = first - at, soc
+                text[ARRIVAL][c, at], text[ARRIVAL_SOC][c, at] = first - at, soc
             if not wait and first < rows:
-                text["arrival_soc"][c, first] = soc
+                text[ARRIVAL_SOC][c, first] = soc
             for at in range(first, end):
-                text["departure"][c, at], text["required"][c, at] = (
-                    row + wait + stay - at,
-                    round(float(rng.uniform(0.4, 1.0)), 3),
-                )
+                text[DEPARTURE][c, at] = row + wait + stay - at
+                text[REQUIRED_SOC][c, at] = round(float(rng.uniform(0.4, 1.0)), 3)
             number += 1
             # One row between two sessions of a vehicle or a charger, mostly.
             pause = int(rng.random() < 0.8)
             free[c], busy[vehicle] = end + pause, end + pause
-    return [
-        pd.DataFrame(
-            {
-                "electric_vehicle_charger_state": state[c],
-                "electric_vehicle_id": text["id"][c],
-                "electric_vehicle_departure_time": text["departure"][c],
-                "electric_vehicle_required_soc_departure": text["required"][c],
-                "electric_vehicle_estimated_arrival_time": text["arrival_time"][c],
-                "electric_vehicle_estimated_soc_arrival": text["arrival_soc"][c],
-                "electric_vehicle_session_id": text["session"][c],
-            }
-        )
-        for c in range(count)
-    ]
+    return [pd.DataFrame({name: values[c] for name, values in text.items()}) for c in range(count)]

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from envs.batch_backend.simulator import BatchSimulator
@@ -15,8 +14,10 @@ from envs.environments.vector_env import WindowsEnv
 from envs.environments.year_cache import schema_reward
 from envs.objective.evaluate import evaluate
 from envs.objective.reward import THERMAL_ACTIONS
+from envs.scenarios.iquitos.site import ROWS
 from envs.scenarios.scenario import Window, scenario
 from tests.envs.models import with_dynamics
+from tests.envs.schema_changes import SET_POINTS, with_series
 
 HOURS = 60
 
@@ -24,14 +25,9 @@ HOURS = 60
 @pytest.fixture
 def site(small_schema: Path, tmp_path: Path) -> Path:
     """With a demand of cooling that is beyond the device in some hours."""
-    path = with_dynamics(small_schema, tmp_path)
-    series = pd.read_csv(tmp_path / "mall.csv")
-    demand = 90.0 * (1.0 + np.sin(np.arange(len(series)) / 5.0))
-    points = {f"indoor_dry_bulb_temperature_{use}_set_point": point for use, point in (("cooling", 24.0), ("heating", 20.0))}
-    series.assign(cooling_demand=demand, hvac_mode=1, occupant_count=1, comfort_band=0.5, **points).to_csv(
-        tmp_path / "mall.csv", index=False
-    )
-    return path
+    demand = 90.0 * (1.0 + np.sin(np.arange(ROWS) / 5.0))
+    people = {"cooling_demand": demand, "hvac_mode": 1, "occupant_count": 1, "comfort_band": 0.5, **SET_POINTS}
+    return with_series(with_dynamics(small_schema, tmp_path), **people)
 
 
 def test_the_uncontrolled_site_is_as_comfortable_as_itself(site: Path) -> None:

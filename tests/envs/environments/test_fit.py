@@ -29,7 +29,7 @@ from envs.task import SiteTask
 from envs.yardsticks.bound import Objective, bound
 from tests.envs.changed_rows import two_buildings
 from tests.envs.models import with_dynamics
-from tests.envs.schema_changes import edited, put
+from tests.envs.schema_changes import SET_POINTS, edited, put, with_series
 from tests.envs.tanks import with_tank
 from tests.envs.yardsticks.sites import changed
 
@@ -75,10 +75,7 @@ def test_somebody_has_to_feel_what_devices_do_that_heat_and_cool(small_schema: P
     with pytest.raises(ScenarioError, match=r"in no hour of validation there are people \(occupant_count\)"):
         check_people(scenario(str(path)), "validation")
     path = with_dynamics(small_schema, tmp_path / "peopled")
-    series = pd.read_csv(path.parent / "mall.csv")
-    points = {f"indoor_dry_bulb_temperature_{use}_set_point": 22.0 for use in ("cooling", "heating")}
-    series.assign(occupant_count=1, **points).to_csv(path.parent / "mall.csv", index=False)
-    check_people(scenario(str(path)), "validation")
+    check_people(scenario(str(with_series(path, occupant_count=1, **SET_POINTS))), "validation")
 
 
 def test_what_only_citylearn_steps_has_neither(small_schema: Path, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from gymnasium.vector import AutoresetMode
 
@@ -18,9 +17,11 @@ from envs.objective.reference import Reference
 from envs.objective.reward import RewardName
 from envs.objective.weights import DEFAULT, Weights
 from envs.observation import DAY_PEAK_NAME
+from envs.scenarios.iquitos.site import ROWS
 from envs.scenarios.scenario import Scenario, Splits, Window, scenario
 from envs.task import SiteTask
 from tests.envs.models import with_dynamics
+from tests.envs.schema_changes import SET_POINTS, with_series
 
 WINDOWS = (Window(0, 0, 4 * DAY), Window(0, 12 * DAY + 15, 3 * DAY + 4), Window(0, 29 * DAY, 5 * DAY))
 
@@ -67,12 +68,8 @@ def test_both_backends_judge_a_policy_alike(either: Scenario, reward: str, weigh
 
 
 def test_both_backends_rate_comfort_alike_and_a_weight_of_0_alone_leaves_it_out(small_schema: Path, tmp_path: Path) -> None:
-    path = with_dynamics(small_schema, tmp_path)
-    series = pd.read_csv(tmp_path / "mall.csv")
-    people = {"occupant_count": (np.arange(len(series)) % 24 > 6).astype(int), "comfort_band": 0.5}
-    points = {f"indoor_dry_bulb_temperature_{use}_set_point": value for use, value in (("cooling", 24.0), ("heating", 20.0))}
-    series.assign(**people, **points).to_csv(tmp_path / "mall.csv", index=False)
-    site = scenario(str(path))
+    people = {"occupant_count": (np.arange(ROWS) % 24 > 6).astype(int), "comfort_band": 0.5, **SET_POINTS}
+    site = scenario(str(with_series(with_dynamics(small_schema, tmp_path), **people)))
     found = [*WindowsEnv(site, WINDOWS).episodes(half)]
     assert any(abs(batch.terms["comfort"]) > 0.1 for batch in found)
     citylearn = SiteEnv(site, WINDOWS, "sequence")

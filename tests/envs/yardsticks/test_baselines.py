@@ -11,6 +11,7 @@ from envs.environments.backend import Backend
 from envs.environments.vector_env import WindowsEnv
 from envs.environments.year_cache import year_reference
 from envs.objective.evaluate import Evaluation
+from envs.scenarios.iquitos.site import ROWS
 from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import FILE_NAME
 from envs.task import SiteTask
@@ -23,7 +24,7 @@ from envs.yardsticks.baselines import (
     baselines,
     citylearn_rules,
 )
-from tests.envs.schema_changes import MALL, edit, edited, put
+from tests.envs.schema_changes import MALL, edit, edited, put, with_series
 
 ANY_HOUR, PEAK_HOURS = RULES
 WINDOW = Window(0, 0, 168)
@@ -66,10 +67,7 @@ def test_nothing_is_imported_in_a_power_outage(small_schema: Path, tmp_path: Pat
     """Neither by the site nor by that without PV and battery: what these would have served is not."""
     path = without_demand_charge(small_schema, tmp_path, np.array([0.3]))
     edit(path, put(*MALL, "power_outage", value={"simulate_power_outage": True, "stochastic_power_outage": False}))
-    file = tmp_path / "mall.csv"
-    series = pd.read_csv(file)
-    series["power_outage"] = (np.arange(len(series)) % 50 < 4).astype(int)
-    series.to_csv(file, index=False)
+    with_series(path, power_outage=(np.arange(ROWS) % 50 < 4).astype(int))
     own = found(path, "citylearn")
     assert own[ANY_HOUR][0].kpis["battery_cycles"] > 1.0
     reference = year_reference(SiteTask(str(path)).site, 0)

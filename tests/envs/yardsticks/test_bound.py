@@ -40,6 +40,7 @@ from envs.yardsticks.bound import (
 )
 from envs.yardsticks.mpc_runs import mpc
 from tests.envs.changed_rows import two_buildings
+from tests.envs.schema_changes import with_series
 from tests.envs.tanks import with_tank
 from tests.envs.yardsticks.sites import changed, charging_curve, idle_chargers, measured_arrival, to_grid
 
@@ -289,18 +290,8 @@ def test_export_takes_all_of_its_pv_but_where_batteries_can_be_exported(
 ) -> None:
     assert (solar_loss(site) == 1.0).all()
 
-    def without_mall(schema: dict, folder: Path) -> None:
-        to_grid(schema, folder)
-        (building,) = schema["buildings"].values()
-        path = folder / building["energy_simulation"]
-        lines = path.read_text(encoding="utf-8").splitlines()
-        column = lines[0].split(",").index("non_shiftable_load")
-        rows = [line.split(",") for line in lines[1:]]
-        for row in rows:
-            row[column] = "1.0"
-        path.write_text("\n".join([lines[0], *(",".join(row) for row in rows)]), encoding="utf-8")
-
-    loss = solar_loss(site_of(changed(small_schema, tmp_path, without_mall), SHORT)[0])
+    hardly_any_load = with_series(changed(small_schema, tmp_path, to_grid), non_shiftable_load=1.0)
+    loss = solar_loss(site_of(hardly_any_load, SHORT)[0])
     assert (loss < 1.0).all()
     assert (loss >= 0.0).all()
 
