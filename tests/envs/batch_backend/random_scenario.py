@@ -340,11 +340,9 @@ def _building(site: dict[str, Any], n: int, sockets: Any, folder: Path) -> dict[
     for i, attributes in enumerate(site["chargers"]):
         name = f"charger_{n}_{i}"
         next(sockets).to_csv(folder / f"{name}.csv", index=False)
-        attributes |= {"phase_connection": site["service"]["on"][i]} if site["service"] else {}
-        building["chargers"][name] = entries.charger(f"{name}.csv", 0.0) | {
-            "noise_std": site["noise"],
-            "attributes": attributes,
-        }
+        phase = {"phase_connection": site["service"]["on"][i]} if site["service"] else {}
+        own = {"noise_std": site["noise"], "attributes": attributes | phase}
+        building["chargers"][name] = entries.charger(f"{name}.csv", 0.0) | own
     if site["constraints"]:
         names = list(building["chargers"])
         phases = [
