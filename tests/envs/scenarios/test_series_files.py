@@ -17,14 +17,21 @@ from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.citylearn_backend.tables import read_tables
 from envs.environments.year_cache import schema_reward
 from envs.scenarios.scenario import scenario
-from envs.scenarios.series_files import is_beyond, most_output
+from envs.scenarios.series_files import (
+    ARRIVAL,
+    ARRIVAL_SOC,
+    CURRENT_SOC,
+    DEPARTURE,
+    ID,
+    REQUIRED_SOC,
+    STATE,
+    is_beyond,
+    most_output,
+)
 from tests.envs.schema_changes import edit
 
 CHARGER, OTHER = "motorcycle_001.csv", "motorcycle_002.csv"
-STATE, ID = "electric_vehicle_charger_state", "electric_vehicle_id"
-DEPARTURE, REQUIRED = "electric_vehicle_departure_time", "electric_vehicle_required_soc_departure"
-ARRIVAL, ARRIVAL_SOC = "electric_vehicle_estimated_arrival_time", "electric_vehicle_estimated_soc_arrival"
-COLUMNS = (STATE, ID, DEPARTURE, REQUIRED, ARRIVAL, ARRIVAL_SOC)
+COLUMNS = (STATE, ID, DEPARTURE, REQUIRED_SOC, ARRIVAL, ARRIVAL_SOC)
 LAST = 962  # line of the last row that is run
 
 
@@ -102,6 +109,7 @@ def test_a_data_set_of_meters_passes_with_columns_that_were_not_measured(real_sc
         (CHARGER, STATE, "4", "4"),
         (CHARGER, STATE, "0", "0"),
         (CHARGER, STATE, "-1", "-1"),
+        ("mall.csv", "month", "5", "5; this month lasts less than a day"),
     ],
 )
 def test_a_value_that_no_series_may_have_is_named(site: Path, file: str, column: str, value: str, shown: str) -> None:
@@ -339,11 +347,6 @@ def test_rows_below_an_hour_have_minutes_that_follow_one_another(quarters: Path,
     assert f"{file}, line 2: rows are 15 minutes apart, and no column minutes says which is which; add it" in refusal(site)
 
 
-def test_a_month_that_lasts_less_than_a_day_is_out_of_order(site: Path) -> None:
-    put(site / "mall.csv", 400, month="7")
-    assert f"{site / 'mall.csv'}, line 400: month is 7; this month lasts less than a day;" in refusal(site)
-
-
 def test_summer_time_may_repeat_and_leave_out_an_hour(site: Path) -> None:
     put(site / "mall.csv", 100, hour=lines_of(site / "mall.csv")[98].split(",")[1])
     scenario(str(site))
@@ -380,16 +383,17 @@ def test_a_pv_with_its_own_generation_is_held_to_energy(site: Path) -> None:
 
 def test_a_column_of_true_and_false_is_no_column_of_numbers(site: Path) -> None:
     change(site / "carbon_intensity.csv", "carbon_intensity", lambda cell: "True")
-    assert f"{site / 'carbon_intensity.csv'}, line 2: carbon_intensity is 'True'; write numbers (and 960" in refusal(site)
+    change(site / CHARGER, STATE, lambda cell: str(cell == "1"))
+    message = refusal(site)
+    assert f"{site / 'carbon_intensity.csv'}, line 2: carbon_intensity is 'True'; write numbers (and 960" in message
+    assert f"{site / CHARGER}, line 2: {STATE} is 'False'; " in message
+    assert "connects no vehicle" in message
 
 
 def test_decimal_commas_in_quotes_are_told_with_the_remedy(site: Path) -> None:
     lines = lines_of(site / "carbon_intensity.csv")
     write(site / "carbon_intensity.csv", [*lines[:3], '"1,234"', *lines[4:]])
-    message = refusal(site)
-    assert (
-        "line 4: carbon_intensity is '1,234'; write a finite number, with a point for decimals and nothing between" in message
-    )
+    assert "line 4: carbon_intensity is '1,234'; write a finite number, with a point for decimals and nothing" in refusal(site)
 
 
 # -- files -----------------------------------------------------------------------------------
@@ -416,13 +420,6 @@ def test_parquet_is_read_as_citylearn_reads_it(site: Path) -> None:
 # -- chargers --------------------------------------------------------------------------------
 
 
-def test_a_column_of_true_and_false_is_no_state(site: Path) -> None:
-    change(site / CHARGER, STATE, lambda cell: str(cell == "1"))
-    message = refusal(site)
-    assert f"{site / CHARGER}, line 2: {STATE} is 'False'; " in message
-    assert "connects no vehicle" in message
-
-
 @pytest.mark.parametrize(
     ("column", "value", "shown"),
     [
@@ -431,10 +428,10 @@ def test_a_column_of_true_and_false_is_no_state(site: Path) -> None:
         (DEPARTURE, "", "missing"),
         (DEPARTURE, "-1", "-1"),
         (DEPARTURE, "soon", "'soon'"),
-        (REQUIRED, "", "missing"),
-        (REQUIRED, "-0.1", "-0.1"),
-        (REQUIRED, "full", "'full'"),
-        (REQUIRED, "100.5", "100.5"),
+        (REQUIRED_SOC, "", "missing"),
+        (REQUIRED_SOC, "-0.1", "-0.1"),
+        (REQUIRED_SOC, "full", "'full'"),
+        (REQUIRED_SOC, "100.5", "100.5"),
         (ARRIVAL_SOC, "", "missing"),
         (ARRIVAL_SOC, "-0.5", "-0.5"),
         (ARRIVAL_SOC, "100.5", "100.5"),
@@ -476,21 +473,17 @@ def test_an_unannounced_arrival_needs_a_state_of_charge(site: Path) -> None:
     scenario(str(site))
 
 
-def test_a_vehicle_that_follows_another_at_once_needs_a_state_of_charge(site: Path) -> None:
-    line = arrival(site / CHARGER) + 1
-    put(site / CHARGER, line, **{ID: "mototaxi_001"})
-    assert refusal(site).startswith(f"{site / CHARGER}, line {line}: {ARRIVAL_SOC} is missing; ")
-
-
-def test_another_vehicle_than_the_announced_one_is_refused(site: Path) -> None:
-    line = arrival(site / CHARGER)
-    put(site / CHARGER, line - 1, **{STATE: "2", ID: "mototaxi_001", ARRIVAL: "1", ARRIVAL_SOC: "0.3"})
-    assert f"{site / CHARGER}, line {line}: {ID} is 'motorcycle_001'; the row before" in refusal(site)
+def test_the_first_row_of_a_vehicle_agrees_with_the_row_before(site: Path) -> None:
+    file, line = site / CHARGER, arrival(site / CHARGER)
+    put(file, line + 1, **{ID: "mototaxi_001"})
+    assert refusal(site).startswith(f"{file}, line {line + 1}: {ARRIVAL_SOC} is missing; ")
+    put(file, line - 1, **{STATE: "2", ID: "mototaxi_001", ARRIVAL: "1", ARRIVAL_SOC: "0.3"})
+    assert f"{file}, line {line}: {ID} is 'motorcycle_001'; the row before" in refusal(site)
 
 
 def test_rows_without_a_vehicle_may_say_anything_about_none(site: Path) -> None:
     line = arrival(site / CHARGER) - 2
-    put(site / CHARGER, line, **{ID: "bicycle", DEPARTURE: "-1", REQUIRED: "-0.1", ARRIVAL: "-1", ARRIVAL_SOC: "-1"})
+    put(site / CHARGER, line, **{ID: "bicycle", DEPARTURE: "-1", REQUIRED_SOC: "-0.1", ARRIVAL: "-1", ARRIVAL_SOC: "-1"})
     scenario(str(site))
 
 
@@ -524,7 +517,7 @@ def test_a_vehicle_is_at_one_charger_at_a_time(site: Path) -> None:
 # -- state of charge -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("column", [REQUIRED, ARRIVAL_SOC])
+@pytest.mark.parametrize("column", [REQUIRED_SOC, ARRIVAL_SOC])
 @pytest.mark.parametrize("value", ["0.8", "1"])
 def test_fractions_and_percentages_do_not_mix_in_a_column(site: Path, column: str, value: str) -> None:
     change(site / CHARGER, column, lambda cell: cell and f"{100 * float(cell):.2f}")
@@ -537,8 +530,8 @@ def test_fractions_and_percentages_do_not_mix_in_a_column(site: Path, column: st
 
 
 def test_a_state_of_charge_that_replaces_the_arrivals_is_checked(site: Path) -> None:
-    append(site / CHARGER, "electric_vehicle_current_soc", "101")
-    assert f"{site / CHARGER}, line 2: electric_vehicle_current_soc is 101; " in refusal(site)
+    append(site / CHARGER, CURRENT_SOC, "101")
+    assert f"{site / CHARGER}, line 2: {CURRENT_SOC} is 101; " in refusal(site)
 
 
 TEMPERATURE = np.array([-20.0, 7.9, 8.0, 8.1, 20.0, 35.0, 44.9, 45.0, 50.0])
