@@ -1,6 +1,5 @@
 """Fixtures of the environments: the small site's year as arrays, and the site with vehicles over night."""
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from envs.batch_backend.tables import Tables
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.citylearn_backend.tables import read_tables
 from envs.environments.year_cache import schema_reward
+from envs.scenarios.entries import Session, charger_csv
 from envs.scenarios.scenario import Scenario, scenario
 from tests.envs.schema_changes import edited
 
@@ -27,9 +27,6 @@ def small_tables(small_schema: Path) -> Tables:
 
 
 ROWS, NAMES = 8761, ("motorcycle_001", "motorcycle_002", "motorcycle_003")
-_COLUMNS = (
-    "state", "id", "departure_time", "required_soc_departure", "estimated_arrival_time", "estimated_soc_arrival",
-)  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -45,13 +42,6 @@ def overnight(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 
     path = edited(small_schema, tmp_path_factory.mktemp("overnight"), change)
     for number, name in enumerate(NAMES):
-        with (path.parent / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow([f"electric_vehicle_{column if column != 'state' else 'charger_state'}" for column in _COLUMNS])
-            for row in range(ROWS):
-                hour = row % 24
-                left = 7 - hour if hour < 7 else 31 - hour if hour >= 19 else 0
-                arrives = row == 0 or hour == 19
-                there = [1, name, left, 0.8, "", 0.2 + 0.1 * number if arrives else ""]
-                writer.writerow(there if left else [3, "", "", "", "", ""])
+        nights = [Session(max(0, row), min(row + 12, ROWS), 0.2 + 0.1 * number, 0.8) for row in range(-5, ROWS, 24)]
+        (path.parent / f"{name}.csv").write_text(charger_csv(name, nights, ROWS), encoding="utf-8")
     return path

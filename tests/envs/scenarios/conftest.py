@@ -1,6 +1,7 @@
 """The small site's schema, to be broken."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,3 +12,9 @@ import pytest
 def schema(small_schema: Path) -> dict[str, Any]:
     content: dict[str, Any] = json.loads(small_schema.read_text(encoding="utf-8"))
     return content
+
+
+@pytest.fixture
+def site(small_schema: Path, tmp_path: Path) -> Path:
+    """Folder of a copy of the small site, to be broken."""
+    return Path(shutil.copytree(small_schema.parent, tmp_path / "site"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,45 +28,16 @@ from envs.scenarios.series_files import (
     most_output,
 )
 from tests.envs.schema_changes import edit
+from tests.envs.series_changes import change_column, lines_of, put_cells, write_lines
 
 CHARGER, OTHER = "motorcycle_001.csv", "motorcycle_002.csv"
 COLUMNS = (STATE, ID, DEPARTURE, REQUIRED_SOC, ARRIVAL, ARRIVAL_SOC)
 LAST = 962  # line of the last row that is run
 
 
-@pytest.fixture
-def site(small_schema: Path, tmp_path: Path) -> Path:
-    """Folder of a copy of the small scenario, to be broken."""
-    return Path(shutil.copytree(small_schema.parent, tmp_path / "site"))
-
-
-def lines_of(file: Path) -> list[str]:
-    return file.read_text(encoding="utf-8").splitlines()
-
-
-def write(file: Path, lines: list[str]) -> None:
-    file.write_text("\n".join([*lines, ""]), encoding="utf-8")
-
-
-def put(file: Path, line: int, **values: str) -> None:
-    """Replace values in a line, counted as an editor counts."""
-    lines = lines_of(file)
-    cells = dict(zip(lines[0].split(","), lines[line - 1].split(","), strict=True)) | values
-    lines[line - 1] = ",".join(cells.values())
-    write(file, lines)
-
-
-def change(file: Path, column: str, cell: Callable[[str], str]) -> None:
-    """Replace the values of a column."""
-    header, *rows = (line.split(",") for line in lines_of(file))
-    for row in rows:
-        row[header.index(column)] = cell(row[header.index(column)])
-    write(file, [",".join(row) for row in (header, *rows)])
-
-
 def append(file: Path, column: str, value: str) -> None:
     header, *rows = lines_of(file)
-    write(file, [f"{header},{column}", *(f"{row},{value}" for row in rows)])
+    write_lines(file, [f"{header},{column}", *(f"{row},{value}" for row in rows)])
 
 
 def arrival(file: Path) -> int:
@@ -113,12 +83,12 @@ def test_a_data_set_of_meters_passes_with_columns_that_were_not_measured(real_sc
     ],
 )
 def test_a_value_that_no_series_may_have_is_named(site: Path, file: str, column: str, value: str, shown: str) -> None:
-    put(site / file, 700, **{column: value})
+    put_cells(site / file, 700, **{column: value})
     assert refusal(site).startswith(f"{site / file}, line 700: {column} is {shown}; ")
 
 
 def test_a_demand_that_no_device_meets_is_named(site: Path) -> None:
-    put(site / "mall.csv", 31, dhw_demand="2.5")
+    put_cells(site / "mall.csv", 31, dhw_demand="2.5")
     assert f"{site / 'mall.csv'}, line 31: dhw_demand is 2.5; the building's dhw_device cannot meet it, as there is none;" in (
         refusal(site)
     )
@@ -131,23 +101,23 @@ def test_a_demand_that_no_device_meets_is_named(site: Path) -> None:
 
 
 def test_no_hour_is_cooled_and_heated(site: Path) -> None:
-    put(site / "mall.csv", 31, cooling_demand="2.5", heating_demand="1")
+    put_cells(site / "mall.csv", 31, cooling_demand="2.5", heating_demand="1")
     assert f"{site / 'mall.csv'}, line 31: cooling_demand is 2.5; CityLearn allows none in an hour with" in refusal(site)
 
 
 def test_what_lies_outside_the_rows_that_are_run_is_not_read(site: Path) -> None:
-    put(site / "mall.csv", LAST + 1, non_shiftable_load="")
-    put(site / CHARGER, LAST + 1, **{STATE: ""})
+    put_cells(site / "mall.csv", LAST + 1, non_shiftable_load="")
+    put_cells(site / CHARGER, LAST + 1, **{STATE: ""})
     scenario(str(site))
-    put(site / "mall.csv", LAST, non_shiftable_load="")
+    put_cells(site / "mall.csv", LAST, non_shiftable_load="")
     assert f"line {LAST}: " in refusal(site)
 
 
 def test_lines_are_those_of_the_file_where_a_run_begins_later(site: Path) -> None:
     edit(site, lambda schema: schema.update(simulation_start_time_step=72))
-    put(site / "mall.csv", 73, non_shiftable_load="")
+    put_cells(site / "mall.csv", 73, non_shiftable_load="")
     scenario(str(site))
-    put(site / "mall.csv", 74, non_shiftable_load="")
+    put_cells(site / "mall.csv", 74, non_shiftable_load="")
     assert "line 74: " in refusal(site)
 
 
@@ -164,7 +134,7 @@ def test_an_optional_column_may_be_empty_unless_it_is_observed(site: Path) -> No
 
 def test_a_reward_for_comfort_needs_the_temperatures_that_it_looks_at(site: Path) -> None:
     file = site / "mall.csv"
-    change(file, "indoor_dry_bulb_temperature", lambda cell: "")
+    change_column(file, "indoor_dry_bulb_temperature", lambda cell: "")
     scenario(str(site))
     reward = {"type": "citylearn.reward_function.ComfortReward", "attributes": {}}
     edit(site, lambda schema: schema.update(reward_function=reward))
@@ -192,7 +162,7 @@ def test_an_optional_column_that_is_there_is_checked(site: Path, name: str, valu
 def test_a_missing_column_is_named(site: Path, file: str, column: str) -> None:
     lines = lines_of(site / file)
     lines[0] = ",".join("x" if name == column else name for name in lines[0].split(","))
-    write(site / file, lines)
+    write_lines(site / file, lines)
     assert f"{site / file} lacks the column {column};" in refusal(site)
 
 
@@ -209,13 +179,13 @@ def test_a_column_that_citylearn_would_stop_at_is_named(site: Path) -> None:
 )
 def test_series_of_unequal_length_are_named_with_both_lengths(site: Path, file: str, more: int) -> None:
     lines = lines_of(site / file)
-    write(site / file, lines[:-1] if more < 0 else [*lines, lines[-1]])
+    write_lines(site / file, lines[:-1] if more < 0 else [*lines, lines[-1]])
     assert f"{site / file} has {8761 + more} rows and {site / 'mall.csv'} has 8761;" in refusal(site)
 
 
 def test_a_chargers_file_may_be_longer_and_what_comes_later_has_no_effect(site: Path) -> None:
     first = simulated(site)
-    write(site / CHARGER, [*lines_of(site / CHARGER), *lines_of(site / CHARGER)[1:500]])
+    write_lines(site / CHARGER, [*lines_of(site / CHARGER), *lines_of(site / CHARGER)[1:500]])
     scenario(str(site))
     for own, other in zip(first, simulated(site), strict=True):
         assert _equal(own, other)
@@ -245,11 +215,11 @@ def test_a_run_that_is_longer_than_the_series_is_refused(site: Path) -> None:
 def test_an_empty_line_between_others_is_named_and_shifts_no_number(site: Path) -> None:
     file = site / "carbon_intensity.csv"
     lines = lines_of(file)
-    write(file, [*lines[:100], "", *lines[101:200], "x", *lines[201:]])
+    write_lines(file, [*lines[:100], "", *lines[101:200], "x", *lines[201:]])
     text, missing = refusal(site).splitlines()
     assert missing.startswith(f"{file}, line 101: carbon_intensity is missing; ")
     assert text.startswith(f"{file}, line 201: carbon_intensity is 'x'; ")
-    write(file, [*lines[:100], "", *lines[101:]])
+    write_lines(file, [*lines[:100], "", *lines[101:]])
     assert f"{file}, line 101: carbon_intensity is missing; " in refusal(site)
 
 
@@ -257,10 +227,10 @@ def test_an_empty_line_between_others_is_named_and_shifts_no_number(site: Path) 
 
 
 def test_all_faults_of_all_files_are_told_at_once(site: Path) -> None:
-    put(site / "mall.csv", 700, non_shiftable_load="-1", solar_generation="x")
-    put(site / "mall.csv", 701, non_shiftable_load="-2")
-    put(site / "weather.csv", 5, outdoor_dry_bulb_temperature="400")
-    put(site / CHARGER, 300, **{STATE: "7"})
+    put_cells(site / "mall.csv", 700, non_shiftable_load="-1", solar_generation="x")
+    put_cells(site / "mall.csv", 701, non_shiftable_load="-2")
+    put_cells(site / "weather.csv", 5, outdoor_dry_bulb_temperature="400")
+    put_cells(site / CHARGER, 300, **{STATE: "7"})
     edit(site, lambda schema: schema["buildings"]["mall"]["electrical_storage"]["attributes"].update(efficiency=1.5))
     lines = refusal(site).splitlines()
     assert len(lines) == 5
@@ -285,8 +255,8 @@ def test_files_are_checked_beside_a_schema_of_a_wrong_form(site: Path) -> None:
         schema["reward_function"] = "none"
 
     edit(site, spoil)
-    change(site / "mall.csv", "heating_demand", lambda _: "1")
-    put(site / "weather.csv", 5, outdoor_dry_bulb_temperature="400")
+    change_column(site / "mall.csv", "heating_demand", lambda _: "1")
+    put_cells(site / "weather.csv", 5, outdoor_dry_bulb_temperature="400")
     lines = refusal(site).splitlines()
     assert len(lines) == 7
     assert "line 5: outdoor_dry_bulb_temperature is 400" in lines[-1]
@@ -298,39 +268,39 @@ def test_files_are_checked_beside_a_schema_of_a_wrong_form(site: Path) -> None:
 @pytest.mark.parametrize("top", ["buildings", "observations", "electric_vehicles_def"])
 def test_without_its_frame_a_schema_names_no_files_to_check(top: str, site: Path) -> None:
     edit(site, lambda schema: schema.update({top: [] if top != "buildings" else {}}))
-    put(site / "weather.csv", 5, outdoor_dry_bulb_temperature="400")
+    put_cells(site / "weather.csv", 5, outdoor_dry_bulb_temperature="400")
     assert len(refusal(site).splitlines()) == 1
 
 
 def test_the_same_fault_of_several_files_is_one_line(site: Path) -> None:
     for file in (CHARGER, OTHER):
-        put(site / file, 300, **{STATE: "7"})
+        put_cells(site / file, 300, **{STATE: "7"})
     (line,) = refusal(site).splitlines()
     assert line.startswith(f"{site / CHARGER}, line 300: ")
     assert line.endswith(f"; likewise in {OTHER}")
 
 
 def test_what_the_conversion_repairs_is_told_with_its_command(site: Path) -> None:
-    put(site / "mall.csv", 2, hour="0")
+    put_cells(site / "mall.csv", 2, hour="0")
     start = arrival(site / CHARGER)
-    put(site / CHARGER, start, **{DEPARTURE: "", ARRIVAL_SOC: ""})
-    put(site / CHARGER, start + 1, **{ARRIVAL_SOC: "80"})
+    put_cells(site / CHARGER, start, **{DEPARTURE: "", ARRIVAL_SOC: ""})
+    put_cells(site / CHARGER, start + 1, **{ARRIVAL_SOC: "80"})
     assert [line.rpartition(" ")[2] for line in refusal(site).splitlines()] == ["envs.convert"] * 4
 
 
 def test_rows_out_of_order_are_named(site: Path) -> None:
     lines = lines_of(site / "mall.csv")
     lines[100], lines[200] = lines[200], lines[100]
-    write(site / "mall.csv", lines)
+    write_lines(site / "mall.csv", lines)
     assert f"{site / 'mall.csv'}, line 101: hour is 8; it does not follow the row before;" in refusal(site)
-    write(site / "mall.csv", [lines[0], *lines[:0:-1]])
+    write_lines(site / "mall.csv", [lines[0], *lines[:0:-1]])
     assert "it does not follow the row before; put the rows into the order of time (and 9" in refusal(site)
 
 
 @pytest.mark.parametrize("parts", [2, 4, 12])
 def test_rows_of_parts_of_an_hour_are_recognised(site: Path, parts: int) -> None:
     lines = lines_of(site / "mall.csv")
-    write(site / "mall.csv", [lines[0], *(line for line in lines[1:] for _ in range(parts))])
+    write_lines(site / "mall.csv", [lines[0], *(line for line in lines[1:] for _ in range(parts))])
     text = f"{site / 'mall.csv'}, line 3: hour is 1; rows are {60 / parts:g} minutes apart, and steps 60: set seconds_per_time"
     assert text in refusal(site)
     assert "does not follow" not in refusal(site)
@@ -340,23 +310,23 @@ def test_rows_below_an_hour_have_minutes_that_follow_one_another(quarters: Path,
     site = Path(shutil.copytree(quarters.parent, tmp_path / "quarters"))
     scenario(str(site))
     file, lines = site / "mall.csv", lines_of(site / "mall.csv")
-    write(file, [*lines[:50], lines[51], lines[50], *lines[52:]])
+    write_lines(file, [*lines[:50], lines[51], lines[50], *lines[52:]])
     assert f"{file}, line 51: hour is 13; it does not follow the row before;" in refusal(site)
     at = lines[0].split(",").index("minutes")
-    write(file, [",".join(cell for i, cell in enumerate(line.split(",")) if i != at) for line in lines])
+    write_lines(file, [",".join(cell for i, cell in enumerate(line.split(",")) if i != at) for line in lines])
     assert f"{file}, line 2: rows are 15 minutes apart, and no column minutes says which is which; add it" in refusal(site)
 
 
 def test_summer_time_may_repeat_and_leave_out_an_hour(site: Path) -> None:
-    put(site / "mall.csv", 100, hour=lines_of(site / "mall.csv")[98].split(",")[1])
+    put_cells(site / "mall.csv", 100, hour=lines_of(site / "mall.csv")[98].split(",")[1])
     scenario(str(site))
-    put(site / "mall.csv", 3, hour="1")  # the first two rows give the length of a step
+    put_cells(site / "mall.csv", 3, hour="1")  # the first two rows give the length of a step
     assert f"{site / 'mall.csv'}, line 3: hour is 1; it does not follow" in refusal(site)
 
 
 def test_a_year_may_begin_at_any_hour(site: Path) -> None:
     header, *rows = lines_of(site / "mall.csv")
-    write(site / "mall.csv", [header, *rows[23:], *rows[:23]])
+    write_lines(site / "mall.csv", [header, *rows[23:], *rows[:23]])
     scenario(str(site))
 
 
@@ -367,23 +337,23 @@ def test_all_buildings_share_their_hours(site: Path) -> None:
 
     edit(site, double)
     header, *rows = lines_of(site / "mall.csv")
-    write(site / "annex.csv", [header, *rows])
+    write_lines(site / "annex.csv", [header, *rows])
     scenario(str(site))
-    write(site / "annex.csv", [header, *rows[1:], rows[0]])
+    write_lines(site / "annex.csv", [header, *rows[1:], rows[0]])
     assert f"{site / 'annex.csv'}, line 2: hour is 2; {site / 'mall.csv'} has another in this line; all buildings share" in (
         refusal(site)
     )
 
 
 def test_a_pv_with_its_own_generation_is_held_to_energy(site: Path) -> None:
-    put(site / "mall.csv", 700, solar_generation="2500")
+    put_cells(site / "mall.csv", 700, solar_generation="2500")
     edit(site, lambda schema: schema["buildings"]["mall"]["pv"]["attributes"].update(generation_mode="absolute"))
     scenario(str(site))
 
 
 def test_a_column_of_true_and_false_is_no_column_of_numbers(site: Path) -> None:
-    change(site / "carbon_intensity.csv", "carbon_intensity", lambda cell: "True")
-    change(site / CHARGER, STATE, lambda cell: str(cell == "1"))
+    change_column(site / "carbon_intensity.csv", "carbon_intensity", lambda cell: "True")
+    change_column(site / CHARGER, STATE, lambda cell: str(cell == "1"))
     message = refusal(site)
     assert f"{site / 'carbon_intensity.csv'}, line 2: carbon_intensity is 'True'; write numbers (and 960" in message
     assert f"{site / CHARGER}, line 2: {STATE} is 'False'; " in message
@@ -392,7 +362,7 @@ def test_a_column_of_true_and_false_is_no_column_of_numbers(site: Path) -> None:
 
 def test_decimal_commas_in_quotes_are_told_with_the_remedy(site: Path) -> None:
     lines = lines_of(site / "carbon_intensity.csv")
-    write(site / "carbon_intensity.csv", [*lines[:3], '"1,234"', *lines[4:]])
+    write_lines(site / "carbon_intensity.csv", [*lines[:3], '"1,234"', *lines[4:]])
     assert "line 4: carbon_intensity is '1,234'; write a finite number, with a point for decimals and nothing" in refusal(site)
 
 
@@ -439,7 +409,7 @@ def test_parquet_is_read_as_citylearn_reads_it(site: Path) -> None:
 )
 def test_a_row_with_a_vehicle_says_all_about_it(site: Path, column: str, value: str, shown: str) -> None:
     line = arrival(site / CHARGER)
-    put(site / CHARGER, line, **{column: value})
+    put_cells(site / CHARGER, line, **{column: value})
     assert refusal(site).startswith(f"{site / CHARGER}, line {line}: {column} is {shown}; ")
 
 
@@ -458,16 +428,16 @@ def test_a_row_that_announces_a_vehicle_says_all_about_it(site: Path, column: st
     file = site / CHARGER
     line = arrival(file) - 1
     announcement = {STATE: "2", ID: "motorcycle_001", ARRIVAL: "1", ARRIVAL_SOC: "0.3"}
-    put(file, line, **announcement)
-    put(file, line + 1, **{ARRIVAL_SOC: ""})
+    put_cells(file, line, **announcement)
+    put_cells(file, line + 1, **{ARRIVAL_SOC: ""})
     scenario(str(site))
-    put(file, line, **{**announcement, column: value})
+    put_cells(file, line, **{**announcement, column: value})
     assert refusal(site).startswith(f"{file}, line {line}: {column} is {shown}; ")
 
 
 def test_an_unannounced_arrival_needs_a_state_of_charge(site: Path) -> None:
     line = arrival(site / CHARGER)
-    put(site / CHARGER, line, **{ARRIVAL_SOC: ""})
+    put_cells(site / CHARGER, line, **{ARRIVAL_SOC: ""})
     assert "random" in refusal(site)
     edit(site, lambda schema: schema.update(simulation_start_time_step=line - 2))
     scenario(str(site))
@@ -475,15 +445,15 @@ def test_an_unannounced_arrival_needs_a_state_of_charge(site: Path) -> None:
 
 def test_the_first_row_of_a_vehicle_agrees_with_the_row_before(site: Path) -> None:
     file, line = site / CHARGER, arrival(site / CHARGER)
-    put(file, line + 1, **{ID: "mototaxi_001"})
+    put_cells(file, line + 1, **{ID: "mototaxi_001"})
     assert refusal(site).startswith(f"{file}, line {line + 1}: {ARRIVAL_SOC} is missing; ")
-    put(file, line - 1, **{STATE: "2", ID: "mototaxi_001", ARRIVAL: "1", ARRIVAL_SOC: "0.3"})
+    put_cells(file, line - 1, **{STATE: "2", ID: "mototaxi_001", ARRIVAL: "1", ARRIVAL_SOC: "0.3"})
     assert f"{file}, line {line}: {ID} is 'motorcycle_001'; the row before" in refusal(site)
 
 
 def test_rows_without_a_vehicle_may_say_anything_about_none(site: Path) -> None:
     line = arrival(site / CHARGER) - 2
-    put(site / CHARGER, line, **{ID: "bicycle", DEPARTURE: "-1", REQUIRED_SOC: "-0.1", ARRIVAL: "-1", ARRIVAL_SOC: "-1"})
+    put_cells(site / CHARGER, line, **{ID: "bicycle", DEPARTURE: "-1", REQUIRED_SOC: "-0.1", ARRIVAL: "-1", ARRIVAL_SOC: "-1"})
     scenario(str(site))
 
 
@@ -496,7 +466,7 @@ def test_a_vehicle_that_is_left_out_of_the_site_is_unknown(site: Path) -> None:
 def test_vehicles_need_a_letter_in_their_names(site: Path) -> None:
     edit(site, lambda schema: schema["electric_vehicles_def"].update({"7": schema["electric_vehicles_def"]["motorcycle_001"]}))
     file = site / CHARGER
-    write(file, [line.replace(",motorcycle_001,", ",7,") for line in lines_of(file)])
+    write_lines(file, [line.replace(",motorcycle_001,", ",7,") for line in lines_of(file)])
     message = refusal(site)
     assert f"{ID} is 7; " in message
     assert "with a letter" in message
@@ -507,9 +477,9 @@ def test_a_vehicle_is_at_one_charger_at_a_time(site: Path) -> None:
     line = arrival(first) + 1
     cells = lines_of(first)[line - 1].split(",")
     header, *rows = lines_of(second)
-    write(second, [header, *("3,,,,,," for _ in rows)])
+    write_lines(second, [header, *("3,,,,,," for _ in rows)])
     scenario(str(site))
-    put(second, line, **dict(zip(COLUMNS, cells, strict=False)) | {ARRIVAL_SOC: "0.5"})
+    put_cells(second, line, **dict(zip(COLUMNS, cells, strict=False)) | {ARRIVAL_SOC: "0.5"})
     message = refusal(site)
     assert message.startswith(f"{second}, line {line}: vehicle 'motorcycle_001' is plugged in here and in {first};")
 
@@ -520,10 +490,10 @@ def test_a_vehicle_is_at_one_charger_at_a_time(site: Path) -> None:
 @pytest.mark.parametrize("column", [REQUIRED_SOC, ARRIVAL_SOC])
 @pytest.mark.parametrize("value", ["0.8", "1"])
 def test_fractions_and_percentages_do_not_mix_in_a_column(site: Path, column: str, value: str) -> None:
-    change(site / CHARGER, column, lambda cell: cell and f"{100 * float(cell):.2f}")
+    change_column(site / CHARGER, column, lambda cell: cell and f"{100 * float(cell):.2f}")
     scenario(str(site))
     line = arrival(site / CHARGER)
-    put(site / CHARGER, line, **{column: value})
+    put_cells(site / CHARGER, line, **{column: value})
     message = refusal(site)
     assert message.startswith(f"{site / CHARGER}, line {line}: {column} is {value}, and ")
     assert "fractions or percentages, not both" in message

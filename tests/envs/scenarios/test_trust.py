@@ -59,36 +59,34 @@ def test_trust_lets_a_scenario_read_elsewhere(small_schema: Path, tmp_path: Path
         scenario(str(path), trusted=True)
 
 
-def test_a_link_and_an_absolute_path_may_lead_to_the_schemas_own_folder(small_schema: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(small_schema.parent, tmp_path / "site"))
-    schema = read_schema(folder / "schema.json")
+def test_a_link_and_an_absolute_path_may_lead_to_the_schemas_own_folder(site: Path, tmp_path: Path) -> None:
+    schema = read_schema(site / "schema.json")
     (building,) = schema["buildings"].values()
-    (folder / "link.csv").symlink_to(folder / building["pricing"])
-    building["pricing"], building["weather"] = "link.csv", str(folder / building["weather"])
-    schema["root_directory"] = str(folder)
-    (folder / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
-    (tmp_path / "linked").symlink_to(folder, target_is_directory=True)
-    for path in (folder, tmp_path / "linked"):
-        assert scenario(str(path)).schema == folder.resolve() / "schema.json"
+    (site / "link.csv").symlink_to(site / building["pricing"])
+    building["pricing"], building["weather"] = "link.csv", str(site / building["weather"])
+    schema["root_directory"] = str(site)
+    (site / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
+    (tmp_path / "linked").symlink_to(site, target_is_directory=True)
+    for path in (site, tmp_path / "linked"):
+        assert scenario(str(path)).schema == site.resolve() / "schema.json"
 
 
-def test_a_tariff_may_be_a_link_within_the_schemas_folder_alone(small_schema: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(small_schema.parent, tmp_path / "site"))
-    tariff = folder / FILE_NAME
+def test_a_tariff_may_be_a_link_within_the_schemas_folder_alone(site: Path, tmp_path: Path) -> None:
+    tariff = site / FILE_NAME
     tariff.unlink(missing_ok=True)
     charge = DemandCharge(peak_hours=(18,), peak_price=10.0, off_peak_excess_price=4.0)
     write_tariff(tmp_path, "PEN", charge)
-    shutil.copy(tmp_path / "tariff.json", folder / "charge.json")
-    tariff.symlink_to(folder / "charge.json")
-    assert DemandCharge.of(scenario(str(folder)).schema_path(0)) == charge
+    shutil.copy(tmp_path / "tariff.json", site / "charge.json")
+    tariff.symlink_to(site / "charge.json")
+    assert DemandCharge.of(scenario(str(site)).schema_path(0)) == charge
     for target in (tmp_path / "tariff.json", Path("/dev/zero")):
         tariff.unlink()
         tariff.symlink_to(target)
         with pytest.raises(ScenarioError, match=f"tariff.json is a link to a file outside of .*{trust.OPTION}"):
-            scenario(str(folder))
+            scenario(str(site))
     if os.name != "nt":  # no such device there
         with pytest.raises(ScenarioError, match=r"tariff\.json cannot be read: it is a pipe or a device"):
-            scenario(str(folder), trusted=True)
+            scenario(str(site), trusted=True)
 
 
 def test_all_places_are_named_at_once_up_to_twenty(small_schema: Path, tmp_path: Path) -> None:

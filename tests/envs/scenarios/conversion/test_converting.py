@@ -20,6 +20,7 @@ from envs.scenarios.conversion.converting import UndecidedError, convert
 from envs.scenarios.scenario import scenario
 from tests.envs.batch_backend.comparison import DEGREES, SUM, compare
 from tests.envs.schema_changes import edit
+from tests.envs.series_changes import change_column, lines_of, put_cells, write_lines
 
 Machines = Literal["", "leave-out", "deferrable"]
 CHARGER = "motorcycle_001.csv"
@@ -27,9 +28,8 @@ ROWS = 8761
 
 
 @pytest.fixture
-def old(small_schema: Path, tmp_path: Path) -> Path:
+def old(site: Path) -> Path:
     """Folder of the small site with what CityLearn 2.4 wrote otherwise: one fault of each kind."""
-    site = Path(shutil.copytree(small_schema.parent, tmp_path / "old"))
     machine = [f'1,{row % 24 + 1},{8 + day * 24},{12 + day * 24},"[0.5, 0.25]"' if 8 <= row % 24 <= 12 else "1,1,-1,-1,-1"
                for row in range(ROWS) for day in [row // 24]]  # fmt: skip
     (site / "machine.csv").write_text("\n".join(["day_type,hour,wm_start_time_step,wm_end_time_step,load_profile", *machine]))
@@ -51,14 +51,8 @@ def old(small_schema: Path, tmp_path: Path) -> Path:
         schema["actions"]["washing_machine"] = {"active": True}
 
     edit(site, change)
-    mall = (site / "mall.csv").read_text(encoding="utf-8").splitlines()
-    hour = mall[0].split(",").index("hour")
-    first = mall[24].split(",")
-    assert first[hour] == "24"
-    first[hour] = "0"
-    mall[24] = ",".join(first)
-    (site / "mall.csv").write_text("\n".join([*mall, ""]), encoding="utf-8")
-    header, *charger = (site / CHARGER).read_text(encoding="utf-8").splitlines()
+    put_cells(site / "mall.csv", 25, hour="0")
+    header, *charger = lines_of(site / CHARGER)
     cells = [row.split(",") for row in charger]
     states = "".join(row[0] for row in cells)
     one, other, third = (at + 2 for at in [i for i in range(500, 8000) if states.startswith("3311", i)][:3])
@@ -68,7 +62,7 @@ def old(small_schema: Path, tmp_path: Path) -> Path:
     for at, row in enumerate(cells):
         if row[5] and at not in (one, third):
             row[5] = str(100.0 * float(row[5]))
-    (site / CHARGER).write_text("\n".join([header, *map(",".join, cells), *charger[:300], ""]), encoding="utf-8")
+    write_lines(site / CHARGER, [header, *map(",".join, cells), *charger[:300]])
     return site
 
 
@@ -107,17 +101,11 @@ def test_the_checks_and_citylearn_take_what_is_made(machines: Machines, old: Pat
     assert ("deferrable_appliance_washer" in env.action_names[0]) == (machines == "deferrable")
 
 
-def test_hours_that_count_from_zero_are_each_one_more(small_schema: Path, tmp_path: Path) -> None:
-    site = Path(shutil.copytree(small_schema.parent, tmp_path / "old"))
-    header, *rows = (line.split(",") for line in (site / "mall.csv").read_text(encoding="utf-8").splitlines())
-    at = header.index("hour")
-    original = (site / "mall.csv").read_bytes()
-    for row in rows:
-        row[at] = str(int(row[at]) - 1)
-    (site / "mall.csv").write_text("\n".join([*map(",".join, [header, *rows]), ""]), encoding="utf-8")
+def test_hours_that_count_from_zero_are_each_one_more(site: Path, small_schema: Path, tmp_path: Path) -> None:
+    change_column(site / "mall.csv", "hour", lambda cell: str(int(cell) - 1))
     (line,) = convert(ConversionOptions(site / "schema.json", tmp_path / "new"))
     assert line.startswith("hour: hours count from 0")
-    assert (tmp_path / "new/mall.csv").read_bytes().splitlines() == original.splitlines()
+    assert lines_of(tmp_path / "new/mall.csv") == lines_of(small_schema.parent / "mall.csv")
 
 
 def test_series_of_a_folder_of_their_own_and_a_tariff_go_along(small_schema: Path, tmp_path: Path) -> None:
@@ -133,8 +121,7 @@ def test_series_of_a_folder_of_their_own_and_a_tariff_go_along(small_schema: Pat
     assert (tmp_path / "new/tariff.json").read_bytes() == (site / "tariff.json").read_bytes()
 
 
-def test_a_file_elsewhere_is_not_copied(small_schema: Path, tmp_path: Path) -> None:
-    site = Path(shutil.copytree(small_schema.parent, tmp_path / "old"))
+def test_a_file_elsewhere_is_not_copied(site: Path, tmp_path: Path) -> None:
     shutil.move(site / "weather.csv", tmp_path / "weather.csv")
     edit(site, lambda schema: schema["buildings"]["mall"].update(weather="../weather.csv"))
     with pytest.raises(Exception, match=r"weather is '../weather.csv', which is outside .* bring the file there"):
