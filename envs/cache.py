@@ -124,7 +124,8 @@ def _cached(key: str, make: Callable[[Path], object], is_folder: bool) -> Path:
     with usable_cache():
         if _is_whole(target):
             return target
-        _name_damage(target)
+        if target.exists() and _sum_file(target).exists():  # one without a checksum was never whole
+            note(f"{target} of the cache is damaged; it is made anew")
         target.parent.mkdir(parents=True, exist_ok=True)
         # Paths stay short: Windows refuses more than 260 characters.
         work = Path(tempfile.mkdtemp(prefix=".new-", dir=target.parent))
@@ -168,12 +169,6 @@ def _is_whole(target: Path) -> bool:
     if not sums.is_file() or not target.exists():
         return False
     return sums.read_bytes().strip() == _digest_of(target).encode()
-
-
-def _name_damage(target: Path) -> None:
-    """Say that an entry differs from its checksum; one without a checksum was never whole."""
-    if target.exists() and _sum_file(target).exists():
-        note(f"{target} of the cache is damaged; it is made anew")
 
 
 def _remove(target: Path) -> None:

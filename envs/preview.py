@@ -124,17 +124,17 @@ def _year(title: str, load: np.ndarray, pv: np.ndarray, ghi: np.ndarray, plugged
     import matplotlib.pyplot as plt
 
     days = len(load) // 24
-    daily = {name: series[: days * 24].reshape(days, 24).sum(axis=1) / 1000.0 for name, series in (("mall", load), ("PV", pv))}
+    load, pv, ghi, plugged = (series[: days * 24].reshape(days, 24).sum(axis=1) for series in (load, pv, ghi, plugged))
     figure, (energy, sun, vehicles) = plt.subplots(3, 1, sharex=True, figsize=(10, 8), layout="constrained")
-    for (name, values), colour in zip(daily.items(), ("tab:blue", "tab:orange"), strict=True):
+    for name, values, colour in (("mall", load / 1000.0, "tab:blue"), ("PV", pv / 1000.0, "tab:orange")):
         energy.plot(values, label=f"{name}, {values.sum() / 1000:.2f} GWh", color=colour, linewidth=1)
     energy.set(ylabel="MWh a day", title=title, ylim=(0, None))
     energy.legend(loc="lower right", ncols=2)
-    irradiation = ghi[: days * 24].reshape(days, 24).sum(axis=1) / 1000.0
+    irradiation = ghi / 1000.0
     sun.plot(irradiation, color="goldenrod", linewidth=1, label=f"irradiation, {irradiation.sum():,.0f} kWh/m2")
     sun.set(ylabel="kWh/m2 a day", ylim=(0, None))
     sun.legend(loc="lower right")
-    vehicles.plot(plugged[: days * 24].reshape(days, 24).sum(axis=1), color="tab:green", linewidth=1)
+    vehicles.plot(plugged, color="tab:green", linewidth=1)
     starts = np.flatnonzero(np.diff(month[: days * 24 : 24], prepend=-1))
     vehicles.set(ylabel="vehicle hours a day", xticks=starts, xticklabels=range(1, 13), xlabel="month", xlim=(0, days))
     return figure

@@ -19,7 +19,6 @@ from envs.observation import DAY_PEAK_NAME, PEAK_NAMES, ObservationLayout
 from envs.scenarios.tariff import DemandCharge
 
 _NOTHING = np.zeros(0, dtype=np.float32)
-USES = ("cooling", "heating", "dhw")  # end uses in the kernel's order
 
 
 @dataclass(frozen=True)
@@ -169,7 +168,6 @@ def _observed(year: Year, layout: ObservationLayout | None) -> np.ndarray:
 
 
 def _reward(years: list[Year], weights: Weights) -> np.ndarray:
-    """`records.REWARD` of each year."""
     record = np.zeros(len(years), dtype=records.REWARD)
     for own, year in zip(record, years, strict=True):
         if year.reference:

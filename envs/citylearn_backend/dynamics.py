@@ -9,7 +9,7 @@ import numpy as np
 
 from common.errors import ScenarioError
 from envs.batch_backend.records import INDOOR, Model
-from envs.batch_backend.tables import USES
+from envs.scenarios.schema_shape import USES
 
 _TEMPERATURE = "indoor_dry_bulb_temperature"
 # What an input is where it depends on actions.

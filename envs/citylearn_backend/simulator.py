@@ -15,17 +15,17 @@ import numpy as np
 
 from common.errors import ScenarioError
 from common.units import DAY, WEEK
-from envs.batch_backend.tables import USES
 from envs.citylearn_backend import outages
 from envs.citylearn_backend.thermal import has_dynamics, serving_actions
 from envs.objective.reference import Reference, first_soc
 from envs.objective.series import MET_TOLERANCE, Exogenous, Run, Sessions
 from envs.scenarios import trust
 from envs.scenarios.schema_file import count_steps, rooted
+from envs.scenarios.schema_shape import USES
 from envs.scenarios.segments import origin
+from envs.scenarios.series_files import COMING, PLUGGED
 from envs.scenarios.shapes import included
 
-CONNECTED, COMING, AWAY = 1, 2, 3  # CityLearn's charger states of a vehicle: plugged in, announced, neither
 _NONE = np.zeros(0, dtype=np.int64)
 
 
@@ -79,7 +79,7 @@ def read_sessions(buildings: Sequence[Any], vehicles: Sequence[Any], rows: int) 
         # Reading an attribute slices and copies it, so each is read once.
         state, vehicle_id = series.electric_vehicle_charger_state, series.electric_vehicle_id
         required, arrival = series.electric_vehicle_required_soc_departure, series.electric_vehicle_estimated_soc_arrival
-        current, plugged = current_soc(charger, rows), state == CONNECTED
+        current, plugged = current_soc(charger, rows), state == PLUGGED
         of_charger = _best_efficiency(charger)
         goes_on = plugged[1:] & plugged[:-1] & (vehicle_id[1:] == vehicle_id[:-1]) & ~new_sessions(series)[1:]
         starts = np.flatnonzero(plugged & ~np.append(False, goes_on))
@@ -607,7 +607,6 @@ def _driven(simulator: CityLearnSimulator, start: int, hours: int, seed: int) ->
 
 
 def _equal(first: Any, second: Any) -> bool:
-    """Whether two groups of arrays are equal."""
     return all(
         np.array_equal(getattr(first, field.name), getattr(second, field.name), equal_nan=True) for field in fields(first)
     )

@@ -11,14 +11,16 @@ import numpy as np
 
 from common.errors import ScenarioError
 from envs.batch_backend import records
-from envs.batch_backend.tables import COMFORT, USES, Tables
+from envs.batch_backend.tables import COMFORT, Tables
 from envs.citylearn_backend.appliances import appliance_places, read_appliances
 from envs.citylearn_backend.connection import on_phases, read_connection, room_places, shown_phases
 from envs.citylearn_backend.dynamics import read_inputs, read_model
-from envs.citylearn_backend.simulator import AWAY, COMING, CONNECTED, CityLearnSimulator, current_soc, new_sessions, tanks
+from envs.citylearn_backend.simulator import CityLearnSimulator, current_soc, new_sessions, tanks
 from envs.citylearn_backend.thermal import device_actions, device_efficiencies, has_dynamics, thermal_devices
 from envs.district import COMMON, Buildings
 from envs.observation import DAY_PEAK_NAME, MARGIN, PEAK_NAMES, PERIODS, ObservationLayout, charger_observations
+from envs.scenarios.schema_shape import USES
+from envs.scenarios.series_files import AWAY, COMING, PLUGGED
 from envs.scenarios.tariff import DemandCharge
 
 
@@ -203,7 +205,7 @@ def read_schedule(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
     for c, charger in enumerate(simulator.chargers):
         named[:, c] = [number.get(name, -1) for name in charger.charger_simulation.electric_vehicle_id]
         new[:, c] = new_sessions(charger.charger_simulation)
-    vehicle = np.where(state == CONNECTED, named, -1).astype(np.int16)
+    vehicle = np.where(state == PLUGGED, named, -1).astype(np.int16)
     before, state_before = np.roll(vehicle, 1, axis=0), np.roll(state, 1, axis=0)
     given = np.where((given >= 0.0) & (given <= 1.0), given, np.nan).astype(np.float32)
     measured = [current_soc(charger, rows) for charger in simulator.chargers]
@@ -248,12 +250,12 @@ def _events(state: np.ndarray, named: np.ndarray, given: np.ndarray, vehicles: i
     for c in reversed(range(chargers)):
         now, then = state[:-1, c], state[1:, c]
         who, next_who = named[:-1, c], named[1:, c]
-        connecting = np.flatnonzero((next_who >= 0) & (then == CONNECTED) & (now != CONNECTED))
+        connecting = np.flatnonzero((next_who >= 0) & (then == PLUGGED) & (now != PLUGGED))
         incoming = (who[connecting] == next_who[connecting]) & (now[connecting] == COMING)
         arrival = given[connecting + 1 - incoming, c]
         event["kind"][connecting, next_who[connecting]] = np.where(np.isnan(arrival), records.KEEP, records.SET)
         event["soc"][connecting, next_who[connecting]] = arrival
-        connected = np.flatnonzero((who >= 0) & (now == CONNECTED))
+        connected = np.flatnonzero((who >= 0) & (now == PLUGGED))
         event["kind"][connected, who[connected]] = records.KEEP
         event["soc"][connected, who[connected]] = np.nan
     return event
@@ -350,7 +352,7 @@ def _charger_columns(simulator: CityLearnSimulator, charger: Any) -> dict[str, n
     capacity = {vehicle.name: float(vehicle.battery.capacity) for vehicle in simulator.env.electric_vehicles}
     capacities = np.array([capacity.get(name, np.nan) for name in series.electric_vehicle_id])
     state, known = series.electric_vehicle_charger_state, ~np.isnan(capacities)
-    connected, incoming = known & (state == CONNECTED), known & (state == COMING)
+    connected, incoming = known & (state == PLUGGED), known & (state == COMING)
     here, coming = f"connected_electric_vehicle_at_charger_{identity}", f"incoming_electric_vehicle_at_charger_{identity}"
     return {
         f"electric_vehicle_charger_{identity}_connected_state": connected,
@@ -412,7 +414,6 @@ def read_layout(simulator: CityLearnSimulator, tariff: DemandCharge | None, day_
 
 
 def _hourly_soc(simulator: CityLearnSimulator) -> np.ndarray:
-    """See `ObservationLayout`."""
     sessions = simulator.sessions
     rise = np.zeros(len(simulator.action_low))
     for action, charger in simulator.charger_actions:

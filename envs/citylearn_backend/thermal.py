@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from envs.batch_backend import records
-from envs.batch_backend.tables import USES, part_of_power
+from envs.batch_backend.tables import part_of_power
+from envs.scenarios.schema_shape import USES
 
 # End uses whose devices an action runs, and the sign at which.
 _OBEYING = {

@@ -11,7 +11,7 @@ from envs.batch_backend.records import PHASES
 from envs.objective.reward import STORAGE_ACTIONS, THERMAL_ACTIONS, RewardName
 from envs.scenarios.scenario import Scenario
 from envs.scenarios.schema_file import read_schema
-from envs.scenarios.schema_shape import BUILDING, CHARGER, SCHEMA, steps_per_hour
+from envs.scenarios.schema_shape import BUILDING, CHARGER, SCHEMA, USES, steps_per_hour
 from envs.scenarios.schema_shape import CLASSES as DEVICES
 from envs.scenarios.shapes import COMMENTS, included
 from envs.scenarios.trust import CLASSES
@@ -50,18 +50,14 @@ _BUILDING = {*BUILDING.names, *BUILDING.idle} - {"escalators", "occupant"}
 _CHARGER = {*CHARGER.rest, *CHARGER.idle, "type", "attributes"}
 _CHARGER_ATTRIBUTES = {*DEVICES["Charger"].names, *DEVICES["Charger"].idle} - {"random_seed"}
 _VEHICLE = {"include", "type", "battery"}
-_THERMAL = tuple(f"{use}_{device}" for use in ("cooling", "heating", "dhw") for device in ("device", "storage"))
+_THERMAL = tuple(f"{use}_{device}" for use in USES for device in ("device", "storage"))
 # Classes of CityLearn that it computes as they do.
 TYPES = {
     "type": ("citylearn.citylearn.Building", "citylearn.building.Building", "citylearn.building.LSTMDynamicsBuilding"),
     "dynamics": CLASSES["dynamics"],
     "electrical_storage": ("citylearn.energy_model.Battery",),
     "pv": ("citylearn.energy_model.PV",),
-    **{
-        f"{use}_{device}": CLASSES[f"{use}_{device}"]
-        for device in ("device", "storage")
-        for use in ("cooling", "heating", "dhw")
-    },
+    **{name: CLASSES[name] for name in _THERMAL},
 }
 # Observations that depend on actions, of which the dynamics may take demands and the indoor temperature alone.
 _ENDOGENOUS = ("_soc", "_electricity_consumption")

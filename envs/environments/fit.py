@@ -14,7 +14,7 @@ from envs.batch_backend.tables import Tables
 from envs.citylearn_backend.simulator import SIMULATORS
 from envs.environments.backend import beyond_batch
 from envs.environments.year_cache import district, has_several_buildings, observation_layout, year_tables
-from envs.objective.reward import THERMAL_ACTIONS, serves_people, unknown_actions
+from envs.objective.reward import STORAGE_ACTIONS, THERMAL_ACTIONS, serves_people, unknown_actions
 from envs.objective.series import Exogenous
 from envs.observation import layout_gap
 from envs.planning.mpc import MOST_STEPS_PER_HOUR
@@ -25,8 +25,6 @@ from envs.scenarios.shapes import included
 from envs.scenarios.tariff import DemandCharge
 from envs.scenarios.trust import CLASSES, reward_classes
 from envs.seen import Seen
-
-STORAGES = frozenset({"electrical_storage", "cooling_storage", "heating_storage", "dhw_storage"})
 
 
 def why_no_bound(scenario: Scenario) -> str:
@@ -210,7 +208,7 @@ def can_start_from_plan(scenario: Scenario) -> bool:
         return True
     schema = scenario.schema_path(scenario.years("train")[0])
     buildings = included(read_schema(schema)).values()
-    active = (STORAGES | THERMAL_ACTIONS).intersection(active_actions(schema))
+    active = (STORAGE_ACTIONS | THERMAL_ACTIONS).intersection(active_actions(schema))
     # An action without its device moves nothing.
     if not any(active.intersection(each).difference(each.get("inactive_actions") or ()) for each in buildings):
         return False

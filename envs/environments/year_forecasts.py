@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from common.units import DAY, WEEK
-from envs.batch_backend.tables import USES, Tables
+from envs.batch_backend.tables import Tables
 from envs.cache import cached_array, cached_arrays, is_cached
 from envs.environments.year_cache import tables_file, year_reference
 from envs.forecasts import (
@@ -37,6 +37,7 @@ from envs.objective.reference import Reference
 from envs.objective.series import Run
 from envs.planning.mpc_site import planned_actions
 from envs.scenarios.scenario import Scenario
+from envs.scenarios.schema_shape import USES
 from envs.seen import TANK_ACTION
 
 VERSION = 2  # part of the cache's keys: raise it when a change of the code changes learned forecasts

@@ -370,7 +370,6 @@ def gain(measure: Measure, rows: Sequence[Row]) -> float:
 
 
 def _measure(option: str, name: str) -> Measure:
-    """Measure of a name."""
     known, name = measures(), ALIASES.get(name, name)
     if name in known:
         return known[name]

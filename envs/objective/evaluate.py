@@ -117,7 +117,6 @@ class _Year:
 
 
 def _ratios(episode: Episode) -> dict[str, float]:
-    """CityLearn's ratios of a run."""
     series, part = episode.reference.exogenous, episode.window.rows
     run, day = episode.run, DAY * series.steps_per_hour
     return district_ratios(run.net_kwh, run.baseline_kwh, series.price[:, part], series.carbon[:, part], day)

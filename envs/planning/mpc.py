@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from envs.batch_backend.tables import USES
 from envs.current_hour import PlannedHour, SiteState, scaled
 from envs.forecasts import DEMANDS, EFFICIENCIES, Kind, SiteForecast
 from envs.planning.mpc_programme import HourPlan, Plan, RecedingProgramme, RoomHours
 from envs.planning.mpc_site import MpcSite, Need, Tanks, Vehicles, tank_uses
 from envs.scenarios.scenario import Scenario, Window
+from envs.scenarios.schema_shape import USES
 from envs.scenarios.tariff import month_shares
 from envs.seen import PLAN_HOURS
 

@@ -23,10 +23,11 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from envs.batch_backend import records
-from envs.batch_backend.tables import USES, Tables
+from envs.batch_backend.tables import Tables
 from envs.objective.reference import Reference
 from envs.objective.reward import coefficients
 from envs.objective.weights import DEFAULT, Weights
+from envs.scenarios.schema_shape import USES
 from envs.scenarios.tariff import DemandCharge
 from envs.seen import TANK_ACTION
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 CHARGER_EFFICIENCY = 0.95
-FORECAST_HOURS = (6, 12, 24)  # of CityLearn's three predictions
 # A lithium battery, but for its size. CityLearn draws at random what is left out.
 LITHIUM: dict[str, Any] = {
     "initial_soc": 0.5,

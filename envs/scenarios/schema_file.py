@@ -14,7 +14,7 @@ from typing import Any
 import platformdirs
 
 from common.errors import ScenarioError
-from envs.scenarios.schema_shape import AT_CHARGERS, BUILDING_CLASSES, FIRST, LAST, OBSERVATIONS, OF_APPLIANCES, SCHEMA
+from envs.scenarios.schema_shape import AT_CHARGERS, BUILDING_CLASSES, FIRST, LAST, OBSERVATIONS, OF_APPLIANCES, SCHEMA, USES
 from envs.scenarios.series_files import check_series, is_file
 from envs.scenarios.shapes import Fault, Faults, Place, dotted, included, read_object, remedy, shown
 from envs.scenarios.tariff import FILE_NAME, tariff_faults
@@ -143,7 +143,6 @@ def _check_files(path: Path, schema: dict[str, Any], faults: Faults) -> None:
 
 
 def _named(schema: dict[str, Any]) -> list[str]:
-    """Files that CityLearn opens."""
     return [file.relative for file in named_files(schema) if file.opened]
 
 
@@ -192,7 +191,7 @@ def _in_building(schema: dict[str, Any], building: dict[str, Any], place: Place)
     if building.get("dynamics"):
         yield from _dynamics(building["dynamics"], (*place, "dynamics", "attributes"))
     yield from _phases(building, place)
-    for use in ("cooling", "heating", "dhw"):
+    for use in USES:
         factor = _at(building, f"{use}_device", "autosize_attributes").get("safety_factor")
         if factor is not None and factor < 1.0:
             where = (*place, f"{use}_device", "autosize_attributes", "safety_factor")

@@ -33,6 +33,11 @@ from envs.scenarios.shapes import (
 FIRST, LAST = "simulation_start_time_step", "simulation_end_time_step"
 WASHING = "washing_machine"  # beginning of names of CityLearn 2.4 that version 3 does not have
 CONVERT = "run python -m envs.convert"  # the remedy for what its files have
+USES = ("cooling", "heating", "dhw")  # of heat and cold, in the kernel's order
+
+FORECAST_HOURS = (6, 12, 24)  # of CityLearn's three predictions
+# What a column's name has more for each of them, and for the value itself, and how many hours ahead that is.
+AHEAD = {"": 0, **{f"_predicted_{i}": hours for i, hours in enumerate(FORECAST_HOURS, start=1)}}
 
 # -- devices ---------------------------------------------------------------------------------
 
@@ -295,8 +300,8 @@ OBSERVATIONS = frozenset(
         "indoor_dry_bulb_temperature_heating_delta", "average_unmet_cooling_setpoint_difference", "comfort_band",
         "indoor_relative_humidity", "occupant_count", "hvac_mode", "power_outage", "non_shiftable_load", "solar_generation",
         "net_electricity_consumption",
-        *(f"{name}{ahead}" for name in _PREDICTED for ahead in ("", "_predicted_1", "_predicted_2", "_predicted_3")),
-        *(f"{use}_{what}" for use in ("cooling", "heating", "dhw") for what in (
+        *(f"{name}{ahead}" for name in _PREDICTED for ahead in AHEAD),
+        *(f"{use}_{what}" for use in USES for what in (
             "demand", "electricity_consumption", "storage_soc", "storage_electricity_consumption", "device_efficiency",
         )),
         "electrical_storage_soc", "electrical_storage_electricity_consumption",

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from envs.scenarios.csv_file import read_table
-from envs.scenarios.schema_shape import ABSOLUTE_MODES, CONVERT, FIRST, LAST, steps_per_hour
+from envs.scenarios.schema_shape import ABSOLUTE_MODES, AHEAD, CONVERT, FIRST, LAST, USES, steps_per_hour
 from envs.scenarios.shapes import Faults, Limit, included, is_left_out, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_AHEAD = ("", "_predicted_1", "_predicted_2", "_predicted_3")
 _ENERGY = "1 GWh in an hour is more than any site draws; the unit is kWh"
 _TEMPERATURE = Limit(-90, 57, "CityLearn cuts temperatures to -90 to 57 degrees Celsius, the extremes on record")
 _HUMIDITY = Limit(0, 120, "relative humidity in per cent; sensors and forecasts overshoot a little")
@@ -51,12 +50,12 @@ NEEDED: dict[str, dict[str, Limit]] = {
             ("diffuse_solar_irradiance", _SUN),
             ("direct_solar_irradiance", _SUN),
         )
-        for ahead in _AHEAD
+        for ahead in AHEAD
     },
     "carbon_intensity": {
         "carbon_intensity": Limit(-5, MOST_CARBON, "kg CO2 for each kWh; the worst plants emit 2, and 400 would be grams")
     },
-    "pricing": {f"electricity_pricing{ahead}": _PRICE for ahead in _AHEAD},
+    "pricing": {f"electricity_pricing{ahead}": _PRICE for ahead in AHEAD},
 }
 # Data sets leave these columns empty where they were not measured, or out.
 _MEASURED = {
@@ -83,9 +82,7 @@ _COMFORT = {
     "indoor_dry_bulb_temperature", "indoor_dry_bulb_temperature_cooling_set_point",
     "indoor_dry_bulb_temperature_heating_set_point",
 }  # fmt: skip
-# How much heat or cold a building's devices give.
-USES = ("cooling", "heating", "dhw")
-_SLACK = 1e-3  # CityLearn allows 1e-4 kWh and keeps float32
+_SLACK = 1e-3  # of what devices give: CityLearn allows 1e-4 kWh and keeps float32
 _HIGHEST_COP = 20.0
 _KELVIN = 273.15
 # The highest values that CityLearn draws where a schema gives none.
@@ -103,7 +100,7 @@ SERIES: dict[str, Limit] = {
     ARRIVAL: Limit(-1, 87_600, "steps until the arrival, at most ten years of hours"),
 }
 CHARGER = (STATE, ID, DEPARTURE, REQUIRED_SOC, ARRIVAL, ARRIVAL_SOC)
-PLUGGED, COMING, AWAY = 1, 2, 3
+PLUGGED, COMING, AWAY = 1, 2, 3  # CityLearn's charger states of a vehicle: plugged in, announced, neither
 _NO_SOC = (-0.1, -1.0)  # how CityLearn and its data sets write that there is none
 _NO_VEHICLE, _UNKNOWN = -1, -2  # in place of a vehicle's index
 
@@ -263,7 +260,6 @@ class _Files:
 
 
 def _limits(building: Mapping[str, Any]) -> dict[str, Limit]:
-    """Limits of the series of a building."""
     mode = ((building.get("pv") or {}).get("attributes") or {}).get("generation_mode")
     return SERIES | ({"solar_generation": _ABSOLUTE_SOLAR} if mode in ABSOLUTE_MODES else {})
 

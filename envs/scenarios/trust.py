@@ -99,7 +99,6 @@ def named_files(schema: Mapping[str, Any]) -> Iterator[NamedFile]:
 
 
 def _in_building(place: str, building: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Places and names of the files of a building."""
     yield from _texts(place, building, SERIES)
     for own, entry in _entries(building, "chargers", f"{place}."):
         yield from _texts(own, entry, ("charger_simulation",))
@@ -134,7 +133,6 @@ def is_on(value: Any) -> bool:
 
 
 def _entries(of: Mapping[str, Any], key: str, prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Places and values of a group of entries."""
     group = of.get(key)
     if isinstance(group, Mapping):
         yield from ((f"{prefix}{key}.{name}", entry) for name, entry in group.items() if isinstance(entry, Mapping))

@@ -75,16 +75,14 @@ def bound_rows(
     """
     rows, begun = [], time.monotonic()
 
-    def solved(window: Window, objective: Objective) -> Bound:
-        left = None if most_seconds is None else most_seconds - (time.monotonic() - begun)
-        return bound(task, window, objective, left)
+    def left() -> float | None:
+        return None if most_seconds is None else most_seconds - (time.monotonic() - begun)
 
     for objective in objectives:
-        bounds = [solved(window, objective) for window in windows]
+        bounds = [bound(task, window, objective, left()) for window in windows]
         rows += _rows_of(f"bound of {objective}", bounds, task, split, windows)
         if objective == "score" and _may_not_win(bounds, task):
-            left = None if most_seconds is None else most_seconds - (time.monotonic() - begun)
-            rows += _rows_of(SERVED_BOUND, served_bounds(task, windows, left), task, split, windows)
+            rows += _rows_of(SERVED_BOUND, served_bounds(task, windows, left()), task, split, windows)
     return rows
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from common.units import YEAR
 from envs.scenarios import entries
-from envs.scenarios.entries import FORECAST_HOURS, LITHIUM, charger_csv
+from envs.scenarios.entries import LITHIUM, charger_csv
 from envs.scenarios.iquitos import site as parameters
 from envs.scenarios.iquitos.series import (
     Calendar,
@@ -23,17 +23,15 @@ from envs.scenarios.iquitos.series import (
     weather,
 )
 from envs.scenarios.iquitos.site import ROWS, Site, SocketType
+from envs.scenarios.schema_shape import AHEAD
 from envs.scenarios.tariff import DemandCharge, write_tariff
 
 BATTERY = {"capacity": 1700.0, "nominal_power": 400.0, **LITHIUM}  # kWh, kW
 OBSERVATIONS = (
     "month", "day_type", "hour",
-    "diffuse_solar_irradiance", "diffuse_solar_irradiance_predicted_1", "diffuse_solar_irradiance_predicted_2",
-    "diffuse_solar_irradiance_predicted_3", "direct_solar_irradiance", "direct_solar_irradiance_predicted_1",
-    "direct_solar_irradiance_predicted_2", "direct_solar_irradiance_predicted_3",
+    *(f"{kind}_solar_irradiance{ahead}" for kind in ("diffuse", "direct") for ahead in AHEAD),
     "non_shiftable_load", "solar_generation", "electrical_storage_soc", "net_electricity_consumption",
-    "electricity_pricing", "electricity_pricing_predicted_1", "electricity_pricing_predicted_2",
-    "electricity_pricing_predicted_3",
+    *(f"electricity_pricing{ahead}" for ahead in AHEAD),
     "electric_vehicle_charger_connected_state", "connected_electric_vehicle_at_charger_departure_time",
     "connected_electric_vehicle_at_charger_required_soc_departure", "connected_electric_vehicle_at_charger_soc",
 )  # fmt: skip
@@ -99,11 +97,8 @@ def _weather_columns(sky: Weather) -> pd.DataFrame:
 def _pricing(cal: Calendar) -> pd.DataFrame:
     peak = np.isin(cal.hour, parameters.PEAK_HOURS)
     price = np.where(peak, parameters.ENERGY_PRICE_PEAK, parameters.ENERGY_PRICE_OFF_PEAK)
-    columns = {"electricity_pricing": price}
-    for i, hours in enumerate(FORECAST_HOURS, start=1):
-        # The tariff is the same every day, so future prices are known.
-        columns[f"electricity_pricing_predicted_{i}"] = np.roll(price, -hours)
-    return pd.DataFrame(columns)
+    # The tariff is the same every day, so future prices are known.
+    return pd.DataFrame({f"electricity_pricing{name}": np.roll(price, -hours) for name, hours in AHEAD.items()})
 
 
 def _schema(site: Site) -> dict[str, Any]:

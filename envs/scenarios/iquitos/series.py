@@ -13,7 +13,7 @@ import pandas as pd
 import pvlib
 from scipy import stats
 
-from envs.scenarios.entries import FORECAST_HOURS, Session
+from envs.scenarios.entries import Session
 from envs.scenarios.iquitos.site import (
     ALTITUDE,
     ARRIVAL_FACTOR,
@@ -27,6 +27,7 @@ from envs.scenarios.iquitos.site import (
     Site,
     SocketType,
 )
+from envs.scenarios.schema_shape import FORECAST_HOURS
 
 
 @dataclass(frozen=True)

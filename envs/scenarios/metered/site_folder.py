@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from envs.scenarios import entries
-from envs.scenarios.entries import FORECAST_HOURS, LITHIUM, Session
+from envs.scenarios.entries import LITHIUM, Session
+from envs.scenarios.schema_shape import AHEAD
 
 # CityLearn needs these columns. Nobody sees them, and nothing here depends on them.
 _WEATHER = {
@@ -73,14 +74,14 @@ def write_site(
         carbon: kg for a kWh, likewise.
     """
     files: dict[str, dict[str, Any]] = {
-        "weather": {f"{name}{ahead}": value for name, value in _WEATHER.items() for ahead in _ahead()}
+        "weather": {f"{name}{ahead}": value for name, value in _WEATHER.items() for ahead in AHEAD}
     }
     if carbon is not None:
         files["carbon_intensity"] = {"carbon_intensity": carbon}
     if price is not None:
         # Behind the end prices are those of the last day.
         longer = np.append(price, price[-24:])
-        files["pricing"] = {f"electricity_pricing{name}": longer[h : h + len(price)] for name, h in _ahead().items()}
+        files["pricing"] = {f"electricity_pricing{name}": longer[h : h + len(price)] for name, h in AHEAD.items()}
     series = list(files)
     calendar = _calendar(clock)
     files |= {building.name: calendar | _energy(building) for building in buildings}
@@ -94,11 +95,6 @@ def write_site(
     (folder / "schema.json").write_text(text, encoding="utf-8")
 
 
-def _ahead() -> dict[str, int]:
-    """What a column's name has more for each forecast, and how many hours ahead that is."""
-    return {"": 0, **{f"_predicted_{i}": hours for i, hours in enumerate(FORECAST_HOURS, start=1)}}
-
-
 def _calendar(clock: pd.DatetimeIndex) -> dict[str, Any]:
     """Columns of hours; CityLearn counts those of a day from 1 to 24."""
     is_summer = np.array([bool(instant.dst()) for instant in clock], int)
@@ -107,7 +103,6 @@ def _calendar(clock: pd.DatetimeIndex) -> dict[str, Any]:
 
 
 def _energy(building: Building) -> dict[str, Any]:
-    """Columns of a building's energies."""
     solar = 0.0 if building.pv_kwh is None else (building.pv_kwh / building.pv_kw * 1000.0).round(4)
     return {
         "indoor_dry_bulb_temperature": 20.0,
@@ -122,7 +117,7 @@ def _schema(buildings: Sequence[Building], series: Sequence[str], clock: pd.Date
     has_battery = any(building.battery for building in buildings)
     shared = ["month", "day_type", "hour", *(["carbon_intensity"] if "carbon_intensity" in series else [])]
     if "pricing" in series:
-        shared += [f"electricity_pricing{name}" for name in _ahead()]
+        shared += [f"electricity_pricing{name}" for name in AHEAD]
     own = ["non_shiftable_load", "net_electricity_consumption"]
     own += ["solar_generation"] if any(building.pv_kw for building in buildings) else []
     own += ["electrical_storage_soc"] if has_battery else []

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from envs.batch_backend.records import FEATURES
 from envs.scenarios import entries
+from envs.scenarios.schema_shape import USES
 from envs.scenarios.series_files import ARRIVAL, ARRIVAL_SOC, DEPARTURE, ID, REQUIRED_SOC, STATE
 
 OBSERVATIONS = (
@@ -27,7 +28,6 @@ OBSERVATIONS = (
     "incoming_electric_vehicle_at_charger_estimated_soc_arrival",
     *(f"deferrable_appliance_{feature}" for feature in FEATURES),
 )  # fmt: skip
-USES = ("cooling", "heating", "dhw")
 SHARED = {"month", "hour", "minutes", "day_type", "outdoor_dry_bulb_temperature", "direct_solar_irradiance", "carbon_intensity"}
 REWARDS: dict[str, dict[str, Any] | None] = {
     "RewardFunction": {"exponent": 1.5},

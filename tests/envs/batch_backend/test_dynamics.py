@@ -25,13 +25,6 @@ def tables(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Tabl
     return read_tables(CityLearnSimulator(path, with_reward=False), schema_reward(path))
 
 
-def opened(tables: Tables, copies: int) -> BatchSimulator:
-    simulator = BatchSimulator({0: Year(tables, tables.rows["template"])}, copies)
-    for b in range(copies):
-        simulator.begin(b, 0, 5 * b, HOURS, seed=b)
-    return simulator
-
-
 def indoor(simulator: BatchSimulator) -> np.ndarray:
     """Shape (copies, buildings)."""
     return simulator.comfort(simulator.row - 1)["indoor"]

@@ -18,9 +18,6 @@ import torch
 from common.errors import ScenarioError
 from envs.citylearn_backend import simulator as simulator_module
 from envs.citylearn_backend.simulator import (
-    AWAY,
-    COMING,
-    CONNECTED,
     KIND,
     MOST_BYTES,
     SIMULATORS,
@@ -34,6 +31,7 @@ from envs.citylearn_backend.simulator import (
 )
 from envs.objective.series import Sessions
 from envs.scenarios.scenario import scenario
+from envs.scenarios.series_files import AWAY, COMING, PLUGGED
 from tests.envs.scenarios import strangers
 from tests.envs.scenarios.strangers import Payload
 from tests.envs.schema_changes import edited, put
@@ -488,7 +486,7 @@ def sessions_of(state: list[int], countdown: list[int], arrival: list[float], **
 
 
 def test_an_announced_vehicle_arrives_with_the_charge_that_was_announced() -> None:
-    found = sessions_of([AWAY, COMING, CONNECTED, CONNECTED, AWAY], [0, 0, 2, 1, 0], [-0.1, 0.3, 0.9, 0.9, -0.1])
+    found = sessions_of([AWAY, COMING, PLUGGED, PLUGGED, AWAY], [0, 0, 2, 1, 0], [-0.1, 0.3, 0.9, 0.9, -0.1])
     assert (found.start.tolist(), found.end.tolist()) == ([2], [3])
     assert found.arrival_soc.tolist() == [0.3]
     assert found.required_kwh == pytest.approx([2.5])
@@ -496,18 +494,18 @@ def test_an_announced_vehicle_arrives_with_the_charge_that_was_announced() -> No
 
 def test_a_measured_charge_goes_before_an_announced_one() -> None:
     measured = {"electric_vehicle_current_soc": np.array([np.nan, np.nan, 0.6, np.nan])}
-    found = sessions_of([AWAY, COMING, CONNECTED, AWAY], [0, 0, 1, 0], [-0.1, 0.3, -0.1, -0.1], **measured)
+    found = sessions_of([AWAY, COMING, PLUGGED, AWAY], [0, 0, 1, 0], [-0.1, 0.3, -0.1, -0.1], **measured)
     assert found.arrival_soc.tolist() == [0.6]
 
 
 def test_a_countdown_that_starts_again_begins_a_new_session() -> None:
-    found = sessions_of([AWAY, *[CONNECTED] * 4, AWAY], [0, 2, 1, 2, 1, 0], [-0.1, 0.2, 0.2, 0.4, 0.4, -0.1])
+    found = sessions_of([AWAY, *[PLUGGED] * 4, AWAY], [0, 2, 1, 2, 1, 0], [-0.1, 0.2, 0.2, 0.4, 0.4, -0.1])
     assert list(zip(found.start.tolist(), found.end.tolist(), strict=True)) == [(1, 2), (3, 4)]
     assert found.arrival_soc.tolist() == [0.2, 0.4]
 
 
 def test_a_session_begins_with_the_vehicle_that_is_named() -> None:
-    plugged = charger([AWAY, CONNECTED, CONNECTED, AWAY], [0, 2, 1, 0], [-0.1, 0.2, 0.2, -0.1])
+    plugged = charger([AWAY, PLUGGED, PLUGGED, AWAY], [0, 2, 1, 0], [-0.1, 0.2, 0.2, -0.1])
     plugged.charger_simulation.electric_vehicle_id[1] = ""
     with pytest.raises(ScenarioError, match=r"charger c, row 1: vehicle ''"):
         read_sessions([building(plugged)], [vehicle()], 4)
@@ -515,12 +513,12 @@ def test_a_session_begins_with_the_vehicle_that_is_named() -> None:
 
 def test_a_vehicle_that_is_there_at_first_begins_with_what_the_schema_says_if_the_data_say_nothing() -> None:
     for given, expected in ((0.3, 0.3), (-0.1, 0.4)):
-        found = sessions_of([CONNECTED, CONNECTED, AWAY], [2, 1, 0], [given, -0.1, -0.1])
+        found = sessions_of([PLUGGED, PLUGGED, AWAY], [2, 1, 0], [given, -0.1, -0.1])
         assert found.arrival_soc.tolist() == [expected]
 
 
 def test_sessions_know_their_building_and_what_their_charger_can() -> None:
-    state, countdown, arrival = [AWAY, CONNECTED, AWAY], [0, 1, 0], [-0.1, 0.2, -0.1]
+    state, countdown, arrival = [AWAY, PLUGGED, AWAY], [0, 1, 0], [-0.1, 0.2, -0.1]
     chargers = [charger(state, countdown, arrival) for _ in range(3)]
     chargers[1].max_discharging_power = 7.0
     curve = [[0.0, 1.0], [0.7, 0.8]]
@@ -532,7 +530,7 @@ def test_sessions_know_their_building_and_what_their_charger_can() -> None:
 
 
 def test_a_session_that_the_data_cut_off_has_no_departure() -> None:
-    found = sessions_of([AWAY, CONNECTED, CONNECTED], [0, 5, 4], [-0.1, 0.2, 0.2])
+    found = sessions_of([AWAY, PLUGGED, PLUGGED], [0, 5, 4], [-0.1, 0.2, 0.2])
     assert found.end.tolist() == [2]
     # The last row is no step.
     assert not found.within(0, 2).any()

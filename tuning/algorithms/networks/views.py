@@ -13,9 +13,9 @@ from gymnasium.vector.utils import batch_space
 from numba import njit
 from torch import nn
 
-from envs.batch_backend.tables import USES
 from envs.district import District
 from envs.observation import ChargerGroups
+from envs.scenarios.schema_shape import USES
 from envs.seen import PLANNED_BATTERY, PLANNED_DEVICE, PLANNED_SOC, PLANNED_TANK, PLANNED_TANK_SOC
 from tuning.algorithms.networks.layers import SiteInputs, UncontrolledCharging, other_actions
 
