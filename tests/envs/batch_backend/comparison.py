@@ -7,8 +7,10 @@ import numpy as np
 
 from envs.batch_backend.rewards import SchemaReward
 from envs.batch_backend.simulator import BatchSimulator
+from envs.batch_backend.tables import Tables, Year
 from envs.citylearn_backend.simulator import CityLearnSimulator
 
+HOURS = 200  # of `opened`
 DEGREES, SUM = "indoor temperature [C]", "sum of the rewards"
 
 
@@ -92,3 +94,11 @@ def _of_buildings(
     thermal = np.flatnonzero(batch.site.building["thermal"])
     tanks = [[getattr(buildings[n], f"{use}_storage").soc[step] for use in ("cooling", "heating", "dhw")] for n in thermal]
     yield "tanks' SOC", (np.reshape(tanks, (-1, 3)), state.tank["previous_soc"][b, thermal])
+
+
+def opened(tables: Tables, copies: int) -> BatchSimulator:
+    """Copies that begin five rows after one another, each with a seed of its own."""
+    simulator = BatchSimulator({0: Year(tables, tables.rows["template"])}, copies)
+    for b in range(copies):
+        simulator.begin(b, 0, 5 * b, HOURS, seed=b, charge=0.5)
+    return simulator

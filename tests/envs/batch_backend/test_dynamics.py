@@ -10,10 +10,11 @@ from numba import njit
 
 from envs.batch_backend import dynamics
 from envs.batch_backend.simulator import BatchSimulator
-from envs.batch_backend.tables import Tables, Year
+from envs.batch_backend.tables import Tables
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.citylearn_backend.tables import read_tables
 from envs.environments.year_cache import schema_reward
+from tests.envs.batch_backend.comparison import opened
 from tests.envs.models import with_dynamics
 
 HOURS = 40

@@ -9,20 +9,12 @@ from numba import njit
 from envs.batch_backend import kernel, records
 from envs.batch_backend.simulator import BatchSimulator
 from envs.batch_backend.tables import Tables, Year
-
-HOURS = 200
+from tests.envs.batch_backend.comparison import HOURS, opened
 
 
 @pytest.fixture
 def tables(small_tables: Tables) -> Tables:
     return small_tables
-
-
-def opened(tables: Tables, copies: int) -> BatchSimulator:
-    simulator = BatchSimulator({0: Year(tables, tables.rows["template"])}, copies)
-    for b in range(copies):
-        simulator.begin(b, 0, 5 * b, HOURS, seed=b, charge=0.5)
-    return simulator
 
 
 def times(tables: Tables, count: int) -> Tables:

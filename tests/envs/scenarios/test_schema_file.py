@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
-import shutil
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -24,9 +23,9 @@ from tests.envs.schema_changes import MALL, SOCKET, drop, edit, edited, put
 
 
 @pytest.fixture
-def site(small_schema: Path, tmp_path: Path) -> Path:
-    """Schema of a copy of the small scenario, to be broken."""
-    return shutil.copytree(small_schema.parent, tmp_path / "site") / "schema.json"
+def site(site: Path) -> Path:
+    """Schema of a copy of the small site, to be broken."""
+    return site / "schema.json"
 
 
 def test_buildings_are_counted_that_are_included(four_buildings: Path, tmp_path: Path) -> None:
@@ -230,15 +229,21 @@ def test_a_device_is_connected_to_a_phase_of_its_service(schema: dict[str, Any])
     assert "electrical_storage.attributes.phase_connection is 'L9'" in str(*schema_faults(schema))
 
 
+def set_model(schema: dict[str, Any], **attributes: Any) -> None:
+    """Give the mall a small model of its temperature, with other attributes than by default."""
+    model = {"filename": "a.pth", "hidden_size": 8, "num_layers": 1, "lookback": 12, "input_observation_names": ["month"]}
+    model |= {"input_normalization_minimum": [0], "input_normalization_maximum": [1], **attributes}
+    schema["buildings"]["mall"]["dynamics"] = {"type": "citylearn.dynamics.LSTMDynamics", "attributes": model}
+
+
 def test_an_inactive_observation_may_be_unknown_unless_a_building_has_dynamics(schema: dict[str, Any]) -> None:
     schema["observations"]["mont"] = {"active": False}
     assert schema_faults(schema) == []
-    lists = ("input_observation_names", "input_normalization_minimum", "input_normalization_maximum")
-    model = {"filename": "a.pth", "hidden_size": 8, "num_layers": 1, "lookback": 12, **{name: [] for name in lists}}
-    schema["buildings"]["mall"]["dynamics"] = {"type": "citylearn.dynamics.LSTMDynamics", "attributes": model}
+    set_model(schema)
     assert str(*schema_faults(schema)).startswith("observations.mont is unknown to CityLearn, which stops at it")
     del schema["observations"]["mont"]
-    model |= {lists[0]: ["month_sin", "moon"], lists[1]: [0, 0], lists[2]: [1, 1]}
+    both = {f"input_normalization_{end}": [0, 1] for end in ("minimum", "maximum")}
+    set_model(schema, input_observation_names=["month_sin", "moon"], **both)
     assert "input_observation_names.1 is 'moon', and CityLearn has no such observation" in str(*schema_faults(schema))
 
 
@@ -249,10 +254,7 @@ def test_an_inactive_observation_may_be_unknown_unless_a_building_has_dynamics(s
 def test_an_lstm_that_takes_all_memory_is_refused(
     schema: dict[str, Any], size: int, layers: int, inputs: int | None, fits: bool
 ) -> None:
-    lists = ("input_observation_names", "input_normalization_minimum", "input_normalization_maximum")
-    model = {"filename": "a.pth", "hidden_size": size, "num_layers": layers, "lookback": 12, "input_size": inputs}
-    model |= {lists[0]: ["month"], lists[1]: [0], lists[2]: [1]}
-    schema["buildings"]["mall"]["dynamics"] = {"type": "citylearn.dynamics.LSTMDynamics", "attributes": model}
+    set_model(schema, hidden_size=size, num_layers=layers, input_size=inputs)
     told = "".join(map(str, schema_faults(schema)))
     assert fits is not ("dynamics.attributes.hidden_size and num_layers make a network of" in told)
     assert fits is (told == "")
