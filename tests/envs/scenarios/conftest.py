@@ -16,5 +16,5 @@ def schema(small_schema: Path) -> dict[str, Any]:
 
 @pytest.fixture
 def site(small_schema: Path, tmp_path: Path) -> Path:
-    """Folder of a copy of the small site, to be broken."""
+    """Folder of a copy of the small site, to be broken; in these tests it stands for the scenario of this name."""
     return Path(shutil.copytree(small_schema.parent, tmp_path / "site"))

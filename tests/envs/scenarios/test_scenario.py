@@ -9,7 +9,7 @@ import pytest
 from common.errors import ScenarioError
 from common.paths import PathError
 from common.units import DAY, WEEK
-from envs.scenarios.scenario import DEFAULT, SPLITS, Scenario, Splits, Window, _in_full, sample_weeks, scenario, training_starts
+from envs.scenarios.scenario import DEFAULT, SPLITS, Splits, Window, _in_full, sample_weeks, scenario, training_starts
 from tests.envs.schema_changes import edited, put
 
 
@@ -24,7 +24,8 @@ def test_a_generated_scenario_has_years_of_its_own_for_each_split() -> None:
     assert all(not one & other for one, other in combinations(years, 2))
 
 
-def test_one_year_is_split_into_disjoint_hours_that_leave_nothing_but_a_rest(site: Scenario) -> None:
+def test_one_year_is_split_into_disjoint_hours_that_leave_nothing_but_a_rest(small_schema: Path) -> None:
+    site = scenario(str(small_schema))
     parts = [hours(site.windows(split)) for split in SPLITS]
     assert all(not one & other for one, other in combinations(parts, 2))
     assert len(set.union(*parts)) == 40 * DAY
