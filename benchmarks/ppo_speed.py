@@ -44,7 +44,7 @@ def ours(n_epochs: int, updates: int) -> tuple[float, float]:
     trainer: Any = algorithm("ppo").build(setup)
     ppo = trainer.algorithm
     sampling = Stopwatch()
-    ppo.runner.collect = sampling.timing(ppo.runner.collect)
+    ppo.runner.collect = sampling.running()(ppo.runner.collect)
     rates, shares = [], []
     for update in range(updates + 1):
         start = time.perf_counter()
@@ -75,7 +75,7 @@ def stable_baselines3(steps: int) -> tuple[float, float]:
         device="cpu", policy_kwargs={"net_arch": [256, 256]},
     )  # fmt: skip
     learning = Stopwatch()
-    model.train = learning.timing(model.train)
+    model.train = learning.running()(model.train)
     start = time.perf_counter()
     model.learn(steps)
     return steps / (time.perf_counter() - start), steps / learning.take()

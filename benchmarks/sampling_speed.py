@@ -105,8 +105,8 @@ def compare(features: int, actions: int) -> None:
     runners: dict[str, tuple[Any, Stopwatch]] = {}
     for name, (cls, h) in RUNNERS.items():
         runner, stopwatch = cls(config=configuration(cls, features, actions, h)), Stopwatch()
-        runner.env.step = stopwatch.timing(runner.env.step)
-        runner.module._forward = stopwatch.timing(runner.module._forward)
+        runner.env.step = stopwatch.running()(runner.env.step)
+        runner.module._forward = stopwatch.running()(runner.module._forward)
         runners[name] = runner, stopwatch
         sampled(runner)
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in runners}

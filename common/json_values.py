@@ -9,7 +9,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from common.files import read_text
+from common.files import read_text, write_whole
 
 T = TypeVar("T")
 MOST = 2**63 - 1  # whole numbers end up in columns of 64 bits
@@ -19,6 +19,11 @@ _WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true o
 def read_json(path: Path) -> Any:
     """Content of a JSON file. Raises an OSError or a ValueError if there is none, or it has whole numbers beyond 64 bits."""
     return parsed(read_text(path), _whole)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write a JSON file, whole or not at all; see `write_whole`."""
+    write_whole(path, lambda file: file.write(json.dumps(content, indent=1).encode()))
 
 
 def parsed(text: str, whole: Callable[[str], int] = int) -> Any:

@@ -65,7 +65,7 @@ class Fault(enum.Enum):
 
 def fault_of(error: BaseException) -> Fault:
     """What an error of a file system means."""
-    code, status = _code(error), _status(error)
+    code, status = _answer(error)
     if is_missing_place(error):
         return Fault.NO_PLACE
     if isinstance(error, FileExistsError) or code in _EXISTS_CODES or status == 412:
@@ -146,33 +146,24 @@ def _told(place: Location, what: str, fault: Fault, error: BaseException) -> str
 
 def _reason(error: BaseException) -> str:
     """A few words for an error: its code at the server, else what the system calls it, else its type."""
-    if code := _code(error):
-        return code
-    if status := _status(error):
-        return f"HTTP {status}"
+    code, status = _answer(error)
+    if code or status:
+        return code or f"HTTP {status}"
     if isinstance(error, OSError) and error.errno and error.filename:
         return os.strerror(error.errno)
     return type(error).__name__
 
 
-def _code(error: BaseException) -> str:
-    """The code that a server of S3 gave, a word or a number; empty without one."""
+def _answer(error: BaseException) -> tuple[str, int]:
+    """Code of a server of S3, a word or a number, and status of HTTP that an error has; empty and 0 without them."""
     for cause in (error, error.__cause__):
         response = getattr(cause, "response", None)
         if isinstance(response, dict):
             code = str(response.get("Error", {}).get("Code", ""))
-            return code if re.fullmatch(r"[A-Za-z0-9.]{1,60}", code) else ""
-    return ""
-
-
-def _status(error: BaseException) -> int:
-    """The status of HTTP that an error has; 0 without one."""
-    for cause in (error, error.__cause__):
-        response = getattr(cause, "response", None)
-        if isinstance(response, dict):
-            return int(response.get("ResponseMetadata", {}).get("HTTPStatusCode") or 0)
+            status = int(response.get("ResponseMetadata", {}).get("HTTPStatusCode") or 0)
+            return code if re.fullmatch(r"[A-Za-z0-9.]{1,60}", code) else "", status
         for name in ("code", "status", "status_code"):
             value = getattr(cause, name, None)
             if isinstance(value, int | str) and str(value).isdigit():
-                return int(value)
-    return 0
+                return "", int(value)
+    return "", 0

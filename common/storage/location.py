@@ -14,8 +14,6 @@ from common.paths import shortened
 from common.texts import printable
 from common.uris import is_uri, without_credentials
 
-__all__ = ["Location", "StorageError", "checked_key", "is_uri", "location"]
-
 _LOCAL = ("file", "local")
 # Schemes of fsspec that hold nothing for other machines, or take no writes.
 _UNFIT = {
@@ -24,7 +22,8 @@ _UNFIT = {
     "https": "takes no writes",
     "data": "holds one text",
 }
-_EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
+# Extra of this project, and package, that a scheme needs.
+_EXTRAS = {"s3": ("s3", "s3fs"), "s3a": ("s3", "s3fs"), "gs": ("gcs", "gcsfs"), "gcs": ("gcs", "gcsfs")}
 _PATTERN = re.compile(r"[*?\[\]]")
 
 
@@ -141,15 +140,14 @@ def _check_scheme(scheme: str, shown: str) -> None:
     """See that fsspec has a file system for a scheme, and that its package is installed."""
     if scheme in _UNFIT:
         raise StorageError(f"{shown}: {scheme}:// {_UNFIT[scheme]}, so no search can use it; use s3://, gs:// or file://")
-    if _EXTRAS.get(scheme) == "s3":
+    if scheme in ("s3", "s3a"):
         _check_endpoint(shown)
     import fsspec
 
     try:
         fsspec.get_filesystem_class(scheme)
     except ImportError:
-        extra = _EXTRAS.get(scheme, "")
-        package = {"s3": "s3fs", "gcs": "gcsfs"}.get(extra, "a package that is not installed")
+        extra, package = _EXTRAS.get(scheme, ("", "a package that is not installed"))
         remedy = f"uv sync --extra {extra}, or pip install {package}" if extra else "install the package of fsspec for it"
         raise StorageError(f"{shown}: {scheme}:// needs {package}: {remedy}") from None
     except ValueError:

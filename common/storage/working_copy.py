@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,8 +11,7 @@ from typing import Any, Final
 
 import filelock
 
-from common.files import write_whole
-from common.json_values import checked, read_json
+from common.json_values import checked, read_json, write_json
 from common.paths import cache_folder, fit_name
 from common.storage.location import Location, StorageError
 from common.storage.objects import Objects, at_once
@@ -41,7 +39,7 @@ class WorkingCopy:
         folder cannot be written to.
         """
         wanted, spared = list(prefixes), tuple(but)
-        with self._writable(), self._held():
+        with self._held():
             index = self._index()
             before, changed = dict(index), set[str]()
             for _ in range(_MOST_LISTINGS):
@@ -112,30 +110,19 @@ class WorkingCopy:
 
     def _keep(self, index: dict[str, Stamp]) -> None:
         stamps = {key: [stamp.nbytes, stamp.version] for key, stamp in sorted(index.items())}
-        content = {"format": _FORMAT, "uri": self.objects.location.uri, "stamps": stamps}
-        write_whole(self.folder / INDEX, lambda file: file.write(json.dumps(content).encode()))
+        write_json(self.folder / INDEX, {"format": _FORMAT, "uri": self.objects.location.uri, "stamps": stamps})
 
     @contextmanager
     def _held(self) -> Iterator[None]:
-        """Hold the folder against other processes, and other threads of this one."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(self.folder / _LOCK)
+        """Hold the folder against other processes, and other threads of this one; errors of its file system become one line."""
         try:
-            lock.acquire(timeout=_LOCK_SECONDS)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with filelock.FileLock(self.folder / _LOCK, timeout=_LOCK_SECONDS):
+                yield
         except filelock.Timeout:
             raise StorageError(
                 f"{self.folder}: another process has fetched into this folder for {_LOCK_SECONDS:.0f} s; end it first"
             ) from None
-        try:
-            yield
-        finally:
-            lock.release()
-
-    @contextmanager
-    def _writable(self) -> Iterator[None]:
-        """Turn errors of the folder's file system into one line."""
-        try:
-            yield
         except FileNotFoundError:
             raise
         except OSError as error:

@@ -78,6 +78,11 @@ class Problem:
     agents: int = 1  # transitions of a step of a copy of the site: one for each building where one policy acts for each
 
 
+def equal_parts(whole: Any, most: int) -> int:
+    """The largest number, `most` at most and 1 at least, into which a whole number is divided without a rest."""
+    return max(n for n in range(1, max(1, min(most, whole)) + 1) if whole % n == 0)
+
+
 def hidden_sizes(hyperparameters: Assignment) -> tuple[int, ...]:
     """Units of the hidden layers."""
     return tuple(int(size) for size in str(hyperparameters["hidden_sizes"]).split(","))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from common.errors import OtherFormatError, UsageError
 from common.files import write_whole
-from common.json_values import checked, parsed, read_json
+from common.json_values import checked, parsed, read_json, write_json
 from common.paths import fit_name, missing_folders, name_fault, refuse_links, remove_empty, shortened, user_path
 from results.experiment_file import FORMAT
 from results.live import OWNER_FILE
@@ -228,7 +228,7 @@ def save(experiment: Experiment) -> None:
         "written": datetime.now(UTC).isoformat(),
         "sha256": _checksum(settings, experiment.compatibility),
     }
-    write_whole(experiment.paths.settings, lambda file: file.write(json.dumps(content, indent=1).encode()))
+    write_json(experiment.paths.settings, content)
 
 
 def _checksum(settings: dict[str, Any], compatibility: dict[str, Any]) -> str:

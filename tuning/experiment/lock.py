@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 from collections.abc import Iterator
@@ -15,8 +14,8 @@ from typing import Protocol
 import filelock
 
 from common.errors import UsageError
-from common.files import sync_folder, write_whole
-from common.json_values import described, read_json
+from common.files import sync_folder
+from common.json_values import described, read_json, write_json
 from common.storage.location import Location
 from results.live import Owner
 from tuning.experiment.folder import ExperimentPaths
@@ -43,7 +42,7 @@ def experiment_lock(paths: ExperimentPaths) -> Iterator[str | None]:
         before = Owner.read(paths.folder)
         owner = Owner(os.getpid(), socket.gethostname(), datetime.now(UTC).isoformat(timespec="seconds"))
         try:
-            write_whole(paths.owner, lambda file: file.write(json.dumps(asdict(owner)).encode()))
+            write_json(paths.owner, asdict(owner))
         except OSError as error:
             raise UsageError(f"cannot write {paths.owner}: {error.strerror}; make room for it") from error
         yield before.shown if before else None
@@ -116,7 +115,7 @@ def move_of(paths: ExperimentPaths) -> Move | None:
 
 def note_move(paths: ExperimentPaths, move: Move) -> None:
     """Write where an experiment goes."""
-    write_whole(paths.moved, lambda file: file.write(json.dumps(asdict(move), indent=1).encode()))
+    write_json(paths.moved, asdict(move))
     sync_folder(paths.folder)
 
 

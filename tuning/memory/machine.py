@@ -129,10 +129,7 @@ def request_node() -> object:
 def machine(
     gpu_memory_gib: float,
     look: Look,
-    clock: Callable[[], float] = time.monotonic,
-    wait: Callable[[float], None] = time.sleep,
     tell: Callable[[str], None] = lambda line: None,
-    request: Callable[[], object] = request_node,
     device: str = "auto",
 ) -> tuple[tuple[Kind, ...], str]:
     """The kinds of nodes of a Ray that is started, and a line for the user where there is no card; waits for a node.
@@ -141,25 +138,25 @@ def machine(
     """
     import ray
 
-    begun, requested, told = clock(), None, set[str]()
+    begun, requested, told = time.monotonic(), None, set[str]()
     while True:
         now = cluster(gpu_memory_gib, look, device)
         unseen = sum(node["Alive"] for node in ray.nodes()) - len(now.nodes)
-        is_late = clock() - begun > PROBE_SECONDS
+        is_late = time.monotonic() - begun > PROBE_SECONDS
         staying: Sequence[Node] = [node for node in now.nodes if node.id not in now.leaving] or now.nodes
         kinds = kinds_of(staying)
         if kinds and (unseen <= 0 or (is_late and any(node.gpus for node in now.nodes))):
             break
         why = ""
         if not kinds and unseen <= 0:
-            requested = requested or request()
+            requested = requested or request_node()
             why = "no node of the cluster has a core for trials; waiting for one that has"
         elif is_late:
             why = f"nodes with cards that do not answer, as other programs take them: {unseen}; waiting for one"
         if why and why not in told:
             told.add(why)
             tell(why)
-        wait(AGAIN_SECONDS)
+        time.sleep(AGAIN_SECONDS)
     if any(node.gpus for node in staying) or device == "cpu":
         return kinds, ""
     doctor = f"{python_command('tuning.doctor')} says what to do"

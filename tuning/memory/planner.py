@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
 
-from common.files import write_whole
+from common.json_values import checked, read_json, write_json
 from common.paths import cache_folder
 from common.texts import note
 from envs.cache import usable_cache
@@ -59,7 +59,7 @@ class Calibration:
             ratios = known.setdefault(_key(device, algo, place), [])
             ratios.append(round(measured / predicted, 4))
             del ratios[:-KEPT]
-            write_whole(self._path, lambda file: file.write(json.dumps(known, indent=1).encode()))
+            write_json(self._path, known)
 
     def correction(self, device: str, algo: str, place: Place) -> Correction:
         """Factor of predictions: a quantile of the ratios, once there are enough of them."""
@@ -72,24 +72,14 @@ class Calibration:
 
     def _read(self) -> dict[str, list[float]]:
         """Ratios by key; none where there is no file. A damaged one is named and begun anew: it costs a correction only."""
-        with usable_cache():
+        with usable_cache(), suppress(ValueError):
             if not self._path.exists():
                 return {}
-            content = self._path.read_bytes()
-        try:
-            known = json.loads(content)
-        except (ValueError, RecursionError):  # wrong encodings too
-            known = None
-        if not isinstance(known, dict) or not all(map(_are_ratios, known.values())):
-            note(f"{self._path} is damaged; the next trials begin a new one")
-            return {}
-        return known
-
-
-def _are_ratios(values: object) -> bool:
-    return isinstance(values, list) and all(
-        isinstance(value, int | float) and not isinstance(value, bool) and 0.0 < value < math.inf for value in values
-    )
+            known: dict[str, list[float]] = checked(read_json(self._path), dict[str, list[float]], "its content")
+            if all(0.0 < value < math.inf for values in known.values() for value in values):
+                return known
+        note(f"{self._path} is damaged; the next trials begin a new one")
+        return {}
 
 
 def _key(device: str, algo: str, place: Place) -> str:

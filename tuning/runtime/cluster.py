@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -197,11 +198,17 @@ def _set_mode(mode: str | None) -> None:
     """Set how Ray authenticates in this process, also what it has read of it when it was imported."""
     from ray import _raylet
 
-    if mode is None:
-        os.environ.pop(MODE, None)
-    else:
-        os.environ[MODE] = mode
+    set_variables({MODE: mode})
     cast(Any, _raylet).Config.initialize("")
+
+
+def set_variables(values: Mapping[str, str | None]) -> None:
+    """Set environment variables, or remove them (None)."""
+    for name, value in values.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 def _give_up() -> None:

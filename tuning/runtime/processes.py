@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import psutil
 
@@ -48,17 +49,11 @@ def stop_signals_as_interrupts() -> Iterator[None]:
 @contextmanager
 def own_stop_signals() -> Iterator[None]:
     """Keep what happens at `stop_signals` while Ray starts, which sets a handler of its own: it ends the process in silence."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.getsignal(number) for number in stop_signals()}
     try:
-        yield
+        with _handled(signal.getsignal):
+            yield
     except SystemExit as error:
         raise KeyboardInterrupt from error
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager
@@ -68,9 +63,6 @@ def on_stop_signals(act: Callable[[int], None]) -> Iterator[None]:
     Clusters stop all processes of a job, and `uv run` passes its own signal on, so several within a moment are one. Ctrl-C is
     typed, and each counts.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     came: list[float] = []
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -79,7 +71,15 @@ def on_stop_signals(act: Callable[[int], None]) -> Iterator[None]:
         came.append(time.monotonic())
         act(len(came))
 
-    before = {number: signal.signal(number, handle) for number in stop_signals()}
+    with _handled(lambda number: signal.signal(number, handle)):
+        yield
+
+
+@contextmanager
+def _handled(begin: Callable[[int], Any]) -> Iterator[None]:
+    """Begin with each of `stop_signals`, in the main thread alone, and have afterwards the handlers that `begin` gave."""
+    is_main = threading.current_thread() is threading.main_thread()
+    before = {number: begin(number) for number in stop_signals()} if is_main else {}
     try:
         yield
     finally:

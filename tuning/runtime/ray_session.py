@@ -25,7 +25,7 @@ from typing import Any, cast
 import psutil
 
 from common.errors import UserError
-from tuning.runtime.cluster import ClusterError, check_cluster, is_ray_running
+from tuning.runtime.cluster import ClusterError, check_cluster, is_ray_running, set_variables
 from tuning.runtime.processes import own_stop_signals
 from tuning.runtime.ray_processes import few_processes
 
@@ -313,20 +313,12 @@ def _environment(values: dict[str, str | None]) -> Iterator[None]:
     before = {name: os.environ.get(name) for name in values}
     loader = cast(Any, _raylet).AuthenticationTokenLoader.instance()
     is_cluster = ray_constants.ENABLE_RAY_CLUSTER
-    _set(values)
+    set_variables(values)
     ray_constants.ENABLE_RAY_CLUSTER = False
     loader.reset_cache()
     try:
         yield
     finally:
         ray_constants.ENABLE_RAY_CLUSTER = is_cluster
-        _set(before)
+        set_variables(before)
         loader.reset_cache()
-
-
-def _set(values: dict[str, str | None]) -> None:
-    for name, value in values.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import ParamSpec, TypeVar
 
 import psutil
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 class Stopwatch:
@@ -21,7 +17,7 @@ class Stopwatch:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Time the code within."""
+        """Time the code within; as a decorator, each call of a function."""
         start = time.perf_counter()
         try:
             yield
@@ -32,15 +28,6 @@ class Stopwatch:
         """Seconds so far; the watch begins anew at 0."""
         seconds, self.seconds = self.seconds, 0.0
         return seconds
-
-    def timing(self, function: Callable[P, T]) -> Callable[P, T]:
-        """The function, with each call timed."""
-
-        def timed(*args: P.args, **kwargs: P.kwargs) -> T:
-            with self.running():
-                return function(*args, **kwargs)
-
-        return timed
 
 
 def rss_bytes() -> int:

@@ -230,7 +230,7 @@ class StoredCheckpoints:
     def __init__(
         self, objects: Objects, number: int, may_be_there: bool, own: Guarded, due: Callable[[Callable[[], None]], None]
     ) -> None:
-        self._objects, self._folder, self._may_be_there = objects, f"{TRIALS}{number:05d}/", may_be_there
+        self._objects, self._folder, self._may_be_there = objects, checkpoints_of(number), may_be_there
         self._own, self._due = own, due
 
     @property
@@ -264,6 +264,11 @@ class StoredCheckpoints:
 
     def _remove(self, names: Iterable[str]) -> None:
         remove_states_first(self._own, [self._folder + name for name in names])
+
+
+def checkpoints_of(number: int) -> str:
+    """Beginning of the keys of a trial's checkpoints."""
+    return f"{TRIALS}{number:05d}/"
 
 
 def remove_states_first(own: Guarded, keys: Iterable[str]) -> None:

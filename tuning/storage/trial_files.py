@@ -21,7 +21,7 @@ from tuning.experiment.folder import Experiment, ExperimentPaths, open_experimen
 from tuning.experiment.lock import Permission, trial_lock
 from tuning.experiment.reading import with_found_site
 from tuning.storage.lease import Guarded, run_key
-from tuning.storage.search_files import STATE, TRIALS, Home, complete, file_state, remove_states_first
+from tuning.storage.search_files import STATE, Home, checkpoints_of, complete, file_state, remove_states_first
 
 LOOK_SECONDS = 5.0  # between two looks whether the run goes on
 MARKER_SECONDS = 2.0  # that the end of a process waits for the marker that says why
@@ -72,7 +72,7 @@ class PushedFiles(TrialFiles):
     def begun(self) -> None:
         """Remove from the storage what is beyond the newest whole checkpoint: the trial makes it again."""
         self._known = self._here()
-        remove_states_first(self._own, self._objects.listed(_folder(self._number)).keys() - self._known.keys())
+        remove_states_first(self._own, self._objects.listed(checkpoints_of(self._number)).keys() - self._known.keys())
 
     def saved(self) -> None:
         """A checkpoint was written, and older ones were removed: rows of the replay buffer and arrays first, then the state."""
@@ -170,14 +170,10 @@ def _remove_abandoned(own: Path) -> None:
 
 def _fetch(objects: Objects, paths: ExperimentPaths, number: int) -> None:
     """Fetch what a trial goes on from: settings, and its whole checkpoints with the rows of the replay buffer."""
-    names = [key.removeprefix(_folder(number)) for key in objects.listed(_folder(number))]
+    folder = checkpoints_of(number)
+    names = [key.removeprefix(folder) for key in objects.listed(folder)]
     # A checkpoint without its state was interrupted.
     whole = set(complete(names))
     kept = [name for name in names if name.partition("/")[0] in whole | {REPLAY}] if whole else []
-    objects.fetch_all((_folder(number) + name, paths.checkpoints(number) / name) for name in kept)
+    objects.fetch_all((folder + name, paths.checkpoints(number) / name) for name in kept)
     objects.fetch(paths.settings.name, paths.settings)
-
-
-def _folder(number: int) -> str:
-    """Beginning of the keys of a trial's checkpoints."""
-    return f"{TRIALS}{number:05d}/"

@@ -29,6 +29,7 @@ from tuning.trial.checkpoint_files import (
     ARRAYS,
     DamageError,
     FormatError,
+    State,
     TrialState,
     check_file,
     fingerprint,
@@ -96,8 +97,7 @@ class Checkpoints:
     def policy_at(self, steps: int) -> Checkpoint:
         """The checkpoint with these steps, to act and not to learn on; DamageError if it is damaged or not there."""
         folder = self._folder / _name(steps)
-        state = read_state(folder)
-        check_file(folder / ARRAYS, state.files[ARRAYS])
+        state = _with_arrays(folder)
         return Checkpoint(folder, state.trial, state.trainer, None)
 
     @property
@@ -133,11 +133,9 @@ class Checkpoints:
             return  # of thousands of frozen trials none is read
         for folder in newest:
             try:
-                state = read_state(folder)
-                check_file(folder / ARRAYS, state.files[ARRAYS])
+                self._drop_old(1, _with_arrays(folder).trial.kept_steps)
             except DamageError:
                 return
-            self._drop_old(1, state.trial.kept_steps)
 
     def remove(self) -> None:
         """Remove all of them."""
@@ -206,6 +204,13 @@ KeptCheckpoints = Checkpoints | StoredCheckpoints  # what a driver has of a tria
 
 def _name(steps: int) -> str:
     return f"{steps:012d}"
+
+
+def _with_arrays(folder: Path) -> State:
+    """What a checkpoint says, after comparing its arrays with their fingerprint; DamageError if one is damaged."""
+    state = read_state(folder)
+    check_file(folder / ARRAYS, state.files[ARRAYS])
+    return state
 
 
 def _checked(folder: Path) -> Checkpoint:

@@ -51,7 +51,6 @@ class Monitor:
         ram_limit: int,
         marker: Path,
         card: int | None = None,
-        rss: Callable[[], int] | None = None,
         end: Callable[[int], None] = os._exit,
         seconds: float = SECONDS,
     ) -> None:
@@ -61,13 +60,11 @@ class Monitor:
             ram_limit: host memory that the process was granted, bytes; 0 for no limit.
             marker: file into which the process writes its memory before it ends at once.
             card: NVML's index of its card; None without one.
-            rss: measures the host memory of the process; psutil by default.
             end: ends the process.
             seconds: between two measurements.
         """
         self._limit, self._marker, self._card, self._end, self._seconds = ram_limit, marker, card, end, seconds
         self._process = psutil.Process()
-        self._rss = rss or (lambda: int(self._process.memory_info().rss))
         self._measured, self._lock = defaultdict[str, list[float]](list), threading.Lock()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="monitor", daemon=True)
@@ -112,7 +109,7 @@ class Monitor:
             self._look()
 
     def _see_rss(self) -> int:
-        rss = self._rss()
+        rss = int(self._process.memory_info().rss)
         self.peak_rss_bytes = max(self.peak_rss_bytes, rss)
         return rss
 

@@ -7,7 +7,8 @@ import importlib
 import io
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -182,34 +183,31 @@ class Tracked:
         make, module, error = SERVICES[name]
         self._name, self._failure = name, getattr(importlib.import_module(module), error)
         self._run: Mlflow | WeightsAndBiases | None = None
-        try:
+        with self._telling_failures():
             self._run = make(experiment, trial, hyperparameters)
-        except self._failure as why:
-            self._lose(why)
         self.add(rows)
 
     def add(self, rows: Sequence[Row]) -> None:
         """Send reports."""
         for row in rows:
             values = {tag: float(row[column]) for tag, column in TAGS.items() if row.get(column) is not None}
-            if self._run is None or row["steps"] <= self._run.last or not values:
-                continue
-            try:
-                self._run.log(row, values)
-            except self._failure as why:
-                self._lose(why)
+            if self._run is not None and row["steps"] > self._run.last and values:
+                with self._telling_failures():
+                    self._run.log(row, values)
 
     def close(self) -> None:
         """End the run."""
         if self._run is not None:
-            try:
+            with self._telling_failures():
                 self._run.end()
-            except self._failure as why:
-                self._lose(why)
 
-    def _lose(self, why: Exception) -> None:
-        self._run = None
-        note(f"--track {self._name}: {str(why).strip().partition(chr(10))[0]}; what this trial reports is in the results alone")
+    @contextmanager
+    def _telling_failures(self) -> Iterator[None]:
+        try:
+            yield
+        except self._failure as why:
+            self._run, reason = None, str(why).strip().partition("\n")[0]
+            note(f"--track {self._name}: {reason}; what this trial reports is in the results alone")
 
 
 Copy = CsvCopy | TensorBoardCopy | Tracked

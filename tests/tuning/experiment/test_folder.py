@@ -77,7 +77,7 @@ def test_a_folder_that_cannot_be_filled_is_removed_again(tmp_path: Path, monkeyp
     def refused(*given: object) -> None:
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(module, "write_whole", refused)
+    monkeypatch.setattr(module, "write_json", refused)
     with pytest.raises(UsageError, match=rf"cannot fill .*one: {os.strerror(number)}; free some space"):
         create(Settings(name="one", dir=str(tmp_path / "a" / "b")))
     assert list(tmp_path.iterdir()) == []

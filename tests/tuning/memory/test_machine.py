@@ -65,6 +65,8 @@ class Ray:
         monkeypatch.setitem(sys.modules, "ray", ray)
         monkeypatch.setitem(sys.modules, "ray._private", ray._private)
         monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=3 * GIB))
+        monkeypatch.setattr(machine, "time", SimpleNamespace(monotonic=lambda: self.now, sleep=self.sleep))
+        monkeypatch.setattr(machine, "request_node", self.request)
 
     def nodes(self) -> list[dict[str, Any]]:
         found = []
@@ -78,13 +80,13 @@ class Ray:
         return {name: card for name, card in self.cards.items() if name in ids}
 
     def machine(self, given: float = 0.0) -> Any:
-        return machine.machine(given, self.look, lambda: self.now, self.wait, self.told.append, self.request)
+        return machine.machine(given, self.look, self.told.append)
 
     def request(self) -> object:
         self.requests += 1
         return object()
 
-    def wait(self, seconds: float) -> None:
+    def sleep(self, seconds: float) -> None:
         self.now += seconds
         self._nodes |= {name: of for name, (when, of) in self.joining.items() if when <= self.now}
 

@@ -24,9 +24,17 @@ class Process:
     def __init__(self) -> None:
         self.rss, self.ended = 100 * MIB, list[int]()
 
+    def memory_info(self) -> Any:
+        return SimpleNamespace(rss=self.rss)
+
+    def cpu_percent(self) -> float:
+        return 50.0
+
 
 def monitor(process: Process, marker: Path, limit: int = 200 * MIB, **given: Any) -> Monitor:
-    return Monitor(limit, marker, rss=lambda: process.rss, end=process.ended.append, seconds=0.005, **given)
+    found = Monitor(limit, marker, end=process.ended.append, seconds=0.005, **given)
+    found._process = process  # type: ignore[assignment]
+    return found
 
 
 def wait_for(condition: Any) -> None:

@@ -138,12 +138,19 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
         sums = self.learn_batch(batch)
         means = {**sums.means(), "explained_variance": explained_variance(batch)}
         check_finite(means, steps)
-        self.after_learning(means)
+        self._adapt_penalty(means)
         others = {"learning_rate": rate, "ent_coef": entropy, "gradient_steps": sums.steps}
         self.means = {**means, **others}
 
-    def after_learning(self, means: dict[str, float]) -> None:
-        """Do what follows from an update's means; nothing by default."""
+    def _adapt_penalty(self, means: dict[str, float]) -> None:
+        """Raise or lower the coefficient of the divergence, so that it goes towards its target, where it has one."""
+        target = self.h.get("kl_target")
+        if target is None:
+            return
+        if means["kl"] > 1.5 * target:
+            self.kl_coefficient *= 2.0
+        elif means["kl"] < target / 1.5:
+            self.kl_coefficient /= 2.0
 
     def make_batch(self, rollout: Rollout) -> Batch:
         """A rollout with advantages and targets."""
@@ -193,8 +200,9 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
         return total, {"policy_loss": policy, "value_loss": value, "entropy": entropy, **measures}
 
     def bounded(self, values: torch.Tensor, batch: Batch) -> torch.Tensor:
-        """Values as they are trained."""
-        return values
+        """Values as they are trained: those that have moved no further than `clip_range_vf`, where there is one."""
+        limit = self.h.get("clip_range_vf")
+        return values if limit is None else batch.values + (values - batch.values).clamp(-limit, limit)
 
     def gradient(self, batch: Batch, rows: int | None = None) -> dict[str, torch.Tensor]:
         """Make the parameters' gradients that of a minibatch's loss, summed up from pieces of so many rows."""
@@ -309,21 +317,6 @@ class PPOLearner(OnPolicyLearner):
             slope.mean.add_(moved / now.deviation, alpha=self.kl_coefficient)
             slope.log_std.add_((1.0 - spread).sum(dim=0), alpha=self.kl_coefficient)
         return -torch.min(gain, bound).mean(), slope, {"kl": kl, "ratio": ratio.mean()}
-
-    def bounded(self, values: torch.Tensor, batch: Batch) -> torch.Tensor:
-        """Values that have moved no further than `clip_range_vf`."""
-        limit = self.h["clip_range_vf"]
-        return values if limit is None else batch.values + (values - batch.values).clamp(-limit, limit)
-
-    def after_learning(self, means: dict[str, float]) -> None:
-        """Raise or lower the coefficient of the divergence, so that it goes towards its target."""
-        target = self.h["kl_target"]
-        if target is None:
-            return
-        if means["kl"] > 1.5 * target:
-            self.kl_coefficient *= 2.0
-        elif means["kl"] < target / 1.5:
-            self.kl_coefficient /= 2.0
 
 
 class A2CLearner(OnPolicyLearner):

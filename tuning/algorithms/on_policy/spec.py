@@ -11,6 +11,7 @@ from tuning.algorithms.memory import (
     Term,
     Workload,
     activations,
+    equal_parts,
     floats,
     head,
     hidden_sizes,
@@ -39,9 +40,8 @@ WEIGHT_COPIES: Final = 12
 
 def copies(hyperparameters: Assignment, most: int) -> int:
     """Copies of the site, `most` at most: each collects equally many of `n_steps`, and at least `LEAST_ROLLOUT`."""
-    h: Any = hyperparameters
-    n_steps: int = h["n_steps"]
-    return max(n for n in range(1, max(1, min(most, n_steps // LEAST_ROLLOUT)) + 1) if n_steps % n == 0)
+    n_steps: Any = hyperparameters["n_steps"]
+    return equal_parts(n_steps, min(most, n_steps // LEAST_ROLLOUT))
 
 
 def ppo_seconds(h: Any, problem: Problem) -> float:

@@ -13,6 +13,7 @@ from tuning.algorithms.memory import (
     Workload,
     activations,
     charger_network,
+    equal_parts,
     floats,
     head,
     hidden_sizes,
@@ -39,9 +40,7 @@ WRITE_BYTES: Final = 16 * MIB  # of an array that NumPy copies at once on its wa
 
 def copies(hyperparameters: Assignment, most: int) -> int:
     """Copies of the site, `most` at most: each collects equally many of `train_freq`."""
-    h: Any = hyperparameters
-    train_freq: int = h["train_freq"]
-    return max(n for n in range(1, max(1, min(most, train_freq)) + 1) if train_freq % n == 0)
+    return equal_parts(hyperparameters["train_freq"], most)
 
 
 def sac_seconds(h: Any, problem: Problem) -> float:
