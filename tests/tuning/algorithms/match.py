@@ -112,6 +112,19 @@ def built(algo: str, **given: Any) -> Iterator[Any]:
         found.stop()
 
 
+def watched(optimizer: Any) -> list[dict[str, Any]]:
+    """What an optimizer finds at each of its steps from now on."""
+    seen, step = [], optimizer.step
+
+    def watch(*args: Any, **kwargs: Any) -> Any:
+        group = optimizer.param_groups[0]
+        seen.append({"lr": float(group["lr"]), "gradient": group["params"][0].grad.clone()})
+        return step(*args, **kwargs)
+
+    optimizer.step = watch
+    return seen
+
+
 def mean_return(trained: Trainer, discrete: bool = False, chargers: int = 0) -> float:
     """Mean reward of the policy's mode; 1 is the best."""
     env, act = MatchVectorEnv(64, discrete, chargers), trained.policy()

@@ -1,14 +1,20 @@
-"""Schedules, sums of gradient steps, numbers that are not finite, algorithms without a folder for logs."""
+"""What learners of all algorithms do: schedules, cut gradients, precision, sums of gradient steps; no folder for logs."""
 
 import math
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from ray.tune.trainable import trainable
 
-from tests.tuning.algorithms.match import built
+from tests.tuning.algorithms.match import built, watched
+from tests.tuning.algorithms.memory_checks import living, new_alone
 from tuning.algorithms.rllib_base import SHAPES, DivergedError, Recipe, Sums, check_finite, pieces
+from tuning.algorithms.vectors import FlatParameters
+
+ALGOS = ("ppo", "a2c", "sac")
 
 
 @pytest.mark.usefixtures("small_ray")
@@ -17,6 +23,86 @@ def test_building_makes_no_folder_in_the_home_folder(tmp_path: Path, monkeypatch
     with built("ppo"):
         pass
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize("algo", ALGOS)
+def test_all_optimizers_have_the_scheduled_learning_rate_at_each_step(algo: str) -> None:
+    """SAC's are of critics, policy and entropy coefficient, which have that of the first where they have none of their own."""
+    own = {"steps": 160, "train_freq": 40, "actor_learning_rate": 0.02} if algo == "sac" else {"steps": 512}
+    with built(algo, learning_rate=0.01, learning_rate_schedule="linear", learning_rate_final=0.1, **own) as trained:
+        seen = [watched(each) for each in trained.learner._named_optimizers.values()]
+        for _ in range(5):
+            before = len(seen[0])
+            result = trained.algorithm.train()
+            expected = trained.learner.recipe.value("learning_rate", result["num_env_steps_sampled_lifetime"])
+            for steps, factor in zip(seen, (1, 2, 1), strict=False):
+                rates = [step["lr"] for step in steps[before:]]
+                assert rates == pytest.approx([factor * expected] * len(rates))
+                assert rates
+            assert trained.losses(result)["learning_rate"] == pytest.approx(expected)
+        assert expected == pytest.approx(0.001)
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize("limit", [None, 1e-3])
+@pytest.mark.parametrize("algo", ALGOS)
+def test_gradients_are_cut_to_a_norm_and_the_one_before_is_reported(algo: str, limit: float | None) -> None:
+    with built(algo, max_grad_norm=limit) as trained:
+        # Not that of an entropy coefficient.
+        seen = [watched(each) for each in list(trained.learner._named_optimizers.values())[:2]]
+        reported = trained.losses(trained.algorithm.train())["gradient_norm"]
+        norms = [[float(step["gradient"].norm()) for step in steps] for steps in seen]
+        if limit:
+            assert np.allclose(np.concatenate(norms), limit, rtol=1e-3)
+        else:
+            assert reported == pytest.approx(np.mean(norms[0]), rel=1e-4)
+        assert reported > 0.01
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize(("on", "expected"), [(True, torch.bfloat16), (False, torch.float32)])
+@pytest.mark.parametrize("algo", ALGOS)
+def test_bf16_is_the_precision_of_networks_while_they_learn_and_not_while_they_act(
+    algo: str, on: bool, expected: torch.dtype
+) -> None:
+    with built(algo, bf16=on) as trained:
+        network, runner, types = trained.learner.network, trained.runner, list[torch.dtype]()
+        for layer in network.modules():
+            if isinstance(layer, torch.nn.Tanh | torch.nn.ReLU):
+                layer.register_forward_hook(lambda module, inputs, output: types.append(output.dtype))
+        collected: Any = runner.collect(64)
+        assert set(types) <= {torch.float32}
+        types.clear()
+        trained.learner.learn(runner if algo == "sac" else collected, 64)
+        assert set(types) == {expected}
+        assert {parameter.dtype for parameter in network.parameters()} == {torch.float32}
+
+
+@pytest.mark.usefixtures("small_ray")
+@pytest.mark.parametrize(
+    ("algo", "each", "given"),
+    [
+        ("ppo", 1, {"batch_size": 32, "n_epochs": 5, "clip_range_vf": 0.2, "target_kl": 1e9}),
+        ("sac", 2, {"train_freq": 40, "gradient_steps": 20}),  # of critics, then of the policy
+    ],
+)
+def test_an_update_keeps_nothing_of_its_single_steps(
+    algo: str, each: int, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut, counts = FlatParameters.cut, list[int]()
+
+    def watch(flat: FlatParameters, most: float | None) -> torch.Tensor:
+        counts.append(living())
+        return cut(flat, most)
+
+    with built(algo, **given) as trained:
+        trained.algorithm.train()  # optimizers make their state
+        monkeypatch.setattr(FlatParameters, "cut", watch)
+        with new_alone():
+            trained.algorithm.train()
+    assert len(counts) == 20 * each
+    assert len(set(counts[2 * each :: each])) == 1  # the first two begin the sums
 
 
 def recipe(shape: str, final: float, steps: int) -> Recipe:

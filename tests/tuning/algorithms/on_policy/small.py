@@ -11,21 +11,6 @@ from tuning.algorithms.on_policy.learner import Batch
 ALGOS = ("ppo", "a2c")
 
 
-def watched(trained: Any) -> list[dict[str, Any]]:
-    """What the optimizer finds at each of its steps from now on."""
-    optimizer, seen = trained.learner.optimizer, []
-    step = optimizer.step
-
-    def watch(*args: Any, **kwargs: Any) -> Any:
-        gradients = [parameter.grad.clone() for parameter in optimizer.param_groups[0]["params"]]
-        norm = float(torch.cat([gradient.flatten() for gradient in gradients]).norm())
-        seen.append({"lr": optimizer.param_groups[0]["lr"], "norm": norm, "gradients": gradients})
-        return step(*args, **kwargs)
-
-    optimizer.step = watch
-    return seen
-
-
 def made_up(rows: int = 64, ratio: float = 1.0, moved: float = 0.0) -> Any:
     """A batch of actions that were drawn with the policy's probabilities over `ratio`; since then its values have moved."""
 

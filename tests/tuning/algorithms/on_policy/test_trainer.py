@@ -13,8 +13,8 @@ from envs.scenarios.scenario import scenario
 from envs.task import SiteTask
 from envs.yardsticks.lessons import lessons
 from envs.yardsticks.mpc_runs import mpc
-from tests.tuning.algorithms.match import built, mean_return
-from tests.tuning.algorithms.on_policy.small import ALGOS, watched
+from tests.tuning.algorithms.match import built, mean_return, watched
+from tests.tuning.algorithms.on_policy.small import ALGOS
 from tests.tuning.algorithms.shown import answers
 from tuning.algorithms.on_policy.trainer import LOG_STD
 from tuning.algorithms.registry import algorithm
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("small_ray")
 def test_n_steps_is_what_is_collected_between_two_updates(algo: str) -> None:
     for n_steps in (64, 128):
         with built(algo, n_steps=n_steps, batch_size=32) as trained:
-            seen = watched(trained)
+            seen = watched(trained.learner.optimizer)
             steps = [trained.algorithm.train()["num_env_steps_sampled_lifetime"] for _ in range(2)]
             assert n_steps <= steps[0] < n_steps + trained.num_envs
             assert 2 * n_steps <= steps[1] < 2 * (n_steps + trained.num_envs)
@@ -110,16 +110,6 @@ def test_its_deviations_are_small_however_they_are_made(others: dict[str, Any]) 
         assert mean_return(trained) > 0.97
         inputs = trained.learner.network._forward({"obs": torch.randn(5, 3)})["action_dist_inputs"]
         assert (inputs[:, 1] == min(LOG_STD, others.get("log_std_init", 0.0))).all()
-
-
-def test_a_seed_gives_the_same_copy() -> None:
-    states = []
-    for seed in (3, 3, 4):
-        with built("ppo", seed=seed) as trained:
-            trained.begin_as([answers(steps=12, runs=3)])
-            states.append(torch.cat([p.detach().flatten() for p in trained.learner.network.parameters()]))
-    assert torch.equal(states[0], states[1])
-    assert not torch.equal(states[0], states[2])
 
 
 @pytest.mark.slow

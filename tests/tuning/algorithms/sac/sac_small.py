@@ -14,26 +14,6 @@ from tuning.algorithms.sac.trainer import SACTrainer
 built = partial(of_the_task, "sac")
 
 
-def learn(trainer: SACTrainer, gradient_steps: int = 2, steps: int = 100) -> None:
-    """Gradient steps on what the buffer holds, as after a number of environment steps; two at a time."""
-    for _ in range(gradient_steps // 2):
-        trainer.learner.learn(trainer.runner, steps)
-
-
-def watched(trainer: SACTrainer, name: str) -> list[dict[str, Any]]:
-    """What an optimizer finds at each of its steps from now on."""
-    optimizer, seen = trainer.learner.optimizers[name], []
-    step = optimizer.step
-
-    def watch(*args: Any, **kwargs: Any) -> Any:
-        group = optimizer.param_groups[0]
-        seen.append({"lr": group["lr"], "gradient": group["params"][0].grad.clone()})
-        return step(*args, **kwargs)
-
-    optimizer.step = watch  # type: ignore[method-assign]
-    return seen
-
-
 def batches(trainer: SACTrainer) -> list[Batch]:
     """Batches that gradient steps learn from, from now on."""
     learner, seen = trainer.learner, []
