@@ -1,7 +1,7 @@
 """A task that takes seconds to learn: answer with what is observed."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any
 
@@ -103,13 +103,18 @@ def setup(
 
 
 @contextmanager
-def built(algo: str, **given: Any) -> Iterator[Any]:
-    """A small trainer on the task, stopped at the end, see `setup`."""
-    found: Any = algorithm(algo).build(setup(algo, **given))
+def stopped_at_the_end(algo: str, setup: Setup) -> Iterator[Any]:
+    """A trainer, stopped at the end."""
+    found: Any = algorithm(algo).build(setup)
     try:
         yield found
     finally:
         found.stop()
+
+
+def built(algo: str, **given: Any) -> AbstractContextManager[Any]:
+    """A small trainer on the task, see `setup`."""
+    return stopped_at_the_end(algo, setup(algo, **given))
 
 
 def watched(optimizer: Any) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 import gc
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any
 
@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from envs.observation import ChargerGroups
-from tests.tuning.algorithms.match import FEATURES, MatchVectorEnv, groups
+from tests.tuning.algorithms.match import FEATURES, MatchVectorEnv, groups, stopped_at_the_end
 from tuning.algorithms.memory import Workload
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Setup
@@ -29,15 +29,10 @@ def site(groups_: ChargerGroups | None) -> Sizes:
     return Sizes(FEATURES + chargers, 1 + chargers, chargers, 1 if groups_ else 0, 1, 0, 0, 0, 0, 0)
 
 
-@contextmanager
-def trainer(algo: str, h: dict[str, Any], parts: int = 1) -> Iterator[Any]:
+def trainer(algo: str, h: dict[str, Any], parts: int = 1) -> AbstractContextManager[Any]:
     chargers = groups(CHARGERS) if h["learn_charging"] else None
     make_envs = partial(MatchVectorEnv, chargers=CHARGERS if chargers else 0)
-    found = algorithm(algo).build(Setup(h, make_envs, COPIES, STEPS, 0, False, chargers, parts))
-    try:
-        yield found
-    finally:
-        found.stop()
+    return stopped_at_the_end(algo, Setup(h, make_envs, COPIES, STEPS, 0, False, chargers, parts))
 
 
 def predicted(algo: str, h: dict[str, Any], gpu: bool = True) -> Prediction:

@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -19,8 +18,7 @@ from search_spaces.overrides import override
 from tests.tuning.algorithms.toy_algorithm import TOY as TOY_SPEC
 from tuning.algorithms.memory import Problem, Workload
 from tuning.algorithms.registry import algorithm, algorithm_of, names
-from tuning.experiment import option_values
-from tuning.experiment.option_values import GROUP, entries
+from tuning.experiment.option_values import GROUP
 from tuning.experiment.settings import Settings
 from tuning.run import main
 
@@ -39,23 +37,11 @@ def test_an_algorithm_is_whole(name: str) -> None:
         assert {term.place for term in terms} == ({"vram", "ram"} if gpu else {"ram"})
         # What makes it smaller is something that can be set.
         assert {term.lever for term in terms} - {""} <= default.keys()
-    with pytest.raises(SpaceError, match=f"no preset nothing of {name}"):
-        spec.preset("nothing")
 
 
 def test_an_unknown_name_is_refused_with_all_that_there_are() -> None:
     with pytest.raises(UsageError, match="there is no algorithm nope: there are sac, ppo, a2c"):
         algorithm("nope")
-
-
-@pytest.fixture
-def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
-    """Entry points that packages register."""
-    found: list[EntryPoint] = []
-    monkeypatch.setattr(option_values, "entry_points", lambda group: found)
-    entries.cache_clear()
-    yield found
-    entries.cache_clear()
 
 
 @pytest.mark.parametrize("value", ["tuning.algorithms.registry:names", "tuning.algorithms.on_policy.spec:PPO"])

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -113,16 +112,6 @@ def test_a_new_sampler_and_a_new_scheduler_are_one_entry_each(tmp_path: Path, mo
 def test_a_wrong_name_is_told_with_the_nearest(option: str, near: str) -> None:
     with pytest.raises(UsageError, match=f"--{option} {near}: did you mean (tpe|hyperband)"):
         Settings(**{option: near}).check()  # type: ignore[arg-type]
-
-
-@pytest.fixture
-def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
-    """Entry points of installed packages, which a test may fill."""
-    own: list[EntryPoint] = []
-    monkeypatch.setattr(option_values, "entry_points", lambda group: own if group == GROUP else [])
-    entries.cache_clear()
-    yield own
-    entries.cache_clear()
 
 
 def test_the_projects_algorithms_come_first_in_the_order_in_which_all_runs_them(installed: list[EntryPoint]) -> None:

@@ -28,18 +28,7 @@ from tuning.experiment.reading import (
 from tuning.experiment.settings import Settings
 from tuning.judging.contenders import contenders
 
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another machine: a folder with a cache of its own."""
-    folder = tmp_path_factory.mktemp("there")
-    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(folder / "cache"))
-    monkeypatch.chdir(folder)
-
-
-@pytest.fixture
-def share(tmp_path: Path) -> str:
-    return (tmp_path / "share").as_uri()
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def test_settings_and_results_are_those_of_the_folder_and_checkpoints_stay_where_they_are(tmp_path: Path, share: str) -> None:
@@ -101,9 +90,8 @@ def change(schema: Path) -> None:
     weather.write_text("\n".join(rows) + "\n")
 
 
-def begun(schema: Path, folder: Path) -> Experiment:
-    settings = Settings(scenario=str(schema), backend="batch")
-    return Experiment(settings, ExperimentPaths(folder), {"scenario": scenario(str(schema)).key})
+def begun(schema: str | Path, folder: Path, **facts: str) -> Experiment:
+    return Experiment(Settings(scenario=str(schema), backend="batch"), ExperimentPaths(folder), dict(facts))
 
 
 NOWHERE = "file:///nowhere"  # nothing is fetched
@@ -112,7 +100,7 @@ NOWHERE = "file:///nowhere"  # nothing is fetched
 def test_files_of_another_version_are_passed_over(small_schema: Path, tmp_path: Path) -> None:
     place = tmp_path / "e"
     own, copy = site(small_schema, tmp_path / "own/site"), site(small_schema, place / FOLDER / "site")
-    of = begun(own, tmp_path)
+    of = begun(own, tmp_path, scenario=scenario(str(own)).key)
     assert with_found_site(of, NOWHERE) == of
     change(own)
     found = with_found_site(of, place.as_uri())
@@ -125,35 +113,31 @@ def test_files_of_another_version_are_passed_over(small_schema: Path, tmp_path: 
 
 
 def test_files_whose_data_are_not_known_are_taken(small_schema: Path, tmp_path: Path) -> None:
-    of = replace(begun(site(small_schema, tmp_path / "own/site"), tmp_path), compatibility={})
+    of = begun(site(small_schema, tmp_path / "own/site"), tmp_path)
     change(Path(of.settings.scenario))
     assert with_found_site(of, NOWHERE) == of
 
 
 def test_a_generated_site_has_no_files(tmp_path: Path) -> None:
-    of = Experiment(Settings(backend="batch"), ExperimentPaths(tmp_path), {"scenario": "another"})
+    of = begun("iquitos", tmp_path, scenario="another")
     assert with_found_site(of, NOWHERE) == of
     assert not is_given("iquitos")
     assert site_files("iquitos") == {}
 
 
-def begun_with(schema: str, folder: Path) -> Experiment:
-    return Experiment(Settings(scenario=schema, backend="batch"), ExperimentPaths(folder))
-
-
 def test_a_machine_without_the_site_has_the_same_scenario(small_schema: Path, tmp_path: Path, share: str) -> None:
-    site = tmp_path / "own" / "site"
-    shutil.copytree(small_schema.parent, site)
-    (site / "notes.txt").write_text("not of the scenario")
-    schema = str(site / "schema.json")
+    own = site(small_schema, tmp_path / "own/site")
+    (own.parent / "notes.txt").write_text("not of the scenario")
+    schema = str(own)
     key = scenario(schema).key
     objects = Objects(location(share))
     objects.put_all(site_files(schema).items())
     assert list(site_files(schema))[-1] == "site/site/schema.json"
     assert not objects.has("site/site/notes.txt")
-    assert with_found_site(begun_with(schema, tmp_path), share) == begun_with(schema, tmp_path), "its own files go first"
-    shutil.rmtree(site)
-    there = with_found_site(begun_with(schema, tmp_path), share)
+    of = begun(own, tmp_path)
+    assert with_found_site(of, share) == of, "its own files go first"
+    shutil.rmtree(own.parent)
+    there = with_found_site(of, share)
     assert Path(there.settings.scenario).is_relative_to(cache_folder())
     assert scenario(there.settings.scenario).key == key
     assert there.scenario == schema, "results name it as before"
@@ -161,15 +145,13 @@ def test_a_machine_without_the_site_has_the_same_scenario(small_schema: Path, tm
 
 def test_a_site_that_is_nowhere_is_named(tmp_path: Path, share: str) -> None:
     with pytest.raises(UsageError, match=r"has no copy of its site /nowhere/schema\.json: put it"):
-        with_found_site(begun_with("/nowhere/schema.json", tmp_path), share)
+        with_found_site(begun("/nowhere/schema.json", tmp_path), share)
 
 
 def test_files_outside_of_its_folder_stay_where_they_are(small_schema: Path, tmp_path: Path) -> None:
     """A scenario that is trusted may name some."""
-    site, outside = tmp_path / "site", tmp_path / "weather.csv"
-    shutil.copytree(small_schema.parent, site)
-    weather = next(path for path in site.glob("*weather*"))
+    path, outside = site(small_schema, tmp_path / "site"), tmp_path / "weather.csv"
+    weather = next(path.parent.glob("*weather*"))
     shutil.move(weather, outside)
-    path = site / "schema.json"
     path.write_text(path.read_text(encoding="utf-8").replace(weather.name, str(outside)), encoding="utf-8")
     assert not any("weather" in key for key in site_files(str(path)))

@@ -2,21 +2,8 @@
 
 import pytest
 
+from tests.tuning.clock import Clock
 from tuning.runtime.stopwatch import Stopwatch, rss_bytes
-
-
-class Clock:
-    now = 0.0
-
-    def perf_counter(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr("tuning.runtime.stopwatch.time", clock)
-    return clock
 
 
 def test_times_add_up_until_they_are_taken(clock: Clock) -> None:

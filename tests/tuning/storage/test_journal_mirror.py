@@ -25,18 +25,7 @@ from tuning.storage.lease import Guarded
 from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords
 
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another machine: a folder with a cache of its own."""
-    folder = tmp_path_factory.mktemp("there")
-    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(folder / "cache"))
-    monkeypatch.chdir(folder)
-
-
-@pytest.fixture
-def share(tmp_path: Path) -> str:
-    return (tmp_path / "share").as_uri()
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 
 from tests.tuning.trial.crash import Killed, killed_at
 from tuning.algorithms.sac.replay_buffer import ReplayBuffer
-from tuning.trial.checkpoint import Checkpoints
+from tuning.trial.checkpoint import Checkpoint, Checkpoints
 from tuning.trial.checkpoint_files import DamageError, FormatError, TrialState
 
 COPIES = 4
@@ -59,12 +59,17 @@ def held(buffer: ReplayBuffer) -> dict[str, np.ndarray]:
     return buffer.get_rows(buffer.oldest_row, buffer.rows)
 
 
-def assert_restored(folder: Path, original: Trainer, size: int | None = None) -> None:
+def newest_in(folder: Path, damaged: int = 0) -> Checkpoint:
+    """The newest whole checkpoint, with so many that are damaged after it."""
     newest, damage = Checkpoints(folder).newest()
     assert newest
-    assert damage == []
+    assert len(damage) == damaged
+    return newest
+
+
+def assert_restored(folder: Path, original: Trainer, size: int | None = None) -> None:
     restored: Any = Trainer.with_buffer(size) if size else Trainer()
-    newest.restore(restored)
+    newest_in(folder).restore(restored)
     np.testing.assert_array_equal(restored.weights, original.weights)
     if size:
         assert original.replay
@@ -80,9 +85,7 @@ def test_what_was_saved_is_restored_and_the_newest_two_are_kept(tmp_path: Path) 
     for steps in (100, 200, 300):
         trainer.train(0)
         save(tmp_path, trainer, steps)
-        newest, _ = checkpoints.newest()
-        assert newest
-        assert newest.trial == TrialState(steps=steps, score=steps / 1000)
+        assert newest_in(tmp_path).trial == TrialState(steps=steps, score=steps / 1000)
         assert checkpoints.steps == steps
         assert_restored(tmp_path, trainer)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["000000000200", "000000000300"]
@@ -166,9 +169,7 @@ def test_where_the_newest_is_damaged_the_one_before_stays(tmp_path: Path) -> Non
         save(tmp_path, trainer, steps)
     (tmp_path / "000000000002" / "arrays.npz").write_bytes(b"")
     Checkpoints(tmp_path).keep_one()
-    newest, damage = Checkpoints(tmp_path).newest()
-    assert newest
-    assert (newest.trial.steps, len(damage)) == (1, 1)
+    assert newest_in(tmp_path, damaged=1).trial.steps == 1
 
 
 def flip(path: Path) -> None:
@@ -224,11 +225,9 @@ def test_a_damaged_older_checkpoint_changes_nothing(tmp_path: Path) -> None:
 
 def test_what_a_trainer_cannot_take_is_refused_with_the_checkpoint_named(tmp_path: Path) -> None:
     save(tmp_path, Trainer(), 1)
-    newest, _ = Checkpoints(tmp_path).newest()
-    assert newest
     other: Any = Trainer.with_buffer(64)
     with pytest.raises(FormatError, match="000000000001 is not one of this trial: 'replay'"):
-        newest.restore(other)
+        newest_in(tmp_path).restore(other)
 
 
 def test_copies_beside_checkpoints_are_left_alone(tmp_path: Path) -> None:
@@ -268,9 +267,7 @@ def test_a_kill_at_any_disk_operation_costs_the_newest_checkpoint_at_most(
         trainer = begun(folder)
         with pytest.raises(Killed), killed_at(monkeypatch, operation, after):
             save(folder, trainer, 4)
-        newest, damage = Checkpoints(folder).newest()
-        assert newest
-        assert damage == []
+        newest = newest_in(folder)
         reached.add(newest.trial.steps)
         # The trial goes on from there, and saves again.
         again = Trainer.with_buffer(60)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.tuning.clock import Clock
 from tuning.memory.gpus import Load
 from tuning.trial.checkpoint import TrialState
 from tuning.trial.device import CPU
@@ -114,21 +115,6 @@ def test_means_since_the_last_time(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert watching.peak_vram_bytes == 500
     assert "machine_memory_bytes" in taken[0]
     assert watching.take() == {}
-
-
-class Clock:
-    now = 100.0
-
-    def perf_counter(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    for module in ("tuning.trial.monitor", "tuning.runtime.stopwatch"):
-        monkeypatch.setattr(f"{module}.time", clock)
-    return clock
 
 
 def test_time_is_split_without_a_remainder_and_each_second_counts_once(clock: Clock) -> None:

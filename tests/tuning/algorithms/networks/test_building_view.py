@@ -1,7 +1,6 @@
 """One policy for all buildings: what it sees of each, what it moves, what it learns from, and where else it can act."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from envs.objective.weights import DEFAULT
 from envs.scenarios.scenario import Window, scenario
 from envs.seen import Seen
 from envs.task import SiteTask
+from tests.tuning.algorithms.match import stopped_at_the_end
 from tests.tuning.algorithms.networks.test_building_kinds import opened
 from tuning.algorithms.memory import Workload
 from tuning.algorithms.networks.building_kinds import BuildingKinds, UnfitError
@@ -132,8 +132,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 
-@contextmanager
-def built(schema: Path, algo: str, planned: District | None = None, **given: Any) -> Iterator[Any]:
+def built(schema: Path, algo: str, planned: District | None = None, **given: Any) -> AbstractContextManager[Any]:
     h = algorithm(algo).space.complete({**SMALL[algo], **given}, {"steps": 1024.0})
     site = scenario(str(schema))
     seen = Seen.of(DEFAULT, h)
@@ -141,11 +140,7 @@ def built(schema: Path, algo: str, planned: District | None = None, **given: Any
         h, SiteTask(str(schema), seen=seen).training_env, 4, 1024, 0, False,
         seen_layout(site, seen).chargers, district=seen_district(site, seen), planned=planned,
     )  # fmt: skip
-    trained = algorithm(algo).build(setup)
-    try:
-        yield trained
-    finally:
-        trained.stop()
+    return stopped_at_the_end(algo, setup)
 
 
 @pytest.mark.usefixtures("small_ray")
