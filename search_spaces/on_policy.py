@@ -4,21 +4,7 @@ from dataclasses import replace
 
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-from search_spaces.common import (
-    CHARGING,
-    GAMMA,
-    HARDWARE,
-    LEARNING_RATE_SCHEDULE,
-    NORMALIZE_OBSERVATIONS,
-    PLAIN,
-    PLAN,
-    PREPROCESSING,
-    SHARED_POLICY,
-    learning_rate,
-    max_grad_norm,
-    networks,
-    schedule,
-)
+from search_spaces import common
 from search_spaces.parameter import Assignment, AtMost, Kind, Parameter, PartOf, Scale, SearchedFrom
 from search_spaces.space import SearchSpace
 
@@ -36,7 +22,7 @@ def _n_steps(default: int, low: int, high: int) -> Parameter:
 
 
 _RETURNS = (
-    GAMMA,
+    common.GAMMA,
     Parameter(
         "gae_lambda", Kind.NUMBER, 0.95, "bias against variance of the advantage", low=0.0, high=1.0,
         # From 0.8, a few hours of rewards, to 0.995, a week of them.
@@ -50,10 +36,10 @@ _LOSS = (
         # The mean reward is a few hundredths: a larger bonus drowns it.
         search=FloatDistribution(1e-7, 3e-3, log=True),
     ),
-    *schedule("ent_coef"),
+    *common.schedule("ent_coef"),
     # Not searched: with layers of their own, policy and value hardly compete for it; only the gradient's norm is shared.
     Parameter("vf_coef", Kind.NUMBER, 0.5, "weight of the value loss", low=0.0, high=100.0),
-    max_grad_norm(0.5, 5.0),
+    common.max_grad_norm(0.5, 5.0),
 )  # fmt: skip
 
 _POLICY = (
@@ -61,13 +47,13 @@ _POLICY = (
         "normalize_advantage", Kind.FLAG, True, "bring advantages to mean 0 and deviation 1 before they weigh the gradient"
     ),
     # Not searched: of nine draws of PPO seven learned better with it, and policies without it did nothing more often.
-    replace(NORMALIZE_OBSERVATIONS, search=None),
-    *PREPROCESSING,
+    replace(common.NORMALIZE_OBSERVATIONS, search=None),
+    *common.PREPROCESSING,
     # Not searched: outputs of relu are never below zero, so with it the actions of all hours first fall together. Policies
     # that only discharge, and so do nothing, all had it.
-    *networks("tanh"),
-    PLAN,
-    *CHARGING,
+    *common.networks("tanh"),
+    common.PLAN,
+    *common.CHARGING,
     Parameter("shared_layers", Kind.FLAG, False, "policy and value function have their hidden layers in common"),
     Parameter(
         "log_std_init", Kind.NUMBER, -1.5, "logarithm of the actions' deviations at the start", low=-10.0, high=2.0,
@@ -79,15 +65,15 @@ _POLICY = (
     ),
     Parameter("state_dependent_std", Kind.FLAG, False, "the actions' deviations follow from the observation"),
     Parameter("orthogonal_init", Kind.FLAG, True, "layers start orthogonal, and actions near the middle of their range"),
-    SHARED_POLICY,
-    *HARDWARE,
+    common.SHARED_POLICY,
+    *common.HARDWARE,
 )  # fmt: skip
 
 PPO = SearchSpace(
     (
         # Below, policies do not move within a search's budget; above, the ratio's clip is left in one step.
-        learning_rate(5e-4),
-        *LEARNING_RATE_SCHEDULE,
+        common.learning_rate(5e-4),
+        *common.LEARNING_RATE_SCHEDULE,
         # From three weeks to two years of hours. An update costs time beside what it learns, so below it is the updates that
         # take most of it.
         _n_steps(4096, 9, 14),
@@ -128,8 +114,8 @@ PPO = SearchSpace(
 A2C = SearchSpace(
     (
         # Nothing holds the policy but the rate: above, it jumps to where it learns nothing more.
-        learning_rate(7e-4),
-        *LEARNING_RATE_SCHEDULE,
+        common.learning_rate(7e-4),
+        *common.LEARNING_RATE_SCHEDULE,
         Parameter(
             "optimizer", Kind.TEXT, "adam", "what takes the gradient step", choices=("rmsprop", "adam"),
             search=CategoricalDistribution(("rmsprop", "adam")),
@@ -172,12 +158,12 @@ PPO_PRESETS: dict[str, Assignment] = {
     "oom-before": {"n_steps": 1024, "batch_size": 64, "n_epochs": 10},
     "oom-safe": {"n_steps": 1024, "batch_size": 32, "n_epochs": 5},
     "stable-baselines3": {
-        **PLAIN, "learning_rate": 3e-4, "n_steps": 2048, "batch_size": 64, "n_epochs": 10, "gamma": 0.99,
+        **common.PLAIN, "learning_rate": 3e-4, "n_steps": 2048, "batch_size": 64, "n_epochs": 10, "gamma": 0.99,
         "gae_lambda": 0.95, "clip_range": 0.2, "ent_coef": 0.0, "vf_coef": 0.5,
         "max_grad_norm": 0.5, "hidden_sizes": "64,64", "activation": "tanh",
     },
     "rllib": {
-        **PLAIN, "learning_rate": 5e-5, "n_steps": 4000, "batch_size": 128, "n_epochs": 30, "gamma": 0.99,
+        **common.PLAIN, "learning_rate": 5e-5, "n_steps": 4000, "batch_size": 128, "n_epochs": 30, "gamma": 0.99,
         "gae_lambda": 1.0, "clip_range": 0.3, "ent_coef": 0.0, "vf_coef": 1.0,
         "max_grad_norm": None, "kl_target": 0.01, "hidden_sizes": "256,256", "activation": "tanh",
         "state_dependent_std": True, "orthogonal_init": False,
@@ -200,7 +186,7 @@ A2C_PRESETS: dict[str, Assignment] = {
     "oom-before": {"n_steps": 256},
     "oom-safe": {"n_steps": 128, "batch_size": 32},
     "stable-baselines3": {
-        **PLAIN, "learning_rate": 7e-4, "optimizer": "rmsprop", "n_steps": 5, "gamma": 0.99, "gae_lambda": 1.0,
+        **common.PLAIN, "learning_rate": 7e-4, "optimizer": "rmsprop", "n_steps": 5, "gamma": 0.99, "gae_lambda": 1.0,
         "ent_coef": 0.0, "vf_coef": 0.5, "max_grad_norm": 0.5, "normalize_advantage": False,
         "hidden_sizes": "64,64", "activation": "tanh",
     },

@@ -2,20 +2,7 @@
 
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-from search_spaces.common import (
-    CHARGING,
-    GAMMA,
-    HARDWARE,
-    LEARNING_RATE_SCHEDULE,
-    NORMALIZE_OBSERVATIONS,
-    PLAIN,
-    PLAN,
-    PREPROCESSING,
-    SHARED_POLICY,
-    learning_rate,
-    max_grad_norm,
-    networks,
-)
+from search_spaces import common
 from search_spaces.parameter import Assignment, AtMost, Kind, OnlyIf, Parameter, PartOf, Scale
 from search_spaces.space import SearchSpace
 
@@ -24,8 +11,8 @@ _AUTOMATIC = OnlyIf("ent_coef", (None,))
 SAC = SearchSpace(
     (
         # Below, half a million steps do not get anywhere; above, critics run away with their own targets.
-        learning_rate(3e-4),
-        *LEARNING_RATE_SCHEDULE,
+        common.learning_rate(3e-4),
+        *common.LEARNING_RATE_SCHEDULE,
         Parameter(
             "actor_learning_rate", Kind.NUMBER, None, "step size of the policy's optimizer; none for learning_rate",
             low=1e-8, high=1.0, optional=True,
@@ -60,7 +47,7 @@ SAC = SearchSpace(
             search=IntDistribution(2, 5), scale=Scale.POWER_OF_TWO, part_of=PartOf("train_freq"),
             searched_to=AtMost("steps", 1 / 5000),
         ),
-        GAMMA,
+        common.GAMMA,
         Parameter(
             "tau", Kind.NUMBER, 0.005, "part of the way that targets go to the critics in a gradient step", low=1e-6, high=1.0,
             # Below, targets are thousands of steps behind; above, they hardly steady anything.
@@ -89,19 +76,19 @@ SAC = SearchSpace(
             # More carry news faster, but off-policy: they judge old actions.
             search=IntDistribution(1, 8, log=True),
         ),
-        max_grad_norm(None, 30.0),
-        *CHARGING,
+        common.max_grad_norm(None, 30.0),
+        *common.CHARGING,
         Parameter(
             "log_std_init", Kind.NUMBER, -1.0, "logarithm of the actions' deviations at the start, before they are squashed",
             low=-10.0, high=2.0,
             # Not searched: the entropy coefficient soon has them where it wants them.
         ),
-        NORMALIZE_OBSERVATIONS,
-        *PREPROCESSING,
-        *networks("relu", CategoricalDistribution(("tanh", "relu"))),
-        SHARED_POLICY,
-        PLAN,
-        *HARDWARE,
+        common.NORMALIZE_OBSERVATIONS,
+        *common.PREPROCESSING,
+        *common.networks("relu", CategoricalDistribution(("tanh", "relu"))),
+        common.SHARED_POLICY,
+        common.PLAN,
+        *common.HARDWARE,
     )
 )  # fmt: skip
 
@@ -131,12 +118,12 @@ SAC_PRESETS: dict[str, Assignment] = {
     "oom-before": {"batch_size": 256, "buffer_size": 500_000, "hidden_sizes": "512,512", "bf16": True},
     "oom-safe": {"batch_size": 128, "buffer_size": 250_000, "hidden_sizes": "256,256", "bf16": False},
     "stable-baselines3": {
-        **PLAIN, "learning_rate": 3e-4, "buffer_size": 1_000_000, "learning_starts": 100, "batch_size": 256, "tau": 0.005,
-        "gamma": 0.99, "train_freq": 1, "gradient_steps": 1, "ent_coef_initial": 1.0, "hidden_sizes": "256,256",
-        "activation": "relu",
+        **common.PLAIN, "learning_rate": 3e-4, "buffer_size": 1_000_000, "learning_starts": 100, "batch_size": 256,
+        "tau": 0.005, "gamma": 0.99, "train_freq": 1, "gradient_steps": 1, "ent_coef_initial": 1.0,
+        "hidden_sizes": "256,256", "activation": "relu",
     },
     "rllib": {
-        **PLAIN, "learning_rate": 3e-4, "actor_learning_rate": 3e-5, "buffer_size": 1_000_000, "learning_starts": 1500,
+        **common.PLAIN, "learning_rate": 3e-4, "actor_learning_rate": 3e-5, "buffer_size": 1_000_000, "learning_starts": 1500,
         "batch_size": 256, "tau": 0.005, "gamma": 0.99, "train_freq": 1, "gradient_steps": 1, "n_step": 1,
         "ent_coef_initial": 1.0, "hidden_sizes": "256,256", "activation": "relu",
     },

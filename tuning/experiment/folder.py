@@ -25,6 +25,8 @@ from tuning.experiment.settings import Settings
 if TYPE_CHECKING:
     from common.storage.location import Location
 
+# Names of the files that say what an experiment is.
+STATED = SETTINGS, SPACE, FROM_OTHERS = "experiment.json", "space.toml", "learned.json"
 _COMPATIBILITY = "marks"  # key in the file
 # Settings beyond the file's checksum: a folder may be moved or renamed by hand.
 _MAY_BE_EDITED = ("name", "dir", "storage", "scenario")
@@ -48,7 +50,7 @@ class ExperimentPaths:
     @property
     def settings(self) -> Path:
         """Settings, as JSON."""
-        return self.folder / "experiment.json"
+        return self.folder / SETTINGS
 
     @property
     def study(self) -> Path:
@@ -58,12 +60,12 @@ class ExperimentPaths:
     @property
     def space(self) -> Path:
         """The user's changes to the search space, if there are any."""
-        return self.folder / "space.toml"
+        return self.folder / SPACE
 
     @property
     def learned(self) -> Path:
         """Trials and ranks of other experiments that it learns from, as JSON, if there are any."""
-        return self.folder / "learned.json"
+        return self.folder / FROM_OTHERS
 
     @property
     def lock(self) -> Path:

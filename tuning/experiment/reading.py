@@ -11,9 +11,9 @@ from envs.scenarios.schema_file import read_schema
 from envs.scenarios.tariff import FILE_NAME
 from envs.scenarios.trust import named_files, root_of
 from results.places import TABLES, local_folder
-from tuning.experiment.folder import Experiment, open_experiment
+from tuning.experiment.folder import STATED, Experiment, open_experiment
 
-READ = ("experiment.json", "space.toml", "learned.json", *TABLES[1:])
+READ = (*STATED, *TABLES[1:])
 
 
 def open_to_read(given: str | Path) -> Experiment:

@@ -15,13 +15,22 @@ import filelock
 
 from common.errors import UsageError
 from common.json_values import checked, read_json
-from common.paths import name_fault, user_path
+from common.paths import cache_folder, name_fault, user_path
 from common.storage.location import Location, StorageError, location
 from common.storage.objects import Objects
 from common.storage.working_copy import FOLDER, INDEX, working_folder
 from common.uris import is_uri, stand_for
 from results.places import local_folder
-from tuning.experiment.folder import Experiment, ExperimentPaths, check_name, create, free_name, open_experiment
+from tuning.experiment.folder import (
+    SETTINGS,
+    STATED,
+    Experiment,
+    ExperimentPaths,
+    check_name,
+    create,
+    free_name,
+    open_experiment,
+)
 from tuning.experiment.lock import move_of, refuse_moved
 from tuning.experiment.reading import FOLDER as SITE
 from tuning.experiment.reading import site_files, with_found_site
@@ -31,7 +40,6 @@ from tuning.storage.moving import move_to_storage, refuse_other
 from tuning.storage.search_files import SearchFiles, StoredFiles
 
 _RUNS: dict[Path, Experiment] = {}  # by their folders, which results that this process was given may read yet
-_FOR_CHECKS = ("experiment.json", "space.toml", "learned.json")
 
 
 def storage_of(settings: Settings) -> Location | None:
@@ -51,14 +59,14 @@ def storage_of(settings: Settings) -> Location | None:
 
 def is_stored(place: Location) -> bool:
     """Whether there is an experiment."""
-    return Objects(place).has(_FOR_CHECKS[0])
+    return Objects(place).has(SETTINGS)
 
 
 def look_up(place: Location) -> Experiment:
     """An experiment in a storage, for checks: its settings and what belongs to them, in a working copy."""
     if not is_stored(place):
         raise UsageError(f"no experiment in {place}: name the place of one, such as {place / 'ppo-iquitos-1'}")
-    folder = local_folder(place.uri, _FOR_CHECKS, "settings")
+    folder = local_folder(place.uri, STATED, "settings")
     try:
         return replace(with_found_site(open_experiment(folder), place.uri), storage=place)
     except UsageError as error:
@@ -174,10 +182,10 @@ def _free_name(above: Location, settings: Settings, local: str | None) -> str:
 def _refuse_taken(place: Location, keys: Collection[str]) -> None:
     """Refuse to create an experiment where there is something, but for what a creation leaves that was killed."""
     rest = [key for key in keys if not key.startswith(RUNS)]
-    if _FOR_CHECKS[0] in rest:
+    if SETTINGS in rest:
         raise UsageError(f"{place} is an experiment already: continue it with --resume {place}, or choose another --name")
     # A run held the place before anything was put there; the settings are put last.
-    is_of_a_creation = len(rest) < len(keys) and all(key in _FOR_CHECKS or key.startswith(SITE) for key in rest)
+    is_of_a_creation = len(rest) < len(keys) and all(key in STATED or key.startswith(SITE) for key in rest)
     if rest and not is_of_a_creation:
         raise UsageError(f"{place} is there already and holds no experiment: choose another --name")
 
@@ -201,7 +209,7 @@ def _publish(made: Experiment, place: Location) -> None:
 def _emptied(hasty: Objects, own: Guarded, lease: Lease) -> bool:
     """Remove an experiment that a run holds, its settings first, and then what tells of runs; whether it was removed."""
     try:
-        own.remove([_FOR_CHECKS[0]])
+        own.remove([SETTINGS])
         own.remove(key for key in hasty.listed() if not key.startswith(RUNS))
         lease.remove()
     except (StorageError, OvertakenError):
@@ -243,7 +251,7 @@ def run_files(experiment: Experiment, say: Callable[[str], None]) -> Iterator[tu
 
     objects = Objects(place)
     with Lease.take(Objects(place, PATIENCE), say) as lease:
-        if not objects.has(_FOR_CHECKS[0]):
+        if not objects.has(SETTINGS):
             raise UsageError(f"{place} was just removed by another run: start the command again")
         if lease.lost:
             say(f"{lease.lost} was lost; continuing from what it uploaded")
@@ -301,6 +309,4 @@ def checkpoint_sizes(folder: Path, numbers: Iterable[int]) -> list[int]:
 
 def _is_of_a_user(folder: Path) -> bool:
     """Whether a folder that was fetched is one that a user named, and not one in the cache."""
-    from common.paths import cache_folder
-
     return not folder.resolve().is_relative_to((cache_folder() / FOLDER).resolve())

@@ -60,7 +60,7 @@ class Monitor:
             ram_limit: host memory that the process was granted, bytes; 0 for no limit.
             marker: file into which the process writes its memory before it ends at once.
             card: NVML's index of its card; None without one.
-            end: ends the process.
+            end: ends the process, with a status.
             seconds: between two measurements.
         """
         self._limit, self._marker, self._card, self._end, self._seconds = ram_limit, marker, card, end, seconds
@@ -134,22 +134,9 @@ class Monitor:
 
 
 class Measurements:
-    """Measures a trial while it trains.
-
-    Attributes:
-        environment: times its environments.
-        learner: times its gradient steps.
-        evaluation: times its evaluations.
-    """
+    """Measures a trial while it trains, from when it `started` by `time.perf_counter`; stopwatches time its parts."""
 
     def __init__(self, device: Device, monitor: Monitor | None, started: float) -> None:
-        """Begin to measure.
-
-        Args:
-            device: that the trial learns on.
-            monitor: watches its process; None without one.
-            started: when the trial began, by `time.perf_counter`.
-        """
         self.environment, self.learner, self.evaluation = Stopwatch(), Stopwatch(), Stopwatch()
         self._device, self._monitor, self._last = device, monitor, started
 

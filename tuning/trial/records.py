@@ -247,11 +247,7 @@ class TrialRecords:
 def trial_seed(experiment_seed: int, number: int, confirm_run: int | None = None, confirm_role: str | None = None) -> int:
     """Seed of a trial, below 2^31.
 
-    Args:
-        experiment_seed: of its experiment.
-        number: of the trial.
-        confirm_run: number of the seed of a trial that confirms another one; trials that are compared share it.
-        confirm_role: of such a trial; candidates have other seeds than those that are compared in the end.
+    Trials that confirm others have that of their `confirm_run`, which those that are compared share; candidates have others.
     """
     if confirm_run is not None:
         of = Stream.CANDIDATE if confirm_role == CANDIDATE else Stream.CONFIRM
