@@ -130,6 +130,12 @@ def watched(optimizer: Any) -> list[dict[str, Any]]:
     return seen
 
 
+def train_to(trained: Any, steps: int) -> None:
+    """Train to a number of transitions."""
+    while trained.algorithm.train()["num_env_steps_sampled_lifetime"] < steps:
+        pass
+
+
 def mean_return(trained: Trainer, discrete: bool = False, chargers: int = 0) -> float:
     """Mean reward of the policy's mode; 1 is the best."""
     env, act = MatchVectorEnv(64, discrete, chargers), trained.policy()

@@ -8,19 +8,16 @@ import numpy as np
 import pytest
 import torch
 
-from search_spaces import Assignment, Kind
-from tests.tuning.algorithms.match import FEATURES, MatchVectorEnv, built, groups
-from tuning.algorithms.networks.views import SiteView, ViewEnv
+from search_spaces import Kind
+from tests.tuning.algorithms.match import FEATURES, built, setup
 from tuning.algorithms.precision import NEED_GPU
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.rllib_base import DivergedError
 from tuning.algorithms.rllib_trainer import (
     not_normalised,
     random_state,
-    seen_by_the_policy,
     set_random_state,
 )
-from tuning.algorithms.trainer import Setup
 from tuning.runtime.stopwatch import Stopwatch
 
 ALGOS = ("ppo", "a2c", "sac")
@@ -38,33 +35,9 @@ def test_all_three_sources_go_on_from_a_state() -> None:
     assert drawn() == first
 
 
-GIVEN: Assignment = {
-    "normalize_observations": True, "clip_obs": 5.0, "normalize_rewards": False, "reward_scale": 2.0, "gamma": 0.9,
-    "initial_charging": 0.5, "learn_charging": False,
-}  # fmt: skip
-
-
-def setup(chargers: int) -> Setup:
-    return Setup(
-        GIVEN, lambda number: MatchVectorEnv(number, chargers=chargers), 4, 1024, 3, gpu=False, chargers=groups(chargers)
-    )
-
-
 def test_chargers_features_are_not_normalised() -> None:
-    assert not_normalised(setup(2)) == (FEATURES, FEATURES + 1)
-    assert not_normalised(setup(0)) == ()
-
-
-def test_without_chargers_only_the_other_actions_are_learned() -> None:
-    own = seen_by_the_policy(setup(2))
-    env = own.make_envs(3)
-    assert own.chargers is None
-    assert isinstance(env, ViewEnv)
-    assert isinstance(env.view, SiteView)
-    assert env.single_action_space.shape == (1,)
-    assert env.view.initial_charging == 0.5
-    without = setup(0)
-    assert seen_by_the_policy(without) is without
+    assert not_normalised(setup("ppo", chargers=2)) == (FEATURES, FEATURES + 1)
+    assert not_normalised(setup("ppo")) == ()
 
 
 OTHERS: dict[Kind, Any] = {Kind.NUMBER: 0.37, Kind.INTEGER: 64, Kind.SIZES: "8,24"}

@@ -139,11 +139,6 @@ def test_a_file_that_another_program_holds_on_windows_has_all_reports_later(
     assert [line["step"] for line in lines(paths)] == ["50", "100", "200"]
 
 
-def reports(*steps: int) -> list[dict[str, Any]]:
-    now = datetime(2026, 1, 1, tzinfo=UTC)
-    return [{"steps": own, "time": now, "score": None, "entropy": own / 100.0} for own in steps]
-
-
 class DownError(Exception):
     pass
 
@@ -226,18 +221,21 @@ def services(monkeypatch: pytest.MonkeyPatch) -> Services:
 @pytest.mark.parametrize("name", ["mlflow", "wandb"])
 def test_a_trial_that_goes_on_continues_its_run_and_sends_no_report_twice(name: str, services: Services) -> None:
     check_trackers([name])
-    first = Tracked(name, "one", "3-then", {"gamma": 0.9}, reports(100))
-    first.add(reports(200, 300))
+    first = Tracked(name, "one", "3-then", {"gamma": 0.9}, rows(100))
+    first.add(rows(200, 300))
     first.close()
     # A kill lost the last one, and it is told again.
-    second = Tracked(name, "one", "3-then", {"gamma": 0.9}, reports(100, 200))
-    second.add(reports(300, 400))
+    second = Tracked(name, "one", "3-then", {"gamma": 0.9}, rows(100, 200))
+    second.add(rows(300, 400))
     second.close()
-    Tracked(name, "one", "4-then", {"gamma": 0.8}, reports(100)).close()
+    Tracked(name, "one", "4-then", {"gamma": 0.8}, rows(100)).close()
     one, other = services.runs.values()
     assert one == {
         "given": {"gamma": 0.9},
-        "logged": [(steps, {"train/entropy": steps / 100.0}) for steps in (100, 200, 300, 400)],
+        "logged": [
+            (steps, {"train/reward_avg": steps / 1000.0, "train/actor_loss": -0.5, "train/critic_loss": 2.0, "train/lr": 1e-3})
+            for steps in (100, 200, 300, 400)
+        ],
         "ended": 1,
     }
     assert (other["given"], len(other["logged"])) == ({"gamma": 0.8}, 1)
@@ -249,9 +247,9 @@ def test_a_service_that_does_not_answer_costs_a_line(
     name: str, is_begun: bool, services: Services, capsys: pytest.CaptureFixture[str]
 ) -> None:
     services.is_down = not is_begun
-    tracked = Tracked(name, "one", "3-then", {}, reports(100))
+    tracked = Tracked(name, "one", "3-then", {}, rows(100))
     services.is_down = True
-    tracked.add(reports(200, 300))
+    tracked.add(rows(200, 300))
     tracked.close()
     assert capsys.readouterr().err == (f"note: --track {name}: no answer; what this trial reports is in the results alone\n")
 

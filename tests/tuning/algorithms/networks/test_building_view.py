@@ -16,7 +16,7 @@ from envs.objective.weights import DEFAULT
 from envs.scenarios.scenario import Window, scenario
 from envs.seen import Seen
 from envs.task import SiteTask
-from tests.tuning.algorithms.match import stopped_at_the_end
+from tests.tuning.algorithms.match import SMALL, stopped_at_the_end
 from tests.tuning.algorithms.networks.test_building_kinds import opened
 from tuning.algorithms.memory import Workload
 from tuning.algorithms.networks.building_kinds import BuildingKinds, UnfitError
@@ -125,13 +125,6 @@ def test_learned_charging_begins_with_the_uncontrolled_sites(four_buildings: Pat
         assert (np.clip(actions, -1.0, 1.0) == extreme).all()
 
 
-SMALL: dict[str, dict[str, Any]] = {
-    "ppo": {"n_steps": 128, "batch_size": 64, "n_epochs": 1, "hidden_sizes": "16"},
-    "a2c": {"n_steps": 128, "hidden_sizes": "16"},
-    "sac": {"learning_starts": 32, "train_freq": 16, "buffer_size": 600, "batch_size": 32, "hidden_sizes": "16"},
-}
-
-
 def built(schema: Path, algo: str, planned: District | None = None, **given: Any) -> AbstractContextManager[Any]:
     h = algorithm(algo).space.complete({**SMALL[algo], **given}, {"steps": 1024.0})
     site = scenario(str(schema))
@@ -186,7 +179,8 @@ def test_it_learns_with_each_switch(four_buildings: Path, algo: str, switches: s
 @pytest.mark.usefixtures("small_ray", "a_plan")
 @pytest.mark.parametrize("algo", ["ppo", "sac"])
 def test_its_memory_is_predicted(four_buildings: Path, algo: str) -> None:
-    with built(four_buildings, algo, shared_policy=True, plan="yesterday") as trained:
+    small = {"buffer_size": 600} if algo == "sac" else {}
+    with built(four_buildings, algo, shared_policy=True, plan="yesterday", **small) as trained:
         assert trained.used()["plan"] == "yesterday"
         sizes, run = sizes_of(SiteTask(str(four_buildings))), Workload(trained.num_envs, 1024, 2, 4, gpu=False)
         found = {term.name: term.nbytes for term in predict(algorithm(algo), trained.setup.hyperparameters, run, sizes).terms}

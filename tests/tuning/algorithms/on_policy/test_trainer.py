@@ -13,14 +13,14 @@ from envs.scenarios.scenario import scenario
 from envs.task import SiteTask
 from envs.yardsticks.lessons import lessons
 from envs.yardsticks.mpc_runs import mpc
-from tests.tuning.algorithms.match import built, mean_return, watched
-from tests.tuning.algorithms.on_policy.small import ALGOS
+from tests.tuning.algorithms.match import built, mean_return, train_to, watched
 from tests.tuning.algorithms.shown import answers
 from tuning.algorithms.on_policy.trainer import LOG_STD
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Setup
 
 pytestmark = pytest.mark.usefixtures("small_ray")
+ALGOS = ("ppo", "a2c")
 
 
 @pytest.mark.parametrize("algo", ALGOS)
@@ -39,9 +39,7 @@ def test_a_site_with_chargers_is_learned(algo: str) -> None:
     fast: dict[str, Any] = {"learning_rate": 0.01, "gamma": 0.5, "steps": 8192, "initial_charging": 0.0}
     fast |= {"n_steps": 256, "batch_size": 64, "n_epochs": 5} if algo == "ppo" else {"n_steps": 64, "optimizer": "adam"}
     with built(algo, chargers=3, **fast) as trained:
-        steps = 0
-        while steps < 8192:
-            steps = trained.algorithm.train()["num_env_steps_sampled_lifetime"]
+        train_to(trained, 8192)
         # Actions of 0 would have 0.67.
         assert mean_return(trained, chargers=3) > (0.93 if algo == "ppo" else 0.8)
 
@@ -75,9 +73,7 @@ def test_it_learns(algo: str, discrete: bool) -> None:
     fast |= {"n_steps": 256, "batch_size": 64, "n_epochs": 5} if algo == "ppo" else {"n_steps": 64, "optimizer": "adam"}
     with built(algo, discrete=discrete, **fast) as trained:
         before = mean_return(trained, discrete)
-        steps = 0
-        while steps < 6144:
-            steps = trained.algorithm.train()["num_env_steps_sampled_lifetime"]
+        train_to(trained, 6144)
         assert before < 0.75
         assert mean_return(trained, discrete) > 0.93
 

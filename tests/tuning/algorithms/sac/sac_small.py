@@ -8,23 +8,8 @@ import numpy as np
 
 from tests.tuning.algorithms.match import MatchVectorEnv
 from tests.tuning.algorithms.match import built as of_the_task
-from tuning.algorithms.sac.learner import Batch
-from tuning.algorithms.sac.trainer import SACTrainer
 
 built = partial(of_the_task, "sac")
-
-
-def batches(trainer: SACTrainer) -> list[Batch]:
-    """Batches that gradient steps learn from, from now on."""
-    learner, seen = trainer.learner, []
-    step = learner._gradient_step
-
-    def watch(batch: Batch, *args: Any) -> Any:
-        seen.append(batch)
-        return step(batch, *args)
-
-    learner._gradient_step = watch  # type: ignore[method-assign]
-    return seen
 
 
 class SeenVectorEnv(MatchVectorEnv):

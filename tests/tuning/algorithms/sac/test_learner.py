@@ -8,11 +8,24 @@ import pytest
 import torch
 
 from tests.tuning.algorithms.match import FEATURES, watched
-from tests.tuning.algorithms.sac.sac_small import batches, built
+from tests.tuning.algorithms.sac.sac_small import built
 from tuning.algorithms.sac.learner import ACTOR, CRITIC, Batch
 from tuning.algorithms.sac.trainer import SACTrainer
 
 pytestmark = pytest.mark.usefixtures("small_ray")
+
+
+def batches(trainer: SACTrainer) -> list[Batch]:
+    """Batches that gradient steps learn from, from now on."""
+    learner, seen = trainer.learner, []
+    step = learner._gradient_step
+
+    def watch(batch: Batch, *args: Any) -> Any:
+        seen.append(batch)
+        return step(batch, *args)
+
+    learner._gradient_step = watch  # type: ignore[method-assign]
+    return seen
 
 
 @pytest.mark.parametrize("batch_size", [16, 48])

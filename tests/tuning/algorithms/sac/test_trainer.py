@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.tuning.algorithms.match import mean_return
+from tests.tuning.algorithms.match import mean_return, train_to
 from tests.tuning.algorithms.sac.sac_small import SeenVectorEnv, built
 from tests.tuning.algorithms.shown import answers
 from tuning.algorithms.sac.trainer import LOG_STD, WITHIN
@@ -25,9 +25,7 @@ def test_a_site_with_chargers_is_learned_and_all_its_parameters_move() -> None:
     # Actions of 0 would have 0.67.
     with built(chargers=3, steps=3000, gradient_steps=8, gamma=0.5, initial_charging=0.0, ent_coef_initial=0.01) as trainer:
         before = {name: value.detach().clone() for name, value in trainer.learner.network.named_parameters()}
-        steps = 0
-        while steps < 3000:
-            steps = trainer.algorithm.train()["num_env_steps_sampled_lifetime"]
+        train_to(trainer, 3000)
         after = dict(trainer.learner.network.named_parameters())
         assert all((after[name] != value).any() for name, value in before.items())
         assert mean_return(trainer, chargers=3) > 0.87
@@ -43,8 +41,7 @@ EVERYTHING: dict[str, Any] = {
 def test_it_learns_a_simple_task(given: dict[str, Any], least: float) -> None:
     with built(steps=600, gradient_steps=8, **given) as trainer:
         before = mean_return(trainer)
-        while trainer.algorithm.train()["num_env_steps_sampled_lifetime"] < 600:
-            pass
+        train_to(trainer, 600)
         assert before < least < mean_return(trainer)
 
 
