@@ -18,6 +18,7 @@ from common.json_values import checked, parsed, read_json, write_json
 from common.paths import fit_name, missing_folders, name_fault, refuse_links, remove_empty, shortened, user_path
 from results.experiment_file import FORMAT
 from results.live import OWNER_FILE
+from results.places import EXPERIMENT
 from results.schema import FOLDER
 from results.table_files import rows_path
 from tuning.experiment.settings import Settings
@@ -25,8 +26,8 @@ from tuning.experiment.settings import Settings
 if TYPE_CHECKING:
     from common.storage.location import Location
 
-# Names of the files that say what an experiment is.
-STATED = SETTINGS, SPACE, FROM_OTHERS = "experiment.json", "space.toml", "learned.json"
+SPACE, FROM_OTHERS = "space.toml", "learned.json"
+STATED = EXPERIMENT, SPACE, FROM_OTHERS  # names of the files that say what an experiment is
 _COMPATIBILITY = "marks"  # key in the file
 # Settings beyond the file's checksum: a folder may be moved or renamed by hand.
 _MAY_BE_EDITED = ("name", "dir", "storage", "scenario")
@@ -50,7 +51,7 @@ class ExperimentPaths:
     @property
     def settings(self) -> Path:
         """Settings, as JSON."""
-        return self.folder / SETTINGS
+        return self.folder / EXPERIMENT
 
     @property
     def study(self) -> Path:

@@ -24,7 +24,8 @@ from common.storage.location import Location
 from common.storage.objects import Objects
 from common.units import MIB
 from results.live import PROGRESS_FILE
-from tuning.experiment.folder import SETTINGS, Experiment, ExperimentPaths, open_experiment, save
+from results.places import EXPERIMENT
+from tuning.experiment.folder import Experiment, ExperimentPaths, open_experiment, save
 from tuning.experiment.lock import TOKEN, Move, experiment_lock, move_of, note_move, refuse_moved, trial_lock
 from tuning.experiment.reading import site_files
 from tuning.storage.lease import PATIENCE, RUNS, Guarded, Lease
@@ -46,7 +47,7 @@ def refuse_other(objects: Objects, move: Move | None, paths: ExperimentPaths) ->
     with suppress(FileNotFoundError):
         # A move writes ASCII. Any other token is that of no move.
         token = objects.read(TOKEN).decode(errors="replace")
-    if objects.has(SETTINGS):
+    if objects.has(EXPERIMENT):
         if move and token == move.token:
             return True
         raise UsageError(
@@ -93,7 +94,7 @@ def move_to_storage(
                 own.put_all(files.items())
                 own.remove(key for key in objects.listed() if key not in {TOKEN, *files} and not key.startswith(RUNS))
                 note_move(paths, move)
-                own.put(SETTINGS, content)
+                own.put(EXPERIMENT, content)
             assert move
             note_move(paths, replace(move, is_over=True))
     say(f"{paths.folder} has moved to {place}; the folder is kept to be read")

@@ -20,17 +20,8 @@ from common.storage.location import Location, StorageError, location
 from common.storage.objects import Objects
 from common.storage.working_copy import FOLDER, INDEX, working_folder
 from common.uris import is_uri, stand_for
-from results.places import local_folder
-from tuning.experiment.folder import (
-    SETTINGS,
-    STATED,
-    Experiment,
-    ExperimentPaths,
-    check_name,
-    create,
-    free_name,
-    open_experiment,
-)
+from results.places import EXPERIMENT, local_folder
+from tuning.experiment.folder import STATED, Experiment, ExperimentPaths, check_name, create, free_name, open_experiment
 from tuning.experiment.lock import move_of, refuse_moved
 from tuning.experiment.reading import FOLDER as SITE
 from tuning.experiment.reading import site_files, with_found_site
@@ -59,7 +50,7 @@ def storage_of(settings: Settings) -> Location | None:
 
 def is_stored(place: Location) -> bool:
     """Whether there is an experiment."""
-    return Objects(place).has(SETTINGS)
+    return Objects(place).has(EXPERIMENT)
 
 
 def look_up(place: Location) -> Experiment:
@@ -182,7 +173,7 @@ def _free_name(above: Location, settings: Settings, local: str | None) -> str:
 def _refuse_taken(place: Location, keys: Collection[str]) -> None:
     """Refuse to create an experiment where there is something, but for what a creation leaves that was killed."""
     rest = [key for key in keys if not key.startswith(RUNS)]
-    if SETTINGS in rest:
+    if EXPERIMENT in rest:
         raise UsageError(f"{place} is an experiment already: continue it with --resume {place}, or choose another --name")
     # A run held the place before anything was put there; the settings are put last.
     is_of_a_creation = len(rest) < len(keys) and all(key in STATED or key.startswith(SITE) for key in rest)
@@ -209,7 +200,7 @@ def _publish(made: Experiment, place: Location) -> None:
 def _emptied(hasty: Objects, own: Guarded, lease: Lease) -> bool:
     """Remove an experiment that a run holds, its settings first, and then what tells of runs; whether it was removed."""
     try:
-        own.remove([SETTINGS])
+        own.remove([EXPERIMENT])
         own.remove(key for key in hasty.listed() if not key.startswith(RUNS))
         lease.remove()
     except (StorageError, OvertakenError):
@@ -251,7 +242,7 @@ def run_files(experiment: Experiment, say: Callable[[str], None]) -> Iterator[tu
 
     objects = Objects(place)
     with Lease.take(Objects(place, PATIENCE), say) as lease:
-        if not objects.has(SETTINGS):
+        if not objects.has(EXPERIMENT):
             raise UsageError(f"{place} was just removed by another run: start the command again")
         if lease.lost:
             say(f"{lease.lost} was lost; continuing from what it uploaded")

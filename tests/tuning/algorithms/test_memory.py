@@ -24,6 +24,8 @@ from tuning.algorithms.networks import layers
 from tuning.algorithms.networks.layers import ChargerHead
 from tuning.algorithms.networks.shared_network import as_layers
 
+pytestmark = pytest.mark.usefixtures("small_ray")
+
 CASES = [
     ("ppo", {}),
     ("ppo", {"hidden_sizes": "256,128,64", "activation": "silu", "state_dependent_std": True, "clip_range_vf": 0.2}),
@@ -68,7 +70,6 @@ def test_pieces_of_a_minibatch_keep_a_piece() -> None:
     assert whole.nbytes == 2 * half.nbytes
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize(("algo", "given"), CASES)
 def test_what_a_learner_holds_and_what_its_gradients_keep(
     algo: str, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
@@ -94,7 +95,6 @@ def test_what_a_learner_holds_and_what_its_gradients_keep(
             assert 0.65 < term(predicted(algo, h, gpu), "activations") / kept < 2.2
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("algo", ["ppo", "a2c", "sac"])
 def test_pieces_give_the_same_gradient(algo: str) -> None:
     h, weights = assignment(algo), []

@@ -13,6 +13,8 @@ from tuning.algorithms.networks import layers, shared_network
 from tuning.algorithms.precision import NEED_GPU, Replayed, check_device, compiled, to_device
 from tuning.algorithms.rllib_base import ArrayLearner
 
+pytestmark = pytest.mark.usefixtures("small_ray")
+
 
 @pytest.mark.parametrize("name", NEED_GPU)
 def test_what_only_a_card_can_do_is_refused_without_one(name: str) -> None:
@@ -87,7 +89,6 @@ def check_recorded(algo: str, given: dict[str, Any], gpu: bool) -> None:
         assert one == pytest.approx(other, rel=1e-3, abs=1e-5, nan_ok=True)
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize(("algo", "given"), RECORDED)
 def test_learning_by_recorded_steps_is_learning(algo: str, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precision, "record", recorder.record)
@@ -99,7 +100,6 @@ def test_learning_by_recorded_steps_is_learning(algo: str, given: dict[str, Any]
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no card")
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize(("algo", "given"), RECORDED)
 def test_so_it_is_on_a_card(algo: str, given: dict[str, Any]) -> None:
     check_recorded(algo, given, gpu=True)

@@ -14,10 +14,11 @@ from tests.tuning.algorithms.memory_checks import living, new_alone
 from tuning.algorithms.rllib_base import SHAPES, DivergedError, Recipe, Sums, check_finite, pieces
 from tuning.algorithms.vectors import FlatParameters
 
+pytestmark = pytest.mark.usefixtures("small_ray")
+
 ALGOS = ("ppo", "a2c", "sac")
 
 
-@pytest.mark.usefixtures("small_ray")
 def test_building_makes_no_folder_in_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trainable, "DEFAULT_STORAGE_PATH", str(tmp_path))
     with built("ppo"):
@@ -25,7 +26,6 @@ def test_building_makes_no_folder_in_the_home_folder(tmp_path: Path, monkeypatch
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("algo", ALGOS)
 def test_all_optimizers_have_the_scheduled_learning_rate_at_each_step(algo: str) -> None:
     """SAC's are of critics, policy and entropy coefficient, which have that of the first where they have none of their own."""
@@ -44,7 +44,6 @@ def test_all_optimizers_have_the_scheduled_learning_rate_at_each_step(algo: str)
         assert expected == pytest.approx(0.001)
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("limit", [None, 1e-3])
 @pytest.mark.parametrize("algo", ALGOS)
 def test_gradients_are_cut_to_a_norm_and_the_one_before_is_reported(algo: str, limit: float | None) -> None:
@@ -60,7 +59,6 @@ def test_gradients_are_cut_to_a_norm_and_the_one_before_is_reported(algo: str, l
         assert reported > 0.01
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize(("on", "expected"), [(True, torch.bfloat16), (False, torch.float32)])
 @pytest.mark.parametrize("algo", ALGOS)
 def test_bf16_is_the_precision_of_networks_while_they_learn_and_not_while_they_act(
@@ -79,7 +77,6 @@ def test_bf16_is_the_precision_of_networks_while_they_learn_and_not_while_they_a
         assert {parameter.dtype for parameter in network.parameters()} == {torch.float32}
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize(
     ("algo", "each", "given"),
     [

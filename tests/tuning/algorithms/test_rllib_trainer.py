@@ -20,6 +20,8 @@ from tuning.algorithms.rllib_trainer import (
 )
 from tuning.runtime.stopwatch import Stopwatch
 
+pytestmark = pytest.mark.usefixtures("small_ray")
+
 ALGOS = ("ppo", "a2c", "sac")
 
 
@@ -44,7 +46,6 @@ OTHERS: dict[Kind, Any] = {Kind.NUMBER: 0.37, Kind.INTEGER: 64, Kind.SIZES: "8,2
 NEEDED = {"learning_rate_final": {"learning_rate_schedule": "linear"}, "ent_coef_final": {"ent_coef_schedule": "cosine"}}
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("algo", ALGOS)
 def test_what_is_read_back_is_what_was_given(algo: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Compiling takes a minute; that it is asked for shows elsewhere.
@@ -63,7 +64,6 @@ def test_what_is_read_back_is_what_was_given(algo: str, monkeypatch: pytest.Monk
     torch.set_float32_matmul_precision("highest")
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("algo", ALGOS)
 def test_a_seed_repeats_an_update_and_another_does_not(algo: str) -> None:
     states = []
@@ -75,7 +75,6 @@ def test_a_seed_repeats_an_update_and_another_does_not(algo: str) -> None:
     assert not torch.equal(states[0], states[2])
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize(("algo", "near"), [("ppo", 0.1), ("a2c", 0.1), ("sac", 0.35)])
 def test_chargers_begin_with_initial_charging_and_storage_in_the_middle(algo: str, near: float) -> None:
     for charging in (0.8, -0.5):
@@ -85,7 +84,6 @@ def test_chargers_begin_with_initial_charging_and_storage_in_the_middle(algo: st
         np.testing.assert_allclose(modes, [0.0, charging, charging], atol=near)
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("algo", ALGOS)
 def test_numbers_that_are_not_finite_end_a_trial_with_a_remedy(algo: str) -> None:
     with built(algo) as trained:
@@ -96,7 +94,6 @@ def test_numbers_that_are_not_finite_end_a_trial_with_a_remedy(algo: str) -> Non
             trained.update()
 
 
-@pytest.mark.usefixtures("small_ray")
 def test_an_update_reports_its_steps_and_what_was_measured() -> None:
     with built("ppo") as trained:
         first, second = trained.update(), trained.update()
@@ -110,7 +107,6 @@ def test_an_update_reports_its_steps_and_what_was_measured() -> None:
         assert nothing["gradient_steps"] == 0
 
 
-@pytest.mark.usefixtures("small_ray")
 def test_stopwatches_time_the_environment_and_the_learner_from_when_they_watch() -> None:
     with built("ppo") as trained:
         trained.update()

@@ -28,13 +28,9 @@ from tuning.trial.protocol import Ending, Handout, Proposal, Report, report_in
 from tuning.trial.records import TrialRecords
 from tuning.trial.trainable import run_trial
 
+pytestmark = pytest.mark.usefixtures("small_ray", "every_update_is_reported")
+
 CPU_ALLOCATOR = RuntimeError("[enforce fail] . DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes.")
-
-
-@pytest.fixture(autouse=True)
-def every_update_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that a trial can be cut off after each."""
-    monkeypatch.setattr("tuning.trial.training.REPORT_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -67,7 +63,6 @@ def fail_once(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     monkeypatch.setattr(Checkpoints, "save", failing)
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize(
     ("error", "outcome"),
     [
@@ -140,7 +135,6 @@ def test_what_goes_wrong_before_a_trial_begins_is_told(
         assert reported == [Report(ending=outcome, message=f"the disk of {tmp_path / 'cache'} is full: free some of it")]
 
 
-@pytest.mark.usefixtures("small_ray")
 def test_a_trial_of_a_run_that_has_ended_does_not_begin(small_schema: Path, tmp_path: Path, reported: list[Report]) -> None:
     of = experiment(tmp_path / "one", small_schema, "a2c")
     config = begun(of)
@@ -150,7 +144,6 @@ def test_a_trial_of_a_run_that_has_ended_does_not_begin(small_schema: Path, tmp_
     assert not of.paths.checkpoints(0).exists()
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize(
     ("error", "update"),
     [

@@ -18,15 +18,12 @@ import pytest
 import torch
 
 from common.units import GIB
-from envs.environments.seen_year import Shadow, seen_rows
 from envs.environments.vector_env import Start
 from envs.objective.aim import Outcome
 from envs.scenarios.scenario import Window
-from envs.seen import Seen
 from envs.task import SiteTask
 from envs.yardsticks.lessons import teach
 from results import load
-from tests.envs.made_up_plans import made_up_plan
 from tests.tuning.killed_search import numbers
 from tests.tuning.trial.small_trials import EVALUATIONS, STEPS_OF_A_TRIAL, experiment, hyperparameters, in_environment
 from tuning.algorithms.registry import algorithm_of, names
@@ -43,13 +40,9 @@ from tuning.trial.protocol import Ending, Evaluated, Proposal, Report
 from tuning.trial.records import TrialRecords
 from tuning.trial.training import Training
 
+pytestmark = pytest.mark.usefixtures("small_ray", "every_update_is_reported")
+
 SLOW = pytest.mark.slow
-
-
-@pytest.fixture(autouse=True)
-def every_update_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that a trial can be cut off after each."""
-    monkeypatch.setattr("tuning.trial.training.REPORT_SECONDS", 0.0)
 
 
 @contextmanager
@@ -101,7 +94,6 @@ def same_tables(one: Experiment, other: Experiment, exact: bool = True) -> None:
         pd.testing.assert_frame_equal(*frames, check_exact=exact)
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize(
     ("algo", "backend", "others"),
     [
@@ -130,25 +122,13 @@ def test_an_interrupted_trial_reports_what_one_that_was_not_does(
     check_interrupted(schema, tmp_path, algo, backend, others)
 
 
-@pytest.mark.usefixtures("small_ray")
+@pytest.mark.usefixtures("a_plan")
 @pytest.mark.parametrize("shared", [True, pytest.param(False, marks=SLOW)])
-def test_so_does_one_that_sees_a_plan(
-    four_buildings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
-) -> None:
-    asked: list[Seen] = []
-
-    def plan(*given: Any) -> Shadow:
-        asked.append(given[2])
-        return made_up_plan(*given)
-
-    monkeypatch.setattr("envs.environments.seen_year.shadow", plan)
-    seen_rows.cache_clear()
+def test_so_does_one_that_sees_a_plan(four_buildings: Path, tmp_path: Path, shared: bool) -> None:
     check_interrupted(four_buildings, tmp_path, "ppo", "batch", {"shared_policy": shared, "plan": "yesterday"})
-    assert {seen.plan for seen in asked} == {"yesterday"}
-    seen_rows.cache_clear()
+    assert load(tmp_path / "cut").trials["used_plan"].tolist() == ["yesterday"]
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize(("keep", "kept"), [("best", [320, 640, 640]), ("last", [320, 640, 960])])
 def test_a_trial_is_rated_by_the_evaluation_that_counts_and_keeps_its_policy(
     small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep: Any, kept: list[int]
@@ -176,13 +156,11 @@ def test_a_trial_is_rated_by_the_evaluation_that_counts_and_keeps_its_policy(
     assert set(evaluations["steps"]) == {row["kept_steps"]}
 
 
-@pytest.mark.usefixtures("small_ray")
+@pytest.mark.usefixtures("a_plan")
 @pytest.mark.parametrize("shared", [True, pytest.param(False, marks=SLOW)])
 def test_a_policy_that_changes_nothing_of_its_plan_scores_what_its_plan_alone_does(
-    four_buildings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
+    four_buildings: Path, tmp_path: Path, shared: bool
 ) -> None:
-    monkeypatch.setattr("envs.environments.seen_year.shadow", made_up_plan)
-    seen_rows.cache_clear()
     plain = experiment(tmp_path / "plain", four_buildings, "ppo")
     train(plain, hyperparameters("ppo", shared_policy=shared))
     assert TrialRecords(plain).row(0)["plan_score"] is None
@@ -193,7 +171,6 @@ def test_a_policy_that_changes_nothing_of_its_plan_scores_what_its_plan_alone_do
         train(of, hyperparameters("ppo", shared_policy=shared, plan="yesterday", **others))
         row = TrialRecords(of).row(0)
         scores[deviation] = row["score"], row["plan_score"]
-    seen_rows.cache_clear()
     # Small changes change nothing; the plan alone is the same, whatever a policy learned.
     assert scores[-3.0][0] == scores[-3.0][1] == scores[1.5][1] != scores[1.5][0]
 
@@ -222,7 +199,6 @@ def check_alike(whole: Experiment, cut: Experiment, assignment: dict[str, Any]) 
         np.testing.assert_array_equal(values, weights[1][name], err_msg=name)
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize(
     ("algo", "env"),
     [
@@ -241,7 +217,6 @@ def test_so_does_one_in_an_environment_whose_state_cannot_be_saved(tmp_path: Pat
     assert rows["hours"].isna().all()
 
 
-@pytest.mark.usefixtures("small_ray")
 def test_a_stop_between_evaluations_goes_back_to_the_last_one(tmp_path: Path) -> None:
     whole, stopped = (in_environment(tmp_path / name, "CartPole-v1", "ppo") for name in ("whole", "stopped"))
     assignment = hyperparameters("ppo", algorithm_of(whole.settings).space)
@@ -258,7 +233,6 @@ def test_a_stop_between_evaluations_goes_back_to_the_last_one(tmp_path: Path) ->
     same_tables(whole, stopped)
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize(("env", "doubted"), [("CartPole-v1", False), ("tests.tuning.trial.chooser:Fickle", True)])
 def test_episodes_that_do_not_follow_from_their_seeds_are_told_once(tmp_path: Path, env: str, doubted: bool) -> None:
     of = in_environment(tmp_path / "one", env, "ppo")
@@ -267,7 +241,6 @@ def test_episodes_that_do_not_follow_from_their_seeds_are_told_once(tmp_path: Pa
     assert all("seeds alone" in line for line in said)
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("algo", ["ppo", "sac"])
 def test_no_assignment_learns_otherwise_where_rewards_have_another_scale(tmp_path: Path, algo: str) -> None:
     """By powers of two, so that rounding is the same."""
@@ -285,7 +258,6 @@ def test_no_assignment_learns_otherwise_where_rewards_have_another_scale(tmp_pat
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no card")
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("graphs", [True, False])
 @pytest.mark.parametrize("algo", names())
 def test_so_does_one_on_a_card(
@@ -296,7 +268,6 @@ def test_so_does_one_on_a_card(
     check_interrupted(small_schema, tmp_path, algo, "batch", {"cuda_graphs": graphs})
 
 
-@pytest.mark.usefixtures("small_ray")
 def test_a_trial_with_an_aim_of_its_own_reports_it_and_goes_on_where_it_was(small_schema: Path, tmp_path: Path) -> None:
     aim = {"weights": ("co2=0.5", "peak=0.5"), "objective": "peak_kw", "require": ("ev_served>=0.5", "peak_kw<=1.0")}
     whole, pieces = (
@@ -316,7 +287,6 @@ def test_a_trial_with_an_aim_of_its_own_reports_it_and_goes_on_where_it_was(smal
     assert found["score"] == pytest.approx(found["term_co2"] + found["term_peak"])
 
 
-@pytest.mark.usefixtures("small_ray")
 def test_what_a_trial_missed_at_first_says_nothing_once_it_is_met(
     small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -334,7 +304,6 @@ def test_what_a_trial_missed_at_first_says_nothing_once_it_is_met(
     assert reports["rating"].notna().tolist() == [True] + [False] * (len(outcomes) - 1)
 
 
-@pytest.mark.usefixtures("small_ray")
 def test_an_objective_without_a_value_is_told_as_none_and_ends_no_trial(
     small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -355,7 +324,6 @@ def test_an_objective_without_a_value_is_told_as_none_and_ends_no_trial(
     assert row["rating"] == -math.inf
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("leaves", [False, True], ids=["the run ends", "its node goes"])
 def test_a_trial_that_is_told_to_stop_goes_on_where_it_was(small_schema: Path, tmp_path: Path, leaves: bool) -> None:
     assignment = hyperparameters("a2c")
@@ -384,7 +352,6 @@ def test_a_trial_that_is_told_to_stop_goes_on_where_it_was(small_schema: Path, t
     same_tables(whole, stopped)
 
 
-@pytest.mark.usefixtures("small_ray")
 def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(small_schema: Path, tmp_path: Path) -> None:
     assignment = hyperparameters("a2c")
     whole, damaged = (experiment(tmp_path / name, small_schema, "a2c") for name in ("whole", "damaged"))
@@ -400,7 +367,6 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(small_schema: 
     same_tables(whole, damaged)
 
 
-@pytest.mark.usefixtures("small_ray")
 def test_a_long_way_to_the_next_evaluation_has_checkpoints(
     small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -413,7 +379,6 @@ def test_a_long_way_to_the_next_evaluation_has_checkpoints(
     assert reports["update"].tolist() == list(range(1, len(reports) + 1))
 
 
-@pytest.mark.usefixtures("small_ray")
 def test_a_larger_budget_moves_the_evaluations_that_are_left(small_schema: Path, tmp_path: Path) -> None:
     of = experiment(tmp_path / "one", small_schema, "a2c")
     train(of, hyperparameters("a2c"))
@@ -426,7 +391,6 @@ def test_a_larger_budget_moves_the_evaluations_that_are_left(small_schema: Path,
     assert [1280 <= steps[3] < 1360, 1920 <= steps[4] < 2000] == [True] * 2
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("algo", ["ppo", pytest.param("a2c", marks=SLOW), "sac"])
 def test_a_trial_that_saves_memory_goes_on_with_the_same_mathematics(algo: str, small_schema: Path, tmp_path: Path) -> None:
     finals = []
@@ -465,7 +429,6 @@ def test_policies_for_single_buildings_validate_under_the_bounds_of_the_homes(
     assert found == [shares]
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize(
     ("algo", "others"),
     [
@@ -503,7 +466,6 @@ def test_a_taught_trial_goes_on_as_if_it_had_never_stopped(
     assert len(evaluations) == EVALUATIONS + 1
 
 
-@pytest.mark.usefixtures("small_ray")
 def test_with_two_objectives_the_environment_gives_the_share_and_reports_have_both_gains(
     small_schema: Path, tmp_path: Path
 ) -> None:

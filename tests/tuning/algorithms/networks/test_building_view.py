@@ -25,6 +25,8 @@ from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Setup
 from tuning.memory.prediction import predict, sizes_of
 
+pytestmark = pytest.mark.usefixtures("small_ray")
+
 WINDOWS = (Window(0, 0, 100), Window(0, 300, 100))
 
 
@@ -136,7 +138,6 @@ def built(schema: Path, algo: str, planned: District | None = None, **given: Any
     return stopped_at_the_end(algo, setup)
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("algo", ["ppo", "a2c", "sac"])
 def test_an_hour_of_the_site_is_a_step_and_gives_a_transition_of_each_building(four_buildings: Path, algo: str) -> None:
     with built(four_buildings, algo, shared_policy=True) as trained:
@@ -154,7 +155,6 @@ def test_an_hour_of_the_site_is_a_step_and_gives_a_transition_of_each_building(f
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("switches", ["learn_charging", "bf16", "torch_compile", "learn_charging bf16 torch_compile"])
 @pytest.mark.parametrize("algo", ["ppo", "a2c", "sac"])
 def test_it_learns_with_each_switch(four_buildings: Path, algo: str, switches: str) -> None:
@@ -176,7 +176,7 @@ def test_it_learns_with_each_switch(four_buildings: Path, algo: str, switches: s
         assert np.isfinite(found.score)
 
 
-@pytest.mark.usefixtures("small_ray", "a_plan")
+@pytest.mark.usefixtures("a_plan")
 @pytest.mark.parametrize("algo", ["ppo", "sac"])
 def test_its_memory_is_predicted(four_buildings: Path, algo: str) -> None:
     small = {"buffer_size": 600} if algo == "sac" else {}
@@ -199,7 +199,6 @@ def test_its_memory_is_predicted(four_buildings: Path, algo: str) -> None:
             assert 0.95 * held < found["rollout to learn from"] < 2.05 * held
 
 
-@pytest.mark.usefixtures("small_ray")
 def test_a_policy_acts_on_buildings_that_it_has_never_seen_in_another_number(four_buildings: Path, two_buildings: Path) -> None:
     with built(four_buildings, "ppo", shared_policy=True) as trained:
         trained.update()
@@ -213,7 +212,6 @@ def test_a_policy_acts_on_buildings_that_it_has_never_seen_in_another_number(fou
         trained.acting_on(opened(two_buildings))
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("algo", ["ppo", "sac"])
 def test_a_single_building_has_nothing_to_share(small_schema: Path, algo: str) -> None:
     weights = []

@@ -28,6 +28,8 @@ from tests.tuning.algorithms.networks.test_building_view import built as of_buil
 from tuning.algorithms.networks.views import DEAD_ZONE, TANK_GAP, PlannedActions, ServedDevices, SiteView, ViewEnv
 from tuning.exporting.onnx_policy import SitePolicy
 
+pytestmark = pytest.mark.usefixtures("small_ray")
+
 SEEN = Seen(plan="yesterday")
 
 
@@ -121,7 +123,6 @@ def test_without_changes_tanks_follow_the_plan_wherever_they_are(
         np.testing.assert_allclose(plan, at, atol=1e-4)
 
 
-@pytest.mark.usefixtures("small_ray")
 def test_without_changes_devices_follow_the_plan_and_policies_begin_there(small_schema: Path, tmp_path: Path) -> None:
     path = with_rooms(small_schema, tmp_path)
     name = scenario(str(path))
@@ -167,7 +168,6 @@ def test_small_changes_change_nothing_and_greater_ones_what_they_are_more(four_b
     torch.testing.assert_close(planned(planned.inverse(wanted, observations), observations), wanted)
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize(("algo", "near"), [("ppo", 0.1), ("a2c", 0.1), ("sac", 0.35)])
 def test_a_policy_begins_with_what_thermal_devices_do_without_control(algo: str, near: float) -> None:
     weights = [0.5, *(0.0,) * (FEATURES - 1), -0.2]
@@ -214,7 +214,6 @@ def test_an_environment_takes_changes_of_the_plan_and_goes_on_from_its_state(fou
             np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("shared", [False, True])
 def test_a_policy_begins_with_the_plan_whatever_it_acts_for_and_its_export_does_the_same(
     four_buildings: Path, shared: bool
@@ -286,7 +285,6 @@ def test_vehicles_charge_as_on_the_uncontrolled_site_in_training_and_evaluation(
     assert abs(found.kpis["co2_kg"] / found.uncontrolled["co2_kg"] - 1.0) < 0.002
 
 
-@pytest.mark.usefixtures("small_ray")
 @pytest.mark.parametrize("algo", ["ppo", "a2c"])
 def test_learn_charging_says_what_is_learned(algo: str) -> None:
     for learn, actions in ((True, 4), (False, 1)):
@@ -300,7 +298,6 @@ def test_learn_charging_says_what_is_learned(algo: str) -> None:
             assert (given[:, 1:] == 0.5).all() == (not learn)
 
 
-@pytest.mark.usefixtures("small_ray")
 def test_without_chargers_there_is_nothing_to_say() -> None:
     with built("ppo") as trained:
         assert trained.view is None
