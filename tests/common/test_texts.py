@@ -86,12 +86,14 @@ def test_what_is_no_whole_number_is_refused(text: str) -> None:
         whole_number(text)
 
 
-def test_a_path_with_a_space_stays_one_argument(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_with_a_space_stays_one_argument_and_under_uv_it_runs_under_uv(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("UV_RUN_RECURSION_DEPTH", raising=False)
     line = python_command("tuning.run", "--resume", "/a b/it's")
     if os.name != "nt":
         assert shlex.split(line) == ["python", "-m", "tuning.run", "--resume", "/a b/it's"]
     assert python_command("tuning.run", "--resume", "/a/b") == "python -m tuning.run --resume /a/b"
+    monkeypatch.setenv("UV_RUN_RECURSION_DEPTH", "1")
+    assert python_command("tuning.run") == "uv run python -m tuning.run"
 
 
 @pytest.mark.parametrize(
@@ -113,8 +115,3 @@ def test_on_windows_cmd_reads_nothing_in_an_argument(monkeypatch: pytest.MonkeyP
         on_windows.setattr("common.texts.os.name", "nt")
         line = quoted([argument])
     assert line == typed
-
-
-def test_under_uv_it_runs_under_uv(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("UV_RUN_RECURSION_DEPTH", "1")
-    assert python_command("tuning.run") == "uv run python -m tuning.run"

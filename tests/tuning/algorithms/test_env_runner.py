@@ -15,16 +15,23 @@ ALGOS = ("ppo", "sac")
 
 
 class RawVectorEnv(MatchVectorEnv):
-    """The task with all observations that it showed, in 3 ms a step."""
+    """The task with all that it showed and gave, in 3 ms a step. The reward of a step that resets means nothing."""
 
     def __init__(self, num_envs: int) -> None:
         super().__init__(num_envs)
         self.raw: list[np.ndarray] = []
+        self.given: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  # rewards, which steps reset, which end
 
     def _observe(self) -> np.ndarray:
         time.sleep(0.003)
         self.raw.append(super()._observe())
         return self.raw[-1]
+
+    def step(self, actions: Any) -> Any:
+        resets = self.steps == 10
+        observations, rewards, none, ends, infos = super().step(actions)
+        self.given.append((rewards, resets, ends))
+        return observations, np.where(resets, 1e6, rewards), none, ends, infos
 
 
 def runner_of(trained: Any) -> Any:
@@ -40,6 +47,20 @@ def test_statistics_are_those_of_all_observations_each_once(algo: str) -> None:
         assert runner.normalizer.count == len(raw)
         np.testing.assert_allclose(runner.normalizer.mean, raw.mean(axis=0), rtol=1e-6, atol=1e-6)
         np.testing.assert_allclose(runner.normalizer.variance, raw.var(axis=0), rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("algo", ALGOS)
+def test_metrics_are_of_the_environments_own_episodes(algo: str) -> None:
+    with built(algo, make_envs=RawVectorEnv, reward_scale=5.0) as trained:
+        runner, returns, totals = runner_of(trained), [], np.zeros(4)
+        metrics = runner.get_metrics()
+        for rewards, resets, ends in runner.env.given:
+            totals += np.where(resets, 0.0, rewards)
+            returns += totals[ends].tolist()
+            totals[ends] = 0.0
+        assert metrics["num_env_steps_sampled"].peek() == sum((~resets).sum() for _, resets, _ in runner.env.given)
+        assert metrics["num_episodes"].peek() == len(returns) > 4
+        assert metrics["episode_return_mean"].peek() == pytest.approx(np.mean(returns))
 
 
 @pytest.mark.parametrize("algo", ALGOS)

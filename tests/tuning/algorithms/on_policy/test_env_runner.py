@@ -102,20 +102,6 @@ def test_a_rollout_holds_each_transition_once_and_no_step_of_a_reset(calls: list
         assert {True, False} == set(rollout.terminated.tolist())
 
 
-def test_metrics_are_of_the_environments_own_episodes() -> None:
-    runner = runner_of(reward_scale=5.0)
-    found = [runner.collect(STEPS) for _ in range(4)]
-    returns, totals = [], np.zeros(4)
-    for _, _, rewards, new, ends, _, _ in runner.env.record:
-        totals += np.where(new, 0.0, rewards)
-        returns += totals[ends].tolist()
-        totals[ends] = 0.0
-    metrics = runner.get_metrics()
-    assert metrics["num_env_steps_sampled"].peek() == sum(len(each.rewards) for each in found)
-    assert metrics["num_episodes"].peek() == len(returns) > 4
-    assert metrics["episode_return_mean"].peek() == pytest.approx(np.mean(returns))
-
-
 def test_the_policy_acts_on_the_normalised_observations_that_the_learner_gets() -> None:
     runner = runner_of(normalize_observations=True, clip_obs=10.0)
     first, second = runner.collect(STEPS), runner.collect(STEPS)

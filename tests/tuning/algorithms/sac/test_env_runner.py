@@ -70,24 +70,6 @@ def test_the_buffer_holds_what_the_environment_was_given_and_gave() -> None:
         assert (buffer._kinds == NO_TRANSITION).any()
 
 
-def test_the_environments_own_episodes_are_reported() -> None:
-    with built(make_envs=SeenVectorEnv, reward_scale=5.0) as trainer:
-        result: dict[str, Any] = {}
-        for _ in range(3):
-            before = len(trainer.runner.env.record) if result else 0
-            result = trainer.algorithm.train()
-        env = trainer.runner.env
-        assert isinstance(env, SeenVectorEnv)
-        totals, returns, ends = np.zeros(4), [], 0
-        for row, (_, _, rewards, truncated, _) in enumerate(env.record):
-            totals += rewards
-            returns += totals[truncated].tolist() if row >= before else []
-            totals[truncated] = 0.0
-            ends += int(truncated.sum())
-        assert result["env_runners"]["num_episodes_lifetime"] == ends > 4
-        assert trainer.losses(result)["episode_return"] == pytest.approx(np.mean(returns))
-
-
 def test_the_runner_acts_by_the_learners_networks_and_draws_other_random_numbers() -> None:
     with built() as trainer:
         assert trainer.runner.module is trainer.learner.network
