@@ -33,6 +33,13 @@ from tuning.search.proposals.drawing import Drawing, Draws
 from tuning.search.record.study import StudyMemory
 from tuning.search.run.driver import pruner_of
 
+UNIT = optuna.distributions.FloatDistribution(0.0, 1.0)
+
+
+def add(study: optuna.Study, value: float, **params: float) -> None:
+    """A trial that has ended."""
+    study.add_trial(optuna.trial.create_trial(params=params, distributions=dict.fromkeys(params, UNIT), value=value))
+
 
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_a_seed_repeats_what_is_drawn(name: str) -> None:
@@ -40,12 +47,8 @@ def test_a_seed_repeats_what_is_drawn(name: str) -> None:
     for seed in (1, 1, 2):
         study = optuna.create_study(sampler=SAMPLERS[name].build(seed, 10))
         for _ in range(3):
-            study.add_trial(
-                optuna.trial.create_trial(
-                    params={"x": 0.5}, distributions={"x": optuna.distributions.FloatDistribution(0.0, 1.0)}, value=0.0
-                )
-            )
-        drawn.append(study.ask({"x": optuna.distributions.FloatDistribution(0.0, 1.0)}).params["x"])
+            add(study, 0.0, x=0.5)
+        drawn.append(study.ask({"x": UNIT}).params["x"])
     assert drawn[0] == drawn[1]
     assert drawn[0] != drawn[2]
 
@@ -56,14 +59,11 @@ def test_trials_before_the_model_are_a_quarter_of_the_budget_within_bounds() -> 
 
 @pytest.mark.parametrize("name", ["tpe", "gp"])
 def test_a_model_begins_after_the_startup_trials_and_knows_all_hyperparameters_together(name: str) -> None:
-    space = {key: optuna.distributions.FloatDistribution(0.0, 1.0) for key in "xy"}
     for count, is_modelled in ((2, False), (3, True)):
         study = optuna.create_study(sampler=SAMPLERS[name].build(1, 3))
         for number in range(count):
-            study.add_trial(
-                optuna.trial.create_trial(params={"x": 0.1 * number, "y": 0.5}, distributions=space, value=float(number))
-            )
-        assert set(study.ask().relative_params) == (set(space) if is_modelled else set())
+            add(study, float(number), x=0.1 * number, y=0.5)
+        assert set(study.ask().relative_params) == ({"x", "y"} if is_modelled else set())
 
 
 def test_the_median_pruner_stops_none_before_half_of_its_steps() -> None:

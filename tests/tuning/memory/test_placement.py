@@ -30,13 +30,18 @@ def placement(tmp_path: Path, *nodes: Node) -> Placement:
     return Placement(Stated.of(Settings(), SMALL, kinds_of(nodes), Calibration(tmp_path / "calibration.json")))
 
 
+@pytest.fixture
+def own(tmp_path: Path) -> Placement:
+    """On a small card and on a large one."""
+    return placement(tmp_path, SMALL_CARD, LARGE_CARD)
+
+
 def gib(found: Placement, number: int, of: dict[str, float], alone: bool = False) -> int:
     """Place a trial; GPU memory of the card, GiB."""
     return found.place(number, of, alone=alone).key.card_bytes // GIB
 
 
-def test_a_trial_goes_to_the_smallest_card_with_room_then_to_a_larger_one(tmp_path: Path) -> None:
-    own = placement(tmp_path, SMALL_CARD, LARGE_CARD)
+def test_a_trial_goes_to_the_smallest_card_with_room_then_to_a_larger_one(own: Placement) -> None:
     # Two of these fill the small card, by share; four nodes' cores the large one.
     assert [gib(own, number, USUAL) for number in range(6)] == [8, 8, 24, 24, 24, 24]
     own.free(1)
@@ -55,13 +60,11 @@ def test_without_room_a_trial_waits_where_the_least_is_taken(tmp_path: Path) -> 
     assert list(loads.values()) == [3, 8]
 
 
-def test_a_trial_that_fits_the_large_card_alone_goes_there_though_it_waits(tmp_path: Path) -> None:
-    own = placement(tmp_path, SMALL_CARD, LARGE_CARD)
+def test_a_trial_that_fits_the_large_card_alone_goes_there_though_it_waits(own: Placement) -> None:
     assert [gib(own, number, LARGE) for number in range(4)] == [24] * 4
 
 
-def test_a_share_is_of_the_card_on_which_the_trial_runs(tmp_path: Path) -> None:
-    own = placement(tmp_path, SMALL_CARD, LARGE_CARD)
+def test_a_share_is_of_the_card_on_which_the_trial_runs(own: Placement) -> None:
     on_small, on_large = own.place(0, USUAL), own.place(1, LARGE)
     for place, total in ((on_small, 8), (on_large, 24)):
         assert place.grant.vram_bytes == pytest.approx(place.grant.gpu_share * total * GIB, rel=1e-3)
@@ -69,16 +72,14 @@ def test_a_share_is_of_the_card_on_which_the_trial_runs(tmp_path: Path) -> None:
     assert on_large.request.resources == {Y: 0.001}
 
 
-def test_what_fits_no_card_is_refused_with_the_largest_one(tmp_path: Path) -> None:
-    own = placement(tmp_path, SMALL_CARD, LARGE_CARD)
+def test_what_fits_no_card_is_refused_with_the_largest_one(own: Placement) -> None:
     assert own.excess(LARGE)[0] <= 0
     excess, why = own.excess({"vram": 30.0})
     assert excess == pytest.approx(9 * GIB, abs=2)
     assert "of 24.00 GiB of GPU memory" in why
 
 
-def test_a_trial_alone_gets_the_largest_card_as_a_whole(tmp_path: Path) -> None:
-    own = placement(tmp_path, SMALL_CARD, LARGE_CARD)
+def test_a_trial_alone_gets_the_largest_card_as_a_whole(own: Placement) -> None:
     place = own.place(0, USUAL, alone=True)
     assert (place.grant.gpu_share, place.grant.vram_bytes, place.grant.ram_bytes) == (1.0, 24 * GIB, 16 * GIB)
 
@@ -96,20 +97,18 @@ def test_with_one_machine_all_is_as_its_planner_says(tmp_path: Path) -> None:
             assert place.request == ({}, {})
 
 
-def test_trials_at_once_are_a_sum_over_nodes_and_follow_them(tmp_path: Path) -> None:
-    own = placement(tmp_path, SMALL_CARD, LARGE_CARD)
+def test_trials_at_once_are_a_sum_over_nodes_and_follow_them(own: Placement) -> None:
     usual = prediction(3.0)
     assert own.at_once(usual) == 2 + 4
+    # Those that need the large card count it alone.
+    assert own.at_once(prediction(12.0)) == 1
     own.follow([SMALL_CARD, LARGE_CARD, node("c", 8, marks=X)])
     assert own.at_once(usual) == 2 + 4 + 2
     own.follow([LARGE_CARD])
     assert own.at_once(usual) == 4
-    # Those that need the large card count it alone.
-    assert placement(tmp_path, SMALL_CARD, LARGE_CARD).at_once(prediction(12.0)) == 1
 
 
-def test_a_trial_whose_kind_is_gone_moves_where_it_fits_and_waits_where_it_does_not(tmp_path: Path) -> None:
-    own = placement(tmp_path, SMALL_CARD, LARGE_CARD)
+def test_a_trial_whose_kind_is_gone_moves_where_it_fits_and_waits_where_it_does_not(own: Placement) -> None:
     own.place(0, USUAL)
     own.place(1, LARGE)
     own.follow([SMALL_CARD])
@@ -218,8 +217,7 @@ def test_where_a_second_kind_joins_trials_that_wait_have_to_name_theirs(tmp_path
     assert not own.is_outdated(0)
 
 
-def test_a_trial_alone_has_no_better_place_than_the_largest_card(tmp_path: Path) -> None:
-    own = placement(tmp_path, SMALL_CARD, LARGE_CARD)
+def test_a_trial_alone_has_no_better_place_than_the_largest_card(own: Placement) -> None:
     own.place(0, USUAL, alone=True)
     assert not own.has_better(0, USUAL)
     # Nor is that card chosen last from now on.
@@ -227,8 +225,7 @@ def test_a_trial_alone_has_no_better_place_than_the_largest_card(tmp_path: Path)
     assert own._full == set()
 
 
-def test_a_kind_that_others_fill_is_chosen_last_until_a_trial_starts_there(tmp_path: Path) -> None:
-    own = placement(tmp_path, SMALL_CARD, LARGE_CARD)
+def test_a_kind_that_others_fill_is_chosen_last_until_a_trial_starts_there(own: Placement) -> None:
     assert gib(own, 0, USUAL) == 8
     assert own.has_better(0, USUAL)
     assert gib(own, 0, USUAL) == 24
@@ -246,8 +243,7 @@ def test_free_memory_of_a_node_is_what_it_was_at_first(tmp_path: Path) -> None:
     assert own.kinds[0].budget.ram_bytes == 16 * GIB
 
 
-def test_memory_is_learned_for_the_card_of_the_trial(tmp_path: Path) -> None:
-    own = placement(tmp_path, SMALL_CARD, LARGE_CARD)
+def test_memory_is_learned_for_the_card_of_the_trial(own: Placement, tmp_path: Path) -> None:
     own.place(0, USUAL)
     own.place(1, LARGE)
     row = {
