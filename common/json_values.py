@@ -107,7 +107,6 @@ def described(kind: type[T], values: Any, place: str, optional: frozenset[str] |
 
 
 def _words(kind: Any) -> str:
-    """A type for a message."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Literal:
         return f"one of {', '.join(map(str, parts))}"

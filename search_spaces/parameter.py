@@ -331,7 +331,6 @@ def toml(value: Any) -> str:
 
 
 def _units(sizes: Value) -> int:
-    """Units of all hidden layers."""
     return sum(int(size) for size in str(sizes).split(","))
 
 

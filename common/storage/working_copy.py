@@ -61,8 +61,6 @@ class WorkingCopy:
             raise StorageError(f"{self.objects.location} changes faster than it can be fetched; try again later")
 
     def _there(self, prefixes: Iterable[str]) -> dict[str, Stamp]:
-        """Objects of keys and folders."""
-
         def of(prefix: str) -> dict[str, Stamp]:
             if _is_folder(prefix):
                 return self.objects.listed(prefix)

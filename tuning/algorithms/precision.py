@@ -95,7 +95,6 @@ def _map(of: Any, function: Callable[[torch.Tensor], torch.Tensor]) -> Any:
 
 
 def _with_room(tensor: torch.Tensor) -> torch.Tensor:
-    """As many rows, and a tenth more."""
     return tensor.new_empty((math.ceil(ROOM * len(tensor)), *tensor.shape[1:]))
 
 

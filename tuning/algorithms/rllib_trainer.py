@@ -286,8 +286,6 @@ def _changes(planned: District | None, served: District | None) -> ChangedAction
 def _policy(
     mode: Callable[[np.ndarray], np.ndarray], view: SiteView | BuildingView | None, changes: ChangedActions | None
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """From observations of a site to its actions."""
-
     def act(observations: np.ndarray) -> np.ndarray:
         actions = mode(observations) if view is None else view.complete(mode(view.observe(observations)), observations)
         return actions if changes is None else changes.complete(actions, observations)

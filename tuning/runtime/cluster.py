@@ -140,7 +140,6 @@ def check_folder(folder: Path) -> None:
 
 
 def _ask(node: str, folder: str) -> Any:
-    """Look for a folder in a task on a node."""
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 

@@ -120,7 +120,6 @@ def _files(paths: ExperimentPaths) -> Iterator[Path]:
 
 
 def _settings_there(experiment: Experiment, place: Location) -> bytes:
-    """File of the settings that the experiment has in a storage."""
     # Its study has its name, also where the folder was renamed.
     settings = replace(experiment.settings, dir=place.parent.uri)
     with TemporaryDirectory() as folder:

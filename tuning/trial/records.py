@@ -222,7 +222,6 @@ class TrialRecords:
         return self._experiment.paths.part("trials", number)
 
     def _row(self, number: int) -> dict[str, Any] | None:
-        """A trial's row; None where it has none yet."""
         rows, settings = self._tables.read("trials", number), self._experiment.settings
         if not rows:
             return None

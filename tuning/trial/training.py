@@ -262,7 +262,6 @@ class Training:
         )
 
     def _rows(self, evaluations: Sequence[Row]) -> list[dict[str, Any]]:
-        """Rows of the table `evaluations`."""
         same = {
             "trial": self._handout.number,
             "steps": self.state.steps,

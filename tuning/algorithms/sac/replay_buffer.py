@@ -180,7 +180,6 @@ class ReplayBuffer:
 
     @property
     def _filled(self) -> int:
-        """Rows that are held."""
         return self.rows - self.oldest_row
 
     def _layout(self) -> dict[str, int]:
