@@ -16,6 +16,7 @@ from tuning.memory.machine import this_machine
 from tuning.memory.planner import Calibration, Correction, Planner
 from tuning.memory.prediction import PLACES, Place, Prediction, size, sizes_of
 from tuning.search.proposals.plan import check_teacher, limits, plan
+from tuning.search.run.opening import of_environment
 
 PLACE_NAMES: dict[Place, str] = {"vram": "GPU memory", "ram": "Host memory"}
 
@@ -36,20 +37,22 @@ def predict_memory(settings: MemorySettings) -> MemoryForecast:
     """Predict the memory of a trial; nothing is trained. Raises `UserError` for settings that are not valid."""
     check_gpu_memory(settings.gpu_memory)
     own = Settings(
-        algo=settings.algo, scenario=settings.scenario, backend=settings.backend, steps=settings.steps,
-        num_envs=settings.num_envs, set=settings.set, preset=settings.preset, gpu_memory=settings.gpu_memory,
-        teacher=settings.teacher, trust_scenario=settings.trust_scenario,
+        algo=settings.algo, scenario=settings.scenario, env=settings.env, env_config=settings.env_config,
+        backend=settings.backend, steps=settings.steps, num_envs=settings.num_envs, set=settings.set, preset=settings.preset,
+        gpu_memory=settings.gpu_memory, teacher=settings.teacher, trust_scenario=settings.trust_scenario or bool(settings.env),
         **asdict(splits_in(settings)),
     )  # fmt: skip
     own.check()
-    task = own.site_task.by(choose_backend(own.site_task.site, settings.backend, own.reward))
-    own = replace(own, backend=task.stepped_by)
-    if own.teacher != "none":
-        check_teacher(task, own.algo)
+    if own.env:
+        own, _, _ = of_environment(own)
+    else:
+        own = replace(own, backend=choose_backend(own.site_task.site, settings.backend, own.reward))
+        if own.teacher != "none":
+            check_teacher(own.site_task, own.algo)
     planned = plan(own, None)
     hyperparameters = planned.space.complete(planned.fixed, limits(own.steps))
     budget, device = this_machine(settings.device, settings.gpu_memory)
-    planner = Planner(own, sizes_of(task), budget, device, Calibration())
+    planner = Planner(own, sizes_of(own.task), budget, device, Calibration())
     prediction = planner.prediction(hyperparameters)
     fits = budget.excess(prediction) <= 0
     return MemoryForecast(

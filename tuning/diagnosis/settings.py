@@ -17,6 +17,10 @@ class MemorySettings(SiteSettings):
 
     algo: Annotated[str, choice()] = "ppo"
     """Learning algorithm."""
+    env: str = ""
+    """Gymnasium environment in place of the site; as for a search."""
+    env_config: str = ""
+    """TOML or JSON file with keyword arguments of the environment."""
     backend: Literal["auto", "batch", "citylearn"] = "auto"
     """What steps the site; as for a search."""
     num_envs: int = 32

@@ -74,3 +74,13 @@ def test_a_larger_buffer_takes_more_and_may_not_fit(small_schema: Path, monkeypa
     assert small.grant is not None
     assert large.prediction.ram > small.prediction.ram
     assert (large.grant, large.at_once) == (None, 0)
+
+
+def test_a_trial_in_an_environment_takes_what_its_process_does() -> None:
+    forecast = predict_memory(MemorySettings(algo="sac", env="examples.pump:make", device="cpu", num_envs=4))
+    terms = {term.name: term for term in forecast.prediction.terms}
+    assert terms["environment"].nbytes > 0
+    assert terms["copies"].formula.startswith("4 copies")
+    assert "scenario years" not in terms
+    with pytest.raises(UsageError, match="sac does not learn actions that are choices"):
+        predict_memory(MemorySettings(algo="sac", env="CartPole-v1", device="cpu"))

@@ -333,7 +333,7 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     settings = replace(settings, weights=settings.aim.weights.texts, require=settings.aim.require, objective=settings.aim.names)
     settings = replace(settings, learn_from=tuple(map(whole_place, settings.learn_from)))
     notes = [f"aim: {settings.aim.shown}"] if settings.aim.shown else []
-    settings, key, lines = _of_environment(settings) if settings.env else _of_site(settings, planned)
+    settings, key, lines = of_environment(settings) if settings.env else _of_site(settings, planned)
     ranges = {} if settings.preset else planned.space.ranges(planned.fixed, limits(settings.steps))
     compatibility = {"scenario": key, "space": planned.space.describe(), "ranges": ranges, "machine": provenance()}
     notes += [*lines, *check_address(settings.address)]
@@ -342,7 +342,7 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     return Checked(settings, planned, compatibility, notes=tuple(notes))
 
 
-def _of_environment(settings: Settings) -> tuple[Settings, str, list[str]]:
+def of_environment(settings: Settings) -> tuple[Settings, str, list[str]]:
     """Settings as they hold for an environment, what has to stay the same in it, and lines for the user; a UserError."""
     task = settings.env_task
     found, source = task.probe, task.source.found_anywhere
