@@ -437,7 +437,6 @@ def _unload_vehicles(
 
 @_compiled
 def _charge(lane: Any, lanes: int, gives: bool) -> None:
-    """`Battery.charge`."""
     _limit_all(lane, lanes)
     _exchange(lane, lanes, gives)
     _settle(lane, lanes)
@@ -646,7 +645,6 @@ def _asked(unit: Any, wish: float) -> float:
 
 @_inlined
 def _part(power: float, on: int) -> float:
-    """Power on a phase."""
     return 0.0 if on == 0 else (power / THIRD if on == THIRD else power)
 
 
@@ -955,7 +953,6 @@ def _act_stationary(site: Site, rows: Rows, state: State, out: Out, copies: np.n
 
 @_compiled
 def _act_vehicles(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) -> None:
-    """Carry out the actions of chargers."""
     buildings, charger, lane = site.building.size, site.charger, state.lane[0]
     battery, curve = site.battery[buildings:], site.battery_curve[buildings:]
     alike = _load_common_kind(lane, charger, battery)

@@ -103,7 +103,6 @@ def training_copies(make: Callable[[], gym.Env[np.ndarray, Any]], copies: int) -
 
 
 def _step_seconds(make: Callable[[], gym.Env[np.ndarray, Any]]) -> float:
-    """Median seconds of a step of a copy."""
     env, seconds = make(), []
     env.reset(seed=0)
     env.action_space.seed(0)

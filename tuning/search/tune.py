@@ -284,7 +284,6 @@ def _search(opened: Opened, console: Console) -> Results:
 
 
 def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Results:
-    """Search in the folder of this run."""
     from results import load
     from tuning.experiment.folder import save
     from tuning.experiment.lock import experiment_lock, refuse_moved

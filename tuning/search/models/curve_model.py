@@ -192,7 +192,6 @@ def thinned(data: Evaluations, most: int) -> Evaluations:
 
 
 def _priors(columns: int) -> tuple[Array, Array]:
-    """Expected logarithms of the hyperparameters, and their standard deviations."""
     lengths = np.full(columns, math.log(_COLUMN_LENGTH * math.sqrt(max(columns, 1))))
     values = np.array([math.log(value) for value, _ in _EXPECTED.values()])
     spreads = np.array([spread for _, spread in _EXPECTED.values()])
@@ -215,7 +214,6 @@ class _Arrays:
 
 @lru_cache(maxsize=8)  # a proposal and the decision about it need the same
 def _most_probable(arrays: _Arrays, iterations: int) -> Array:
-    """Logarithms of the most probable hyperparameters, from where they are expected."""
     start, spread = _priors(arrays.points.shape[1])
     found = minimize(
         _Objective(arrays.points, arrays.data, start, spread),
@@ -229,8 +227,6 @@ def _most_probable(arrays: _Arrays, iterations: int) -> Array:
 
 
 class _Kernel:
-    """Covariances of noiseless ratings, from the hyperparameters."""
-
     def __init__(self, points: Array, logs: Array) -> None:
         columns = points.shape[1]
         self.lengths = np.exp(logs[:columns])

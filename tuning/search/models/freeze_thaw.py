@@ -172,8 +172,6 @@ def _ends(model: _Model, curves: Sequence[Curve]) -> dict[int, float]:
 
 
 class _Model:
-    """The posterior over all curves and candidates of one decision."""
-
     def __init__(
         self,
         curves: Sequence[Curve],

@@ -81,16 +81,13 @@ class Choosing:
         return number == self.thawing.choose(drawn, self._search_steps_left(others), as_frozen=number)
 
     def _frozen(self) -> list[int]:
-        """Numbers of the frozen trials of the search."""
         waiting = (trial for trial in self.memory.trials() if trial.state is TrialState.WAITING)
         return [trial.number for trial in waiting if CONFIRMS not in trial.user_attrs]
 
     def _search_steps_left(self, running: Set[int]) -> float:
-        """Steps that the budget has left for the search itself."""
         return self.last_part.search_steps_left(running) if self.last_part else self.ledger.steps_left(running)
 
     def _is_confirming(self, running: Set[int]) -> bool:
-        """Whether what is left of the budget is for the confirmation, and pays for one."""
         return self.last_part is not None and self.last_part.has_begun(running)
 
 
@@ -144,7 +141,6 @@ class LastPart:
         return self.ledger.steps_left(running, 1.0 if self.ledger.is_spent(running, 1.0 - part) else 1.0 - part)
 
     def _part(self, running: Set[int]) -> float:
-        """Part of the budget that is left for the confirmation."""
         # What is decided now shows at the next evaluation.
         in_all, ahead = self.ledger.steps_in_all(running), self.ledger.steps_ahead(running)
         if not self.ledger.is_spent(running, 1.0 - self.most - ahead / in_all):

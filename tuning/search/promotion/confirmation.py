@@ -94,8 +94,6 @@ class _Stages:
 
 @dataclass(frozen=True)
 class _Look:
-    """What is to be trained."""
-
     stages: _Stages  # what has been
     # Trials that train a candidate once more, but for frozen ones of what is no candidate any more.
     candidates: list[FrozenTrial]
@@ -169,7 +167,6 @@ class Confirmation:
         return bool(_Stages.of(trials, self.steps).since)
 
     def _look(self, trials: Sequence[FrozenTrial], steps_left: float) -> _Look:
-        """What is to be trained, as of now."""
         stages = _Stages.of(trials, self.steps)
         chosen = self._of_front(stages)
         most, candidates, untried = MOST_OF_A_FRONT, list[FrozenTrial](), list[int]()
@@ -256,7 +253,6 @@ class Confirmation:
         return self.steps * cost
 
     def _trainings(self, trials: Sequence[FrozenTrial], numbers: Sequence[int]) -> float:
-        """What a training of each takes."""
         return sum(self._training(trials, number) for number in numbers)
 
     def _counted(self, trial: FrozenTrial) -> float:
@@ -295,7 +291,6 @@ def _taken(trial: FrozenTrial) -> int:
 
 
 def _last_rating(trial: FrozenTrial) -> float:
-    """Rating of the last evaluation of a trial that has one."""
     return trial.intermediate_values[max(trial.intermediate_values)]
 
 

@@ -44,8 +44,6 @@ MOST_PART, ALWAYS = 0.1, 10.0  # of the budget, and times the default's cost: wh
 
 @dataclass(frozen=True)
 class _Drawn:
-    """A proposal that was drawn and has not begun."""
-
     number: int
     rungs: int
     trial: FrozenTrial
@@ -155,7 +153,6 @@ class Thawing:
 
     @property
     def _rungs(self) -> int:
-        """Evaluations so far."""
         return sum(len(trial.intermediate_values) for trial in self._ran())
 
     def _is_old(self, rungs: int) -> bool:
@@ -196,7 +193,6 @@ class Thawing:
 
     @cached_property
     def _curve_of(self) -> OfTrials[Curve]:
-        """Curves of trials, each computed once."""
         return OfTrials(self._curve)
 
     def _curve(self, trial: FrozenTrial) -> Curve:

@@ -125,7 +125,6 @@ class Drawing:
         return drawn
 
     def _start(self, known: Sequence[FrozenTrial]) -> Assignment | None:
-        """The start that the next trial has; None after the last one."""
         return self.starts[len(known)] if len(known) < len(self.starts) else None
 
     def _attempt(
@@ -186,13 +185,11 @@ class Drawing:
 
     @cached_property
     def _point_of(self) -> OfTrials[Mapping[str, float | int | str] | None]:
-        """Points of trials, each computed once."""
         distributions = self.space.distributions(self.fixed, self.limits)
         return OfTrials(partial(point_in, space=self.space, distributions=distributions))
 
     @cached_property
     def _transfer(self) -> Transfer:
-        """What other experiments found good, as points that trials of this one can have."""
         distributions = self.space.distributions(self.fixed, self.limits)
 
         def point(assignment: Assignment) -> Point:

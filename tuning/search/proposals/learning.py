@@ -136,7 +136,6 @@ def _with_share_of(assignment: Assignment, theirs: RewardShare | None, ours: Rew
 
 
 def _why_not(trial: FrozenTrial, settings: Settings) -> str:
-    """Why a trial does not teach; empty where it does."""
     reported = [steps for steps, _ in _evaluations(trial)]
     reasons = {
         "that repeat another": SAME_AS in trial.user_attrs,

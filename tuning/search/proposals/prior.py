@@ -120,6 +120,5 @@ def _moved(value: float | int | str, within: BaseDistribution, random: np.random
 def _choice(
     within: CategoricalDistribution, random: np.random.Generator, chances: np.ndarray | None = None
 ) -> float | int | str:
-    """One of the choices, by their chances; without these all are as likely."""
     choice: float | int | str = within.choices[int(random.choice(len(within.choices), p=chances))]  # type: ignore[assignment]
     return choice

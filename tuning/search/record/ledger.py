@@ -44,7 +44,6 @@ class Ledger:
         return sum(self._steps_of(running).values())
 
     def _steps_of(self, running: Collection[int]) -> dict[int, int]:
-        """Steps of each trial by number, see `steps`."""
         used = dict(self.memory.used_steps(self.rung_steps))
         for number in running:
             if used.get(number, 0) < self.most_steps:
@@ -52,7 +51,6 @@ class Ledger:
         return used
 
     def _default_steps(self, running: Collection[int]) -> float:
-        """Steps of the default that would have cost as much as those of all trials."""
         used = self._steps_of(running)
         return sum(steps * cost for steps, cost in zip(used.values(), self._costs_of(used), strict=True))
 
@@ -117,7 +115,6 @@ class Ledger:
         return self.rung_steps * (usual + sum(self._costs_of(running)))
 
     def _costs_of(self, numbers: Collection[int]) -> list[float]:
-        """Cost of the steps of each of these trials."""
         if self.costs is None:
             return [1.0] * len(numbers)
         trials = self.memory.trials()

@@ -300,7 +300,6 @@ def check_trials(trials: Sequence[FrozenTrial], space: SearchSpace, two_aims: bo
 
 
 def _fault(trial: FrozenTrial, space: SearchSpace, two_aims: bool) -> str:
-    """What is wrong with a trial, in words; empty for nothing."""
     if not isinstance(assignment := trial.user_attrs.get(HYPERPARAMETERS), dict):
         return "has no hyperparameters"
     if lacking := [parameter.name for parameter in space.parameters if parameter.search and parameter.name not in assignment]:
@@ -329,7 +328,6 @@ def _not_copied(trial: FrozenTrial) -> FrozenTrial:
 
 
 def _has_gains(trial: FrozenTrial) -> bool:
-    """Whether each evaluation has the gains of both objectives."""
     known = trial.user_attrs.get(GAINS, {})
     if not isinstance(known, dict):
         return False
@@ -362,5 +360,4 @@ def _check_row(trial: FrozenTrial, row: Mapping[Any, Any], aim: Aim, path: Path)
 
 
 def _known(value: Any) -> Any:
-    """A value of a row; None for NaN."""
     return None if value is None or value != value else value

@@ -195,7 +195,6 @@ def _last_outcome(trial: FrozenTrial) -> Outcome | None:
 
 
 def _is_constant(trial: FrozenTrial) -> bool:
-    """Whether all evaluations of a trial came out equal."""
     return len(set(trial.intermediate_values.values())) == 1 and len(set(gains_of(trial).values())) <= 1
 
 

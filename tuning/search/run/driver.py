@@ -170,7 +170,6 @@ def run_trials(
 
 
 def _extend(parts: Parts, experiment: Experiment, console: Console) -> None:
-    """Reopen complete trials for a larger budget, and tell which."""
     if parts.ledger.is_spent():
         raise UsageError("--extend: the budget of this experiment is spent, so no trial can go on; give a larger --budget too")
     continued, without_checkpoint = parts.record.extend(parts.checkpoint_steps)

@@ -148,7 +148,6 @@ class Ends:
             self._control.say(f"trial {number}: {noticed}; it does not go on")
 
     def _why_diverged(self, number: int) -> str:
-        """Why a trial that came to its end has no value; empty where it has one."""
         outcome, aim = self._trials[number].outcome, self._record.rows.aim
         if math.isfinite(goal := aim.goal(outcome)):
             return ""

@@ -370,7 +370,6 @@ def of_environment(settings: Settings) -> tuple[Settings, str, list[str]]:
 
 
 def _of_site(settings: Settings, planned: Plan) -> tuple[Settings, str, list[str]]:
-    """The same for a site."""
     task = settings.site_task
     site = task.site
     check_reward(site, settings.reward)
@@ -420,7 +419,6 @@ def _of_two_objectives(settings: Settings, planned: Plan) -> list[str]:
 
 
 def _differences(before: Experiment, checked: Checked) -> list[str]:
-    """Settings, data and ranges that may not change and did, each in words."""
     old, new = before.compatibility, checked.compatibility
     same_data = old.get("scenario") == new["scenario"]
     # The same files may lie elsewhere, as on another machine.

@@ -185,7 +185,6 @@ class Progress(DriverOnly, Callback):
         return (self._trials - sum(self._ended.values())) * self._steps - taken
 
     def _done(self) -> tuple[float, list[str]]:
-        """What part of the search is done, and the amounts in short texts."""
         ended = [f"{count} {state}" for state, count in self._ended.items() if count]
         number, running = sum(self._ended.values()), f"{len(self._running)} running"
         if self._ledger and self._ledger.budget:
@@ -212,7 +211,6 @@ class Progress(DriverOnly, Callback):
         self._write_file()
 
     def _write_file(self) -> None:
-        """Write what `python -m results.watch` reads. A search goes on without it, after a line."""
         self._filed = time.monotonic()
         if self._folder is None:
             return
@@ -250,7 +248,6 @@ class Progress(DriverOnly, Callback):
 
 
 def _best(before: pd.DataFrame) -> tuple[float, int] | None:
-    """Rating and number of the best trial of earlier runs."""
     scored = before[(before["state"] != "running") & before["confirms"].isna()].dropna(subset=["score"])
     rated = zip(ratings(scored).tolist(), scored["trial"].tolist(), strict=True)
     return max((pair for pair in rated if math.isfinite(pair[0])), key=lambda pair: (pair[0], -pair[1]), default=None)

@@ -196,7 +196,6 @@ class Retention:
         self._remove()
 
     def _remove(self) -> None:
-        """Remove those of ended trials that are not kept."""
         for number in not_kept(self._scores, self._kept).difference(self._spared(), self._removed):
             self._checkpoints(number).remove()
             self._removed.add(number)

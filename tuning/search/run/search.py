@@ -159,7 +159,6 @@ class Search:
         self._control.on_ended(number, *self._record.rows.repeat(proposal))
 
     def _handed_out(self, number: int) -> Handout:
-        """Grant a trial its memory and cores, write that it begins, and give what its process needs."""
         self._trials.move(number, Event.HANDED_OUT)
         trial, standing = self._trials[number], self._record.standing(number)
         proposal, times = trial.proposal, standing.out_of_memory

@@ -121,7 +121,6 @@ class Work:
         return weighed(self.ledger.steps_left(), usual, confirming, sum(costs) / len(costs) if costs else usual)
 
     def _of_contenders(self, numbers: Sequence[int], default: Assignment) -> list[float]:
-        """Cost of a step of each of these trials, or of the default; see `LastPart.expected`."""
         trials = self.ledger.memory.trials()
         return [
             self.costs.of_assignment(default) if number == NOT_TRIED else self.costs.of(trials[number]) for number in numbers

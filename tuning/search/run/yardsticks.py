@@ -105,7 +105,6 @@ def write_yardsticks(experiment: Experiment, written: Callable[[Path], None], co
 
 
 def _write_simple(experiment: Experiment, written: Callable[[Path], None], console: Console) -> None:
-    """Write what policies without a network do in an environment, once."""
     path, task = judged_path(experiment.paths.folder, "baselines", "gymnasium"), experiment.settings.env_task
     if path.exists():
         return
