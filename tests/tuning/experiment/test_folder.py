@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -62,6 +63,12 @@ def test_a_folder_without_an_experiment_is_told_in_words_that_suit_every_command
     with pytest.raises(UsageError, match=r"no experiment in .*: an experiment's folder holds experiment\.json") as refused:
         open_experiment(tmp_path)
     assert "--" not in str(refused.value).replace(str(tmp_path), "")
+
+
+def test_of_a_name_in_place_of_a_folder_the_folder_is_told(tmp_path: Path) -> None:
+    made = create(Settings(name="one", dir=str(tmp_path / Settings.dir)))
+    with pytest.raises(UsageError, match=re.escape(f"did you mean {made.paths.folder}?")):
+        open_experiment(tmp_path / "one")
 
 
 @pytest.mark.parametrize("name", ["../outside", "CON"])
