@@ -55,6 +55,6 @@ class DoctorSettings(SiteSettings):
     dir: str = "experiments"
     """Folder for experiments."""
     switches: bool = False
-    """Measure TF32, bfloat16, torch.compile, CUDA graphs and pinned memory without a card too; takes some minutes."""
+    """Measure TF32, bfloat16, torch.compile and pinned memory without a card too; takes some minutes."""
     trust_scenario: bool = False
     """See python -m tuning.run."""

@@ -181,7 +181,8 @@ class Settings:
     """Most trials; 0 for as many as the budget allows, for 1 with --preset, and for 4 without a budget."""
     budget: str = ""
     """What the search may use: time, such as 30m or 8h, or environment steps of all trials, such as 20M. By default as many
-    steps as four whole trials take, or a quarter of --trials if that is more; with another --scheduler there is none."""
+    steps as four whole trials take, fewer with fewer --trials, or a quarter of --trials if that is more; with another
+    --scheduler there is none."""
     confirm: float = 0.15
     """Part of the budget that trains the best again with fresh seeds, beside the default; 0 for none. Where it does not pay for
     two such trainings of each, it is up to a third larger; where that does not pay either, it is left to the search."""
@@ -207,8 +208,9 @@ class Settings:
     different seeds. --set goes before it."""
     start_from: tuple[str, ...] = ("default",)
     """What the first trials try: names of presets, values of one's own, or both, as in default "planned gamma=0.95"
-    "n_steps=8192 n_epochs=10". What a start does not set is its preset's, or the default's. By default the preset that is known
-    to work. On a site of one building with a storage, that with a plan too; on one of several, what is known to work there."""
+    "n_steps=8192 n_epochs=10". What a start does not set is its preset's, or the default's. By default, and with default alone,
+    the preset that is known to work. On a site of one building with a storage, that with a plan too; on one of several, what is
+    known to work there."""
     learn_from: tuple[str, ...] = ()
     """Folders or URIs of other experiments of the same algorithm, of any site and budget: what ranked high there shapes the
     first draws, as long as trials here agree. Their trials and ranks are stored in the new experiment."""
@@ -247,7 +249,7 @@ class Settings:
     local."""
     resume: str = ""
     """Folder, name or URI of an experiment to continue. --trials, --budget, --confirm, --steps, --concurrency, --address,
-    --retries, --keep-checkpoints, --gpu-memory, --on-oom, --track and --callback may be given anew.
+    --retries, --keep-checkpoints, --device, --gpu-memory, --on-oom, --track and --callback may be given anew.
     The command that began it, with its --name, continues it too: where it was begun, or with a storage on any machine."""
     extend: bool = False
     """Let trials that are complete go on to a larger number of --steps, from their checkpoints."""
