@@ -27,9 +27,8 @@ def without_credentials(text: str) -> str:
 
     After a colon in the first part, up to the last `@`: secrets may hold slashes.
     """
-    return re.sub(
-        r"([A-Za-z0-9+.-]{2}:[\\/]{1,2})(?:[^\\/\s:]*:\S*|[^\\/\s]*)@", r"\1***@", re.sub(r"(://[^\s?]*\?)[^\s\"]+", r"\1***", text)
-    )
+    text = re.sub(r"(://[^\s?]*\?)[^\s\"]+", r"\1***", text)
+    return re.sub(r"([A-Za-z0-9+.-]{2}:[\\/]{1,2})(?:[^\\/\s:]*:\S*|[^\\/\s]*)@", r"\1***@", text)
 
 
 def stand_for(folder: Path, uri: str) -> None:
