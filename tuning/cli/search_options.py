@@ -21,9 +21,9 @@ _OPTION: Final = "--config"
 
 @dataclass(frozen=True)
 class SearchOptions(Settings):
-    """Search for hyperparameters of a building controller, and write all measurements as Parquet.
+    """Search for hyperparameters of a controller, and write all measurements as Parquet.
 
-    Only CityLearn's sites run.
+    What is controlled is one of CityLearn's sites, or any other Gymnasium environment.
     """
 
     config: str = ""

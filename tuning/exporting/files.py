@@ -35,7 +35,7 @@ SEEN = "seen.npy"  # see `envs.environments.seen_year.seen_table`
 
 
 def export_policy(settings: ExportSettings) -> list[Path]:
-    """Write a trial's policy as files that control a CityLearn environment without Ray, torch or this package; their paths.
+    """Write a trial's policy as files that control its site or environment without Ray, torch or this package; their paths.
 
     Raises a UsageError if the folder exists, if the trial has no checkpoint any more, or took no part in the judgement, or if
     the site does not observe what the example controller needs.

@@ -11,7 +11,7 @@ import tyro
 
 @dataclass(frozen=True)
 class ExportSettings:
-    """Write a trial's policy as files that control a CityLearn environment without Ray, torch or this package."""
+    """Write a trial's policy as files that control its site or environment without Ray, torch or this package."""
 
     experiment: Annotated[str | Path, tyro.conf.Positional, tyro.conf.arg(metavar="EXPERIMENT")]
     """Folder or URI of the experiment, or folder of a contender in a judgement (judgements/NAME/runs/CONTENDER)."""
@@ -46,7 +46,7 @@ class RolloutSettings:
     year: int | None = None
     """Scenario year; by default the first of the test split."""
     backend: Literal["auto", "citylearn", "batch"] = "auto"
-    """What steps the site: the batch backend, which has CityLearn's numbers, or CityLearn itself, a thousand times slower. By
+    """What steps the site: the batch backend, which has CityLearn's numbers, or CityLearn itself, hundreds of times slower. By
     default the batch backend where it supports all that the scenario uses."""
     week: int | None = None
     """Week of the picture, from 0; by default 34, or the last of a shorter year."""

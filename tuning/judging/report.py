@@ -90,7 +90,7 @@ def conclude(race: Race, console: Console, searched: Sequence[Experiment] = ()) 
     hours = evaluations.groupby("year")["hours"].first()
     if isinstance(task, SiteTask):
         title = task.site.title_of("test")
-        heading = f"{title}, {_extent(hours, has_years=not task.site.segments)}"
+        heading = f"{title}, {_extent(hours, has_years=task.site.schema is None)}"
         about = {"scenario": title, "years": ", ".join(map(str, hours.index)), "hours": str(hours.sum())}
         intervals = _INTERVALS.format("years")
     else:
@@ -176,9 +176,9 @@ def _extent(hours: pd.Series, has_years: bool) -> str:
     """The years that were judged, their hours where these are not whole years, and what amounts are of."""
     if hours.empty:
         return "nothing judged"
-    years = [f"test years {', '.join(map(str, hours.index))}"] if has_years else []
+    years = f"test years {', '.join(map(str, hours.index))}" if has_years else "test"
     part = [] if has_years and (hours == YEAR).all() else [f"{hours.sum():,} hours"]
-    return f"{', '.join([*years, *part])}; amounts of {BASIS}"
+    return f"{', '.join([years, *part])}; amounts of {BASIS}"
 
 
 def tables(table: pd.DataFrame, title: str, ranking: Ranking | None = None) -> tuple[Table, Table]:

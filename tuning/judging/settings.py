@@ -49,7 +49,7 @@ class JudgeSettings:
     """Seed of the judgement: the same one repeats it."""
     backend: Literal["citylearn", "batch"] = "citylearn"
     """Backend of the final evaluations. The race itself uses the batch backend where it can step the site; it has the same
-    numbers. CityLearn then evaluates the finalists, a thousand times slower: some minutes a run and year with 128 sockets.
+    numbers. CityLearn then evaluates the finalists, hundreds of times slower: some minutes a run and year with 128 sockets.
     The same command adds CityLearn's evaluations later."""
     mpc: tuple[Mpc, ...] = ALL_MPC
     """Forecasts of model predictive control; see python -m tuning.headroom."""

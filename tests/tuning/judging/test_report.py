@@ -76,7 +76,7 @@ def test_what_is_aimed_at_stands_before_the_score_with_its_interval() -> None:
 def test_a_heading_names_years_but_not_ranges() -> None:
     assert _extent(pd.Series([8760, 8760], index=[3, 6]), has_years=True) == "test years 3, 6; amounts of a year of 8,760 h"
     stated = _extent(pd.Series([2999], index=[7]), has_years=False)
-    assert stated == "2,999 hours; amounts of a year of 8,760 h"
+    assert stated == "test, 2,999 hours; amounts of a year of 8,760 h"
 
 
 def rated(contender: str, score: float, year: int = 3, **given: Any) -> dict[str, Any]:
