@@ -57,7 +57,6 @@ def _speed(search: LiveSearch) -> list[str]:
 
 
 def _left(search: LiveSearch) -> list[str]:
-    """Time left; empty for a run that has ended."""
     if search.phase != "running":
         return []
     most = "at most " if search.left_is_bound else ""
@@ -123,7 +122,6 @@ def _row(*cells: RenderableType) -> Table:
 
 
 def _progress(share: float) -> tuple[ProgressBar, str]:
-    """A part of 1 as a bar and in words."""
     return ProgressBar(1.0, share, MOST_BAR), f"{share:.0%}"
 
 

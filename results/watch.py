@@ -134,7 +134,6 @@ def _search(folder: Path, attempts: int = REFUSED_LOOKS) -> LiveSearch | None:
 
 
 def _is_gone(owner: Owner) -> bool:
-    """Whether the process of a run has ended, as far as this machine knows."""
     if owner.host != socket.gethostname():
         return False
     import psutil
@@ -180,7 +179,6 @@ class Watch:
         return self._end(seen)
 
     def _show(self, seen: Seen) -> None:
-        """Show the events that are new, and the state."""
         from results.live_view import BETWEEN, LiveView, texts
 
         self._tell_events(seen)

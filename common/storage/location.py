@@ -137,7 +137,6 @@ def _check_endpoint(shown: str) -> None:
 
 
 def _check_scheme(scheme: str, shown: str) -> None:
-    """See that fsspec has a file system for a scheme, and that its package is installed."""
     if scheme in _UNFIT:
         raise StorageError(f"{shown}: {scheme}:// {_UNFIT[scheme]}, so no search can use it; use s3://, gs:// or file://")
     if scheme in ("s3", "s3a"):

@@ -125,7 +125,6 @@ class LocalStore:
         return (OSError,)
 
     def _file(self, key: str) -> Path:
-        """Path of an object; a folder is none."""
         path = self._folder / key
         if path.is_dir():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))

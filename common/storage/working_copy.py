@@ -77,7 +77,6 @@ class WorkingCopy:
             return False
 
     def _files(self, prefixes: Iterable[str]) -> Iterator[str]:
-        """Keys of the files that are here, of keys and folders."""
         for prefix in prefixes:
             if not _is_folder(prefix):
                 yield from [prefix] if (self.folder / prefix).is_file() else []
@@ -88,7 +87,6 @@ class WorkingCopy:
                         yield Path(parent, name).relative_to(self.folder).as_posix()
 
     def _unlink(self, key: str) -> None:
-        """Remove a file, and folders above it that are empty then."""
         path = self.folder / key
         path.unlink(missing_ok=True)
         with suppress(OSError):
@@ -143,5 +141,4 @@ def _is_folder(prefix: str) -> bool:
 
 
 def _within(key: str, prefixes: Iterable[str]) -> bool:
-    """Whether a key is one of some keys, or in one of some folders."""
     return any(key.startswith(prefix) if _is_folder(prefix) else key == prefix for prefix in prefixes)

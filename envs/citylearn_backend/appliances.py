@@ -50,7 +50,6 @@ def _appliances(simulator: CityLearnSimulator) -> list[tuple[int, Any]]:
 
 
 def _owned(simulator: CityLearnSimulator) -> list[tuple[int, str]]:
-    """Buildings' numbers and names of all actions, in their order."""
     return [(n, name) for n, building in enumerate(simulator.env.buildings) for name in building.active_actions]
 
 

@@ -113,7 +113,6 @@ def read_sessions(buildings: Sequence[Any], vehicles: Sequence[Any], rows: int) 
 
 
 def _best_efficiency(charger: Any) -> float:
-    """Best efficiency of a charger, in both directions and at any power."""
     curves = (charger.charge_efficiency_curve, charger.discharge_efficiency_curve)
     return max(float(charger.efficiency) if curve is None else float(np.asarray(curve)[1].max()) for curve in curves)
 
@@ -404,7 +403,6 @@ class CityLearnSimulator:
         return np.array([series[:taken] for series in own], dtype=np.float64)
 
     def _of_outages(self) -> tuple[np.ndarray, np.ndarray]:
-        """`asked_kwh` and `unserved_kwh` of `Run`."""
         taken = self.step_index
         asked, unserved = np.zeros((2, len(self.env.buildings), taken))
         for n, b in enumerate(self.env.buildings):
@@ -501,7 +499,6 @@ def _nothing(*_: Any) -> None:
 
 
 def _by_row(rows: np.ndarray) -> dict[int, np.ndarray]:
-    """Indices of the elements that have each row."""
     order = np.argsort(rows, kind="stable")
     distinct, first = np.unique(rows[order], return_index=True)
     return dict(zip(distinct.tolist(), np.split(order, first[1:]), strict=True)) if len(rows) else {}

@@ -185,7 +185,6 @@ def _template_key(scenario: Scenario, year: int, day_peak: bool, own_layout: boo
 
 
 def _seen(day_peak: bool) -> str:
-    """Part of the keys of what depends on the layout."""
     return "-day-peak" if day_peak else ""
 
 

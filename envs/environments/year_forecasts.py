@@ -132,7 +132,6 @@ def _model_key(scenario: Scenario, kind: Kind, steps: int, without: int | None) 
 
 
 def _trains(scenario: Scenario, year: int) -> bool:
-    """Whether rows of a year belong to the train split."""
     return any(window.year == year for window in scenario.windows("train"))
 
 
@@ -230,7 +229,6 @@ def train_rows(scenario: Scenario, year: int, rows: int) -> np.ndarray:
 
 
 def _train_years(scenario: Scenario) -> list[tuple[int, SiteSeries, np.ndarray]]:
-    """Years of the train split with their series and `train_rows`."""
     each = [(year, year_series(scenario, year)) for year in scenario.years("train")]
     return [(year, series, train_rows(scenario, year, series.rows)) for year, series in each]
 

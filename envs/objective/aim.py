@@ -251,7 +251,6 @@ class Aim:
         return " and ".join([*(own.shown for own in self.requirements), *(own.text for own in self._services(rows))])
 
     def _required(self, rows: Sequence[Row]) -> tuple[Requirement, ...]:
-        """The same as requirements."""
         known = measures()
         kept = (Requirement(known[own.measure.name], own.sign, own.bound(rows)) for own in self._services(rows))
         return (*self.requirements, *kept)

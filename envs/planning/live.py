@@ -133,7 +133,6 @@ class LiveController:
             raise UsageError("imported_kwh is no number")
 
     def _count(self, outlook: Outlook, imported_kwh: float | None) -> None:
-        """Count the import of the hour before, and enter the present one."""
         month, hour = int(outlook.month[0]), int(outlook.hour[0])
         if self._last is not None and imported_kwh is not None:
             before = int(self._last.hour[0])

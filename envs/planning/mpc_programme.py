@@ -423,7 +423,6 @@ class RecedingProgramme:
         return np.array(solver.getSolution().col_value), float(solver.getInfo().objective_function_value)
 
     def _open(self) -> Any:
-        """HiGHS with the structure of the programme."""
         import highspy
         from scipy.sparse import csr_array, vstack
 

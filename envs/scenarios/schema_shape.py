@@ -273,8 +273,6 @@ REWARDS: dict[str, Record] = {
 
 
 class _Reward(Shape):
-    """A reward function for all buildings, or one for each."""
-
     def _faults(self, value: Any, place: Place) -> Iterator[Fault]:
         kind = value.get("type") if isinstance(value, dict) else None
         if not isinstance(kind, dict):

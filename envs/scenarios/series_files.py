@@ -143,8 +143,6 @@ def is_file(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class _Series:
-    """One file of a scenario."""
-
     file: Path  # its path
     frame: pd.DataFrame  # the rows that are run
     first: int  # row of the file that the frame begins with

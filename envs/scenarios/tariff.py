@@ -73,7 +73,6 @@ def write_tariff(folder: Path, money: str, charge: DemandCharge | None = None) -
 
 
 def _read(schema_path: Path) -> dict[str, Any]:
-    """The tariff file beside a schema; empty where there is none."""
     path = schema_path.parent / FILE_NAME
     if not path.exists():
         return {}

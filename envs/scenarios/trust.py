@@ -230,7 +230,6 @@ def outside(path: Path, schema: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _is_within(name: str, path: Path, folder: Path) -> bool:
-    """Whether a path lies in a folder, with all links followed."""
     # The folder itself may lie on a share.
     if "\0" in name or (_is_share(name) and not (os.name == "nt" and path.is_relative_to(folder))):
         return False

@@ -77,7 +77,6 @@ def _prose(text: str) -> Markup:
 
 
 def _numeric(frame: pd.DataFrame) -> list[bool]:
-    """Whether each column holds numbers."""
     return [pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind) for kind in frame.dtypes]
 
 

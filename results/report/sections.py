@@ -195,7 +195,6 @@ def read_sources(places: Sequence[str | Path]) -> Sources:
 
 
 def _local(given: str | Path) -> Path:
-    """Path of a place; of a URI that of its copy."""
     if is_uri(given) and str(given).endswith(ROLLOUT):
         above, _, name = str(given).rpartition("/")
         return local_folder(above, [name]) / name

@@ -308,7 +308,6 @@ class Settings:
             raise UsageError(f"{other}, so there is nothing for --learn-from to act on; leave one of them out")
 
     def _check_kind(self) -> None:
-        """Raise a UsageError for an option of a site beside `--env`, or of an environment without it."""
         others, remedy = (OF_A_SITE, "with --env, leave it out") if self.env else (OF_AN_ENVIRONMENT, "name one with --env")
         kind = "a site" if self.env else "an environment"
         for name in others:

@@ -111,7 +111,6 @@ def _check_peaks(task: SiteTask, layout: ObservationLayout) -> None:
 
 
 def _splits(task: SiteTask) -> dict[str, str]:
-    """What each split consists of, where the user stated it."""
     words = {split: task.site.words(split) for split in SPLITS}
     return {f"{split} split": text for split, text in words.items() if text}
 

@@ -100,7 +100,6 @@ def _folder_of(experiment: Experiment) -> Path:
 
 
 def _year(given: int | None, task: SiteTask) -> int:
-    """Number of the year, checked."""
     site = task.site
     if given is None:
         return site.years("test")[0]
@@ -115,7 +114,6 @@ def _year(given: int | None, task: SiteTask) -> int:
 
 
 def _first_hour(week: int | None, hours: int) -> int:
-    """First hour of the week to draw, in a year of so many hours; checked."""
     last = max(0, hours // WEEK - 1)
     if week is None:
         return min(DEFAULT_WEEK, last) * WEEK

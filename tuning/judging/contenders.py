@@ -190,7 +190,6 @@ def run_settings(contender: Contender, of: Settings, runs: Path, seed: int, gpu_
 
 
 def _text(value: object) -> str:
-    """A value as `Parameter.parse` reads it."""
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 

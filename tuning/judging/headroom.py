@@ -114,7 +114,6 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
 
 
 def _mpc(task: SiteTask, split: str, windows: Sequence[Window], given: Sequence[Mpc], console: Console) -> list[Years]:
-    """Evaluations of model predictive control; each window is cached."""
     rows, title = list[Years](), task.site.title
     for method in methods(given):
         name, begun = mpc_runs.NAMES[method], time.monotonic()
@@ -128,7 +127,6 @@ def _mpc(task: SiteTask, split: str, windows: Sequence[Window], given: Sequence[
 
 
 def _bounds(task: SiteTask, split: str, windows: Sequence[Window], console: Console) -> list[Years]:
-    """Bounds of all objectives; they are cached."""
     rows = list[Years]()
     for objective in bounded(task.site):
         with busy(console, f"{task.site.title}: bound of {objective}, computed once"):

@@ -133,7 +133,6 @@ class Race:
         return f"run {row['trial']} {row['state']}: {str(row['error'] or '').strip().rpartition(chr(10))[2]}"
 
     def _evaluate(self, racing: list[Contender], backend: Backend | Literal["gymnasium"]) -> None:
-        """Evaluate the racing contenders' new runs, and the first time baselines and bounds."""
         jobs = self._yardsticks()
         for contender in racing:
             experiment = self._experiments[contender.name]
@@ -154,7 +153,6 @@ class Race:
         return [task.seen, *(task.seeing(each.hyperparameters).seen for each in self.judgement.contenders)]
 
     def _yardsticks(self) -> list[Job]:
-        """Baselines, model predictive control and bounds that are not in the folder yet."""
         jobs: list[Job] = []
         baselines, bounds = self.judgement.paths.part("baselines", self._backend), self.judgement.paths.part("bounds", "batch")
         if self._lacks(baselines):
@@ -203,7 +201,6 @@ class Race:
         return self.judgement.paths.part(f"{contender.slug}-{number:03d}", backend)
 
     def _judged(self, rows: list[dict[str, Any]]) -> None:
-        """Print the score of a run, or of model predictive control."""
         first = rows[0]
         if first["contender"] in NAMES.values() or first.get("seed") is not None:
             score_of(rows)

@@ -66,7 +66,6 @@ def measured_apart() -> CardBaseline | None:
 
 
 def _step(device: str) -> None:
-    """A gradient step, with the kinds of kernels that learners use."""
     import torch
     from torch.nn import Linear, ReLU, Sequential, Tanh
 

@@ -143,7 +143,6 @@ class Placement:
         )
 
     def _load(self, kind: Kind) -> float:
-        """The part of a kind's scarcest resource that this search takes."""
         cores, ram, share = self._taken(kind)
         parts = [cores / kind.budget.cores, ram / max(1, sum(node.ram_bytes for node in kind.nodes))]
         return max([*parts, share / kind.budget.gpus] if kind.budget.gpus else parts)
@@ -217,6 +216,5 @@ class Placement:
 
 
 def _only(planner: Planner) -> Kind:
-    """The machine of a planner's budget as the only node."""
     has = planner.budget
     return Kind((Node("", has.cores, has.ram_bytes, has.gpus, planner.device, has.card_bytes, baseline=has.baseline),))

@@ -223,7 +223,6 @@ def has_ended(objects: Objects) -> bool:
 
 
 def _newest(objects: Objects) -> int:
-    """The greatest number of a run; 0 without one."""
     names = (key.removeprefix(RUNS).removesuffix(".json") for key in objects.listed(RUNS))
     return max((int(name) for name in names if name.isascii() and name.isdecimal()), default=0)
 
@@ -241,7 +240,6 @@ def _lives(objects: Objects, number: int) -> bool:
 
 
 def _run(objects: Objects, number: int) -> dict[str, Any]:
-    """What a run's object says; empty where it is damaged or gone."""
     try:
         return checked(parsed(objects.read(run_key(number)).decode()), dict[str, Any], "its content")
     except (FileNotFoundError, ValueError):

@@ -177,7 +177,6 @@ class StoredFiles(SearchFiles):
         return self._lease.overtaken or (str(self._failure) if self._failure else None)
 
     def _mirror(self, paths: dict[str, Path]) -> None:
-        """Make objects what files are now, or gone."""
         there = {key: path for key, path in paths.items() if path.exists()}
         try:
             self._own.put_all(there.items())
@@ -214,7 +213,6 @@ class StoredFiles(SearchFiles):
             )
 
     def _stop_trials(self) -> None:
-        """Tell the run's trials to stop where that can be written."""
         marks = [key for key, state in self._seen.items() if key.startswith(_RUNNING) and state]
         if not marks or time.monotonic() - self._stopped_at < STOP_SECONDS:
             return

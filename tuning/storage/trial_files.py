@@ -105,7 +105,6 @@ class PushedFiles(TrialFiles):
             os._exit(status)
 
     def _here(self) -> dict[str, object]:
-        """State of the checkpoints' files in the working copy, by key."""
         paths = self.experiment.paths
         files = (path for path in paths.checkpoints(self._number).rglob("*") if path.is_file())
         return {path.relative_to(paths.folder).as_posix(): file_state(path) for path in files}
@@ -169,7 +168,6 @@ def _remove_abandoned(own: Path) -> None:
 
 
 def _fetch(objects: Objects, paths: ExperimentPaths, number: int) -> None:
-    """Fetch what a trial goes on from: settings, and its whole checkpoints with the rows of the replay buffer."""
     folder = checkpoints_of(number)
     names = [key.removeprefix(folder) for key in objects.listed(folder)]
     # A checkpoint without its state was interrupted.

@@ -232,7 +232,6 @@ def copies_of(
 
 
 def _csv_row(row: Row) -> list[Any]:
-    """A line of the CSV file. Empty where nothing was measured."""
     values = [row.get(column) for column in CSV_COLUMNS.values()]
     values[0] = row["steps"] // TRAINING_HOURS
     return ["" if value is None else value for value in values]

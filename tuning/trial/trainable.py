@@ -55,7 +55,6 @@ def run_trial(config: dict[str, Any]) -> None:
 
 
 def _trained(handout: Handout, files: TrialFiles, tell: Callable[[Report], None]) -> Report | None:
-    """Train a trial to its end, or until it has to stop; what to report at last, if anything."""
     experiment, running = files.experiment, files.permission
     untold = Report()
     try:

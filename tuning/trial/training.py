@@ -154,7 +154,6 @@ class Training:
         return Report(self.state.steps, reports=self._taken_reports(), columns=self._columns())
 
     def _due(self, steps: int) -> int:
-        """Evaluations that are due after some steps, with the budget that holds now."""
         return evaluations_due(steps, self._settings.steps, self._settings.evaluations)
 
     @property
@@ -235,7 +234,6 @@ class Training:
         )
 
     def _columns_of(self, outcome: Outcome) -> dict[str, float | None]:
-        """Columns of an evaluation: its score and, where something else is aimed at, what it is worth."""
         # An earlier evaluation may have missed what this one meets, so all are written.
         columns: dict[str, float | None] = {"score": outcome.score, **{name: getattr(outcome, name) for name in OF_AN_AIM}}
         if (outcome.objective, outcome.shortfall) == (None, None):
@@ -276,7 +274,6 @@ class Training:
         return taken
 
     def _columns(self) -> dict[str, Any]:
-        """Columns of its row that hold what it measured so far."""
         state = self.state
         measured = asdict(state)
         del measured["evaluated_steps"]

@@ -47,7 +47,6 @@ def repair(cells: Cells, rows: int, arrival_soc: str, small_soc: str) -> Iterato
 
 
 def _lines(mask: np.ndarray, rows: int) -> tuple[int, ...]:
-    """Lines of the site's rows in a mask."""
     return tuple((np.flatnonzero(mask[:rows]) + 2).tolist())
 
 
@@ -66,7 +65,6 @@ def _state(cells: Cells) -> np.ndarray:
 
 
 def _runs(state: np.ndarray, vehicle: np.ndarray, of: int) -> Iterator[slice]:
-    """Consecutive rows with a state and the same vehicle."""
     inside = np.concatenate([[False], state == of, [False]])
     changes = np.concatenate([[True], vehicle[1:] != vehicle[:-1], [True]])
     starts = np.flatnonzero(inside[1:] & (~inside[:-1] | changes))
@@ -112,7 +110,6 @@ def _small(cells: Cells, column: str, rows: int, means: str) -> Iterator[Found]:
 
 
 def _arrivals(cells: Cells, rows: int, given: str) -> Iterator[Found]:
-    """Write the state of charge of arrivals that lack it."""
     state, vehicle, soc = _state(cells), cells.text(ID), cells.numbers(ARRIVAL_SOC)
     soc[soc < 0.0] = np.nan  # CityLearn's and the data's way to write that there is none
     copied, unknown = np.zeros((2, len(soc)), dtype=bool)

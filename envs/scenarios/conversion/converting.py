@@ -119,7 +119,6 @@ class _Conversion:
         return Cells(self._root / name, len(table))
 
     def _named(self, key: str, entries: Iterable[Any]) -> Iterator[str]:
-        """Files that entries name, each once."""
         names = (entry.get(key) for entry in entries if isinstance(entry, dict))
         yield from dict.fromkeys(name for name in names if isinstance(name, str))
 

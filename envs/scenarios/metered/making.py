@@ -128,7 +128,6 @@ def _fill_folder(folder: Path, options: SiteOptions) -> list[str]:
 
 
 def _amounts(buildings: Sequence[Building], clock: pd.DatetimeIndex) -> str:
-    """What a site has, in a line."""
     parts = [f"{len(buildings)} building{'s' * (len(buildings) > 1)}", f"{clock[0]:%Y-%m-%d} to {clock[-1]:%Y-%m-%d}"]
     parts.append(f"{sum(building.load_kwh.sum() for building in buildings):,.0f} kWh of load")
     generated = sum(building.pv_kwh.sum() for building in buildings if building.pv_kwh is not None)

@@ -68,7 +68,6 @@ def _shown(place: str) -> str:
 
 
 def _more(search: Search) -> tuple[str, str]:
-    """The option that lets a search have twice as much."""
     settings = search.results.facts.settings
     if found := _BUDGET.fullmatch(str(settings.get("budget") or "")):
         return "--budget", f"{2.0 * float(found[1]):g}{found[2]}"

@@ -192,7 +192,6 @@ class SACLearner(ArrayLearner[SACModule]):
         self._targets.vector.data.copy_(self._flat[CRITIC].vector.data)
 
     def _pieces(self, batch: Batch) -> Iterator[tuple[Batch, slice, float]]:
-        """Pieces of a batch that gradients are summed up from."""
         for rows in pieces(len(batch), -(-len(batch) // self.recipe.parts)):
             yield batch.at(rows), rows, (rows.stop - rows.start) / len(batch)
 
