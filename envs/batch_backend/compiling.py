@@ -45,6 +45,9 @@ def ready() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / "compiling.lock"):
         call_for_nothing()
+        # Numba goes by what the code says. Of a file that was only written again it has found what it kept.
+        for index in folder.glob(_KEPT):
+            index.touch()
 
 
 def _is_compiled(folder: Path) -> bool:

@@ -251,6 +251,7 @@ ON_POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows keeps files of
 
 
 PROGRAM = """
+import contextlib
 import json
 import os
 import signal
@@ -269,9 +270,11 @@ with ray_session(num_cpus=1):
 
     actor = Actor.remote()
     ray.get(actor.told.remote(), timeout=90)
-    own = psutil.Process()
-    theirs = own.children(recursive=True)
-    found = [at for process in [own, *theirs] for at in process.net_connections("inet") if at.status == psutil.CONN_LISTEN]
+    own, found, theirs = psutil.Process(), [], []
+    for process in [own, *own.children(recursive=True)]:
+        with contextlib.suppress(psutil.NoSuchProcess):  # some only start another one
+            found += [at for at in process.net_connections("inet") if at.status == psutil.CONN_LISTEN]
+            theirs += [process] if process != own else []
     folder = Path(ray.get_runtime_context().worker.node.get_temp_dir_path())
     for child in theirs:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP) if os.name != "nt" else ():

@@ -444,7 +444,8 @@ def test_a_taught_trial_goes_on_as_if_it_had_never_stopped(
     starts = [
         Start(window, charge) for window in (Window(0, 0, 24), Window(0, 72, 24), Window(0, 120, 24)) for charge in (0.2, 0.8)
     ]
-    short = teach(SiteTask(str(small_schema)), starts, method="yesterday", horizon=3)
+    monkeypatch.setattr("envs.yardsticks.lessons.METHOD", "yesterday")
+    short = teach(SiteTask(str(small_schema)), starts)
     monkeypatch.setattr("tuning.trial.training.lessons", lambda task: made.append(task.scenario) or short)
     assignment = hyperparameters(algo, **others)
     whole, cut = (experiment(tmp_path / name, small_schema, algo, teacher="mpc") for name in ("whole", "cut"))
