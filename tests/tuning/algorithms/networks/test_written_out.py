@@ -12,9 +12,10 @@ from tuning.algorithms.networks.written_out import WrittenOut
 @pytest.mark.parametrize("sizes", [(8,), (16, 8, 24)])
 def test_outputs_and_gradients_are_those_of_autograd(activation: str, sizes: tuple[int, ...]) -> None:
     torch.manual_seed(0)
-    layers, head = perceptron(5, sizes, activation), nn.Linear(sizes[-1], 3)
+    # In double precision: what differs in single is rounding alone.
+    layers, head = perceptron(5, sizes, activation).double(), nn.Linear(sizes[-1], 3).double()
     parameters = [*layers.parameters(), *head.parameters()]
-    inputs, slope = torch.randn(40, 5), torch.randn(40, 3)
+    inputs, slope = torch.randn(40, 5).double(), torch.randn(40, 3).double()
     expected = head(layers(inputs))
     gradients = torch.autograd.grad((expected * slope).sum(), parameters)
     for parameter in parameters:
@@ -28,7 +29,7 @@ def test_outputs_and_gradients_are_those_of_autograd(activation: str, sizes: tup
         written_out.add_gradient(run, slope)
     for parameter, gradient in zip(parameters, gradients, strict=True):
         # Added to what was there.
-        torch.testing.assert_close(parameter.grad, gradient + 1.0, rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(parameter.grad, gradient + 1.0, rtol=1e-12, atol=1e-12)
 
 
 def test_what_it_cannot_compute_is_left_to_autograd() -> None:
