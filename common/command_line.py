@@ -34,6 +34,12 @@ def refuse(*lines: object) -> int:
     return REFUSED
 
 
+def of_a_place(error: OSError) -> str:
+    """What a disk refuses, in a line."""
+    place = f"{shortened(error.filename)}: " if error.filename else ""
+    return f"{place}{error.strerror}; free or repair this place, or choose another"
+
+
 def status_of(run: Callable[[], int | None]) -> int:
     """Exit status of a command; where it cannot be carried out as given, or a disk refuses, a line on stderr says why."""
     try:
@@ -43,7 +49,6 @@ def status_of(run: Callable[[], int | None]) -> int:
     except OSError as error:
         if error.errno not in _OF_FILES:
             raise
-        place = f"{shortened(error.filename)}: " if error.filename else ""
-        return refuse(f"{place}{error.strerror}; free or repair this place, or choose another")
+        return refuse(of_a_place(error))
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -27,7 +27,7 @@ def without_credentials(text: str) -> str:
 
     After a colon in the first part, up to the last `@`: secrets may hold slashes.
     """
-    text = re.sub(r"(://[^\s?]*\?)[^\s\"]+", r"\1***", text)
+    text = re.sub(r"(://[^\s?]*\?)\S+?(?=\"?(?:\s|$))", r"\1***", text)
     return re.sub(r"([A-Za-z0-9+.-]{2}:[\\/]{1,2})(?:[^\\/\s:]*:\S*|[^\\/\s]*)@", r"\1***@", text)
 
 

@@ -218,7 +218,8 @@ def read_parquet(path: Path, remedy: str) -> tuple[pa.Table, dict[str, str]]:
     except FileNotFoundError:
         raise
     except (pa.ArrowException, OSError) as error:
-        raise ResultsError(f"{path}: {' '.join(str(error).split())}: {remedy}") from error
+        reason, *_ = str(error).splitlines()  # the rest has the whole schema
+        raise ResultsError(f"{path}: {reason}: {remedy}") from error
     facts = {key.decode(): value.decode(errors="replace") for key, value in (content.schema.metadata or {}).items()}
     return content, facts
 

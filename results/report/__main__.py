@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from common.command_line import Parser, refuse, status_of
+from common.command_line import Parser, of_a_place, refuse, status_of
 from common.texts import printable
 from common.uris import with_uris
 from results.report.writing import FORMATS, write
@@ -18,7 +18,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.format is not None and options.figures is None:
         return refuse("--format is of pictures: name their folder, such as --figures pictures")
     warnings.showwarning = lambda message, *_: print(f"warning: {printable(with_uris(str(message)))}", file=sys.stderr)
-    return status_of(lambda: print(write(options.places, options.to, options.figures, options.format or FORMATS[0])))
+
+    def write_page() -> int:
+        try:
+            print(write(options.places, options.to, options.figures, options.format or FORMATS[0]))
+        except OSError as error:  # whatever it is, as of a drive that is not there: the places are the user's
+            return refuse(of_a_place(error))
+        return 0
+
+    return status_of(write_page)
 
 
 def parser() -> Parser:

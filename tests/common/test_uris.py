@@ -33,6 +33,7 @@ def test_credentials_and_queries_are_not_repeated() -> None:
     assert str(UserError("no folder s3:/key:secret@b/x")) == "no folder s3:/***@b/x"
     assert without_credentials("s3://b/x?token=secret and s3://b/y") == "s3://b/x?*** and s3://b/y"
     assert without_credentials('"s3://b/x?token=secret" has a query') == '"s3://b/x?***" has a query'
+    assert without_credentials('"s3://b/x?a="1"&token="secret"" has') == '"s3://b/x?***" has'
 
 
 def test_a_folder_that_stands_for_a_uri_is_told_as_the_uri(tmp_path: Path) -> None:

@@ -67,19 +67,19 @@ def command(
             print(short_help(kind, program, groups))
             return 0
         words = ["--help" if word == ALL and groups else word for word in given]
-        status = status_of(lambda: _carry_out(lambda: parse(kind, read(words), None, program), answer))
+        status = status_of(lambda: _carry_out(kind, words, program, answer, read))
     if output and output.is_lost and not status:
         refuse(f"what this command prints could not be written: {output.error}")
         return UNWRITTEN
     return status
 
 
-def _carry_out(options: Callable[[], T], answer: Callable[[T], int]) -> int:
+def _carry_out(kind: type[T], words: Sequence[str], program: str, answer: Callable[[T], int], read: Any) -> int:
     try:
-        given = options()
+        options = parse(kind, read(words), None, program)
         set_environment()
         with stop_signals_as_interrupts():
-            return answer(given)
+            return answer(options)
     except InconsistentError as error:
         refuse(f"internal consistency check failed; please report this: {error}")
         return INCONSISTENT

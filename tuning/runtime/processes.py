@@ -53,6 +53,8 @@ def own_stop_signals() -> Iterator[None]:
         with _handled(signal.getsignal):
             yield
     except SystemExit as error:
+        if threading.current_thread() is not threading.main_thread():
+            raise  # no signal comes there
         raise KeyboardInterrupt from error
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from envs.district import COMMON
-from envs.environments import seen_year
+from envs.environments import seen_year, vector_env
 from envs.environments.seen_year import (
     _shadow_key,
     first_row,
@@ -53,9 +53,12 @@ def site(four_buildings: Path) -> Scenario:
 @pytest.fixture(autouse=True)
 def a_plan(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(seen_year, "shadow", made_up_plan)
-    seen_rows.cache_clear()
+    kept = seen_rows, vector_env._open_year
+    for each in kept:
+        each.cache_clear()
     yield
-    seen_rows.cache_clear()
+    for each in kept:
+        each.cache_clear()
 
 
 def test_by_default_all_is_as_without(site: Scenario) -> None:

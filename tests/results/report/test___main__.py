@@ -27,3 +27,12 @@ def test_a_page_that_cannot_be_written_is_one_line(experiment: Path, capsys: pyt
     *warned, line = capsys.readouterr().err.splitlines()
     assert all(before.startswith("warning: ") for before in warned)
     assert line.startswith("error: ")
+
+
+def test_whatever_a_place_refuses_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(*given: object) -> None:
+        raise FileNotFoundError(2, "No such file or directory", "Z:/x")
+
+    monkeypatch.setattr("results.report.__main__.write", fail)
+    assert main(["one", "--to", "Z:/x/a.html"]) == 2
+    assert capsys.readouterr().err == "error: Z:/x: No such file or directory; free or repair this place, or choose another\n"

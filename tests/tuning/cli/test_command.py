@@ -49,7 +49,7 @@ def test_the_answer_is_the_exit_status() -> None:
                 OSError(number, os.strerror(number), "a/b"),
                 f"a/b: {os.strerror(number)}; free or repair this place, or choose another",
             )
-            for number in (errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EISDIR)
+            for number in (errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EISDIR, errno.EEXIST, errno.EIO)
         ),
     ],
 )

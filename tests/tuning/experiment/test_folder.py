@@ -69,6 +69,9 @@ def test_of_a_name_in_place_of_a_folder_the_folder_is_told(tmp_path: Path) -> No
     made = create(Settings(name="one", dir=str(tmp_path / Settings.dir)))
     with pytest.raises(UsageError, match=re.escape(f"did you mean {made.paths.folder}?")):
         open_experiment(tmp_path / "one")
+    with pytest.raises(UsageError) as refused:
+        open_experiment(tmp_path / "two")
+    assert "did you mean" not in str(refused.value)
 
 
 @pytest.mark.parametrize("name", ["../outside", "CON"])

@@ -13,6 +13,7 @@ from common.errors import UsageError
 from envs.objective.columns import measures
 from envs.scenarios.scenario import scenario
 from results.judgement import JUDGEMENT_VERSION, write_table
+from results.table_files import ResultsError
 from tests.tuning.exporting.judged_table import judgement_of
 from tests.tuning.trial.small_trials import completed
 from tuning.algorithms.registry import algorithm
@@ -191,3 +192,11 @@ def test_what_pandas_wrote_beside_the_columns_is_not_read(tmp_path: Path, pandas
     table = pa.Table.from_pandas(judgement_of("a")).replace_schema_metadata({**OF_TODAY, b"pandas": pandas})
     pq.write_table(table, paths.table)
     assert _judged_table(paths)["contender"].tolist() == ["a", "uncontrolled"]
+
+
+def test_a_table_with_a_column_twice_is_told_in_a_line(tmp_path: Path) -> None:
+    paths, table = JudgementPaths(tmp_path), pa.Table.from_pandas(judgement_of("a"))
+    pq.write_table(table.append_column("score", table["score"]).replace_schema_metadata(OF_TODAY), paths.table)
+    with pytest.raises(ResultsError, match="Multiple matches") as refused:
+        _judged_table(paths)
+    assert "__fragment_index" not in str(refused.value)

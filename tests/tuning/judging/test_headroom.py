@@ -1,15 +1,18 @@
 """Remaining headroom lies between the best controller without learning and the bound."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from common.errors import UsageError
 from envs.objective.aim import Aim
+from envs.objective.evaluate import ValidityError
 from envs.yardsticks.baselines import UNCONTROLLED
 from results.judgement import EXACT_MPC
 from tuning.cli.console import Fitted
+from tuning.judging import headroom
 from tuning.judging.headroom import Row, best_of, find_headroom, remaining, row_of, tables
 from tuning.judging.settings import HeadroomSettings
 
@@ -133,3 +136,10 @@ def test_an_objective_without_a_bound_is_said_to_have_none_and_who_misses_a_requ
 def test_headroom_is_of_one_objective() -> None:
     with pytest.raises(UsageError, match="--objective 'co2 bill': headroom takes one"):
         find_headroom(HeadroomSettings(scenario="iquitos-38", objective="co2 bill"))
+
+
+def test_a_controller_above_the_bound_stops(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = headroom.baseline_rows
+    monkeypatch.setattr(headroom, "baseline_rows", lambda *given: [{**own, "score": 9.0} for own in rows(*given)])
+    with pytest.raises(ValidityError, match="above the bound"):
+        find_headroom(HeadroomSettings(scenario=str(small_schema), mpc=("none",)))
