@@ -137,11 +137,12 @@ class RLlibTrainer(Trainer):
 
     def update(self) -> Update:
         """See `Trainer`."""
-        result = self.algorithm.train()
+        # Not `train`, which makes a copy of all settings for each result: 2 ms, of which nothing is read.
+        result = self.algorithm.step()
         return Update(int(result["num_env_steps_sampled_lifetime"]) // self.setup.agents, self.losses(result))
 
     def losses(self, result: dict[str, Any]) -> dict[str, float | int | None]:
-        """Columns of a report after an `algorithm.train()`, from its result; None where nothing was measured."""
+        """Columns of a report after an `algorithm.step()`, from its result; None where nothing was measured."""
         means = self.learner.means
         losses: dict[str, float | int | None] = {column: _finite(means.get(column)) for column in self.columns}
         losses["gradient_steps"] = int(means.get("gradient_steps", 0))

@@ -172,14 +172,14 @@ def test_running_out_of_memory_anywhere_is_told_and_leaves_nothing_behind(
         trainers.append(weakref.ref(trained))
         if update == 0:
             raise error
-        train, done = trained.algorithm.train, itertools.count(1)
+        step, done = trained.algorithm.step, itertools.count(1)
 
-        def failing_train() -> Any:
+        def failing_step() -> Any:
             if next(done) == update:
                 raise error
-            return train()
+            return step()
 
-        monkeypatch.setattr(trained.algorithm, "train", failing_train)
+        monkeypatch.setattr(trained.algorithm, "step", failing_step)
         return trained
 
     with monkeypatch.context() as patched:
