@@ -139,7 +139,7 @@ class Outlook:
         if site.tariff:
             prices = np.array([site.tariff.peak_price, site.tariff.off_peak_excess_price])
             peak_worth = worth["cost"] * month_share[[0, -1], np.newaxis] * prices
-            outside = ~np.isin(self.hour, site.tariff.peak_hours)
+            outside = (self.hour[:, np.newaxis] != np.array(site.tariff.peak_hours)).all(axis=1)
         mean_worth = import_worth.mean(axis=1)
         tanks, efficiency = site.tanks, np.maximum(self.efficiency, LEAST_EFFICIENCY)
         rooms = self.rooms or RoomHours.none(hours)
@@ -164,11 +164,11 @@ class Outlook:
             must_kwh=must,
             can_kwh=can,
             served_worth=mean_worth[charged],
-            month=np.minimum(np.cumsum(np.diff(self.month, prepend=self.month[0]) != 0), 1),
+            month=(self.month != self.month[0]).astype(np.int64),
             outside=outside,
             peaks_kw=np.array([state.peaks_kw, (0.0, 0.0)]),
             peak_worth=peak_worth,
-            day=np.cumsum(np.diff(self.hour, prepend=self.hour[0]) < 0),
+            day=np.append(0, np.cumsum(self.hour[1:] < self.hour[:-1])),
             day_peak_kw=state.day_peak_kw,
             held_kwh=held,
             held_worth=STORED * tanks.root * heat_worth,

@@ -350,7 +350,7 @@ class Need:
         can = np.minimum(energy, power)
         own = np.clip(energy - power * last, 0.0, can)
         slack = last - energy / np.maximum(power, 1e-9)
-        for n in np.unique(building):
+        for n in set(building.tolist()):
             order = np.flatnonzero(building == n)
             order = order[np.argsort(slack[order], kind="stable")]
             room = can[order] - own[order]
@@ -424,7 +424,7 @@ class Vehicles:
         an_hour = self._delivered[kind, -1] if len(own) else np.zeros(0)
         whole = np.floor(np.divide(missing, an_hour, out=np.zeros(len(own)), where=an_hour > 0.0))
         rest, part = missing - whole * an_hour, np.zeros(len(own))
-        for each in np.unique(kind):
+        for each in set(kind.tolist()):
             alike = kind == each
             part[alike] = np.interp(rest[alike], self._delivered[each], _ACTIONS)
         # What a charger cannot deliver for its least power is delivered by that.
