@@ -26,7 +26,7 @@ _HUMIDITY = Limit(0, 120, "relative humidity in per cent; sensors and forecasts 
 _SUN = Limit(-50, 2000, "the sun gives 1,361 W/m2 above the air, and clouds' edges a little more; sensors drift at night")
 _PRICE = Limit(-1e6, 1e6, "price of a kWh in any currency, also below zero")
 _DEMAND = Limit(0, 1e6, f"demand is 0 or more; {_ENERGY}")
-MOST_PV, MOST_CARBON = 2000, 5  # W of each kW of nominal power, and kg of CO2 for a kWh
+MOST_LOAD, MOST_PV, MOST_CARBON = 1e6, 2000, 5  # kWh in an hour, W of each kW of nominal power, kg of CO2 for a kWh
 _SET_POINT = Limit(-90, 100, "degrees Celsius")
 # Columns that CityLearn needs, by file. It passes them to a constructor by name, so one that it does not know is an error too.
 # Limits are wide: what lies beyond is a wrong unit, a wrong column or a slip. `docs/scenarios.md` shows them.
@@ -36,7 +36,7 @@ NEEDED: dict[str, dict[str, Limit]] = {
         "hour": Limit(1, 24, "hours are 1, from midnight to one o'clock, to 24", whole=True),
         "day_type": Limit(1, 8, "1 is Monday, 7 Sunday and 8 a holiday", whole=True),
         "indoor_dry_bulb_temperature": _TEMPERATURE,
-        "non_shiftable_load": Limit(0, 1e6, f"consumption is 0 or more, and PV belongs into solar_generation; {_ENERGY}"),
+        "non_shiftable_load": Limit(0, MOST_LOAD, f"consumption is 0 or more, and PV belongs into solar_generation; {_ENERGY}"),
         **dict.fromkeys(("dhw_demand", "cooling_demand", "heating_demand"), _DEMAND),
         "solar_generation": Limit(
             0, MOST_PV, "generation is 0 or more, also at night; twice the PV's nominal power is 2,000 W for each kW"

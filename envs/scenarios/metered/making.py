@@ -22,7 +22,7 @@ from envs.scenarios.metered.sessions_file import read_sessions
 from envs.scenarios.metered.site_folder import SERIES, Building, Socket, write_site
 from envs.scenarios.metered.typical_sun import typical_sun
 from envs.scenarios.scenario import scenario
-from envs.scenarios.series_files import MOST_CARBON, MOST_PV
+from envs.scenarios.series_files import MOST_CARBON, MOST_LOAD, MOST_PV
 from envs.scenarios.tariff import is_currency, write_tariff
 
 SCHEMA = "schema.json"
@@ -136,7 +136,7 @@ def _amounts(buildings: Sequence[Building], clock: pd.DatetimeIndex) -> str:
     if 0.0 < (battery := sum(building.battery[1] for building in buildings if building.battery)) < LEAST_PART * drawn:
         parts.append(f"{drawn:,.0f} kW on average beside batteries of {battery:g} kW, which can do next to nothing (units?)")
     sessions = sum(len(socket.sessions) for building in buildings for socket in building.sockets)
-    return ", ".join([*parts, *([f"{sessions:,} charging sessions"] if sessions else [])])
+    return ", ".join([*parts, *([f"{sessions:,} charging session{'s' * (sessions > 1)}"] if sessions else [])])
 
 
 def _tables(options: SiteOptions, clock: Clock) -> tuple[dict[str, pd.DataFrame], str, list[str]]:
@@ -228,6 +228,8 @@ def _refuse_doubled(buildings: Sequence[Building]) -> None:
 def _refuse_other_units(buildings: Sequence[Building], tables: dict[str, pd.DataFrame]) -> None:
     """Raise a ScenarioError for amounts that can be in no other unit than the one that was said."""
     for building in buildings:
+        if (most := building.load_kwh.max()) > MOST_LOAD:
+            raise ScenarioError(f"--load: {building.name} uses up to {most:,.4g} kWh in an hour; is the unit another one?")
         if building.pv_kwh is not None and (most := building.pv_kwh.max()) > MOST_PV / 1000.0 * building.pv_kw:
             raise ScenarioError(
                 f"--pv: {building.name} generates up to {most:,.4g} kWh in an hour, and its PV has {building.pv_kw:g} kW; is "

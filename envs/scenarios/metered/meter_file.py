@@ -19,6 +19,7 @@ from common.errors import ScenarioError
 HOUR = pd.Timedelta(hours=1)
 SHOWN = 5  # gaps that a message names
 SAMPLE = 100_000  # letters that tell what is between columns
+_AS_TIME = "it has to be a time such as 2024-03-31 14:00, with hours from 0 to 23"
 _UNIT = re.compile(r"[(\[]\s*([^)\]]+?)\s*[)\]]$|_([A-Za-z]+)$")  # at the end of a column's name: (kWh), [kWh], _kwh
 _DECIMAL_COMMA = re.compile(r"^([^.,]*\d),(\d[^.,]*)$")  # the one comma of a cell without points
 _THOUSANDS = re.compile(r"\d[.,']\d{3}[.,]|\d[.,']\d{3}$")
@@ -34,11 +35,13 @@ class Quantity:
         name: of the option that names the file, without its dashes.
         amounts: units that add up over an hour, each with what one of it is in the unit of the hours' values.
         rates: units of which an hour has the mean, likewise.
+        below_zero: why it cannot be below zero, and what to do; empty where it can.
     """
 
     name: str
     amounts: dict[str, float]
     rates: dict[str, float]
+    below_zero: str = ""
 
     @property
     def _units(self) -> dict[str, tuple[str, float]]:
@@ -83,8 +86,9 @@ def _plain(unit: str) -> str:
 
 
 _ENERGY, _POWER = {"Wh": 1e-3, "kWh": 1.0, "MWh": 1e3}, {"W": 1e-3, "kW": 1.0, "MW": 1e3}
-LOAD = Quantity("load", _ENERGY, _POWER)  # kWh in an hour
-PV = Quantity("pv", _ENERGY, _POWER)  # kWh in an hour
+_NET = "a building uses 0 or more; where a meter counts what is left of PV, add what that generates"
+LOAD = Quantity("load", _ENERGY, _POWER, _NET)  # kWh in an hour
+PV = Quantity("pv", _ENERGY, _POWER, "PV generates 0 or more; write 0 for what it draws at night")  # kWh in an hour
 PRICE = Quantity("price", {}, {"EUR/kWh": 1.0, "EUR/MWh": 1e-3})  # for a kWh, in any money
 CARBON = Quantity("carbon", {}, {"kg/kWh": 1.0, "g/kWh": 1e-3, "kg/MWh": 1e-3, "t/MWh": 1.0})  # kg for a kWh
 
@@ -129,7 +133,13 @@ class Hours:
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """A CSV file as it is, every cell a text, with points in decimals. Raises a ScenarioError if it is no table."""
+    """A CSV file as it is, every cell a text, with points in decimals, without empty rows and columns without a name.
+
+    Its index has each row's line, from 0 for the line below the names.
+
+    Raises:
+        ScenarioError: if it is no table.
+    """
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -138,13 +148,16 @@ def read_table(path: Path) -> pd.DataFrame:
         raise ScenarioError(f"{path} is no text in UTF-8; save it again as CSV UTF-8, as Excel calls it") from None
     try:
         separator = csv.Sniffer().sniff(text[:SAMPLE], ",;\t").delimiter
-        table = pd.read_csv(io.StringIO(text), sep=separator, dtype=str, skipinitialspace=True)
+        table = pd.read_csv(io.StringIO(text), sep=separator, dtype=str, skipinitialspace=True, skip_blank_lines=False)
     except (csv.Error, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise ScenarioError(
             f"{path} is no table ({str(error).strip()}); its first line has to be that of the names: remove what stands above, "
-            "or save it as CSV"
+            "or save it with commas, semicolons or tabs between columns"
         ) from None
-    table = table.rename(columns=str.strip).apply(lambda column: column.str.strip())
+    if not isinstance(table.index, pd.RangeIndex):
+        raise ScenarioError(f"{path}: its rows have more cells than line 1 has names; end line 1 with {separator!r} too")
+    table = table.rename(columns=str.strip).apply(lambda column: column.str.strip()).dropna(how="all")
+    table = table.drop(columns=[name for name in table if name.startswith("Unnamed: ") and table[name].isna().all()])
     if table.empty:
         raise ScenarioError(f"{path} has no rows")
     if separator == ",":
@@ -169,6 +182,9 @@ def read_hours(path: Path, quantity: Quantity, unit: str, clock: Clock, fill: in
     table = read_table(path)
     times, columns = _times(table)
     values = pd.DataFrame({name: numbers(path, table[name]) for name in columns})
+    for name in columns if quantity.below_zero else ():
+        if (below := values[name] < 0.0).any():
+            raise ScenarioError(f"{_at(path, below)}: {name} is {values[name][below].iloc[0]:g}; {quantity.below_zero}")
     if values.empty:
         raise ScenarioError(f"{path} has no column of numbers beside its times")
     values.index = instants(path, times, clock)
@@ -206,14 +222,14 @@ def numbers(path: Path, texts: pd.Series) -> pd.Series:
     values = pd.to_numeric(texts, errors="coerce")
     wrong = values.isna() & texts.notna() & ~texts.fillna("").str.lower().isin(["", "nan", "na", "n/a", "null", "-"])
     if wrong.any():
-        apart = ", without points or commas between thousands" if _THOUSANDS.search(texts[wrong].iloc[0]) else ""
+        apart = ", with a point before decimals and nothing between thousands" if _THOUSANDS.search(texts[wrong].iloc[0]) else ""
         raise ScenarioError(f"{_at(path, wrong)}: {texts.name} is {texts[wrong].iloc[0]!r}; it has to be a number{apart}")
     return values.astype(float)
 
 
 def _at(path: Path, rows: pd.Series) -> str:
     """Place of the first of some rows. The first line has the names."""
-    return f"{path}, line {int(np.argmax(rows.to_numpy())) + 2}"
+    return f"{path}, line {rows.idxmax() + 2}"
 
 
 def instants(path: Path, texts: pd.Series, clock: Clock) -> pd.DatetimeIndex:
@@ -224,10 +240,7 @@ def instants(path: Path, texts: pd.Series, clock: Clock) -> pd.DatetimeIndex:
     has_offset = bool(_OFFSET.search(written.iloc[0]))
     times = pd.to_datetime(written, format="ISO8601", errors="coerce", utc=has_offset)
     if times.isna().any():
-        raise ScenarioError(
-            f"{_at(path, times.isna())}: {texts[times.isna()].iloc[0]!r} is no time; write the year whole, as in "
-            "2024-03-31 14:00"
-        )
+        raise ScenarioError(f"{_at(path, times.isna())}: the time is {written[times.isna()].iloc[0]!r}; {_AS_TIME}")
     if has_offset and not clock.zone:
         raise ScenarioError(f"{path}: times have an offset from UTC; say by --zone which clock people there live by")
     if not has_offset:
@@ -248,9 +261,7 @@ def _year_first(path: Path, texts: pd.Series) -> pd.Series:
     parts = texts.str.extract(_DAY_FIRST)
     if parts.isna().any(axis=None):
         wrong = parts.isna().any(axis=1)
-        raise ScenarioError(
-            f"{_at(path, wrong)}: {texts[wrong].iloc[0]!r} is no time; write the year whole, as in 2024-03-31 14:00"
-        )
+        raise ScenarioError(f"{_at(path, wrong)}: the time is {texts[wrong].iloc[0]!r}; {_AS_TIME}")
     first, second = parts[0].astype(int), parts[2].astype(int)
     if (first.max() > 12) == (second.max() > 12):
         raise ScenarioError(f"{path}: {texts.iloc[0]} may be a day and a month or a month and a day; write 2024-03-31 14:00")
@@ -264,8 +275,8 @@ def _in_order(path: Path, values: pd.DataFrame, clock: Clock) -> pd.DataFrame:
     values = values[~(values.index.duplicated() & values.reset_index().duplicated().to_numpy())].sort_index(kind="stable")
     twice = pd.DatetimeIndex(values.index[values.index.duplicated()])
     if len(twice):
-        why = "" if clock.zone else "; if these are local times with summer time, say by --zone where"
-        raise ScenarioError(f"{path} has {clock.local(twice[:1])[0]:%Y-%m-%d %H:%M} twice, with other values{why}")
+        why = "" if clock.zone else ", or, if these are local times with summer time, say by --zone where"
+        raise ScenarioError(f"{path} has {clock.local(twice[:1])[0]:%Y-%m-%d %H:%M} twice, with other values; remove one{why}")
     return values
 
 

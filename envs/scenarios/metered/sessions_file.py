@@ -45,16 +45,17 @@ def read_sessions(
     arrival, required = _states_of_charge(path, table, vehicle_kwh)
     begin, end = ((instants(path, table[name], clock) - hours[0]) / HOUR for name in NEEDED)
     if not (begin < end).all():
-        raise ScenarioError(f"{path}, line {int(np.argmin(begin < end)) + 2}: the departure is not after the arrival")
+        raise ScenarioError(f"{path}, line {table.index[np.argmin(begin < end)] + 2}: the departure is not after the arrival")
     first, last = np.ceil(begin).astype(int), np.floor(end).astype(int)
     # Nobody knows of a vehicle that is there before the first row when it came, nor of one that stays when it leaves.
     is_within = (first > 0) & (last < len(hours)) & (first < last)
-    own = table.get("building", pd.Series(buildings[0], table.index))
-    sockets = table.get("charger", pd.Series("charger", table.index))
+    own = table.get("building", pd.Series(buildings[0], table.index)).to_numpy()
+    sockets = table.get("charger", pd.Series("charger", table.index)).to_numpy()
     sessions: dict[tuple[str, str], list[Session]] = {}
     for row in np.argsort(first, kind="stable"):
         if own[row] not in buildings:
-            raise ScenarioError(f"{path}, line {row + 2}: building {own[row]!r} is not in --load; {hint(own[row], buildings)}")
+            line = table.index[row] + 2
+            raise ScenarioError(f"{path}, line {line}: building {own[row]!r} is not in --load; {hint(own[row], buildings)}")
         if is_within[row]:
             session = Session(int(first[row]), int(last[row]), float(arrival[row]), float(required[row]))
             sessions.setdefault((own[row], sockets[row]), []).append(session)
@@ -74,8 +75,8 @@ def _states_of_charge(path: Path, table: pd.DataFrame, vehicle_kwh: float) -> tu
         if wrong.any():
             row = int(np.argmax(wrong))
             raise ScenarioError(
-                f"{path}, line {row + 2}: energy_kwh is {energy[row]:g}; a vehicle of --vehicle-kwh {vehicle_kwh:g} takes 0 to "
-                "that"
+                f"{path}, line {table.index[row] + 2}: energy_kwh is {energy[row]:g}; a vehicle of --vehicle-kwh "
+                f"{vehicle_kwh:g} takes 0 to that"
             )
         return np.round(1.0 - energy / vehicle_kwh, 4), np.ones(len(energy))
     if not {"arrival_soc", "required_soc"} <= set(table):
@@ -83,6 +84,6 @@ def _states_of_charge(path: Path, table: pd.DataFrame, vehicle_kwh: float) -> tu
     arrival, required = (numbers(path, table[name]).to_numpy() for name in ("arrival_soc", "required_soc"))
     wrong = ~((arrival >= 0.0) & (arrival <= 1.0) & (required >= 0.0) & (required <= 1.0))
     if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ScenarioError(f"{path}, line {row + 2}: states of charge are from 0 to 1, as 0.8 for 80 %")
+        line = table.index[np.argmax(wrong)] + 2
+        raise ScenarioError(f"{path}, line {line}: states of charge are from 0 to 1, as 0.8 for 80 %")
     return arrival, required

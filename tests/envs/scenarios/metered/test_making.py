@@ -95,6 +95,14 @@ def test_prices_are_for_a_kwh_in_the_money_that_their_unit_says(
     assert pd.read_csv(given.folder / "pricing.csv")["electricity_pricing"].iloc[0] == pytest.approx(price)
 
 
+def test_a_load_that_no_site_draws_is_refused_by_the_name_of_its_building(given: SiteOptions) -> None:
+    load = pd.read_csv(given.load)
+    load.iloc[30, 1] = 2e6
+    load.to_csv(given.load, index=False)
+    with pytest.raises(UserError, match="--load: Home_A uses up to 2e.06 kWh in an hour; is the unit another one"):
+        make_site(given)
+
+
 def test_a_load_beside_which_batteries_are_nothing_is_doubted(given: SiteOptions, tmp_path: Path) -> None:
     assert "units?" not in make_site(given)[0]
     load = pd.read_csv(given.load).rename(columns=lambda name: name.replace("kWh", "MWh"))

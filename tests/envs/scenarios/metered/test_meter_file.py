@@ -105,6 +105,17 @@ def test_semicolons_and_decimal_commas_are_those_of_a_spreadsheet(read: Read) ->
     assert read(text).values.iloc[:, 0].tolist() == [1.5, 0.025]
 
 
+def test_empty_rows_and_columns_of_a_spreadsheet_are_left_out(read: Read) -> None:
+    rows = [f"{row}," for row in _lines(HOURS, VALUES).splitlines()]
+    assert read("\n".join([*rows[:9], "", *rows[9:], ",,", ""])).values["home"].tolist() == VALUES.tolist()
+
+
+def test_rows_with_more_cells_than_names_are_refused(read: Read) -> None:
+    names, *rows = _lines(HOURS, VALUES).splitlines()
+    with pytest.raises(ScenarioError, match="more cells than line 1 has names; end line 1 with ',' too"):
+        read("\n".join([names, *(f"{row}," for row in rows)]))
+
+
 @pytest.mark.parametrize(("start", "hours"), [("2024-03-30", 71), ("2024-10-26", 73)])
 def test_summer_time_leaves_out_an_hour_and_repeats_one(read: Read, start: str, hours: int) -> None:
     instants = pd.date_range(start, periods=3 * 96 + 4 * (hours - 72), freq="15min", tz="Europe/Berlin")
@@ -166,12 +177,17 @@ def test_short_gaps_are_filled_and_long_ones_named(read: Read) -> None:
         ("", "no table"),
         ("Meter 7\n\ntime,home (kWh)\n2024-01-01 00:00,1\n", "remove what stands above"),
         ("time;home (kWh)\n2024-01-01 00:00;1.107,2\n2024-01-01 01:00;2\n", "'1.107,2'; .* between thousands"),
-        ("time,home (kWh)\n31.01.24 00:00,1\n31.01.24 01:00,2\n", "'31.01.24 00:00' is no time; write the year whole"),
+        ('time,home (kWh)\n2024-01-01 00:00,"0,368"\n2024-01-01 01:00,2\n', "'0,368'; .* a point before decimals"),
+        ("time,home (kWh)\n31.01.24 00:00,1\n31.01.24 01:00,2\n", "'31.01.24 00:00'; it has to be a time such as 2024-"),
+        ("time,home (kWh)\n2024-01-01 23:00,1\n2024-01-01 24:00,2\n", "'2024-01-01 24:00'; .* hours from 0 to 23"),
+        ("time|home (kWh)\n2024-01-01 00:00|1\n", "with commas, semicolons or tabs"),
+        ("time,home (kWh)\n2024-01-01 00:00,1\n\n2024-01-01 01:00,x\n", "line 4: home .kWh. is 'x'"),
+        ("time,home (kWh)\n2024-01-01 00:00,1\n2024-01-01 01:00,-2\n", "line 3: .* is -2; .* add what that generates"),
         ("time,home (kWh)\n", "no rows"),
         ("time\n2024-01-01 00:00\n2024-01-01 01:00\n", "no"),
-        ("time,home (kWh)\nnoon,1\n2024-01-01 01:00,2\n", "line 2: 'noon' is no time"),
+        ("time,home (kWh)\nnoon,1\n2024-01-01 01:00,2\n", "line 2: the time is 'noon'"),
         ("time,home (kWh)\n2024-01-01 00:00,1\n2024-01-01 01:00,much\n", "line 3: home .kWh. is 'much'"),
-        ("time,home (kWh)\n2024-01-01 00:00,1\n2024-01-01 00:00,2\n2024-01-01 01:00,2\n", "twice"),
+        ("time,home (kWh)\n2024-01-01 00:00,1\n2024-01-01 00:00,2\n2024-01-01 01:00,2\n", "twice, .*; remove one"),
         ("time,home (kWh)\n2024-01-01 00:00,1\n2024-01-01 02:00,1\n2024-01-01 04:00,1\n", "a row every"),
     ],
 )  # fmt: skip
