@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 
 from common.errors import ScenarioError
-from common.units import DAY
+from common.units import DAY, WEEK
 from envs.batch_backend.tables import Tables
 from envs.citylearn_backend.simulator import SIMULATORS
 from envs.environments.backend import beyond_batch
@@ -154,10 +154,11 @@ def check_stays(scenario: Scenario, split: Split) -> None:
     # A vehicle that was there before brings what the uncontrolled run had given it by then.
     counted = any((stays[w.year].within(w.start, w.hours) & (stays[w.year].start >= w.start)).any() for w in windows)
     if known := 0 if counted else sum(len(own.end) for own in stays.values()):
+        longest = max(window.lasts for window in windows)
         raise ScenarioError(
             f"{scenario.title}: vehicles stay {known:,} times, and no stay lies within a window of {split} (the longest has "
-            f"{max(window.lasts for window in windows)} hours), so none would count; state the splits as ranges of days, such "
-            "as --train 0-13 --validation 14-27 --test 28-41, or give at least 20 weeks"
+            f"{longest} hours), so none would count; search with splits that have some, as ranges of days such as --train 0-13 "
+            f"--validation 14-27 --test 28-41{', or give at least 20 weeks' * (longest < WEEK)}"
         )
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, SupportsFloat
 
 import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv, VectorWrapper
 
-from common.errors import InconsistentError
 from envs.gym.source import EnvError
 
 Policy = Callable[[Any], Any]  # from observations, shape (copies, features), to actions, shape (copies, ...)
@@ -23,6 +22,14 @@ MOST_STEPS = 100_000  # of an episode that policies are rated by
 # Of a step of one copy, above which copies have processes of their own: what is sent between them takes some 0.1 ms.
 PROCESS_SECONDS = 5e-4
 TIMED_STEPS = 20
+
+
+def check_finite(observations: Any, rewards: Any) -> None:
+    """Raise an EnvError for what no policy can learn from: observations or rewards that are no finite numbers."""
+    for name, values in (("observations", observations), ("rewards", rewards)):
+        if not (finite := np.isfinite(values)).all():
+            found = np.asarray(values)[~finite].flat[0]
+            raise EnvError(f"the environment gave {found} in its {name}, which have to be finite numbers")
 
 
 def seeds_of(split: Literal["validation", "test"], count: int) -> range:
@@ -42,8 +49,7 @@ class Episodes:
     def rows(self, policy: Policy) -> list[Row]:
         """Number, return and steps of each episode, and the values that it reports.
 
-        Raises an EnvError for an episode that does not end, or that reports no such value; an InconsistentError for a return
-        that is no number.
+        Raises an EnvError for an episode that does not end, whose return is no finite number, or that reports no such value.
         """
         observations = [env.reset(seed=seed)[0] for env, seed in zip(self._envs, self._seeds, strict=True)]
         returns, steps, last = [0.0] * len(self._envs), [0] * len(self._envs), [dict[str, Any]()] * len(self._envs)
@@ -64,21 +70,22 @@ class Episodes:
                     f"an episode has not ended after {MOST_STEPS:,} steps: wrap the environment in gymnasium.wrappers.TimeLimit"
                 )
             going = still
-        rows = [
+        check_finite((), returns)
+        return [
             {"year": number, "score": total, "length": taken, **self._reported(info)}
             for number, (total, taken, info) in enumerate(zip(returns, steps, last, strict=True))
         ]
-        for row in rows:
-            if not np.isfinite(row["score"]):
-                raise InconsistentError(f"episode {row['year']} of an evaluation has a return of {row['score']}")
-        return rows
 
     def _reported(self, info: dict[str, Any]) -> Row:
         lacks = [name for name in self._names if name.removeprefix(INFO) not in info]
         if lacks:
             there = ", ".join(sorted(info)) or "nothing"
             raise EnvError(f"{lacks[0]}: the last step of an episode does not report it in its info, which has {there}")
-        return {name: float(info[name.removeprefix(INFO)]) for name in self._names}
+        values = {name: info[name.removeprefix(INFO)] for name in self._names}
+        for name, value in values.items():
+            if not (isinstance(value, SupportsFloat) and np.size(value) == 1 and np.isfinite(value).all()):
+                raise EnvError(f"{name}: the last step of an episode reports {value!r}, which is no finite number")
+        return {name: float(value) for name, value in values.items()}
 
     def close(self) -> None:
         """Close the copies."""
@@ -94,6 +101,12 @@ class TrainingCopies(VectorWrapper):
         if isinstance(seed, int):
             seed = [int(word) % VALIDATION for word in np.random.SeedSequence(seed).generate_state(self.num_envs)]
         return super().reset(seed=seed, options=options)
+
+    def step(self, actions: Any) -> Any:
+        """See `VectorEnv`; an EnvError where an observation or a reward is no finite number."""
+        observations, rewards, *ends = super().step(actions)
+        check_finite(observations, rewards)
+        return observations, rewards, *ends
 
 
 def training_copies(make: Callable[[], gym.Env[np.ndarray, Any]], copies: int) -> VectorEnv[Any, Any, Any]:

@@ -16,12 +16,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import psutil
 from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
 
 from common.errors import UserError
-from envs.gym.source import REFUSED, EnvError, Source
+from envs.gym.episodes import check_finite
+from envs.gym.source import REFUSED, EnvError, Source, first_line
 from envs.gym.spaces import Actions, kind_of, made, outputs
 
 MOST_SECONDS = 300.0  # that the look may take
@@ -91,14 +93,17 @@ def look(source: Source) -> Probe:
         env.action_space.seed(0)
         taken, episode, ended, begun = 0, 0, False, time.perf_counter()
         while taken < (STEPS if ended else MOST_STEPS) and time.perf_counter() - begun < SECONDS:
-            _, _, terminated, truncated, _ = env.step(env.action_space.sample())
+            observation, reward, terminated, truncated, _ = env.step(env.action_space.sample())
+            check_finite(observation, reward)
+            if np.ndim(reward):
+                raise EnvError(f"a step gave an array of the shape {np.shape(reward)} as reward, which has to be a number")
             taken, episode = taken + 1, episode + (not ended)
             if terminated or truncated:
                 ended = True
                 env.reset()
         seconds = (time.perf_counter() - begun) / taken
     except REFUSED as error:
-        raise EnvError(f"--env {source.name}: {type(error).__name__}: {error}".partition("\n")[0]) from error
+        raise EnvError(f"--env {source.name}: {first_line(error)}") from error
     with_first = process.memory_info().rss
     others = [made(source) for _ in range(COPIES)]
     for other in others:

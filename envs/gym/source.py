@@ -20,7 +20,10 @@ from common.errors import UserError
 from common.paths import user_path
 from common.texts import printable
 
-FORM = "it takes an id of Gymnasium's, such as Pendulum-v1, or code of yours: module:function or path/to/file.py:function"
+FORM = (
+    "it takes an id of Gymnasium's, such as Pendulum-v1, or code of yours: module:function or path/to/file.py:function, whose "
+    "arguments --env-config gives"
+)
 # What code of a user raises that cannot be imported or called, and `gymnasium.make` for an id that it does not know.
 REFUSED = (
     ImportError, SyntaxError, AttributeError, NameError, RuntimeError, TypeError, ValueError, OSError, LookupError,
@@ -140,4 +143,6 @@ def _as_text(config: Mapping[str, Any]) -> str:
 def first_line(error: BaseException) -> str:
     """What went wrong in code of a user, in a line."""
     text = printable(str(error).strip().partition("\n")[0])
+    if isinstance(error, EnvError):
+        return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

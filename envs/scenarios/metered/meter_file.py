@@ -222,8 +222,9 @@ def numbers(path: Path, texts: pd.Series) -> pd.Series:
     values = pd.to_numeric(texts, errors="coerce")
     wrong = values.isna() & texts.notna() & ~texts.fillna("").str.lower().isin(["", "nan", "na", "n/a", "null", "-"])
     if wrong.any():
-        apart = ", with a point before decimals and nothing between thousands" if _THOUSANDS.search(texts[wrong].iloc[0]) else ""
-        raise ScenarioError(f"{_at(path, wrong)}: {texts.name} is {texts[wrong].iloc[0]!r}; it has to be a number{apart}")
+        first = texts[wrong].iloc[0]
+        how = ", with a point before decimals and nothing between thousands" if _THOUSANDS.search(first) else ""
+        raise ScenarioError(f"{_at(path, wrong)}: {texts.name} is {first!r}; it has to be a number{how}")
     return values.astype(float)
 
 

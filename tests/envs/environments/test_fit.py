@@ -192,6 +192,10 @@ def test_a_site_all_of_whose_stays_cross_the_borders_of_its_windows_is_refused(
         tables.sessions, start=tables.sessions.start // 24 * 24 + 20, end=tables.sessions.start // 24 * 24 + 30
     )
     monkeypatch.setattr("envs.environments.fit.year_tables", lambda scenario, year: SimpleNamespace(sessions=over_night))
-    with pytest.raises(ScenarioError, match=r"no stay lies within a window of validation \(the longest has 24 hours\)"):
+    refusal = r"no stay lies within a window of validation \(the longest has 24 hours\).*or give at least 20 weeks"
+    with pytest.raises(ScenarioError, match=refusal):
+        check_stays(site, "validation")
+    monkeypatch.setattr("envs.environments.fit.WEEK", 24)
+    with pytest.raises(ScenarioError, match=r"--test 28-41$"):
         check_stays(site, "validation")
     check_stays(scenario("iquitos-38"), "validation")

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
-from common.errors import InconsistentError
 from envs.gym.episodes import MOST_STEPS, TEST, VALIDATION, Episodes, seeds_of, training_copies
 from envs.gym.source import EnvError, Source
 from envs.gym.spaces import made
@@ -53,6 +52,27 @@ def test_what_an_episode_does_not_report_is_named_with_what_it_does() -> None:
         Episodes(Counter, range(2), ["info:kwh"]).rows(of_level)
 
 
+@pytest.mark.parametrize("value", ["much", None, np.nan, [1.0, 2.0]])
+def test_what_an_episode_reports_is_a_number(value: object) -> None:
+    class Reports(Counter):
+        def step(self, action: np.ndarray) -> Any:
+            return *super().step(action)[:-1], {"kwh": value}
+
+    with pytest.raises(EnvError, match=r"^info:kwh: the last step of an episode reports .*, which is no finite number"):
+        Episodes(Reports, range(2), ["info:kwh"]).rows(of_level)
+
+
+def test_copies_that_train_tell_what_no_policy_can_learn_from() -> None:
+    class Blind(Counter):
+        def step(self, action: np.ndarray) -> Any:
+            return np.full(1, np.inf, np.float32), *super().step(action)[1:]
+
+    copies = training_copies(Blind, 2)
+    copies.reset(seed=0)
+    with pytest.raises(EnvError, match="gave inf in its observations, which have to be finite"):
+        copies.step(np.zeros((2, 1), np.float32))
+
+
 def test_an_episode_without_end_and_a_return_that_is_no_number_are_told() -> None:
     class Endless(Counter):
         def step(self, action: np.ndarray) -> Any:
@@ -65,7 +85,7 @@ def test_an_episode_without_end_and_a_return_that_is_no_number_are_told() -> Non
 
     with pytest.raises(EnvError, match=f"after {MOST_STEPS:,} steps"):
         Episodes(Endless, range(1)).rows(of_level)
-    with pytest.raises(InconsistentError, match="return of nan"):
+    with pytest.raises(EnvError, match="gave nan in its rewards, which have to be finite"):
         Episodes(Broken, range(1)).rows(of_level)
 
 

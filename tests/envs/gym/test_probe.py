@@ -37,6 +37,12 @@ class Outside(Env):
 class Breaks(Env):
     def step(self, action):
         raise RuntimeError("the valve is stuck")
+class Unmeasured(Env):
+    def step(self, action):
+        return np.zeros(2), float("nan"), False, True, {}
+class Listed(Env):
+    def step(self, action):
+        return np.zeros(2), np.zeros(1), False, True, {}
 class Dies(Env):
     def __init__(self):
         import os
@@ -80,7 +86,13 @@ def test_chance_is_a_finding_and_a_broken_promise_is_an_error(sick: Path) -> Non
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("Breaks", "RuntimeError: the valve is stuck"), ("Dies", "ended with status 7"), ("None", "no attribute")],
+    [
+        ("Breaks", "RuntimeError: the valve is stuck"),
+        ("Dies", "ended with status 7"),
+        ("None", "no attribute"),
+        ("Unmeasured", "Unmeasured: the environment gave nan in its rewards"),
+        ("Listed", "has to be a number"),
+    ],
 )
 def test_what_breaks_there_is_one_line_here(sick: Path, name: str, said: str) -> None:
     with pytest.raises(EnvError, match=said) as caught:

@@ -99,7 +99,7 @@ def test_a_load_that_no_site_draws_is_refused_by_the_name_of_its_building(given:
     load = pd.read_csv(given.load)
     load.iloc[30, 1] = 2e6
     load.to_csv(given.load, index=False)
-    with pytest.raises(UserError, match="--load: Home_A uses up to 2e.06 kWh in an hour; is the unit another one"):
+    with pytest.raises(UserError, match=r"--load: Home_A uses up to 2e\+06 kWh in an hour; is the unit another one"):
         make_site(given)
 
 
