@@ -23,6 +23,7 @@ from results.table_files import read_parquet
 UNNOTICED = 0.01  # part of the vehicles' energy, and of people's hours, that a policy may serve less than without control
 CONTENDER, RULE, MPC, BOUND, UNCONTROLLED = "contender", "rule", "mpc", "bound", "uncontrolled"
 NO_CONTROL = ("uncontrolled", "no PV, no battery")
+NOT_LEARNED = ("random actions", "no action")  # what an environment has in place of its like
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def kind_of(contender: str, algorithm: str | None) -> str:
         return CONTENDER
     if contender in BOUNDS:
         return BOUND
-    if contender in NO_CONTROL:
+    if contender in NO_CONTROL + NOT_LEARNED:
         return UNCONTROLLED
     return MPC if contender.startswith("MPC") else RULE
 

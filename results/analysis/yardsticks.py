@@ -54,9 +54,8 @@ def beside_yardsticks(results: Results, objectives: Sequence[Measure] = ()) -> p
     if not rows or results.scored.empty:
         return frame([], columns)
     without = _without(frame(rows, columns))
-    if not results.of_environment:  # which has no rules: what learned nothing there all stands in the table
-        best_rule = max((row for row in rows if row["kind"] == RULE), key=lambda row: row["score"], default=None)  # type: ignore[arg-type, return-value]
-        rows = [row for row in rows if row["kind"] != RULE or row is best_rule]
+    best_rule = max((row for row in rows if row["kind"] == RULE), key=lambda row: row["score"], default=None)  # type: ignore[arg-type, return-value]
+    rows = [row for row in rows if row["kind"] != RULE or row is best_rule]
     best, alone = results.best, best_alone(results)
     rated = results.rated_evaluations
     for trial, words in ((best, ""), (alone, ", the best that acts alone")):

@@ -219,7 +219,7 @@ def _against_uncontrolled(rows: pd.DataFrame, measures: Mapping[str, Measure], v
         if not measure.label or pd.isna(now):
             continue
         if measure.is_share:
-            table.add_row(measure.label, cell(now, ".1%"), cell(before, ".1%"), f"{100 * (now - before):+z.1f} pp")
+            table.add_row(measure.label, cell(now, ".1%"), cell(before, ".1%"), f"{100 * (now - before):+z.1f} points")
         else:
             scale = measure.scale((now, before))
             table.add_row(scale.heading(measure.label), scale.text(now), scale.text(before), change(now, before))

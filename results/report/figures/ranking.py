@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from results import analysis
-from results.analysis.judged import Verdict
+from results.analysis.judged import NOT_LEARNED, Verdict
 from results.judgement import EXACT_MPC, GOAL, OBJECTIVE, bound_of
 from results.report.charts import CONTROLLERS, MOST_BARS, Figure, Panel, by_kind, channel, chart, colour, ends, hover, layer
 from results.report.subjects import Judged
@@ -28,7 +28,11 @@ def ranking(runs: pd.DataFrame, verdict: Verdict | None = None, of_environment: 
     table = _ranked(runs, verdict)
     trained = table[table["kind"] == "contender"]
     # What knows the future is no rival.
-    rivals = table[table["kind"].isin(["rule", "mpc"]) & table["comparable"] & (table["contender"] != EXACT_MPC)]
+    rivals = table[
+        (table["kind"].isin(["rule", "mpc"]) | table["contender"].isin(NOT_LEARNED))
+        & table["comparable"]
+        & (table["contender"] != EXACT_MPC)
+    ]
     bound = table[table["contender"] == bound_of(table["contender"])] if by_score else table.head(0)
     if trained.empty:
         answer = "It cannot be said: no trained policy was judged."

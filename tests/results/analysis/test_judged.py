@@ -31,6 +31,7 @@ def test_kinds_follow_from_names() -> None:
     names = ["uncontrolled", "no PV, no battery", "rule: PV first", "CityLearn: BasicRBC", "MPC: exact future", "bound of co2"]
     assert [kind_of(name, None) for name in names] == ["uncontrolled", "uncontrolled", "rule", "rule", "mpc", "bound"]
     assert kind_of("uncontrolled", "ppo") == "contender"
+    assert [kind_of(name, None) for name in ("random actions", "no action", "rules:act")] == ["uncontrolled"] * 2 + ["rule"]
 
 
 def test_the_best_falls_with_fresh_seeds_and_is_told_by_split(tmp_path: Path) -> None:

@@ -178,7 +178,7 @@ def test_the_best_is_compared_with_the_uncontrolled_site_over_all_its_years(tmp_
     cells = cells_of(output)
     assert cells["CO2, kg"] == ["7,884", "8,760", "-10.0%"]  # two years of 100 h, as one of 8,760 h
     assert cells["peak, kW"] == ["83.0", "100.0", "-17.0%"]
-    assert cells["vehicle energy served"] == ["90.0%", "80.0%", "+10.0 pp"]
+    assert cells["vehicle energy served"] == ["90.0%", "80.0%", "+10.0 points"]
     assert "Vehicles pay for it" not in output
 
 
@@ -187,7 +187,7 @@ def test_a_change_that_rounds_to_none_has_no_minus(tmp_path: Path) -> None:
     served = {"ev_required_kwh": 50.0, "ev_served": 0.79999, "uncontrolled_ev_served": 0.8}
     write_evaluation(tmp_path, 0, 2, co2_kg=99.999, **served)
     cells = cells_of(shown(tmp_path))
-    assert (cells["CO2, kg"][-1], cells["vehicle energy served"][-1]) == ("+0.0%", "+0.0 pp")
+    assert (cells["CO2, kg"][-1], cells["vehicle energy served"][-1]) == ("+0.0%", "+0.0 points")
 
 
 def test_by_the_schemas_own_reward_no_control_does_not_score_0(tmp_path: Path) -> None:
