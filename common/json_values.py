@@ -13,7 +13,9 @@ from common.files import read_text, write_whole
 
 T = TypeVar("T")
 MOST = 2**63 - 1  # whole numbers end up in columns of 64 bits
-_WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", type(None): "null"}
+_WORDS = {
+    str: "a text", int: "a whole number", float: "a number", bool: "true or false", Path: "a path", type(None): "null",
+}  # fmt: skip
 
 
 def read_json(path: Path) -> Any:
@@ -46,7 +48,8 @@ def checked(value: Any, kind: Any, place: str) -> Any:
 
     Args:
         value: that was read.
-        kind: str, int, float, bool, None, a Literal, a union, `tuple[X, ...]`, `list[X]`, a mapping from str, or a dataclass.
+        kind: str, int, float, bool, None, Path, a Literal, a union, `tuple[X, ...]`, `list[X]`, a mapping from str, or a
+            dataclass.
         place: of the value, for the message.
 
     Raises:
@@ -71,11 +74,16 @@ def checked(value: Any, kind: Any, place: str) -> Any:
     elif origin is not None and issubclass(origin, Mapping):
         if isinstance(value, dict):
             return {key: checked(each, parts[1], f"{place}.{key}") for key, each in value.items()}
+    elif kind is Path:
+        if isinstance(value, str | Path):
+            return Path(value)
     elif is_dataclass(kind):
         return described(kind, value, place)  # type: ignore[arg-type]
     elif kind is float and type(value) is int and abs(value) <= MOST:
         return float(value)
-    elif type(value) is kind and not (kind is int and abs(value) > MOST):
+    elif type(value) is kind:
+        if kind is int and abs(value) > MOST:
+            raise ValueError(f"{place} is {_shown(value)}, and has more than 64 bits")
         return value
     raise ValueError(f"{place} is {_shown(value)}, not {_words(kind)}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, SupportsFloat
+from typing import Any, Literal
 
 import gymnasium as gym
 import numpy as np
@@ -81,16 +81,24 @@ class Episodes:
         if lacks:
             there = ", ".join(sorted(info)) or "nothing"
             raise EnvError(f"{lacks[0]}: the last step of an episode does not report it in its info, which has {there}")
-        values = {name: info[name.removeprefix(INFO)] for name in self._names}
-        for name, value in values.items():
-            if not (isinstance(value, SupportsFloat) and np.size(value) == 1 and np.isfinite(value).all()):
-                raise EnvError(f"{name}: the last step of an episode reports {value!r}, which is no finite number")
-        return {name: float(value) for name, value in values.items()}
+        numbers = {name: _number(info[name.removeprefix(INFO)]) for name in self._names}
+        if wrong := [name for name, number in numbers.items() if not np.isfinite(number)]:
+            value = info[wrong[0].removeprefix(INFO)]
+            raise EnvError(f"{wrong[0]}: the last step of an episode reports {value!r}, which is no finite number")
+        return numbers
 
     def close(self) -> None:
         """Close the copies."""
         for env in self._envs:
             env.close()
+
+
+def _number(value: Any) -> float:
+    """A value as a number; NaN where it is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return float("nan")
 
 
 class TrainingCopies(VectorWrapper):
@@ -104,9 +112,9 @@ class TrainingCopies(VectorWrapper):
 
     def step(self, actions: Any) -> Any:
         """See `VectorEnv`; an EnvError where an observation or a reward is no finite number."""
-        observations, rewards, *ends = super().step(actions)
-        check_finite(observations, rewards)
-        return observations, rewards, *ends
+        taken: Any = super().step(actions)
+        check_finite(*taken[:2])
+        return taken
 
 
 def training_copies(make: Callable[[], gym.Env[np.ndarray, Any]], copies: int) -> VectorEnv[Any, Any, Any]:

@@ -95,8 +95,8 @@ def look(source: Source) -> Probe:
         while taken < (STEPS if ended else MOST_STEPS) and time.perf_counter() - begun < SECONDS:
             observation, reward, terminated, truncated, _ = env.step(env.action_space.sample())
             check_finite(observation, reward)
-            if np.ndim(reward):
-                raise EnvError(f"a step gave an array of the shape {np.shape(reward)} as reward, which has to be a number")
+            if isinstance(reward, np.ndarray):
+                raise EnvError(f"a step gave an array of the shape {reward.shape} as reward, which has to be a number")
             taken, episode = taken + 1, episode + (not ended)
             if terminated or truncated:
                 ended = True

@@ -3,6 +3,7 @@
 import ast
 import importlib
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -60,3 +61,20 @@ def test_every_command_is_a_thin_skin_over_a_call() -> None:
         module = importlib.import_module(f"tuning.{name}")
         assert callable(module.main)
         assert len(Path(str(module.__file__)).read_text(encoding="utf-8").splitlines()) < 120, name
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "change", "says"),
+    [
+        ("compare", "JudgeSettings", {"experiments": ("one",), "top": "2"}, 'top is "2", not a whole number'),
+        ("compare", "JudgeSettings", {"experiments": "one"}, 'experiments is "one", not a list, each a text or a path'),
+        ("find_headroom", "HeadroomSettings", {"split": "dev"}, 'split is "dev", not one of train, validation, test'),
+        ("roll_out", "RolloutSettings", {"experiment": "one", "trial": 3}, 'trial is 3, not a text; as in trial="3"'),
+        ("export_policy", "ExportSettings", {"experiment": "one", "to": 5}, "to is 5, not a path"),
+        ("predict_memory", "MemorySettings", {"gpu_memory": "8"}, 'gpu_memory is "8", not a number'),
+        ("examine", "DoctorSettings", {"switches": 1}, "switches is 1, not true or false"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_in_a_line(call: str, kind: str, change: dict[str, object], says: str) -> None:
+    with pytest.raises(tuning.UserError, match=re.escape(says)):
+        getattr(tuning, call)(getattr(tuning, kind)(**change))

@@ -23,7 +23,7 @@ from tuning.diagnosis.checks import Finding, Status, check, gather
 from tuning.diagnosis.settings import DoctorSettings
 from tuning.experiment.folder import create
 from tuning.experiment.option_values import ALL
-from tuning.experiment.settings import Settings, check_gpu_memory, splits_in
+from tuning.experiment.settings import Settings, check_gpu_memory, check_types, splits_in
 from tuning.memory.allocation import grant
 from tuning.memory.machine import this_machine
 from tuning.memory.planner import CPU, Calibration, Planner
@@ -148,6 +148,7 @@ LABELS: dict[Status, str] = {"ok": "[green]ok   [/]", "note": "[yellow]note [/]"
 
 def examine(settings: DoctorSettings, console: Console | None = None) -> list[Finding]:
     """Check this machine, then let each algorithm take real updates. Raises `UserError` for settings that are not valid."""
+    check_types(settings)
     check_gpu_memory(settings.gpu_memory)
     console = console or terminal()
     findings: list[Finding] = []

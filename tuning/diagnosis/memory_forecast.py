@@ -10,7 +10,7 @@ from rich.table import Table
 from envs.environments.backend import choose_backend
 from tuning.cli.console import plain_table, say
 from tuning.diagnosis.settings import MemorySettings
-from tuning.experiment.settings import Settings, check_gpu_memory, splits_in
+from tuning.experiment.settings import Settings, check_gpu_memory, check_types, splits_in
 from tuning.memory.allocation import Budget, Grant, grant, room
 from tuning.memory.machine import this_machine
 from tuning.memory.planner import Calibration, Correction, Planner
@@ -35,6 +35,7 @@ class MemoryForecast:
 
 def predict_memory(settings: MemorySettings) -> MemoryForecast:
     """Predict the memory of a trial; nothing is trained. Raises `UserError` for settings that are not valid."""
+    check_types(settings)
     check_gpu_memory(settings.gpu_memory)
     own = Settings(
         algo=settings.algo, scenario=settings.scenario, env=settings.env, env_config=settings.env_config,

@@ -13,7 +13,7 @@ import tyro
 from tyro.constructors import PrimitiveConstructorSpec
 
 from common.errors import UsageError
-from common.json_values import MOST, checked, described
+from common.json_values import checked, described
 from common.texts import hint, option, printable
 from envs.scenarios.splits import Split, Splits
 from tuning.experiment.option_values import ALL, SAMPLERS, SCHEDULERS, Budget, choice, one_of
@@ -47,7 +47,7 @@ OF_AN_ENVIRONMENT = ("env_config", "episodes", "minimize")
 # How a program gives what a command line takes as words.
 _FORMS = {
     "set": """; as in set=(("gamma=0.9", "batch_size=512"),)""", "objective": '; as in objective="co2 bill"',
-    "budget": '; as in budget="30m"',
+    "budget": '; as in budget="30m"', "trial": '; as in trial="3"',
 }  # fmt: skip
 # An option that takes several words and keeps them as one text.
 WORDS = PrimitiveConstructorSpec(
@@ -92,13 +92,11 @@ def _as_lists(value: Any) -> Any:
 
 
 def check_whole_numbers(settings: Any, least_values: Mapping[str, int]) -> None:
-    """Raise a UsageError for a whole number that is below its least value, or has more than 64 bits."""
+    """Raise a UsageError for a whole number that is below its least value."""
     for name, least in least_values.items():
         value = getattr(settings, name)
         if value < least:
             raise UsageError(f"{option(name)} {value}: it is at least {least}")
-        if value > MOST:
-            raise UsageError(f"{option(name)} {value:.3g}: it is at most {MOST}, as numbers have 64 bits")
 
 
 def check_gpu_memory(gib: float) -> None:

@@ -23,6 +23,7 @@ from envs.task import SiteTask
 from results import load
 from tuning.cli.console import busy, terminal
 from tuning.experiment.reading import open_to_read, with_checkpoints
+from tuning.experiment.settings import check_types
 from tuning.exporting.environment import export_environment
 from tuning.exporting.model_card import given_judgement, own_judgement
 from tuning.exporting.onnx_policy import SitePolicy, write_onnx
@@ -40,6 +41,7 @@ def export_policy(settings: ExportSettings) -> list[Path]:
     Raises a UsageError if the folder exists, if the trial has no checkpoint any more, or took no part in the judgement, or if
     the site does not observe what the example controller needs.
     """
+    check_types(settings)
     to, elsewhere, split = user_path(settings.to), settings.scenario, settings.split
     if to.exists():
         raise UsageError(f"--to {to}: it is there already, and nothing is written over it")

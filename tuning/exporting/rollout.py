@@ -25,6 +25,7 @@ from results.table_files import write_parquet
 from tuning.cli.console import busy, terminal
 from tuning.experiment.folder import Experiment
 from tuning.experiment.reading import open_to_read, with_checkpoints
+from tuning.experiment.settings import check_types
 from tuning.exporting.settings import RolloutSettings
 from tuning.trial import policy
 
@@ -47,6 +48,7 @@ def roll_out(settings: RolloutSettings) -> Rollout:
         UserError: if trial, year or week does not exist, or the folder cannot be created; nothing is written then.
         ValidityError: if the run is physically impossible.
     """
+    check_types(settings)
     experiment = open_to_read(settings.experiment).trusting(settings.trust_scenario)
     searched = experiment.settings
     elsewhere = searched.site_task.elsewhere(settings.scenario) if settings.scenario else None

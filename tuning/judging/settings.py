@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, get_args
 import tyro
 
 from common.errors import UsageError
-from tuning.experiment.settings import WORDS, SiteSettings, check_gpu_memory, check_whole_numbers
+from tuning.experiment.settings import WORDS, SiteSettings, check_gpu_memory, check_types, check_whole_numbers
 
 if TYPE_CHECKING:
     from envs.forecasts import Method
@@ -73,6 +73,7 @@ class JudgeSettings:
 
     def check(self) -> None:
         """Raise a UsageError for the first value that is not valid."""
+        check_types(self)
         if not self.experiments:
             raise UsageError("name the folder of at least one experiment, such as experiments/ppo-iquitos-1")
         check_gpu_memory(self.gpu_memory)
@@ -105,4 +106,5 @@ class HeadroomSettings(SiteSettings):
 
     def check(self) -> None:
         """Raise a UsageError for the first value that is not valid."""
+        check_types(self)
         check_mpc(self.mpc)

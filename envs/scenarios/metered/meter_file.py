@@ -230,7 +230,7 @@ def numbers(path: Path, texts: pd.Series) -> pd.Series:
 
 def _at(path: Path, rows: pd.Series) -> str:
     """Place of the first of some rows. The first line has the names."""
-    return f"{path}, line {rows.idxmax() + 2}"
+    return f"{path}, line {rows.index[int(rows.argmax())] + 2}"
 
 
 def instants(path: Path, texts: pd.Series, clock: Clock) -> pd.DatetimeIndex:

@@ -45,7 +45,8 @@ def read_sessions(
     arrival, required = _states_of_charge(path, table, vehicle_kwh)
     begin, end = ((instants(path, table[name], clock) - hours[0]) / HOUR for name in NEEDED)
     if not (begin < end).all():
-        raise ScenarioError(f"{path}, line {table.index[np.argmin(begin < end)] + 2}: the departure is not after the arrival")
+        line = table.index[int(np.argmin(begin < end))] + 2
+        raise ScenarioError(f"{path}, line {line}: the departure is not after the arrival")
     first, last = np.ceil(begin).astype(int), np.floor(end).astype(int)
     # Nobody knows of a vehicle that is there before the first row when it came, nor of one that stays when it leaves.
     is_within = (first > 0) & (last < len(hours)) & (first < last)
@@ -84,6 +85,6 @@ def _states_of_charge(path: Path, table: pd.DataFrame, vehicle_kwh: float) -> tu
     arrival, required = (numbers(path, table[name]).to_numpy() for name in ("arrival_soc", "required_soc"))
     wrong = ~((arrival >= 0.0) & (arrival <= 1.0) & (required >= 0.0) & (required <= 1.0))
     if wrong.any():
-        line = table.index[np.argmax(wrong)] + 2
+        line = table.index[int(np.argmax(wrong))] + 2
         raise ScenarioError(f"{path}, line {line}: states of charge are from 0 to 1, as 0.8 for 80 %")
     return arrival, required

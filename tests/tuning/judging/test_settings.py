@@ -24,7 +24,7 @@ GIVEN = JudgeSettings((Path("experiments/one"),))
         ({"gpu_memory": math.inf}, "--gpu-memory inf"),
         ({"gpu_memory": -0.5}, r"--gpu-memory -0\.5"),
         ({"seed": -1}, "--seed -1: it is at least 0"),
-        ({"seed": 10**19}, "--seed 1e\\+19: it is at most 9223372036854775807"),
+        ({"seed": 10**19}, "seed is 10000000000000000000, and has more than 64 bits"),
         ({"mpc": ("none", "exact")}, "--mpc none exact: give each of yesterday, seven-days, learned, exact once at most"),
         ({"mpc": ("exact", "exact")}, "--mpc exact exact"),
         ({"mpc": ()}, "or none alone"),
