@@ -76,7 +76,10 @@ class Results:
     @property
     def of_environment(self) -> bool:
         """Whether its policies act in an environment, and not on a site: then rows of `evaluations` are episodes."""
-        return bool((self.evaluations["backend"] == "gymnasium").any())
+        if self.parts:
+            return any(own.of_environment for own in self.parts)
+        # Before a trial was evaluated its settings tell; a judgement has none, and is of what was evaluated.
+        return bool(self.facts.settings.get("env")) or bool((self.evaluations["backend"] == "gymnasium").any())
 
     @functools.cached_property
     def measures(self) -> Mapping[str, Measure]:

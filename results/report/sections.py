@@ -100,9 +100,10 @@ def _required(search: Search) -> list[str]:
 
 
 def _facts(results: Results) -> dict[str, str]:
-    trials = results.trials
+    trials, settings = results.trials, results.facts.settings
     if trials.empty:
-        return {"trials": "none"}
+        of_what = {"environment" if results.of_environment else "site": settings.get("env") or settings.get("scenario")}
+        return {**{kind: site(str(name)) for kind, name in of_what.items() if name}, "trials": "none"}
     states = listed([f"{count:,} {state}" for state, count in trials["state"].value_counts().items()])
     line = stretches(results.reports)
     facts = {

@@ -55,6 +55,16 @@ def test_a_search_in_which_all_trials_failed_gives_a_page(tmp_path: Path) -> Non
     assert b"</html>" in page(section.title, [section])
 
 
+@pytest.mark.parametrize("trials", [0, 1])
+def test_an_environment_is_told_before_a_trial_was_evaluated(tmp_path: Path, trials: int) -> None:
+    made.settle(tmp_path, env="pumps.py:make", scenario="iquitos")
+    failed = [made.row(number, None, "failed", error="no luck", scenario="pumps.py:make") for number in range(trials)]
+    (section,) = sections(Sources((made.tables(tmp_path, failed),)))
+    assert section.facts["environment"] == "pumps.py:make"
+    assert "site" not in section.facts
+    assert section.intro.startswith("The score of a policy is its mean return")
+
+
 def test_several_experiments_are_compared_first(tmp_path: Path) -> None:
     both = tuple(made.search(tmp_path / name, count) for name, count in (("a", 3), ("b", 6)))
     first, *others = sections(Sources(both))
