@@ -114,7 +114,7 @@ class Requirement:
     @property
     def shown(self) -> str:
         """As a person reads it."""
-        return f"{self.measure.name} {self.sign} {self.bound:g}"
+        return f"{self.measure.name} {self.sign} {self.bound:.15g}"
 
     def shortfall(self, value: float) -> float:
         """By how much a value misses the bound, see `common.measure.shortfall`."""

@@ -9,7 +9,7 @@ from results import analysis
 from results.experiment_file import Range
 from results.report.charts import Figure, Panel, channel, chart, colour, hover, layer, sampled
 from results.report.subjects import Search
-from results.report.words import counted, first_of, listed, plain
+from results.report.words import first_of, listed, plain
 
 PLACES = {"experiment": 10}  # in the sections of these kinds
 MOST_SLICES = 12  # panels
@@ -30,7 +30,7 @@ def slices(effects: pd.DataFrame, order: list[str]) -> Figure:
     winner = effects[effects["is_best"]]
     edges = winner[winner["at_edge"] != ""]
     if edges.empty:
-        answer = f"No: trial {int(winner['trial'].iloc[0])}, the best, lies within all {counted(len(winner), 'range')}."
+        answer = f"No: trial {int(winner['trial'].iloc[0])}, the best, is at no end of what was searched."
     else:
         told = [f"{row.hyperparameter}={_short(str(row.label))} ({row.at_edge} end)" for row in edges.itertuples()]
         more = f" and {len(told) - 4} more" if len(told) > 4 else ""

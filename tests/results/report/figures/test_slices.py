@@ -67,7 +67,7 @@ def test_a_start_beyond_the_range_is_drawn_near_its_end() -> None:
 
 
 def test_a_best_at_an_edge_is_told_with_the_value() -> None:
-    assert slices(effects(), ["gamma"]).answer == "No: trial 0, the best, lies within all 2 ranges."
+    assert slices(effects(), ["gamma"]).answer == "No: trial 0, the best, is at no end of what was searched."
     assert slices(effects(edge="upper"), []).answer.startswith("Yes: trial 0, the best, has gamma=0.9 (upper end)")
     long = effects(edge="upper").replace({"label": {"0.9": "0.31161753619137217"}})
     assert "gamma=0.312 (upper end)" in slices(long, []).answer
