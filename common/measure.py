@@ -110,7 +110,9 @@ class Measure:
         if self.name == SCORE.name:
             return self.name, _signed
         scale = self.scale(values)
-        return scale.heading(self.name.removesuffix(f"_{self.unit.lower()}")), scale.text
+        # As in tables of several amounts; a plain number is found by its name.
+        label = self.label if self.unit != "1" else ""
+        return scale.heading(label or self.name.removesuffix(f"_{self.unit.lower()}")), scale.text
 
     def scale(self, values: Iterable[float | None]) -> Scale:
         """How a column of values is shown: in a unit of their size."""

@@ -208,6 +208,11 @@ class Aim:
         """How two objectives share the reward `improvement`; None with one, or where they have no two terms in it."""
         return None if self.second is None else RewardShare.of(self.weights, self.objective, self.second)
 
+    def measured(self, columns: Mapping[str, Measure]) -> Aim:
+        """The same aim, its objectives as the columns of evaluations have them: these know in which money a site is paid."""
+        known = [columns.get(own.name, own) if own != SCORE else own for own in self.objectives]
+        return replace(self, objective=known[0], second=known[1] if self.second else None)
+
     def alone(self, name: str) -> Aim:
         """The same aim with one objective; an `AimError` if there is none of this name."""
         return replace(self, objective=_measure("--objective", name), second=None)

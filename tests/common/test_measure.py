@@ -29,7 +29,7 @@ YEARS = (
 BILL = Measure("bill", "currency")
 PEAK = Measure("peak_kw", "kW", "highest import", over=MOST, label="peak")
 SERVED = Measure("ev_served", "1", "delivered", "more", "ev_required_kwh", label="vehicles", needs="chargers")
-CO2 = Measure("co2_kg", "kg")
+CO2 = Measure("co2_kg", "kg", label="CO2")
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_values_are_shown_with_their_unit() -> None:
 
 
 def test_a_column_is_shown_in_one_unit() -> None:
-    assert CO2.column([3_123_456.0, 940_000.0, None]) == ("co2, t", ["3,123", "940", ""])
+    assert CO2.column([3_123_456.0, 940_000.0, None]) == ("CO2, t", ["3,123", "940", ""])
     assert BILL.column([24.5, 3.0]) == ("bill", ["24.50", "3.00"])
     assert SCORE.column([0.05, float("nan")]) == ("score", ["+0.0500", ""])
 

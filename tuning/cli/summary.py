@@ -48,7 +48,7 @@ def print_summary(
     `validation` says in words what it was rated on, `reference` what the uncontrolled site does; `again` has settings that a
     command which continues needs again.
     """
-    trials = results.trials
+    trials, aim = results.trials, aim.measured(results.measures)
     for _, row in trials[trials["state"].isin(["failed", "oom"])].iterrows():
         error = "" if pd.isna(row["error"]) else row["error"].strip().rpartition("\n")[2]
         say(console, f"trial {row['trial']} {row['state']}: {error or 'its row has no error'}")
@@ -100,13 +100,16 @@ def print_summary(
     say(console, f'Load:    from results import load; r = load(r"{results.folder}")')
     if not complete.empty:
         trust = option_words("trust_scenario", True) if again.get("trust_scenario") else []
-        say(console, f"Judge:   {python_command('tuning.judge', results.folder, *trust)}")
+        # A judgement names one winner, and refuses two objectives.
+        by = ["--objective", aim.objective.name] if aim.second else []
+        say(console, f"Judge:   {python_command('tuning.judge', results.folder, *by, *trust)}")
 
 
 def print_comparison(experiments: Sequence[Results], console: Console, aim: Aim = SCORE_ALONE) -> None:
     """Print the best trial of each of several experiments beside one another, with the vehicle energy that it served."""
     if aim.shown:
         say(console, f"Aim: {aim.shown}")
+    aim = aim.measured({name: own for results in experiments for name, own in results.measures.items()})
     bests = [results.best for results in experiments if not results.scored.empty]
     of_aim = _of_aim(pd.DataFrame(bests).reindex(columns=[*_VALUES, "shortfall"]), aim)
     cells = zip(*(cells for _, cells in of_aim), strict=True) if of_aim else iter([()] * len(bests))

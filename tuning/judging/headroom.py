@@ -105,7 +105,7 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     hours = sum(window.lasts for window in windows)
     title = by_the_year(f"{site.title}, {site.described(settings.split)}: {hours:,} hours")
     headroom = Headroom(title, tuple(rows), tuple(lines))
-    for table in tables(headroom.title, rows, uncontrolled, aim, site.currency):
+    for table in tables(headroom.title, rows, uncontrolled, aim.measured(task.columns), site.currency):
         console.print(Fitted(table))
         console.print()
     for line in lines:

@@ -10,7 +10,7 @@ import pytest
 from common.measure import COMFORT, VEHICLES_SERVED
 from common.units import YEAR
 from envs.objective.aim import SCORE_ALONE, TERM_OF, Aim, AimError, Outcome, RewardShare, absent, gain, why_none
-from envs.objective.columns import measures
+from envs.objective.columns import evaluation_columns, measures
 from envs.objective.kpis import OUTAGES, TEMPERATURE
 from envs.objective.reward import TERMS
 from envs.objective.weights import DEFAULT, Weights, WeightsError
@@ -70,6 +70,13 @@ def test_what_was_not_measured_is_not_met() -> None:
     nothing = [{**ROWS[0], **unknown}]
     assert Aim.parse(require=("ev_served>=0.95",)).outcome(nothing).shortfall == 1.0
     assert Aim.parse(require=("citylearn_cost_total<=1",)).outcome(nothing).shortfall == 1.0
+
+
+def test_an_objective_is_shown_in_the_money_that_the_results_are_in() -> None:
+    columns = evaluation_columns("PEN")
+    assert Aim.parse(objective="bill").measured(columns).objective.shown(1342.0) == "1,342 PEN"
+    assert Aim.parse(objective="co2 bill").measured(columns).second == columns["bill"]
+    assert Aim.parse().measured(columns).is_score
 
 
 def test_an_aim_is_read_again_from_what_it_writes() -> None:

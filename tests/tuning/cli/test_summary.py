@@ -279,8 +279,10 @@ def test_the_end_of_a_search_names_the_balanced_member_and_both_objectives(tmp_p
     for number in range(2):
         write_evaluation(tmp_path, number, 2, hours=8760)
     told = "Best of both by mean gain: trial 1, co2_kg 700 kg; the uncontrolled site has 100 kg; bill 400"
-    assert told in shown(tmp_path, AIM, width=300)
-    assert "co2, kg" in compared(tmp_path, aim=AIM)
+    found = shown(tmp_path, AIM, width=300)
+    assert told in found
+    assert f"tuning.judge {tmp_path} --objective co2_kg" in found, "two objectives are refused"
+    assert "CO2, kg" in compared(tmp_path, aim=AIM)
 
 
 def confirm(folder: Path, first: int, of: int, scores: Sequence[float], role: str = "", state: str = "complete") -> None:
