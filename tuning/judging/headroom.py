@@ -129,7 +129,7 @@ def _mpc(task: SiteTask, split: str, windows: Sequence[Window], given: Sequence[
 def _bounds(task: SiteTask, split: str, windows: Sequence[Window], console: Console) -> list[Years]:
     rows = list[Years]()
     for objective in bounded(task.site):
-        with busy(console, f"{task.site.title}: bound of {objective}, computed once"):
+        with busy(console, f"{task.site.title}: bound of {objective}"):
             rows += bound_rows(task, split, windows, (objective,))
     return rows
 
