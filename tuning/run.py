@@ -109,8 +109,9 @@ def _status(outcome: Results | SearchStoppedError, console: Console, again: Mapp
         sizes = checkpoint_sizes(outcome.folder, outcome.trials["trial"])
     else:
         sizes = [Checkpoints(experiment.paths.checkpoints(number)).nbytes for number in outcome.trials["trial"]]
-    with_checkpoints, size = sum(size > 0 for size in sizes), sum(sizes) / 2**20
-    say(console, f"Checkpoints: {size:,.1f} MiB of {with_checkpoints} trials (--keep-checkpoints {settings.keep_checkpoints})")
+    if kept := sum(size > 0 for size in sizes):
+        of = f"{sum(sizes) / 2**20:,.1f} MiB of {kept} trial{'s' * (kept > 1)}"
+        say(console, f"Checkpoints: {of} (--keep-checkpoints {settings.keep_checkpoints})")
     draw_report([outcome.folder], console, publish)
     return 0 if not outcome.scored.empty else NONE_COMPLETE
 
