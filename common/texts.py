@@ -202,3 +202,11 @@ def python_command(module: str, *arguments: object) -> str:
     """The line that runs a module with this Python: under `uv run` where this process is."""
     runner = ("uv", "run") if _UNDER_UV in os.environ else ()
     return quoted([*runner, "python", "-m", module, *arguments])
+
+
+def raised(text: str) -> str:
+    """The exception that a traceback ends with: the first line of it, as what it says may have several."""
+    lines = text.rstrip().splitlines() or [""]
+    frames = [place for place, line in enumerate(lines) if line.startswith("  File ")]
+    after = lines[frames[-1] + 1 :] if frames else lines[-1:]
+    return next((line for line in after if line and not line.startswith(" ")), lines[-1])

@@ -22,6 +22,7 @@ from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
 
 from common.errors import UserError
+from common.texts import raised
 from envs.gym.episodes import check_finite
 from envs.gym.source import REFUSED, EnvError, Source, first_line
 from envs.gym.spaces import Actions, kind_of, made, outputs
@@ -65,8 +66,9 @@ def probe(source: Source) -> Probe:
         except subprocess.TimeoutExpired:
             raise EnvError(f"--env {source.name}: making it and some steps took over {MOST_SECONDS:.0f} s") from None
         except subprocess.CalledProcessError as error:
-            last = (error.stderr or "").strip().rpartition("\n")[2]
-            raise EnvError(f"--env {source.name}: its process ended with status {error.returncode}: {last}") from None
+            last = raised(error.stderr or "")
+            why = f": {last}" if last else ""
+            raise EnvError(f"--env {source.name}: its process ended with status {error.returncode}{why}") from None
         content = json.loads(told.read_text(encoding="utf-8"))
     if "error" in content:
         raise EnvError(content["error"])

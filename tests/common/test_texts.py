@@ -16,6 +16,7 @@ from common.texts import (
     printable,
     python_command,
     quoted,
+    raised,
     whole_number,
 )
 from tuning.algorithms.registry import algorithm
@@ -115,3 +116,17 @@ def test_on_windows_cmd_reads_nothing_in_an_argument(monkeypatch: pytest.MonkeyP
         on_windows.setattr("common.texts.os.name", "nt")
         line = quoted([argument])
     assert line == typed
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", ""),
+        ("no luck", "no luck"),
+        ("Traceback\nValueError: no luck", "ValueError: no luck"),
+        ('  File "a.py", line 3, in f\n    g()\n    ^^^\nValueError: no luck\nmore\n  of it', "ValueError: no luck"),
+        ('  File "a.py", line 3, in f\nKeyError: 1\n\nDuring it:\n  File "b.py", line 1\n    g()\nOSError: 2', "OSError: 2"),
+    ],
+)
+def test_of_a_traceback_the_line_that_names_the_exception_is_told(text: str, says: str) -> None:
+    assert raised(text) == says

@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from common.measure import SCORE, SITE, Measure, Scale, by_the_year
-from common.texts import option_words, printable, python_command
+from common.texts import option_words, printable, python_command, raised
 from envs.objective.aim import SCORE_ALONE, Aim
 from results import Results
 from results.analysis.judged import caveats
@@ -50,7 +50,7 @@ def print_summary(
     """
     trials, aim = results.trials, aim.measured(results.measures)
     for _, row in trials[trials["state"].isin(["failed", "oom"])].iterrows():
-        error = "" if pd.isna(row["error"]) else row["error"].strip().rpartition("\n")[2]
+        error = "" if pd.isna(row["error"]) else raised(row["error"])
         say(console, f"trial {row['trial']} {row['state']}: {error or 'its row has no error'}")
     if (trials["state"] == "failed").any():
         words = [word for name, value in again.items() for word in option_words(name, value)]

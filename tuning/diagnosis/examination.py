@@ -15,6 +15,7 @@ from typing import Any
 
 from rich.console import Console
 
+from common.texts import raised
 from search_spaces import Assignment
 from tuning.algorithms.memory import PLACES, Place
 from tuning.algorithms.registry import algorithm, names
@@ -94,7 +95,7 @@ def run_train(algo: str, hyperparameters: Assignment, planner: Planner, backend:
         capture_output=True, text=True, check=False, env={**os.environ, **ENVIRONMENT},
     )  # fmt: skip
     if done.returncode:
-        raise RuntimeError(done.stderr.strip().rpartition("\n")[2] or f"exit status {done.returncode}")
+        raise RuntimeError(raised(done.stderr) or f"exit status {done.returncode}")
     row: dict[str, Any] = json.loads(done.stdout.strip().rpartition("\n")[2])
     return row
 

@@ -88,7 +88,7 @@ def test_chance_is_a_finding_and_a_broken_promise_is_an_error(sick: Path) -> Non
     ("name", "said"),
     [
         ("Breaks", "RuntimeError: the valve is stuck"),
-        ("Dies", "ended with status 7"),
+        ("Dies", "ended with status 7$"),
         ("None", "no attribute"),
         ("Unmeasured", "Unmeasured: the environment gave nan in its rewards"),
         ("Listed", "has to be a number"),

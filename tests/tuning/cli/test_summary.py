@@ -113,7 +113,8 @@ def test_the_hyperparameters_of_the_best_mean_are_told_where_another_trial_is_th
 
 
 def test_failures_are_named_and_nothing_is_compared_where_nothing_is_complete(tmp_path: Path) -> None:
-    write_trial(tmp_path, 0, "failed", error="Traceback\nValueError: [bad] luck")
+    error = 'Traceback:\n  File "pump.py", line 3, in step\n    valve()\nValueError: [bad] luck\n  of two lines'
+    write_trial(tmp_path, 0, "failed", error=error)
     output = shown(tmp_path, trust_scenario=True)
     assert "trial 0 failed: ValueError: [bad] luck" in output
     assert "no trial is complete" in output
