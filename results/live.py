@@ -25,7 +25,7 @@ class LiveTrial:
     number: int
     state: str  # starting, continuing (from a checkpoint) or training
     steps: int  # that it has taken
-    rating: str = ""  # of its last evaluation, as a person reads it; empty before the first
+    rating: str = ""  # of the evaluation that it is rated by so far, as a person reads it; empty before the first
 
 
 @dataclass(frozen=True)

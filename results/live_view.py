@@ -106,7 +106,7 @@ class LiveView:
         table.add_column("steps", justify="right", min_width=len(f"{self.search.most_steps:,}"), no_wrap=True)
         table.add_column("")  # the bar, which gives way on a narrow terminal
         table.add_column("", justify="right", min_width=len("100%"), no_wrap=True)
-        table.add_column(f"last {self.search.rating}", justify="right", no_wrap=True)
+        table.add_column(f"kept {self.search.rating}", justify="right", no_wrap=True)
         for trial in self.search.trials[:most]:
             part = _progress(trial.steps / max(1, self.search.most_steps))
             table.add_row(str(trial.number), trial.state, f"{trial.steps:,}", *part, trial.rating)

@@ -170,7 +170,7 @@ def test_a_run_is_followed_until_it_ends_and_each_event_is_told_once(
         assert text.count(f"event {number}\n") == 1
     assert "... 17 lines\n" in text
     assert ("\x1b[" in text) == is_terminal
-    assert ("last score" in text) == is_terminal
+    assert ("kept score" in text) == is_terminal
     assert "the run has ended" in text
 
 
