@@ -224,14 +224,17 @@ _AIM = (
     "objective", "weights", "require", "train", "validation", "test", "train_buildings", "validation_buildings",
     "test_buildings", "validation_weeks",
 )  # fmt: skip
+_AIM_IN_ENVIRONMENT = ("objective", "minimize", "require")
 
 
 def aim_of(settings: Mapping[str, Any]) -> str:
     """What a search aims at, and on which splits, as far as that is not the default."""
     parts = []
-    for name in _AIM:
+    for name in _AIM_IN_ENVIRONMENT if settings.get("env") else _AIM:
         value = settings.get(name)
-        if value and not (name == "objective" and value == SCORE.name):
+        if value is True:
+            parts.append(name)
+        elif value and not (name == "objective" and value == SCORE.name):
             text = " ".join(map(str, value)) if isinstance(value, list) else str(value)
             parts.append(f"{name.replace('_', ' ')} {text}")
     return "; ".join(parts)

@@ -170,6 +170,8 @@ def test_no_experiments_are_an_empty_frame() -> None:
 def test_an_aim_is_what_differs_from_the_default(tmp_path: Path) -> None:
     assert aim_of({"objective": "score", "weights": [], "validation": []}) == aim_of({}) == ""
     assert aim_of({"objective": "bill", "require": ["ev_served>=0.95"]}) == "objective bill; require ev_served>=0.95"
+    of_environment = {"env": "pump.py:make", "validation_weeks": 52, "objective": "info:kwh", "minimize": True}
+    assert aim_of(of_environment) == "objective info:kwh; minimize", "it has no weeks"
     first, second = search(tmp_path / "x" / "a", 2), search(tmp_path / "y" / "a", 2)
     settle(tmp_path / "y" / "a", objective="bill")
     found = compare([first, second])
