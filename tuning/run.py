@@ -95,7 +95,7 @@ def _status(outcome: Results | SearchStoppedError, console: Console, again: Mapp
         return STOPPED
     from envs.objective.reward import reference_lines
     from tuning.cli.console import draw_report, say
-    from tuning.cli.summary import print_summary, unpaid_lines
+    from tuning.cli.summary import checkpoint_lines, print_summary, unpaid_lines
     from tuning.storage.stored_experiment import checkpoint_sizes, publish, run_in
     from tuning.trial.checkpoint import Checkpoints
 
@@ -109,9 +109,8 @@ def _status(outcome: Results | SearchStoppedError, console: Console, again: Mapp
         sizes = checkpoint_sizes(outcome.folder, outcome.trials["trial"])
     else:
         sizes = [Checkpoints(experiment.paths.checkpoints(number)).nbytes for number in outcome.trials["trial"]]
-    if kept := sum(size > 0 for size in sizes):
-        of = f"{sum(sizes) / 2**20:,.1f} MiB of {kept} trial{'s' * (kept > 1)}"
-        say(console, f"Checkpoints: {of} (--keep-checkpoints {settings.keep_checkpoints})")
+    for line in checkpoint_lines(sizes, settings.keep_checkpoints):
+        say(console, line)
     draw_report([outcome.folder], console, publish)
     return 0 if not outcome.scored.empty else NONE_COMPLETE
 

@@ -311,6 +311,13 @@ def confirmation_lines(results: Results, aim: Aim) -> list[str]:
     return [*lines, *_verdict(results.fresh, ("; " if aim.second else " and ").join(better), compared)]
 
 
+def checkpoint_lines(sizes: Sequence[int], keep: str) -> list[str]:
+    """How much the checkpoints of the trials take, which have these bytes; empty where there is none."""
+    kept = sum(size > 0 for size in sizes)
+    of = f"{sum(sizes) / 2**20:,.1f} MiB of {kept} trial{'s' * (kept > 1)}"
+    return [f"Checkpoints: {of} (--keep-checkpoints {keep})"] if kept else []
+
+
 def unpaid_lines(settings: Settings, results: Results) -> list[str]:
     """That the best was trained once, where the budget does not pay for more, and which would; of time at the pace so far."""
     limit = settings.limit

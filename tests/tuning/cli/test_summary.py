@@ -27,6 +27,7 @@ from tuning.cli.console import Fitted
 from tuning.cli.summary import (
     MOST_OF_FRONT,
     _yardsticks,
+    checkpoint_lines,
     confirmation_lines,
     front_table,
     print_comparison,
@@ -460,3 +461,9 @@ def test_what_is_aimed_at_stands_once_beside_the_scores_of_controllers(aim: str,
     rows = {"name": ["a"], "score": [0.1], "of_bound": [0.9], "served": [0.9], "discomfort": [np.nan], aim: [0.9]}
     table = _yardsticks(pd.DataFrame(rows), [measures()[aim]])
     assert [str(column.header) for column in table.columns] == ["", *headings]
+
+
+def test_checkpoints_are_told_where_there_are_some() -> None:
+    assert checkpoint_lines([2**20, 0], "best:10") == ["Checkpoints: 1.0 MiB of 1 trial (--keep-checkpoints best:10)"]
+    assert "of 2 trials" in checkpoint_lines([2**20, 2**20], "all")[0]
+    assert checkpoint_lines([0], "all") == []
