@@ -291,6 +291,11 @@ class Aim:
         """Whether a rating says that requirements are missed."""
         return rating <= _MISSED
 
+    @property
+    def _missed(self) -> str:
+        # Without any of the user's, what is missed is that of `services`.
+        return "misses a requirement" if self.requirements else "serves vehicles or people too little"
+
     def told(self, outcome: Outcome) -> str:
         """What a line says of an outcome: the score, then what else was aimed at."""
         parts = [f"score {SCORE.shown(outcome.score)}"]
@@ -299,13 +304,13 @@ class Aim:
         if self.second and outcome.objective_2 is not None:
             parts.append(f"{self.second.name} {self.second.shown(outcome.objective_2)}")
         if outcome.shortfall:
-            parts.append("misses a requirement")
+            parts.append(self._missed)
         return ", ".join(parts)
 
     def told_rating(self, rating: float) -> str:
         """A rating as a person reads it: the score or the objective's value; where requirements are missed, that they are."""
         if rating <= _MISSED:
-            return "misses a requirement"
+            return self._missed
         if self.second:
             return f"mean gain {rating:+.2%}"
         value = -rating if self.objective.better == "less" else rating

@@ -91,11 +91,11 @@ def tune(
     if settings.algo == ALL:
         raise UsageError("algo='all' makes several experiments: call tune_all, which returns the results of each")
     console = console or terminal()
-    if env:
+    if env or env_config:
         from envs.gym.source import config_of, name_of
 
         name = env if isinstance(env, str) else name_of(env)
-        settings = replace(settings, env=name, env_config=config_of(env_config))
+        settings = replace(settings, env=name or settings.env, env_config=config_of(env_config or settings.env_config or {}))
     results = search_opened(open_all([settings], console)[0], console)
     draw_report([results.folder], console, publish)
     return results
@@ -123,7 +123,7 @@ def resume(
     set_environment()
     from tuning.storage.stored_experiment import experiment_at
 
-    before = experiment_at(folder, changes.get("storage", "")).settings
+    before = experiment_at(str(folder), changes.get("storage", "")).settings
     # Without these two, the experiment's own space and fixed values stay.
     of_run = replace(before, space="", set=(), storage="", resume=str(folder), trust_scenario=trust_scenario)
     return tune(replace(of_run, extend=extend, retry_failed=retry_failed, **changes), console=console)

@@ -111,6 +111,23 @@ def test_a_folder_is_continued_with_what_changes(search: Search, tmp_path: Path)
         resume(tmp_path, console=quiet())
 
 
+@pytest.mark.parametrize(
+    ("others", "more", "says"),
+    [
+        ({"set": "gamma=0.9"}, {}, 'set is "gamma=0.9", not a list'),
+        ({"space": {}}, {}, "space is {}, not a text"),
+        ({}, {"env_config": {"volume": 3.0}}, "--env-config .*name one with --env"),
+    ],
+)
+def test_what_is_no_setting_is_refused_beside_an_experiment_of_that_name_too(
+    search: Search, tmp_path: Path, others: dict[str, Any], more: dict[str, Any], says: str
+) -> None:
+    tune(settings(tmp_path), console=quiet())
+    with pytest.raises(UsageError, match=says):
+        tune(settings(tmp_path, **others), console=quiet(), **more)
+    assert len(search.searched) == 1
+
+
 def test_changes_are_the_settings_that_may_change() -> None:
     assert set(Changes.__annotations__) == {*RESUMABLE, "scenario", "address", "callback", "storage", "track"}
     assert all(hasattr(Settings(), name) for name in Changes.__annotations__)

@@ -18,7 +18,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from common.files import NEW
 from common.measure import SCORE
-from common.texts import note
+from common.texts import note, raised
 from envs.objective.aim import Aim, Outcome
 from results import Results
 from results.analysis.yardsticks import ADDS
@@ -139,12 +139,12 @@ class Record:
     def fail(self, number: int, error: str = "") -> None:
         """A trial failed and is not tried again; without an error its process was lost."""
         error = error or DIED
-        self.study.stop(number, TrialState.FAIL, last_line(error))
+        self.study.stop(number, TrialState.FAIL, raised(error))
         self.rows.end(number, "failed", error)
 
     def run_out_of_memory(self, number: int, error: str, missing: int) -> None:
         """A trial needs more memory than there is, by so many bytes."""
-        self.study.stop(number, TrialState.PRUNED, last_line(error), {MEASURED: missing})
+        self.study.stop(number, TrialState.PRUNED, raised(error), {MEASURED: missing})
         self.rows.end(number, "oom", error)
 
     def mend(self, paths: ExperimentPaths, states: Mapping[int, str]) -> None:
@@ -238,11 +238,6 @@ class Record:
 def _still(before: bool | None, evaluations: Sequence[bool]) -> bool | None:
     """Whether what held of all evaluations before holds of these too; as before without any."""
     return before is not False and all(evaluations) if evaluations else before
-
-
-def last_line(error: str) -> str:
-    """The last line of a traceback."""
-    return error.strip().rpartition("\n")[2]
 
 
 def take_memory_marker(paths: ExperimentPaths, number: int) -> int | None:

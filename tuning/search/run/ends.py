@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
+from common.texts import raised
 from tuning.experiment.folder import ExperimentPaths
 from tuning.experiment.settings import Settings
 from tuning.memory.placement import Placement
 from tuning.memory.prediction import size
-from tuning.search.record.record import Record, last_line, take_memory_marker
+from tuning.search.record.record import Record, take_memory_marker
 from tuning.search.record.trials import state_of
 from tuning.search.run.phases import Event, Phase, RunningTrials, Write, next_attempt
 from tuning.search.run.run_control import RunControl
@@ -88,7 +89,7 @@ class Ends:
             trial.losses = trial.losses.another(standing.checkpoint)
         may_try = standing.crashes <= self._settings.retries if standing.error else not trial.losses.are_too_many
         if may_try:
-            self._try_again(number, last_line(standing.error) or "its process was lost")
+            self._try_again(number, raised(standing.error) or "its process was lost")
             return
         self._write(number, Event.FAILED, standing.error)
         self._control.on_failed(standing.error or None)
@@ -98,7 +99,7 @@ class Ends:
         standing = self._record.count_out_of_memory(number, error)
         self._trials[number].is_alone = True
         if attempt := next_attempt(standing.out_of_memory, self._settings.on_oom == "adapt"):
-            self._try_again(number, f"out of memory ({last_line(error)}); {attempt}")
+            self._try_again(number, f"out of memory ({raised(error)}); {attempt}")
         else:
             self._write(number, Event.TOO_LARGE, error)
 

@@ -27,7 +27,7 @@ from search_spaces.common import REWARD_SHARE
 from tuning.algorithms.registry import algorithm, algorithm_of, names
 from tuning.experiment.callbacks import callbacks_named
 from tuning.experiment.folder import LEARNED, Experiment, ExperimentPaths, create, discard, existing
-from tuning.experiment.settings import Settings, changed
+from tuning.experiment.settings import Settings, changed, check_types
 from tuning.runtime.cluster import check_address
 from tuning.search.proposals.learning import digest, learned_from, read_learned, text_of, whole_place
 from tuning.search.proposals.plan import Plan, check_teacher, limits, plan, seen_by, space_differences
@@ -136,6 +136,7 @@ def check(settings: Settings, as_continued: AsContinued | None = None) -> Checke
 
     Raises a UserError, one of its subclasses, for the first thing that is not valid.
     """
+    check_types(settings)
     before = experiment_to_continue(settings)
     # Who names code trusts it; what a folder names may be a stranger's.
     trusts = settings.trust_scenario or (not settings.resume and bool(settings.env) and settings.env_task.source.names_code)
@@ -378,7 +379,8 @@ def _of_site(settings: Settings, planned: Plan) -> tuple[Settings, str, list[str
     else:
         check_people(site, "validation")
     site.windows("train")
-    check_stays(site, "validation")
+    for split in ("validation", "test"):
+        check_stays(site, split)
     _check_shared(task, planned, settings)
     seens = seen_by(planned, settings.aim.weights)
     _check_policy_fits(task, planned, seens)

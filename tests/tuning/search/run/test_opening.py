@@ -72,6 +72,16 @@ def test_splits_that_a_policy_cannot_run_on_create_nothing(small_schema: Path, t
     assert not (tmp_path / "runs").exists()
 
 
+def test_a_search_is_refused_where_its_winner_could_not_be_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lacking(site: Any, split: str) -> None:
+        if split == "test":
+            raise ScenarioError("no stay lies within a window of test")
+
+    monkeypatch.setattr("tuning.search.run.opening.check_stays", lacking)
+    with pytest.raises(ScenarioError, match="of test"):
+        check(settings(tmp_path))
+
+
 def test_a_policy_is_shared_only_where_there_are_several_buildings(small_schema: Path, tmp_path: Path) -> None:
     searched = tmp_path / "searched.toml"
     searched.write_text("[shared_policy]\nchoices = [true, false]\n", encoding="utf-8")
