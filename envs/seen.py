@@ -16,7 +16,7 @@ PlanMethod = Literal["none", "yesterday", "seven-days", "learned"]
 # Hours from the present one: at the end of each, the planned state of charge is seen.
 PLAN_HOURS = (0, 1, 2, 4, 8)
 PLANNED_BATTERY, PLANNED_SOC = "planned_battery", "planned_soc"  # energy of this hour, and state of charge at its beginning
-# Of a tank: part of its capacity that it takes in this hour, and state of charge at its beginning; by its use.
+# Of a tank: part of its capacity that it takes an hour, and state of charge at its beginning; by its use.
 PLANNED_TANK, PLANNED_TANK_SOC = "planned_{}_storage", "planned_{}_soc"
 TANK_ACTION = "_storage"  # end of the name of an action of a tank, after its use
 PLANNED_DEVICE = "planned_{}"  # action in this hour, within [-1, 1]; by its name

@@ -7,12 +7,11 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.districts import FOUR, TWO, write_district
-from tests.envs.schema_changes import edited
+from tests.envs.schema_changes import in_quarters
 from tests.small_ray import SmallRay, sharing
 from tests.storage_server import StorageServer, environment, storage_server
 
@@ -111,26 +110,8 @@ def small_schema(cache: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def quarters(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Schema of the small site in steps of a quarter of an hour: a load of their own, sessions as long as they were."""
-    import numpy as np
-    import pandas as pd
-
-    def change(schema: dict[str, Any]) -> None:
-        schema["seconds_per_time_step"] = 900
-        schema["simulation_end_time_step"] = 4 * schema["simulation_end_time_step"] + 3
-        schema["observations"]["minutes"] = {"active": True, "shared_in_central_agent": True}
-
-    path = edited(small_schema, tmp_path_factory.mktemp("quarters"), change)
-    for file in path.parent.glob("*.csv"):
-        hours = pd.read_csv(file)
-        rows, quarter = hours.loc[hours.index.repeat(4)].reset_index(drop=True), np.tile(np.arange(4), len(hours))
-        if "non_shiftable_load" in rows:
-            rows["non_shiftable_load"] *= 0.1 + 0.1 * quarter
-            rows["minutes"] = 15 * quarter
-        for column in rows.columns.intersection(["electric_vehicle_departure_time", "electric_vehicle_estimated_arrival_time"]):
-            rows[column] = np.where(rows[column] > 0, 4 * rows[column] - quarter, rows[column])
-        rows.to_csv(file, index=False)
-    return path
+    """Schema of the small site in steps of a quarter of an hour."""
+    return in_quarters(small_schema, tmp_path_factory.mktemp("quarters"))
 
 
 @pytest.fixture(scope="session")

@@ -194,11 +194,11 @@ def _commanded(lane: Any, j: int) -> tuple[float, float]:
 
 
 @_compiled
-def _command(lane: Any, lanes: int, gives: bool) -> None:
-    """`Charger.update_connected_electric_vehicle_soc`: what chargers request of their vehicles' batteries."""
+def _command(lane: Any, lanes: int, gives: bool, hours: float) -> None:
+    """`Charger.update_connected_electric_vehicle_soc`: what chargers request of their vehicles' batteries in a step's hours."""
     for j in range(lanes):
         power, part = _commanded(lane, j)
-        delivered, efficiency = part * lane.power_limit[j], lane.efficiency[j]
+        delivered, efficiency = part * lane.power_limit[j] * hours, lane.efficiency[j]
         request = delivered * efficiency
         if gives:
             given = -delivered / max(efficiency, _TINY)
@@ -326,20 +326,24 @@ def _root(curve: np.ndarray, k: int, points: int, part: float) -> float:
 
 
 @_compiled
-def _battery_curves(lane: Any, j: int, battery: Any, curve: np.ndarray, k: int) -> None:
+def _battery_curves(lane: Any, j: int, battery: Any, curve: np.ndarray, k: int, hours: float) -> None:
     """Greatest power and efficiency of a battery that has curves of these."""
     before, narrow = _stored(lane, j)
     if battery.power_points:
         capacity = max(battery.capacity, _TINY)
         level = _f32(before / _f32(capacity)) if narrow else before / capacity
         power = battery.nominal_power * _on_curve(curve, k, POWER_CURVE, battery.power_points, level)
-        lane.greatest[j] = max(power, 0.0)
+        lane.greatest[j] = max(power, 0.0) * hours
     if battery.efficiency_points:
         nominal = max(battery.nominal_power, _TINY)
         requested = min(abs(lane.request[j]), lane.greatest[j])
-        root = _root(curve, k, battery.efficiency_points, requested / nominal)
+        root = _root(curve, k, battery.efficiency_points, requested / hours / nominal)
         limited = _limit(lane, j, before, narrow, root)
-        lane.root[j] = _root(curve, k, battery.efficiency_points, limited / nominal)
+        power = limited / hours
+        # The room in the battery is a float32 there, and so is its power.
+        if narrow and limited < min(abs(lane.request[j]), lane.greatest[j]):
+            power = _f32(limited / _f32(hours))
+        lane.root[j] = _root(curve, k, battery.efficiency_points, power / nominal)
 
 
 @_inlined
@@ -350,8 +354,8 @@ def _load_kind(lane: Any, j: int, battery: Any) -> None:
 
 
 @_inlined
-def _load_battery(lane: Any, j: int, battery: Any, soc: float, left: float) -> None:
-    lane.soc[j], lane.left[j], lane.capacity[j], lane.greatest[j] = soc, left, battery.capacity, battery.flat_power
+def _load_battery(lane: Any, j: int, battery: Any, soc: float, left: float, hours: float) -> None:
+    lane.soc[j], lane.left[j], lane.capacity[j], lane.greatest[j] = soc, left, battery.capacity, battery.flat_power * hours
 
 
 @_inlined
@@ -363,13 +367,13 @@ def _wish(granted: np.ndarray, index: int) -> float:
 @_compiled
 def _load_vehicles(
     lane: Any, plugged: np.ndarray, charger: np.ndarray, battery: np.ndarray, granted: np.ndarray, soc: np.ndarray,
-    degraded: np.ndarray,
+    degraded: np.ndarray, hours: float,
 ) -> bool:  # fmt: skip
     """Fill the lanes with vehicles and the commands of their chargers; whether any command is to discharge a vehicle."""
     gives = False
     for j in range(plugged.size):
         v, unit = plugged[j].vehicle, charger[plugged[j].charger]
-        _load_battery(lane, j, battery[v], soc[v], degraded[v])
+        _load_battery(lane, j, battery[v], soc[v], degraded[v], hours)
         wish, charge_max, discharge_max = _wish(granted, unit.action), unit.charge_max, unit.discharge_max
         lane.wish[j], lane.power_limit[j] = wish, charge_max if wish > 0.0 else discharge_max
         gives |= wish < 0.0
@@ -485,8 +489,8 @@ def _demand(thermal: Any, building: Any, meter: Any, use: int, cop: float, grant
         return 0.0
     part = max(thermal.device_sign * _wish(granted, thermal.device_action), 0.0)
     if thermal.power_type == SINGLE:
-        return _f32(_f32(_f32(part) * thermal.device_power) * _f32(cop))
-    power = part * thermal.device_power
+        return _f32(_f32(_f32(_f32(part) * thermal.device_power) * _f32(thermal.device_hours)) * _f32(cop))
+    power = part * thermal.device_power * thermal.device_hours
     if thermal.device_wide and thermal.power_type == PYTHON:
         power = min(power, _f32(thermal.device_power))
     return _f32(power * cop)
@@ -510,7 +514,7 @@ def _run_device(thermal: Any, tank: Any, demand: float, cop: float, supply: floa
 def _use_tank(thermal: Any, tank: Any, demand: float, cop: float, action: float, supply: float) -> None:
     """`Building.update_*_storage` and `StorageTank.charge`."""
     capacity, root = thermal.capacity, thermal.root_efficiency
-    energy = action * capacity
+    energy = action * capacity * thermal.action_hours
     if energy > 0.0:
         limit, wide = _output_limit(thermal, tank, cop, supply)
         compared = energy if wide else _f32(energy)
@@ -578,11 +582,11 @@ def _first_thermal(tank: Any, cop: float) -> None:
 @_compiled
 def _charge_alone(site: Site, state: State, out: Out, b: int, n: int, request: float) -> None:
     """Charge one stationary battery."""
-    lane, battery = state.lane[0], site.battery[n]
-    _load_battery(lane, 0, battery, state.soc[b, n], state.degraded[b, n])
+    lane, battery, hours = state.lane[0], site.battery[n], site.building[n].step_hours
+    _load_battery(lane, 0, battery, state.soc[b, n], state.degraded[b, n], hours)
     _load_kind(lane, 0, battery)
     lane.request[0] = request
-    _battery_curves(lane, 0, battery, site.battery_curve, n)
+    _battery_curves(lane, 0, battery, site.battery_curve, n, hours)
     _charge(lane, _whole_vectors(1), True)
     state.soc[b, n], state.degraded[b, n], out.energy[b, n, BATTERY_KWH] = lane.soc[0], lane.left[0], lane.balance[0]
 
@@ -591,15 +595,15 @@ def _charge_alone(site: Site, state: State, out: Out, b: int, n: int, request: f
 def _act_off_grid(site: Site, state: State, out: Out, meter: Any, b: int, n: int) -> None:
     """Carry out the actions of a building in a power outage: each device in its turn gets what PV and battery have left."""
     tank, step, granted = state.tank[b, n], state.copy[b].step, state.granted[b]
-    battery = 0.0
+    battery, hours = 0.0, site.building[n].step_hours
     wish = _wish(granted, site.building[n].battery_action)
-    request = wish * site.battery[n].nominal_power
+    request = wish * site.battery[n].nominal_power * hours
     if wish < 0.0:
         # At most what the building would use without control.
         need = 0.0
         for use in range(3):
-            need += np.float64(meter.demand[use]) / meter.cop[use]
-        need = max(need + np.float64(meter.load) + np.float64(meter.solar), 0.0)
+            need += np.float64(meter.demand[use]) / meter.cop[use] / hours
+        need = max(need + np.float64(meter.load) / hours + np.float64(meter.solar) / hours, 0.0) * hours
         _charge_alone(site, state, out, b, n, max(request, -need))
         battery = float(out.energy[b, n, BATTERY_KWH])
     if site.building[n].thermal:
@@ -687,7 +691,7 @@ def _limit_charging(site: Site, n: int, wish: np.ndarray, room: Any) -> None:
             if charger[c].building == n and (p == 0 or charger[c].on_phase[p - 1]):
                 used += asked[c] * scale[c]
         room.left[p, 0] -= used
-    room.violation = violation
+    room.violation = violation * building.step_hours
 
 
 @_compiled
@@ -746,7 +750,7 @@ def _as_action(unit: Any, power: float) -> float:
 @_inlined
 def _base_load(building: Any, meter: Any, load: np.ndarray) -> None:
     """`BuildingOpsService._estimate_non_controllable_base_power` of a building without thermal devices and appliances."""
-    load[0] = np.float64(meter.load) + np.float64(meter.solar)
+    load[0] = np.float64(meter.load) / building.step_hours + np.float64(meter.solar) / building.step_hours
     for p in range(load.size - 1):
         load[1 + p] = _part(load[0], building.on_phase[p])
 
@@ -786,7 +790,7 @@ def _limit_service(site: Site, n: int, meter: Any, wish: np.ndarray, room: Any) 
         nominal = site.battery[n].nominal_power
         power = asked[charger.size, 0] * scale[charger.size]
         wish[building.battery_action] = min(max(power / nominal, -1.0), 1.0) if nominal > 0.0 else 0.0
-    room.violation = max(violation, _beyond(building, load))
+    room.violation = max(violation, _beyond(building, load)) * building.step_hours
     for p in range(scopes):
         room.left[p, 0], room.left[p, 1] = building.limit[p, 0] - load[p], building.limit[p, 1] + load[p]
 
@@ -862,11 +866,12 @@ def _act_appliances(site: Site, state: State, out: Out, copies: np.ndarray) -> N
 def _of_appliance(site: Site, state: State, b: int, k: int, feature: int) -> float:
     """`DeferrableAppliance.observations`."""
     appliance, run, copy = site.appliance[k], state.run[b, k], state.copy[b]
+    hours = site.building[appliance.building].step_hours
     now = copy.start + copy.step + appliance.offset
     _pass_cycles(appliance, site.cycle, run, now)
     if run.current >= 0:
         cycle = site.cycle[run.current + now - run.started]
-        return max(float(cycle.deadline - now), 0.0) if feature == UNTIL_DEADLINE else cycle.shown[RUNNING, feature]
+        return max(float(cycle.deadline - now), 0.0) * hours if feature == UNTIL_DEADLINE else cycle.shown[RUNNING, feature]
     if run.next == appliance.end:
         return appliance.shown[feature] if run.missed < 0 else site.cycle[run.missed].shown[MISSED, feature]
     cycle = site.cycle[run.next]
@@ -874,10 +879,12 @@ def _of_appliance(site: Site, state: State, b: int, k: int, feature: int) -> flo
     ratio = min(slack / max(float(cycle.latest - cycle.earliest), 1.0), 1.0)
     if feature == CAN_START:
         return 1.0 if _can_start(cycle, now, copy) else 0.0
-    if feature in (UNTIL_LATEST, SLACK):
+    if feature == UNTIL_LATEST:
+        return slack * hours
+    if feature == SLACK:
         return slack
     if feature == UNTIL_DEADLINE:
-        return max(float(cycle.deadline - now), 0.0)
+        return max(float(cycle.deadline - now), 0.0) * hours
     if feature in (SLACK_RATIO, URGENCY):
         return ratio if feature == SLACK_RATIO else 1.0 - ratio
     return cycle.shown[PENDING, feature]
@@ -917,7 +924,7 @@ def _grant(site: Site, rows: Rows, state: State, actions: np.ndarray, copies: np
 @_compiled
 def _act_stationary(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) -> None:
     """Carry out the actions of thermal devices, tanks and batteries."""
-    buildings, battery, lane = site.building.size, site.battery, state.lane[0]
+    buildings, battery, lane, hours = site.building.size, site.battery, state.lane[0], site.building[0].step_hours
     for b in copies:
         copy = state.copy[b]
         for n in range(buildings):
@@ -933,10 +940,11 @@ def _act_stationary(site: Site, rows: Rows, state: State, out: Out, copies: np.n
         lanes = min(LANES, copies.size * buildings - start)
         for j in range(lanes):
             b, n = copies[(start + j) // buildings], (start + j) % buildings
-            _load_battery(lane, j, battery[n], state.soc[b, n], state.degraded[b, n])
+            _load_battery(lane, j, battery[n], state.soc[b, n], state.degraded[b, n], hours)
             _load_kind(lane, j, battery[n])
-            lane.request[j] = _wish(state.granted[b], site.building[n].battery_action) * battery[n].nominal_power
-            _battery_curves(lane, j, battery[n], site.battery_curve, n)
+            wish = _wish(state.granted[b], site.building[n].battery_action)
+            lane.request[j] = wish * battery[n].nominal_power * hours
+            _battery_curves(lane, j, battery[n], site.battery_curve, n, hours)
         _charge(lane, _whole_vectors(lanes), True)
         for j in range(lanes):
             b, n = copies[(start + j) // buildings], (start + j) % buildings
@@ -953,7 +961,7 @@ def _act_stationary(site: Site, rows: Rows, state: State, out: Out, copies: np.n
 
 @_compiled
 def _act_vehicles(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) -> None:
-    buildings, charger, lane = site.building.size, site.charger, state.lane[0]
+    buildings, charger, lane, hours = site.building.size, site.charger, state.lane[0], site.building[0].step_hours
     battery, curve = site.battery[buildings:], site.battery_curve[buildings:]
     alike = _load_common_kind(lane, charger, battery)
     for b in copies:
@@ -964,14 +972,14 @@ def _act_vehicles(site: Site, rows: Rows, state: State, out: Out, copies: np.nda
         for first in range(rows.hour[row].first_plugged, end, at_once):
             plugged = rows.plugged[first : min(first + at_once, end)]
             lanes = _whole_vectors(plugged.size)
-            gives = _load_vehicles(lane, plugged, charger, battery, state.granted[b], soc, degraded)
+            gives = _load_vehicles(lane, plugged, charger, battery, state.granted[b], soc, degraded, hours)
             if not alike:
                 _load_kinds(lane, plugged, charger, battery)
                 _charger_curves(lane, plugged, charger, site.charger_curve)
-            _command(lane, lanes, gives)
+            _command(lane, lanes, gives, hours)
             if not alike:
                 for j in range(plugged.size):
-                    _battery_curves(lane, j, battery[plugged[j].vehicle], curve, plugged[j].vehicle)
+                    _battery_curves(lane, j, battery[plugged[j].vehicle], curve, plugged[j].vehicle, hours)
             _charge(lane, lanes, gives)
             _take(lane, lanes, not alike)
             _unload_vehicles(lane, plugged, charger, soc, degraded, energy)

@@ -1,6 +1,6 @@
 """Data structures of the compiled kernel: records, and tuples of arrays.
 
-A power of a battery or charger is the energy of a step at it, so nothing else depends on the length of a step.
+Powers are in kW, and what they make of a step is computed where CityLearn computes it, so that it is rounded alike.
 
 An array costs a microsecond each time a tuple of them is passed on, and a quarter at each call from Python; a record passes by
 reference. So values that belong together are one array of records.
@@ -54,6 +54,7 @@ def record(*fields: tuple[str, Any] | tuple[str, Any, tuple[int, ...]]) -> np.dt
 
 ACTION = record(("low", np.float64), ("span", np.float64))  # least value and range in CityLearn
 BUILDING = record(
+    ("step_hours", np.float64),  # length of a step
     ("battery_action", np.int64),  # index of the action of its battery, -1 for none
     ("thermal", np.int64),  # whether it has thermal demand or tanks
     ("outages", np.int64),  # whether it has power outages
@@ -61,7 +62,7 @@ BUILDING = record(
     ("connection", np.int64),  # `CHARGING_LIMITS`, `SERVICE`, or 0 where it has no limits
     ("shows_violation", np.int64),  # whether what is asked for beyond them is an observation
     ("phases", np.int64),
-    # Of import and export [kW: hourly sites alone have it], first in all, then of each phase; NaN for none.
+    # Of import and export [kW], first in all, then of each phase; NaN for none.
     ("limit", np.float64, (1 + PHASES, 2)),
     ("on_phase", np.int64, (PHASES,)),  # `WHOLE`, `THIRD` or 0: the part of its load and PV that is on each phase
     ("battery_on_phase", np.int64, (PHASES,)),
@@ -71,19 +72,22 @@ THERMAL = record(
     ("action", np.int64),  # index of the action of the tank, -1 for none
     ("device_action", np.int64),  # index of the action of the device, -1 for none
     ("device_sign", np.float64),  # 1 where the device runs at positive actions, -1 where at negative ones
-    ("device_power", np.float64),  # nominal power of the device [kW]
+    ("device_power", np.float64),  # nominal power of the device [kW]; in a step it can take as many kWh, however short that is
+    # Hours at this power that its full action asks for: those of a step of a device that cools, one of a device that heats.
+    ("device_hours", np.float64),
     ("power_type", np.int64),  # `PYTHON`, `SINGLE` or `DOUBLE`
     ("device_wide", np.int64),  # whether it is an electric heater: its limit is computed in float64
     ("capacity", np.float64),  # of the tank [kWh]
     ("capacity_type", np.int64),  # likewise
     ("root_efficiency", np.float64),  # root of the tank's efficiency
     ("kept", np.float64),  # part of the state of charge that standby leaves
-    ("greatest_input", np.float64),  # [kW], NaN for none
+    ("action_hours", np.float64),  # by which an action, a part of the capacity, becomes what it takes in a step
+    ("greatest_input", np.float64),  # [kWh in a step], NaN for none
     ("greatest_output", np.float64),
 )
 BATTERY = record(
     ("capacity", np.float64),  # [kWh]
-    ("nominal_power", np.float64),  # [kWh in a step]
+    ("nominal_power", np.float64),  # [kW]
     ("minimum_soc", np.float64),
     ("minimum_energy", np.float64),  # [kWh]
     ("discharge_limit", np.float64),  # energy at which discharge stops [kWh]
@@ -91,14 +95,14 @@ BATTERY = record(
     ("wear", np.float64),  # capacity lost per throughput, times the capacity [kWh]
     ("power_points", np.int64),  # points of the curve of the greatest power, 0 where it is flat
     ("efficiency_points", np.int64),  # points of the curve of the efficiency, 0 where it is flat
-    ("flat_power", np.float64),  # greatest power of a flat curve [kWh in a step]
+    ("flat_power", np.float64),  # greatest power of a flat curve [kW]
     ("flat_root", np.float64),  # root of the efficiency of a flat curve
     ("drift", np.float64),  # standard deviation of the state of charge in a step away, as a part of it
 )
 CHARGER = record(
     ("building", np.int64),
     ("action", np.int64),  # index of its action, -1 for none
-    ("charge_max", np.float64),  # [kWh in a step]
+    ("charge_max", np.float64),  # [kW]
     ("charge_min", np.float64),
     ("discharge_max", np.float64),
     ("discharge_min", np.float64),
@@ -254,7 +258,7 @@ LANE = record(
             ("minimum", np.float64),
             ("discharge_limit", np.float64),
             ("wear", np.float64),
-            ("greatest", np.float64),  # power [kW]
+            ("greatest", np.float64),  # of a step
             ("root", np.float64),  # of the efficiency
             # The charge.
             ("request", np.float64),

@@ -142,15 +142,14 @@ class SchemaReward:
         # A vehicle that leaves and is not stepped any more has no standby loss, so its state of charge is still the step's own.
         stays = simulator.follows_parked | np.isin(plugged["vehicle"], simulator.plugged(row + 1)[0]["vehicle"])
         now = np.where(stays, simulator.state.previous_soc[b, k], simulator.state.soc[b, k])
-        steps = np.maximum(countdown.astype(np.float64), 0.0)
-        hours = steps * simulator.step_hours
+        hours = np.maximum(countdown.astype(np.float64), 0.0) * simulator.step_hours
         held = self._previous_soc[b, k].astype(np.float32) * capacity + told
         total += weights["battery_limits"] * float(
             ((held > capacity) | (held < battery["discharge_limit"].astype(np.float32))).sum()
         )
         # Comparing a float32 with a Python float rounds the latter.
         charge, discharge = (
-            (np.maximum(charger[f"{side}_max"], 0.0) * steps).astype(np.float32) for side in ("charge", "discharge")
+            (np.maximum(charger[f"{side}_max"], 0.0) * hours).astype(np.float32) for side in ("charge", "discharge")
         )
         impossible = np.maximum(required - now, np.float32(0.0)) * capacity > charge
         total += weights["soc_impossible"] * float(impossible.sum())

@@ -116,7 +116,7 @@ class BatchSimulator:
     def battery_step_kwh(self) -> float:
         """What these batteries take in a step at their nominal power."""
         own = self.site.battery["nominal_power"][: self.net_buildings]
-        return float(own[self.site.building["battery_action"] >= 0].sum())
+        return float(own[self.site.building["battery_action"] >= 0].sum()) * self.step_hours
 
     @property
     def hour_of_day(self) -> np.ndarray:
@@ -270,7 +270,8 @@ class BatchSimulator:
             np.where(side == "charge", charger[f"charge_{end}"], charger[f"discharge_{end}"]) for end in ("max", "min")
         )
         power = np.abs(wish) * greatest
-        return np.where(power < np.minimum(least, greatest), 0.0, np.sign(wish) * power).astype(np.float32)
+        given = np.where(power < np.minimum(least, greatest), 0.0, np.sign(wish) * power) * self.step_hours
+        return given.astype(np.float32)
 
     def uncontrolled_actions(self) -> np.ndarray:
         """Actions of the uncontrolled site, within [-1, 1], shape (copies, actions); see `CityLearnSimulator`."""
@@ -281,9 +282,8 @@ class BatchSimulator:
             plugged, required, _ = self.plugged(row)
             charger, k = site.charger[plugged["charger"]], self.net_buildings + plugged["vehicle"]
             missing = np.maximum(0.0, required.astype(np.float64) - state.soc[b, k]) * site.battery["capacity"][k]
-            wish = np.minimum(
-                1.0, missing / (charger["efficiency"] * np.sqrt(self._least_efficiency[k])) / charger["charge_max"]
-            )
+            taken = missing / (charger["efficiency"] * np.sqrt(self._least_efficiency[k]))
+            wish = np.minimum(1.0, taken / (charger["charge_max"] * self.step_hours))
             can = charger["action"] >= 0
             actions[b, charger["action"][can]] = wish[can]
         return scaled(actions, low, high)

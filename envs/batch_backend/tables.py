@@ -114,7 +114,8 @@ def serving_actions(thermal: np.ndarray, meters: np.ndarray, actions: int) -> np
     found = np.zeros((len(meters), actions))
     for n, use in np.argwhere(thermal["device_action"] >= 0):
         device = thermal[n, use]
-        part = part_of_power(meters["demand"][:, n, use], device["device_power"] * meters["cop"][:, n, use])
+        power = device["device_power"] * meters["cop"][:, n, use] * device["device_hours"]
+        part = part_of_power(meters["demand"][:, n, use], power)
         found[:, device["device_action"]] += device["device_sign"] * part
     return found
 

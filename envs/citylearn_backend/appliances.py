@@ -26,7 +26,7 @@ def read_appliances(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
     hours: list[np.ndarray] = []
     for own, (n, device) in zip(appliance, found, strict=True):
         first = sum(map(len, hours))
-        hours += [_cycle(cycle) for cycle in device.deferrable_appliance_simulation.flexibility_schedule]
+        hours += [_cycle(cycle, simulator.step_hours) for cycle in device.deferrable_appliance_simulation.flexibility_schedule]
         own["building"], own["action"] = n, action.get((n, f"deferrable_appliance_{device.name}"), -1)
         own["threshold"], own["first"], own["end"] = device.trigger_threshold, first, sum(map(len, hours))
         own["offset"] = simulator.env.episode_tracker.simulation_start_time_step
@@ -53,33 +53,33 @@ def _owned(simulator: CityLearnSimulator) -> list[tuple[int, str]]:
     return [(n, name) for n, building in enumerate(simulator.env.buildings) for name in building.active_actions]
 
 
-def _cycle(cycle: Mapping[str, Any]) -> np.ndarray:
-    """`records.CYCLE` of each hour of a cycle, with what `DeferrableAppliance.observations` shows in it."""
-    profile, total, hours = cycle["load_profile"], float(cycle["total_energy_kwh"]), int(cycle["duration_steps"])
+def _cycle(cycle: Mapping[str, Any], step_hours: float) -> np.ndarray:
+    """`records.CYCLE` of each step of a cycle, with what `DeferrableAppliance.observations` shows in it."""
+    profile, total, steps = cycle["load_profile"], float(cycle["total_energy_kwh"]), int(cycle["duration_steps"])
     wide = np.asarray(profile, dtype=np.float64)
-    mean, peak = total / max(float(hours), 1e-6), float(np.nanmax(wide))
+    mean, peak = total / max(steps * step_hours, 1e-6), float(np.nanmax(wide)) / step_hours
     whole = {
         "earliest_start_time_step": cycle["earliest_start_time_step"],
         "latest_start_time_step": cycle["latest_start_time_step"],
         "deadline_time_step": cycle["deadline_time_step"],
-        "cycle_duration_steps": hours,
+        "cycle_duration_steps": steps,
         "cycle_energy_kwh": total,
         "priority": cycle["priority"],
         "must_run": cycle["must_run"],
         "cycle_average_power_kw": mean,
         "cycle_peak_power_kw": peak,
         "cycle_load_factor_ratio": np.clip(mean / peak if peak > 0.0 else 0.0, 0.0, 1.0),
-        "cycle_peak_step_offset_ratio": np.argmax(wide) / max(hours - 1.0, 1.0) if hours > 1 else 0.0,
+        "cycle_peak_step_offset_ratio": np.argmax(wide) / max(steps - 1.0, 1.0) if steps > 1 else 0.0,
     }
-    record = np.zeros(hours, dtype=records.CYCLE)
+    record = np.zeros(steps, dtype=records.CYCLE)
     record["earliest"], record["latest"] = whole["earliest_start_time_step"], whole["latest_start_time_step"]
-    record["deadline"], record["hours"], record["energy"] = whole["deadline_time_step"], hours, profile
-    for hour, own in enumerate(record):
+    record["deadline"], record["hours"], record["energy"] = whole["deadline_time_step"], steps, profile
+    for step, own in enumerate(record):
         states = {
-            records.PENDING: {"pending": 1.0, **_remaining(total, hours)},
+            records.PENDING: {"pending": 1.0, **_remaining(total, steps, step_hours)},
             records.RUNNING: {
-                "running": 1.0, **_remaining(float(np.sum(profile[hour:])), hours - hour),
-                "current_step_energy_kwh": profile[hour], "current_step_power_kw": profile[hour],
+                "running": 1.0, **_remaining(float(np.sum(profile[step:])), steps - step, step_hours),
+                "current_step_energy_kwh": profile[step], "current_step_power_kw": wide[step] / step_hours,
             },
             records.MISSED: {"deadline_missed": 1.0},
         }  # fmt: skip
@@ -89,9 +89,9 @@ def _cycle(cycle: Mapping[str, Any]) -> np.ndarray:
     return record
 
 
-def _remaining(energy: float, hours: int) -> dict[str, float]:
+def _remaining(energy: float, steps: int, step_hours: float) -> dict[str, float]:
     return {
         "remaining_energy_kwh": energy,
-        "remaining_duration_steps": hours,
-        "remaining_average_power_kw": energy / max(float(hours), 1e-6),
+        "remaining_duration_steps": steps,
+        "remaining_average_power_kw": energy / max(steps * step_hours, 1e-6),
     }

@@ -16,7 +16,7 @@ from envs.citylearn_backend.appliances import appliance_places, read_appliances
 from envs.citylearn_backend.connection import on_phases, read_connection, room_places, shown_phases
 from envs.citylearn_backend.dynamics import read_inputs, read_model
 from envs.citylearn_backend.simulator import CityLearnSimulator, current_soc, new_sessions, tanks
-from envs.citylearn_backend.thermal import device_actions, device_efficiencies, has_dynamics, thermal_devices
+from envs.citylearn_backend.thermal import device_actions, device_efficiencies, device_hours, has_dynamics, thermal_devices
 from envs.district import COMMON, Buildings
 from envs.observation import DAY_PEAK_NAME, MARGIN, PEAK_NAMES, PERIODS, ObservationLayout, charger_observations
 from envs.scenarios.schema_shape import USES
@@ -38,7 +38,7 @@ def read_tables(simulator: CityLearnSimulator, reward: tuple[str, str]) -> Table
     template, observed = read_observations(simulator)
     return Tables(
         names=tuple(simulator.observation_names),
-        site={**battery_parameters(batteries, simulator.step_hours), **charger_parameters(simulator),
+        site={**battery_parameters(batteries), **charger_parameters(simulator),
               **building_parameters(simulator),
               **read_appliances(simulator), "observed": observed},
         rows={"template": template, "meter": read_meters(simulator), "comfort": read_comfort(simulator),
@@ -53,7 +53,7 @@ def read_tables(simulator: CityLearnSimulator, reward: tuple[str, str]) -> Table
     )  # fmt: skip
 
 
-def battery_parameters(batteries: list[Any], step_hours: float) -> dict[str, np.ndarray]:
+def battery_parameters(batteries: list[Any]) -> dict[str, np.ndarray]:
     """`battery` and `battery_curve` of `envs.batch_backend.records.Site`."""
     from citylearn.internal.runtime import CityLearnRuntimeService
 
@@ -62,10 +62,10 @@ def battery_parameters(batteries: list[Any], step_hours: float) -> dict[str, np.
     for k, b in enumerate(batteries):
         minimum_soc = b._minimum_soc()
         record[k] = (
-            b.capacity, b.nominal_power * step_hours, minimum_soc, minimum_soc * b.capacity,
+            b.capacity, b.nominal_power, minimum_soc, minimum_soc * b.capacity,
             (1.0 - b.depth_of_discharge) * b.capacity,
             1.0 - b.loss_coefficient, b.capacity_loss_coefficient * b.capacity, _points(power[k]), _points(efficiency[k]),
-            max(b.nominal_power * power[k][1, 0], 0.0) * step_hours, efficiency[k][1, 0] ** 0.5,
+            max(b.nominal_power * power[k][1, 0], 0.0), efficiency[k][1, 0] ** 0.5,
             CityLearnRuntimeService._ev_unconnected_drift_std(b.seconds_per_time_step),
         )  # fmt: skip
     curves = _stacked([curve for both in zip(power, efficiency, strict=True) for curve in both])
@@ -96,10 +96,8 @@ def charger_parameters(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
         curves += [np.zeros((2, 1)) if side is None else side for side in sides]
         record[c] = (
             buildings[c], action.get(id(charger), -1),
-            *(simulator.step_hours * power for power in (
-                charger.max_charging_power, charger.min_charging_power,
-                charger.max_discharging_power, charger.min_discharging_power,
-            )),
+            charger.max_charging_power, charger.min_charging_power,
+            charger.max_discharging_power, charger.min_discharging_power,
             charger.efficiency, *(0 if side is None else side.shape[1] for side in sides),
             on_phases(simulator.env.buildings[buildings[c]], charger),
         )  # fmt: skip
@@ -115,7 +113,7 @@ def building_parameters(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
     """`building`, `thermal` and `action` of `envs.batch_backend.records.Site`."""
     from citylearn.energy_model import ElectricHeater
 
-    buildings = simulator.env.buildings
+    buildings, step_hours = simulator.env.buildings, simulator.step_hours
     building = np.zeros(len(buildings), dtype=records.BUILDING)
     thermal = np.zeros((len(buildings), len(USES)), dtype=records.THERMAL)
     for n, b in enumerate(buildings):
@@ -124,13 +122,14 @@ def building_parameters(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
             root, kept = (tank.round_trip_efficiency, 1.0 - tank.loss_coefficient) if tank.capacity > 0.0 else (1.0, 1.0)
             limits = (np.nan if limit is None else limit for limit in (tank.max_input_power, tank.max_output_power))
             thermal[n, use] = (
-                -1, -1, 1.0, device.nominal_power, _type(device.nominal_power), isinstance(device, ElectricHeater),
-                tank.capacity, _type(tank.capacity), root, kept, *limits,
+                -1, -1, 1.0, device.nominal_power, device_hours(b)[use], _type(device.nominal_power),
+                isinstance(device, ElectricHeater), tank.capacity, _type(tank.capacity), root, kept, step_hours,
+                *(limit * step_hours for limit in limits),
             )  # fmt: skip
         demand = any(getattr(b.energy_simulation, f"{use}_demand").any() for use in USES)
         lookback = b.dynamics.lookback if has_dynamics(b) else 0
         acts = lookback > 0 or (thermal["capacity"][n] > 0.0).any()
-        building[n] = (-1, demand or acts, b.simulate_power_outage, lookback, *read_connection(b))
+        building[n] = (step_hours, -1, demand or acts, b.simulate_power_outage, lookback, *read_connection(b))
     index = 0
     for n, b in enumerate(buildings):
         for name in b.active_actions:
@@ -440,7 +439,8 @@ def _net_bounds(simulator: CityLearnSimulator) -> tuple[np.ndarray, np.ndarray]:
         devices = sum(float(d.nominal_power) for d in (building.cooling_device, building.heating_device, building.dhw_device))
         without = series.load_kwh[i] - series.pv_kwh[i]
         low.append((1.0 + MARGIN) * min(0.0, without.min() - gives * simulator.step_hours))
-        high.append((1.0 + MARGIN) * (series.load_kwh[i].max() + (takes + devices) * simulator.step_hours))
+        # CityLearn lets a thermal device take its power in kWh in a step, however short that is.
+        high.append((1.0 + MARGIN) * (series.load_kwh[i].max() + takes * simulator.step_hours + devices))
     return np.array(low), np.array(high)
 
 

@@ -45,6 +45,14 @@ def device_efficiencies(building: Any) -> np.ndarray:
     return np.array(columns, dtype=np.float64).T
 
 
+def device_hours(building: Any) -> tuple[float, float, float]:
+    """Hours of its power that a full action asks of each device of a building in a step, in the order of `USES`.
+
+    CityLearn counts those of a step for cooling alone; at its full action a heater takes its power in kWh, however short it is.
+    """
+    return building.algorithm_action_based_time_step_hours_ratio, 1.0, 1.0
+
+
 def device_actions(buildings: Sequence[Any]) -> Iterator[tuple[int, int, int, float]]:
     """Actions that thermal devices obey: each one's index, the building's number, its end use, and the sign at which it runs.
 
@@ -63,7 +71,6 @@ def serving_actions(buildings: Sequence[Any], rows: int, actions: int) -> np.nda
     found = np.zeros((rows, actions))
     for index, n, use, sign in device_actions(buildings):
         power = thermal_devices(buildings[n])[use].nominal_power * device_efficiencies(buildings[n])[:, use]
-        if use == records.COOLING:  # CityLearn takes the action of heating for kWh of a step, however long that is
-            power = power * buildings[n].algorithm_action_based_time_step_hours_ratio
+        power = power * device_hours(buildings[n])[use]
         found[:, index] += sign * part_of_power(getattr(buildings[n].energy_simulation, f"{USES[use]}_demand"), power)
     return found

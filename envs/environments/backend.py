@@ -11,7 +11,7 @@ from envs.batch_backend.records import PHASES
 from envs.objective.reward import STORAGE_ACTIONS, THERMAL_ACTIONS, RewardName
 from envs.scenarios.scenario import Scenario
 from envs.scenarios.schema_file import read_schema
-from envs.scenarios.schema_shape import BUILDING, CHARGER, SCHEMA, USES, steps_per_hour
+from envs.scenarios.schema_shape import BUILDING, CHARGER, SCHEMA, USES
 from envs.scenarios.schema_shape import CLASSES as DEVICES
 from envs.scenarios.shapes import COMMENTS, included
 from envs.scenarios.trust import CLASSES
@@ -63,12 +63,6 @@ TYPES = {
 _ENDOGENOUS = ("_soc", "_electricity_consumption")
 
 
-# Parts of a building that are computed for steps of an hour alone.
-_HOURLY = (
-    *_THERMAL, "dynamics", "deferrable_appliances", "charging_constraints", "electrical_service", "power_outage",
-)  # fmt: skip
-
-
 def unsupported(schema_path: Path, reward: RewardName = "schema") -> list[str]:
     """Features of a schema that the batch backend lacks, each in a few words; empty where it has them all."""
     schema = read_schema(schema_path)
@@ -88,8 +82,6 @@ def _found(schema: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"'{name}' of a vehicle" for name in _beyond(vehicle, _VEHICLE))
     for building in included(schema).values():
         yield from _in_building(building)
-        if steps_per_hour(schema) > 1:
-            yield from (f"{name} at steps below an hour" for name in _HOURLY if building.get(name))
 
 
 def _in_building(building: Mapping[str, Any]) -> Iterator[str]:

@@ -176,7 +176,7 @@ class Shadow:
     # (steps, N, 1 + len(PLAN_HOURS)).
     soc: np.ndarray
     net_kwh: np.ndarray  # planned net import of the site in the hour, shape (steps,)
-    # What each tank takes in the hour, negative where it gives, as a part of its capacity; shape (steps, N, U).
+    # What each tank takes, negative where it gives, as a part of its capacity an hour; shape (steps, N, U).
     tank_use: np.ndarray
     tank_soc: np.ndarray  # state of charge at the beginning of the hour as it is observed, before standby; shape (steps, N, U)
     device: np.ndarray  # actions of devices within [-1, 1], shape (steps, N, number)

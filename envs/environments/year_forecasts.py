@@ -291,7 +291,8 @@ def _charging_by_age(
     sessions, charger = reference.sessions, tables.site["charger"]
     counted = own[np.minimum(sessions.start, len(own) - 1)] & (sessions.start < len(own))
     at = charger[sessions.charger]
-    power, energy = at["charge_max"], sessions.required_kwh / np.maximum(at["efficiency"], 1e-9)
+    power = at["charge_max"] / tables.exogenous.steps_per_hour
+    energy = sessions.required_kwh / np.maximum(at["efficiency"], 1e-9)
     by_age, total = np.zeros((buildings, day, steps)), np.zeros((buildings, day))
     stay = sessions.end - sessions.start + 1
     for age in range(int(stay.max(initial=0))):

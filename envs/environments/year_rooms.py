@@ -17,7 +17,7 @@ from envs.scenarios.scenario import Scenario
 
 VERSION = 1  # part of the cache's key: raise it when a change of the code changes models
 RUNS = 16  # of each year, of which the first is the uncontrolled site
-# What devices deliver in the others, as parts of what the building's controller asks for, and how often an hour changes it.
+# What devices deliver in the others, as parts of what the building's controller asks for, and how often a step changes it.
 PARTS, CHANGES = (0.0, 0.5, 0.8, 1.0, 1.2, 1.5), 0.3
 
 

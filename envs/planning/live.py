@@ -168,7 +168,7 @@ class LiveController:
         acts = acts[np.argsort(acts["action"])]
         chargers = {
             "action": acts["action"], "building": np.searchsorted(site.with_chargers, acts["building"]),
-            "power": acts["charge_max"], "efficiency": acts["efficiency"],
+            "power": acts["charge_max"] / site.steps_per_hour, "efficiency": acts["efficiency"],
         }  # fmt: skip
         return cls(site, planned_actions(tables), chargers, np.clip(0.0, action["low"], action["low"] + action["span"]))
 

@@ -102,7 +102,7 @@ def horizon_steps(scenario: Scenario) -> int:
 def carry_out(site: MpcSite, plan: Plan, need: Need, actions: np.ndarray) -> None:
     """Write the first hour of a plan into actions, shape (actions,), in CityLearn's ranges."""
     usable = site.battery_action >= 0
-    actions[site.tanks.action] = plan.tank_kwh[:, 0] / site.tanks.capacity
+    actions[site.tanks.action] = plan.tank_kwh[:, 0] * site.steps_per_hour / site.tanks.capacity
     # One action may cool with its negative half and heat with the positive one.
     actions[site.rooms.action] = 0.0
     np.add.at(actions, site.rooms.action, site.rooms.sign * plan.device_use[:, 0])
@@ -209,7 +209,7 @@ def planned_hour(site: MpcSite, actions: Sequence[str], state: SiteState, plan: 
     ends = (np.array(PLAN_HOURS) + 1) * site.steps_per_hour - 1
     planned = plan.stored_kwh[:, ends] / np.where(has, site.capacity, 1.0)[:, np.newaxis]
     soc = np.where(has[:, np.newaxis], np.column_stack([state.battery_soc, planned]), 0.0)
-    use = tanks.scattered(plan.tank_kwh[:, 0] / tanks.capacity, site.buildings)[:, of_uses]
+    use = tanks.scattered(plan.tank_kwh[:, 0] * site.steps_per_hour / tanks.capacity, site.buildings)[:, of_uses]
     # Between two hours a tank stands by, and what is observed of it is from before that.
     stood = tanks.kept if state.row else 1.0
     held = state.tank_soc[tanks.building, tanks.use] / np.maximum(stood, LEAST_KEPT)
@@ -252,7 +252,7 @@ def _of_rooms(plant: Plant, state: SiteState, hours: int, known: np.ndarray) -> 
     rooms, forecast, row, steps = plant.site.rooms, plant.forecast, state.row, np.arange(hours)
     asked, efficiency = (_of_uses(plant, kinds, rooms.use, rooms.device_building, row, hours) for kinds in _OF_USES)
     efficiency = np.maximum(efficiency, LEAST_EFFICIENCY)
-    most = rooms.power_kw[:, np.newaxis] * efficiency
+    most = rooms.most_kwh[:, np.newaxis] * efficiency
     asked = np.where(rooms.runs[:, known], np.minimum(asked, most), 0.0)
     # At first devices do as without control, whatever the actions say.
     obeys = row - state.window.start + steps > rooms.lookback[:, np.newaxis]

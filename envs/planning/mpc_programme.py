@@ -254,6 +254,7 @@ class RecedingProgramme:
             )
         # Tanks of devices that act: these fill them with what they need not deliver, and tanks give no more than that.
         tank, self._filling = np.nonzero(rooms.fill(tanks))
+        self._fills_kwh = tanks.device_kw[tank, np.newaxis]
         shared = np.arange(len(tank) * slots).reshape(len(tank), slots)
         self._fill, self._tap = (
             programme.rows(
@@ -296,7 +297,7 @@ class RecedingProgramme:
             stored_kwh=solution[self._stored[:, slots]],
             net_kwh=solution[self._net[slots]],
             tank_kwh=solution[self._filled[:, slots]] - solution[self._tapped[:, slots]],
-            device_use=solution[self._delivered[:, slots]] / (self._site.rooms.power_kw[:, np.newaxis] * hour.rooms.efficiency),
+            device_use=solution[self._delivered[:, slots]] / (self._site.rooms.most_kwh[:, np.newaxis] * hour.rooms.efficiency),
             deviation_c=solution[self._deviation[:, slots]],
             loss=loss,
         )
@@ -393,7 +394,7 @@ class RecedingProgramme:
         row_low[self._indoor[:, now]] = row_high[self._indoor[:, now]] = -usual
         row_high[self._equations + self._warm[:, now]] = hours.too_warm_c
         row_high[self._equations + self._cold[:, now]] = hours.too_cold_c
-        row_high[self._equations + self._fill[:, now]] = (rooms.power_kw[:, np.newaxis] * hours.efficiency)[self._filling]
+        row_high[self._equations + self._fill[:, now]] = self._fills_kwh * hours.efficiency[self._filling]
 
     def _set_peaks(self, hour: HourPlan, now: np.ndarray, cost: np.ndarray, low: np.ndarray, row_high: np.ndarray) -> None:
         low[self._peak] = hour.peaks_kw

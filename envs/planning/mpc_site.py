@@ -41,9 +41,9 @@ class Tanks:
     action: np.ndarray  # its index, shape (T,)
     capacity: np.ndarray  # heat or cold that it holds [kWh], shape (T,)
     root: np.ndarray  # part of the heat that is left one way, in and out, shape (T,)
-    kept: np.ndarray  # part of the charge that an hour of standby leaves, shape (T,)
-    device_kw: np.ndarray  # nominal power of its device, electric, shape (T,)
-    greatest_in: np.ndarray  # by the tank itself and the range of its action [kW], shape (T,)
+    kept: np.ndarray  # part of the charge that a step of standby leaves, shape (T,)
+    device_kw: np.ndarray  # nominal power of its device, electric; it can take as many kWh in a step, shape (T,)
+    greatest_in: np.ndarray  # by the tank itself and the range of its action, in a step [kWh], shape (T,)
     greatest_out: np.ndarray  # likewise
 
     @classmethod
@@ -53,8 +53,9 @@ class Tanks:
         building, use = np.nonzero((thermal["action"] >= 0) & (thermal["capacity"] > 0.0))
         own = thermal[building, use]
         action = tables.site["action"][own["action"]]
-        # An action is the part of its capacity that a tank takes in an hour.
-        most_in, most_out = (action["low"] + action["span"]) * own["capacity"], -action["low"] * own["capacity"]
+        # An action is the part of its capacity that a tank takes an hour.
+        filled = own["capacity"] * own["action_hours"]
+        most_in, most_out = (action["low"] + action["span"]) * filled, -action["low"] * filled
         return cls(
             building=building,
             use=use,
@@ -72,7 +73,7 @@ class Tanks:
         return len(self.building)
 
     def limits(self, demand_kwh: np.ndarray, efficiency: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Most heat that tanks can take, above their demand, and give in an hour [kWh]; arguments of shape (T, hours)."""
+        """Most heat that tanks can take, above their demand, and give in a step [kWh]; arguments of shape (T, steps)."""
         spare = np.maximum(self.device_kw[:, np.newaxis] * efficiency - demand_kwh, 0.0)
         return np.minimum(spare, self.greatest_in[:, np.newaxis]), np.minimum(demand_kwh, self.greatest_out[:, np.newaxis])
 
@@ -135,7 +136,7 @@ class Rooms:
     low: np.ndarray  # least value of that action, shape (D,)
     span: np.ndarray  # greatest value less the least, shape (D,)
     sign: np.ndarray  # of the actions at which it runs, shape (D,)
-    power_kw: np.ndarray  # nominal, electric, shape (D,)
+    most_kwh: np.ndarray  # electricity of its full action in a step, shape (D,)
     runs: np.ndarray  # whether the site's mode lets it run, shape (D, steps); known ahead
     now: np.ndarray  # see the module, shape (D,)
     later: np.ndarray  # likewise
@@ -163,7 +164,7 @@ class Rooms:
             low=action["low"],
             span=action["span"],
             sign=own["device_sign"],
-            power_kw=own["device_power"],
+            most_kwh=own["device_power"] * own["device_hours"],
             runs=tables.rows["meter"]["mode"][:steps, device].T & mode[:, np.newaxis] > 0,
             now=models.now[device, use],
             later=models.later[device, use],
@@ -238,18 +239,19 @@ class MpcSite:
         """Numbers of a year from its tables, its uncontrolled run, the weights of the reward's terms and its rooms' models."""
         buildings, site = len(tables.site["building"]), tables.site
         battery, curves = site["battery"][:buildings], site["battery_curve"][:buildings]
-        steps = reference.run.net_kwh.shape[1]
+        steps, one = reference.run.net_kwh.shape[1], reference.exogenous.steps_per_hour
         usable = site["building"]["battery_action"] >= 0
         roots = np.array([_roots(own, curve) for own, curve in zip(battery, curves, strict=True)])
+        greatest = np.where(battery["power_points"] > 0, battery["nominal_power"], battery["flat_power"])
         charger = site["charger"]
         return cls(
-            power=np.where(usable, np.where(battery["power_points"] > 0, battery["nominal_power"], battery["flat_power"]), 0.0),
+            power=np.where(usable, greatest, 0.0) / one,
             least=battery["minimum_energy"],
             most=np.maximum(battery["capacity"], battery["minimum_energy"]),
             root_in=roots[:, 0],
             root_out=roots[:, 1],
             kept=battery["kept"],
-            nominal_power=battery["nominal_power"],
+            nominal_power=battery["nominal_power"] / one,
             capacity=battery["capacity"],
             battery_action=site["building"]["battery_action"],
             taper=_taper(battery, curves, usable),
@@ -261,7 +263,7 @@ class MpcSite:
             with_chargers=np.unique(charger["building"][charger["action"] >= 0]),
             tanks=Tanks.of(tables),
             rooms=Rooms.of(tables, models) if models else Rooms.none(),
-            steps_per_hour=reference.exogenous.steps_per_hour,
+            steps_per_hour=one,
         )
 
 
@@ -381,7 +383,7 @@ class Vehicles:
         self._required, self._arrival = sessions.required_soc[order], sessions.arrival_soc[order]
         own = charger[sessions.charger[order]]
         self._building, self._action = np.searchsorted(self.with_chargers, own["building"]), own["action"]
-        self._power = own["charge_max"]
+        self._power = own["charge_max"] / tables.exogenous.steps_per_hour
         # Pairs of charger and vehicle that charge alike share a table.
         kinds: dict[bytes, int] = {}
         delivered: list[np.ndarray] = []
@@ -396,8 +398,8 @@ class Vehicles:
             kind_of_pair[i] = kinds[key]
         self._kind = kind_of_pair[pair]
         self._delivered = np.array(delivered).reshape(-1, len(_ACTIONS))
-        least = np.minimum(own["charge_min"], own["charge_max"])
-        self._least_part = np.divide(least, self._power, out=np.zeros(len(order)), where=self._power > 0.0)
+        least, most = np.minimum(own["charge_min"], own["charge_max"]), own["charge_max"]
+        self._least_part = np.divide(least, most, out=np.zeros(len(order)), where=most > 0.0)
 
     def plugged(self, row: int) -> np.ndarray:
         """Indices of the sessions in which a vehicle is plugged in at a row."""
@@ -444,7 +446,7 @@ def _key(tables: Tables, c: int, k: int) -> bytes:
 
 
 def _delivered(tables: Tables, c: int, k: int) -> np.ndarray:
-    """Energy that a vehicle's battery stores in an hour, for each action of `_ACTIONS`; it never falls."""
+    """Energy that a vehicle's battery stores in a step, for each action of `_ACTIONS`; it never falls."""
     charger, battery = tables.site["charger"][c], tables.site["battery"][k]
     points = int(charger["charge_points"])
     efficiency = np.full(len(_ACTIONS), float(charger["efficiency"]))
@@ -455,4 +457,4 @@ def _delivered(tables: Tables, c: int, k: int) -> np.ndarray:
     greatest = battery["nominal_power"] if battery["power_points"] else battery["flat_power"]
     request = np.minimum(power * efficiency, greatest)
     root = curve_roots(battery, tables.site["battery_curve"][k], request / max(float(battery["nominal_power"]), 1e-9))
-    return np.maximum.accumulate(request * root)
+    return np.maximum.accumulate(request * root) / tables.exogenous.steps_per_hour

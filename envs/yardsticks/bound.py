@@ -433,8 +433,8 @@ class BoundSite:
         self.month, self.hour = exogenous.month[part], exogenous.hour[part]
         battery = simulator.site.battery[: self.buildings]
         usable = simulator.site.building["battery_action"] >= 0
-        # Greatest power [kW], limits of the charge [kWh] and root of the best efficiency of each battery, shape (N,).
-        self.power = np.where(usable, battery["nominal_power"], 0.0)
+        # Greatest energy of a step, limits of the charge [kWh] and root of the best efficiency of each battery, shape (N,).
+        self.power = np.where(usable, battery["nominal_power"], 0.0) * simulator.step_hours
         self.least, self.most = battery["minimum_energy"], np.maximum(battery["capacity"], battery["minimum_energy"])
         self.root = np.array([_best_root(simulator, k) for k in range(self.buildings)])
         self._group_sessions(simulator, reference, window)
@@ -485,22 +485,23 @@ class BoundSite:
         first = np.maximum(sessions.start - window.start, 0)
         last = np.minimum(sessions.end - window.start, window.hours - 1)
         efficiency = sessions.efficiency
-        keys = np.stack([charger["building"], first, last, charger["charge_max"], charger["discharge_max"], efficiency], axis=1)
+        charge, give = (charger[f"{side}_max"] * simulator.step_hours for side in ("charge", "discharge"))
+        keys = np.stack([charger["building"], first, last, charge, give, efficiency], axis=1)
         groups, index = np.unique(keys[there], axis=0, return_inverse=True)
         self.building, self.first, self.last = groups[:, 0].astype(int), groups[:, 1].astype(int), groups[:, 2].astype(int)
         number = np.bincount(index, minlength=len(groups))
-        # Of each group, shape (G,): greatest power in and out [kW], and the efficiency of charger and battery together.
+        # Of each group, shape (G,): most energy in and out in a step [kWh], and the efficiency of charger and battery together.
         self.charge, self.v2g, self.efficiency = groups[:, 3] * number, groups[:, 4] * number, groups[:, 5]
         soc = reference.brought_soc(np.arange(len(sessions.end)), window.start)
         held = soc * sessions.capacity_kwh
         # A departure that lacks no more than the tolerance counts as met.
         wish = (sessions.required_soc - MET_TOLERANCE - soc) * sessions.capacity_kwh
         # What can be taken from a vehicle is missing only as far as it then lacks what it wants, and only if it leaves.
-        least = np.where(charger["discharge_max"] > 0.0, -sessions.capacity_kwh, 0.0)
+        least = np.where(give > 0.0, -sessions.capacity_kwh, 0.0)
         required = np.where(counted, np.maximum(wish, least), least)
         self.required = np.bincount(index, required[there], len(groups))
         # Energy that full power from arrival to departure does not deliver.
-        most = (sessions.end - np.maximum(sessions.start, window.start) + 1) * charger["charge_max"] * efficiency
+        most = (sessions.end - np.maximum(sessions.start, window.start) + 1) * charge * efficiency
         self.unavoidable = np.bincount(index, np.maximum(required - most, 0.0)[there], len(groups))
         self.room = np.bincount(index, (sessions.capacity_kwh - held)[there], len(groups))
         self.held = np.bincount(index, held[there], len(groups))

@@ -6,7 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import pytest
+
+from envs.scenarios.schema_shape import USES
+from envs.scenarios.series_files import ARRIVAL, DEPARTURE
 
 MALL = ("buildings", "mall")
 SOCKET = (*MALL, "chargers", "motorcycle_001")
@@ -46,6 +51,41 @@ def drop(*place: str) -> Callable[[dict[str, Any]], None]:
         del schema[place[-1]]
 
     return change
+
+
+STEPS = pytest.mark.parametrize("per_hour", [1, 4], ids=["hours", "quarters"])
+
+
+def in_steps(schema: Path, folder: Path, per_hour: int) -> Path:
+    """Schema of a site in steps of an hour, as it is, or of a quarter; see `STEPS`."""
+    return schema if per_hour == 1 else in_quarters(schema, folder)
+
+
+def in_quarters(schema: Path, folder: Path) -> Path:
+    """Schema of a copy of a site in steps of a quarter of an hour: sessions last as long, energies grow in the hour."""
+
+    def change(schema: dict[str, Any]) -> None:
+        schema["seconds_per_time_step"] = 900
+        schema["simulation_end_time_step"] = 4 * schema["simulation_end_time_step"] + 3
+        schema["observations"]["minutes"] = {"active": True, "shared_in_central_agent": True}
+        for building in schema["buildings"].values():
+            attributes = (building.get("dynamics") or {}).get("attributes", {})
+            for i, name in enumerate(attributes.get("input_observation_names", ())):
+                if name.endswith("_demand"):  # a model of quarters is one of their energies
+                    attributes["input_normalization_maximum"][i] /= 4
+
+    path = edited(schema, folder, change)
+    for file in path.parent.glob("*.csv"):
+        hours = pd.read_csv(file)
+        rows, quarter = hours.loc[hours.index.repeat(4)].reset_index(drop=True), np.tile(np.arange(4), len(hours))
+        if "non_shiftable_load" in rows:
+            for column in rows.columns.intersection(["non_shiftable_load", *(f"{use}_demand" for use in USES)]):
+                rows[column] *= 0.1 + 0.1 * quarter
+            rows["minutes"] = 15 * quarter
+        for column in rows.columns.intersection([DEPARTURE, ARRIVAL]):
+            rows[column] = np.where(rows[column] > 0, 4 * rows[column] - quarter, rows[column])
+        rows.to_csv(file, index=False)
+    return path
 
 
 # What people want of the temperature, as columns of a building's series.

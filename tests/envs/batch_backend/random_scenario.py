@@ -192,13 +192,6 @@ def buildings(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-# What the batch backend does not have at shorter steps.
-HOURLY_ALONE: dict[str, Any] = {
-    "service": None, "constraints": None, "appliances": 0, "dynamics": None, "outages": None, "thermal": False,
-    "devices": False,
-}  # fmt: skip
-
-
 @st.composite
 def plans(draw: st.DrawFn) -> dict[str, Any]:
     """What a scenario consists of; `write` makes its files."""
@@ -206,11 +199,8 @@ def plans(draw: st.DrawFn) -> dict[str, Any]:
     if not any(site["battery"] or site["chargers"] for site in sites):
         sites[0]["battery"] = draw(batteries(50.0))  # a scenario has something to act on
     count = sum(len(site["chargers"]) for site in sites)
-    per_hour = draw(st.sampled_from([1, 1, 4, 12]))
-    for site in sites if per_hour > 1 else ():
-        site |= HOURLY_ALONE
     return {
-        "per_hour": per_hour,
+        "per_hour": draw(st.sampled_from([1, 2, 4, 12])),
         "buildings": sites,
         "devices": draw(st.sampled_from([None, "cooling_device", "heating_device", "cooling_or_heating_device"])),
         "vehicles": draw(st.lists(batteries(40.0), min_size=count, max_size=count + 1)) if count else [],
@@ -320,7 +310,7 @@ def _building(site: dict[str, Any], n: int, sockets: Any, folder: Path) -> dict[
     without += [] if site["battery"] else ["electrical_storage"]
     series = ("weather", "carbon_intensity", "pricing")
     building = entries.building(f"building_{n}", series, ((), without), chargers={}, noise_std=site["noise"])
-    if site.get("devices", not site["service"]):
+    if not site["service"]:
         building |= {f"{use}_device": _device(heater, heats | temperatures) for use in ("heating", "dhw")}
         building["cooling_device"] = _device("HeatPump", cools)
     if site["outages"]:

@@ -17,24 +17,24 @@ from envs.objective.reward import THERMAL_ACTIONS
 from envs.scenarios.iquitos.site import ROWS
 from envs.scenarios.scenario import Window, scenario
 from tests.envs.models import with_dynamics
-from tests.envs.schema_changes import SET_POINTS, with_series
+from tests.envs.schema_changes import SET_POINTS, in_steps, with_series
 
 HOURS = 60
 
 
-@pytest.fixture
-def site(small_schema: Path, tmp_path: Path) -> Path:
+@pytest.fixture(params=[1, 4], ids=["hours", "quarters"])
+def site(small_schema: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """With a demand of cooling that is beyond the device in some hours."""
     demand = 90.0 * (1.0 + np.sin(np.arange(ROWS) / 5.0))
     people = {"cooling_demand": demand, "hvac_mode": 1, "occupant_count": 1, "comfort_band": 0.5, **SET_POINTS}
-    return with_series(with_dynamics(small_schema, tmp_path), **people)
+    return in_steps(with_series(with_dynamics(small_schema, tmp_path / "hours"), **people), tmp_path / "steps", request.param)
 
 
 def test_the_uncontrolled_site_is_as_comfortable_as_itself(site: Path) -> None:
     """Though it ran through the year, and is asked about single days, which begin with the temperature of the data."""
     env = WindowsEnv(scenario(str(site)), [Window(0, 48 + 24 * day, 24) for day in range(5)])
     (found,) = evaluate(env, lambda observations: env.present.uncontrolled_actions())
-    assert found.uncontrolled["occupied_hours"] == 5 * 24
+    assert found.uncontrolled["occupied_hours"] == 5 * 24 * env.simulator.step_hours
     assert 0.0 < found.uncontrolled["discomfort"] < 1.0
     # What the model remembers of earlier days moves a temperature a little.
     for name in ("discomfort", "unmet_degree_hours", "import_kwh"):
@@ -58,6 +58,6 @@ def test_the_uncontrolled_site_delivers_what_was_demanded_as_far_as_its_devices_
         batch.step(batch.uncontrolled_actions())
     wanted = building.cooling_demand_without_partial_load[:HOURS]
     temperatures = building.weather.outdoor_dry_bulb_temperature[:HOURS]
-    most = building.cooling_device.get_max_output_power(temperatures, heating=False)
+    most = building.cooling_device.get_max_output_power(temperatures, heating=False) * simulator.step_hours
     assert 0.1 < np.mean(wanted > most) < 0.9
     np.testing.assert_allclose(building.cooling_demand[5:HOURS], np.minimum(wanted, most)[5:], rtol=1e-5)

@@ -37,7 +37,7 @@ from envs.seen import PLAN_HOURS, Seen
 from envs.task import SiteTask
 from envs.yardsticks.mpc_runs import run_mpc
 from tests.envs.made_up_plans import made_up_plan
-from tests.envs.schema_changes import edited, put
+from tests.envs.schema_changes import STEPS, edited, in_steps, put
 from tests.envs.tanks import with_tank
 
 WINDOW = Window(0, 30, 40)
@@ -171,13 +171,16 @@ def test_it_does_what_model_predictive_control_does(site: Scenario) -> None:
     assert not found.soc[:, 3].any()
 
 
-def test_of_tanks_it_has_what_they_take_and_their_charge(small_schema: Path, tmp_path: Path) -> None:
-    site = scenario(str(with_tank(small_schema, tmp_path, cooling=True)))
+@STEPS
+def test_of_tanks_it_has_what_they_take_an_hour_and_their_charge(small_schema: Path, tmp_path: Path, per_hour: int) -> None:
+    path = in_steps(with_tank(small_schema, tmp_path / "hours", cooling=True), tmp_path / "steps", per_hour)
+    site = scenario(str(path))
     found, tanks = run_shadow(site, 0, "seven-days", DEFAULT, hours=HOURS), Tanks.of(year_tables(site, 0))
     assert found.tank_use.shape == found.tank_soc.shape == (HOURS, 1, 2)
     np.testing.assert_allclose(found.tank_soc[0, 0], [0.0, 0.5])
     # As it is observed, the charge is that before an hour of standby.
-    change = np.where(found.tank_use > 0.0, found.tank_use * tanks.root, found.tank_use / tanks.root)[1:-1, 0]
+    taken = found.tank_use / per_hour
+    change = np.where(taken > 0.0, taken * tanks.root, taken / tanks.root)[1:-1, 0]
     expected = np.minimum(found.tank_soc[1:-1, 0] * tanks.kept + change, 1.0)
     np.testing.assert_allclose(found.tank_soc[2:, 0], expected, atol=2e-3)
     assert (np.ptp(found.tank_use[:, 0], axis=0) > 0.1).all()

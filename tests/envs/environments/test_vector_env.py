@@ -21,7 +21,7 @@ from envs.scenarios.iquitos.site import ROWS
 from envs.scenarios.scenario import Scenario, Splits, Window, scenario
 from envs.task import SiteTask
 from tests.envs.models import with_dynamics
-from tests.envs.schema_changes import SET_POINTS, with_series
+from tests.envs.schema_changes import SET_POINTS, STEPS, in_steps, with_series
 
 WINDOWS = (Window(0, 0, 4 * DAY), Window(0, 12 * DAY + 15, 3 * DAY + 4), Window(0, 29 * DAY, 5 * DAY))
 
@@ -67,9 +67,13 @@ def test_both_backends_judge_a_policy_alike(either: Scenario, reward: str, weigh
     citylearn.close()
 
 
-def test_both_backends_rate_comfort_alike_and_a_weight_of_0_alone_leaves_it_out(small_schema: Path, tmp_path: Path) -> None:
+@STEPS
+def test_both_backends_rate_comfort_alike_and_a_weight_of_0_alone_leaves_it_out(
+    small_schema: Path, tmp_path: Path, per_hour: int
+) -> None:
     people = {"occupant_count": (np.arange(ROWS) % 24 > 6).astype(int), "comfort_band": 0.5, **SET_POINTS}
-    site = scenario(str(with_series(with_dynamics(small_schema, tmp_path), **people)))
+    path = with_series(with_dynamics(small_schema, tmp_path / "hours"), **people)
+    site = scenario(str(in_steps(path, tmp_path / "steps", per_hour)))
     found = [*WindowsEnv(site, WINDOWS).episodes(half)]
     assert any(abs(batch.terms["comfort"]) > 0.1 for batch in found)
     citylearn = SiteEnv(site, WINDOWS, "sequence")

@@ -30,6 +30,7 @@ from envs.scenarios.schema_file import count_steps, rooted
 from envs.scenarios.tariff import DemandCharge
 from tests.envs.models import with_dynamics
 from tests.envs.objective.by_hand import RUN, SERIES, SESSIONS, TARIFF, part, reference
+from tests.envs.schema_changes import STEPS, in_steps
 from tests.envs.tanks import with_tank
 
 
@@ -182,10 +183,13 @@ def test_they_do_where_steps_are_quarters_of_an_hour(quarters: Path) -> None:
     check(quarters, 3, 4 * 2 * DAY + 5)
 
 
+@STEPS
 @pytest.mark.parametrize("kind", ["tanks", "temperature"])
-def test_they_do_where_thermal_devices_act(small_schema: Path, tmp_path: Path, kind: str) -> None:
+def test_they_do_where_thermal_devices_act(small_schema: Path, tmp_path: Path, kind: str, per_hour: int) -> None:
     outage = {"simulate_power_outage": True, "stochastic_power_outage": False}
-    check(with_tank(small_schema, tmp_path) if kind == "tanks" else with_dynamics(small_schema, tmp_path, outage), 0, 3 * DAY)
+    hours = tmp_path / "hours"
+    path = with_tank(small_schema, hours) if kind == "tanks" else with_dynamics(small_schema, hours, outage)
+    check(in_steps(path, tmp_path / "steps", per_hour), 0, 3 * DAY)
 
 
 @pytest.mark.parametrize("name", ["citylearn_challenge_2023_phase_1", pytest.param("baeda_3dem", marks=pytest.mark.slow)])

@@ -21,6 +21,7 @@ from envs.task import SiteTask
 from envs.yardsticks.bound import bound
 from envs.yardsticks.mpc_runs import mpc_plant, run_mpc
 from tests.envs.models import with_rooms
+from tests.envs.schema_changes import STEPS, in_steps
 from tests.envs.tanks import with_tank
 
 HOURS, NOW = 8, 400
@@ -116,11 +117,13 @@ def test_what_an_hour_of_doubt_takes_from_energy_four_quarters_take_too(small_sc
     np.testing.assert_allclose(certainty[1][::4], certainty[0])
 
 
-def test_tanks_do_as_planned_on_both_backends_and_are_worth_it(small_schema: Path, tmp_path: Path) -> None:
-    task, window = SiteTask(str(with_tank(small_schema, tmp_path, cooling=True))), Window(0, 300, 72)
-    on_both(task, window)
-    # What it plans for an hour comes out.
-    plant = mpc_plant(task.site, 0, "exact", HOURS)
+@STEPS
+def test_tanks_do_as_planned_on_both_backends_and_are_worth_it(small_schema: Path, tmp_path: Path, per_hour: int) -> None:
+    path = in_steps(with_tank(small_schema, tmp_path / "hours", cooling=True), tmp_path / "steps", per_hour)
+    task, window = SiteTask(str(path)), Window(0, 300 * per_hour, 72 * per_hour, per_hour)
+    on_both(task, window, HOURS * per_hour)
+    # What it plans for a step comes out.
+    plant = mpc_plant(task.site, 0, "exact", HOURS * per_hour)
     episode, planned = planned_hours(task, window, plant)
     tanks = plant.site.tanks
     for step, ((_, plan), (later, _)) in enumerate(pairwise(planned[1:]), 1):
@@ -129,22 +132,24 @@ def test_tanks_do_as_planned_on_both_backends_and_are_worth_it(small_schema: Pat
         change = plan.tank_kwh[:, 0]
         expected = np.minimum(now + np.where(change > 0.0, change * tanks.root, change / tanks.root), tanks.capacity)
         np.testing.assert_allclose(soc, expected, atol=1e-3)
-    assert max(float(plan.tank_kwh[0].max()) for _, plan in planned) > 10.0
+    assert max(float(plan.tank_kwh[0].max()) for _, plan in planned) > 9.0
     # Tanks that stand idle leave something on the table.
     idle = replace(plant.site, tanks=Tanks(*(getattr(tanks, field.name)[:0] for field in fields(Tanks))))
     without, _ = planned_hours(task, window, replace(plant, site=idle))
     assert episode.reward > without.reward + 1e-3
 
 
-def test_rooms_do_as_planned_on_both_backends_and_people_gain(small_schema: Path, tmp_path: Path) -> None:
-    task, window = SiteTask(str(with_rooms(small_schema, tmp_path))), Window(0, 300, 72)
-    batch, citylearn = on_both(task, window, kwh=0.1, reward=1e-3)
+@STEPS
+def test_rooms_do_as_planned_on_both_backends_and_people_gain(small_schema: Path, tmp_path: Path, per_hour: int) -> None:
+    path = in_steps(with_rooms(small_schema, tmp_path / "hours"), tmp_path / "steps", per_hour)
+    task, window = SiteTask(str(path)), Window(0, 300 * per_hour, 72 * per_hour, per_hour)
+    batch, citylearn = on_both(task, window, HOURS * per_hour, kwh=0.1, reward=1e-3)
     np.testing.assert_allclose(batch.run.indoor_c, citylearn.run.indoor_c, atol=1e-3)
     series = batch.reference.exogenous
     before, now = (series.unmet_c(run.indoor_c, window.rows).sum() for run in (batch.uncontrolled, batch.run))
     assert now < 0.2 * before
-    # What it plans for an hour comes out.
-    plant = mpc_plant(task.site, 0, "exact", HOURS)
+    # What it plans for a step comes out.
+    plant = mpc_plant(task.site, 0, "exact", HOURS * per_hour)
     _, planned = planned_hours(task, window, plant)
     usual = plant.forecast._series.values["indoor"][0]
     wrong = [

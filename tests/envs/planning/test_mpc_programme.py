@@ -101,7 +101,7 @@ def test_a_room_is_as_warm_as_what_is_delivered_leaves_it(hours: tuple[mpc.Plant
     rooms = plant.site.rooms
     for hour, plan in found:
         own = hour.rooms
-        delivered = plan.device_use * rooms.power_kw[:, np.newaxis] * own.efficiency
+        delivered = plan.device_use * rooms.most_kwh[:, np.newaxis] * own.efficiency
         assert (delivered >= own.least_kwh - 1e-6).all()
         assert (delivered <= own.most_kwh + 1e-6).all()
         before, surplus = own.deviation_c, own.surplus_kwh
@@ -123,7 +123,7 @@ def test_a_device_leaves_its_tank_what_it_does_not_deliver(hours: tuple[mpc.Plan
     assert len(pairs) == len(rooms.room)
     for hour, plan in found:
         for t, d in pairs:
-            most = rooms.power_kw[d] * hour.rooms.efficiency[d]
+            most = rooms.most_kwh[d] * hour.rooms.efficiency[d]
             assert (plan.tank_kwh[t] + most * plan.device_use[d] <= most + 1e-6).all()
             assert (-plan.tank_kwh[t] <= most * plan.device_use[d] + 1e-6).all()
 
@@ -147,7 +147,7 @@ def test_tanks_and_devices_take_the_electricity_of_their_building(
     plant, found = hours
     for hour, plan in found:
         electric = (plan.tank_kwh / hour.efficiency).sum(axis=0)
-        electric += (plan.device_use * plant.site.rooms.power_kw[:, np.newaxis]).sum(axis=0)
+        electric += (plan.device_use * plant.site.rooms.most_kwh[:, np.newaxis]).sum(axis=0)
         net = hour.base_kwh.sum(axis=0) + plan.battery_kwh.sum(axis=0) + plan.charging_kwh.sum(axis=0) + electric
         np.testing.assert_allclose(plan.net_kwh, net, atol=1e-5)
 

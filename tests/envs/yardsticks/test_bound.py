@@ -40,7 +40,7 @@ from envs.yardsticks.bound import (
 )
 from envs.yardsticks.mpc_runs import mpc
 from tests.envs.changed_rows import two_buildings
-from tests.envs.schema_changes import with_series
+from tests.envs.schema_changes import STEPS, in_steps, with_series
 from tests.envs.tanks import with_tank
 from tests.envs.yardsticks.sites import changed, charging_curve, idle_chargers, measured_arrival, to_grid
 
@@ -68,9 +68,11 @@ def test_no_policy_is_better_on_other_sites(
     assert limits["score"].score < 0.15
 
 
-def test_no_use_of_tanks_is_better(small_schema: Path, tmp_path: Path) -> None:
+@STEPS
+def test_no_use_of_tanks_is_better(small_schema: Path, tmp_path: Path, per_hour: int) -> None:
     """Of hot water the run begins with half a tank, and CityLearn counts what it gives in its first hour twice."""
-    path, window = with_tank(small_schema, tmp_path, cooling=True, twin=True), Window(0, 48, 96)
+    path = in_steps(with_tank(small_schema, tmp_path / "hours", cooling=True, twin=True), tmp_path / "steps", per_hour)
+    window = Window(0, 48 * per_hour, 96 * per_hour, per_hour)
     task = SiteTask(str(path))
     limits = {name: bound(task, window, name) for name in OBJECTIVES}
     methods: tuple[Method, ...] = ("yesterday", "exact")
