@@ -1,4 +1,4 @@
-"""CityLearn's physics, the reward and the observation, compiled: one call steps all copies by one hour.
+"""CityLearn's physics, the reward and the observation, compiled: one call steps all copies by one step.
 
 CityLearn keeps its series as float32 and computes in a mixture of float32 and float64 that follows from NumPy's
 promotion rules: a Python float gives way to a float32, a NumPy float64 does not. Where a result is float32
@@ -1290,7 +1290,7 @@ def begin(
 
 @_entry
 def step(site: Site, rows: Rows, state: State, out: Out, actions: np.ndarray, copies: np.ndarray) -> None:
-    """Step the copies of the indices `copies`, shape (M,), by one hour; actions are clipped to [-1, 1], shape (B, A)."""
+    """Step the copies of the indices `copies`, shape (M,), by one step; actions are clipped to [-1, 1], shape (B, A)."""
     _grant(site, rows, state, actions, copies)
     _act_stationary(site, rows, state, out, copies)
     _act_vehicles(site, rows, state, out, copies)
