@@ -24,11 +24,13 @@ from envs.environments.year_cache import schema_reward
 from envs.objective.reward import TERMS, StepFigures, improvement_terms
 from envs.objective.series import DayPeak, import_kwh, solar_use_kwh
 from envs.objective.weights import DEFAULT, Weights
+from envs.scenarios.iquitos.site import ROWS
 from envs.scenarios.scenario import Window, scenario
 from envs.scenarios.tariff import MonthPeaks
 from tests.envs.batch_backend.comparison import DEGREES, SUM, compare
 from tests.envs.batch_backend.random_scenario import plans, write
-from tests.envs.schema_changes import edited
+from tests.envs.models import with_dynamics
+from tests.envs.schema_changes import edited, in_quarters, with_series
 
 QUICK = settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
@@ -196,6 +198,17 @@ def test_limits_of_a_connection_agree_bit_by_bit_at_quarters_of_an_hour(
     found = compare(simulator, batch, acting(batch, "all +1"), 0, 40, 200)
     assert set(found.values()) == {0.0}
     assert batch.state.room["violation"].any()
+
+
+def test_in_an_outage_a_battery_gives_what_the_building_needs_in_a_quarter_of_an_hour(
+    small_schema: Path, tmp_path: Path
+) -> None:
+    outage = {"simulate_power_outage": True, "stochastic_power_outage": False}
+    dark = with_series(with_dynamics(small_schema, tmp_path / "hours", outage), power_outage=np.arange(ROWS) % 2)
+    simulator, tables = open_both(in_quarters(dark, tmp_path / "quarters"))
+    batch = BatchSimulator({0: raw_year(tables)}, 1)
+    found = compare(simulator, batch, acting(batch, "mixed"), 0, 0, 200, charge=1.0)
+    assert {found[name] for name in ("observation", "batteries' SOC", "net consumption")} == {0.0}
 
 
 def test_metered_data_agree_bit_by_bit(real_schema: Path) -> None:
