@@ -164,7 +164,6 @@ def _keep(new: Path, target: Path) -> None:
 
 
 def _is_whole(target: Path) -> bool:
-    """Whether an entry is there and has its checksum."""
     sums = _sum_file(target)
     if not sums.is_file() or not target.exists():
         return False

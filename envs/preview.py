@@ -97,7 +97,6 @@ def _draw(name: str, year: int, to: str) -> None:
 
 
 def _week(title: str, load: np.ndarray, pv: np.ndarray, plugged: np.ndarray) -> Any:
-    """Load, PV, net load and plugged-in vehicles of a week."""
     import matplotlib.pyplot as plt
 
     from envs.scenarios.iquitos.site import PEAK_HOURS
@@ -120,7 +119,6 @@ def _week(title: str, load: np.ndarray, pv: np.ndarray, plugged: np.ndarray) -> 
 
 
 def _year(title: str, load: np.ndarray, pv: np.ndarray, ghi: np.ndarray, plugged: np.ndarray, month: np.ndarray) -> Any:
-    """Daily energies of a year, and its hours of plugged-in vehicles."""
     import matplotlib.pyplot as plt
 
     days = len(load) // 24

@@ -581,7 +581,6 @@ def _first_thermal(tank: Any, cop: float) -> None:
 
 @_compiled
 def _charge_alone(site: Site, state: State, out: Out, b: int, n: int, request: float) -> None:
-    """Charge one stationary battery."""
     lane, battery, hours = state.lane[0], site.battery[n], site.building[n].step_hours
     _load_battery(lane, 0, battery, state.soc[b, n], state.degraded[b, n], hours)
     _load_kind(lane, 0, battery)
@@ -923,7 +922,6 @@ def _grant(site: Site, rows: Rows, state: State, actions: np.ndarray, copies: np
 
 @_compiled
 def _act_stationary(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) -> None:
-    """Carry out the actions of thermal devices, tanks and batteries."""
     buildings, battery, lane, hours = site.building.size, site.battery, state.lane[0], site.building[0].step_hours
     for b in copies:
         copy = state.copy[b]

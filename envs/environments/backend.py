@@ -136,6 +136,5 @@ def _rewards(entry: Any) -> Iterator[str]:
 
 
 def _beyond(entry: Mapping[str, Any], known: set[str]) -> list[str]:
-    """Names that have a value and are not known."""
     values = ((name, value) for name, value in entry.items() if name not in known and not name.startswith(COMMENTS))
     return [name for name, value in values if value not in (None, False, {}, [], "")]

@@ -94,7 +94,6 @@ class Episodes:
 
 
 def _number(value: Any) -> float:
-    """A value as a number; NaN where it is none."""
     try:
         return float(value)
     except (TypeError, ValueError):

@@ -75,7 +75,6 @@ def doubts(path: Path) -> list[str]:
 
 
 def _of_building(building: Mapping[str, Any], series: Callable[[str, str], np.ndarray | None]) -> Iterator[tuple[str, str]]:
-    """Columns of a building that are doubtful, and why."""
     pv, battery = (((building.get(name) or {}).get("attributes") or {}) for name in ("pv", "electrical_storage"))
     kwp, power = (float(own.get("nominal_power") or 0.0) for own in (pv, battery))
     usual = (*((_PV,) if kwp and pv.get("generation_mode") != "absolute" else ()), *_EVERY)

@@ -126,7 +126,6 @@ def _without(schema: dict[str, Any], places: Sequence[Place]) -> dict[str, Any]:
 
 
 def _check_files(path: Path, schema: dict[str, Any], faults: Faults) -> None:
-    """Check that the files are there, and what they hold."""
     root = root_of(path, schema)
     missing = sorted({name for name in _named(schema) if not is_file(root / name)})
     faults.add(*(f"{path} names {name}, which is not in {root}" for name in missing), *_unsized(path, schema))

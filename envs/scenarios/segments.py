@@ -233,7 +233,6 @@ def _joined(split: Split, ranges: Sequence[tuple[int, int]], day: int) -> list[t
 
 
 def _buildings(path: Path, schema: Mapping[str, Any], splits: Splits, split: Split) -> tuple[str, ...]:
-    """Names of a split's buildings, in the schema's order."""
     known, names = included(schema), splits.buildings(split)
     place = f"--{split if splits.own_buildings(split) else 'train'}-buildings"
     for index, name in enumerate(names):

@@ -263,7 +263,6 @@ def _limits(building: Mapping[str, Any]) -> dict[str, Limit]:
 
 
 def _check_numbers(series: _Series, kind: str, observed: set[str], bounds: Mapping[str, Limit]) -> None:
-    """Check a file of which every column is numeric."""
     for column in series.frame:
         name = str(column)
         values = series.numbers(name)

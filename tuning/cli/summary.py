@@ -351,7 +351,6 @@ def _runs(number: int, fresh: FreshRuns) -> str:
 
 
 def _verdict(fresh: FreshRuns, better: str, compared: bool) -> list[str]:
-    """The last line; none where nothing was compared with the default."""
     if better:
         return [f"Better than the default: {better}."]
     told = fresh.at_least(LEAST_RUNS)

@@ -82,7 +82,6 @@ def print_forecast(forecast: MemoryForecast, console: Console) -> None:
 
 
 def _table(forecast: MemoryForecast, place: Place) -> Table:
-    """Terms of one kind of memory, the largest first."""
     table = plain_table(f"{PLACE_NAMES[place]} of a trial of {forecast.algo}")
     table.add_column("term")
     table.add_column("size", justify="right")

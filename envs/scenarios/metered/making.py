@@ -83,7 +83,6 @@ def _check(options: SiteOptions) -> None:
 
 
 def _example(folder: Path, options: SiteOptions) -> SiteOptions:
-    """Write the files of an example, and say what is made of them."""
     meters = folder / METERS
     meters.mkdir()
     write_meters(meters, options.seed, EXAMPLE_DAYS)

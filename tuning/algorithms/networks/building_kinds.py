@@ -159,5 +159,4 @@ def _common_bounds(site: District, kind: str, place: int) -> tuple[float, float]
 
 
 def _union(parts: Iterable[Iterable[str]]) -> tuple[str, ...]:
-    """Kinds of several buildings, each once, in order of their first."""
     return tuple(dict.fromkeys(kind for part in parts for kind in part))

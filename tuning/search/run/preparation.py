@@ -131,7 +131,6 @@ def _news(queue: Queue) -> Iterator[tuple[int, float]]:
 
 
 def _tell(queue: Queue, number: int, part: float) -> None:
-    """Tell how far a job is; see `_news`."""
     with suppress(ray.exceptions.RayActorError):
         queue.put_nowait((number, part))
 
