@@ -50,7 +50,7 @@ class Choosing:
 
     def is_searching(self, running: Set[int]) -> bool:
         """Whether the search itself may have the slot, and not its confirmation."""
-        return not self._is_confirming(running)
+        return self.last_part is None or not self.last_part.has_begun(running)
 
     def of_search(self, drawn: FrozenTrial | None, running: Set[int]) -> FrozenTrial | None:
         """The trial of the search that takes the slot: a frozen one, or the one that was drawn; None for none."""
@@ -64,7 +64,7 @@ class Choosing:
         """The trial that takes the slot to train the best or the default again; None for none, or none yet."""
         if self.last_part is None or not all(map(self.confirms, running)):
             return None  # what runs may yet be among the best
-        return self.last_part.next(running) if self.last_part.pays(running) else None
+        return self.last_part.next(running)
 
     def confirms(self, number: int) -> bool:
         """Whether a trial trains another one's assignment again."""
@@ -72,7 +72,7 @@ class Choosing:
 
     def is_paid(self, number: int, others: Set[int]) -> bool:
         """Whether the budget pays for a trial to go on beside others."""
-        return not self.ledger.is_spent(others) and (self.confirms(number) or not self._is_confirming(others))
+        return not self.ledger.is_spent(others) and (self.confirms(number) or self.is_searching(others))
 
     def keeps(self, number: int, drawn: FrozenTrial | None, others: Set[int]) -> bool:
         """Whether no other trial is to have the slot of one that was evaluated."""
@@ -86,9 +86,6 @@ class Choosing:
 
     def _search_steps_left(self, running: Set[int]) -> float:
         return self.last_part.search_steps_left(running) if self.last_part else self.ledger.steps_left(running)
-
-    def _is_confirming(self, running: Set[int]) -> bool:
-        return self.last_part is not None and self.last_part.has_begun(running)
 
 
 @dataclass(frozen=True)
@@ -106,8 +103,9 @@ class LastPart:
     most: float  # largest part that is left
 
     def has_begun(self, running: Set[int]) -> bool:
-        """Whether what is left of the budget is for the confirmation, and pays for one."""
-        return self.ledger.is_spent(running, 1.0 - self._part(running)) and self.pays(running)
+        """Whether what is left of the budget is for the confirmation, and pays for one or for what one has begun."""
+        is_due = self.ledger.is_spent(running, 1.0 - self._part(running))
+        return is_due and bool(self.confirmation.contenders(self._trials(), self.ledger.steps_left(running)))
 
     def next(self, running: Set[int]) -> FrozenTrial | None:
         """The next trial that confirms, a frozen one or one that is to begin; None where there is none, or not yet.
@@ -115,10 +113,6 @@ class LastPart:
         All trials that run confirm.
         """
         return self.confirmation.next(self._trials(), self.ledger.steps_left(running))
-
-    def pays(self, running: Set[int]) -> bool:
-        """Whether what is left of the budget pays for a confirmation, or for what one has begun."""
-        return bool(self.confirmation.contenders(self._trials(), self.ledger.steps_left(running)))
 
     def expected(self) -> tuple[float, list[int]]:
         """What the confirmation is expected to take of what is left of a budget of steps, before it begins and in it.
@@ -149,8 +143,7 @@ class LastPart:
         if self.confirmation.is_under_way(trials):
             return self.most  # the search does not come back because the pace has changed
         needed = self.confirmation.least(trials)
-        part = (needed + ahead) / in_all
-        return part if self.least < part and needed <= self.most * in_all else self.least
+        return max(self.least, (needed + ahead) / in_all) if needed <= self.most * in_all else self.least
 
     def _trials(self) -> list[FrozenTrial]:
         return self.ledger.memory.trials()

@@ -6,14 +6,17 @@ of the budget trains the best few again, in two stages:
 1. Candidates. The best of the search are trained once more, all with one seed. Their mean of both ratings chooses.
 2. Rounds. The chosen few and the default are trained with the same further seeds, and their means are told. These seeds chose
    nothing, so the means are not lucky.
+
+What the budget pays for changes with its pace. What has begun stays decided until the search goes on.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Self
+from functools import cached_property
+from typing import NamedTuple
 
 import optuna
 from optuna.trial import FrozenTrial, TrialState
@@ -43,62 +46,14 @@ CANDIDATES_PART = 0.4  # most of what the budget pays for
 MOST_CONTENDERS = 2  # in the rounds, beside the default
 MOST_OF_A_FRONT = 3  # likewise, with two objectives
 NOT_TRIED = -1  # in place of a number: of the default, where no trial of the search had it
+CHOOSING = -1  # in place of a round's number: the stage of the candidates, before the first round
 
 
-@dataclass(frozen=True)
-class _Stages:
-    """Trials of a study by what they are for, each by number.
+class Training(NamedTuple):
+    """A training that confirms."""
 
-    Those that confirmed with other steps, before an experiment was continued with these, are left out: they are not comparable.
-    """
-
-    search: list[FrozenTrial]  # those of the search that ran, or were to run
-    candidates: list[FrozenTrial]  # those that trained a candidate
-    rounds: list[FrozenTrial]  # those that trained a contender or the default
-    since: frozenset[int]  # numbers of the candidates and rounds that began after all that the search did so far
-    evaluations: int  # of the search
-
-    @classmethod
-    def of(cls, trials: Sequence[FrozenTrial], steps: int) -> Self:
-        """The stages of a study, of which a trial has so many steps."""
-        search = [trial for trial in trials if CONFIRMS not in trial.user_attrs]
-        confirming = [trial for trial in trials if trial.user_attrs.get(CONFIRM_STEPS) == steps]
-        ran = [trial for trial in search if not {REFUSED, SAME_AS} & trial.user_attrs.keys()]
-        last = max((trial.number for trial in ran), default=-1)
-        # A search goes on with a new trial, or with evaluations of a thawed one.
-        evaluations = sum(len(trial.intermediate_values) for trial in ran)
-        now = (trial for trial in confirming if trial.user_attrs[CONFIRM_AFTER] == evaluations)
-        return cls(
-            ran,
-            [trial for trial in confirming if trial.user_attrs[CONFIRM_ROLE] == CANDIDATE],
-            [trial for trial in confirming if trial.user_attrs[CONFIRM_ROLE] != CANDIDATE],
-            frozenset(trial.number for trial in now if trial.number > last),
-            evaluations,
-        )
-
-    @property
-    def rated(self) -> list[FrozenTrial]:
-        """Those of the search that may be among the best."""
-        return [trial for trial in self.search if trial.intermediate_values and trial.state in CAN_BE_BEST]
-
-    @property
-    def by_seed(self) -> dict[tuple[int, int], FrozenTrial]:
-        """Rounds by the number of the trial with their assignment, and that of their seed."""
-        return {(trial.user_attrs[CONFIRMS], trial.user_attrs[CONFIRM_RUN]): trial for trial in self.rounds}
-
-    @property
-    def running(self) -> list[FrozenTrial]:
-        """Candidates and rounds that run."""
-        return [trial for trial in [*self.candidates, *self.rounds] if trial.state is TrialState.RUNNING]
-
-
-@dataclass(frozen=True)
-class _Look:
-    stages: _Stages  # what has been
-    # Trials that train a candidate once more, but for frozen ones of what is no candidate any more.
-    candidates: list[FrozenTrial]
-    untried: list[int]  # numbers of the candidates that have not been trained once more, the best first
-    contenders: list[int]  # see `Confirmation.contenders`
+    number: int  # of the trial with its assignment, or `NOT_TRIED`
+    run: int  # of its round, or `CHOOSING`
 
 
 @dataclass(frozen=True)
@@ -116,8 +71,8 @@ class Confirmation:
     def next(self, trials: Sequence[FrozenTrial], steps_left: float) -> FrozenTrial | None:
         """The next trial that confirms. One that was frozen goes on first, if it still trains what is to be trained.
 
-        A round trains the default and each contender with one seed. It begins only where the budget pays for all of it, and
-        where all candidates have ended. Once one has begun, the least of them follow, though a pace that falls may not pay.
+        The first round begins when all candidates have ended. The least rounds are paid for before anything begins. A further
+        one begins where the budget pays for all of it. What has begun goes on, though a pace that falls may not pay.
 
         Args:
             trials: of the study, by number; no trial of the search runs any more.
@@ -127,150 +82,83 @@ class Confirmation:
             A frozen trial of the study, or one without a number that is to begin; None where nothing more is confirmed, or not
             yet.
         """
-        look = self._look(trials, steps_left)
-        stages = look.stages
-        if frozen := [trial for trial in look.candidates if _is_frozen(trial)]:
-            return frozen[0]
-        left = steps_left - sum(self._left(trial) for trial in stages.running)
-        if look.untried and left >= self._training(trials, look.untried[0]):
-            return self._trial(trials, stages, look.untried[0], 0, CANDIDATE)
-        if not all(trial.state.is_finished() for trial in look.candidates):
+        known = _Known(self, trials)
+        contenders = self._contenders(known, steps_left)
+        if not contenders:
             return None
-        done = stages.by_seed
-        for run in range(len(stages.rounds) + 1):
-            begun = [done[number, run] for number in look.contenders if (number, run) in done]
-            if frozen := [trial for trial in begun if _is_frozen(trial)]:
-                return frozen[0] if run < LEAST_CONFIRMING_RUNS or left >= self._left(frozen[0]) else None
-            missing = [number for number in look.contenders if (number, run) not in done]
-            # A round that was begun in this part of the budget was paid for, and so is the least of all.
-            is_paid = run < LEAST_CONFIRMING_RUNS or any(trial.number in stages.since for trial in begun)
-            if missing and (is_paid or left >= self._trainings(trials, missing)):
-                # The longest first: where several run at once, it would else end alone, after the budget.
-                longest = max(missing, key=lambda number: self._training(trials, number))
-                return self._trial(trials, stages, longest, run, BEST)
-            if missing:
-                return None
-        return None
+        numbers, run = self._candidates(known, steps_left), CHOOSING
+        while not (missing := known.missing(numbers, run)):
+            if run == CHOOSING and any(training.run == CHOOSING for training in known.running):
+                return None  # who is in the rounds depends on them
+            numbers, run = contenders, run + 1
+        is_paid = run < LEAST_CONFIRMING_RUNS or any(training.run == run for training in known.since)
+        if not is_paid and steps_left < known.left(missing):
+            return None
+        # Of a round the longest first: where several run at once, it would else end alone, after the budget.
+        first = missing[0] if run == CHOOSING else max(missing, key=lambda training: known.whole(training.number))
+        return known.again.get(first) or self._trial(known, first)
 
     def contenders(self, trials: Sequence[FrozenTrial], steps_left: float) -> list[int]:
         """Numbers of the trials with the assignments that are trained in rounds, the default's first; empty for none."""
-        return self._look(trials, steps_left).contenders
+        return self._contenders(_Known(self, trials), steps_left)
 
     def least(self, trials: Sequence[FrozenTrial]) -> float:
         """What the least confirmation yet takes, of the best of today and the default; 0 where there is nothing to confirm."""
-        stages = _Stages.of(trials, self.steps)
-        first = (self._of_front(stages) or self._best(stages))[:1]
-        return self._missing(trials, stages, [*self._control(stages), *first]) if first else 0.0
+        known = _Known(self, trials)
+        first = (known.front or known.best)[:1]
+        return known.left(_least_rounds([known.control, *first])) if first else 0.0
 
     def is_under_way(self, trials: Sequence[FrozenTrial]) -> bool:
         """Whether a trial that confirms has begun, and the search has not gone on since."""
-        return bool(_Stages.of(trials, self.steps).since)
+        return bool(_Known(self, trials).since)
 
-    def _look(self, trials: Sequence[FrozenTrial], steps_left: float) -> _Look:
-        stages = _Stages.of(trials, self.steps)
-        chosen = self._of_front(stages)
-        most, candidates, untried = MOST_OF_A_FRONT, list[FrozenTrial](), list[int]()
-        if not chosen:
-            best = self._best(stages)
-            named = best[: self._candidates(trials, stages, steps_left, best)]
-            candidates = [trial for trial in stages.candidates if _goes_on(trial, stages.since, named)]
-            again = {trial.user_attrs[CONFIRMS]: trial for trial in candidates}
-            untried = [number for number in named if number not in again]
-            in_stage = bool(untried) or any(trial.number in stages.since for trial in candidates)
-            chosen, most = _by_both(trials, best, again, in_stage), MOST_CONTENDERS
-        to_candidates = self._trainings(trials, untried) + sum(
-            self._left(trial) for trial in candidates if not trial.state.is_finished()
-        )
-        contenders = self._of_rounds(trials, stages, chosen[:most], steps_left - to_candidates)
-        return _Look(stages, candidates, untried, contenders)
+    def _candidates(self, known: _Known, steps_left: float) -> list[int]:
+        """Numbers of the candidates that have begun or are to begin; none begins once a round has.
 
-    def _of_front(self, stages: _Stages) -> list[int]:
-        """With two objectives, numbers of those that stand for the front; empty where that is the default alone."""
-        return self._different(on_front(stages.rated))
-
-    def _best(self, stages: _Stages) -> list[int]:
-        """Numbers of the best, with two objectives by their mean gain."""
-        return self._different(sorted(stages.rated, key=lambda trial: (-_last_rating(trial), trial.number)))
-
-    def _control(self, stages: _Stages) -> list[int]:
-        """Number of the trial that had the default, in a list."""
-        # That of its trainings so far, as the search may have tried it since.
-        trained = [trial.user_attrs[CONFIRMS] for trial in stages.rounds if trial.user_attrs[CONFIRM_ROLE] == DEFAULT]
-        tried = [trial.number for trial in stages.search if self.costs.assignment(trial) == self.default]
-        return [*trained, *tried, NOT_TRIED][:1]
-
-    def _candidates(self, trials: Sequence[FrozenTrial], stages: _Stages, steps_left: float, best: Sequence[int]) -> int:
-        """How many of the best are candidates; 0 where the budget pays for the rounds alone.
-
-        The rounds have to be paid for, whichever are chosen. What an earlier part of the budget paid for does not count, where
-        the search went on since.
+        There are as many as the budget pays for beside the least rounds, whoever will be in them.
         """
-        if any(trial.number in stages.since for trial in stages.rounds):
-            return 0  # contenders have been chosen; a pace that changes adds no candidate
-        since = [trial for trial in stages.candidates if trial.number in stages.since]
-        steps = steps_left + sum(map(self._counted, since))
-        for count in range(min(MOST_CANDIDATES, len(best)), MOST_CONTENDERS, -1):
-            each = sorted(self._training(trials, number) for number in best[:count])
-            rounds = LEAST_CONFIRMING_RUNS * (self._training(trials, NOT_TRIED) + sum(each[-MOST_CONTENDERS:]))
-            if sum(each) <= min(CANDIDATES_PART * steps, steps - rounds):
-                return count
-        return 0
+        begun = [number for number, run in known.since if run == CHOOSING]
+        if known.front or len(begun) < len(known.since):
+            return begun
+        # What the budget paid for when they began.
+        steps = steps_left + sum(map(known.given, _stage(begun, CHOOSING)))
+        for count in range(len(known.best), MOST_CONTENDERS, -1):
+            each = sorted(map(known.whole, known.best[:count]))
+            of_a_round = known.whole(NOT_TRIED) + sum(each[-MOST_CONTENDERS:])
+            if sum(each) <= min(CANDIDATES_PART * steps, steps - LEAST_CONFIRMING_RUNS * of_a_round):
+                return [*begun, *(number for number in known.best[:count] if number not in {*begun, *known.rated_again})]
+        return begun
 
-    def _of_rounds(self, trials: Sequence[FrozenTrial], stages: _Stages, chosen: Sequence[int], steps: float) -> list[int]:
-        """The default and as many of these as so many steps pay for; of what has begun one at least."""
+    def _contenders(self, known: _Known, steps_left: float) -> list[int]:
+        """The default and as many others as the budget pays for after the candidates; at least one once any has begun."""
+        candidates = self._candidates(known, steps_left)
+        chosen = known.front[:MOST_OF_A_FRONT] or self._by_both(known, is_compared=bool(candidates))[:MOST_CONTENDERS]
         for count in range(len(chosen), 0, -1):
-            contenders = [*self._control(stages), *chosen[:count]]
-            if steps >= self._missing(trials, stages, contenders):
+            contenders = [known.control, *chosen[:count]]
+            needed = _stage(candidates, CHOOSING) + _least_rounds(contenders)
+            # A search that went on for what little is left would waste what has begun.
+            if steps_left >= known.left(needed) or (count == 1 and known.since):
                 return contenders
-        # The pace may have fallen since it began. A search that went on for what little is left would waste what it has.
-        begun = {trial.user_attrs[CONFIRMS] for trial in stages.rounds if trial.number in stages.since}
-        goes_on = [*(number for number in chosen if number in begun), *chosen][:1]
-        return [*self._control(stages), *goes_on] if begun and goes_on else []
+        return []
 
-    def _missing(self, trials: Sequence[FrozenTrial], stages: _Stages, contenders: Sequence[int]) -> float:
-        """What is yet to be paid so that these have the least rounds, and that what runs beside ends."""
-        least = {(number, run) for number in contenders for run in range(LEAST_CONFIRMING_RUNS)}
-        begun = stages.by_seed
-        goes_on = [one for key, one in begun.items() if one.state is TrialState.RUNNING or (key in least and _is_frozen(one))]
-        return self._trainings(trials, [number for number, _ in sorted(least - begun.keys())]) + sum(map(self._left, goes_on))
+    def _by_both(self, known: _Known, is_compared: bool) -> list[int]:
+        """Numbers of the best by the mean of both ratings, or by the only one.
 
-    def _different(self, ranked: Sequence[FrozenTrial]) -> list[int]:
-        """Numbers of the first trials with different assignments that do not do the same, none of them the default's."""
-        different: list[FrozenTrial] = []
-        repeats = alike(sorted(ranked, key=lambda trial: trial.number))
-        for trial in ranked:
-            if len(different) == max(MOST_CANDIDATES, MOST_OF_A_FRONT):
-                break
-            assignment = self.costs.assignment(trial)
-            is_new = trial.number not in repeats and all(assignment != self.costs.assignment(one) for one in different)
-            if is_new and assignment != self.default:
-                different.append(trial)
-        return [trial.number for trial in different]
+        Where candidates compare, those with one rating come last, as one is luckier. Where none does today, a new one that is
+        better may not lose its place to those that were trained again before the search went on.
+        """
 
-    def _training(self, trials: Sequence[FrozenTrial], number: int) -> float:
-        """What a whole training of a trial's assignment takes, or of the default; as the following, in steps of the default."""
-        cost = self.costs.of_assignment(self.default) if number == NOT_TRIED else self.costs.of(trials[number])
-        return self.steps * cost
+        def rank(number: int) -> tuple[bool, float]:
+            ratings = [_rating(trial) for trial in (known.trials[number], known.rated_again.get(number)) if trial]
+            return is_compared and len(ratings) == 1, -sum(ratings) / len(ratings)
 
-    def _trainings(self, trials: Sequence[FrozenTrial], numbers: Sequence[int]) -> float:
-        return sum(self._training(trials, number) for number in numbers)
+        return sorted(known.best, key=rank)
 
-    def _counted(self, trial: FrozenTrial) -> float:
-        """What the budget has given a trial so far."""
-        return self._steps_given(trial) * self.costs.of(trial)
-
-    def _left(self, trial: FrozenTrial) -> float:
-        """What the budget is yet to give a trial, so that it ends."""
-        return max(0, self.steps - self._steps_given(trial)) * self.costs.of(trial)
-
-    def _steps_given(self, trial: FrozenTrial) -> int:
-        going_on = self.rung_steps if trial.state is TrialState.RUNNING and _taken(trial) < self.steps else 0
-        return _taken(trial) + going_on
-
-    def _trial(self, trials: Sequence[FrozenTrial], stages: _Stages, number: int, run: int, role: str) -> FrozenTrial:
-        assignment = self.default if number == NOT_TRIED else self.costs.assignment(trials[number])
-        role = DEFAULT if assignment == self.default else role
-        distributions = trials[max(number, 0)].distributions
+    def _trial(self, known: _Known, training: Training) -> FrozenTrial:
+        number, run = training
+        assignment = self.default if number == NOT_TRIED else self.costs.assignment(known.trials[number])
+        role = CANDIDATE if run == CHOOSING else BEST
+        distributions = known.trials[max(number, 0)].distributions
         return optuna.trial.create_trial(
             state=TrialState.RUNNING,
             params=self.costs.space.point(assignment, distributions),
@@ -278,54 +166,125 @@ class Confirmation:
             user_attrs={
                 HYPERPARAMETERS: assignment,
                 CONFIRMS: number,
-                CONFIRM_RUN: run,
-                CONFIRM_ROLE: role,
+                CONFIRM_RUN: max(run, 0),
+                CONFIRM_ROLE: DEFAULT if assignment == self.default else role,
                 CONFIRM_STEPS: self.steps,
-                CONFIRM_AFTER: stages.evaluations,
+                CONFIRM_AFTER: known.progress,
             },
         )
 
 
-def _taken(trial: FrozenTrial) -> int:
-    return max(trial.intermediate_values, default=0)
+@dataclass(frozen=True)
+class _Known:
+    """What has been trained, and what more takes."""
+
+    of: Confirmation  # of the search
+    trials: Sequence[FrozenTrial]  # of the study, by number
+
+    @cached_property
+    def search(self) -> list[FrozenTrial]:
+        """Trials of the search that ran, or were to run."""
+        return [trial for trial in self.trials if not {CONFIRMS, REFUSED, SAME_AS} & trial.user_attrs.keys()]
+
+    @cached_property
+    def rated(self) -> list[FrozenTrial]:
+        """Those that may be among the best, none of which does the same as an earlier one."""
+        rated = [trial for trial in self.search if trial.intermediate_values and trial.state in CAN_BE_BEST]
+        repeats = alike(rated)
+        return [trial for trial in rated if trial.number not in repeats]
+
+    @cached_property
+    def front(self) -> list[int]:
+        """With two objectives, numbers of those that stand for the front; empty where that is the default alone."""
+        return self._different(on_front(self.rated))
+
+    @cached_property
+    def best(self) -> list[int]:
+        """Numbers of the best, with two objectives by their mean gain."""
+        return self._different(sorted(self.rated, key=_rating, reverse=True))
+
+    def _different(self, ranked: Sequence[FrozenTrial]) -> list[int]:
+        """Numbers of the first trials with different assignments, none of them the default's."""
+        different: dict[int, Assignment] = {}
+        for trial in ranked:
+            assignment = self.of.costs.assignment(trial)
+            if len(different) < MOST_CANDIDATES and assignment not in (self.of.default, *different.values()):
+                different[trial.number] = assignment
+        return list(different)
+
+    @cached_property
+    def again(self) -> dict[Training, FrozenTrial]:
+        """Trials that confirm. Those with other steps, before an experiment was continued with these, are not comparable."""
+        return {_training(trial): trial for trial in self.trials if trial.user_attrs.get(CONFIRM_STEPS) == self.of.steps}
+
+    @cached_property
+    def running(self) -> list[Training]:
+        """Those that run."""
+        return [training for training, trial in self.again.items() if trial.state is TrialState.RUNNING]
+
+    @cached_property
+    def progress(self) -> int:
+        """Of the search: it goes on with a new trial, or with evaluations of a thawed one."""
+        return sum(1 + len(trial.intermediate_values) for trial in self.search)
+
+    @cached_property
+    def since(self) -> dict[Training, FrozenTrial]:
+        """Those that confirm and began after all that the search did so far."""
+        return {key: trial for key, trial in self.again.items() if trial.user_attrs[CONFIRM_AFTER] == self.progress}
+
+    @cached_property
+    def rated_again(self) -> dict[int, FrozenTrial]:
+        """Ended trainings of candidates, by the number of the candidate."""
+        return {key.number: one for key, one in self.again.items() if key.run == CHOOSING and one.state.is_finished()}
+
+    @cached_property
+    def control(self) -> int:
+        """Number of the trial that had the default: that of its trainings so far, as the search may have tried it since."""
+        trained = [training.number for training, trial in self.again.items() if trial.user_attrs[CONFIRM_ROLE] == DEFAULT]
+        tried = [trial.number for trial in self.search if self.of.costs.assignment(trial) == self.of.default]
+        return [*trained, *tried, NOT_TRIED][0]
+
+    def missing(self, numbers: Iterable[int], run: int) -> list[Training]:
+        """Trainings of a stage that are frozen, or else those that have not begun."""
+        trainings = _stage(numbers, run)
+        frozen = [one for one in trainings if one in self.again and self.again[one].state is TrialState.WAITING]
+        return frozen or [one for one in trainings if one not in self.again]
+
+    def left(self, trainings: Iterable[Training]) -> float:
+        """What the budget is yet to give trainings, so that they and all that run end, in steps of the default."""
+        named = sorted({*trainings, *self.running})
+        unended = [one for one in named if one not in self.again or not self.again[one].state.is_finished()]
+        return sum(self.whole(one.number) - self.given(one) for one in unended)
+
+    def given(self, training: Training) -> float:
+        """What the budget has given a training; one that runs has been given what it takes to its next evaluation."""
+        if training not in self.again:
+            return 0.0
+        trial = self.again[training]
+        ahead = self.of.rung_steps if trial.state is TrialState.RUNNING else 0
+        return min(1.0, (max(trial.intermediate_values, default=0) + ahead) / self.of.steps) * self.whole(training.number)
+
+    def whole(self, number: int) -> float:
+        """What a training of a trial's assignment takes, or of the default."""
+        costs = self.of.costs
+        cost = costs.of_assignment(self.of.default) if number == NOT_TRIED else costs.of(self.trials[number])
+        return self.of.steps * cost
 
 
-def _last_rating(trial: FrozenTrial) -> float:
-    return trial.intermediate_values[max(trial.intermediate_values)]
+def _training(trial: FrozenTrial) -> Training:
+    is_candidate = trial.user_attrs[CONFIRM_ROLE] == CANDIDATE
+    return Training(trial.user_attrs[CONFIRMS], CHOOSING if is_candidate else trial.user_attrs[CONFIRM_RUN])
 
 
-def _is_frozen(trial: FrozenTrial) -> bool:
-    return trial.state is TrialState.WAITING
+def _stage(numbers: Iterable[int], run: int) -> list[Training]:
+    return [Training(number, run) for number in numbers]
 
 
-def _goes_on(candidate: FrozenTrial, since: Collection[int], named: Collection[int]) -> bool:
-    """Whether a candidate's trial counts: a frozen one does where the search has not gone on, or would choose it anew."""
-    return not _is_frozen(candidate) or candidate.number in since or candidate.user_attrs[CONFIRMS] in named
+def _least_rounds(contenders: Sequence[int]) -> list[Training]:
+    return [training for run in range(LEAST_CONFIRMING_RUNS) for training in _stage(contenders, run)]
 
 
-def _by_both(
-    trials: Sequence[FrozenTrial], best: Sequence[int], again: Mapping[int, FrozenTrial], are_compared: bool
-) -> list[int]:
-    """The best by the mean of both ratings, or by the only one.
-
-    Args:
-        trials: of the study, by number.
-        best: numbers of some of them, the best first.
-        again: those that trained some of them once more, by the number of the first one.
-        are_compared: whether the best of today were trained once more. Then those with one rating come last, as one is luckier.
-            Where only some were, before the search went on, a new one that is better may not lose its place to them.
-    """
-    return sorted(
-        best,
-        key=lambda number: (
-            are_compared and number not in again,
-            -(_mean_rating(trials[number], again[number]) if number in again else _last_rating(trials[number])),
-        ),
-    )
-
-
-def _mean_rating(trial: FrozenTrial, again: FrozenTrial) -> float:
-    """Mean of the ratings of both trainings of a candidate; the lowest where the second one failed."""
-    if again.state is TrialState.FAIL or not again.intermediate_values:
-        return -math.inf
-    return (_last_rating(trial) + _last_rating(again)) / 2.0
+def _rating(trial: FrozenTrial) -> float:
+    """The last one; the lowest of one that failed."""
+    steps = max(trial.intermediate_values, default=None)
+    return -math.inf if steps is None or trial.state is TrialState.FAIL else trial.intermediate_values[steps]

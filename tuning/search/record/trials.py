@@ -30,7 +30,7 @@ CONFIRMS = "confirms"  # number of the trial with the same assignment
 CONFIRM_RUN = "confirm_run"  # number of its seed, from 0
 CONFIRM_ROLE = "confirm_role"  # `default`, `best` or `candidate`
 CONFIRM_STEPS = "confirm_steps"  # most steps of it
-CONFIRM_AFTER = "confirm_after"  # evaluations of the search itself before it began
+CONFIRM_AFTER = "confirm_after"  # trials and evaluations of the search itself before it began
 
 # Constraints, each violated above 0. Optuna lets none be set twice.
 # Free memory is no constraint: it differs from hour to hour, and a search that goes on draws what it would have drawn.

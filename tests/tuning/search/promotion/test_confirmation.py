@@ -20,7 +20,7 @@ from tests.tuning.search.fakes import AskedStudy, Clock, study
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.option_values import Budget
 from tuning.search.promotion.choosing import LastPart
-from tuning.search.promotion.confirmation import MOST_CANDIDATES, MOST_CONTENDERS, NOT_TRIED, Confirmation, _Stages
+from tuning.search.promotion.confirmation import MOST_CANDIDATES, MOST_CONTENDERS, NOT_TRIED, Confirmation
 from tuning.search.record.ledger import Ledger
 from tuning.search.record.trials import (
     CONFIRM_ROLE,
@@ -275,6 +275,18 @@ def test_what_has_begun_goes_on_to_the_least_though_the_pace_falls(memory: Asked
     assert drawn(memory, 1.0) is None
 
 
+def test_a_further_round_goes_on_though_the_pace_falls(memory: AskedStudy) -> None:
+    spend(memory, 6)
+    third = begun(memory, 3.0)
+    half_trained(memory, third)
+    again = drawn(memory, 0.2)
+    assert again
+    assert again.number == third.number
+    memory.thaw(third.number)
+    end(memory, third)
+    assert begun(memory, 0.0).confirm_run == third.confirm_run
+
+
 def test_a_trial_that_failed_was_stopped_or_never_ran_is_no_contender_and_a_failed_default_is_one(tmp_path: Path) -> None:
     memory = opened(tmp_path)
     for number, rating in enumerate((0.1, 0.9, 0.2, 0.8, 0.7)):
@@ -332,8 +344,11 @@ def test_what_runs_takes_what_it_costs_from_what_is_left(memory: AskedStudy) -> 
 
 @pytest.mark.parametrize(("cost", "candidates"), [(1.0, 8), (2.0, 7), (8.0, 0)])
 def test_dear_candidates_are_fewer(many: AskedStudy, cost: float, candidates: int) -> None:
-    found = dear(many, 12, cost)._candidates(many.trials(), _Stages.of(many.trials(), STEPS), 20.0 * STEPS, [*range(12, 0, -1)])
-    assert found == candidates
+    confirmation, count = dear(many, 12, cost), 0
+    while (found := drawn(many, 20.0, confirmation)) and found.user_attrs[CONFIRM_ROLE] == "candidate":
+        many.add(found)
+        count += 1
+    assert count == candidates
 
 
 def test_of_trials_that_do_the_same_the_first_is_confirmed(memory: AskedStudy) -> None:
@@ -418,6 +433,17 @@ def test_a_pace_that_changes_in_the_rounds_changes_no_candidate(many: AskedStudy
     assert begun(many, 1e6).confirm_role == "default"
 
 
+def test_rounds_follow_candidates_that_have_begun_though_the_pace_falls(many: AskedStudy) -> None:
+    end(many, begun(many, 10.0))
+    assert contenders(many, 0.0) == [[0, 12]]  # the search does not come back
+    found = []
+    while drawn(many, 0.0):
+        proposal = begun(many, 0.0)
+        found.append(role(proposal))
+        end(many, proposal)
+    assert found == rounds(0, 12)
+
+
 @pytest.mark.parametrize("paid_again", [9, 10, 12])
 def test_after_more_search_its_best_are_candidates_too_and_two_rounds_remain(many: AskedStudy, paid_again: int) -> None:
     spend(many, 20)
@@ -428,6 +454,15 @@ def test_after_more_search_its_best_are_candidates_too_and_two_rounds_remain(man
     assert len(tried) == min(int(0.4 * paid_again), paid_again - 6)
     assert best_of(found) <= set(tried)
     assert all((number, 1, "best") in found for number in best_of(found))
+
+
+def test_where_all_candidates_were_trained_before_the_search_went_on_they_have_no_advantage(many: AskedStudy) -> None:
+    spend(many, 10, candidate_12=-1.0, candidate_11=-1.0, candidate_10=-1.0, candidate_9=-1.0)
+    complete(many, 0.0)  # the best of today are the same
+    assert contenders(many, 9.0) == [[0, 8, 7]]
+    found = spend(many, 9)
+    assert best_of(found) == {8, 7}
+    assert not any(name == "candidate" for _, _, name in found)
 
 
 @pytest.mark.parametrize("paid_again", [6, 8])
