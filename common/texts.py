@@ -205,8 +205,9 @@ def python_command(module: str, *arguments: object) -> str:
 
 
 def raised(text: str) -> str:
-    """The exception that a traceback ends with: the first line of it, as what it says may have several."""
+    """The exception that a traceback ends with, to its first line that says something; without frames the last line."""
     lines = text.rstrip().splitlines() or [""]
     frames = [place for place, line in enumerate(lines) if line.startswith("  File ")]
     after = lines[frames[-1] + 1 :] if frames else lines[-1:]
-    return next((line for line in after if line and not line.startswith(" ")), lines[-1])
+    found, *more = [line for line in after if line and not line.startswith(" ")] or [lines[-1]]
+    return f"{found} {more[0]}" if found.endswith((":", ": ")) and more else found

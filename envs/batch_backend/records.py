@@ -58,7 +58,7 @@ BUILDING = record(
     ("battery_action", np.int64),  # index of the action of its battery, -1 for none
     ("thermal", np.int64),  # whether it has thermal demand or tanks
     ("outages", np.int64),  # whether it has power outages
-    ("lookback", np.int64),  # hours of an episode after which thermal devices obey actions
+    ("lookback", np.int64),  # steps of an episode after which thermal devices obey actions
     ("connection", np.int64),  # `CHARGING_LIMITS`, `SERVICE`, or 0 where it has no limits
     ("shows_violation", np.int64),  # whether what is asked for beyond them is an observation
     ("phases", np.int64),
@@ -120,14 +120,14 @@ APPLIANCE = record(
     ("offset", np.int64),  # CityLearn's number of the first row
     ("shown", np.float64, (len(FEATURES),)),  # observations where there is no cycle
 )
-# One hour of a cycle of an appliance, with what holds for the whole cycle.
+# One step of a cycle of an appliance, with what holds for the whole cycle.
 CYCLE = record(
     ("earliest", np.int64),  # CityLearn's numbers of rows
     ("latest", np.int64),
     ("deadline", np.int64),
-    ("hours", np.int64),
-    ("energy", np.float32),  # of this hour [kWh]
-    ("shown", np.float64, (3, len(FEATURES))),  # observations while the cycle is `PENDING`, `RUNNING` this hour, `MISSED`
+    ("hours", np.int64),  # its steps
+    ("energy", np.float32),  # of this step [kWh]
+    ("shown", np.float64, (3, len(FEATURES))),  # observations while the cycle is `PENDING`, `RUNNING` in this step, `MISSED`
 )
 # An observation that depends on actions; its scaled value is `clip((raw - centre) * inverse, -bound, bound)`.
 OBSERVED = record(
@@ -147,7 +147,7 @@ REWARD = record(
     ("weight", np.float64, (7,)),
     ("demand_price", np.float64, (2,)),  # peak price and off-peak excess price of `DemandCharge`, zeros for none
     ("met_tolerance", np.float64),  # state of charge by which a departure may miss what it requires
-    ("longest", np.int64),  # hours of the longest session
+    ("longest", np.int64),  # steps of the longest session
 )
 # Of one row (hour) of a year.
 HOUR = record(
@@ -290,7 +290,7 @@ class Site(NamedTuple):
     observed: Any
     reward: Any  # `REWARD`, shape (Y,)
     appliance: Any  # `APPLIANCE`, shape (any,)
-    cycle: Any  # `CYCLE`, hours of the cycles of each appliance one after another, shape (any,)
+    cycle: Any  # `CYCLE`, steps of the cycles of each appliance one after another, shape (any,)
 
 
 class Rows(NamedTuple):

@@ -129,8 +129,8 @@ class Requirement:
         if not sign or not math.isfinite(bound):
             raise AimError(f"--require {printable(text)!r}: {_FORM}")
         measure = (find or _measure)("--require", name.strip())
-        if measure.is_share and not 0.0 <= bound <= 1.0:
-            raise AimError(f"--require {printable(text)!r}: {measure.name} is from 0 to 1, as 0.9 for 90 %")
+        if measure.is_share and bound > 1.0:
+            raise AimError(f"--require {printable(text)!r}: {measure.name} is at most 1, as 0.9 for 90 %")
         return cls(measure, sign, bound)
 
 

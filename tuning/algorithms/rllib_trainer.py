@@ -137,7 +137,7 @@ class RLlibTrainer(Trainer):
 
     def update(self) -> Update:
         """See `Trainer`."""
-        # Not `train`, which makes a copy of all settings for each result: 2 ms, of which nothing is read.
+        # Not `train`, which makes a copy of all settings for each result: up to 1 ms, and nothing of it is read.
         result = self.algorithm.step()
         return Update(int(result["num_env_steps_sampled_lifetime"]) // self.setup.agents, self.losses(result))
 

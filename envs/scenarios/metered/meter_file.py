@@ -147,6 +147,8 @@ def read_table(path: Path) -> pd.DataFrame:
     except UnicodeDecodeError:
         raise ScenarioError(f"{path} is no text in UTF-8; save it again as CSV UTF-8, as Excel calls it") from None
     try:
+        above = text[: len(text) - len(text.lstrip())].count("\n")
+        text = text.lstrip()
         separator = csv.Sniffer().sniff(text[:SAMPLE], ",;\t").delimiter
         table = pd.read_csv(io.StringIO(text), sep=separator, dtype=str, skipinitialspace=True, skip_blank_lines=False)
     except (csv.Error, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
@@ -155,7 +157,11 @@ def read_table(path: Path) -> pd.DataFrame:
             "or save it with commas, semicolons or tabs between columns"
         ) from None
     if not isinstance(table.index, pd.RangeIndex):
-        raise ScenarioError(f"{path}: its rows have more cells than line 1 has names; end line 1 with {separator!r} too")
+        raise ScenarioError(
+            f"{path}: its rows have more cells than line {above + 1} has names; end that line with {separator!r} too, or "
+            "remove what stands above the names"
+        )
+    table.index += above
     table = table.rename(columns=str.strip).apply(lambda column: column.str.strip()).dropna(how="all")
     table = table.drop(columns=[name for name in table if name.startswith("Unnamed: ") and table[name].isna().all()])
     if table.empty:
@@ -182,9 +188,6 @@ def read_hours(path: Path, quantity: Quantity, unit: str, clock: Clock, fill: in
     table = read_table(path)
     times, columns = _times(table)
     values = pd.DataFrame({name: numbers(path, table[name]) for name in columns})
-    for name in columns if quantity.below_zero else ():
-        if (below := values[name] < 0.0).any():
-            raise ScenarioError(f"{_at(path, below)}: {name} is {values[name][below].iloc[0]:g}; {quantity.below_zero}")
     if values.empty:
         raise ScenarioError(f"{path} has no column of numbers beside its times")
     values.index = instants(path, times, clock)
@@ -203,6 +206,12 @@ def read_hours(path: Path, quantity: Quantity, unit: str, clock: Clock, fill: in
     if clock.label == "end" and not readings:
         values.index = pd.DatetimeIndex(values.index) - step
     by_hour, filled = _filled(path, _by_the_hour(values, step, readings or units[0] in quantity.amounts), fill, clock)
+    for name in by_hour if quantity.below_zero else ():
+        if (below := by_hour[name][by_hour[name] < 0.0]).any():
+            when = clock.local(pd.DatetimeIndex(below.index[:1]))[0]
+            raise ScenarioError(
+                f"{path}: {name} is {below.iloc[0]:g} in the hour from {when:%Y-%m-%d %H:%M}; {quantity.below_zero}"
+            )
     return Hours(by_hour, filled, written)
 
 

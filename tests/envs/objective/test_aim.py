@@ -55,10 +55,14 @@ def test_what_misses_a_requirement_is_rated_below_all_that_meet_them_and_by_how_
     assert math.isnan(aim.rating(Outcome(math.nan, math.nan, 0.2)))
 
 
-@pytest.mark.parametrize("text", ["ev_served>=90", "discomfort<=-0.1", "self_consumption<=50"])
+@pytest.mark.parametrize("text", ["ev_served>=90", "self_consumption<=50"])
 def test_a_bound_of_a_share_is_a_share(text: str) -> None:
-    with pytest.raises(AimError, match=r"is from 0 to 1, as 0\.9 for 90 %"):
+    with pytest.raises(AimError, match=r"is at most 1, as 0\.9 for 90 %"):
         Aim.parse(require=(text,))
+
+
+def test_a_bound_below_zero_is_one_where_a_battery_imports_what_it_loses() -> None:
+    assert Aim.parse(require=("self_sufficiency>=-0.2",)).requirements[0].bound == -0.2
 
 
 def test_bounds_on_both_sides_of_a_measure_may_leave_room() -> None:

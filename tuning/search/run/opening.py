@@ -152,6 +152,8 @@ def check_new(settings: Settings) -> Checked:
         if getattr(settings, name):
             raise UsageError(f"{option(name)} continues an experiment: say which with --resume, or with its --name")
     checked = _checked(settings, user_path(settings.space) if settings.space else None)
+    if not settings.env:
+        check_stays(checked.settings.site_task.site, "test")  # else its winner could not be judged
     if not settings.learn_from:
         return checked
     learned = learned_from(settings)
@@ -379,8 +381,7 @@ def _of_site(settings: Settings, planned: Plan) -> tuple[Settings, str, list[str
     else:
         check_people(site, "validation")
     site.windows("train")
-    for split in ("validation", "test"):
-        check_stays(site, split)
+    check_stays(site, "validation")
     _check_shared(task, planned, settings)
     seens = seen_by(planned, settings.aim.weights)
     _check_policy_fits(task, planned, seens)

@@ -108,11 +108,22 @@ def test_semicolons_and_decimal_commas_are_those_of_a_spreadsheet(read: Read) ->
 def test_empty_rows_and_columns_of_a_spreadsheet_are_left_out(read: Read) -> None:
     rows = [f"{row}," for row in _lines(HOURS, VALUES).splitlines()]
     assert read("\n".join([*rows[:9], "", *rows[9:], ",,", ""])).values["home"].tolist() == VALUES.tolist()
+    assert read("\n\n" + _lines(HOURS, VALUES)).values["home"].tolist() == VALUES.tolist()
+    with pytest.raises(ScenarioError, match=r"line 4: .* is 'x'"):
+        read("\n\ntime,home (kWh)\n2024-01-01 00:00,x\n")
+
+
+def test_a_part_of_an_hour_may_be_below_zero_where_the_hour_is_not(read: Read) -> None:
+    quarters = pd.date_range("2024-01-01", periods=96, freq="15min")
+    values = np.where(np.arange(96) == 8, -0.001, 0.5)
+    assert read(_lines(quarters, values)).values["home"].iloc[2] == pytest.approx(1.499)
 
 
 def test_rows_with_more_cells_than_names_are_refused(read: Read) -> None:
     names, *rows = _lines(HOURS, VALUES).splitlines()
-    with pytest.raises(ScenarioError, match="more cells than line 1 has names; end line 1 with ',' too"):
+    with pytest.raises(
+        ScenarioError, match="more cells than line 1 has names; end that line with ',' too, or remove what stands above"
+    ):
         read("\n".join([names, *(f"{row}," for row in rows)]))
 
 
@@ -182,7 +193,7 @@ def test_short_gaps_are_filled_and_long_ones_named(read: Read) -> None:
         ("time,home (kWh)\n2024-01-01 23:00,1\n2024-01-01 24:00,2\n", "'2024-01-01 24:00'; .* hours from 0 to 23"),
         ("time|home (kWh)\n2024-01-01 00:00|1\n", "with commas, semicolons or tabs"),
         ("time,home (kWh)\n2024-01-01 00:00,1\n\n2024-01-01 01:00,x\n", "line 4: home .kWh. is 'x'"),
-        ("time,home (kWh)\n2024-01-01 00:00,1\n2024-01-01 01:00,-2\n", "line 3: .* is -2; .* add what that generates"),
+        ("time,home (kWh)\n2024-01-01 00:00,1\n2024-01-01 01:00,-2\n", "is -2 .*-01 01:00; .* add what that generates"),
         ("time,home (kWh)\n", "no rows"),
         ("time\n2024-01-01 00:00\n2024-01-01 01:00\n", "no"),
         ("time,home (kWh)\nnoon,1\n2024-01-01 01:00,2\n", "line 2: the time is 'noon'"),
