@@ -210,4 +210,4 @@ def raised(text: str) -> str:
     frames = [place for place, line in enumerate(lines) if line.startswith("  File ")]
     after = lines[frames[-1] + 1 :] if frames else lines[-1:]
     found, *more = [line for line in after if line and not line.startswith(" ")] or [lines[-1]]
-    return f"{found} {more[0]}" if found.endswith((":", ": ")) and more else found
+    return f"{found.rstrip()} {more[0]}" if found.rstrip().endswith(":") and more else found

@@ -123,7 +123,7 @@ def test_on_windows_cmd_reads_nothing_in_an_argument(monkeypatch: pytest.MonkeyP
     [
         ("", ""),
         ("no luck", "no luck"),
-        ('  File "a.py", line 3, in f\nValueError: \nno luck', "ValueError:  no luck"),
+        ('  File "a.py", line 3, in f\nValueError: \nno luck', "ValueError: no luck"),
         ("Traceback\nValueError: no luck", "ValueError: no luck"),
         ('  File "a.py", line 3, in f\n    g()\n    ^^^\nValueError: no luck\nmore\n  of it', "ValueError: no luck"),
         ('  File "a.py", line 3, in f\nKeyError: 1\n\nDuring it:\n  File "b.py", line 1\n    g()\nOSError: 2', "OSError: 2"),
