@@ -233,12 +233,12 @@ def numbers(path: Path, texts: pd.Series) -> pd.Series:
     if wrong.any():
         first = texts[wrong].iloc[0]
         how = ", with a point before decimals and nothing between thousands" if _THOUSANDS.search(first) else ""
-        raise ScenarioError(f"{_at(path, wrong)}: {texts.name} is {first!r}; it has to be a number{how}")
+        raise ScenarioError(f"{at_line(path, wrong)}: {texts.name} is {first!r}; it has to be a number{how}")
     return values.astype(float)
 
 
-def _at(path: Path, rows: pd.Series) -> str:
-    """Place of the first of some rows. The first line has the names."""
+def at_line(path: Path, rows: pd.Series) -> str:
+    """Place of the first of some rows of `read_table`."""
     return f"{path}, line {rows.index[int(rows.argmax())] + 2}"
 
 
@@ -250,7 +250,7 @@ def instants(path: Path, texts: pd.Series, clock: Clock) -> pd.DatetimeIndex:
     has_offset = bool(_OFFSET.search(written.iloc[0]))
     times = pd.to_datetime(written, format="ISO8601", errors="coerce", utc=has_offset)
     if times.isna().any():
-        raise ScenarioError(f"{_at(path, times.isna())}: the time is {written[times.isna()].iloc[0]!r}; {_AS_TIME}")
+        raise ScenarioError(f"{at_line(path, times.isna())}: the time is {written[times.isna()].iloc[0]!r}; {_AS_TIME}")
     if has_offset and not clock.zone:
         raise ScenarioError(f"{path}: times have an offset from UTC; say by --zone which clock people there live by")
     if not has_offset:
@@ -259,8 +259,8 @@ def instants(path: Path, texts: pd.Series, clock: Clock) -> pd.DatetimeIndex:
         local = times.dt.tz_localize(clock.zone or "UTC", ambiguous=is_first.to_numpy(), nonexistent="NaT")
         if (lost := local.isna()).any():
             raise ScenarioError(
-                f"{_at(path, lost)}: {texts[lost].iloc[0]} does not exist in {clock.zone}, as summer time begins then; if the "
-                "times have no summer time, leave --zone out"
+                f"{at_line(path, lost)}: {texts[lost].iloc[0]} does not exist in {clock.zone}, as summer time begins then; if "
+                "the times have no summer time, leave --zone out"
             )
         times = local.dt.tz_convert("UTC")
     return pd.DatetimeIndex(times)
@@ -271,7 +271,7 @@ def _year_first(path: Path, texts: pd.Series) -> pd.Series:
     parts = texts.str.extract(_DAY_FIRST)
     if parts.isna().any(axis=None):
         wrong = parts.isna().any(axis=1)
-        raise ScenarioError(f"{_at(path, wrong)}: the time is {texts[wrong].iloc[0]!r}; {_AS_TIME}")
+        raise ScenarioError(f"{at_line(path, wrong)}: the time is {texts[wrong].iloc[0]!r}; {_AS_TIME}")
     first, second = parts[0].astype(int), parts[2].astype(int)
     if (first.max() > 12) == (second.max() > 12):
         raise ScenarioError(f"{path}: {texts.iloc[0]} may be a day and a month or a month and a day; write 2024-03-31 14:00")

@@ -11,7 +11,7 @@ import pandas as pd
 from common.errors import ScenarioError
 from common.texts import hint
 from envs.scenarios.entries import Session
-from envs.scenarios.metered.meter_file import HOUR, Clock, instants, numbers, read_table
+from envs.scenarios.metered.meter_file import HOUR, Clock, at_line, instants, numbers, read_table
 
 NEEDED = ("arrival", "departure")
 KNOWN = (*NEEDED, "charger", "building", "energy_kwh", "arrival_soc", "required_soc")
@@ -45,18 +45,17 @@ def read_sessions(
     arrival, required = _states_of_charge(path, table, vehicle_kwh)
     begin, end = ((instants(path, table[name], clock) - hours[0]) / HOUR for name in NEEDED)
     if not (begin < end).all():
-        line = table.index[int(np.argmin(begin < end))] + 2
-        raise ScenarioError(f"{path}, line {line}: the departure is not after the arrival")
+        raise ScenarioError(f"{at_line(path, pd.Series(begin >= end, table.index))}: the departure is not after the arrival")
     first, last = np.ceil(begin).astype(int), np.floor(end).astype(int)
     # Nobody knows of a vehicle that is there before the first row when it came, nor of one that stays when it leaves.
     is_within = (first > 0) & (last < len(hours)) & (first < last)
-    own = table.get("building", pd.Series(buildings[0], table.index)).to_numpy()
-    sockets = table.get("charger", pd.Series("charger", table.index)).to_numpy()
+    named = table.get("building", pd.Series(buildings[0], table.index)).fillna("")
+    if not (known := named.isin(buildings)).all():
+        name = named[~known].iloc[0]
+        raise ScenarioError(f"{at_line(path, ~known)}: building {name!r} is not in --load; {hint(name, buildings)}")
+    own, sockets = named.to_numpy(), table.get("charger", pd.Series("charger", table.index)).to_numpy()
     sessions: dict[tuple[str, str], list[Session]] = {}
     for row in np.argsort(first, kind="stable"):
-        if own[row] not in buildings:
-            line = table.index[row] + 2
-            raise ScenarioError(f"{path}, line {line}: building {own[row]!r} is not in --load; {hint(own[row], buildings)}")
         if is_within[row]:
             session = Session(int(first[row]), int(last[row]), float(arrival[row]), float(required[row]))
             sessions.setdefault((own[row], sockets[row]), []).append(session)
@@ -71,20 +70,18 @@ def read_sessions(
 def _states_of_charge(path: Path, table: pd.DataFrame, vehicle_kwh: float) -> tuple[np.ndarray, np.ndarray]:
     """States of charge at the arrival and required at the departure, from 0 to 1."""
     if "energy_kwh" in table:
-        energy = numbers(path, table["energy_kwh"]).to_numpy()
+        energy = numbers(path, table["energy_kwh"])
         wrong = ~((energy >= 0.0) & (energy <= vehicle_kwh))
         if wrong.any():
-            row = int(np.argmax(wrong))
             raise ScenarioError(
-                f"{path}, line {table.index[row] + 2}: energy_kwh is {energy[row]:g}; a vehicle of --vehicle-kwh "
-                f"{vehicle_kwh:g} takes 0 to that"
+                f"{at_line(path, wrong)}: energy_kwh is {energy[wrong].iloc[0]:g}; a vehicle of --vehicle-kwh {vehicle_kwh:g} "
+                "takes 0 to that"
             )
-        return np.round(1.0 - energy / vehicle_kwh, 4), np.ones(len(energy))
+        return np.round(1.0 - energy.to_numpy() / vehicle_kwh, 4), np.ones(len(energy))
     if not {"arrival_soc", "required_soc"} <= set(table):
         raise ScenarioError(f"{path} needs a column energy_kwh, or arrival_soc and required_soc")
-    arrival, required = (numbers(path, table[name]).to_numpy() for name in ("arrival_soc", "required_soc"))
+    arrival, required = (numbers(path, table[name]) for name in ("arrival_soc", "required_soc"))
     wrong = ~((arrival >= 0.0) & (arrival <= 1.0) & (required >= 0.0) & (required <= 1.0))
     if wrong.any():
-        line = table.index[int(np.argmax(wrong))] + 2
-        raise ScenarioError(f"{path}, line {line}: states of charge are from 0 to 1, as 0.8 for 80 %")
-    return arrival, required
+        raise ScenarioError(f"{at_line(path, wrong)}: states of charge are from 0 to 1, as 0.8 for 80 %")
+    return arrival.to_numpy(), required.to_numpy()

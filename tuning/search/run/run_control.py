@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
+from common.texts import raised
 from tuning.experiment.folder import ExperimentPaths
 from tuning.runtime.processes import on_stop_signals
 from tuning.trial.checkpoint import Checkpoints, KeptCheckpoints
@@ -141,9 +142,8 @@ class RunControl:
 
 def _place(error: str) -> str:
     """The line of code and the kind of error with which a traceback ends."""
-    lines = error.strip().splitlines()
-    frames = [line.strip() for line in lines if line.lstrip().startswith("File ")]
-    return os.linesep.join([*frames[-1:], lines[-1].partition(":")[0]])
+    frames = [line.strip() for line in error.splitlines() if line.lstrip().startswith("File ")]
+    return os.linesep.join([*frames[-1:], raised(error).partition(":")[0]])
 
 
 class Retention:

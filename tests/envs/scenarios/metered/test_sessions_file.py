@@ -28,6 +28,7 @@ def test_a_vehicle_is_there_in_whole_hours_and_leaves_with_the_energy_that_it_go
         ("building,arrival,departure,kwh\nHome_A,2024-03-21 18:00,2024-03-22 07:00,9\n", "unknown column 'kwh'"),
         ("building,arrival,departure\nHome_A,2024-03-21 18:00,2024-03-22 07:00\n", "energy_kwh, or arrival_soc"),
         ("building,arrival,departure,energy_kwh\nHome_Z,2024-03-21 18:00,2024-03-22 07:00,9\n", "'Home_Z' is not in --load"),
+        ("building,arrival,departure,energy_kwh\n,2024-03-21 18:00,2024-03-22 07:00,9\n", "line 2: building '' is not in"),
         (
             "building,arrival,departure,energy_kwh\n\nHome_Z,2024-03-21 18:00,2024-03-22 07:00,9\n",
             "line 3: building 'Home_Z' is",

@@ -77,7 +77,7 @@ def test_a_bug_that_fails_the_first_trials_alike_stops_the_search(tmp_path: Path
     for number in range(ALIKE):
         assert not run.is_stopping
         run.on_ended(number, "failed", None)
-        run.on_failed(traceback_of("a.py", "KeyError", f"number {number}"))
+        run.on_failed(traceback_of("a.py", "KeyError", f"number {number}\nof trial {number}"))
     assert run.is_stopping
     assert run.reason
     assert f"KeyError: number {ALIKE - 1}" in run.reason
