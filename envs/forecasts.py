@@ -249,6 +249,8 @@ def train_forest(features: np.ndarray, target: np.ndarray) -> Forest:
         max_iter=TREES, max_leaf_nodes=LEAVES, learning_rate=RATE, min_samples_leaf=LEAST_SAMPLES, early_stopping=False,
         random_state=0,
     )  # fmt: skip
+    # It refuses a feature that no sample knows, as the value of a week before in a few days, and leaves a constant one out.
+    features = np.where(np.isnan(features).all(axis=0), np.float32(0.0), features)
     # Threads that wait for one another on busy cores take a hundred times as long.
     with threadpool_limits(1):
         model.fit(features, target)

@@ -182,6 +182,12 @@ def test_training_repeats_and_learns() -> None:
     np.testing.assert_array_equal(Forest(**forests[0].arrays()).predict(features), found[0])
 
 
+def test_a_feature_that_no_sample_knows_changes_nothing() -> None:
+    features, target = samples(1_000)
+    unknown, constant = (train_forest(np.column_stack([features, np.full(1_000, value)]), target) for value in (np.nan, 1.0))
+    np.testing.assert_array_equal(unknown.threshold, constant.threshold)
+
+
 LENGTH, NOW, AHEAD = 300, 200, 30
 RNG = np.random.default_rng(0)
 SERIES = SiteSeries(

@@ -185,7 +185,7 @@ def front_table(results: Results, aim: Aim) -> Table:
     number = f"{len(front)} of {len(searched)} trials" + (f", {len(shown)} of them shown" if len(shown) < len(front) else "")
     shares = ["share"] if GIVEN + REWARD_SHARE in front else []
     columns = [objective.column(shown[name].tolist()) for objective, name in zip(aim.objectives, _VALUES, strict=True)]
-    headings = ("trial", *(name for heading, _ in columns for name in (heading, "gain")), "score", *shares, "steps")
+    headings = ("trial", *(name for heading, _ in columns for name in (heading, "gain")), "score", *shares, "step")
     table = plain_table(by_the_year(f"Front: {number}", aim.objectives), headings)
     for place, (_, row) in enumerate(shown.iterrows()):
         values = zip((texts[place] for _, texts in columns), (row[name] for name in GAINS), strict=True)
@@ -197,8 +197,7 @@ def front_table(results: Results, aim: Aim) -> Table:
 
 def _ranking(best: pd.DataFrame, trials: pd.DataFrame, aim: Aim) -> Table:
     columns = _of_aim(best, aim)
-    # Steps are those at the evaluation that has the score.
-    parts = ("steps", "min", "steps/s", "stepping", "learning", "evaluation")
+    parts = ("step", "min", "steps/s", "stepping", "learning", "evaluation")
     title = by_the_year(f"Best of {len(trials)} trial{'s' if len(trials) != 1 else ''}", aim.objectives)
     table = plain_table(title, ("trial", "score", *(heading for heading, _ in columns), *parts))
     for place, (_, row) in enumerate(best.iterrows()):

@@ -121,7 +121,8 @@ def _evaluated(years: pd.DataFrame, measures: Mapping[str, Measure]) -> list[str
         if pd.isna(values).all():
             continue  # of what the site does not have
         scale = measure.scale(values)
-        cells_of = [SCORE.shown(value) for value in values] if measure == SCORE else [scale.text(value) for value in values]
+        text = SCORE.shown if measure == SCORE else "{:.1%}".format if measure.is_share else scale.text
+        cells_of = ["" if pd.isna(value) else text(value) for value in values]
         rows.append([scale.heading(measure.label or measure.name), *cells_of])
     return markdown_table(heading, rows)
 

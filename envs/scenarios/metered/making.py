@@ -115,9 +115,10 @@ def _fill_folder(folder: Path, options: SiteOptions) -> list[str]:
         write_tariff(folder, currency)
     schema = folder / SCHEMA
     try:
-        scenario(str(schema))
+        made = scenario(str(schema))
     except ScenarioError as error:
         raise ScenarioError("what these files give cannot be; is a unit another one? " + str(error.args[0])) from None
+    made.windows("test")  # which a site of a few days has not
     for name, money in (("price", f" {currency}".rstrip()), ("carbon", " kg of CO2")):
         if name in tables:
             lines.append(f"{name}: {_range(tables[name])}{money} for a kWh")

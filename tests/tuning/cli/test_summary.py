@@ -85,7 +85,7 @@ def test_the_tables_fit_with_columns_that_line_up_and_units_of_the_sites_size(tm
     (head,) = (line for line in lines if line.split()[:2] == ["trial", "score"])
     steps = ("1,000 ", "1,251,061 ")
     ends = [line.index(own) + len(own) - 1 for own in steps for line in lines if own in line]
-    assert set(ends) == {head.index("steps") + 5}
+    assert set(ends) == {head.index(" step ") + 5}
     cells = cells_of(output)
     assert cells["import, MWh"][:2] == ["1,483", "1,584"]
     assert cells["CO2, t"][0] == "670"

@@ -41,7 +41,7 @@ def test_a_card_says_whether_it_was_judged() -> None:
     assert "discomfort" not in text  # the site has none
     assert [line for line in text.splitlines() if line.startswith(("| CO2", "| bill", "| peak", "| PV used", "|  |"))] == [
         "|  | year 2, 168 hours |", "| CO2, kg | 104 |", "| bill, PEN | 156 |",
-        "| peak, kW | 4.00 |", "| PV used | 0.900 |",
+        "| peak, kW | 4.00 |", "| PV used | 90.0% |",
     ]  # fmt: skip
     about = {"policy": "ppo-1, trial 3", "reward": "schema"}
     judged = card(about, rows, measures(), judgement_of("ppo-1 3", "ppo-1 4"), "ppo-1 3")

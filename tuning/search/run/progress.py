@@ -46,7 +46,8 @@ class Progress(DriverOnly, Callback):
         self, console: Console, settings: Settings, before: pd.DataFrame, work: Work | None = None, folder: Path | None = None
     ) -> None:
         limited = work if settings.limit else None
-        self._console, self._aim, self._folder = console, settings.aim, folder
+        self._console, self._folder = console, folder
+        self._aim = settings.aim.measured(settings.task.columns)
         self._ledger = limited.ledger if limited else None
         self._trials, self._steps = 0 if settings.limit else int(settings.most_trials), settings.steps
         is_ended = ~before["state"].isin(["running", "frozen"])

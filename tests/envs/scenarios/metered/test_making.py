@@ -50,6 +50,14 @@ def test_what_is_missing_gets_a_line_and_no_folder_stays(given: SiteOptions, cha
     assert not given.folder.exists()
 
 
+def test_a_site_that_no_command_could_split_is_refused(given: SiteOptions) -> None:
+    load = pd.read_csv(given.load)
+    load.iloc[: 4 * 24].to_csv(given.load, index=False)
+    with pytest.raises(UserError, match="at least 120 are needed to train, validate and test"):
+        make_site(given)
+    assert not given.folder.exists()
+
+
 def test_a_folder_that_is_there_stays_as_it_is(given: SiteOptions) -> None:
     given.folder.mkdir()
     with pytest.raises(UserError, match="is there already"):
