@@ -32,18 +32,20 @@ def check_finite(observations: Any, rewards: Any) -> None:
             raise EnvError(f"the environment gave {found} in its {name}, which have to be finite numbers")
 
 
-def seeds_of(split: Literal["validation", "test"], count: int) -> range:
-    """Seeds of the episodes of a split. Training has lower ones, see `TrainingCopies`."""
-    first = VALIDATION if split == "validation" else TEST
+def seeds_of(split: Literal["validation", "test"], count: int, passed: int = 0) -> range:
+    """Seeds of so many episodes of a split, after some that are passed. Training has lower ones, see `TrainingCopies`."""
+    first = (VALIDATION if split == "validation" else TEST) + passed
     return range(first, first + count)
 
 
 class Episodes:
     """Runs policies through the same episodes again and again, each in a copy of the environment of its own."""
 
-    def __init__(self, make: Callable[[], gym.Env[np.ndarray, Any]], seeds: Sequence[int], names: Sequence[str] = ()) -> None:
-        """`names` are those of values that an episode's last step reports, with `INFO` before each."""
-        self._seeds, self._names = seeds, names
+    def __init__(
+        self, make: Callable[[], gym.Env[np.ndarray, Any]], seeds: Sequence[int], names: Sequence[str] = (), passed: int = 0
+    ) -> None:
+        """`names` are of values that an episode's last step reports, with `INFO` before each; `passed` as of `seeds_of`."""
+        self._seeds, self._names, self._passed = seeds, names, passed
         self._envs = [make() for _ in seeds]
 
     def rows(self, policy: Policy) -> list[Row]:
@@ -73,7 +75,7 @@ class Episodes:
         check_finite((), returns)
         return [
             {"year": number, "score": total, "length": taken, **self._reported(info)}
-            for number, (total, taken, info) in enumerate(zip(returns, steps, last, strict=True))
+            for number, (total, taken, info) in enumerate(zip(returns, steps, last, strict=True), self._passed)
         ]
 
     def _reported(self, info: dict[str, Any]) -> Row:

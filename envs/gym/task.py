@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 LENGTH = Measure("length", "1", "steps of the episode", "neither", BY_HOURS, label="steps")
 RATED = 0.2  # of a trial's steps, at most, in its evaluations
 LEAST_EPISODES, MOST_EPISODES = 5, 50
+FURTHER = 4  # times the episodes of an evaluation, by which policies are told apart that these do not tell apart
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class EnvTask:
     source: Source
     aim: Aim = SCORE_ALONE  # its score is the return of an episode
     episodes: int = 0  # of an evaluation; 0 before a search settles it
+    passed: int = 0  # episodes of a split that come before these
     as_written: bool = False  # whether policies see and act as its author has it, as those of users do
     trusted: bool = False  # whether code that its name says may be imported; nothing stores it
 
@@ -99,7 +101,7 @@ class EnvTask:
     def evaluator(self, own_layout: bool = False, split: Literal["validation", "test"] = "validation") -> Episodes:
         """Runs policies through the episodes of a split; all policies see the same."""
         names = [measure.name for measure in self._reported]
-        return Episodes(self._make, seeds_of(split, self.episodes), names)
+        return Episodes(self._make, seeds_of(split, self.episodes, self.passed), names, self.passed)
 
     def rows(self, policy: Callable[[np.ndarray], np.ndarray], split: Literal["validation", "test"]) -> list[Row]:
         """Rows of `evaluations` of a policy, one an episode."""
@@ -108,6 +110,11 @@ class EnvTask:
             return evaluator.rows(policy)
         finally:
             evaluator.close()
+
+    @property
+    def further(self) -> EnvTask:
+        """The task with the episodes that come after those of its evaluations."""
+        return replace(self, episodes=FURTHER * self.episodes, passed=self.episodes)
 
     @property
     def judged(self) -> EnvTask:

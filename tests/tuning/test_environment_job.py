@@ -3,11 +3,17 @@
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from results import load
 from tests.tuning.test_main_job import ran
+from tuning.experiment.folder import open_experiment
 from tuning.judge import main as judge
 from tuning.run import main
+from tuning.search.record.journal import DamagedStudyError
+from tuning.search.record.record import check_study
+from tuning.search.run.second_look import look_again
+from tuning.trial.records import TrialRecords
 
 FIXED = ("hidden_sizes=16", "n_steps=256", "batch_size=64", "n_epochs=4")
 RULE = "def act(observation):\n    return [1.0 if observation[0] < 0.5 else 0.0]\n"
@@ -20,7 +26,7 @@ def job(small_ray: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
         ["--algo", "ppo", "--env", "examples.pump:make", "--objective", "info:bill", "--minimize", "--dir", str(folder),
          "--name", "job", "--steps", "1536", "--trials", "2", "--evaluations", "2", "--episodes", "3", "--set", *FIXED]
     )  # fmt: skip
-    for text in ("Best of 2 trials", "Validation, 3 episodes", "no action", "random actions", "rated by the same 3 episodes"):
+    for text in ("Best of 2 trials", "Validation, 15 episodes", "no action", "random actions", "rated by the same 3 episodes"):
         assert text in said
     for word in ("uncontrolled", "the site", "CO2"):
         assert word not in said
@@ -35,12 +41,30 @@ def test_its_rows_are_episodes_and_say_what_was_aimed_at(job: Path) -> None:
     rated = results.rated_evaluations
     for _, trial in results.trials.iterrows():
         own = rated[rated["trial"] == trial["trial"]]
-        assert own["year"].tolist() == [0, 1, 2]
+        further = 12 if trial["further_episodes"] > 0 else 0
+        assert own["year"].tolist() == list(range(3 + further))
         assert own["info:bill"].mean() == pytest.approx(trial["objective"])
         assert own["score"].mean() == pytest.approx(trial["score"])
         assert trial["rating"] == -trial["objective"]
+    assert results.best["further_episodes"] == 12, "whatever is the best was looked at again"
+    assert set(results.yardsticks.groupby("contender").size()) == {15}, "in the same episodes as the best"
     assert results.measures["info:bill"].better == "less"
     assert (job / "job" / "report.html").is_file()
+
+
+def test_the_score_of_further_episodes_is_no_damage_of_the_study(job: Path) -> None:
+    of = open_experiment(job / "job").trusting(True)
+    best = int(load(of.paths.folder).best["trial"])
+    check_study(of)
+    TrialRecords(of).update(best, further_episodes=None)
+    with pytest.raises(DamagedStudyError, match=f"trial {best} ended with"):
+        check_study(of)
+    with pytest.warns(UserWarning, match=f"trial {best}: its row has the score"):
+        _ = load(of.paths.folder).evaluations
+    # It went on since, or a run was killed: the episodes are there.
+    look_again(of, lambda path: None, Console(quiet=True))
+    assert load(of.paths.folder).best["further_episodes"] == 12
+    check_study(of)
 
 
 def test_a_folder_that_names_code_runs_none_of_it_unless_it_is_trusted(job: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -78,8 +78,8 @@ def print_summary(
         if last.empty:
             say(console, f"KPIs of trial {best['trial']} cannot be shown: its evaluations cannot be read")
         else:
-            table = _of_episodes if results.of_environment else _against_uncontrolled
-            console.print(Fitted(table(last, results.measures, validation)))
+            of_env, known = results.of_environment, results.measures
+            console.print(Fitted(_of_episodes(last, known) if of_env else _against_uncontrolled(last, known, validation)))
             for line in reference:
                 say(console, line)
             for line in caveats(last, results.measures, best["reward"]):
@@ -197,6 +197,8 @@ def front_table(results: Results, aim: Aim) -> Table:
 
 def _ranking(best: pd.DataFrame, trials: pd.DataFrame, aim: Aim) -> Table:
     columns = _of_aim(best, aim)
+    if (further := best["further_episodes"]).notna().any():
+        columns.append(("further episodes", [cell(count, ",.0f") for count in further]))
     parts = ("step", "min", "steps/s", "stepping", "learning", "evaluation")
     title = by_the_year(f"Best of {len(trials)} trial{'s' if len(trials) != 1 else ''}", aim.objectives)
     table = plain_table(title, ("trial", "score", *(heading for heading, _ in columns), *parts))
@@ -228,9 +230,9 @@ def _against_uncontrolled(rows: pd.DataFrame, measures: Mapping[str, Measure], v
     return table
 
 
-def _of_episodes(rows: pd.DataFrame, measures: Mapping[str, Measure], validation: str) -> Table:
+def _of_episodes(rows: pd.DataFrame, measures: Mapping[str, Measure]) -> Table:
     """What came of the episodes (one a row): means with their intervals, and the ends of the range."""
-    table = plain_table(f"Validation, {validation}", ("", "mean", f"{CONFIDENCE:.0%} interval", "least", "greatest"))
+    table = plain_table(f"Validation, {len(rows)} episodes", ("", "mean", f"{CONFIDENCE:.0%} interval", "least", "greatest"))
     # The score's own way to be shown is that of sites.
     labels = {SCORE.name: "return"} | {measure.name: measure.label for measure in measures.values() if measure.label}
     for column, label in labels.items():

@@ -40,6 +40,14 @@ def with_checkpoints(experiment: Experiment, number: int) -> Experiment:
     return experiment
 
 
+def searched_here(experiment: Experiment, number: int) -> Experiment:
+    """The same of an experiment that is searched here: one with a storage has its checkpoints there, and in no folder here."""
+    if not experiment.storage:
+        return experiment
+    stored = open_to_read(experiment.storage.uri).trusting(experiment.settings.trust_scenario)
+    return with_checkpoints(stored, number)
+
+
 FOLDER = "site/"  # of the copy, below the place of the experiment
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -12,6 +13,7 @@ import numpy as np
 
 from common.generators import Stream, stream_seed
 from common.measure import Measure
+from envs.objective.aim import Aim, Outcome
 from results.schema import CANDIDATE, GIVEN
 from results.table_files import ResultsError, add_rows, drop_rows_after, read_rows, rows_path, write_rows
 from search_spaces import Assignment, Kind, SearchSpace, SpaceError
@@ -28,6 +30,16 @@ from tuning.trial.report_copies import Copy, copies_of
 DIED = "its process died without an error; the system kills processes when memory runs out"
 OF_A_REPORT = ("evaluations", "reports")  # tables whose rows a trial tells
 _TYPES = {Kind.INTEGER: int, Kind.NUMBER: float, Kind.TEXT: str, Kind.SIZES: str, Kind.FLAG: bool}
+
+
+def rated_columns(aim: Aim, outcome: Outcome) -> dict[str, float | None]:
+    """Columns that say how a policy did: all of them, as one before may have missed what this one meets."""
+    columns: dict[str, float | None] = {"score": outcome.score, **{name: getattr(outcome, name) for name in OF_AN_AIM}}
+    if (outcome.objective, outcome.shortfall) == (None, None):
+        return {**columns, "rating": None}
+    # Below all others where there is none: an empty one would stand for the score.
+    rating = aim.rating(outcome)
+    return {**columns, "rating": rating if math.isfinite(rating) else -math.inf}
 
 
 class ResultTables:
@@ -213,6 +225,15 @@ class TrialRecords:
         """Change columns of a trial's row."""
         if columns:
             self._write({**self.row(number), **columns})
+
+    def add_further(self, number: int, rows: Sequence[Row]) -> None:
+        """Add episodes of the policy that a trial is rated by, beside those of its evaluation, and rate it by all of them."""
+        before, steps = self._tables.read("evaluations", number), self.row(number)["kept_steps"]
+        whole = [row for row in (*before, *rows) if row["steps"] == steps]
+        if rows:
+            self._tables.add("evaluations", number, rows, self._experiment.settings.task.columns)
+        further = len(whole) - self._experiment.settings.episodes
+        self.update(number, **rated_columns(self.aim, self.aim.outcome(whole)), further_episodes=further)
 
     def end(self, number: int, state: str, error: str = "") -> None:
         """Close a trial's row, with why it failed."""

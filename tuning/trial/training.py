@@ -30,6 +30,7 @@ from tuning.trial.monitor import Measurements, Monitor
 from tuning.trial.policy import acting_in, plan_alone_in, trial_setup, used_share
 from tuning.trial.protocol import Ending, Evaluated, Handout, Report
 from tuning.trial.provenance import provenance
+from tuning.trial.records import rated_columns
 
 if TYPE_CHECKING:
     from envs.gym.episodes import Episodes
@@ -226,21 +227,12 @@ class Training:
                 "steps": self.state.steps,
                 "time": datetime.now(UTC),
                 "seconds": self.state.seconds,
-                **(self._columns_of(self._outcome_of(evaluations)) if evaluations else {"score": None}),
+                **(rated_columns(self._settings.aim, self._outcome_of(evaluations)) if evaluations else {"score": None}),
                 **update.losses,
                 "steps_per_second": rate,
                 **measured,
             }
         )
-
-    def _columns_of(self, outcome: Outcome) -> dict[str, float | None]:
-        # An earlier evaluation may have missed what this one meets, so all are written.
-        columns: dict[str, float | None] = {"score": outcome.score, **{name: getattr(outcome, name) for name in OF_AN_AIM}}
-        if (outcome.objective, outcome.shortfall) == (None, None):
-            return {**columns, "rating": None}
-        # Below all others where there is none: an empty one would stand for the score.
-        rating = self._settings.aim.rating(outcome)
-        return {**columns, "rating": rating if math.isfinite(rating) else -math.inf}
 
     def _saved(self, evaluations: Sequence[Row] = ()) -> Report:
         """Write a checkpoint, and tell all up to it. The search knows of a checkpoint only once it has what it was told."""
@@ -278,8 +270,8 @@ class Training:
         measured = asdict(state)
         del measured["evaluated_steps"]
         named = state.environment_seconds + state.learner_seconds + state.evaluation_seconds
-        rated = self._columns_of(self._outcome()) if state.evaluated_steps else {"score": None}
-        return measured | rated | {"rest_seconds": state.seconds - named}
+        rated = rated_columns(self._settings.aim, self._outcome()) if state.evaluated_steps else {"score": None}
+        return measured | rated | {"further_episodes": None, "rest_seconds": state.seconds - named}
 
 
 def _finite(value: float | None) -> float | None:

@@ -444,7 +444,7 @@ def test_what_was_trained_again_is_better_in_one_objective_in_both_or_in_none(tm
 def test_episodes_have_means_with_intervals_and_large_returns_their_unit() -> None:
     rows = pd.DataFrame({"score": [-4e5, -6e5], "length": [7, 9], "info:return": [1.0, 3.0]})
     measures = {name: Measure(name, label=label) for name, label in (("length", "steps"), ("info:return", "return"))}
-    table = summary._of_episodes(rows, measures, "2 episodes")
+    table = summary._of_episodes(rows, measures)
     cells = [list(column.cells) for column in table.columns]
     assert cells[0] == ["return, thousand", "steps", "return"]
     assert cells[1] == ["-500", "8.00", "2.00"]

@@ -335,7 +335,8 @@ def check_rows(trials: Sequence[FrozenTrial], rows: pd.DataFrame, aim: Aim, path
 
     Raises a DamagedStudyError if one has another assignment, or another value at its end.
     """
-    needed = [name for name in rows if str(name).startswith(GIVEN) or name in ("trial", "score", *OF_AN_AIM)]
+    kept = ("trial", "score", "further_episodes", *OF_AN_AIM)
+    needed = [name for name in rows if str(name).startswith(GIVEN) or name in kept]
     for row in rows[needed].to_dict("records"):
         _check_row(trials[row["trial"]], row, aim, path)
 
@@ -346,7 +347,9 @@ def _check_row(trial: FrozenTrial, row: Mapping[Any, Any], aim: Aim, path: Path)
         if told != value:
             raise DamagedStudyError(path, f"trial {trial.number} has {name}={value} in it, and {told} in the results")
     told_at_end = {name: _known(row.get(name)) for name in ("score", *OF_AN_AIM)}
-    if trial.state is TrialState.COMPLETE and told_at_end["score"] is not None:
+    # No decision of a search depends on further episodes, so the study has none.
+    is_of_study = trial.state is TrialState.COMPLETE and _known(row.get("further_episodes")) is None
+    if is_of_study and told_at_end["score"] is not None:
         goal = aim.goal(Outcome(**told_at_end))
         if goal != trial.value and not math.isnan(goal):
             raise DamagedStudyError(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +34,7 @@ from results.rollout import table
 from results.table_files import judged_path, write_file, write_parquet
 from tuning.cli.console import busy, say
 from tuning.experiment.folder import Experiment
-from tuning.experiment.reading import open_to_read, with_checkpoints
+from tuning.experiment.reading import searched_here
 from tuning.experiment.settings import Settings
 from tuning.search.run.preparation import result_of
 from tuning.trial.policy import trained
@@ -105,13 +105,16 @@ def write_yardsticks(experiment: Experiment, written: Callable[[Path], None], co
 
 
 def _write_simple(experiment: Experiment, written: Callable[[Path], None], console: Console) -> None:
-    path, task = judged_path(experiment.paths.folder, "baselines", "gymnasium"), experiment.settings.env_task
-    if path.exists():
+    folder, task = experiment.paths.folder, experiment.settings.env_task
+    path, results = judged_path(folder, "baselines", "gymnasium"), load(folder)
+    # As many as rate the best, of which further ones may have come since.
+    count = int((results.rated_evaluations["trial"] == results.best["trial"]).sum())
+    if (results.yardsticks.groupby("contender").size() == count).any():
         return
     try:
         with busy(console, "comparing with random actions and with none, in the same episodes"):
             # In another process, as trials are: this one runs no code of the environment.
-            rows = result_of(ray.remote(num_cpus=1)(simple_rows).remote(task, "validation"))
+            rows = result_of(ray.remote(num_cpus=1)(simple_rows).remote(replace(task, episodes=count), "validation"))
     except (UserError, InconsistentError) as error:
         say(console, f"nothing to compare with: {error}")
         return
@@ -144,12 +147,7 @@ def write_week(experiment: Experiment, written: Callable[[Path], None], console:
     week = hardest_week(task.validation_windows, lambda year: year_reference(task.site, year))
     try:
         with busy(console, f"running trial {number} through the hardest week"):
-            of_trial = experiment
-            if experiment.storage:
-                # Its trials wrote their checkpoints there, and to no folder of this machine.
-                stored = open_to_read(experiment.storage.uri).trusting(settings.trust_scenario)
-                of_trial = with_checkpoints(stored, number)
-            with trained(of_trial, number, split="validation", keep=settings.keep) as found:
+            with trained(searched_here(experiment, number), number, split="validation", keep=settings.keep) as found:
                 env = found.on_site.evaluation_env((week,), found.shares)
                 (episode,) = env.episodes(found.policy)
                 env.close()
