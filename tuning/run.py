@@ -99,7 +99,7 @@ def _status(outcome: Results | SearchStoppedError, console: Console, again: Mapp
     from tuning.storage.stored_experiment import checkpoint_sizes, publish, run_in
     from tuning.trial.checkpoint import Checkpoints
 
-    experiment = run_in(outcome.folder)
+    experiment = run_in(outcome.folder).trusting(bool(again.get("trust_scenario")))
     settings = experiment.settings
     off = [] if settings.env else reference_lines(settings.site_task.site)
     print_summary(outcome, console, settings.aim, settings.words_of("validation"), settings.teacher, off, again)

@@ -200,6 +200,7 @@ class CityLearnSimulator:
                 f"{schema_path}: the rows of its series are not {self.env.seconds_per_time_step:g} s apart, as its steps are; "
                 "set seconds_per_time_step to what lies between rows, or give a row for each step"
             )
+        _check_occupants(schema_path, self.env.buildings)
         _skip_charger_feedback(self.env)
         self.schema_path, self.with_reward, self.trusted = schema_path, with_reward, trusted
         self.rows: int = self.env.episode_tracker.simulation_time_steps
@@ -241,6 +242,8 @@ class CityLearnSimulator:
             reference: the uncontrolled run, by which vehicles are charged that were plugged in before; without it they begin
                 as CityLearn begins them, and nothing is owed to them.
         """
+        from citylearn.building import DynamicsBuilding, OccupantInteractionBuilding
+
         self._start, self._hours, self._reference = start, hours, reference
         self._missing[:] = self._owed[:] = 0.0
         for building in self.env.buildings:
@@ -249,6 +252,9 @@ class CityLearnSimulator:
             # CityLearn writes demands and temperatures into its series. At a reset it restores as many hours of the last
             # episode as the next one has; here are all of them.
             building.reset_dynamic_variables()
+            if isinstance(building, OccupantInteractionBuilding):
+                # Its own reset restores the set points that occupants changed, and leaves out what others restore.
+                DynamicsBuilding.reset_dynamic_variables(building)
             # It keeps what was asked for beyond a connection's limits, and shows it after a reset.
             building._charging_constraint_last_penalty_kwh = 0.0
         first = self.env.episode_tracker.simulation_start_time_step + start
@@ -477,6 +483,19 @@ def _seeded_noise(seed: int | None) -> Iterator[None]:
         yield
     finally:
         np.random.set_state(before)
+
+
+def _check_occupants(schema_path: Path, buildings: Sequence[Any]) -> None:
+    """Raise a ScenarioError for rows in which CityLearn fails, as it knows no set point that people could change."""
+    from citylearn.building import OccupantInteractionBuilding
+
+    for building in buildings:
+        modes = np.setdiff1d(building.energy_simulation.hvac_mode, (1, 2))
+        if isinstance(building, OccupantInteractionBuilding) and len(modes):
+            raise ScenarioError(
+                f"{schema_path}: building {building.name} has occupants, and its hvac_mode is {modes[0]} in some rows, in "
+                "which CityLearn knows no set point for them to change; give 1 for cooling or 2 for heating"
+            )
 
 
 def _skip_charger_feedback(env: Any) -> None:

@@ -1,5 +1,6 @@
 """The command line of the search: bad input is refused in one line, and nothing is created."""
 
+import io
 import json
 import shutil
 import subprocess
@@ -11,15 +12,18 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from common.errors import ScenarioError
 from envs.scenarios.scenario import scenario
+from results import load
 from results.table_files import write_rows
 from tests.envs.schema_changes import edited, put
 from tests.results.trials import KINDS, trial
 from tuning import run
 from tuning.experiment.folder import Experiment, create, open_experiment, save
 from tuning.experiment.settings import Settings
-from tuning.run import main
+from tuning.run import NONE_COMPLETE, main
 from tuning.search.proposals.plan import plan
 from tuning.trial.provenance import provenance
 
@@ -38,6 +42,18 @@ def test_a_search_that_is_stopped_leaves_a_current_report(tmp_path: Path, monkey
         with pytest.raises(KeyboardInterrupt):
             run._run(Settings(), [])
         assert (tmp_path / "report.html").is_file() == is_begun
+
+
+def test_what_came_of_a_site_that_is_trusted_is_printed(small_schema: Path, tmp_path: Path) -> None:
+    schema = edited(small_schema, tmp_path / "site", put("buildings", "mall", "type", value="unittest.TestCase"))
+    of = create(Settings(scenario=str(schema), backend="citylearn", name="e", dir=str(tmp_path), trust_scenario=True))
+    write_rows(of.paths.folder, "trials", 0, [trial(0, None, "failed")], KINDS)
+    output = io.StringIO()
+    console = Console(file=output, width=200)
+    assert run._status(load(of.paths.folder), console, {"trust_scenario": True}) == NONE_COMPLETE
+    assert "no trial is complete" in output.getvalue()
+    with pytest.raises(ScenarioError, match="--trust-scenario"):
+        run._status(load(of.paths.folder), console, {})
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
