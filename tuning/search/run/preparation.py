@@ -102,18 +102,32 @@ class Job:
 
 def _run(made: str, jobs: Sequence[Job], console: Console) -> None:
     """Run jobs in parallel, and show how far they are together; `made` is what they make, for people."""
-    queue = Queue(actor_options={"num_cpus": 0})
-    running = {_prepare.remote(number, job, queue): number for number, job in enumerate(jobs)}
-    done = [0.0] * len(jobs)
     with busy(console, f"  {made}", at_once=False) as tell:
-        while running:
+
+        def show(done: Sequence[float]) -> bool:
+            tell(f"{sum(done) / len(done):.0%}")
+            return True
+
+        run_jobs(jobs, show)
+
+
+def run_jobs(jobs: Sequence[Job], goes_on: Callable[[Sequence[float]], bool] = lambda done: True) -> list[Any]:
+    """Results of jobs that run in parallel, None of those that `goes_on` ended; it is told what part of each is done."""
+    queue = Queue(actor_options={"num_cpus": 0})
+    running = {_in_process.remote(number, job, queue): number for number, job in enumerate(jobs)}
+    done, results = [0.0] * len(jobs), [None] * len(jobs)
+    try:
+        while running and goes_on(done):
             for ended in ray.wait(list(running), timeout=0.5)[0]:
-                result_of(ended)
-                done[running.pop(ended)] = 1.0
+                number = running.pop(ended)
+                results[number], done[number] = result_of(ended), 1.0
             for number, part in _news(queue):
                 done[number] = max(done[number], part)
-            tell(f"{sum(done) / len(done):.0%}")
-    queue.shutdown()
+    finally:
+        for left in running:
+            ray.cancel(left, force=True)
+        queue.shutdown()
+    return results
 
 
 def _news(queue: Queue) -> Iterator[tuple[int, float]]:
@@ -146,7 +160,7 @@ def result_of(task: Any) -> Any:
 
 
 @ray.remote(num_cpus=1)
-def _prepare(number: int, job: Job, queue: Queue) -> None:
+def _in_process(number: int, job: Job, queue: Queue) -> object:
     end_with_parent()
     told = 0.0
 
@@ -157,7 +171,7 @@ def _prepare(number: int, job: Job, queue: Queue) -> None:
             told = done
             _tell(queue, number, done)
 
-    job.work(**({"on_progress": tell} if job.tells else {}))
+    return job.work(**({"on_progress": tell} if job.tells else {}))
 
 
 def plan_resources(settings: Settings, console: Console, look: Look) -> Planner:

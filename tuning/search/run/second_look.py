@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +23,7 @@ from results.statistics import mean
 from tuning.cli.console import busy, say
 from tuning.experiment.folder import Experiment, open_experiment
 from tuning.experiment.reading import searched_here
-from tuning.runtime.processes import end_with_parent
-from tuning.search.run.preparation import result_of
+from tuning.search.run.preparation import Job, run_jobs
 from tuning.trial.policy import trained
 from tuning.trial.records import TrialRecords
 
@@ -46,12 +46,13 @@ def look_again(experiment: Experiment, written: Callable[[Path], None], console:
             # A run that was killed may have left them, and a trial that went on may have kept the policy that has them.
             lacking = [number for number in due if known[number] <= settings.episodes]
             folders = {number: searched_here(experiment, number).paths.folder for number in lacking}
-            running = {number: _further_rows.remote(folders[number], number, settings.trust_scenario) for number in lacking}
+            jobs = [Job(partial(_further_rows, folders[number], number, settings.trust_scenario)) for number in lacking]
+            found = dict(zip(lacking, run_jobs(jobs), strict=True))
             for number in due:
-                try:
-                    records.add_further(number, result_of(running[number]) if number in running else [])
-                except UserError as error:
-                    say(console, f"trial {number} is not rated by further episodes: {error}")
+                if isinstance(rows := found.get(number, []), str):
+                    say(console, f"trial {number} is not rated by further episodes: {rows}")
+                else:
+                    records.add_further(number, rows)
 
 
 def open_trials(results: Results, aim: Aim, tried: Collection[int] = ()) -> list[int]:
@@ -71,12 +72,14 @@ def _highest(rows: list[Row], aim: Aim) -> float:
     return aim.rating(aim.outcome(rows)) + values.high - values.value
 
 
-@ray.remote(num_cpus=1)
-def _further_rows(folder: Path, number: int, is_trusted: bool) -> list[Row]:
-    end_with_parent()
+def _further_rows(folder: Path, number: int, is_trusted: bool) -> list[Row] | str:
+    """Rows of a trial's policy in further episodes, or why there are none."""
     experiment = open_experiment(folder).trusting(is_trusted)
     settings = experiment.settings
-    with trained(experiment, number, split="validation", keep=settings.keep) as policy:
-        same = {"trial": number, "steps": policy.steps, "scenario": experiment.scenario, "split": "validation"}
-        rows = settings.env_task.further.rows(policy.policy, "validation")
-        return [same | {"backend": settings.stepped_by} | row for row in rows]
+    try:
+        with trained(experiment, number, split="validation", keep=settings.keep) as policy:
+            same = {"trial": number, "steps": policy.steps, "scenario": experiment.scenario, "split": "validation"}
+            rows = settings.env_task.further.rows(policy.policy, "validation")
+            return [same | {"backend": settings.stepped_by} | row for row in rows]
+    except UserError as error:
+        return str(error)

@@ -6,13 +6,15 @@ Of the winner the hardest week is written hour by hour, beside what model predic
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
+from statistics import fmean
+from typing import Final
 
 import numpy as np
 import pyarrow.parquet as pq
-import ray
 from rich.console import Console
 
 from common.errors import InconsistentError, UserError
@@ -26,7 +28,7 @@ from envs.scenarios.scenario import Window
 from envs.scenarios.splits import Splits
 from envs.task import SiteTask
 from envs.yardsticks.bound import Objective, TooLongError, served_net_kwh
-from envs.yardsticks.mpc_runs import mpc_episode
+from envs.yardsticks.mpc_runs import mpc_episode, run_windows
 from envs.yardsticks.rows import Row, baseline_rows, bound_rows, mpc_rows
 from results import load
 from results.places import ROLLOUTS, WEEK_OF_BEST
@@ -36,9 +38,11 @@ from tuning.cli.console import busy, say
 from tuning.experiment.folder import Experiment
 from tuning.experiment.reading import searched_here
 from tuning.experiment.settings import Settings
-from tuning.search.run.preparation import result_of
+from tuning.search.run.preparation import Job, run_jobs
 from tuning.trial.policy import trained
 
+SPLIT: Final = "validation"
+PART = 8  # windows of model predictive control that a process runs one after another
 MOST_SECONDS = 60.0  # that they may take; `python -m tuning.headroom` waits for all
 _BOUNDS: dict[str, Objective] = {"co2_kg": "co2", "bill": "cost"}  # of objectives beside the score
 
@@ -57,33 +61,10 @@ def write_yardsticks(experiment: Experiment, written: Callable[[Path], None], co
         why = task.why_not_batch() or "the reward is the schema's own, by which the uncontrolled site does not score 0"
         say(console, f"not compared with rules, the bound and model predictive control: {why}")
         return
-    begun, windows, split = time.monotonic(), task.validation_windows, "validation"
-
-    def check_time(done: float = 0.0) -> None:
-        tell(f"{done:.0%} of model predictive control")
-        # What is half done by then ends soon, and would be thrown away.
-        if time.monotonic() - begun > MOST_SECONDS and done < 0.5:
-            raise TooLongError
-
-    rows, limits, left_out = list[Row](), list[Row](), list[str]()
-    objectives: tuple[Objective, ...] = (
-        "score",
-        *(_BOUNDS[own.name] for own in settings.aim.objectives if own.name in _BOUNDS),
-    )
+    bounded = tuple(_BOUNDS[own.name] for own in settings.aim.objectives if own.name in _BOUNDS)
     try:
         with busy(console, "comparing with rules, the bound and model predictive control on the same hours") as tell:
-            rows += baseline_rows(task, split, windows)
-            try:
-                if not fit.why_no_bound(task.site):
-                    limits += bound_rows(task, split, windows, objectives, MOST_SECONDS - (time.monotonic() - begun))
-            except TooLongError:
-                left_out.append("the bound")
-            try:
-                if not fit.why_no_mpc(task.site):
-                    check_time()
-                    rows += mpc_rows(task, split, windows, "learned", check_time)
-            except TooLongError:
-                left_out.append("model predictive control")
+            rows, limits, left_out = _compared(task, ("score", *bounded), tell)
     except (UserError, InconsistentError) as error:
         say(console, f"nothing to compare with: {error}")
         return
@@ -104,6 +85,43 @@ def write_yardsticks(experiment: Experiment, written: Callable[[Path], None], co
             written(path)
 
 
+def _compared(
+    task: SiteTask, objectives: Sequence[Objective], tell: Callable[[str], None]
+) -> tuple[list[Row], list[Row], list[str]]:
+    """Rows of controllers and of bounds, all made in parallel, and what is left out as it takes too long."""
+    begun, windows, left_out = time.monotonic(), task.validation_windows, list[str]()
+    jobs = [Job(partial(baseline_rows, task, SPLIT, windows))]
+    if has_bound := not fit.why_no_bound(task.site):
+        jobs.append(Job(partial(_bound_rows, task, windows, objectives)))
+    others = len(jobs)
+    if has_mpc := not fit.why_no_mpc(task.site):
+        parts = (windows[first : first + PART] for first in range(0, len(windows), PART))
+        jobs += [Job(partial(run_windows, task, part, "learned"), True) for part in parts]
+
+    def goes_on(done: Sequence[float]) -> bool:
+        of_mpc = fmean(done[others:] or [1.0])
+        tell(f"{of_mpc:.0%} of model predictive control")
+        # What is half done by then ends soon, and would be thrown away.
+        return time.monotonic() - begun < MOST_SECONDS or of_mpc >= 0.5 or done[0] < 1.0
+
+    found = run_jobs(jobs, goes_on)
+    rows, limits = found[0], found[1] if has_bound else []
+    if limits is None:
+        left_out.append("the bound")
+    if None in found[others:]:
+        left_out.append("model predictive control")
+    elif has_mpc:
+        rows += mpc_rows(task, SPLIT, windows, "learned")  # from the cache
+    return rows, limits or [], left_out
+
+
+def _bound_rows(task: SiteTask, windows: Sequence[Window], objectives: Sequence[Objective]) -> list[Row] | None:
+    try:
+        return bound_rows(task, SPLIT, windows, objectives, MOST_SECONDS)
+    except TooLongError:
+        return None
+
+
 def _write_simple(experiment: Experiment, written: Callable[[Path], None], console: Console) -> None:
     folder, task = experiment.paths.folder, experiment.settings.env_task
     path, results = judged_path(folder, "baselines", "gymnasium"), load(folder)
@@ -114,7 +132,7 @@ def _write_simple(experiment: Experiment, written: Callable[[Path], None], conso
     try:
         with busy(console, "comparing with random actions and with none, in the same episodes"):
             # In another process, as trials are: this one runs no code of the environment.
-            rows = result_of(ray.remote(num_cpus=1)(simple_rows).remote(replace(task, episodes=count), "validation"))
+            (rows,) = run_jobs([Job(partial(simple_rows, replace(task, episodes=count), SPLIT))])
     except (UserError, InconsistentError) as error:
         say(console, f"nothing to compare with: {error}")
         return

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import time
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,7 +17,7 @@ from envs.cache import CacheError
 from envs.task import SiteTask
 from tuning.runtime.ray_session import NodeLostError
 from tuning.search.run import preparation
-from tuning.search.run.preparation import prepare
+from tuning.search.run.preparation import Job, prepare, run_jobs
 
 
 def test_where_nothing_lacks_nothing_is_said_or_started(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,6 +71,25 @@ def test_a_node_that_dies_takes_the_news_of_the_tasks_with_it_and_not_the_search
     monkeypatch.setattr(preparation, "check_nodes", lambda: None)
     assert list(preparation._news(queue)) == [(1, 0.5)]
     preparation._tell(queue, 1, 0.7)
+
+
+@pytest.mark.usefixtures("small_ray")
+def test_jobs_give_their_results_in_order_and_those_that_are_ended_none() -> None:
+    seen = list[list[float]]()
+
+    def goes_on(done: Sequence[float]) -> bool:
+        seen.append([*done])
+        return done[1] < 1.0
+
+    assert run_jobs([Job(partial(abs, -number)) for number in range(3)], lambda done: True) == [0, 1, 2]
+    assert run_jobs([Job(partial(time.sleep, 60.0)), Job(partial(abs, -7))], goes_on) == [None, 7]
+    assert seen[0] == [0.0, 0.0]
+    with pytest.raises(ScenarioError, match="no file"):
+        run_jobs([Job(fail)], lambda done: True)
+
+
+def fail() -> None:
+    raise ScenarioError("no file")
 
 
 def test_without_a_node_the_preparation_ends(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import io
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ def written(of: Any) -> tuple[list[str], str]:
     return [path.name for path in files], output.getvalue()
 
 
+@pytest.mark.usefixtures("small_ray")
 def test_the_hours_that_rated_the_trials_are_run_once(small_schema: Path, tmp_path: Path) -> None:
     of = replace(experiment(tmp_path / "one", small_schema, "ppo", objective="bill"), begun_with="/elsewhere/schema.json")
     files, said = written(of)
@@ -60,10 +62,23 @@ def test_where_they_cannot_be_or_would_take_long_there_are_none(
     assert said.startswith("not compared with rules, the bound and model predictive control: ")
 
 
-def test_what_takes_too_long_is_left_out_and_said(small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def jobs_end(monkeypatch: pytest.MonkeyPatch, results: list[Any], done: list[float]) -> None:
+    """Let jobs give these results, unless they are ended when these parts of them are done."""
+
+    def run(jobs: list[Any], goes_on: Callable[[list[float]], bool]) -> list[Any]:
+        assert len(jobs) == len(results)
+        # The rules are waited for in any case.
+        assert goes_on([0.9, *done[1:]])
+        return results if goes_on(done) else [own if part == 1.0 else None for own, part in zip(results, done, strict=True)]
+
+    monkeypatch.setattr(yardsticks, "run_jobs", run)
     monkeypatch.setattr(yardsticks, "MOST_SECONDS", 0.0)
-    monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "cache"))
+
+
+def test_what_takes_too_long_is_left_out_and_said(small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     of = experiment(tmp_path / "one", small_schema, "ppo", weights=("co2=0.6", "cost=0.4"))
+    rules = yardsticks.baseline_rows(of.settings.site_task.judged, "validation", of.settings.site_task.validation_windows)
+    jobs_end(monkeypatch, [rules, [], 1], [1.0, 0.5, 0.4])
     files, said = written(of)
     assert files == ["baselines-batch.parquet"]
     assert "left out, as it takes over a minute: the bound and model predictive control" in said
@@ -75,14 +90,8 @@ def test_what_takes_too_long_is_left_out_and_said(small_schema: Path, tmp_path: 
 def test_what_is_half_done_after_a_minute_is_not_thrown_away(
     small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: float, kept: bool
 ) -> None:
-    monkeypatch.setattr(yardsticks, "MOST_SECONDS", 60.0)
-
-    def slow(*given: Any) -> list[Any]:
-        monkeypatch.setattr(yardsticks, "MOST_SECONDS", 0.0)
-        given[-1](done)
-        return []
-
-    monkeypatch.setattr(yardsticks, "mpc_rows", slow)
+    jobs_end(monkeypatch, [[], [], 1], [1.0, 1.0, done])
+    monkeypatch.setattr(yardsticks, "mpc_rows", lambda *_: [])
     _, said = written(experiment(tmp_path / "one", small_schema, "ppo"))
     assert ("left out" not in said) is kept
 
@@ -91,7 +100,7 @@ def test_an_error_costs_no_search_its_end(small_schema: Path, tmp_path: Path, mo
     def fail(*_: Any) -> None:
         raise UserError("no such file")
 
-    monkeypatch.setattr(yardsticks, "baseline_rows", fail)
+    monkeypatch.setattr(yardsticks, "run_jobs", fail)
     files, said = written(experiment(tmp_path / "one", small_schema, "ppo"))
     assert files == []
     assert "nothing to compare with: no such file" in said
