@@ -103,11 +103,18 @@ class EnvTask:
         names = [measure.name for measure in self._reported]
         return Episodes(self._make, seeds_of(split, self.episodes, self.passed), names, self.passed)
 
-    def rows(self, policy: Callable[[np.ndarray], np.ndarray], split: Literal["validation", "test"]) -> list[Row]:
-        """Rows of `evaluations` of a policy, one an episode."""
+    def rows(
+        self, policy: Callable[[np.ndarray], np.ndarray], split: Literal["validation", "test"], whose: str = ""
+    ) -> list[Row]:
+        """Rows of `evaluations` of a policy, one an episode; an EnvError, which begins with `whose`, where one fails."""
         evaluator = self.evaluator(split=split)
         try:
             return evaluator.rows(policy)
+        except UserError:
+            raise
+        except Exception as error:
+            # It is the user's environment, which may raise anything, as where it cannot take an action.
+            raise EnvError(f"{whose}an episode failed: {first_line(error)}") from error
         finally:
             evaluator.close()
 
@@ -169,14 +176,8 @@ def simple_rows(task: EnvTask, split: Literal["validation", "test"]) -> list[Row
 
 def own_rows(task: EnvTask, split: Literal["validation", "test"], name: str) -> list[Row]:
     """The same of a policy of the user's, see `own_policy`."""
-    policy = own_policy(name)
-    try:
-        rows = replace(task, as_written=True).rows(policy, split)
-    except UserError:
-        raise
-    except Exception as error:
-        # It is the user's environment, which may raise anything where it cannot take an action.
-        raise EnvError(f"--baseline {printable(name)}: with its actions an episode failed: {first_line(error)}") from error
+    whose = f"--baseline {printable(name)}: with its actions "
+    rows = replace(task, as_written=True).rows(own_policy(name), split, whose)
     return [{"contender": Source(name).title, **row} for row in rows]
 
 

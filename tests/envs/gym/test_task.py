@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.spaces import Box, Discrete
 
 from common.errors import UsageError
-from envs.gym.source import Source
+from envs.gym.source import EnvError, Source
 from envs.gym.task import LEAST_EPISODES, MOST_EPISODES, EnvTask, measure_of, simple_rows
 from envs.objective.aim import Aim, AimError
 
@@ -51,6 +55,21 @@ def test_rows_have_what_is_aimed_at_and_policies_that_learned_nothing_stand_besi
     assert simple_rows(task, "validation") == simple, "drawn from one seed"
     choices = EnvTask(Source("CartPole-v1"), episodes=2)
     assert {row["contender"] for row in simple_rows(choices, "validation")} == {"random actions"}
+
+
+class Falls(gym.Env[np.ndarray, int]):
+    observation_space, action_space = Box(0.0, 1.0, (1,)), Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action: int) -> Any:
+        raise OSError("no such pump")
+
+
+def test_an_episode_that_fails_is_a_line_with_what_the_environment_says() -> None:
+    with pytest.raises(EnvError, match=r"^an episode failed: OSError: no such pump$"):
+        simple_rows(EnvTask(Source(f"{__name__}:Falls"), episodes=2, trusted=True), "validation")
 
 
 def test_evaluations_take_a_fifth_of_a_trial_within_bounds() -> None:
