@@ -125,11 +125,15 @@ class Measure:
 
 
 def _signed(value: float) -> str:
-    """Four decimals with a sign, one from 10 on as of returns; what is 0 in them is above 0 rather than below."""
-    return f"{value:+,.1f}" if abs(value) >= _LARGE_SCORE else f"{round(value, 4) + 0.0:+.4f}"
+    """Four decimals with a sign, fewer of large numbers, and three digits of small ones, as returns may have any size."""
+    size = abs(value)
+    if size >= _LARGE_SCORE:
+        return f"{value:+,.1f}" if size < _LARGEST_WITH_TENTHS else f"{value:+,.0f}"
+    return f"{value:+.{SIGNIFICANT}g}" if _NOTHING < size < _SMALL_SCORE else f"{round(value, 4) + 0.0:+.4f}"
 
 
 _LARGE_SCORE: Final = 10.0  # no site has one
+_LARGEST_WITH_TENTHS, _SMALL_SCORE, _NOTHING = 1e4, 1e-3, 1e-12
 SCORE = Measure("score", "1", "mean reward an hour", "more", BY_HOURS)
 _SCORE_TOLERANCE: Final = 1e-4  # of a bound, of its solver and of single precision
 _LEAST_BOUND: Final = 1e-3  # where there is next to nothing to win, the solver's tolerance is one of the site's energies
@@ -234,7 +238,7 @@ class Scale:
 
     unit: str
     factor: float  # from the unit that they are given in
-    decimals: int
+    decimals: int | None  # None for numbers without a unit that are too small for decimals
 
     @classmethod
     def of(cls, amounts: Iterable[float | None], unit: str) -> Scale:
@@ -246,6 +250,8 @@ class Scale:
         counted = [size * factor for size in sizes if size > 0.0 and size * SMALL >= largest]
         if not counted:
             return cls(unit, factor, 0)
+        if not unit and max(counted) < 10.0 ** (SIGNIFICANT - 1 - MOST_DECIMALS):
+            return cls(unit, factor, None)
         decimals = SIGNIFICANT - 1 - math.floor(math.log10(min(counted)))
         return cls(unit, factor, min(MOST_DECIMALS, max(0, decimals)))
 
@@ -253,7 +259,7 @@ class Scale:
         """An amount; empty where it is missing or not a number."""
         if amount is None or math.isnan(amount):
             return ""
-        return f"{amount * self.factor:,.{self.decimals}f}"
+        return f"{amount:.{SIGNIFICANT}g}" if self.decimals is None else f"{amount * self.factor:,.{self.decimals}f}"
 
     def heading(self, name: str) -> str:
         """Heading of the column: name and unit."""

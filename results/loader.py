@@ -230,8 +230,7 @@ class Results:
     @property
     def best_of_sites(self) -> pd.DataFrame:
         """Rows of the trial with the highest rating on each site, by `scenario`."""
-        complete = self.scored
-        return complete.loc[ratings(complete).astype(float).groupby(complete["scenario"], dropna=False).idxmax()]
+        return ranked(self.scored).drop_duplicates("scenario").sort_values("scenario", kind="stable")
 
     def _table(self, name: str) -> pd.DataFrame:
         if self.parts:
@@ -258,8 +257,14 @@ def ratings(trials: pd.DataFrame) -> pd.Series:
 
 
 def ranked(trials: pd.DataFrame) -> pd.DataFrame:
-    """Rows of trials, the best rating first; of equals in their order."""
-    return trials.loc[ratings(trials).sort_values(ascending=False, kind="stable").index]
+    """Rows of trials, the best rating first; of equals in their order.
+
+    Of an environment those are before all others that further episodes rate too: in few episodes others were lucky.
+    """
+    import pandas as pd
+
+    keys = pd.DataFrame({"looked": trials["further_episodes"].notna(), "rating": ratings(trials).astype(float)})
+    return trials.loc[keys.sort_values(["looked", "rating"], ascending=False, kind="stable").index]
 
 
 def load(folder: str | Path | Sequence[str | Path]) -> Results:

@@ -12,6 +12,7 @@ from search_spaces.common import CHARGING, PLAN, SHARED_POLICY
 from search_spaces.parameter import Assignment
 from search_spaces.space import SearchSpace
 
+DEVIATIONS: Final = ("log_std_init", "state_dependent_std")  # of actions that are numbers; choices have none
 OF_A_SITE: Final = tuple(parameter.name for parameter in (*CHARGING, SHARED_POLICY, PLAN))
 
 # Of each algorithm: by the name of a hyperparameter, what is other than on a site. Rewards are divided by the deviation of
@@ -19,7 +20,7 @@ OF_A_SITE: Final = tuple(parameter.name for parameter in (*CHARGING, SHARED_POLI
 _ALWAYS: Final[Mapping[str, Any]] = {"normalize_rewards": {"default": True, "search": None}}
 _GRADIENT: Final[Mapping[str, Any]] = {
     "ent_coef": {"search": FloatDistribution(1e-6, 3e-2, log=True)},
-    # Actions lie within [-1, 1]. Choices have no deviation, and ignore it.
+    # Actions lie within [-1, 1].
     "log_std_init": {"default": -0.5, "search": FloatDistribution(-2.0, 0.5), "searched_from": None},
 }
 # Rollouts and minibatches as people train on Gymnasium's environments: a site's hours are cheaper and more alike.

@@ -32,6 +32,14 @@ def check_finite(observations: Any, rewards: Any) -> None:
             raise EnvError(f"the environment gave {found} in its {name}, which have to be finite numbers")
 
 
+def check_endless(steps: int) -> None:
+    """Raise an EnvError for an episode that has taken so many steps and goes on, if policies cannot be rated by it."""
+    if steps >= MOST_STEPS:
+        raise EnvError(
+            f"an episode has not ended after {MOST_STEPS:,} steps: wrap the environment in gymnasium.wrappers.TimeLimit"
+        )
+
+
 def seeds_of(split: Literal["validation", "test"], count: int, passed: int = 0) -> range:
     """Seeds of so many episodes of a split, after some that are passed. Training has lower ones, see `TrainingCopies`."""
     first = (VALIDATION if split == "validation" else TEST) + passed
@@ -67,10 +75,7 @@ class Episodes:
                 steps[number] += 1
                 if not (terminated or truncated):
                     still.append(number)
-            if still and steps[still[0]] >= MOST_STEPS:
-                raise EnvError(
-                    f"an episode has not ended after {MOST_STEPS:,} steps: wrap the environment in gymnasium.wrappers.TimeLimit"
-                )
+            check_endless(steps[still[0]] if still else 0)
             going = still
         check_finite((), returns)
         return [
@@ -83,7 +88,7 @@ class Episodes:
         if lacks:
             there = ", ".join(sorted(info)) or "nothing"
             raise EnvError(f"{lacks[0]}: the last step of an episode does not report it in its info, which has {there}")
-        numbers = {name: _number(info[name.removeprefix(INFO)]) for name in self._names}
+        numbers = {name: number(info[name.removeprefix(INFO)]) for name in self._names}
         if wrong := [name for name, number in numbers.items() if not np.isfinite(number)]:
             value = info[wrong[0].removeprefix(INFO)]
             raise EnvError(f"{wrong[0]}: the last step of an episode reports {value!r}, which is no finite number")
@@ -95,7 +100,8 @@ class Episodes:
             env.close()
 
 
-def _number(value: Any) -> float:
+def number(value: Any) -> float:
+    """A value that an episode reports; NaN for what is no number."""
     try:
         return float(value)
     except (TypeError, ValueError):

@@ -23,13 +23,13 @@ from gymnasium.utils.env_checker import check_env
 
 from common.errors import UserError
 from common.texts import raised
-from envs.gym.episodes import check_finite
+from envs.gym.episodes import MOST_STEPS, check_endless, check_finite, number
 from envs.gym.source import REFUSED, EnvError, Source, first_line
 from envs.gym.spaces import Actions, kind_of, made, outputs
 
 MOST_SECONDS = 300.0  # that the look may take
 STEPS = 2_000  # that are timed, or more until an episode has ended, but not beyond
-MOST_STEPS, SECONDS = 20_000, 5.0
+SECONDS = 5.0
 COPIES = 4  # of which the memory is measured
 OF_CHANCE = "eterministic"  # in what it says where episodes do not follow from their seeds, which is no reason to refuse them
 # Findings about what is done here anyway: observations are scaled by their running mean and variance, actions from [-1, 1].
@@ -48,6 +48,7 @@ class Probe:
     ended: bool  # whether one ended
     copy_bytes: int  # that a further copy takes
     process_bytes: int  # that a process takes with its first copy: modules, mostly
+    reported: tuple[str, ...]  # keys of numbers in the info of an episode's last step; none where none ended
     findings: tuple[str, ...]  # of Gymnasium's checker, a line each
 
 
@@ -72,7 +73,7 @@ def probe(source: Source) -> Probe:
         content = json.loads(told.read_text(encoding="utf-8"))
     if "error" in content:
         raise EnvError(content["error"])
-    return Probe(**{**content, "findings": tuple(content["findings"])})
+    return Probe(**{**content, "findings": tuple(content["findings"]), "reported": tuple(content["reported"])})
 
 
 def main(name: str, config: str, told: str) -> None:
@@ -93,9 +94,9 @@ def look(source: Source) -> Probe:
         env.reset(seed=0)
         first = process.memory_info().rss
         env.action_space.seed(0)
-        taken, episode, ended, begun = 0, 0, False, time.perf_counter()
+        taken, episode, ended, reported, begun = 0, 0, False, set[str](), time.perf_counter()
         while taken < (STEPS if ended else MOST_STEPS) and time.perf_counter() - begun < SECONDS:
-            observation, reward, terminated, truncated, _ = env.step(env.action_space.sample())
+            observation, reward, terminated, truncated, info = env.step(env.action_space.sample())
             as_array = np.asarray(reward)
             if as_array.ndim or as_array.dtype.kind not in "biuf":
                 raise EnvError(f"a step gave the reward {reward!r}, which has to be a number")
@@ -103,7 +104,9 @@ def look(source: Source) -> Probe:
             taken, episode = taken + 1, episode + (not ended)
             if terminated or truncated:
                 ended = True
+                reported |= {str(key) for key, value in info.items() if np.isfinite(number(value))}
                 env.reset()
+        check_endless(taken if not ended else 0)
         seconds = (time.perf_counter() - begun) / taken
     except REFUSED as error:
         raise EnvError(f"--env {source.name}: {first_line(error)}") from error
@@ -116,7 +119,7 @@ def look(source: Source) -> Probe:
     space = env.action_space
     found = Probe(
         spaces.flatdim(env.observation_space), outputs(space), kind_of(space), seconds, episode, ended, max(each, 0),
-        max(first - before, 0), findings_of(source),
+        max(first - before, 0), tuple(sorted(reported)), findings_of(source),
     )  # fmt: skip
     for one in (env, *others):
         one.close()

@@ -31,6 +31,9 @@ REFUSED = (
 )  # fmt: skip
 
 
+OF_A_FILE = "environment_of_"  # how modules are called that were read from a file
+
+
 class EnvError(UserError, ValueError):
     """An environment that cannot be made, or cannot be learned; says what to do."""
 
@@ -92,7 +95,7 @@ def named(name: str) -> Callable[..., Any]:
 def _module_at(path: str) -> ModuleType:
     """The module in a file, with the files beside it on the path, as a script has them."""
     file = Path(path)
-    spec = importlib.util.spec_from_file_location(f"environment_of_{file.stem}", file)
+    spec = importlib.util.spec_from_file_location(f"{OF_A_FILE}{file.stem}", file)
     if spec is None or spec.loader is None or not file.is_file():
         raise FileNotFoundError(f"there is no file {file}")
     sys.path.append(str(file.parent))
@@ -105,6 +108,11 @@ def _module_at(path: str) -> ModuleType:
 def name_of(make: Callable[..., Any]) -> str:
     """The name by which other processes find a function or class; an EnvError for one that they cannot find."""
     module, name = make.__module__, make.__qualname__
+    if module.startswith(OF_A_FILE):
+        raise EnvError(
+            f"env={name}: other processes import the script that makes it, and its call of tune with it; put what the script "
+            'does below if __name__ == "__main__":'
+        )
     if not name.isidentifier():
         raise EnvError(f"env={name}: trials run in other processes, which find only what a module has under a name of its own")
     if module != "__main__":

@@ -40,6 +40,7 @@ class EnvTask:
     aim: Aim = SCORE_ALONE  # its score is the return of an episode
     episodes: int = 0  # of an evaluation; 0 before a search settles it
     passed: int = 0  # episodes of a split that come before these
+    at_once: int = 0  # of `rows`, in a copy of the environment each; 0 for all
     as_written: bool = False  # whether policies see and act as its author has it, as those of users do
     trusted: bool = False  # whether code that its name says may be imported; nothing stores it
 
@@ -84,6 +85,15 @@ class EnvTask:
         named = [*self.aim.objectives, *(own.measure for own in self.aim.requirements)]
         return [measure for measure in dict.fromkeys(named) if measure.name.startswith(INFO)]
 
+    def check_reported(self) -> None:
+        """Raise an EnvError for an objective or a requirement that random actions never saw reported."""
+        for name in (measure.name for measure in self._reported):
+            if self.probe.ended and name.removeprefix(INFO) not in self.probe.reported:
+                there = ", ".join(self.probe.reported) or "none"
+                raise EnvError(
+                    f"{name}: the last step of an episode reports no such number in its info; those that it reports: {there}"
+                )
+
     @property
     def _make(self) -> Callable[[], gym.Env[np.ndarray, Any]]:
         self.check_trust()
@@ -107,21 +117,25 @@ class EnvTask:
         self, policy: Callable[[np.ndarray], np.ndarray], split: Literal["validation", "test"], whose: str = ""
     ) -> list[Row]:
         """Rows of `evaluations` of a policy, one an episode; an EnvError, which begins with `whose`, where one fails."""
-        evaluator = self.evaluator(split=split)
-        try:
-            return evaluator.rows(policy)
-        except UserError:
-            raise
-        except Exception as error:
-            # It is the user's environment, which may raise anything, as where it cannot take an action.
-            raise EnvError(f"{whose}an episode failed: {first_line(error)}") from error
-        finally:
-            evaluator.close()
+        rows, most = list[Row](), self.at_once or self.episodes
+        for first in range(0, self.episodes, most):
+            part = replace(self, episodes=min(most, self.episodes - first), passed=self.passed + first)
+            evaluator = part.evaluator(split=split)
+            try:
+                rows += evaluator.rows(policy)
+            except UserError:
+                raise
+            except Exception as error:
+                # It is the user's environment, which may raise anything, as where it cannot take an action.
+                raise EnvError(f"{whose}an episode failed: {first_line(error)}") from error
+            finally:
+                evaluator.close()
+        return rows
 
     @property
     def further(self) -> EnvTask:
-        """The task with the episodes that come after those of its evaluations."""
-        return replace(self, episodes=FURTHER * self.episodes, passed=self.episodes)
+        """The task with the episodes that come after those of its evaluations, as many at once as these have."""
+        return replace(self, episodes=FURTHER * self.episodes, passed=self.episodes, at_once=self.episodes)
 
     @property
     def judged(self) -> EnvTask:

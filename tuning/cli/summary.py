@@ -86,7 +86,7 @@ def print_summary(
                 say(console, f"Trial {best['trial']}: {line}")
         objectives = [objective for objective in aim.objectives if objective != SCORE]
         if len(beside := beside_yardsticks(results, objectives)):
-            console.print(Fitted(_yardsticks(beside, objectives, "episodes" if results.of_environment else "hours")))
+            console.print(Fitted(_yardsticks(beside, objectives, _same(results, last))))
         for line in yardstick_lines(results):
             say(console, line)
         for line in confirmation_lines(results, aim):
@@ -198,7 +198,7 @@ def front_table(results: Results, aim: Aim) -> Table:
 def _ranking(best: pd.DataFrame, trials: pd.DataFrame, aim: Aim) -> Table:
     columns = _of_aim(best, aim)
     if (further := best["further_episodes"]).notna().any():
-        columns.append(("further episodes", [cell(count, ",.0f") for count in further]))
+        columns.append(("further", [cell(count, ",.0f") for count in further]))
     parts = ("step", "min", "steps/s", "stepping", "learning", "evaluation")
     title = by_the_year(f"Best of {len(trials)} trial{'s' if len(trials) != 1 else ''}", aim.objectives)
     table = plain_table(title, ("trial", "score", *(heading for heading, _ in columns), *parts))
@@ -245,14 +245,22 @@ def _of_episodes(rows: pd.DataFrame, measures: Mapping[str, Measure]) -> Table:
     return table
 
 
-def _yardsticks(beside: pd.DataFrame, objectives: Sequence[Measure] = (), same: str = "hours") -> Table:
+def _same(results: Results, last: pd.DataFrame) -> str:
+    """What other controllers ran through of what rates the best."""
+    if not results.of_environment:
+        return "same hours"
+    count = int(results.yardsticks.groupby("contender").size().max())
+    return "same episodes" if count == len(last) else f"first {count} episodes"
+
+
+def _yardsticks(beside: pd.DataFrame, objectives: Sequence[Measure] = (), same: str = "same hours") -> Table:
     """Scores, and what is aimed at, between the site without control and perfect foresight."""
     columns = [objective.column(beside[objective.name].tolist()) for objective in objectives]
     # A site without a bound, vehicles or people has no column of them.
     aimed_at = {objective.name.removeprefix("ev_") for objective in objectives}
     forms = {"of_bound": ".0%", "served": ".1%", "discomfort": ".1%"}
     known = {name: form for name, form in forms.items() if name not in aimed_at and beside[name].notna().any()}
-    title = f"The same {same} under other controllers"
+    title = f"The {same} under other controllers"
     headings = ("", "score", *(heading for heading, _ in columns), *(column.replace("_", " ") for column in known))
     table = plain_table(by_the_year(title, objectives) if objectives else title, headings)
     for place, (_, row) in enumerate(beside.iterrows()):

@@ -23,8 +23,8 @@ from envs.scenarios.scenario import Window
 from envs.task import SiteTask, Task
 from envs.yardsticks.rows import Row, baseline_rows, bound_rows, bounded, by_year, mpc_rows, row_of
 from results.table_files import ResultsError, read_file, write_file
+from tuning.runtime.jobs import result_of
 from tuning.runtime.processes import end_with_parent
-from tuning.search.run.preparation import result_of
 
 SPLIT: Final = "test"
 WAIT_SECONDS = 2.0  # between two looks

@@ -18,6 +18,8 @@ import psutil
 TOGETHER_SECONDS = 1.0  # in which several SIGTERM are one
 LOOK_SECONDS = 1.0  # between two checks whether the parent runs
 
+DIED = "its process died without an error; the system kills processes when memory runs out"
+
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C, after a line has said what there is and how it continues."""

@@ -289,8 +289,8 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
     from tuning.experiment.lock import experiment_lock, refuse_moved
     from tuning.search.record.record import check_study
     from tuning.search.run.driver import search
-    from tuning.search.run.second_look import look_again
     from tuning.search.run.yardsticks import write_week, write_yardsticks
+    from tuning.trial.second_look import look_again
 
     experiment = opened.experiment
     with experiment_lock(experiment.paths) as killed:
@@ -305,7 +305,9 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
 
         def at_end() -> None:
             if not load(experiment.paths.folder).scored.empty:
-                look_again(experiment, files.written, console)
+                if experiment.settings.env:
+                    with busy(console, "rating what may be the best by further episodes"):
+                        look_again(experiment, files.written, partial(say, console))
                 write_yardsticks(experiment, files.written, console)
                 write_week(experiment, files.written, console)
 

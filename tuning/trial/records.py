@@ -27,8 +27,8 @@ from tuning.trial.protocol import Handout, Proposal, Report, Row
 from tuning.trial.provenance import provenance
 from tuning.trial.report_copies import Copy, copies_of
 
-DIED = "its process died without an error; the system kills processes when memory runs out"
 OF_A_REPORT = ("evaluations", "reports")  # tables whose rows a trial tells
+RATED = ("score", *OF_AN_AIM, "rating", "further_episodes")  # columns that say how its policy did
 _TYPES = {Kind.INTEGER: int, Kind.NUMBER: float, Kind.TEXT: str, Kind.SIZES: str, Kind.FLAG: bool}
 
 
@@ -113,7 +113,7 @@ class TrialRecords:
     def take(self, number: int, report: Report) -> None:
         """Write what a trial told, into all tables."""
         self.add(number, report)
-        self.update(number, **report.columns)
+        self.told(number, report.columns)
 
     def add(self, number: int, report: Report) -> None:
         """Add the rows that a trial told. Those beyond the checkpoint from which it goes on are told again, and dropped."""
@@ -133,6 +133,9 @@ class TrialRecords:
         for table in OF_A_REPORT:
             # A copy of a teacher is evaluated at 0 steps, before training, and again where training begins anew.
             self._tables.drop_after(table, number, steps or -1)
+        row = self._row(number)
+        if row and row.get("further_episodes") and row["kept_steps"] > steps:
+            self.update(number, further_episodes=None)
 
     def leave(self, number: int) -> None:
         """Note that the process of a trial has ended: copies of its reports for other programs are closed."""
@@ -225,6 +228,12 @@ class TrialRecords:
         """Change columns of a trial's row."""
         if columns:
             self._write({**self.row(number), **columns})
+
+    def told(self, number: int, columns: Mapping[str, Any]) -> None:
+        """Change columns of a trial's row as it told; it knows nothing of further episodes, which rate the same policy."""
+        before = self.row(number)
+        is_same = before.get("further_episodes") and columns.get("kept_steps") == before["kept_steps"]
+        self.update(number, **{name: value for name, value in columns.items() if not (is_same and name in RATED)})
 
     def add_further(self, number: int, rows: Sequence[Row]) -> None:
         """Add episodes of the policy that a trial is rated by, beside those of its evaluation, and rate it by all of them."""

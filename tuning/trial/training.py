@@ -205,7 +205,13 @@ class Training:
 
     def _doubt(self, evaluations: Sequence[Row]) -> str:
         """A line where the first policy of a search comes out otherwise in the same episodes of an environment; else empty."""
-        if self._handout.number or self._task.resumes_anywhere or self._evaluate() == evaluations:
+        if self._handout.number or self._task.resumes_anywhere:
+            return ""
+        # In other copies, as what is drawn where one is made may differ too.
+        if self._evaluator:
+            self._evaluator.close()
+            self._evaluator = None
+        if self._evaluate() == evaluations:
             return ""
         return (
             f"{self._task.title}: the same policy comes out otherwise in the same episodes, so they do not follow from their "

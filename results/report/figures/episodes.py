@@ -36,6 +36,6 @@ def figure(search: Search) -> Figure | None:
     )  # fmt: skip
     heading = aim if what in ("policy", "episode", "steps") else what
     table = drawn.rename(columns={"name": "policy", "year": "episode", "value": heading, "length": "steps"})
-    note = "Each mark is an episode. All policies ran through the same ones, whose seeds no training had; they chose the trial."
+    note = "Each mark is an episode, whose seed no training had. Others ran through the first ones of these."
     panels = (Panel(chart(ticks, height=36 * drawn["name"].nunique())),)
     return Figure("episodes", "How do its episodes come out?", answer, panels, table, note)

@@ -70,10 +70,19 @@ def test_sizes_and_costs_come_from_a_process_of_its_own() -> None:
     assert pendulum.findings == (), "that actions should be scaled is done here"
 
 
-def test_an_episode_that_does_not_end_is_noted_and_a_slow_step_is_measured(sick: Path) -> None:
-    endless = look(Source(f"{sick}:Env"))
-    assert not endless.ended
-    assert endless.episode_steps > 10_000
+def test_an_episode_that_does_not_end_is_noted_or_refused_and_a_slow_step_is_measured(
+    sick: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("envs.gym.probe.SECONDS", 0.01)
+        endless = look(Source(f"{sick}:Env"))
+        assert not endless.ended
+        assert endless.reported == ()
+        patch.setattr("envs.gym.probe.SECONDS", 60.0)
+        for module in ("envs.gym.probe", "envs.gym.episodes"):
+            patch.setattr(f"{module}.MOST_STEPS", 500)
+        with pytest.raises(EnvError, match="an episode has not ended after 500 steps: wrap"):
+            look(Source(f"{sick}:Env"))
     assert look(Source(f"{sick}:Late")).step_seconds >= 0.002
 
 

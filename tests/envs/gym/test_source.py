@@ -88,6 +88,10 @@ def test_a_configuration_that_cannot_be_read_is_one_line(tmp_path: Path, name: s
 
 def test_a_function_is_named_so_that_other_processes_find_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert name_of(make) == "examples.pump:make"
+    monkeypatch.setattr(make, "__module__", "environment_of_script")
+    with pytest.raises(EnvError, match='below if __name__ == "__main__":'):
+        name_of(make)
+    monkeypatch.undo()
     assert name_of(Pump) == "examples.pump:Pump"
     with pytest.raises(EnvError, match="a name of its own"):
         name_of(lambda: Pump())

@@ -57,6 +57,26 @@ def test_rows_have_what_is_aimed_at_and_policies_that_learned_nothing_stand_besi
     assert {row["contender"] for row in simple_rows(choices, "validation")} == {"random actions"}
 
 
+def test_what_random_actions_never_saw_reported_is_refused_before_the_search() -> None:
+    def check(objective: str) -> None:
+        EnvTask(PUMP, Aim.parse((), objective, (), measure_of(True)), episodes=2, trusted=True).check_reported()
+
+    check("info:bill")
+    with pytest.raises(EnvError, match="info:nokey: the last step of an episode reports no such number in its info; .* bill"):
+        check("info:nokey")
+
+
+def test_further_episodes_follow_those_of_evaluations_and_are_the_same_however_many_run_at_once() -> None:
+    task = EnvTask(PUMP, episodes=2, trusted=True)
+
+    def idle(observations: np.ndarray) -> np.ndarray:
+        return np.zeros((len(observations), 1))
+
+    first, further = task.rows(idle, "validation"), task.further.rows(idle, "validation")
+    assert [row["year"] for row in (*first, *further)] == list(range(10))
+    assert EnvTask(PUMP, episodes=10, trusted=True).rows(idle, "validation") == [*first, *further]
+
+
 class Falls(gym.Env[np.ndarray, int]):
     observation_space, action_space = Box(0.0, 1.0, (1,)), Discrete(2)
 

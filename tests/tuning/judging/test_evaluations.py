@@ -19,7 +19,7 @@ from envs.yardsticks.bound import BoundError
 from results.table_files import judged_path, read_file, write_file
 from tuning.judging import evaluations
 from tuning.judging.evaluations import Job, check_agreement, run_all, score_of
-from tuning.search.run.preparation import result_of
+from tuning.runtime.jobs import result_of
 
 
 @ray.remote(num_cpus=1)

@@ -9,8 +9,9 @@ from results import ResultsError, load
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import ExperimentPaths, create
 from tuning.experiment.settings import Settings
+from tuning.runtime.processes import DIED
 from tuning.trial.protocol import Proposal, Report
-from tuning.trial.records import DIED, TrialRecords, trial_seed
+from tuning.trial.records import TrialRecords, trial_seed
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ The space is fitted to the site: what is searched follows from what acts there.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,12 +14,14 @@ from optuna.distributions import CategoricalDistribution
 
 from common.errors import UsageError
 from envs.environments.fit import can_share, can_start_from_plan, has_chargers, why_no_mpc
+from envs.gym.task import EnvTask
 from envs.objective.reward import serves_people
 from envs.objective.weights import Weights
 from envs.seen import Seen
 from envs.task import SiteTask, Task
 from search_spaces import Assignment, SearchSpace, SpaceError
 from search_spaces.common import REWARD_SHARE, SHARES
+from search_spaces.environment import DEVIATIONS
 from search_spaces.overrides import override
 from search_spaces.parameter import Parameter, Value
 from tuning.algorithms.registry import DEFAULT, AlgorithmSpec, algorithm, algorithm_of
@@ -68,6 +70,8 @@ def plan(settings: Settings, space_file: Path | None, task: Task | None = None) 
         may = may and any(preset.get(PLAN, "none") != "none" for preset in spec.presets.values())
         fit = fitted(space, task, may, fixed.keys())
         space, notes, more = fit.space, fit.notes, SEVERAL if fit.several else ONE
+    if isinstance(task, EnvTask) and not settings.preset and task.probe.actions == "choices":
+        space, notes = without(space, DEVIATIONS, f"{task.title} has choices for actions")
     spec = replace(spec, space=space)
     fixed = {**space.own_values(), **fixed}
     space.check(fixed, budget)
@@ -176,13 +180,10 @@ def fitted(space: SearchSpace, task: SiteTask, plans: bool = False, fixed: Colle
         plans: whether to search with and without a plan of model predictive control, where the site has one.
         fixed: names of what is not searched after all; no line is about it.
     """
-    notes, site = [], task.site
-    for name in CHARGING if not has_chargers(site) else ():
-        if name in space and space[name].search is not None:
-            if own := space[name].own:
-                raise SpaceError(f"{name}: {site.title} has no chargers, so it does nothing there; remove it from {own.source}")
-            space = _with(space, replace(space[name], search=None))
-            notes.append(f"not searched, as {site.title} has no chargers: {name}")
+    notes, site = list[str](), task.site
+    if not has_chargers(site):
+        space, idle = without(space, CHARGING, f"{site.title} has no chargers")
+        notes += idle
     several = can_share(site)
     if several and SHARED in space and space[SHARED].own is None:
         space = _with(space, replace(space[SHARED], search=CategoricalDistribution((False, True))))
@@ -196,6 +197,18 @@ def fitted(space: SearchSpace, task: SiteTask, plans: bool = False, fixed: Colle
                 f"wherever it acts; --set {PLAN}=none leaves it out"
             )
     return Fitted(space, tuple(notes), several)
+
+
+def without(space: SearchSpace, names: Iterable[str], why: str) -> tuple[SearchSpace, tuple[str, ...]]:
+    """A space that does not search what does nothing, and a line for each; a SpaceError where the user's file searches it."""
+    notes = list[str]()
+    for name in names:
+        if name in space and space[name].search is not None:
+            if own := space[name].own:
+                raise SpaceError(f"{name}: {why}, so it does nothing there; remove it from {own.source}")
+            space = _with(space, replace(space[name], search=None))
+            notes.append(f"not searched, as {why}: {name}")
+    return space, tuple(notes)
 
 
 def _with(space: SearchSpace, parameter: Parameter) -> SearchSpace:

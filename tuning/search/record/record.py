@@ -29,6 +29,7 @@ from search_spaces import SearchSpace, SpaceError
 from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.folder import Experiment, ExperimentPaths
 from tuning.experiment.settings import MOST_DIGITS
+from tuning.runtime.processes import DIED
 from tuning.search.record.journal import UNREADABLE, DamagedStudyError
 from tuning.search.record.study import StudyMemory, read_trials
 from tuning.search.record.trials import (
@@ -48,7 +49,7 @@ from tuning.search.record.trials import (
 from tuning.trial.checkpoint_files import OF_AN_AIM
 from tuning.trial.evaluations import did_nothing, does_nothing, due_steps, kept_plan
 from tuning.trial.protocol import Proposal, Report
-from tuning.trial.records import DIED, OF_A_REPORT, TrialRecords
+from tuning.trial.records import OF_A_REPORT, TrialRecords
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +93,7 @@ class Record:
 
         self.study.stand(number, after)
         is_new = self._tell_evaluation(number)
-        self.rows.update(number, **report.columns, **self._noticed(number))
+        self.rows.told(number, {**report.columns, **self._noticed(number)})
         return is_new
 
     def _tell_evaluation(self, number: int) -> bool:

@@ -349,6 +349,7 @@ def of_environment(settings: Settings) -> tuple[Settings, str, list[str]]:
     """Settings as they hold for an environment, what has to stay the same in it, and lines for the user; a UserError."""
     task = settings.env_task
     found, source = task.probe, task.source.found_anywhere
+    task.check_reported()
     if found.actions not in algorithm_of(settings).actions:
         others = " or ".join(name for name in names() if found.actions in algorithm(name).actions)
         raise UsageError(

@@ -5,17 +5,12 @@ Files of the years and uncontrolled runs that the cache lacks are made in parall
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
-import ray
-from ray.util.queue import Empty, Queue
 from rich.console import Console
 
-from common.errors import InconsistentError, UsageError, UserError
+from common.errors import UsageError
 from envs.environments.seen_year import forecasts_to_make, has_shadow, models_to_train, shadow
 from envs.environments.year_cache import is_prepared, prepare_year
 from envs.environments.year_forecasts import learned_model, learned_table
@@ -29,13 +24,10 @@ from tuning.experiment.settings import Settings
 from tuning.memory.machine import Look
 from tuning.memory.placement import Placement
 from tuning.memory.planner import Planner
-from tuning.runtime.processes import end_with_parent
-from tuning.runtime.ray_session import check_nodes
+from tuning.runtime.jobs import Job, run_jobs
 from tuning.search.proposals.plan import Plan, limits
 
 SPLITS: tuple[Split, ...] = ("train", "validation")  # that a search sees
-
-LEAST_NEWS = 0.02  # part of a job between two messages
 
 
 def prepare(
@@ -92,14 +84,6 @@ def prepare_lessons(task: SiteTask, console: Console) -> None:
     _run("lessons", [Job(partial(lesson_part, task, part), True) for part in parts], console)
 
 
-@dataclass(frozen=True)
-class Job:
-    """Something that is prepared, in a process of its own."""
-
-    work: Callable[..., object]
-    tells: bool = False  # whether it takes `on_progress`, which it tells how far it is, as a part
-
-
 def _run(made: str, jobs: Sequence[Job], console: Console) -> None:
     """Run jobs in parallel, and show how far they are together; `made` is what they make, for people."""
     with busy(console, f"  {made}", at_once=False) as tell:
@@ -109,69 +93,6 @@ def _run(made: str, jobs: Sequence[Job], console: Console) -> None:
             return True
 
         run_jobs(jobs, show)
-
-
-def run_jobs(jobs: Sequence[Job], goes_on: Callable[[Sequence[float]], bool] = lambda done: True) -> list[Any]:
-    """Results of jobs that run in parallel, None of those that `goes_on` ended; it is told what part of each is done."""
-    queue = Queue(actor_options={"num_cpus": 0})
-    running = {_in_process.remote(number, job, queue): number for number, job in enumerate(jobs)}
-    done, results = [0.0] * len(jobs), [None] * len(jobs)
-    try:
-        while running and goes_on(done):
-            for ended in ray.wait(list(running), timeout=0.5)[0]:
-                number = running.pop(ended)
-                results[number], done[number] = result_of(ended), 1.0
-            for number, part in _news(queue):
-                done[number] = max(done[number], part)
-    finally:
-        for left in running:
-            ray.cancel(left, force=True)
-        queue.shutdown()
-    return results
-
-
-def _news(queue: Queue) -> Iterator[tuple[int, float]]:
-    """How far jobs are, by number. A queue that was lost with its node tells nothing more, and they go on, or are done again.
-
-    Raises a NodeLostError if Ray has no node left.
-    """
-    try:
-        while True:
-            yield queue.get_nowait()
-    except Empty:
-        return
-    except ray.exceptions.RayActorError:
-        check_nodes()
-
-
-def _tell(queue: Queue, number: int, part: float) -> None:
-    with suppress(ray.exceptions.RayActorError):
-        queue.put_nowait((number, part))
-
-
-def result_of(task: Any) -> Any:
-    """Result of a task; errors of ours are raised without Ray's wrapping."""
-    try:
-        return ray.get(task)
-    except ray.exceptions.RayTaskError as error:
-        if isinstance(error.cause, UserError | InconsistentError):
-            raise error.cause from None
-        raise
-
-
-@ray.remote(num_cpus=1)
-def _in_process(number: int, job: Job, queue: Queue) -> object:
-    end_with_parent()
-    told = 0.0
-
-    def tell(done: float) -> None:
-        nonlocal told
-        # Each hour would be a message.
-        if done - told > LEAST_NEWS:
-            told = done
-            _tell(queue, number, done)
-
-    return job.work(**({"on_progress": tell} if job.tells else {}))
 
 
 def plan_resources(settings: Settings, console: Console, look: Look) -> Planner:

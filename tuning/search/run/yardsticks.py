@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -38,7 +38,7 @@ from tuning.cli.console import busy, say
 from tuning.experiment.folder import Experiment
 from tuning.experiment.reading import searched_here
 from tuning.experiment.settings import Settings
-from tuning.search.run.preparation import Job, run_jobs
+from tuning.runtime.jobs import Job, run_jobs
 from tuning.trial.policy import trained
 
 SPLIT: Final = "validation"
@@ -123,16 +123,13 @@ def _bound_rows(task: SiteTask, windows: Sequence[Window], objectives: Sequence[
 
 
 def _write_simple(experiment: Experiment, written: Callable[[Path], None], console: Console) -> None:
-    folder, task = experiment.paths.folder, experiment.settings.env_task
-    path, results = judged_path(folder, "baselines", "gymnasium"), load(folder)
-    # As many as rate the best, of which further ones may have come since.
-    count = int((results.rated_evaluations["trial"] == results.best["trial"]).sum())
-    if (results.yardsticks.groupby("contender").size() == count).any():
+    path, task = judged_path(experiment.paths.folder, "baselines", "gymnasium"), experiment.settings.env_task
+    if path.exists():
         return
     try:
-        with busy(console, "comparing with random actions and with none, in the same episodes"):
+        with busy(console, "comparing with random actions and with none"):
             # In another process, as trials are: this one runs no code of the environment.
-            (rows,) = run_jobs([Job(partial(simple_rows, replace(task, episodes=count), SPLIT))])
+            (rows,) = run_jobs([Job(partial(simple_rows, task, SPLIT))])
     except (UserError, InconsistentError) as error:
         say(console, f"nothing to compare with: {error}")
         return

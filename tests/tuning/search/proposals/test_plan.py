@@ -28,6 +28,14 @@ from tuning.search.proposals.plan import check_teacher, fitted, limits, plan, se
 PPO = algorithm("ppo").space
 
 
+def test_where_actions_are_choices_their_deviations_are_not_searched() -> None:
+    for env, idle in (("CartPole-v1", True), ("Pendulum-v1", False)):
+        settings = Settings(env=env, episodes=2)
+        planned = plan(settings, None, settings.env_task)
+        assert (planned.space["log_std_init"].search is None) is idle
+        assert planned.notes == (("not searched, as CartPole-v1 has choices for actions: log_std_init",) if idle else ())
+
+
 def test_without_more_the_whole_space_is_searched_from_its_default() -> None:
     planned = plan(Settings(), None)
     assert planned.space is algorithm("ppo").space

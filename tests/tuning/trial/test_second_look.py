@@ -1,22 +1,22 @@
 """At the end of a search in an environment those are rated again that their intervals do not tell from the best."""
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
-from rich.console import Console
 
+from common.errors import UserError
 from envs.objective.aim import SCORE_ALONE
 from results import Results, load
+from results.loader import ranked
 from tests.results.made import BUDGET, Row, evaluation, row, tables
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
-from tuning.search.run import second_look
-from tuning.search.run.second_look import look_again, open_trials
+from tuning.trial import second_look
 from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords
+from tuning.trial.second_look import look_again, open_trials
 
 
 def results(folder: Path, returns: Sequence[Sequence[float]], further: Sequence[int | None]) -> Results:
@@ -59,21 +59,47 @@ def told(number: int, episode: int, value: float) -> Row:
     return {**facts, "year": episode, "score": value, "length": 9.0}
 
 
-@pytest.mark.usefixtures("small_ray")
-def test_the_best_by_all_episodes_wins_and_one_without_a_checkpoint_stays_as_it_is(
+def test_the_best_by_all_episodes_wins_before_those_that_few_episodes_rate(
     searched: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def further(folder: Path, number: int, is_trusted: bool) -> list[Row] | str:
-        if number == 1:
-            return "it has no checkpoint"
-        return [told(number, 3 + episode, {0: 3.5, 2: 0.5}[number]) for episode in range(12)]
+    asked = list[int]()
 
-    monkeypatch.setattr(second_look, "_further_rows", further)
+    def further(folder: Path, number: int, is_trusted: bool) -> list[Row]:
+        asked.append(number)
+        if number == 1:
+            raise UserError("it has no checkpoint")
+        return [told(number, 3 + episode, {0: 1.5, 2: 0.5}[number]) for episode in range(12)]
+
+    monkeypatch.setattr(second_look, "further_rows", further)
     monkeypatch.setattr(second_look, "run_jobs", lambda jobs: [job.work() for job in jobs])
-    output = io.StringIO()
-    look_again(searched, lambda path: None, Console(file=output, width=200))
-    assert "trial 1 is not rated by further episodes: it has no checkpoint" in output.getvalue()
+    lines, records = list[str](), TrialRecords(searched)
+    look_again(searched, lambda path: None, lines.append)
+    assert asked == [2, 1, 0], "the best ones first"
+    assert lines == ["not rated by further episodes: trial 1: it has no checkpoint"]
     found = load(searched.paths.folder)
     assert found.trials["further_episodes"].tolist()[::2] == [12, 12]
-    np.testing.assert_allclose(found.trials["score"], [(6.0 + 12 * 3.5) / 15, 3.0, (12.0 + 12 * 0.5) / 15])
-    assert found.best["trial"] == 0
+    scores = [(6.0 + 12 * 1.5) / 15, 3.0, (12.0 + 12 * 0.5) / 15]
+    np.testing.assert_allclose(found.trials["score"], scores)
+    assert found.best["trial"] == 0, "trial 1 has a higher mean of three episodes"
+    assert ranked(found.trials)["trial"].tolist() == [0, 2, 1]
+    # A trial that goes on knows of its evaluations alone. It is rated by all episodes as long as it keeps the policy.
+    evaluated = {"score": 4.0, "rating": None, "further_episodes": None, "steps": 2 * BUDGET}
+    for kept, score in ((BUDGET, scores[2]), (2 * BUDGET, 4.0)):
+        records.told(2, {**evaluated, "kept_steps": kept})
+        assert (records.row(2)["score"], records.row(2)["steps"]) == (pytest.approx(score), 2 * BUDGET)
+    records.drop_after(0, BUDGET)
+    assert records.row(0)["further_episodes"] == 12
+    records.drop_after(0, BUDGET - 1)
+    assert records.row(0)["further_episodes"] is None
+    # What a run that was killed has left is taken as it is.
+    records.update(2, kept_steps=BUDGET, further_episodes=None)
+    look_again(searched, lambda path: None, lines.append)
+    assert asked[3:] == [1]
+    assert records.row(2)["further_episodes"] == 12
+
+
+def test_so_many_are_looked_at_and_no_more(searched: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(second_look, "MOST_TRIALS", 1)
+    monkeypatch.setattr(second_look, "run_jobs", lambda jobs: [[told(2, 3, -9.0)]])
+    look_again(searched, lambda path: None, print)
+    assert load(searched.paths.folder).best["trial"] == 2

@@ -1,0 +1,77 @@
+"""At the end of a search in an environment whatever may be its best is rated by further episodes.
+
+The best of many evaluations owes part of its score, and that it was chosen, to luck in few episodes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from common.errors import UserError
+from envs.objective.aim import Aim, Row
+from results import Results, load
+from results.loader import ranked, ratings
+from results.statistics import mean
+from tuning.experiment.folder import Experiment, open_experiment
+from tuning.experiment.reading import searched_here
+from tuning.runtime.jobs import Job, run_jobs
+from tuning.trial.policy import trained
+from tuning.trial.records import TrialRecords
+
+MOST_TRIALS = 8  # that are rated by further episodes
+
+
+def look_again(experiment: Experiment, written: Callable[[Path], None], tell: Callable[[str], None]) -> None:
+    """Rate trials by further episodes, the best ones first, until no other one could be the best; Ray is there.
+
+    One after the other, as each may show that the next one cannot be. No decision of a search depends on it.
+    """
+    settings, folder, records = experiment.settings, experiment.paths.folder, TrialRecords(experiment, written)
+    tried, failed = set[int](), list[str]()
+    while len(tried) < MOST_TRIALS and (due := open_trials(results := load(folder), settings.aim, tried)):
+        tried.add(number := due[0])
+        rows = list[Row]()
+        # A run that was killed may have left them.
+        if (results.rated_evaluations["trial"] == number).sum() <= settings.episodes:
+            of_trial = searched_here(experiment, number).paths.folder
+            try:
+                (rows,) = run_jobs([Job(partial(further_rows, of_trial, number, settings.trust_scenario), here=True)])
+            except UserError as error:
+                failed.append(f"trial {number}: {error}")
+                continue
+        records.add_further(number, rows)
+    if failed:
+        others = f"; nor are {len(failed) - 1} others" if failed[1:] else ""
+        tell(f"not rated by further episodes: {failed[0]}{others}")
+
+
+def open_trials(results: Results, aim: Aim, tried: Collection[int] = ()) -> list[int]:
+    """Numbers of the trials that may be the best, by rating: their intervals reach above the best of those looked at again."""
+    rated, scored = results.rated_evaluations, results.scored
+    looked = scored["further_episodes"].notna()
+    best = ratings(scored[looked]).max() if looked.any() else -math.inf
+    numbers = [number for number in ranked(scored[~looked])["trial"].tolist() if number not in tried]
+    return [number for number in numbers if _highest(rated[rated["trial"] == number].to_dict("records"), aim) > best]
+
+
+def _highest(rows: list[Row], aim: Aim) -> float:
+    """The rating that a policy may have, by the interval of its objective over episodes, see `results.statistics.mean`."""
+    if len(rows) < 2:
+        return -math.inf
+    values = mean(np.array([row[aim.objective.name] for row in rows], dtype=float))
+    return aim.rating(aim.outcome(rows)) + values.high - values.value
+
+
+def further_rows(folder: Path, number: int, is_trusted: bool) -> list[Row]:
+    """Rows of a trial's policy in further episodes."""
+    experiment = open_experiment(folder).trusting(is_trusted)
+    settings = experiment.settings
+    with trained(experiment, number, split="validation", keep=settings.keep) as policy:
+        same = {"trial": number, "steps": policy.steps, "scenario": experiment.scenario, "split": "validation"}
+        rows = settings.env_task.further.rows(policy.policy, "validation")
+        return [same | {"backend": settings.stepped_by} | row for row in rows]
