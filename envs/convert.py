@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from common.command_line import Parser, status_of
+from common.errors import UserError
 from common.texts import python_command
 from envs.scenarios.conversion import ConversionOptions
 
@@ -48,12 +49,19 @@ def parser() -> Parser:
 
 
 def _convert(options: ConversionOptions) -> None:
+    from envs.objective.reward import check_reward
     from envs.scenarios.conversion.converting import SCHEMA, convert
+    from envs.scenarios.scenario import scenario
 
     lines = convert(options)
     print(*(lines or ["nothing to repair"]), sep="\n")
     print(f"written: {options.to / SCHEMA}")
-    print("search:  " + python_command("tuning.run", "--algo", "ppo", "--scenario", options.to / SCHEMA))
+    words = ["--algo", "ppo", "--scenario", str(options.to / SCHEMA)]
+    try:
+        check_reward(scenario(words[-1]), "improvement")
+    except UserError:
+        words += ["--reward", "schema"]
+    print("search:  " + python_command("tuning.run", *words))
 
 
 if __name__ == "__main__":

@@ -324,7 +324,9 @@ class Aim:
             if own.shortfall(value):
                 before = own.measure.value(rows, SITE)
                 site = "" if math.isnan(before) else f"; the uncontrolled site {own.measure.exact(before)}"
-                lines.append(f"{own.shown} (it has {own.measure.exact(value)}{site})")
+                # That of a service is computed.
+                bound = own if own in self.requirements else replace(own, bound=round(own.bound, 4))
+                lines.append(f"{bound.shown} (it has {own.measure.exact(value)}{site})")
         return lines
 
     def idle(self, scenario: Scenario) -> dict[str, str]:
@@ -335,8 +337,10 @@ class Aim:
         """A line that names the weights that can do nothing on a site; none where all can do something."""
         if not (idle := self.idle(scenario)):
             return []
-        stated = self.weights.stated
-        part = sum(stated[term] for term in idle) / sum(stated.values())
+        absent, weights = idle_terms(scenario), self.weights.by_term()
+        # That of comfort holds where people feel temperatures, without being stated.
+        whole = sum(weight for term, weight in weights.items() if term in self.weights.stated or term not in absent)
+        part = sum(weights[term] for term in idle) / whole
         reasons = "; ".join(f"{term}: {reason}" for term, reason in idle.items())
         return [f"aim: weights that are {part:.0%} of all can do nothing here ({reasons}); --weights states others"]
 

@@ -357,7 +357,10 @@ def read_object(path: Path) -> dict[str, Any]:
     except ValueError as error:  # wrong encodings too
         if isinstance(error, ScenarioError):
             raise
-        raise ScenarioError(f"{path} is not JSON: {printable(str(error))}; correct it") from error
+        if isinstance(error, UnicodeDecodeError):
+            raise ScenarioError(f"{path} is not in UTF-8; save it in that encoding") from error
+        what = "is empty" if not path.stat().st_size else f"is not JSON: {printable(str(error))}"
+        raise ScenarioError(f"{path} {what}; correct it") from error
     if not isinstance(content, dict):
         raise ScenarioError(f"{path} holds {shown(content)}; it has to hold an object in braces")
     _check_levels(path, content)

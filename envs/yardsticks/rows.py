@@ -87,12 +87,14 @@ def bound_rows(
 
 
 def _may_not_win(bounds: Sequence[Bound], task: SiteTask) -> bool:
-    """Whether these leave vehicles without what a winner has to serve, where the aim says nothing else of it."""
+    """Whether these leave vehicles without what a winner has to serve, where the aim asks for no less."""
     missing, required, without = (
         sum(getattr(each, name) for each in bounds) for name in ("missing_kwh", "required_kwh", "uncontrolled_missing_kwh")
     )
-    is_stated = VEHICLES_SERVED.is_stated(own.measure.name for own in task.aim.requirements)
-    return not is_stated and required - missing < (LEAST_SERVED - SLACK) * (required - without)
+    stated = task.aim.requirements
+    served = (own.bound for own in stated if own.measure.name == VEHICLES_SERVED.measure.name and own.sign == ">=")
+    is_less = VEHICLES_SERVED.is_stated(own.measure.name for own in stated) and max(served, default=0.0) < LEAST_SERVED
+    return not is_less and required - missing < (LEAST_SERVED - SLACK) * (required - without)
 
 
 def _rows_of(name: str, bounds: Sequence[Bound], task: SiteTask, split: str, windows: Sequence[Window]) -> list[Row]:

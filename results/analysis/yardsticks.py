@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from common.measure import LEAST_SERVED, SCORE, SERVED_BOUND, Measure, exceeds, services
+from common.measure import LEAST_SERVED, SCORE, SERVED_BOUND, Measure, Sign, exceeds, services, shortfall
 from results.analysis.judged import BOUND, MPC, NO_CONTROL, RULE, UNCONTROLLED, UNNOTICED, kind_of
-from results.analysis.searched import frame
+from results.analysis.searched import aims, frame
 from results.judgement import BOUND as OF_SCORE
 from results.judgement import EXACT_MPC, bound_of
 from results.loader import Results, ratings
@@ -34,7 +34,8 @@ def beside_yardsticks(results: Results, objectives: Sequence[Measure] = ()) -> p
     """The site without control, the best rule, model predictive control, the best trials and the bound, by score.
 
     Returns:
-        `name`, `kind` (as of `kind_of`, `trial`, or `plan` for a plan alone), `score`, a column for each objective by its name,
+        `name`, `kind` (as of `kind_of`, `trial`, or `plan` for a plan alone), `score`, `misses` (of controllers, whether they
+        miss what a winner has to meet), a column for each objective by its name,
         `served` (part of the vehicle energy), `discomfort` (part of people's hours), and `of_bound`, the score over the
         bound's; empty for what serves less than the bound does. What is not in the results is left out; without yardsticks
         nothing is in it.
@@ -44,13 +45,14 @@ def beside_yardsticks(results: Results, objectives: Sequence[Measure] = ()) -> p
     shown = {column: measures.get(name, Measure(name)) for column, name in services_of.items()}
     shown |= {objective.name: objective for objective in objectives}
     limit_name = bound_of(results.yardsticks["contender"])
+    stated = [str(each) for each in results.facts.settings.get("require") or ()]
     for contender, own in results.yardsticks.groupby("contender", sort=False):
         kind = kind_of(str(contender), None)
-        short = kind == RULE and any(kept.shortfall(own) for kept in services(own))
-        if short or contender in NO_CONTROL[1:] or (kind == BOUND and contender != limit_name):
+        short = kind in (RULE, MPC) and _misses(own, measures, stated)
+        if (short and kind == RULE) or contender in NO_CONTROL[1:] or (kind == BOUND and contender != limit_name):
             continue
-        rows.append({"name": contender, "kind": kind, "score": SCORE.value(own), **_each(shown, own)})
-    columns = " ".join(["name kind score", *shown, "of_bound"])
+        rows.append({"name": contender, "kind": kind, "score": SCORE.value(own), "misses": short, **_each(shown, own)})
+    columns = " ".join(["name kind score misses", *shown, "of_bound"])
     if not rows or results.scored.empty:
         return frame([], columns)
     without = _without(frame(rows, columns))
@@ -72,6 +74,38 @@ def beside_yardsticks(results: Results, objectives: Sequence[Measure] = ()) -> p
         # That of those who serve vehicles is no bound of others.
         table.loc[table["served"] < LEAST_SERVED * without - UNNOTICED, "of_bound"] = float("nan")
     return table.sort_values("score", kind="stable", ignore_index=True)
+
+
+def _misses(rows: pd.DataFrame, measures: Mapping[str, Measure], stated: Sequence[str]) -> bool:
+    """Whether a controller misses what a site does for people, or what is stated, as NAME>=NUMBER."""
+    names = list[str]()
+    for text in stated:
+        sign: Sign = ">=" if ">=" in text else "<="
+        name, _, bound = text.partition(sign)
+        names.append(name)
+        if shortfall(measures.get(name, Measure(name)).value(rows), sign, float(bound)):
+            return True
+    return any(kept.shortfall(rows) for kept in services(rows, names))
+
+
+def better_controller(results: Results) -> tuple[str, str] | None:
+    """Model predictive control that does better than the best trial by what is aimed at, and misses nothing; None without.
+
+    Its name, and what it reaches. With two objectives no controller is better as a whole.
+    """
+    name, *second = aims(results.facts)
+    measure = SCORE if name == SCORE.name else results.measures.get(name)
+    if second or measure is None:
+        return None
+    table = beside_yardsticks(results, [] if measure == SCORE else [measure])
+    mpc = table[(table["kind"] == MPC) & (table["name"] != EXACT_MPC) & (table["misses"] != True)]  # noqa: E712 - may be empty
+    own = table.loc[table["name"] == f"trial {results.best['trial']}", name]
+    if mpc.empty or own.empty:
+        return None
+    sign = -1.0 if measure.better == "less" else 1.0
+    rival = mpc.iloc[int((sign * mpc[name]).to_numpy(float).argmax())]
+    least = ADDS if measure == SCORE else 0.0
+    return (str(rival["name"]), f"{name} {measure.shown(rival[name])}") if sign * (rival[name] - own.iloc[0]) > least else None
 
 
 def _each(of: Mapping[str, Measure], rows: pd.DataFrame) -> dict[str, float]:
@@ -102,7 +136,6 @@ def yardstick_lines(results: Results) -> list[str]:
         alone = best_alone(results)
         told = "none has ended" if alone is None else f"trial {alone['trial']}, score {SCORE.shown(alone['score'])}"
         lines.append(f"Best that acts alone, and needs nothing but its network: {told}.")
-    mpc = table[(table["kind"] == MPC) & (table["name"] != EXACT_MPC)]
     limit = table[table["kind"] == BOUND]
     if len(limit) and limit["score"].iloc[0] > 0.0:
         most, served = float(limit["score"].iloc[0]), float(limit["served"].iloc[0])
@@ -117,7 +150,6 @@ def yardstick_lines(results: Results) -> list[str]:
             lines.append(
                 f"Trial {number} reaches {value / most:.0%} of what perfect foresight allows, {SCORE.shown(most)}{robs}."
             )
-    if len(mpc) and mpc["score"].max() > value + ADDS:
-        rival = mpc.sort_values("score").iloc[-1]
-        lines.append(f"Better without any learning: {rival['name']}, score {SCORE.shown(rival['score'])}.")
+    if rival := better_controller(results):
+        lines.append(f"Better without any learning: {rival[0]}, {rival[1]}.")
     return lines

@@ -27,6 +27,11 @@ _SCORE = (
     "with its weight. Charts show the rating, which ranks trials: without another aim it is the score. Words are explained at "
     "the end."
 )
+_BY_SCHEMA = (
+    "The score of a policy is its mean reward an hour on the validation hours, which no training used. The reward is the "
+    "schema's own, by which the site without control does not score 0. Charts show the rating, which ranks trials: without "
+    "another aim it is the score. Words are explained at the end."
+)
 _RETURN = (
     "The score of a policy is its mean return in the episodes that rate it, whose seeds no training had. Charts show the "
     "rating, which ranks trials: without another aim it is the score. Words are explained at the end."
@@ -67,9 +72,7 @@ def _compared(experiments: tuple[Results, ...]) -> Section:
 
 def _experiment(results: Results, name: str, judged: Results | None) -> Section:
     search = Search(results, judged)
-    intro = " ".join(
-        [_RETURN if results.of_environment else _SCORE, *_rating(search.aims, results.of_environment), *_required(search)]
-    )
+    intro = " ".join([_score(results), *_rating(search.aims, results.of_environment), *_required(search)])
     return Section(name, "experiment", _facts(results), drawn("experiment", search), _OF_EXPERIMENT, intro)
 
 
@@ -79,6 +82,12 @@ def _rating(aims: tuple[str, ...], of_environment: bool) -> list[str]:
         return [_BY_GAINS.format(listed(aims))]
     basis = "" if of_environment else f"; amounts are of {BASIS}"
     return [_BY_OBJECTIVE.format(f"the objective {aims[0]}", basis)] if aims != ("score",) else []
+
+
+def _score(results: Results) -> str:
+    if results.of_environment:
+        return _RETURN
+    return _BY_SCHEMA if (results.trials["reward"] == "schema").any() else _SCORE
 
 
 def _required(search: Search) -> list[str]:

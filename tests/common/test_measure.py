@@ -79,7 +79,7 @@ def test_values_are_shown_with_their_unit() -> None:
     assert CO2.exact(3_123_456.0) == "3,123,456 kg"
     assert SERVED.exact(0.951234) == "0.9512"
     assert SCORE.shown(0.05) == "+0.0500"
-    shown = {0.0: "+0.0000", -1e-17: "+0.0000", -4.14e-5: "-4.14e-05", 512.25: "+512.2", -5_000_000.25: "-5,000,000"}
+    shown = {0.0: "+0.0000", -1e-9: "+0.0000", -4.14e-5: "-4.14e-05", 512.25: "+512.2", -5_000_000.25: "-5,000,000"}
     assert {value: SCORE.shown(value) for value in shown} == shown
     assert [Scale.of([-4.14e-5], unit).text(-4.14e-5) for unit in ("", "kWh")] == ["-4.14e-05", "-0.000"]
 

@@ -11,7 +11,7 @@ import pytest
 
 from envs.convert import main
 from envs.scenarios.scenario import scenario
-from tests.envs.schema_changes import edit
+from tests.envs.schema_changes import edit, edited, put
 
 Convert = Callable[..., tuple[int, str, str]]
 
@@ -27,6 +27,12 @@ def convert(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
         return status, shown.out, shown.err
 
     return run
+
+
+def test_the_search_that_is_printed_can_be_run(small_schema: Path, tmp_path: Path, convert: Convert) -> None:
+    assert convert(small_schema, "--to", tmp_path / "known")[1].endswith(f"--scenario {tmp_path / 'known' / 'schema.json'}\n")
+    path = edited(small_schema, tmp_path / "other", put("actions", "deferrable_appliance", value={"active": True}))
+    assert convert(path, "--to", tmp_path / "new")[1].endswith("schema.json --reward schema\n")
 
 
 def test_a_sound_site_is_copied_as_it_is(small_schema: Path, tmp_path: Path, convert: Convert) -> None:

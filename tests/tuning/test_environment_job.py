@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from results import load
+from results.live import LiveSearch
 from tests.tuning.test_main_job import ran
 from tuning.experiment.folder import open_experiment
 from tuning.judge import main as judge
@@ -46,6 +47,7 @@ def test_its_rows_are_episodes_and_say_what_was_aimed_at(job: Path) -> None:
         assert own["score"].mean() == pytest.approx(trial["score"])
         assert trial["rating"] == -trial["objective"]
     assert results.best["further_episodes"] == 12, "whatever is the best was looked at again"
+    assert LiveSearch.read(job / "job").best.endswith(f"(trial {results.best['trial']})")
     assert set(results.yardsticks.groupby("contender").size()) == {3}
     assert results.measures["info:bill"].better == "less"
     assert (job / "job" / "report.html").is_file()

@@ -1,6 +1,7 @@
 """Control a CityLearn environment with an exported policy, without Ray: `python controller.py SCHEMA.json [HOURS]`."""
 
 import json
+import math
 import sys
 from itertools import zip_longest
 from pathlib import Path
@@ -19,6 +20,8 @@ def opened(path: Path) -> tuple[dict[str, Any], CityLearnEnv]:
         return site, CityLearnEnv(site, central_agent=True)
     except OSError as error:
         sys.exit(f"error: {error.filename or path}: {error.strerror or error}")
+    except ImportError as error:
+        sys.exit(f"error: {path} names code that Python does not find: {error}; name its folder in PYTHONPATH")
     except ValueError as error:
         sys.exit(f"error: {path} or a file that it names is damaged: {error}")
 
@@ -33,8 +36,8 @@ def check_order(path: Path, what: str, theirs: list[str], own: list[str]) -> Non
             sys.exit(f"error: {path}: {there}, see policy.json")
 
 
-def main(schema: str, hours: int = 8759) -> None:
-    """Run through the first hours of a schema."""
+def main(schema: str, hours: float = math.inf) -> None:
+    """Run through the first hours of a schema, by default all."""
     here = Path(__file__).parent
     interface = json.loads((here / "policy.json").read_text(encoding="utf-8"))
     peak_hours, sees_day = interface["peak_hours"], interface["observations"][-1] == "day_import"
@@ -52,11 +55,15 @@ def main(schema: str, hours: int = 8759) -> None:
     check_order(path, "observation", env.observation_names[0], own)
     check_order(path, "action", env.action_names[0], interface["actions"])
     check_order(path, "building", [building.name for building in env.buildings], interface["buildings"])
-    while not ended and env.time_step < hours:
+    per_hour = 3600 / env.seconds_per_time_step
+    while not ended and env.time_step < hours * per_hour:
         named, now, row = dict(zip(env.observation_names[0], observed, strict=True)), env.time_step, [*observed]
         if seen is not None:
             if not 0 <= first + now < len(seen) or np.isnan(seen[first + now]).any():
-                sys.exit(f"error: {table} has nothing for hour {now} of {path}: run hours that the policy was exported for")
+                sys.exit(
+                    f"error: {table} has nothing for hour {now / per_hour:g} of {path}: let its simulation_start_time_step and "
+                    "simulation_end_time_step span rows of the split that the policy was exported for"
+                )
             row += seen[first + now].tolist()
         if peak_hours:  # of a demand charge: the policy sees the month's peaks so far
             if named["month"] != month:
@@ -66,7 +73,7 @@ def main(schema: str, hours: int = 8759) -> None:
             day_peak, hour = 0.0 if named["hour"] < hour else day_peak, named["hour"]
             row.append(day_peak)
         if not np.isfinite(row).all():
-            sys.exit(f"error: hour {now} of {path}: {names[int(np.argmin(np.isfinite(row)))]} is no number")
+            sys.exit(f"error: hour {now / per_hour:g} of {path}: {names[int(np.argmin(np.isfinite(row)))]} is no number")
         actions = policy.run(None, {"observations": np.array([row], dtype=np.float64)})[0]
         (observed,), _, ended, _, _ = env.step(actions.tolist())
         net = [building.net_electricity_consumption[now] for building in env.buildings]
@@ -75,7 +82,7 @@ def main(schema: str, hours: int = 8759) -> None:
         if peak_hours:
             peak = 0 if named["hour"] - 1 in peak_hours else 1  # CityLearn counts hours from 1
             peaks[peak] = max(peaks[peak], sum(net))
-    print(f"{env.time_step} hours, {imported:,.1f} kWh imported")
+    print(f"{env.time_step / per_hour:g} hours, {imported:,.1f} kWh imported")
 
 
 if __name__ == "__main__":

@@ -190,7 +190,7 @@ def remaining(rows: Sequence[Row], uncontrolled: Row) -> list[str]:
         if objective == "score":
             best = max(others, key=lambda row: row.score or 0.0)
             reached, most = best.score or 0.0, limit.score or 0.0
-            gap, texts = most - reached, (f"{reached:+.4f}", f"{most:+.4f}")
+            gap, texts = most - reached, (f"{reached:+z.4f}", f"{most:+z.4f}")
         else:
             best = min(others, key=lambda row: getattr(row, objective))
             reached, most, base = (getattr(row, objective) for row in (best, limit, uncontrolled))
@@ -203,7 +203,7 @@ def remaining(rows: Sequence[Row], uncontrolled: Row) -> list[str]:
         )
         if limit.served is not None and uncontrolled.served and limit.served < LEAST_SERVED * uncontrolled.served:
             share += f", which serves {limit.served:.1%} of the vehicle energy"
-        amount = f"{gap:+.4f}" if objective == "score" else f"{gap:.1%} of the uncontrolled site's"
+        amount = f"{gap:+z.4f}" if objective == "score" else f"{gap:.1%} of the uncontrolled site's"
         lines.append(f"{label}: {share}; remaining headroom: {amount if gap > NEGLIGIBLE else 'negligible'}")
     return lines
 
@@ -225,7 +225,7 @@ def tables(
         judged = row.score is not None and row.name not in BOUNDS
         met = [] if not required else [("missed" if row.misses else "met") if judged else ""]
         served = [cell(row.served, ".1%"), *([cell(row.discomfort, ".1%")] if felt else [])]
-        ratings.add_row(row.name, cell(row.score, "+.4f"), *aimed_at, *met, *served)
+        ratings.add_row(row.name, cell(row.score, "+z.4f"), *aimed_at, *met, *served)
         amounts.add_row(
             row.name, co2.text(row.co2_kg), change(row.co2_kg, uncontrolled.co2_kg),
             cost.text(row.cost), change(row.cost, uncontrolled.cost), peak.text(row.peak_kw),

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +17,7 @@ import numpy as np
 from common.errors import UserError
 from envs.objective.aim import Aim, Row
 from results import Results, load
+from results.live import PROGRESS_FILE, LiveSearch
 from results.loader import ranked, ratings
 from results.statistics import mean
 from tuning.experiment.folder import Experiment, open_experiment
@@ -45,6 +48,12 @@ def look_again(experiment: Experiment, written: Callable[[Path], None], tell: Ca
                 failed.append(f"trial {number}: {error}")
                 continue
         records.add_further(number, rows)
+    best = (found := load(folder)).best
+    # Whoever watches it sees the same best.
+    with suppress(OSError, ValueError):
+        told = f"{settings.aim.told_rating(float(ratings(ranked(found.scored)).iloc[0]))} (trial {best['trial']})"
+        replace(LiveSearch.read(folder), best=told).write(folder)
+        written(folder / PROGRESS_FILE)
     if failed:
         others = f"; nor are {len(failed) - 1} others" if failed[1:] else ""
         tell(f"not rated by further episodes: {failed[0]}{others}")

@@ -7,13 +7,12 @@ from common.measure import SITE
 from common.texts import python_command
 from common.uris import is_uri
 from results import analysis
-from results.analysis.judged import MPC
 from results.analysis.searched import searched
-from results.analysis.yardsticks import ADDS, beside_yardsticks
+from results.analysis.yardsticks import better_controller
 from results.report.charts import Figure
 from results.report.figures.best_so_far import LEAST_TRIALS, SURELY_NOT, worth
 from results.report.subjects import Search
-from results.report.words import percent, score
+from results.report.words import percent
 
 PLACES = {"experiment": 7}  # in the sections of these kinds
 _BUDGET = re.compile(r"([0-9.]+)([a-zA-Z]?)")
@@ -23,16 +22,13 @@ def figure(search: Search) -> Figure | None:
     results = search.results
     if search.best is None or results.scored.empty:
         return None
-    said, place, best = list[str](), _shown(results.place), float(results.best["score"])
+    said, place = list[str](), _shown(results.place)
     # Whoever reads the page knows whether that code is theirs.
     trust = ["--trust-scenario"] if ":" in str(results.facts.settings.get("env") or "") else []
-    table = search.table(beside_yardsticks)
-    rivals = table[table["kind"] == MPC]
-    if len(rivals) and rivals["score"].max() > best + ADDS:
-        rival = rivals.sort_values("score").iloc[-1]
+    if rival := search.table(better_controller):
         said.append(
-            f"Model predictive control scores {score(rival['score'])} without any training{_saves(search, rival['name'])}: "
-            "it is the better controller unless a longer search, or a judgement, says otherwise."
+            f"Model predictive control has the {rival[1]} without any training{_saves(search, rival[0])}: it is "
+            "the better controller unless a longer search, or a judgement, says otherwise."
         )
     known = analysis.best_so_far(results)
     known = known[known["best"].notna()]

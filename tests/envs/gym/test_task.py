@@ -62,7 +62,7 @@ def test_what_random_actions_never_saw_reported_is_refused_before_the_search() -
         EnvTask(PUMP, Aim.parse((), objective, (), measure_of(True)), episodes=2, trusted=True).check_reported()
 
     check("info:bill")
-    with pytest.raises(EnvError, match="info:nokey: the last step of an episode reports no such number in its info; .* bill"):
+    with pytest.raises(EnvError, match=r"info:nokey: the last step of an episode reports no such number in its info; .* bill"):
         check("info:nokey")
 
 

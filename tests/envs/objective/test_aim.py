@@ -16,6 +16,7 @@ from envs.objective.reward import TERMS
 from envs.objective.weights import DEFAULT, Weights, WeightsError
 from envs.scenarios.scenario import Scenario, Splits, scenario
 from envs.scenarios.tariff import FILE_NAME
+from tests.envs.models import with_rooms
 from tests.envs.schema_changes import edited, put
 
 ROWS = [
@@ -285,6 +286,9 @@ def test_weights_that_can_do_nothing_are_named_and_refused_where_they_are_all(sm
     (line,) = Aim.parse().idle_lines(site)
     assert line.startswith("aim: weights that are 50% of all can do nothing here (co2: no building of ")
     assert Aim.parse().idle_lines(scenario(str(small_schema))) == []
+    # Where people feel temperatures, comfort weighs as much as all others without being stated.
+    (line,) = Aim.parse().idle_lines(scenario(str(with_rooms(small_schema, tmp_path / "rooms"))))
+    assert line.startswith("aim: weights that are 5% of all can do nothing here (ev: no action of ")
     Aim.parse(("co2=0.5", "cost=0.5")).check(site, "improvement")
     with pytest.raises(AimError, match=r"^--weights: none of them can do anything: no building of .* has carbon_intensity$"):
         Aim.parse(("co2=1",)).check(site, "improvement")

@@ -208,11 +208,11 @@ def test_the_documentation_shows_the_limits_of_all_series() -> None:
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        (b"", "is not JSON"),
+        (b"", "is empty"),
         (b"{", "is not JSON"),
         (b"[1]", "holds a list"),
         (b"null", "holds null"),
-        (b'{"a": \xff}', "is not JSON"),
+        (b'{"a": \xff}', "is not in UTF-8; save it in that encoding"),
         (b'{"a": NaN}', "NaN is no finite number"),
         (b'{"a": [-Infinity]}', "-Infinity is no finite number"),
         (b'{"a": 1e999}', "1e999 is no finite number"),

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from common.measure import SERVED_BOUND
+from envs.objective.aim import Aim
 from envs.scenarios.scenario import Window, scenario
 from envs.task import SiteTask
 from envs.yardsticks import rows
@@ -35,6 +37,21 @@ def test_what_is_always_0_has_no_bound(small_schema: Path, tmp_path: Path) -> No
     assert bounded(scenario(str(small_schema))) == ("score", "co2", "cost")
     without = edited(small_schema, tmp_path / "site", put("buildings", "mall", "carbon_intensity", value=None))
     assert bounded(scenario(str(without))) == ("score", "cost")
+
+
+@pytest.mark.parametrize(
+    ("require", "is_there"),
+    [((), True), (("ev_served>=0.95",), True), (("ev_served>=0.5",), False), (("ev_served<=1",), False)],
+)
+def test_the_bound_of_those_who_serve_vehicles_stands_beside_one_that_does_not_unless_less_is_asked_for(
+    small_schema: Path, monkeypatch: pytest.MonkeyPatch, require: tuple[str, ...], is_there: bool
+) -> None:
+    task, windows = SiteTask(str(small_schema), aim=Aim.parse(require=require)), [Window(0, 0, 72)]
+    base = replace(bound(task, windows[0], "score"), missing_kwh=9.0, required_kwh=10.0, uncontrolled_missing_kwh=0.0)
+    monkeypatch.setattr(rows, "bound", lambda *_: base)
+    monkeypatch.setattr(rows, "served_bounds", lambda *_: [base])
+    names = [row["contender"] for row in bound_rows(task, "test", windows, ("score",))]
+    assert names == ["bound of score", *([SERVED_BOUND] if is_there else [])]
 
 
 def test_all_windows_share_the_time(small_schema: Path, monkeypatch: pytest.MonkeyPatch) -> None:

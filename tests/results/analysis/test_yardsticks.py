@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from common.measure import SERVED_BOUND
-from results.analysis.yardsticks import beside_yardsticks, best_alone, yardstick_lines
+from results.analysis.yardsticks import beside_yardsticks, best_alone, better_controller, yardstick_lines
 from tests.results import made
 from tests.results.made import Row
 
@@ -57,6 +57,25 @@ def test_the_best_two_stand_between_rules_and_the_bound(tmp_path: Path) -> None:
         "Trial 0 reaches 62% of what perfect foresight allows, +0.0800.",
         "Better without any learning: MPC: learned forecast, score +0.0600.",
     ]
+
+
+def better(folder: Path, served: float, **settings: Any) -> tuple[str, str] | None:
+    """The controller that is better than a trial, where model predictive control serves so much of the vehicles' energy."""
+    made.settle(folder, **settings)
+    rows = controllers()
+    for row in rows:
+        row |= {"peak_kw": 9.0} | ({"ev_served": served} if row["contender"].startswith("MPC") else {})
+    trial = {**made.evaluation(0, made.BUDGET, 0.05, ev_served=0.9, ev_required_kwh=10.0), "peak_kw": 8.0}
+    return better_controller(made.tables(folder, [made.row(0, 0.05)], evaluations=[trial, *rows]))
+
+
+def test_a_controller_that_misses_what_a_winner_meets_or_is_worse_by_the_aim_is_not_better(tmp_path: Path) -> None:
+    assert better(tmp_path / "a", 0.9) == ("MPC: learned forecast", "score +0.0600")
+    assert better(tmp_path / "b", 0.8) is None
+    assert better(tmp_path / "c", 0.8, require=["ev_served>=0.7"]) is not None
+    assert better(tmp_path / "d", 0.8, require=["ev_served>=0.85"]) is None
+    assert better(tmp_path / "e", 0.9, objective="peak_kw") is None, "8 kW is less than 9"
+    assert better(tmp_path / "f", 0.9, objective="peak_kw bill") is None
 
 
 @pytest.mark.parametrize(("score", "said"), [(0.07, "adds +0.0200"), (0.05001, "adds nothing"), (0.04, "loses 0.0100")])

@@ -29,7 +29,7 @@ class MadeUp:
     def __init__(self, observations: dict[str, np.ndarray]) -> None:
         self.observation_names, self.action_names = [list(observations)], [["electrical_storage"]]
         self._values = np.array(list(observations.values()), dtype=float)
-        self.time_step = 0
+        self.time_step, self.seconds_per_time_step = 0, 3600.0
         self.buildings = [SimpleNamespace(name=name, net_electricity_consumption=[]) for name in BUILDINGS]
 
     def reset(self) -> tuple[list[list[float]], dict[str, float]]:
@@ -110,6 +110,22 @@ def test_every_buildings_import_is_metered_by_itself(
 ) -> None:
     rows_of({"electricity_pricing": MONTHS}, (), tmp_path, monkeypatch)
     assert capsys.readouterr().out == f"{len(MONTHS)} hours, {import_kwh(NET).sum():,.1f} kWh imported\n"
+    # Steps may be parts of an hour.
+    monkeypatch.setattr(MadeUp, "seconds_per_time_step", property(lambda env: 900.0, lambda env, value: None), raising=False)
+    controller.main(str(tmp_path / "schema.json"), 1)
+    assert capsys.readouterr().out.startswith("1 hours, ")
+    controller.main(str(tmp_path / "schema.json"))
+    assert capsys.readouterr().out.startswith(f"{len(MONTHS) / 4:g} hours, ")
+
+
+def test_code_of_a_schema_that_is_not_found_is_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def opened(*_: object, **__: object) -> None:
+        raise ModuleNotFoundError("No module named 'my_things'")
+
+    monkeypatch.setattr(controller, "CityLearnEnv", opened)
+    (tmp_path / "schema.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"No module named 'my_things'; name its folder in PYTHONPATH"):
+        controller.opened(tmp_path / "schema.json")
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,7 @@ def _extend(parts: Parts, experiment: Experiment, console: Console) -> None:
     if parts.ledger.is_spent():
         raise UsageError("--extend: the budget of this experiment is spent, so no trial can go on; give a larger --budget too")
     continued, without_checkpoint = parts.record.extend(parts.checkpoint_steps)
-    say(console, f"complete trials that continue to {experiment.settings.steps:,} steps: {_numbers(continued)}")
+    say(console, f"complete trials that continue to {experiment.settings.steps:,} steps, by number: {_numbers(continued)}")
     if without_checkpoint:
         numbers = _numbers(without_checkpoint)
         say(console, f"complete trials that stay as they are, without a checkpoint (--keep-checkpoints): {numbers}")
