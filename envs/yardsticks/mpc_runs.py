@@ -92,7 +92,8 @@ def mpc_plant(scenario: Scenario, year: int, method: Method, steps: int | None =
     return Plant(site, Vehicles(tables, reference), site_forecast(scenario, year, method, steps), steps)
 
 
-_last_plant = lru_cache(maxsize=1)(mpc_plant)  # windows of a year follow one another
+# Windows of a year follow one another.
+_last_plant, _last_reference = lru_cache(maxsize=1)(mpc_plant), lru_cache(maxsize=1)(year_reference)
 
 
 def mpc_episode(
@@ -114,5 +115,5 @@ def mpc_episode(
     saved = cached_arrays(f"{site.key}/{name}", planned)
     terms = dict(zip(saved["names"].tolist(), saved["terms"].tolist(), strict=True))
     run, reward = Run(**{field.name: saved[field.name] for field in fields(Run)}), float(saved["reward"])
-    reference = year_reference(site, window.year)
+    reference = _last_reference(site, window.year)
     return Episode(window, reference, reward, terms, run, run_alone(site, window, reference))

@@ -49,15 +49,11 @@ class LostQueue:
             raise ray.exceptions.ActorDiedError
         return 1, 0.5
 
-    def put_nowait(self, news: tuple[int, float]) -> None:
-        raise ray.exceptions.ActorDiedError
-
 
 def test_a_node_that_dies_takes_the_news_of_the_tasks_with_it_and_not_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     queue: Any = LostQueue(1)
     monkeypatch.setattr(jobs, "check_nodes", lambda: None)
     assert list(jobs._news(queue)) == [(1, 0.5)]
-    jobs._tell(queue, 1, 0.7)
 
 
 @pytest.mark.usefixtures("small_ray")
