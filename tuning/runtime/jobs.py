@@ -73,7 +73,7 @@ def _news(queue: Queue) -> Iterator[tuple[int, float]]:
 
 def _tell(queue: Queue, number: int, part: float) -> None:
     # Nobody waits for its answer, which takes a tenth of a second where all cores work, or never comes from a lost node.
-    queue.actor.put_nowait.remote((number, part))
+    queue.actor.put_nowait.remote((number, part))  # type: ignore[attr-defined]
 
 
 def result_of(task: Any) -> Any:
