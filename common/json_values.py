@@ -46,14 +46,8 @@ def _whole(digits: str) -> int:
 def checked(value: Any, kind: Any, place: str) -> Any:
     """A JSON value as a value of a type; lists become tuples where the type says so.
 
-    Args:
-        value: that was read.
-        kind: str, int, float, bool, None, Path, a Literal, a union, `tuple[X, ...]`, `list[X]`, a mapping from str, or a
-            dataclass.
-        place: of the value, for the message.
-
-    Raises:
-        ValueError: if it is of another type.
+    The type is str, int, float, bool, None, Path, a Literal, a union, `tuple[X, ...]`, `list[X]`, a mapping from str, or a
+    dataclass. A ValueError, which names the `place` of the value, if it is of another one.
     """
     origin, parts = get_origin(kind), get_args(kind)
     if kind is Any:
@@ -89,16 +83,10 @@ def checked(value: Any, kind: Any, place: str) -> Any:
 
 
 def described(kind: type[T], values: Any, place: str, optional: frozenset[str] | None = None) -> T:
-    """An instance of a dataclass from a JSON object.
+    """An instance of a dataclass, whose annotations are checked, from a JSON object at a `place`.
 
-    Args:
-        kind: the dataclass; its annotations say what is checked.
-        values: the object that was read.
-        place: of the object, for the message.
-        optional: fields that may be missing; by default those with a default.
-
-    Raises:
-        ValueError: if it is no object, lacks a field, has another one, or a value has another type.
+    `optional` fields may be missing, by default those with a default. A ValueError if it is no object, lacks a field, has
+    another one, or a value has another type.
     """
     if not isinstance(values, dict):
         raise ValueError(f"{place} is {_shown(values)}, not an object")

@@ -53,16 +53,9 @@ def write_facts(
     interface: Mapping[str, Any],
     judged: tuple[pd.DataFrame | None, str],
 ) -> None:
-    """Write what a policy sees and does, its hyperparameters, its model card and an example controller.
+    """Write what a policy of a trial sees and does, its hyperparameters, its model card and an example controller.
 
-    Args:
-        folder: of the policy.
-        experiment: of its trial.
-        number: of the trial.
-        steps: of its training.
-        about: see `about_policy`.
-        interface: names of what it sees and does.
-        judged: see `tuning.exporting.model_card.own_judgement`.
+    `about` is as of `about_policy`, `judged` as of `tuning.exporting.model_card.own_judgement`.
     """
     results, in_environment = load(experiment.paths.folder), bool(experiment.settings.env)
     rows = results.evaluations

@@ -54,9 +54,7 @@ class Race:
     Results that are in the folder already are not computed again, so a stopped race continues where it was.
 
     Attributes:
-        judgement: its contenders and its folder.
         task: of its experiments, as a judge steps it.
-        looks: see `looks`.
         failed: contenders that lack runs, with the reason.
         finalists: names of the contenders that stayed in the race to its end.
     """

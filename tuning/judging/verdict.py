@@ -83,13 +83,8 @@ def verdict(
 ) -> list[str]:
     """The winner, its lead over the best controller without learning, and its distance from the bound.
 
-    Args:
-        evaluations: of the judgement.
-        table: of `results.judgement.judgement`.
-        seeds: runs of a finalist; only a contender that has them all can win.
-        looks: see `standing`.
-        failed: contenders that lack runs, with the reason.
-        ranking: by what else than the score contenders are ranked; differences are in its unit then.
+    `table` is of `results.judgement.judgement`, `looks` as of `standing`. Only a contender with as many runs as `seeds` can
+    win; those that `failed` lack runs, with the reason. With a `ranking` differences are in its unit.
     """
     column = GOAL if ranking else "score"
     lines = [f"{name} failed and cannot win: {reason}" for name, reason in failed.items()]

@@ -69,9 +69,8 @@ def move_to_storage(
     `check` is called while the folder is locked; it raises if the experiment cannot go on. The site's data are at `scenario` on
     this machine.
 
-    Raises:
-        UsageError: if a run works on it here or there, or something else is there.
-        OvertakenError: if another command moves an experiment there.
+    Raises a UsageError if a run works on it here or there, or something else is there, an OvertakenError if another command
+    moves an experiment there.
     """
     place, paths = experiment.moves_to, experiment.paths
     assert place

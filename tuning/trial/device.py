@@ -30,14 +30,9 @@ class Device:
     def take_card(cls, card: int, vram_limit: int, context_bytes: int) -> Device:
         """Take a card, and limit this process to some bytes of its memory.
 
-        Torch limits its own allocator. CUDA's context lies outside it, so its bytes are subtracted from the limit. Raises a
-        MemoryError if the context alone takes more.
-
-        Args:
-            card: NVML's index. For torch it is the first card, as it sees no other.
-            vram_limit: bytes.
-            context_bytes: expected, see `tuning.memory.baseline`. It grows while the process loads kernels, and some drivers do
-                not tell what a process takes, so the one of this process is not asked for.
+        Torch limits its own allocator. CUDA's context lies outside it, so its expected bytes are subtracted from the limit, see
+        `tuning.memory.baseline`: it grows while the process loads kernels, and some drivers do not tell what a process takes.
+        Raises a MemoryError if the context alone takes more. `card` is NVML's index; torch sees no other one.
         """
         import torch
 

@@ -125,12 +125,8 @@ def run_trials(
 
     With a `look` at the cards of nodes it follows a cluster of which nodes come and go.
 
-    Returns:
-        Why the search stopped before the experiment had its trials; None if it did not.
-
-    Raises:
-        KeyboardInterrupt: if a signal stopped the search.
-        NodeLostError: if Ray has no node left.
+    Returns why the search stopped before the experiment had its trials; None if it did not. Raises a KeyboardInterrupt if a
+    signal stopped it, a NodeLostError if Ray has no node left.
     """
     files = files or SearchFiles()
     parts = Parts.of(experiment, plan, planner, console, files)
