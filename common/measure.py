@@ -133,7 +133,7 @@ def _signed(value: float) -> str:
 
 
 _LARGE_SCORE: Final = 10.0  # no site has one
-_LARGEST_WITH_TENTHS, _SMALL_SCORE, _NOTHING = 1e4, 1e-3, 1e-6
+_LARGEST_WITH_TENTHS, _SMALL_SCORE, _NOTHING = 1e4, 5e-5, 1e-6
 SCORE = Measure("score", "1", "mean reward an hour", "more", BY_HOURS)
 _SCORE_TOLERANCE: Final = 1e-4  # of a bound, of its solver and of single precision
 _LEAST_BOUND: Final = 1e-3  # where there is next to nothing to win, the solver's tolerance is one of the site's energies

@@ -58,7 +58,12 @@ def _convert(options: ConversionOptions) -> None:
     print(f"written: {options.to / SCHEMA}")
     words = ["--algo", "ppo", "--scenario", str(options.to / SCHEMA)]
     try:
-        check_reward(scenario(words[-1]), "improvement")
+        site = scenario(words[-1])
+    except UserError:
+        words.append("--trust-scenario")
+        site = scenario(words[3], trusted=True)
+    try:
+        check_reward(site, "improvement")
     except UserError:
         words += ["--reward", "schema"]
     print("search:  " + python_command("tuning.run", *words))

@@ -176,7 +176,7 @@ def _of_trials(ended: pd.DataFrame, reports: pd.DataFrame, evaluations: pd.DataF
     scores, kept = ended["score"], scored["trial"].map(ended["kept_steps"])
     rated = scored[(scored["steps"] == kept) | kept.isna()].groupby("trial")["score"].last().reindex(ended.index)
     # The score of further episodes is in no report.
-    differ = rated.index[rated.notna() & scores.notna() & (rated != scores) & ended["further_episodes"].isna()]
+    differ = rated.index[rated.notna() & scores.notna() & (rated != scores) & ~(ended["further_episodes"] > 0)]
     faults = {number: f"its row has the score {scores[number]}, its report {rated[number]}" for number in differ}
     faults |= {number: f"it lacks the evaluation at {steps} steps" for number, steps in reversed(unseen)}
     return faults | {

@@ -216,7 +216,7 @@ class Results:
 
     @property
     def best(self) -> pd.Series:
-        """Row of the complete or frozen trial with the highest rating; a ResultsError without any, or of several sites."""
+        """Row of the complete or frozen trial that `ranked` puts first; a ResultsError without any, or of several sites."""
         of_sites = self.best_of_sites
         if of_sites.empty:
             raise ResultsError(
@@ -229,7 +229,7 @@ class Results:
 
     @property
     def best_of_sites(self) -> pd.DataFrame:
-        """Rows of the trial with the highest rating on each site, by `scenario`."""
+        """Rows of the trial that `ranked` puts first on each site, by `scenario`."""
         return ranked(self.scored).drop_duplicates("scenario").sort_values("scenario", kind="stable")
 
     def _table(self, name: str) -> pd.DataFrame:
@@ -259,12 +259,13 @@ def ratings(trials: pd.DataFrame) -> pd.Series:
 def ranked(trials: pd.DataFrame) -> pd.DataFrame:
     """Rows of trials, the best rating first; of equals in their order.
 
-    Of an environment those are before all others that further episodes rate too: in few episodes others were lucky.
+    Of an environment those come after the others that no further episodes rate at a search's end: in few they were lucky.
     """
     import pandas as pd
 
-    keys = pd.DataFrame({"looked": trials["further_episodes"].notna(), "rating": ratings(trials).astype(float)})
-    return trials.loc[keys.sort_values(["looked", "rating"], ascending=False, kind="stable").index]
+    few, missed = trials["further_episodes"] == 0, trials["shortfall"] > 0.0
+    keys = pd.DataFrame({"missed": missed, "few": few, "rating": -ratings(trials).astype(float)})
+    return trials.loc[keys.sort_values(["missed", "few", "rating"], kind="stable").index]
 
 
 def load(folder: str | Path | Sequence[str | Path]) -> Results:

@@ -487,11 +487,12 @@ def _seeded_noise(seed: int | None) -> Iterator[None]:
 
 def _check_occupants(schema_path: Path, buildings: Sequence[Any]) -> None:
     """Raise a ScenarioError for rows in which CityLearn fails, as it knows no set point that people could change."""
-    from citylearn.building import OccupantInteractionBuilding
+    from citylearn.building import LogisticRegressionOccupantInteractionBuilding
 
     for building in buildings:
-        modes = np.setdiff1d(building.energy_simulation.hvac_mode, (1, 2))
-        if isinstance(building, OccupantInteractionBuilding) and len(modes):
+        if not isinstance(building, LogisticRegressionOccupantInteractionBuilding) or building.ignore_dynamics:
+            continue
+        if len(modes := np.setdiff1d(building.energy_simulation.hvac_mode, (1, 2))):
             raise ScenarioError(
                 f"{schema_path}: building {building.name} has occupants, and its hvac_mode is {modes[0]} in some rows, in "
                 "which CityLearn knows no set point for them to change; give 1 for cooling or 2 for heating"

@@ -88,7 +88,7 @@ class Episodes:
         if lacks:
             there = ", ".join(sorted(info)) or "nothing"
             raise EnvError(f"{lacks[0]}: the last step of an episode does not report it in its info, which has {there}")
-        numbers = {name: number(info[name.removeprefix(INFO)]) for name in self._names}
+        numbers = {name: as_number(info[name.removeprefix(INFO)]) for name in self._names}
         if wrong := [name for name, number in numbers.items() if not np.isfinite(number)]:
             value = info[wrong[0].removeprefix(INFO)]
             raise EnvError(f"{wrong[0]}: the last step of an episode reports {value!r}, which is no finite number")
@@ -100,7 +100,7 @@ class Episodes:
             env.close()
 
 
-def number(value: Any) -> float:
+def as_number(value: Any) -> float:
     """A value that an episode reports; NaN for what is no number."""
     try:
         return float(value)

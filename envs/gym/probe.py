@@ -23,7 +23,7 @@ from gymnasium.utils.env_checker import check_env
 
 from common.errors import UserError
 from common.texts import raised
-from envs.gym.episodes import MOST_STEPS, check_endless, check_finite, number
+from envs.gym.episodes import MOST_STEPS, as_number, check_endless, check_finite
 from envs.gym.source import REFUSED, EnvError, Source, first_line
 from envs.gym.spaces import Actions, kind_of, made, outputs
 
@@ -104,7 +104,7 @@ def look(source: Source) -> Probe:
             taken, episode = taken + 1, episode + (not ended)
             if terminated or truncated:
                 ended = True
-                reported |= {str(key) for key, value in info.items() if np.isfinite(number(value))}
+                reported |= {str(key) for key, value in info.items() if np.isfinite(as_number(value))}
                 env.reset()
         check_endless(taken if not ended else 0)
         seconds = (time.perf_counter() - begun) / taken

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -120,16 +121,14 @@ class EnvTask:
         rows, most = list[Row](), self.at_once or self.episodes
         for first in range(0, self.episodes, most):
             part = replace(self, episodes=min(most, self.episodes - first), passed=self.passed + first)
-            evaluator = part.evaluator(split=split)
             try:
-                rows += evaluator.rows(policy)
+                with closing(part.evaluator(split=split)) as evaluator:
+                    rows += evaluator.rows(policy)
             except UserError:
                 raise
             except Exception as error:
                 # It is the user's environment, which may raise anything, as where it cannot take an action.
                 raise EnvError(f"{whose}an episode failed: {first_line(error)}") from error
-            finally:
-                evaluator.close()
         return rows
 
     @property

@@ -325,8 +325,8 @@ class Aim:
                 before = own.measure.value(rows, SITE)
                 site = "" if math.isnan(before) else f"; the uncontrolled site {own.measure.exact(before)}"
                 # That of a service is computed.
-                bound = own if own in self.requirements else replace(own, bound=round(own.bound, 4))
-                lines.append(f"{bound.shown} (it has {own.measure.exact(value)}{site})")
+                told = own if own in self.requirements else replace(own, bound=round(own.bound, 4))
+                lines.append(f"{told.shown} (it has {own.measure.exact(value)}{site})")
         return lines
 
     def idle(self, scenario: Scenario) -> dict[str, str]:

@@ -28,7 +28,7 @@ from results.analysis.searched import (
 )
 from results.analysis.times import elapsed, stretches
 from results.fresh import DEFAULT
-from results.loader import GAINS, Results, names_of, not_dominated, ratings
+from results.loader import GAINS, Results, names_of, not_dominated, ranked, ratings
 from results.schema import GIVEN, STATES
 from results.table_files import ResultsError
 
@@ -135,12 +135,11 @@ def leaderboard(results: Results) -> pd.DataFrame:
         seeds, Student's 95 % interval) and `confirmed_runs`; the `hp_` columns.
     """
     trials = results.trials[results.trials["confirms"].isna()].copy()
-    ranking = ratings(trials).astype(float)
+    first = ranked(trials[np.isfinite(ratings(trials).astype(float))]).index
     trials["rating"] = rated(trials)
     training = trials["seconds"] - trials["evaluation_seconds"].fillna(0.0)
     trials["steps_per_second"] = trials["steps"] / training.where(training > 0.0)
-    ranked = ranking[np.isfinite(ranking)].sort_values(ascending=False, kind="stable")
-    table = trials.loc[[*ranked.index, *trials.index.difference(ranked.index)]]
+    table = trials.loc[[*first, *trials.index.difference(first)]]
     given = [name for name in table.columns if str(name).startswith(GIVEN)]
     table = table[[*_TAKEN, *given]].reset_index(drop=True)
     counts = np.isfinite(table["rating"]) & ~misses(table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
@@ -11,7 +12,7 @@ from results.analysis.judged import BOUND, MPC, NO_CONTROL, RULE, UNCONTROLLED, 
 from results.analysis.searched import aims, frame
 from results.judgement import BOUND as OF_SCORE
 from results.judgement import EXACT_MPC, bound_of
-from results.loader import Results, ratings
+from results.loader import Results, ranked
 
 TRIAL, PLAN = "trial", "plan"
 ADDS = 5e-5  # of the score; less is nothing in the four digits that are shown
@@ -27,7 +28,7 @@ def best_alone(results: Results) -> pd.Series | None:
     """Row of the best trial whose policy needs nothing but its network; None where none has ended."""
     scored = results.scored
     alone = scored[[not has_plan(row) for _, row in scored.iterrows()]] if len(scored) else scored
-    return None if alone.empty else alone.iloc[int(ratings(alone).to_numpy().argmax())]
+    return None if alone.empty else ranked(alone).iloc[0]
 
 
 def beside_yardsticks(results: Results, objectives: Sequence[Measure] = ()) -> pd.DataFrame:
@@ -64,9 +65,11 @@ def beside_yardsticks(results: Results, objectives: Sequence[Measure] = ()) -> p
         if trial is None or (words and trial["trial"] == best["trial"]):
             continue
         own, name = rated[rated["trial"] == trial["trial"]], f"trial {trial['trial']}{words}"
-        rows.append({"name": name, "kind": TRIAL, "score": trial["score"], **_each(shown, own)})
+        rows.append({"name": name, "kind": TRIAL, "score": trial["score"], "misses": False, **_each(shown, own)})
     if has_plan(best) and best["plan_score"] == best["plan_score"]:
-        rows.append({"name": f"plan of trial {best['trial']} alone", "kind": PLAN, "score": best["plan_score"]})
+        rows.append(
+            {"name": f"plan of trial {best['trial']} alone", "kind": PLAN, "score": best["plan_score"], "misses": False}
+        )
     limit = next((row["score"] for row in rows if row["kind"] == BOUND), float("nan"))
     table = frame(rows, columns)
     table["of_bound"] = table["score"] / limit if limit > 0.0 else float("nan")  # type: ignore[operator]
@@ -77,7 +80,7 @@ def beside_yardsticks(results: Results, objectives: Sequence[Measure] = ()) -> p
 
 
 def _misses(rows: pd.DataFrame, measures: Mapping[str, Measure], stated: Sequence[str]) -> bool:
-    """Whether a controller misses what a site does for people, or what is stated, as NAME>=NUMBER."""
+    """Whether a controller misses what a site does for people, or what is stated, as settings have it: NAME>=NUMBER."""
     names = list[str]()
     for text in stated:
         sign: Sign = ">=" if ">=" in text else "<="
@@ -91,20 +94,22 @@ def _misses(rows: pd.DataFrame, measures: Mapping[str, Measure], stated: Sequenc
 def better_controller(results: Results) -> tuple[str, str] | None:
     """Model predictive control that does better than the best trial by what is aimed at, and misses nothing; None without.
 
-    Its name, and what it reaches. With two objectives no controller is better as a whole.
+    Its name, and what it reaches. Where the trial misses something, any other is. With two objectives none is as a whole.
     """
     name, *second = aims(results.facts)
     measure = SCORE if name == SCORE.name else results.measures.get(name)
     if second or measure is None:
         return None
     table = beside_yardsticks(results, [] if measure == SCORE else [measure])
-    mpc = table[(table["kind"] == MPC) & (table["name"] != EXACT_MPC) & (table["misses"] != True)]  # noqa: E712 - may be empty
+    mpc = table[(table["kind"] == MPC) & (table["name"] != EXACT_MPC) & ~table["misses"].astype(bool)]
     own = table.loc[table["name"] == f"trial {results.best['trial']}", name]
     if mpc.empty or own.empty:
         return None
     sign = -1.0 if measure.better == "less" else 1.0
     rival = mpc.iloc[int((sign * mpc[name]).to_numpy(float).argmax())]
     least = ADDS if measure == SCORE else 0.0
+    if results.best["shortfall"] > 0.0:
+        least = -math.inf
     return (str(rival["name"]), f"{name} {measure.shown(rival[name])}") if sign * (rival[name] - own.iloc[0]) > least else None
 
 

@@ -33,6 +33,8 @@ def test_the_search_that_is_printed_can_be_run(small_schema: Path, tmp_path: Pat
     assert convert(small_schema, "--to", tmp_path / "known")[1].endswith(f"--scenario {tmp_path / 'known' / 'schema.json'}\n")
     path = edited(small_schema, tmp_path / "other", put("actions", "deferrable_appliance", value={"active": True}))
     assert convert(path, "--to", tmp_path / "new")[1].endswith("schema.json --reward schema\n")
+    strange = edited(small_schema, tmp_path / "strange", put("buildings", "mall", "type", value="unittest.TestCase"))
+    assert convert(strange, "--to", tmp_path / "own")[1].endswith("schema.json --trust-scenario\n")
 
 
 def test_a_sound_site_is_copied_as_it_is(small_schema: Path, tmp_path: Path, convert: Convert) -> None:

@@ -245,22 +245,26 @@ def _of_episodes(rows: pd.DataFrame, measures: Mapping[str, Measure]) -> Table:
     return table
 
 
+_SAME_HOURS = "The same hours under other controllers"
+
+
 def _same(results: Results, last: pd.DataFrame) -> str:
-    """What other controllers ran through of what rates the best."""
+    """Title of other controllers, which may have run through less than what rates the best."""
     if not results.of_environment:
-        return "same hours"
+        return _SAME_HOURS
     count = int(results.yardsticks.groupby("contender").size().max())
-    return "same episodes" if count == len(last) else f"first {count} episodes"
+    return (
+        "The same episodes under other controllers" if count == len(last) else f"Other controllers: the first {count} episodes"
+    )
 
 
-def _yardsticks(beside: pd.DataFrame, objectives: Sequence[Measure] = (), same: str = "same hours") -> Table:
+def _yardsticks(beside: pd.DataFrame, objectives: Sequence[Measure] = (), title: str = _SAME_HOURS) -> Table:
     """Scores, and what is aimed at, between the site without control and perfect foresight."""
     columns = [objective.column(beside[objective.name].tolist()) for objective in objectives]
     # A site without a bound, vehicles or people has no column of them.
     aimed_at = {objective.name.removeprefix("ev_") for objective in objectives}
     forms = {"of_bound": ".0%", "served": ".1%", "discomfort": ".1%"}
     known = {name: form for name, form in forms.items() if name not in aimed_at and beside[name].notna().any()}
-    title = f"The {same} under other controllers"
     headings = ("", "score", *(heading for heading, _ in columns), *(column.replace("_", " ") for column in known))
     table = plain_table(by_the_year(title, objectives) if objectives else title, headings)
     for place, (_, row) in enumerate(beside.iterrows()):

@@ -47,7 +47,7 @@ def main(schema: str, hours: float = math.inf) -> None:
     (observed,), _ = env.reset()
     month, peaks, imported, ended = None, [0.0, 0.0], 0.0, False
     hour, day_peak = 0, 0.0
-    table = here / "seen.npy"  # what the policy sees beside the site's own observations, a row for each hour of its data
+    table = here / "seen.npy"  # what the policy sees beside the site's own observations, a row for each step of its data
     seen = np.load(table) if table.exists() else None
     first = 0 if seen is None else site["simulation_start_time_step"] - interface["first_seen_row"]
     names = interface["observations"]
@@ -61,8 +61,8 @@ def main(schema: str, hours: float = math.inf) -> None:
         if seen is not None:
             if not 0 <= first + now < len(seen) or np.isnan(seen[first + now]).any():
                 sys.exit(
-                    f"error: {table} has nothing for hour {now / per_hour:g} of {path}: let its simulation_start_time_step and "
-                    "simulation_end_time_step span rows of the split that the policy was exported for"
+                    f"error: {table} has nothing for hour {now / per_hour:.9g} of {path}: let its simulation_start_time_step "
+                    "and simulation_end_time_step span rows of the split that the policy was exported for"
                 )
             row += seen[first + now].tolist()
         if peak_hours:  # of a demand charge: the policy sees the month's peaks so far
@@ -73,7 +73,7 @@ def main(schema: str, hours: float = math.inf) -> None:
             day_peak, hour = 0.0 if named["hour"] < hour else day_peak, named["hour"]
             row.append(day_peak)
         if not np.isfinite(row).all():
-            sys.exit(f"error: hour {now / per_hour:g} of {path}: {names[int(np.argmin(np.isfinite(row)))]} is no number")
+            sys.exit(f"error: hour {now / per_hour:.9g} of {path}: {names[int(np.argmin(np.isfinite(row)))]} is no number")
         actions = policy.run(None, {"observations": np.array([row], dtype=np.float64)})[0]
         (observed,), _, ended, _, _ = env.step(actions.tolist())
         net = [building.net_electricity_consumption[now] for building in env.buildings]
@@ -82,7 +82,7 @@ def main(schema: str, hours: float = math.inf) -> None:
         if peak_hours:
             peak = 0 if named["hour"] - 1 in peak_hours else 1  # CityLearn counts hours from 1
             peaks[peak] = max(peaks[peak], sum(net))
-    print(f"{env.time_step / per_hour:g} hours, {imported:,.1f} kWh imported")
+    print(f"{env.time_step / per_hour:.9g} hours, {imported:,.1f} kWh imported")
 
 
 if __name__ == "__main__":

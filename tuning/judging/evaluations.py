@@ -30,10 +30,14 @@ SPLIT: Final = "test"
 WAIT_SECONDS = 2.0  # between two looks
 SINGLE = float(np.finfo(np.float32).eps)
 AGREEMENT = 1e-6  # relative difference of a KPI between backends; rewards with a power differ by two float32 ulps
-# Where people feel temperatures of models, which differ in single hours by up to 0.001 C: the same of what follows from these,
-# and the absolute one of scores, which may be near 0.
-FELT_AGREEMENT, FELT_LEAST = 1e-3, 1e-5
-FELT = (SCORE.name, "term_comfort", "discomfort", "unmet_degree_hours", "outage_discomfort", "citylearn_2023_score")
+# Temperatures of models differ in single hours by up to 0.001 C. The relative difference of what follows from these, and the
+# absolute one: a constant, or that of one hour which is counted or not, as a part of a column and with a weight.
+FELT_AGREEMENT = 1e-3
+FELT: Mapping[str, tuple[float, str, float]] = {
+    SCORE.name: (1e-5, "", 0.0), "term_comfort": (1e-5, "", 0.0), "unmet_degree_hours": (1e-3, "", 0.0),
+    "discomfort": (0.0, "occupied_hours", 1.0), "outage_discomfort": (0.0, "outage_hours", 1.0),
+    "citylearn_2023_score": (1e-5, "occupied_hours", 0.3),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -157,10 +161,10 @@ def check_agreement(part: Path, other: Path) -> None:
                 continue
             # A sum of differences of hourly flows in single precision: each is known to the last digit of a flow.
             least = SINGLE * (first["import_kwh"] + first["export_kwh"]) if name == CHANGED else AGREEMENT
-            relative, people = AGREEMENT, first.get("occupied_hours") or 0.0
-            if people > 0.0 and name in FELT:
-                # An hour at the edge of the band is counted or not.
-                relative, least = FELT_AGREEMENT, 1.0 / people if "discomfort" in name else FELT_LEAST
+            relative = AGREEMENT
+            if (first.get("occupied_hours") or 0.0) > 0.0 and name in FELT:
+                constant, hours, weight = FELT[name]
+                relative, least = FELT_AGREEMENT, constant + (weight / max(first.get(hours) or 1.0, 1.0) if hours else 0.0)
             if not np.isclose(value, second[name], rtol=relative, atol=least, equal_nan=True):
                 raise ValidityError(
                     f"{first['contender']}, year {first['year']}: {name} is {value!r} by {first['backend']} and "

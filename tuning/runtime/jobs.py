@@ -27,34 +27,38 @@ class Job:
 
     work: Callable[..., object]
     tells: bool = False  # whether it takes `on_progress`, which it tells how far it is, as a part
-    here: bool = False  # whether it reads files that this machine alone may have
+    here: bool = False  # whether it reads or writes files that this machine alone may have, such as those of the cache
 
 
 def run_jobs(jobs: Sequence[Job], goes_on: Callable[[Sequence[float]], bool] = lambda done: True) -> list[Any]:
     """Results of jobs that run in parallel, None of those that `goes_on` ended; it is told what part of each is done."""
-    queue = Queue(actor_options={"num_cpus": 0})
-    running = {_begun(number, job, queue): number for number, job in enumerate(jobs)}
-    done, results = [0.0] * len(jobs), [None] * len(jobs)
+    # An empty one counts as false.
+    queue = Queue(actor_options={"num_cpus": 0}) if any(job.tells for job in jobs) else None
+    done, results, running = [0.0] * len(jobs), [None] * len(jobs), dict[Any, int]()
     try:
+        for number, job in enumerate(jobs):
+            running[_in_process.options(**_place(job)).remote(number, job, queue)] = number
         while running and goes_on(done):
             for ended in ray.wait(list(running), timeout=0.5)[0]:
                 number = running.pop(ended)
                 results[number], done[number] = result_of(ended), 1.0
-            for number, part in _news(queue):
+            for number, part in () if queue is None else _news(queue):
                 done[number] = max(done[number], part)
     finally:
         for left in running:
-            ray.cancel(left, force=True)
-        queue.shutdown()
+            ray.cancel(left)  # not by force, as it may be writing a file
+        if queue is not None:
+            queue.shutdown()
     return results
 
 
-def _begun(number: int, job: Job, queue: Queue) -> Any:
+def _place(job: Job) -> dict[str, Any]:
     if not job.here:
-        return _in_process.remote(number, job, queue)
+        return {}
+    here = ray.get_runtime_context().get_node_id()
+    cores = next(node["Resources"].get("CPU", 0.0) for node in ray.nodes() if node["NodeID"] == here)
     # A driver's node of a cluster may have no core for Ray.
-    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    return _in_process.options(num_cpus=0, scheduling_strategy=here).remote(number, job, queue)
+    return {"num_cpus": min(1, cores), "scheduling_strategy": NodeAffinitySchedulingStrategy(here, soft=False)}
 
 
 def _news(queue: Queue) -> Iterator[tuple[int, float]]:
@@ -89,14 +93,14 @@ def result_of(task: Any) -> Any:
 
 
 @ray.remote(num_cpus=1)
-def _in_process(number: int, job: Job, queue: Queue) -> object:
+def _in_process(number: int, job: Job, queue: Queue | None) -> object:
     end_with_parent()
     told = 0.0
 
     def tell(done: float) -> None:
         nonlocal told
         # Each hour would be a message.
-        if done - told > LEAST_NEWS:
+        if queue is not None and done - told > LEAST_NEWS:
             told = done
             _tell(queue, number, done)
 

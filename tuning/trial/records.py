@@ -28,7 +28,7 @@ from tuning.trial.provenance import provenance
 from tuning.trial.report_copies import Copy, copies_of
 
 OF_A_REPORT = ("evaluations", "reports")  # tables whose rows a trial tells
-RATED = ("score", *OF_AN_AIM, "rating", "further_episodes")  # columns that say how its policy did
+RATED = ("score", *OF_AN_AIM, "rating", "further_episodes")  # columns that say how its policy did, and in what
 _TYPES = {Kind.INTEGER: int, Kind.NUMBER: float, Kind.TEXT: str, Kind.SIZES: str, Kind.FLAG: bool}
 
 
@@ -164,7 +164,7 @@ class TrialRecords:
         """Write the row of a trial that has the assignment, and so the outcome, of an earlier one; its state and rating."""
         assert proposal.same_as is not None
         of = self.row(proposal.same_as)
-        same = {name: of.get(name) for name in ("state", "score", *OF_AN_AIM, "rating", "noticed")}
+        same = {name: of.get(name) for name in ("state", *RATED, "noticed")}
         now = datetime.now(UTC)
         self._write({**self._new(proposal), **same, "same_as": proposal.same_as, "finished": now})
         rating = of.get("rating")
@@ -232,7 +232,7 @@ class TrialRecords:
     def told(self, number: int, columns: Mapping[str, Any]) -> None:
         """Change columns of a trial's row as it told; it knows nothing of further episodes, which rate the same policy."""
         before = self.row(number)
-        is_same = before.get("further_episodes") and columns.get("kept_steps") == before["kept_steps"]
+        is_same = before.get("further_episodes") is not None and columns.get("kept_steps") == before["kept_steps"]
         self.update(number, **{name: value for name, value in columns.items() if not (is_same and name in RATED)})
 
     def add_further(self, number: int, rows: Sequence[Row]) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from common.errors import UserError
+from common.errors import InconsistentError, UserError
 from envs.objective.aim import Aim, Row
 from results import Results, load
 from results.live import PROGRESS_FILE, LiveSearch
@@ -44,10 +44,13 @@ def look_again(experiment: Experiment, written: Callable[[Path], None], tell: Ca
             of_trial = searched_here(experiment, number).paths.folder
             try:
                 (rows,) = run_jobs([Job(partial(further_rows, of_trial, number, settings.trust_scenario), here=True)])
-            except UserError as error:
+            except (UserError, InconsistentError) as error:
                 failed.append(f"trial {number}: {error}")
                 continue
         records.add_further(number, rows)
+    scored = load(folder).scored
+    for number in scored.loc[scored["further_episodes"].isna(), "trial"].tolist():
+        records.update(number, further_episodes=0)
     best = (found := load(folder)).best
     # Whoever watches it sees the same best.
     with suppress(OSError, ValueError):
@@ -62,7 +65,7 @@ def look_again(experiment: Experiment, written: Callable[[Path], None], tell: Ca
 def open_trials(results: Results, aim: Aim, tried: Collection[int] = ()) -> list[int]:
     """Numbers of the trials that may be the best, by rating: their intervals reach above the best of those looked at again."""
     rated, scored = results.rated_evaluations, results.scored
-    looked = scored["further_episodes"].notna()
+    looked = scored["further_episodes"] > 0
     best = ratings(scored[looked]).max() if looked.any() else -math.inf
     numbers = [number for number in ranked(scored[~looked])["trial"].tolist() if number not in tried]
     return [number for number in numbers if _highest(rated[rated["trial"] == number].to_dict("records"), aim) > best]

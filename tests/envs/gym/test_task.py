@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import gymnasium as gym
@@ -64,6 +65,13 @@ def test_what_random_actions_never_saw_reported_is_refused_before_the_search() -
     check("info:bill")
     with pytest.raises(EnvError, match=r"info:nokey: the last step of an episode reports no such number in its info; .* bill"):
         check("info:nokey")
+
+
+def test_where_no_episode_of_random_actions_ended_nothing_is_known_of_what_it_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = EnvTask(PUMP, Aim.parse((), "info:nokey", (), measure_of(True)), episodes=2, trusted=True)
+    found = replace(task.probe, ended=False, reported=())
+    monkeypatch.setattr("envs.gym.task.probe", lambda source: found)
+    task.check_reported()
 
 
 def test_further_episodes_follow_those_of_evaluations_and_are_the_same_however_many_run_at_once() -> None:

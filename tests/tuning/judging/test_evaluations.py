@@ -73,6 +73,10 @@ def year(hours: int, score: float, missing: float) -> dict[str, Any]:
         # A year of the 2023 challenge, whose temperatures differ in single hours by up to 0.001 C.
         ("unmet_degree_hours", (4.404529571533203, 4.404491424560547), True),
         ("unmet_degree_hours", (4.40, 4.45), False),
+        ("outage_discomfort", (0.10, 0.15), True),
+        ("outage_discomfort", (0.10, 0.16), False),
+        ("citylearn_2023_score", (0.30, 0.3004), True),
+        ("citylearn_2023_score", (0.30, 0.302), False),
         ("discomfort", (0.12, 0.1205), True),
         ("discomfort", (0.12, 0.13), False),
         ("peak_kw", (12.0, 12.001), False),
@@ -82,7 +86,7 @@ def test_backends_agree_in_ratios_too(tmp_path: Path, name: str, values: tuple[f
     backends = ("batch", "citylearn")
     parts = [judged_path(tmp_path, "a-002", backend) for backend in backends]
     for part, backend, value in zip(parts, backends, values, strict=True):
-        flows = {"import_kwh": 2000.0, "export_kwh": 0.0, "occupied_hours": 700.0}
+        flows = {"import_kwh": 2000.0, "export_kwh": 0.0, "occupied_hours": 700.0, "outage_hours": 20.0}
         row = {**year(10, 0.1, 2.0), **flows, "year": 3, "backend": backend, name: value}
         write_file(part, [row], measures=evaluation_columns())
     with nullcontext() if agree else pytest.raises(ValidityError, match=f"a, year 3: {name} is .* --backend citylearn judges"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -67,6 +67,9 @@ def test_jobs_give_their_results_in_order_and_those_that_are_ended_none() -> Non
     assert run_jobs([Job(partial(abs, -number)) for number in range(3)], lambda done: True) == [0, 1, 2]
     assert run_jobs([Job(partial(time.sleep, 60.0)), Job(partial(abs, -7))], goes_on) == [None, 7]
     assert seen[0] == [0.0, 0.0]
+    parts = list[float]()
+    run_jobs([Job(slow, tells=True)], lambda done: not parts.append(done[0]))  # type: ignore[func-returns-value]
+    assert 0.5 in parts, "it told that it is half done"
     with pytest.raises(ScenarioError, match="no file"):
         run_jobs([Job(fail)], lambda done: True)
     # One that reads files of this machine alone needs no core of Ray's.
@@ -75,9 +78,15 @@ def test_jobs_give_their_results_in_order_and_those_that_are_ended_none() -> Non
 
 @pytest.mark.usefixtures("small_ray")
 def test_a_process_that_dies_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "_in_process", jobs._in_process.options(max_retries=0))
+    options = {"max_retries": 0}
+    monkeypatch.setattr(jobs, "_place", lambda job: options)
     with pytest.raises(DiedError, match="the system kills processes when memory runs out"):
         run_jobs([Job(partial(os._exit, 3))])
+
+
+def slow(on_progress: Callable[[float], None]) -> None:
+    on_progress(0.5)
+    time.sleep(2.0)
 
 
 def fail() -> None:

@@ -77,7 +77,7 @@ def test_the_best_by_all_episodes_wins_before_those_that_few_episodes_rate(
     assert asked == [2, 1, 0], "the best ones first"
     assert lines == ["not rated by further episodes: trial 1: it has no checkpoint"]
     found = load(searched.paths.folder)
-    assert found.trials["further_episodes"].tolist()[::2] == [12, 12]
+    assert found.trials["further_episodes"].tolist() == [12, 0, 12]
     scores = [(6.0 + 12 * 1.5) / 15, 3.0, (12.0 + 12 * 0.5) / 15]
     np.testing.assert_allclose(found.trials["score"], scores)
     assert found.best["trial"] == 0, "trial 1 has a higher mean of three episodes"
@@ -87,6 +87,13 @@ def test_the_best_by_all_episodes_wins_before_those_that_few_episodes_rate(
     for kept, score in ((BUDGET, scores[2]), (2 * BUDGET, 4.0)):
         records.told(2, {**evaluated, "kept_steps": kept})
         assert (records.row(2)["score"], records.row(2)["steps"]) == (pytest.approx(score), 2 * BUDGET)
+    # Until the next end a policy that is new is ranked by its evaluation, and one that is kept stays where it was.
+    records.told(1, {**evaluated, "kept_steps": BUDGET})
+    assert load(searched.paths.folder).best["trial"] == 2
+    records.told(1, {**evaluated, "kept_steps": 2 * BUDGET, "score": 9.0})
+    assert load(searched.paths.folder).best["trial"] == 1
+    records.repeat(Proposal(3, records.space.complete({}), same_as=0))
+    assert records.row(3)["further_episodes"] == 12
     records.drop_after(0, BUDGET)
     assert records.row(0)["further_episodes"] == 12
     records.drop_after(0, BUDGET - 1)
@@ -94,7 +101,7 @@ def test_the_best_by_all_episodes_wins_before_those_that_few_episodes_rate(
     # What a run that was killed has left is taken as it is.
     records.update(2, kept_steps=BUDGET, further_episodes=None)
     look_again(searched, lambda path: None, lines.append)
-    assert asked[3:] == [1]
+    assert asked[3:] == [], "trial 1 has no rows of its new policy"
     assert records.row(2)["further_episodes"] == 12
 
 

@@ -71,7 +71,9 @@ def plan(settings: Settings, space_file: Path | None, task: Task | None = None) 
         fit = fitted(space, task, may, fixed.keys())
         space, notes, more = fit.space, fit.notes, SEVERAL if fit.several else ONE
     if isinstance(task, EnvTask) and not settings.preset and task.probe.actions == "choices":
-        space, notes = without(space, DEVIATIONS, f"{task.title} has choices for actions")
+        space, notes = without(
+            space, [name for name in DEVIATIONS if name not in fixed], f"{task.title} has choices for actions"
+        )
     spec = replace(spec, space=space)
     fixed = {**space.own_values(), **fixed}
     space.check(fixed, budget)

@@ -349,7 +349,7 @@ def _check_row(trial: FrozenTrial, row: Mapping[Any, Any], aim: Aim, path: Path)
             raise DamagedStudyError(path, f"trial {trial.number} has {name}={value} in it, and {told} in the results")
     told_at_end = {name: _known(row.get(name)) for name in ("score", *OF_AN_AIM)}
     # No decision of a search depends on further episodes, so the study has none.
-    is_of_study = trial.state is TrialState.COMPLETE and _known(row.get("further_episodes")) is None
+    is_of_study = trial.state is TrialState.COMPLETE and not _known(row.get("further_episodes"))
     if is_of_study and told_at_end["score"] is not None:
         goal = aim.goal(Outcome(**told_at_end))
         if goal != trial.value and not math.isnan(goal):

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from common.errors import UsageError
 from results import load
-from results.loader import ratings
+from results.loader import ranked, ratings
 from tuning.algorithms.registry import DEFAULT, algorithm_of
 from tuning.cli.console import busy, say
 from tuning.experiment.callbacks import callbacks_named
@@ -102,7 +102,8 @@ def search(
                 refuse_what_cannot_fit(plan, planner)
                 reason = run_trials(experiment, plan, planner, console, run_trial, look, files)
                 if reason is None:
-                    at_end()
+                    with as_lost_node():
+                        at_end()
                 return reason
         except NodeLostError:
             steps = float(load(experiment.paths.folder).trials["steps"].sum())
@@ -295,9 +296,11 @@ class Parts:
         experiment, before, study = self.experiment, self.before, self.record.study
         frozen = before.loc[before["state"] == "frozen", "trial"].tolist()
         ended = before[~before["state"].isin(["running", "frozen"])]
+        searched = ended[ended["state"].isin(["complete", "pruned"]) & ended["confirms"].isna()]
+        best = ranked(searched[ratings(searched).notna()])["trial"].tolist()[:1]
 
         def spared() -> list[int]:
-            return front_of_search(study.trials()) if experiment.settings.aim.second else []
+            return front_of_search(study.trials()) if experiment.settings.aim.second else best
 
         retention = Retention(
             experiment.paths, experiment.settings.kept_trials, final_scores(ended), frozen, spared, self.files.checkpoints

@@ -90,13 +90,13 @@ def _compared(
 ) -> tuple[list[Row], list[Row], list[str]]:
     """Rows of controllers and of bounds, all made in parallel, and what is left out as it takes too long."""
     begun, windows, left_out = time.monotonic(), task.validation_windows, list[str]()
-    jobs = [Job(partial(baseline_rows, task, SPLIT, windows))]
+    jobs = [Job(partial(baseline_rows, task, SPLIT, windows), here=True)]
     if has_bound := not fit.why_no_bound(task.site):
-        jobs.append(Job(partial(_bound_rows, task, windows, objectives)))
+        jobs.append(Job(partial(_bound_rows, task, windows, objectives), here=True))
     others = len(jobs)
     if has_mpc := not fit.why_no_mpc(task.site):
         parts = (windows[first : first + PART] for first in range(0, len(windows), PART))
-        jobs += [Job(partial(run_windows, task, part, "learned"), True) for part in parts]
+        jobs += [Job(partial(run_windows, task, part, "learned"), True, here=True) for part in parts]
 
     def goes_on(done: Sequence[float]) -> bool:
         of_mpc = fmean(done[others:] or [1.0])
