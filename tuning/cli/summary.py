@@ -197,7 +197,8 @@ def front_table(results: Results, aim: Aim) -> Table:
 
 def _ranking(best: pd.DataFrame, trials: pd.DataFrame, aim: Aim) -> Table:
     columns = _of_aim(best, aim)
-    if (further := best["further_episodes"]).notna().any():
+    # A terminal of 80 columns has no room for it beside an objective.
+    if not columns and (further := best["further_episodes"]).notna().any():
         columns.append(("further", [cell(count, ",.0f") for count in further]))
     parts = ("step", "min", "steps/s", "stepping", "learning", "evaluation")
     title = by_the_year(f"Best of {len(trials)} trial{'s' if len(trials) != 1 else ''}", aim.objectives)
