@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
@@ -92,25 +91,25 @@ def _misses(rows: pd.DataFrame, measures: Mapping[str, Measure], stated: Sequenc
 
 
 def better_controller(results: Results) -> tuple[str, str] | None:
-    """Model predictive control that does better than the best trial by what is aimed at, and misses nothing; None without.
+    """Model predictive control that does better than the best trial in all that is aimed at, and misses nothing; None without.
 
-    Its name, and what it reaches. Where the trial misses something, any other is. With two objectives none is as a whole.
+    Its name, and what it reaches. Where the trial misses something, any other that does not is better.
     """
-    name, *second = aims(results.facts)
-    measure = SCORE if name == SCORE.name else results.measures.get(name)
-    if second or measure is None:
+    known = {name: SCORE if name == SCORE.name else results.measures.get(name) for name in aims(results.facts)}
+    measures = {name: measure for name, measure in known.items() if measure}
+    table = beside_yardsticks(results, [measure for measure in measures.values() if measure != SCORE])
+    own = table[table["name"] == f"trial {results.best['trial']}"]
+    if len(measures) < len(known) or own.empty:
         return None
-    table = beside_yardsticks(results, [] if measure == SCORE else [measure])
-    mpc = table[(table["kind"] == MPC) & (table["name"] != EXACT_MPC) & ~table["misses"].astype(bool)]
-    own = table.loc[table["name"] == f"trial {results.best['trial']}", name]
-    if mpc.empty or own.empty:
+    signs = [-1.0 if measure.better == "less" else 1.0 for measure in measures.values()]
+    gains = (table[[*measures]].astype(float) - own[[*measures]].to_numpy(float)) * signs
+    is_better = (gains > (ADDS if SCORE.name in measures else 0.0)).all(axis=1) | (results.best["shortfall"] > 0.0)
+    may_win = (table["kind"] == MPC) & (table["name"] != EXACT_MPC) & ~table["misses"].astype(bool)
+    if not (is_better & may_win).any():
         return None
-    sign = -1.0 if measure.better == "less" else 1.0
-    rival = mpc.iloc[int((sign * mpc[name]).to_numpy(float).argmax())]
-    least = ADDS if measure == SCORE else 0.0
-    if results.best["shortfall"] > 0.0:
-        least = -math.inf
-    return (str(rival["name"]), f"{name} {measure.shown(rival[name])}") if sign * (rival[name] - own.iloc[0]) > least else None
+    rival = table.loc[gains[is_better & may_win].iloc[:, 0].idxmax()]
+    reached = ", ".join(f"{name} {measure.shown(rival[name])}" for name, measure in measures.items())
+    return str(rival["name"]), reached
 
 
 def _each(of: Mapping[str, Measure], rows: pd.DataFrame) -> dict[str, float]:

@@ -27,7 +27,7 @@ def figure(search: Search) -> Figure | None:
     trust = ["--trust-scenario"] if ":" in str(results.facts.settings.get("env") or "") else []
     if rival := search.table(better_controller):
         said.append(
-            f"Model predictive control has the {rival[1]} without any training{_saves(search, rival[0])}: it is "
+            f"Model predictive control reaches {rival[1]} without any training{_saves(search, rival[0])}: it is "
             "the better controller unless a longer search, or a judgement, says otherwise."
         )
     known = analysis.best_so_far(results)

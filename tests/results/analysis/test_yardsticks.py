@@ -64,8 +64,8 @@ def better(folder: Path, served: float, **settings: Any) -> tuple[str, str] | No
     made.settle(folder, **settings)
     rows = controllers()
     for row in rows:
-        row |= {"peak_kw": 9.0} | ({"ev_served": served} if row["contender"].startswith("MPC") else {})
-    trial = {**made.evaluation(0, made.BUDGET, 0.05, ev_served=0.9, ev_required_kwh=10.0), "peak_kw": 8.0}
+        row |= {"peak_kw": 9.0, "bill": 3.0} | ({"ev_served": served} if row["contender"].startswith("MPC") else {})
+    trial = {**made.evaluation(0, made.BUDGET, 0.05, ev_served=0.9, ev_required_kwh=10.0), "peak_kw": 8.0, "bill": 4.0}
     return better_controller(made.tables(folder, [made.row(0, 0.05)], evaluations=[trial, *rows]))
 
 
@@ -75,7 +75,8 @@ def test_a_controller_that_misses_what_a_winner_meets_or_is_worse_by_the_aim_is_
     assert better(tmp_path / "c", 0.8, require=["ev_served>=0.7"]) is not None
     assert better(tmp_path / "d", 0.8, require=["ev_served>=0.85"]) is None
     assert better(tmp_path / "e", 0.9, objective="peak_kw") is None, "8 kW is less than 9"
-    assert better(tmp_path / "f", 0.9, objective="peak_kw bill") is None
+    assert better(tmp_path / "f", 0.9, objective="peak_kw bill") is None, "better in one of two alone"
+    assert better(tmp_path / "g", 0.9, objective="bill score") == ("MPC: learned forecast", "bill 26.3, score +0.0600")
 
 
 @pytest.mark.parametrize(("score", "said"), [(0.07, "adds +0.0200"), (0.05001, "adds nothing"), (0.04, "loses 0.0100")])

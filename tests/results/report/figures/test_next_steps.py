@@ -18,7 +18,7 @@ def told(search: Search) -> str:
 
 def test_a_controller_without_training_that_is_better_comes_first_and_a_judgement_before_trust(tmp_path: Path) -> None:
     said = told(Search(searched(tmp_path, [planned(0, 0.05, 0.05), made.row(1, 0.03)], controllers())))
-    assert said.startswith("1. Model predictive control has the score +0.0600 without any training")
+    assert said.startswith("1. Model predictive control reaches score +0.0600 without any training")
     assert said.endswith(
         f"judge it on hours that nothing has seen: `python -m tuning.judge {tmp_path.parent.name}/{tmp_path.name}`"
     )
