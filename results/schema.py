@@ -46,7 +46,7 @@ _TRIALS: Columns = {
     "state": ("string", "", "running, frozen (it may go on), complete, pruned, oom or failed"),
     "score": ("float64", "1", "score of the evaluation that counts (--keep); more is better, 0 is the uncontrolled site"),
     "kept_steps": ("int64", "1", "steps at that evaluation; its policy is exported and judged"),
-    "further_episodes": ("int64", "1", "episodes that score counts beside these; 0 ranks after; empty before a search's end"),
+    "further_episodes": ("int64", "1", "further episodes in the score; 0 ranks after others; empty before a search's end"),
     "plan_score": ("float64", "1", "score of its plan alone, which its policy changes; empty without a plan"),
     **_RATED,
     "on_front": ("bool", "", "of two objectives, whether no trial was better in both when the last run ended"),

@@ -39,24 +39,6 @@ def mpc(
     on_progress: Callable[[float], None] | None = None,
 ) -> list[Evaluation]:
     """Evaluations of model predictive control for `improvement`, one a year; each window is run once and cached."""
-    return evaluated(episodes(task, windows, method, steps, on_progress))
-
-
-def run_windows(
-    task: SiteTask, windows: Sequence[Window], method: Method, on_progress: Callable[[float], None] | None = None
-) -> int:
-    """Run model predictive control through windows that the cache lacks, and then has; how many there are."""
-    return sum(1 for _ in episodes(task, windows, method, on_progress=on_progress))
-
-
-def episodes(
-    task: SiteTask,
-    windows: Sequence[Window],
-    method: Method,
-    steps: int | None = None,
-    on_progress: Callable[[float], None] | None = None,
-) -> Iterator[Episode]:
-    """A run of each window, see `mpc`; `on_progress` is told after each hour what part of all is done."""
     total, done = sum(window.hours for window in windows), 0
 
     def hour_done() -> None:
@@ -65,12 +47,16 @@ def episodes(
         if on_progress:
             on_progress(done / total)
 
-    before = 0
-    for window in windows:
-        yield mpc_episode(task, window, method, steps, hour_done)
-        # A window from the cache has no hours to count.
-        before += window.hours
-        done = before
+    def episodes() -> Iterator[Episode]:
+        nonlocal done
+        before = 0
+        for window in windows:
+            yield mpc_episode(task, window, method, steps, hour_done)
+            # A window from the cache has no hours to count.
+            before += window.hours
+            done = before
+
+    return evaluated(episodes())
 
 
 def run_mpc(

@@ -28,7 +28,7 @@ from envs.scenarios.scenario import Window
 from envs.scenarios.splits import Splits
 from envs.task import SiteTask
 from envs.yardsticks.bound import Objective, TooLongError, served_net_kwh
-from envs.yardsticks.mpc_runs import mpc_episode, run_windows
+from envs.yardsticks.mpc_runs import mpc_episode
 from envs.yardsticks.rows import Row, baseline_rows, bound_rows, mpc_rows
 from results import load
 from results.places import ROLLOUTS, WEEK_OF_BEST
@@ -96,7 +96,7 @@ def _compared(
     others = len(jobs)
     if has_mpc := not fit.why_no_mpc(task.site):
         parts = (windows[first : first + PART] for first in range(0, len(windows), PART))
-        jobs += [Job(partial(run_windows, task, part, "learned"), True, here=True) for part in parts]
+        jobs += [Job(partial(mpc_rows, task, SPLIT, part, "learned"), True, here=True) for part in parts]
 
     def goes_on(done: Sequence[float]) -> bool:
         of_mpc = fmean(done[others:] or [1.0])
@@ -111,7 +111,7 @@ def _compared(
     if None in found[others:]:
         left_out.append("model predictive control")
     elif has_mpc:
-        rows += mpc_rows(task, SPLIT, windows, "learned")  # from the cache
+        rows += mpc_rows(task, SPLIT, windows, "learned")  # all windows as one, from the cache
     return rows, limits or [], left_out
 
 
@@ -133,7 +133,7 @@ def _write_simple(experiment: Experiment, written: Callable[[Path], None], conso
     except (UserError, InconsistentError) as error:
         say(console, f"nothing to compare with: {error}")
         return
-    same = {"scenario": experiment.scenario, "split": "validation", "backend": task.stepped_by}
+    same = {"scenario": experiment.scenario, "split": SPLIT, "backend": task.stepped_by}
     write_file(path, [same | row for row in rows], measures=task.columns)
     written(path)
 
@@ -162,7 +162,7 @@ def write_week(experiment: Experiment, written: Callable[[Path], None], console:
     week = hardest_week(task.validation_windows, lambda year: year_reference(task.site, year))
     try:
         with busy(console, f"running trial {number} through the hardest week"):
-            with trained(searched_here(experiment, number), number, split="validation", keep=settings.keep) as found:
+            with trained(searched_here(experiment, number), number, split=SPLIT, keep=settings.keep) as found:
                 env = found.on_site.evaluation_env((week,), found.shares)
                 (episode,) = env.episodes(found.policy)
                 env.close()

@@ -193,6 +193,9 @@ def test_the_best_so_far_is_a_trial_with_a_rating() -> None:
     settings = Settings(objective="peak_kw", trials=3)
     assert Progress(Console(quiet=True), settings, before)._best == (-40.0, 1)
     assert Progress(Console(quiet=True), settings, before[:1])._best is None
+    # Money is that of the site.
+    of_money = Progress(Console(quiet=True), Settings(objective="bill", trials=3), before)
+    assert of_money.state().best == "bill 40.0 PEN (trial 1)"
 
 
 def test_a_trial_that_confirms_another_is_not_the_best_so_far() -> None:
