@@ -1,4 +1,4 @@
-"""Makes a folder for CityLearn 3 of files of version 2.4: `python -m envs.convert old/schema.json --to new`."""
+"""Makes a folder for CityLearn 3 of files of version 2: `python -m envs.convert old/schema.json --to new`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def parser() -> Parser:
     """The options of the command."""
     made = Parser(
         "python -m envs.convert",
-        description="Make a folder for CityLearn 3 of a site that was made for version 2.4, and say all that differs. The "
+        description="Make a folder for CityLearn 3 of a site that was made for version 2, and say all that differs. The "
         "original stays as it is. Nothing is written while something is to be decided.",
     )
     made.add_argument("schema", metavar="SCHEMA", type=Path, help="its schema.json")

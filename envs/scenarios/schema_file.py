@@ -14,7 +14,17 @@ from typing import Any
 import platformdirs
 
 from common.errors import ScenarioError
-from envs.scenarios.schema_shape import AT_CHARGERS, BUILDING_CLASSES, FIRST, LAST, OBSERVATIONS, OF_APPLIANCES, SCHEMA, USES
+from envs.scenarios.schema_shape import (
+    AT_CHARGERS,
+    BUILDING_CLASSES,
+    FIRST,
+    INPUTS,
+    LAST,
+    OBSERVATIONS,
+    OF_APPLIANCES,
+    SCHEMA,
+    USES,
+)
 from envs.scenarios.series_files import check_series, is_file
 from envs.scenarios.shapes import Fault, Faults, Place, dotted, included, read_object, remedy, shown
 from envs.scenarios.tariff import FILE_NAME, tariff_faults
@@ -237,22 +247,21 @@ def _dynamics(entry: dict[str, Any], place: Place) -> Iterator[Fault]:
     attributes = _at(entry, "attributes")
     if str(entry["type"]).rpartition(".")[2] != "LSTMDynamics":
         return
-    lists = ("input_observation_names", "input_normalization_minimum", "input_normalization_maximum")
-    for name in ("filename", *lists, "hidden_size", "num_layers", "lookback"):
+    for name in ("filename", *INPUTS, "hidden_size", "num_layers", "lookback"):
         if attributes.get(name) is None:
             yield Fault((*place, name), "is missing; the model cannot be read without it")
-    for i, name in enumerate(_at(attributes, lists[0])):
+    for i, name in enumerate(_at(attributes, INPUTS[0])):
         if name.removesuffix("_sin").removesuffix("_cos") not in OBSERVATIONS:
-            yield Fault((*place, lists[0], str(i)), f"is {shown(name)}, and CityLearn has no such observation; correct it")
-    inputs = attributes.get("input_size") or len(_at(attributes, lists[0]))
+            yield Fault((*place, INPUTS[0], str(i)), f"is {shown(name)}, and CityLearn has no such observation; correct it")
+    inputs = attributes.get("input_size") or len(_at(attributes, INPUTS[0]))
     weights = _lstm_weights(inputs, attributes.get("hidden_size") or 0, attributes.get("num_layers") or 0)
     if weights > MOST_WEIGHTS:
         # CityLearn builds the network before it reads the file.
         text = f"and num_layers make a network of {weights:,.0f} weights; it may have at most {MOST_WEIGHTS:,}, so lower them"
         yield Fault((*place, "hidden_size"), text, form=False)
-    lengths = {len(_at(attributes, name)) for name in lists}
+    lengths = {len(_at(attributes, name)) for name in INPUTS}
     if len(lengths) > 1:
-        yield Fault((*place, lists[0]), f"and {dotted(lists[1:])} have different lengths; give each input two bounds")
+        yield Fault((*place, INPUTS[0]), f"and {dotted(INPUTS[1:])} have different lengths; give each input two bounds")
 
 
 def _lstm_weights(inputs: float, hidden: float, layers: float) -> float:

@@ -32,6 +32,7 @@ from envs.scenarios.shapes import (
 
 FIRST, LAST = "simulation_start_time_step", "simulation_end_time_step"
 WASHING = "washing_machine"  # beginning of names of CityLearn 2.4 that version 3 does not have
+SET_POINT, DELTA = (f"indoor_dry_bulb_temperature_{what}" for what in ("set_point", "delta"))  # before version 2.3
 CONVERT = "run python -m envs.convert"  # the remedy for what its files have
 USES = ("cooling", "heating", "dhw")  # of heat and cold, in the kernel's order
 
@@ -197,6 +198,7 @@ _ESCALATOR = ByClass(
     default="citylearn.energy_model.Escalator",
     null=False,
 )
+INPUTS = ("input_observation_names", "input_normalization_minimum", "input_normalization_maximum")  # of LSTM dynamics
 BUILDING_CLASSES = (
     "Building", "DynamicsBuilding", "LSTMDynamicsBuilding", "OccupantInteractionBuilding",
     "LogisticRegressionOccupantInteractionBuilding",
@@ -213,7 +215,8 @@ BUILDING = Record(
             "cooling_device": _device("HeatPump"),
             "heating_device dhw_device": _device("HeatPump", "ElectricHeater"),
             "cooling_storage heating_storage dhw_storage": _device("StorageTank"),
-            "dynamics": ByClass({"LSTMDynamics": CLASSES["LSTMDynamics"]}),
+            # Public data repeat the inputs beside the attributes, from where CityLearn does not read them.
+            "dynamics": ByClass({"LSTMDynamics": CLASSES["LSTMDynamics"]}, idle=INPUTS),
             "occupant": ByClass(
                 {"LogisticRegressionOccupant": _OCCUPANT}, {"parameters_filename": _FILE}, needed=("parameters_filename",)
             ),
@@ -328,9 +331,14 @@ ACTIONS = frozenset(
 OF_APPLIANCES = ("deferrable_appliance_", "escalator_")
 
 
-# Forecasts, which versions before CityLearn 3 named by the hours that they look ahead.
-_HOURS = ("6", "12", "24")
-_AHEAD = re.compile(r"_(6|12|24)h$")
+_HOURS_AHEAD = re.compile(rf"_predicted_({'|'.join(map(str, FORECAST_HOURS))})h$")
+
+
+def todays_name(name: str) -> str:
+    """What CityLearn 3 calls an observation of version 2, which named predictions by hours ahead and had one set point."""
+    if name in (SET_POINT, DELTA):
+        return name.replace("temperature", "temperature_cooling")
+    return _HOURS_AHEAD.sub(lambda hours: f"_predicted_{FORECAST_HOURS.index(int(hours[1])) + 1}", name)
 
 
 @dataclass(frozen=True)
@@ -349,9 +357,8 @@ class _Switches(Shape):
         for name, entry in value.items():
             unknown = name not in self.known and not name.startswith(self.beginnings)
             if unknown and isinstance(entry, dict) and entry.get("active"):
-                renamed = _AHEAD.sub(lambda hours: f"_{_HOURS.index(hours[1]) + 1}", name)
-                told = f"did you mean {renamed}?" if renamed in self.known else remedy(name, self.known)
-                told = CONVERT if name.startswith(WASHING) else told
+                is_older = name.startswith(WASHING) or todays_name(name) != name
+                told = CONVERT if is_older else remedy(name, self.known)
                 yield Fault((*place, name), f"is active, and CityLearn has no such {self.what}; {told}", form=False)
 
 

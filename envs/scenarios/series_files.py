@@ -65,7 +65,7 @@ _MEASURED = {
     "indoor_dry_bulb_temperature_cooling_set_point": _SET_POINT,
     "indoor_dry_bulb_temperature_heating_set_point": _SET_POINT,
 }
-_OPTIONAL = {
+OPTIONAL = {
     **_MEASURED,
     "comfort_band": Limit(0, 100, "a difference of temperatures in degrees"),
     "minutes": Limit(0, 59, "minutes are 0 to 59", whole=True),
@@ -94,7 +94,7 @@ DEPARTURE, REQUIRED_SOC = "electric_vehicle_departure_time", "electric_vehicle_r
 ARRIVAL, ARRIVAL_SOC = "electric_vehicle_estimated_arrival_time", "electric_vehicle_estimated_soc_arrival"
 CURRENT_SOC = "electric_vehicle_current_soc"
 SERIES: dict[str, Limit] = {
-    **_OPTIONAL,
+    **OPTIONAL,
     **{column: limit for columns in NEEDED.values() for column, limit in columns.items()},
     DEPARTURE: Limit(-1, 87_600, "steps until the departure, at most ten years of hours"),
     ARRIVAL: Limit(-1, 87_600, "steps until the arrival, at most ten years of hours"),
@@ -222,7 +222,7 @@ class _Files:
     def _open(self, file: Path, kind: str) -> _Series | None:
         is_charger = kind == "charger_simulation"
         required = CHARGER if is_charger else tuple(NEEDED[kind])
-        known = {*required, *(_OPTIONAL if kind == "energy_simulation" else ())}
+        known = {*required, *(OPTIONAL if kind == "energy_simulation" else ())}
         table = read_table(file, known, text=(STATE,) if is_charger else ())
         if isinstance(table, str):
             self._faults.add(table)

@@ -1,4 +1,4 @@
-"""The command that makes files for CityLearn 3 of those of version 2.4."""
+"""The command that makes files for CityLearn 3 of those of version 2."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Makes a folder that CityLearn 3 takes of one that was made for CityLearn 2.4. Here are the options."""
+"""Makes a folder that CityLearn 3 takes of one that was made for CityLearn 2. Here are the options."""
 
 from __future__ import annotations
 

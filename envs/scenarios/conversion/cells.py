@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import pandas as pd
 
 from envs.scenarios.csv_file import PARQUET
 
-_SHOWN = 3  # lines that a message names
+_SHOWN = 3  # lines and files that a message names
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,15 @@ def told(found: Iterable[Found]) -> list[str]:
     for one in found:
         kinds.setdefault(f"{one.place}: {one.what}; {one.done}", {}).setdefault(one.lines, []).append(one.file)
     return [
-        f"{kind} ({'; '.join(_lines(lines) + ', '.join(dict.fromkeys(files)) for lines, files in where.items())})"
+        f"{kind} ({'; '.join(_lines(lines) + _names(list(dict.fromkeys(files))) for lines, files in where.items())})"
         for kind, where in kinds.items()
     ]
+
+
+def _names(files: list[str]) -> str:
+    if len(files) > _SHOWN + 1:
+        return f"{', '.join(files[:_SHOWN])} and {len(files) - _SHOWN} others"
+    return ", ".join(files)
 
 
 def _lines(lines: tuple[int, ...]) -> str:
@@ -76,6 +82,11 @@ class Cells:
         series = self.frame[column].astype(object)
         series[rows] = list(values) if self._is_parquet else [_written(value) for value in values]
         self.frame[column] = pd.to_numeric(series) if self._is_parquet else series
+
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Give columns other names."""
+        self.changed = True
+        self.frame = self.frame.rename(columns=names)
 
     def cut(self, rows: int) -> None:
         """Leave out what comes after so many rows."""

@@ -1,4 +1,4 @@
-"""Makes a folder that CityLearn 3 takes of one that was made for CityLearn 2.4; the original is only read."""
+"""Makes a folder that CityLearn 3 takes of one that was made for CityLearn 2; the original is only read."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from envs.scenarios import schema_file, trust
 from envs.scenarios.conversion import ConversionOptions
 from envs.scenarios.conversion.cells import Cells, Found, told
 from envs.scenarios.conversion.charger_file import MEAN, repair
+from envs.scenarios.conversion.older_names import rename_columns, rename_observations
 from envs.scenarios.conversion.washing_machines import END, FILE_KEY, PROFILE, START, SUCCESSORS, replaced, tables
 from envs.scenarios.csv_file import read_table
 from envs.scenarios.schema_shape import WASHING
@@ -91,7 +92,7 @@ class _Conversion:
             if isinstance(building, dict) and not is_left_out(building)
         }
         self._copy_files()
-        self.found = list(self._machines(path.name))
+        self.found = [*self._older_names(path.name), *self._machines(path.name)]
         self._series()
         self._chargers()
         (folder / SCHEMA).write_text(json.dumps(self._schema, indent=2) + "\n", encoding="utf-8")
@@ -109,18 +110,27 @@ class _Conversion:
             if is_file(self._root / name):
                 shutil.copyfile(self._root / name, self._new(name))
 
-    def _cells(self, name: Any, needed: tuple[str, ...]) -> Cells | None:
+    def _cells(self, name: Any, needed: tuple[str, ...], root: Path | None = None) -> Cells | None:
         """A file that has the columns; None for another one, which the check of the new folder names."""
-        if not isinstance(name, str) or not is_file(self._root / name):
+        if not isinstance(name, str) or not is_file(file := (root or self._new_root) / name):
             return None
-        table = read_table(self._root / name, needed)
+        table = read_table(file, needed)
         if isinstance(table, str) or not set(needed) <= set(table):
             return None
-        return Cells(self._root / name, len(table))
+        return Cells(file, len(table))
 
     def _named(self, key: str, entries: Iterable[Any]) -> Iterator[str]:
         names = (entry.get(key) for entry in entries if isinstance(entry, dict))
         yield from dict.fromkeys(name for name in names if isinstance(name, str))
+
+    def _older_names(self, schema_name: str) -> Iterator[Found]:
+        yield from rename_observations(schema_name, self._schema, self._buildings)
+        for kind in NEEDED:
+            for name in self._named(kind, self._buildings.values()):
+                if cells := self._cells(name, ()):
+                    yield from rename_columns(name, cells)
+                    if cells.changed:
+                        cells.write(cells.file)
 
     def _series(self) -> None:
         """Hours of 0: beside 24, which is then midnight, they are 24; without it, all hours count from 0."""
@@ -187,7 +197,7 @@ class _Conversion:
         if wanted == "leave-out":
             return [], "left out", True
         file = machine.get(FILE_KEY) if isinstance(machine, dict) else None
-        cells = self._cells(file, (START, END, PROFILE))
+        cells = self._cells(file, (START, END, PROFILE), self._root)  # which is not copied
         if cells is None:
             return [], f"no file with {START}, {END} and {PROFILE} under {FILE_KEY}: {OPTION} leave-out", False
         profiles, schedule, found = tables(cells)

@@ -118,8 +118,11 @@ def test_a_generated_schema_passes(schema: dict[str, Any]) -> None:
         ),
         (put("actions", "electrical_storge", value={"active": True}), "did you mean electrical_storage?"),
         # As they were called before CityLearn 3.
-        (put("observations", "electricity_pricing_predicted_6h", value={"active": True}), "electricity_pricing_predicted_1?"),
-        (put("observations", "outdoor_dry_bulb_temperature_predicted_24h", value={"active": True}), "_predicted_3?"),
+        (
+            put("observations", "electricity_pricing_predicted_6h", value={"active": True}),
+            "no such observation; run python -m envs.convert",
+        ),
+        (put("observations", "indoor_dry_bulb_temperature_set_point", value={"active": True}), "run python -m envs.convert"),
         (put("simulation_start_time_step", value=0.0), "simulation_start_time_step is 0.0; it has to be a whole number"),
         (put("actions", "sell", value={"active": True}), "actions.sell is active, and CityLearn has no such action"),
         (put(*BATTERY, "attributes", "capacity", value=True), "attributes.capacity is true; it has to be a number above 0"),

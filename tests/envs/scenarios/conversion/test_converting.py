@@ -1,4 +1,4 @@
-"""A folder that was made for CityLearn 2.4 becomes one that CityLearn 3 loads and the batch backend steps bit by bit."""
+"""A folder that was made for CityLearn 2 becomes one that CityLearn 3 loads and the batch backend steps bit by bit."""
 
 import shutil
 from collections.abc import Callable
