@@ -54,30 +54,25 @@ _PPO = {
     "gae_lambda": 0.95, "clip_range": 0.2, "ent_coef": 0.0, "vf_coef": 0.5, "max_grad_norm": 0.5, "n_epochs": 10,
     "normalize_advantage": True,
 }  # fmt: skip
+_A2C = {
+    "n_steps": 128, "learning_rate": 7e-4, "gae_lambda": 1.0, "ent_coef": 0.0, "vf_coef": 0.5, "max_grad_norm": 0.5,
+    "normalize_advantage": False,
+}  # fmt: skip
+_SAC = {"buffer_size": 50_000, "batch_size": 256, "tau": 0.005, "train_freq": 1, "gradient_steps": 1}
 TASKS = (
     Task(
         "ppo", "CartPole-v1", 50_000, 8,
         {**_PPO, "n_steps": 1024, "batch_size": 64, "learning_rate": 3e-4, "gamma": 0.99},
     ),
-    Task(
-        "a2c", "CartPole-v1", 100_000, 8,
-        {"n_steps": 128, "learning_rate": 7e-4, "gamma": 0.99, "gae_lambda": 1.0, "ent_coef": 0.0, "vf_coef": 0.5,
-         "max_grad_norm": 0.5, "normalize_advantage": False},
-    ),
+    Task("a2c", "CartPole-v1", 100_000, 8, {**_A2C, "gamma": 0.99}),
     Task(
         "ppo", "Pendulum-v1", 100_000, 4,
         {**_PPO, "n_steps": 4096, "batch_size": 64, "learning_rate": 1e-3, "gamma": 0.9},
     ),
-    Task(
-        "sac", "Pendulum-v1", 5_000, 1,
-        {"learning_rate": 1e-3, "buffer_size": 50_000, "learning_starts": 100, "batch_size": 256, "tau": 0.005, "gamma": 0.99,
-         "train_freq": 1, "gradient_steps": 1},
-    ),
+    Task("sac", "Pendulum-v1", 5_000, 1, {**_SAC, "learning_rate": 1e-3, "learning_starts": 100, "gamma": 0.99}),
     Task("ppo", "Acrobot-v1", 100_000, 8, {**_PPO, "n_steps": 2048, "batch_size": 64, "learning_rate": 3e-4, "gamma": 0.99}),
     Task(
-        "sac", "MountainCarContinuous-v0", 10_000, 1,
-        {"learning_rate": 3e-4, "buffer_size": 50_000, "learning_starts": 1000, "batch_size": 256, "tau": 0.005, "gamma": 0.999,
-         "train_freq": 1, "gradient_steps": 1},
+        "sac", "MountainCarContinuous-v0", 10_000, 1, {**_SAC, "learning_rate": 3e-4, "learning_starts": 1000, "gamma": 0.999}
     ),
     *(
         Task(
@@ -89,7 +84,23 @@ TASKS = (
     ),
     *(
         Task("ppo", game, 200_000, 4, {**_PPO, "n_steps": 2048, "batch_size": 64, "learning_rate": 3e-4, "gamma": 0.99})
-        for game in ("Hopper-v5", "HalfCheetah-v5")
+        for game in ("Hopper-v5", "HalfCheetah-v5", "MountainCarContinuous-v0")
+    ),
+    *(
+        Task("a2c", game, 200_000, 8, {**_A2C, "gamma": gamma})
+        for game, gamma in (
+            ("Acrobot-v1", 0.99),
+            ("Pendulum-v1", 0.9),
+            ("MountainCarContinuous-v0", 0.999),
+            ("LunarLander-v3", 0.99),
+            ("LunarLanderContinuous-v3", 0.99),
+            ("Hopper-v5", 0.99),
+            ("HalfCheetah-v5", 0.99),
+        )
+    ),
+    *(
+        Task("sac", game, 30_000, 1, {**_SAC, "learning_rate": 3e-4, "learning_starts": 1000, "gamma": 0.99})
+        for game in ("LunarLanderContinuous-v3", "Hopper-v5", "HalfCheetah-v5")
     ),
 )  # fmt: skip
 
@@ -104,6 +115,8 @@ class Options:
     """Runs at the same time, on one core each."""
     games: tuple[str, ...] = ()
     """Which games; by default all."""
+    algos: tuple[str, ...] = ("ppo", "a2c", "sac")
+    """Which algorithms."""
 
 
 def judge(game: str, act: Callable[[np.ndarray], np.ndarray], learned: bool) -> float:
@@ -178,7 +191,11 @@ def interval(one: np.ndarray, other: np.ndarray) -> tuple[float, float]:
 
 def main() -> None:
     options = tyro.cli(Options)
-    tasks = [task for task in TASKS if (not options.games or task.game in options.games) and can_run(task.game)]
+    tasks = [
+        task
+        for task in TASKS
+        if task.algo in options.algos and (not options.games or task.game in options.games) and can_run(task.game)
+    ]
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(options.workers, mp_context=spawn, max_tasks_per_child=1) as pool:
         runs = {

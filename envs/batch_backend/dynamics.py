@@ -199,7 +199,7 @@ class Dynamics:
     def of(cls, years: Sequence[Tables], copies: int) -> Dynamics | None:
         """The models of years that follow one another; None where there are none."""
         arrays = years[0].dynamics
-        numbers = [int(name.partition("_")[0]) for name in arrays if name.endswith("_series")]
+        numbers = [int(name.partition("_")[0]) for name in arrays if name.endswith("_lookback")]
         if not numbers:
             return None
         models = {n: Model(**{name: arrays[f"{n}_{name}"] for name in Model._fields}) for n in numbers}

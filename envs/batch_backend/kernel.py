@@ -58,6 +58,7 @@ from envs.batch_backend.records import (
     SINGLE,
     SLACK,
     SLACK_RATIO,
+    TANK_CONSUMPTION,
     TANK_SOC,
     THERMAL_CONSUMPTION,
     THERMAL_DEMAND,
@@ -127,7 +128,8 @@ def _word(key: np.ndarray, copy: Any) -> int:
 
 
 @_compiled
-def _uniform(key: np.ndarray, copy: Any) -> float:
+def uniform(key: np.ndarray, copy: Any) -> float:
+    """Next number of `RandomState.uniform`, of the generator that `key` and the `position` of `copy` are the state of."""
     high = _word(key, copy) >> np.uint32(5)
     low = _word(key, copy) >> np.uint32(6)
     return (np.float64(high) * 67108864.0 + np.float64(low)) / 9007199254740992.0
@@ -140,8 +142,8 @@ def _gauss(key: np.ndarray, copy: Any) -> float:
         copy.has_spare = 0
         return copy.spare
     while True:
-        x = 2.0 * _uniform(key, copy) - 1.0
-        y = 2.0 * _uniform(key, copy) - 1.0
+        x = 2.0 * uniform(key, copy) - 1.0
+        y = 2.0 * uniform(key, copy) - 1.0
         radius = x * x + y * y
         if 0.0 < radius < 1.0:
             break
@@ -1220,6 +1222,10 @@ def _observe(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray)
                 raw = np.float64(energy[n, BATTERY_KWH])
             elif observed.kind == TANK_SOC:
                 raw = np.float64(tank.previous_soc)
+            elif observed.kind == TANK_CONSUMPTION:
+                # Of the device, at the efficiency of the step before.
+                cop = rows.meter[row - 1, n].cop[observed.use] if copy.step else 1.0
+                raw = np.float64(tank.balance / np.float32(cop))
             elif observed.kind == THERMAL_DEMAND:
                 raw = _f32(np.float64(tank.given) + abs(min(np.float64(tank.balance), 0.0)))
             elif observed.kind == THERMAL_CONSUMPTION:

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 # Kinds of observations that depend on actions.
-NET, BATTERY_SOC, BATTERY_CONSUMPTION, TANK_SOC, THERMAL_DEMAND, THERMAL_CONSUMPTION, MONTH_PEAK, VEHICLE_SOC = range(8)
-DAY_PEAK, APPLIANCE_STATE, IMPORT_ROOM, EXPORT_ROOM, VIOLATION = range(8, 13)
+NET, BATTERY_SOC, BATTERY_CONSUMPTION, TANK_SOC, TANK_CONSUMPTION, THERMAL_DEMAND, THERMAL_CONSUMPTION = range(7)
+MONTH_PEAK, VEHICLE_SOC, DAY_PEAK, APPLIANCE_STATE, IMPORT_ROOM, EXPORT_ROOM, VIOLATION = range(7, 14)
 # What happens to the state of charge of a vehicle that is not plugged in.
 DRIFT, KEEP, SET = range(3)
 COOLING, HEATING, DHW = range(3)  # end uses of heat and cold

@@ -10,6 +10,7 @@ import numpy as np
 from common.generators import check_twister
 from envs.batch_backend import compiling, kernel, records
 from envs.batch_backend.dynamics import Dynamics
+from envs.batch_backend.occupants import Occupants
 from envs.batch_backend.tables import Tables, Year, allocate, row_arrays, serving_actions, site_arrays
 from envs.current_hour import SiteState, scaled
 from envs.objective.reference import Reference, first_soc
@@ -55,7 +56,7 @@ class BatchSimulator:
         self.site = site_arrays(list(years.values()), layout, weights)
         self._rows = row_arrays(tuple(years.values()))
         self.state, self.out = allocate(self.site, self._rows, copies, record)
-        self._dynamics = Dynamics.of(tables, copies)
+        self._dynamics, self._occupants = Dynamics.of(tables, copies), Occupants(tables, copies, layout)
         self.comfort_parts = np.zeros((copies, len(self.site.building)))
         # Degrees of the uncontrolled site, see `compare_with`, shape (copies, N, hours).
         self._uncomfortable: np.ndarray | None = None
@@ -153,6 +154,7 @@ class BatchSimulator:
         kernel.begin(self.site, self._rows, state, self.out, copies, first_row, soc[np.newaxis], tables.initial_tank)
         if self._dynamics:
             self._dynamics.begin(copies)
+            self._occupants.begin(copies, seed)
 
     def step(self, actions: np.ndarray, which: np.ndarray | None = None) -> None:
         """Take a step, all copies or those of the indices `which`; actions within [-1, 1], shape (copies, actions)."""
@@ -163,6 +165,7 @@ class BatchSimulator:
         kernel.step(self.site, self._rows, self.state, self.out, given, copies)
         if self._dynamics:
             self._dynamics.step(self.state.copy, self.state.tank, copies)
+            self._occupants.step(self.state.copy, self._dynamics.indoor, self.observation, copies)
             self._rate_comfort(self._dynamics, copies, rows, steps)
 
     def compare_with(self, windows: Sequence[Window], alone: Sequence[Run]) -> None:
@@ -247,12 +250,15 @@ class BatchSimulator:
                     yield name, array
         if self._dynamics:
             yield from self._dynamics.remembered()
+            yield from self._occupants.remembered()
 
     def comfort(self, rows: np.ndarray) -> np.ndarray:
         """`COMFORT` of each building in the hour that the last step covered, of rows of shape (copies,); (copies, N)."""
         series = self._comfort[rows]
         for n, indoor in (self._dynamics.indoor if self._dynamics else {}).items():
             series["indoor"][:, n] = indoor
+        for n, points in self._occupants.set_points.items():
+            series["cooling"][:, n], series["heating"][:, n] = points.T
         return series
 
     def plugged(self, row: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

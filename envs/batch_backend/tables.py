@@ -33,7 +33,8 @@ class Tables:
     # whether there is a state of charge for every arrival
     rows: dict[str, np.ndarray]
     # of each building whose indoor temperature is computed, by its number, such as `0_series`: fields of `records.Model`, and
-    # `series`, shape (R, I), see `dynamics.step`
+    # `series`, shape (R, I), see `dynamics.step`; where people change set points, such as `0_people_node`, fields of
+    # `occupants.People`, and as `0_people_series` the `habit` of `occupants.step`
     dynamics: dict[str, np.ndarray]
     initial_soc: np.ndarray  # of the batteries, shape (N + V,)
     initial_tank: np.ndarray  # state of charge of the tanks, shape (N, 3)

@@ -15,6 +15,7 @@ from envs.batch_backend.tables import COMFORT, Tables
 from envs.citylearn_backend.appliances import appliance_places, read_appliances
 from envs.citylearn_backend.connection import on_phases, read_connection, room_places, shown_phases
 from envs.citylearn_backend.dynamics import read_inputs, read_model
+from envs.citylearn_backend.occupants import has_occupants, read_habits, read_people
 from envs.citylearn_backend.simulator import CityLearnSimulator, current_soc, new_sessions, tanks
 from envs.citylearn_backend.thermal import device_actions, device_efficiencies, device_hours, has_dynamics, thermal_devices
 from envs.district import COMMON, Buildings
@@ -165,10 +166,16 @@ def read_meters(simulator: CityLearnSimulator) -> np.ndarray:
 def read_dynamics(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
     """`Tables.dynamics`."""
     found: dict[str, np.ndarray] = {}
-    for n, building in enumerate(simulator.env.buildings):
+    first = 0  # position of a building's first observation
+    for n, (building, names) in enumerate(observed(simulator)):
         if has_dynamics(building):
             found[f"{n}_series"] = read_inputs(building, _sources(building))
             found |= {f"{n}_{name}": values for name, values in read_model(building)._asdict().items()}
+        if has_occupants(building):
+            found[f"{n}_people_series"] = read_habits(building)
+            people = read_people(building, dict(zip(names, range(first, first + len(names)), strict=True)))
+            found |= {f"{n}_people_{name}": values for name, values in people._asdict().items()}
+        first += len(names)
     return found
 
 
@@ -320,6 +327,9 @@ def _sources(building: Any) -> dict[str, np.ndarray]:
     for side in ("cooling", "heating"):
         set_point = getattr(series, f"indoor_dry_bulb_temperature_{side}_set_point")
         sources[f"indoor_dry_bulb_temperature_{side}_delta"] = series.indoor_dry_bulb_temperature - set_point
+    if has_occupants(building):
+        own = vars(building.occupant.parameters)
+        sources.update({name.lstrip("_"): values for name, values in own.items() if isinstance(values, np.ndarray)})
     return sources
 
 
@@ -334,6 +344,7 @@ def _kind(name: str, n: int) -> tuple[int, int, int] | None:
         return plain[name], n, 0
     thermal = {
         "storage_soc": records.TANK_SOC,
+        "storage_electricity_consumption": records.TANK_CONSUMPTION,
         "demand": records.THERMAL_DEMAND,
         "electricity_consumption": records.THERMAL_CONSUMPTION,
     }

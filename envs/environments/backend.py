@@ -46,21 +46,23 @@ _SWITCHED = ("community_market", "demand_response", "robustness")  # those that 
 # Keys of which `schema_shape` knows what CityLearn reads, less those that the backend lacks. Any other is refused by name: it
 # may change the physics.
 _SCHEMA = {*SCHEMA.names, *SCHEMA.idle} - {"topology_events", *_SWITCHED}
-_BUILDING = {*BUILDING.names, *BUILDING.idle} - {"escalators", "occupant"}
+_BUILDING = {*BUILDING.names, *BUILDING.idle} - {"escalators"}
 _CHARGER = {*CHARGER.rest, *CHARGER.idle, "type", "attributes"}
 _CHARGER_ATTRIBUTES = {*DEVICES["Charger"].names, *DEVICES["Charger"].idle} - {"random_seed"}
 _VEHICLE = {"include", "type", "battery"}
 _THERMAL = tuple(f"{use}_{device}" for use in USES for device in ("device", "storage"))
 # Classes of CityLearn that it computes as they do.
 TYPES = {
-    "type": ("citylearn.citylearn.Building", "citylearn.building.Building", "citylearn.building.LSTMDynamicsBuilding"),
+    "type": CLASSES["building"],
     "dynamics": CLASSES["dynamics"],
+    "occupant": ("citylearn.occupant.LogisticRegressionOccupant",),
     "electrical_storage": ("citylearn.energy_model.Battery",),
     "pv": ("citylearn.energy_model.PV",),
     **{name: CLASSES[name] for name in _THERMAL},
 }
 # Observations that depend on actions, of which the dynamics may take demands and the indoor temperature alone.
 _ENDOGENOUS = ("_soc", "_electricity_consumption")
+_SET_BY_PEOPLE = ("_set_point", "_temperature_cooling_delta", "_temperature_heating_delta")
 
 
 def unsupported(schema_path: Path, reward: RewardName = "schema") -> list[str]:
@@ -89,7 +91,7 @@ def _in_building(building: Mapping[str, Any]) -> Iterator[str]:
     if (building.get("power_outage") or {}).get("simulate_power_outage") and building.get("chargers"):
         yield "power outages of a building with chargers"
     yield from _in_connection(building)
-    yield from _in_dynamics((building.get("dynamics") or {}).get("attributes") or {})
+    yield from _in_dynamics((building.get("dynamics") or {}).get("attributes") or {}, bool(building.get("occupant")))
     for name, known in TYPES.items():
         entry = building.get(name)
         kind = entry if name == "type" or entry is None else entry.get("type")
@@ -121,11 +123,11 @@ def _in_connection(building: Mapping[str, Any]) -> Iterator[str]:
         yield "phases with chargers that are not the building's, or in another order"
 
 
-def _in_dynamics(attributes: Mapping[str, Any]) -> Iterator[str]:
+def _in_dynamics(attributes: Mapping[str, Any], has_occupants: bool) -> Iterator[str]:
     if attributes.get("dropout"):
         yield "dropout of dynamics (drawn anew at every step)"
     for name in attributes.get("input_observation_names") or ():
-        if name.endswith(_ENDOGENOUS):
+        if name.endswith(_ENDOGENOUS) or (has_occupants and name.endswith(_SET_BY_PEOPLE)):
             yield f"{name} as an input of dynamics"
 
 

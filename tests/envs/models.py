@@ -1,10 +1,13 @@
 """The small site with a model of the indoor temperature and a cooling device that obeys actions."""
 
+import pickle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
+from sklearn.tree import DecisionTreeClassifier
 
 from envs.scenarios.iquitos.site import ROWS
 from tests.envs.schema_changes import edit, edited, put, with_series
@@ -79,3 +82,27 @@ def with_rooms(small: Path, folder: Path) -> Path:
     edit(path, put("buildings", "mall", "dynamics", "attributes", "hidden_size", value=1))
     edit(path, put("actions", "cooling_storage", value={"active": True}))
     return edit(path, put("buildings", "mall", "cooling_storage", value=COOLING["cooling_storage"]))
+
+
+def occupied(folder: Path, name: str, rows: int, rng: np.random.Generator) -> dict[str, Any]:
+    """Entries of a building with people who often change its set points; their files are written."""
+    models = {f"setpoint_{change}_model_filename": f"{name}_{change}.pkl" for change in ("increase", "decrease")}
+    for file in models.values():
+        features, kinds = rng.uniform(-15.0, 30.0, (99, 3)), rng.integers(0, 3, 99)
+        (folder / file).write_bytes(pickle.dumps(DecisionTreeClassifier(max_depth=4, random_state=0).fit(features, kinds)))
+    habits = {f"{of}_{change}": rng.uniform(-0.1, 0.1, rows) for of in "ab" for change in ("increase", "decrease")}
+    pd.DataFrame(habits).to_csv(folder / f"{name}_people.csv", index=False)
+    return {
+        "type": "citylearn.building.LogisticRegressionOccupantInteractionBuilding",
+        "occupant": {
+            "type": "citylearn.occupant.LogisticRegressionOccupant", "parameters_filename": f"{name}_people.csv",
+            "attributes": {**models, "delta_output_map": {"0": 0.0, "1": 0.55, "2": 1.7}},
+        },
+    }  # fmt: skip
+
+
+def with_people(small: Path, folder: Path) -> Path:
+    """Write the site of `with_rooms` with people who change its set points; its schema."""
+    path = with_rooms(small, folder)
+    people = occupied(folder, "mall", ROWS, np.random.default_rng(0))
+    return edit(path, lambda schema: schema["buildings"]["mall"].update(people))

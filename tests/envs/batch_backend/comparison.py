@@ -11,6 +11,12 @@ from envs.batch_backend.tables import Tables, Year
 from envs.citylearn_backend.simulator import CityLearnSimulator
 
 HOURS = 200  # of `opened`
+# An observation for which CityLearn divides series, in float32, and not numbers.
+OF_TANKS = (
+    "cooling_storage_electricity_consumption",
+    "heating_storage_electricity_consumption",
+    "dhw_storage_electricity_consumption",
+)
 DEGREES, SUM = "indoor temperature [C]", "sum of the rewards"
 
 
@@ -51,6 +57,7 @@ def compare(
         batch.begin(b, year, start, hours - (b < copy), seed + copy - b, charge)
     reward = SchemaReward(batch)
     rewards: list[tuple[float, float]] = []
+    of_tanks = np.array([name.endswith(OF_TANKS) for name in batch.first.names])
     worst["observation"] = ulps(raw, batch.observation[copy])
     for step in range(hours):
         action = policy(raw, step)
@@ -61,7 +68,8 @@ def compare(
         reward_given, indoor = reward.step(actions, going)[copy], batch.comfort(rows)["indoor"][copy]
         indoor_expected = simulator.indoor_temperatures(step)
         found: dict[str, tuple[Any, Any]] = {
-            "observation": (raw, batch.observation[copy]),
+            "observation": (raw[~of_tanks], batch.observation[copy, ~of_tanks]),
+            "tanks' consumption": (raw[of_tanks], batch.observation[copy, of_tanks]),
             "reward": (expected_reward, reward_given),
             "indoor temperature": (indoor_expected, indoor),
             **dict(_of_buildings(simulator, batch, copy, step)),
@@ -85,6 +93,12 @@ def _of_buildings(
     simulator: CityLearnSimulator, batch: BatchSimulator, b: int, step: int
 ) -> Iterator[tuple[str, tuple[Any, Any]]]:
     buildings, out, state = simulator.env.buildings, batch.out, batch.state
+    points = [
+        [getattr(n.energy_simulation, f"indoor_dry_bulb_temperature_{side}_set_point")[step] for n in buildings]
+        for side in ("cooling", "heating")
+    ]
+    given = batch.comfort(batch.row - 1)
+    yield "set points", (points, [given[side][b] for side in ("cooling", "heating")])
     yield "net consumption", ([n.net_electricity_consumption[step] for n in buildings], out.energy[b, :, 0])
     yield "cost", ([n.net_electricity_consumption_cost[step] for n in buildings], out.money[b, :, 0])
     yield "emission", ([n.net_electricity_consumption_emission[step] for n in buildings], out.money[b, :, 1])

@@ -13,13 +13,16 @@ from envs.batch_backend.records import FEATURES
 from envs.scenarios import entries
 from envs.scenarios.schema_shape import USES
 from envs.scenarios.series_files import ARRIVAL, ARRIVAL_SOC, DEPARTURE, ID, REQUIRED_SOC, STATE
+from tests.envs.models import occupied
 
 OBSERVATIONS = (
     "month", "hour", "minutes", "day_type", "outdoor_dry_bulb_temperature", "outdoor_dry_bulb_temperature_predicted_1",
     "direct_solar_irradiance", "carbon_intensity", "indoor_dry_bulb_temperature", "non_shiftable_load", "solar_generation",
+    *(f"{use}_storage_electricity_consumption" for use in USES),
     "cooling_storage_soc", "heating_storage_soc", "dhw_storage_soc", "electrical_storage_soc", "net_electricity_consumption",
     "cooling_demand", "heating_demand", "dhw_demand", "cooling_electricity_consumption", "dhw_electricity_consumption",
     "heating_electricity_consumption", "indoor_dry_bulb_temperature_cooling_delta", "power_outage", "occupant_count",
+    "indoor_dry_bulb_temperature_cooling_set_point", "indoor_dry_bulb_temperature_heating_delta",
     "electrical_storage_electricity_consumption", "cooling_device_efficiency", "dhw_device_efficiency", "electricity_pricing",
     "electricity_pricing_predicted_2", "electric_vehicle_charger_connected_state", "electric_vehicle_charger_incoming_state",
     "connected_electric_vehicle_at_charger_departure_time", "connected_electric_vehicle_at_charger_required_soc_departure",
@@ -180,6 +183,7 @@ def buildings(draw: st.DrawFn) -> dict[str, Any]:
         "constraints": draw(st.one_of(st.none(), constraints(len(charging)))),
         "appliances": 0 if outages or has_service else draw(st.integers(0, 2)),
         "dynamics": None if has_service else draw(st.one_of(st.none(), models())),
+        "people": draw(st.booleans()),  # of a building with dynamics
         "outages": outages,
         "sized": draw(st.booleans()),
         "pv": draw(st.one_of(st.none(), between(1.0, 50.0))),
@@ -265,7 +269,7 @@ def write(plan: dict[str, Any], folder: Path) -> Path:
                 "solar_generation": np.maximum(0.0, rng.uniform(-300.0, 900.0, rows)),
                 "indoor_dry_bulb_temperature_cooling_set_point": np.full(rows, 24.0),
                 "indoor_dry_bulb_temperature_heating_set_point": np.full(rows, 20.0),
-                "hvac_mode": rng.integers(0, 4, rows),
+                "hvac_mode": rng.integers(1, 3, rows) if site["dynamics"] and site["people"] else rng.integers(0, 4, rows),
                 "occupant_count": rng.integers(0, 4, rows),
                 "power_outage": (rng.random(rows) < 0.3).astype(int),
             }
@@ -278,6 +282,8 @@ def write(plan: dict[str, Any], folder: Path) -> Path:
             building["type"] = "citylearn.building.LSTMDynamicsBuilding"
             attributes = {**site["dynamics"], "filename": f"building_{n}.pth"}
             building["dynamics"] = {"type": "citylearn.dynamics.LSTMDynamics", "attributes": attributes}
+            if site["people"]:
+                building |= occupied(folder, f"building_{n}", rows, rng)
     path = folder / "schema.json"
     path.write_text(json.dumps(schema), encoding="utf-8")
     return path

@@ -55,7 +55,7 @@ POLICIES: dict[str, Policy] = {
 
 def open_both(schema: Path) -> tuple[CityLearnSimulator, Tables]:
     assert unsupported(schema) == []
-    simulator = CityLearnSimulator(schema, with_reward=True)
+    simulator = CityLearnSimulator(schema, with_reward=True, trusted=True)
     return simulator, read_tables(simulator, schema_reward(schema))
 
 
@@ -78,7 +78,7 @@ def check(plan: dict[str, Any], spoil: Callable[[Tables], None] | None = None) -
             spoil(tables)
         batch = BatchSimulator({0: raw_year(tables, parked=True)}, copies=2)
         found = compare(simulator, batch, acting(batch, "mixed"), 0, plan["start"], plan["hours"], plan["seed"], charge=0.4)
-    within = {DEGREES: 1e-4, SUM: 1e-4}
+    within = {DEGREES: 1e-4, SUM: 1e-4, "tanks' consumption": 3.0}
     if any(site["dynamics"] for site in plan["buildings"]):
         # Torch rounds sums and functions of the models in another way.
         within["indoor temperature"] = 20.0
@@ -134,6 +134,7 @@ SHOWN_BY = {
         ("cycle", "energy", 1.0 + 1e-5),
         ("cycle", "shown", 1.0 + 1e-5),
         ("dynamics", "recurrent", 1.001),
+        ("dynamics", "people_series", 1.1),
         *(
             pytest.param(*planted, marks=pytest.mark.slow)
             for planted in (

@@ -12,10 +12,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
-from sklearn.tree import DecisionTreeClassifier
 
 from common.errors import ScenarioError
 from envs.citylearn_backend import simulator as simulator_module
@@ -32,13 +30,12 @@ from envs.citylearn_backend.simulator import (
     read_sessions,
 )
 from envs.objective.series import Sessions
-from envs.scenarios.iquitos import site
 from envs.scenarios.scenario import scenario
 from envs.scenarios.series_files import AWAY, COMING, PLUGGED
-from tests.envs.models import with_rooms
+from tests.envs.models import with_people
 from tests.envs.scenarios import strangers
 from tests.envs.scenarios.strangers import Payload
-from tests.envs.schema_changes import edit, edited, put, with_series
+from tests.envs.schema_changes import edited, put, with_series
 
 HOURS = 48
 
@@ -399,13 +396,7 @@ def test_the_entity_interface_moves_the_same_energies(small_schema: Path, tmp_pa
 def test_runs_with_occupants_repeat_though_citylearn_restores_no_temperature_of_them(
     small_schema: Path, tmp_path: Path
 ) -> None:
-    path = edit(with_rooms(small_schema, tmp_path), occupied)
-    rng = np.random.default_rng(0)
-    for change in ("increase", "decrease"):
-        tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(rng.uniform(-5.0, 40.0, (99, 3)), rng.integers(0, 2, 99))
-        (tmp_path / f"{change}.pkl").write_bytes(pickle.dumps(tree))
-    columns = {"a_increase": 1.0, "b_increase": 0.0, "a_decrease": -1.0, "b_decrease": 0.0}
-    pd.DataFrame(columns, index=range(site.ROWS)).to_csv(tmp_path / "occupant.csv", index=False)
+    path = with_people(small_schema, tmp_path)
     simulator = CityLearnSimulator(path, with_reward=False, trusted=True)
     check_repeats(simulator)
     (building,) = simulator.env.buildings
@@ -413,18 +404,6 @@ def test_runs_with_occupants_repeat_though_citylearn_restores_no_temperature_of_
     assert len(np.unique(series)) > 1, "people changed it"
     with pytest.raises(ScenarioError, match="building mall has occupants, and its hvac_mode is 0 in some rows"):
         CityLearnSimulator(with_series(path, hvac_mode=0), with_reward=False, trusted=True)
-
-
-def occupied(schema: dict[str, Any]) -> None:
-    models = {f"setpoint_{change}_model_filename": f"{change}.pkl" for change in ("increase", "decrease")}
-    schema["buildings"]["mall"] |= {
-        "type": "citylearn.building.LogisticRegressionOccupantInteractionBuilding",
-        "set_point_hold_time_steps": 3,
-        "occupant": {
-            "type": "citylearn.occupant.LogisticRegressionOccupant", "parameters_filename": "occupant.csv",
-            "attributes": {**models, "delta_output_map": {"0": 0.5, "1": 1.0}},
-        },
-    }  # fmt: skip
 
 
 def noisy(schema: dict[str, Any]) -> None:

@@ -15,8 +15,11 @@ from envs.citylearn_backend.simulator import SIMULATORS, CityLearnSimulator
 from envs.citylearn_backend.tables import _events, _points, read_buildings, read_layout, read_tables
 from envs.district import COMMON
 from envs.observation import MARGIN, PEAK_NAMES, ObservationLayout
+from envs.scenarios.schema_shape import OBSERVATIONS
 from envs.scenarios.tariff import DemandCharge
 from tests.districts import FOUR, OWN
+from tests.envs.models import with_rooms
+from tests.envs.schema_changes import edit
 
 
 def test_a_ratio_of_another_type_which_rounds_otherwise_is_refused(small_schema: Path) -> None:
@@ -110,3 +113,12 @@ def test_observations_and_actions_have_the_owners_that_the_schema_gives_them(fou
     assert len(found.actions) == len(actions)
     assert all("charger" in names[i] for i in found.chargers)
     assert {name for name, owner in zip(names, found.observations, strict=True) if owner == COMMON} >= {"month", "hour"}
+
+
+def test_every_observation_that_a_schema_may_name_is_known(small_schema: Path, tmp_path: Path) -> None:
+    path = with_rooms(small_schema, tmp_path)
+    entry = {"active": True, "shared_in_central_agent": False}
+    edit(path, lambda schema: schema["observations"].update(dict.fromkeys(OBSERVATIONS, entry)))
+    names = read_tables(CityLearnSimulator(path, with_reward=False), ("RewardFunction", "null")).names
+    # CityLearn leaves out what a site of whole hours has no column for.
+    assert OBSERVATIONS - set(names) <= {"minutes", "seconds"}

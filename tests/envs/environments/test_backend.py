@@ -127,10 +127,7 @@ def test_it_knows_these_classes_of_devices_and_no_other_that_pass_without_trust(
             (*MALL, "dynamics"), {"attributes": {"input_observation_names": ["hour", "dhw_storage_soc"]}},
             "dhw_storage_soc as an input of dynamics",
         ),
-        (
-            (*MALL, "type"), "citylearn.building.LogisticRegressionOccupantInteractionBuilding",
-            "LogisticRegressionOccupantInteractionBuilding",
-        ),
+        ((*MALL, "type"), "citylearn.building.OccupantInteractionBuilding", "OccupantInteractionBuilding"),
         ((*MALL, "power_outage"), {"simulate_power_outage": True}, "power outages of a building with chargers"),
         ((*MALL, "deferrable_appliances"), {"washer": {"type": "my.module.Washer"}}, "Washer"),
         (
@@ -139,7 +136,7 @@ def test_it_knows_these_classes_of_devices_and_no_other_that_pass_without_trust(
         ),
         ((*MALL, "charging_constraints"), {"phases": [{"chargers": ["a_car"]}]}, "phases with chargers that are not"),
         ((*MALL, "charging_constraints"), {"phases": [{}] * 7}, "more than 6 phases"),
-        ((*MALL, "occupant"), {"type": "citylearn.occupant.Occupant"}, "occupant"),
+        ((*MALL, "occupant"), {"type": "citylearn.occupant.Occupant"}, "Occupant"),
         (("community_market",), {"enabled": True}, "'community_market' of the schema"),
         (("random_seed",), None, "random_seed null"),
         (("reward_function", "type"), "my.module.Reward", "reward function my.module.Reward"),
@@ -160,4 +157,13 @@ def test_what_is_asked_of_a_building_is_asked_where_citylearn_includes_it(
         schema["buildings"]["mall"] |= {"include": included, "occupant": {"type": "citylearn.occupant.Occupant"}}
 
     found = unsupported(edited(small_schema, tmp_path, change))
-    assert ("occupant" in found) == is_asked
+    assert ("Occupant" in found) == is_asked
+
+
+def test_set_points_are_inputs_of_dynamics_where_nobody_changes_them(small_schema: Path, tmp_path: Path) -> None:
+    inputs = {"attributes": {"input_observation_names": ["indoor_dry_bulb_temperature_cooling_set_point"]}}
+    path = edited(small_schema, tmp_path, put(*MALL, "dynamics", value=inputs))
+    assert unsupported(path) == []
+    people = {"type": "citylearn.occupant.LogisticRegressionOccupant"}
+    found = unsupported(edited(path, tmp_path / "people", put(*MALL, "occupant", value=people)))
+    assert found == ["indoor_dry_bulb_temperature_cooling_set_point as an input of dynamics"]

@@ -1,0 +1,61 @@
+"""Reads CityLearn's models of people who change set points into the batch simulator's arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from common.errors import ScenarioError
+from envs.batch_backend import records
+from envs.batch_backend.occupants import NODE, People
+
+
+def has_occupants(building: Any) -> bool:
+    """Whether people change the set points of a building of CityLearn."""
+    from citylearn.building import LogisticRegressionOccupantInteractionBuilding
+
+    return isinstance(building, LogisticRegressionOccupantInteractionBuilding)
+
+
+def read_people(building: Any, places: Mapping[str, int]) -> People:
+    """Model of the people in a building, and what of its set points is at which place of the observation."""
+    occupant, degrees = building.occupant, building.occupant.delta_output_map
+    higher = _read_tree(building, occupant._LogisticRegressionOccupant__setpoint_increase_model, degrees, 1.0)
+    lower = _read_tree(building, occupant._LogisticRegressionOccupant__setpoint_decrease_model, degrees, -1.0)
+    for side in ("low", "high"):
+        lower[side] += len(higher)
+    shown = [
+        (kind, 0, use, places[name], 0.0, 1.0, np.inf)
+        for use, side in enumerate(("cooling", "heating"))
+        for kind, what in enumerate(("set_point", "delta"))
+        if (name := f"indoor_dry_bulb_temperature_{side}_{what}") in places
+    ]
+    return People(np.concatenate([higher, lower]), np.array([0, len(higher)]), np.array(shown, dtype=records.OBSERVED))
+
+
+def _read_tree(building: Any, model: Any, degrees: Mapping[int, float], sign: float) -> np.ndarray:
+    """`NODE` of a decision tree, whose classes are keys of `degrees`."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    if not isinstance(model, DecisionTreeClassifier):
+        raise ScenarioError(
+            f"building {building.name}: a model of its occupants is a {type(model).__name__}, and the batch backend steps "
+            "decision trees; take --backend citylearn"
+        )
+    tree = model.tree_
+    node = np.zeros(tree.node_count, dtype=NODE)
+    is_leaf = tree.children_left < 0
+    node["feature"], node["threshold"] = np.where(is_leaf, -1, tree.feature), tree.threshold
+    node["low"], node["high"] = tree.children_left, tree.children_right
+    chosen = model.classes_.take(tree.value[:, 0].argmax(axis=1))
+    node["change"][is_leaf] = [sign * degrees[kind] for kind in chosen[is_leaf]]
+    return node
+
+
+def read_habits(building: Any) -> np.ndarray:
+    """`habit` of `envs.batch_backend.occupants.step`, shape (R, 4)."""
+    own = building.occupant.parameters
+    columns = own.a_increase, own.b_increase, own.a_decrease, own.b_decrease
+    return np.stack(columns, axis=-1)
