@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -9,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
-import ray
 
 from common.measure import SCORE, Measure
 from envs.environments.backend import Backend
@@ -23,11 +23,9 @@ from envs.scenarios.scenario import Window
 from envs.task import SiteTask, Task
 from envs.yardsticks.rows import Row, baseline_rows, bound_rows, bounded, by_year, mpc_rows, row_of
 from results.table_files import ResultsError, read_file, write_file
-from tuning.runtime.jobs import result_of
-from tuning.runtime.processes import end_with_parent
+from tuning.runtime import jobs as in_parallel
 
 SPLIT: Final = "test"
-WAIT_SECONDS = 2.0  # between two looks
 SINGLE = float(np.finfo(np.float32).eps)
 AGREEMENT = 1e-6  # relative difference of a KPI between backends; rewards with a power differ by two float32 ulps
 # Temperatures of models differ in single hours by up to 0.001 C. The relative difference of what follows from these, and the
@@ -56,36 +54,23 @@ def run_all(
 ) -> None:
     """Run jobs in parallel on a started Ray; a file is written once all of its rows are complete, and `on_done` gets them.
 
-    `on_wait` gets the number of jobs that are left, every few seconds. Rows have these measures.
+    `on_wait` gets the number of jobs that are left, again and again. Rows have these measures.
     """
-    # One more than cores, so that a core never waits for the next job.
-    most = int(ray.cluster_resources().get("CPU", 1)) + 1
-    waiting = list(jobs)
-    running: dict[Any, Job] = {}
-    left = {job.part: sum(other.part == job.part for other in jobs) for job in jobs}
-    rows: dict[Path, list[Row]] = {job.part: [] for job in jobs}
-    while waiting or running:
-        while waiting and len(running) < most:
-            job = waiting.pop(0)
-            running[_in_process.remote(job.evaluate)] = job
-        finished, _ = ray.wait(list(running), timeout=WAIT_SECONDS)
-        on_wait(len(waiting) + len(running))
-        if not finished:
-            continue
-        (done,) = finished
-        part = running.pop(done).part
-        rows[part] += result_of(done)
+    left, rows = Counter(job.part for job in jobs), defaultdict[Path, list[Row]](list)
+
+    def take(number: int, found: list[Row]) -> None:
+        part = jobs[number].part
+        rows[part] += found
         left[part] -= 1
         if not left[part]:
-            ordered = sorted(rows[part], key=lambda row: int(row["year"]))
-            write_file(part, ordered, measures=measures or {})
+            write_file(part, sorted(rows[part], key=lambda row: int(row["year"])), measures=measures or {})
             on_done(rows[part])
 
+    def goes_on(done: Sequence[float]) -> bool:
+        on_wait(sum(part < 1.0 for part in done))
+        return True
 
-@ray.remote(num_cpus=1, max_retries=2)
-def _in_process(evaluate: Callable[[], list[Row]]) -> list[Row]:
-    end_with_parent()
-    return evaluate()
+    in_parallel.run_jobs([in_parallel.Job(job.evaluate) for job in jobs], goes_on, take)
 
 
 def years_of(task: Task) -> set[int]:

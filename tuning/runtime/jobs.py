@@ -30,8 +30,15 @@ class Job:
     here: bool = False  # whether it reads or writes files that this machine alone may have, such as those of the cache
 
 
-def run_jobs(jobs: Sequence[Job], goes_on: Callable[[Sequence[float]], bool] = lambda done: True) -> list[Any]:
-    """Results of jobs that run in parallel, None of those that `goes_on` ended; it is told what part of each is done."""
+def run_jobs(
+    jobs: Sequence[Job],
+    goes_on: Callable[[Sequence[float]], bool] = lambda done: True,
+    on_result: Callable[[int, Any], None] = lambda number, result: None,
+) -> list[Any]:
+    """Results of jobs that run in parallel, None of those that `goes_on` ended; it is told what part of each is done.
+
+    `on_result` gets each result as it comes, with the number of its job.
+    """
     # An empty one counts as false.
     queue = Queue(actor_options={"num_cpus": 0}) if any(job.tells for job in jobs) else None
     done, results, running = [0.0] * len(jobs), [None] * len(jobs), dict[Any, int]()
@@ -42,6 +49,7 @@ def run_jobs(jobs: Sequence[Job], goes_on: Callable[[Sequence[float]], bool] = l
             for ended in ray.wait(list(running), timeout=0.5)[0]:
                 number = running.pop(ended)
                 results[number], done[number] = result_of(ended), 1.0
+                on_result(number, results[number])
             for number, part in () if queue is None else _news(queue):
                 done[number] = max(done[number], part)
     finally:
