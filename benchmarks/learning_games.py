@@ -99,7 +99,7 @@ TASKS = (
         )
     ),
     *(
-        Task("sac", game, 30_000, 1, {**_SAC, "learning_rate": 3e-4, "learning_starts": 1000, "gamma": 0.99})
+        Task("sac", game, 15_000, 1, {**_SAC, "learning_rate": 3e-4, "learning_starts": 1000, "gamma": 0.99})
         for game in ("LunarLanderContinuous-v3", "Hopper-v5", "HalfCheetah-v5")
     ),
 )  # fmt: skip

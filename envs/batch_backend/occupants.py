@@ -80,16 +80,8 @@ def step(
 ) -> None:  # fmt: skip
     """Let people act in the step that the kernel has covered, in the copies of the indices `copies`, and show what they set.
 
-    Args:
-        people: of the building.
-        memory: of its copies.
-        habit: a and b of higher set points, then of lower ones, shape (R, 4), float32.
-        room: `COMFORT` of the building, shape (R,).
-        lookback: steps before its temperature is computed.
-        indoor: temperature of the step [C], shape (B,).
-        copy: `records.COPY`, shape (B,).
-        observation: shape (B, O), float32.
-        copies: shape (M,).
+    `habit` has a and b of higher set points, then of lower ones, shape (R, 4); `room` is `COMFORT` of the building, shape (R,),
+    and `indoor` its temperature of the step, shape (B,), which is computed after `lookback` steps; `copy` is `records.COPY`.
     """
     key, drawn, features = np.zeros(624, np.uint32), np.zeros(1, records.COPY), np.zeros(3, np.float32)
     for b in copies:

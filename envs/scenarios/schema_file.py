@@ -17,6 +17,7 @@ from common.errors import ScenarioError
 from envs.scenarios.schema_shape import (
     AT_CHARGERS,
     BUILDING_CLASSES,
+    CONVERT,
     FIRST,
     INPUTS,
     LAST,
@@ -24,6 +25,7 @@ from envs.scenarios.schema_shape import (
     OF_APPLIANCES,
     SCHEMA,
     USES,
+    is_older,
 )
 from envs.scenarios.series_files import check_series, is_file
 from envs.scenarios.shapes import Fault, Faults, Place, dotted, included, read_object, remedy, shown
@@ -176,11 +178,13 @@ def _beside(schema: dict[str, Any]) -> Iterator[Fault]:
     if buildings and not any(names if chargers else names - AT_CHARGERS for names in seen.values()):
         yield Fault(("observations",), "has none that is active; a policy needs one")
     if any(building.get("dynamics") for building in buildings.values()):
-        # A model of the indoor temperature makes CityLearn compute the inactive ones too.
+        # A model of the indoor temperature makes CityLearn compute the inactive ones too; the active ones are named before.
         for name in schema["observations"]:
-            if name not in OBSERVATIONS | AT_CHARGERS and not name.startswith(OF_APPLIANCES):
-                text = f"is unknown to CityLearn, which stops at it in a building with dynamics; {remedy(name, OBSERVATIONS)}"
-                yield Fault(("observations", name), text)
+            if name not in OBSERVATIONS | AT_CHARGERS | active and not name.startswith(OF_APPLIANCES):
+                told = CONVERT if is_older(name) else remedy(name, OBSERVATIONS)
+                yield Fault(
+                    ("observations", name), f"is unknown to CityLearn, which stops at it in a building with dynamics; {told}"
+                )
     robustness = _at(schema, "robustness")
     if robustness.get("enabled") and not robustness.get("events_file"):
         yield Fault(("robustness", "events_file"), "is missing, and robustness is enabled; name a file")

@@ -341,6 +341,11 @@ def todays_name(name: str) -> str:
     return _HOURS_AHEAD.sub(lambda hours: f"_predicted_{FORECAST_HOURS.index(int(hours[1])) + 1}", name)
 
 
+def is_older(name: str) -> bool:
+    """Whether an observation or action is one of CityLearn 2 that version 3 has under another name, or not at all."""
+    return name.startswith(WASHING) or todays_name(name) != name
+
+
 @dataclass(frozen=True)
 class _Switches(Shape):
     """Observations or actions by name, of which the active ones have to be known, or begin like some."""
@@ -354,12 +359,16 @@ class _Switches(Shape):
         yield from Each(self.item, f"{self.what}s by name", null=False).faults(value, place)
         if not isinstance(value, dict):
             return
-        for name, entry in value.items():
-            unknown = name not in self.known and not name.startswith(self.beginnings)
-            if unknown and isinstance(entry, dict) and entry.get("active"):
-                is_older = name.startswith(WASHING) or todays_name(name) != name
-                told = CONVERT if is_older else remedy(name, self.known)
-                yield Fault((*place, name), f"is active, and CityLearn has no such {self.what}; {told}", form=False)
+        active = [name for name, entry in value.items() if isinstance(entry, dict) and entry.get("active")]
+        unknown = [name for name in active if name not in self.known and not name.startswith(self.beginnings)]
+        older = [name for name in unknown if is_older(name)]
+        lacks = f"is active, and CityLearn has no such {self.what}"
+        for name in unknown:
+            if name not in older:
+                yield Fault((*place, name), f"{lacks}; {remedy(name, self.known)}", form=False)
+        if older:
+            others = f", nor {len(older) - 1} others of an older version" if older[1:] else ""
+            yield Fault((*place, older[0]), f"{lacks}{others}; {CONVERT}", form=False)
 
 
 # -- the whole -------------------------------------------------------------------------------
