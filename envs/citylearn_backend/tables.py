@@ -327,9 +327,6 @@ def _sources(building: Any) -> dict[str, np.ndarray]:
     for side in ("cooling", "heating"):
         set_point = getattr(series, f"indoor_dry_bulb_temperature_{side}_set_point")
         sources[f"indoor_dry_bulb_temperature_{side}_delta"] = series.indoor_dry_bulb_temperature - set_point
-    if has_occupants(building):
-        own = vars(building.occupant.parameters)
-        sources.update({name.lstrip("_"): values for name, values in own.items() if isinstance(values, np.ndarray)})
     return sources
 
 
