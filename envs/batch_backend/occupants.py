@@ -6,8 +6,8 @@ number drawn by the episode's seed and the step is compared with both. Where it 
 says by how many degrees. What they set holds to the end of the episode or until they change it again: CityLearn's loader
 passes on no time after which a schedule returns.
 
-CityLearn computes the probabilities in float32, by an exponential function that depends on the processor. So where the number
-is within their last places, people may do here what they leave there.
+CityLearn computes the probabilities in float32, by an exponential function that depends on the processor, and temperatures
+differ in their last places. So where a number or a threshold lies within these, people may do here what they leave there.
 
 Letters in shapes: B copies, R rows, N buildings.
 """

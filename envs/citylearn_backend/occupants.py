@@ -11,12 +11,26 @@ from common.errors import ScenarioError
 from envs.batch_backend import records
 from envs.batch_backend.occupants import NODE, People
 
+# Observations that follow from set points: `kind` and `use` of `People.shown`.
+SHOWN = {
+    f"indoor_dry_bulb_temperature_{side}_{what}": (kind, use)
+    for use, side in enumerate(("cooling", "heating"))
+    for kind, what in enumerate(("set_point", "delta"))
+}
+
 
 def has_occupants(building: Any) -> bool:
     """Whether people change the set points of a building of CityLearn."""
     from citylearn.building import LogisticRegressionOccupantInteractionBuilding
 
     return isinstance(building, LogisticRegressionOccupantInteractionBuilding)
+
+
+def people_move(building: Any, name: str) -> float:
+    """By how much people may move an observation beyond its schedule [C]: twice the greatest change; 0 for most."""
+    if not has_occupants(building) or name not in SHOWN:
+        return 0.0
+    return 2.0 * max(map(abs, building.occupant.delta_output_map.values()))
 
 
 def read_people(building: Any, places: Mapping[str, int]) -> People:
@@ -26,12 +40,7 @@ def read_people(building: Any, places: Mapping[str, int]) -> People:
     lower = _read_tree(building, occupant._LogisticRegressionOccupant__setpoint_decrease_model, degrees, -1.0)
     for side in ("low", "high"):
         lower[side] += len(higher)
-    shown = [
-        (kind, 0, use, places[name], 0.0, 1.0, np.inf)
-        for use, side in enumerate(("cooling", "heating"))
-        for kind, what in enumerate(("set_point", "delta"))
-        if (name := f"indoor_dry_bulb_temperature_{side}_{what}") in places
-    ]
+    shown = [(kind, 0, use, places[name], 0.0, 1.0, np.inf) for name, (kind, use) in SHOWN.items() if name in places]
     return People(np.concatenate([higher, lower]), np.array([0, len(higher)]), np.array(shown, dtype=records.OBSERVED))
 
 

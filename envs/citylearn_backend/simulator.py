@@ -492,11 +492,33 @@ def _check_occupants(schema_path: Path, buildings: Sequence[Any]) -> None:
     for building in buildings:
         if not isinstance(building, LogisticRegressionOccupantInteractionBuilding) or building.ignore_dynamics:
             continue
+        _check_models(schema_path, building)
         if len(modes := np.setdiff1d(building.energy_simulation.hvac_mode, (1, 2))):
             raise ScenarioError(
                 f"{schema_path}: building {building.name} has occupants, and its hvac_mode is {modes[0]} in some rows, in "
                 "which CityLearn knows no set point for them to change; give 1 for cooling or 2 for heating"
             )
+
+
+def _check_models(schema_path: Path, building: Any) -> None:
+    """Raise a ScenarioError for models of occupants that would fail in the middle of a run."""
+    occupant, about = building.occupant, f"{schema_path}: building {building.name}"
+    rows = building.episode_tracker.simulation_end_time_step + 1
+    for name in ("a_increase", "b_increase", "a_decrease", "b_decrease"):
+        values = vars(occupant.parameters)[f"_{name}"][:rows]
+        if len(values) < rows or not np.isfinite(values).all():
+            raise ScenarioError(
+                f"{about}: the file of its occupants' parameters_filename has {np.isfinite(values).sum():,} numbers in {name}, "
+                f"and the site runs up to row {rows:,}; give a number for each row"
+            )
+    for change in ("increase", "decrease"):
+        model = getattr(occupant, f"_LogisticRegressionOccupant__setpoint_{change}_model")
+        if (inputs := getattr(model, "n_features_in_", 3)) != 3:
+            raise ScenarioError(
+                f"{about}: setpoint_{change}_model takes {inputs} inputs, and CityLearn gives it 3; fit it again"
+            )
+        if missing := [kind for kind in getattr(model, "classes_", ()) if kind not in occupant.delta_output_map]:
+            raise ScenarioError(f"{about}: delta_output_map lacks {missing[0]}, which setpoint_{change}_model may say; add it")
 
 
 def _skip_charger_feedback(env: Any) -> None:

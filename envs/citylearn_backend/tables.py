@@ -15,7 +15,7 @@ from envs.batch_backend.tables import COMFORT, Tables
 from envs.citylearn_backend.appliances import appliance_places, read_appliances
 from envs.citylearn_backend.connection import on_phases, read_connection, room_places, shown_phases
 from envs.citylearn_backend.dynamics import read_inputs, read_model
-from envs.citylearn_backend.occupants import has_occupants, read_habits, read_people
+from envs.citylearn_backend.occupants import has_occupants, people_move, read_habits, read_people
 from envs.citylearn_backend.simulator import CityLearnSimulator, current_soc, new_sessions, tanks
 from envs.citylearn_backend.thermal import device_actions, device_efficiencies, device_hours, has_dynamics, thermal_devices
 from envs.district import COMMON, Buildings
@@ -377,7 +377,7 @@ def read_layout(simulator: CityLearnSimulator, tariff: DemandCharge | None, day_
     """Layout of a scenario from one of its years, with the day's highest import so far where `day_peak` is true.
 
     The bounds are CityLearn's, but for countdowns of vehicles, bounded by the longest in the data, capacities, bounded by the
-    largest battery instead of 100 kWh, and net consumption, with the chargers counted.
+    largest battery instead of 100 kWh, set points that people change, and net consumption, with the chargers counted.
     """
     space = simulator.env.observation_space[0]
     sessions = simulator.sessions
@@ -386,7 +386,8 @@ def read_layout(simulator: CityLearnSimulator, tariff: DemandCharge | None, day_
     net_low, net_high = _net_bounds(simulator)
     net = iter(zip(net_low, net_high, strict=True))
     names, lows, highs = list(simulator.observation_names), [], []
-    for name, low, high in zip(names, space.low.tolist(), space.high.tolist(), strict=True):
+    moved = [people_move(building, name) for building, own in observed(simulator) for name in own]
+    for name, low, high, change in zip(names, space.low.tolist(), space.high.tolist(), moved, strict=True):
         if name.endswith("_departure_time"):
             low, high = -1.0, longest_stay
         elif name.endswith("_estimated_arrival_time"):
@@ -396,7 +397,7 @@ def read_layout(simulator: CityLearnSimulator, tariff: DemandCharge | None, day_
         elif name == "net_electricity_consumption":
             low, high = next(net)
         elif not _has_fixed_bounds(name):
-            margin = MARGIN * (high - low)
+            margin = MARGIN * (high - low) + change
             low, high = low - margin, high + margin
         lows.append(low)
         highs.append(high)

@@ -28,7 +28,7 @@ from envs.scenarios.schema_file import building_names, read_schema
 from envs.scenarios.tariff import DemandCharge
 
 # Parts of the cache keys: raise one when a change of the code changes layouts or tables.
-LAYOUT_VERSION = 6
+LAYOUT_VERSION = 7
 TABLES_VERSION = 14
 SCALE_VERSION = 3  # of stated splits
 BUILDINGS_VERSION = 2

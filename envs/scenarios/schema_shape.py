@@ -367,8 +367,12 @@ class _Switches(Shape):
             if name not in older:
                 yield Fault((*place, name), f"{lacks}; {remedy(name, self.known)}", form=False)
         if older:
-            others = f", nor {len(older) - 1} others of an older version" if older[1:] else ""
-            yield Fault((*place, older[0]), f"{lacks}{others}; {CONVERT}", form=False)
+            more = (
+                f"; {len(older) - 1} more {'have names' if older[2:] else 'has a name'} of an older version"
+                if older[1:]
+                else ""
+            )
+            yield Fault((*place, older[0]), f"{lacks}{more}; {CONVERT}", form=False)
 
 
 # -- the whole -------------------------------------------------------------------------------

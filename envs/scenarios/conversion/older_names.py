@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -41,8 +42,12 @@ def column(title: str) -> str:
 
 def rename_columns(name: str, cells: Cells) -> list[Found]:
     """Rename a file's columns; what was found in it. Set points for cooling and for heating were one."""
-    found, names = [], {title: column(title) for title in map(str, cells.frame)}
-    if any(title != new for title, new in names.items()) and len(set(names.values())) == len(names):
+    titles = list(map(str, cells.frame))
+    names = {title: column(title) for title in titles}
+    counts = Counter(names.values())
+    names = {title: new for title, new in names.items() if title != new and counts[new] == 1}
+    found = []
+    if names:
         cells.rename(names)
         found.append(Found(name, "columns", (), "names of CityLearn 2", "now those of CityLearn 3"))
     if SET_POINT in cells.frame and not {_COOLING, _HEATING} & set(cells.frame):
@@ -57,17 +62,22 @@ def rename_observations(name: str, schema: dict[str, Any], buildings: Mapping[st
     before: set[str] = set()
 
     def renamed(names: Any) -> Any:
-        if not isinstance(names, list | dict):
+        """Of a list each name by itself; of an object of observations that meet the active one stays."""
+        if not isinstance(names, list | dict) or not all(isinstance(one, str) for one in names):
             return names
-        own = {one: todays_name(one) if isinstance(one, str) else one for one in names}
-        if len(set(own.values())) < len(own):
-            return names
-        before.update(one for one, new in own.items() if one != new)
-        return {own[one]: entry for one, entry in names.items()} if isinstance(names, dict) else list(own.values())
+        before.update(one for one in names if one != todays_name(one))
+        if isinstance(names, list):
+            return [todays_name(one) for one in names]
+        entries: dict[str, Any] = {}
+        for one, entry in names.items():
+            other = entries.get(todays_name(one))
+            entries[todays_name(one)] = other if isinstance(other, dict) and other.get("active") else entry
+        return entries
 
     schema["observations"] = renamed(schema.get("observations"))
     for building in buildings.values():
-        attributes = (building.get("dynamics") or {}).get("attributes")
+        dynamics = building.get("dynamics")
+        attributes = dynamics.get("attributes") if isinstance(dynamics, dict) else None
         for entry, key in ((building, "inactive_observations"), (attributes, "input_observation_names")):
             if isinstance(entry, dict) and key in entry:
                 entry[key] = renamed(entry[key])

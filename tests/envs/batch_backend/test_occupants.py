@@ -47,6 +47,7 @@ def test_a_set_point_holds_until_people_change_it_again_and_is_seen_by_the_polic
     batch.begin(0, 0, 0, HOURS, seed=0, charge=0.5)
     at = tables.names.index(COOLING)
     centre, inverse = (values[at] for values in layout.linear)
+    assert inverse > 0.0, "the schedule is constant, and people are seen"
     seen = []
     for _ in range(HOURS):
         for own in (batch, raw):

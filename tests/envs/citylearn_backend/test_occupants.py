@@ -40,6 +40,27 @@ def test_both_trees_are_those_of_the_files_and_lower_ones_take_away(small_schema
     np.testing.assert_array_equal(habits[:, 1], building.occupant.parameters.b_increase)
 
 
+@pytest.mark.parametrize(
+    ("file", "content", "what"),
+    [
+        (
+            "mall_people.csv",
+            b"a_increase,b_increase,a_decrease,b_decrease\n0,0,0,0\n",
+            "has 1 numbers in a_increase, and the si",
+        ),
+        ("mall_increase.pkl", pickle.dumps(DecisionTreeClassifier().fit(np.eye(5), range(5))), "takes 5 inputs, and CityL"),
+        ("mall_decrease.pkl", pickle.dumps(DecisionTreeClassifier().fit(np.eye(3), [0, 1, 7])), "delta_output_map lacks 7"),
+    ],
+)
+def test_models_that_would_fail_in_the_middle_of_a_run_are_named_before(
+    small_schema: Path, tmp_path: Path, file: str, content: bytes, what: str
+) -> None:
+    path = with_people(small_schema, tmp_path)
+    (tmp_path / file).write_bytes(content)
+    with pytest.raises(ScenarioError, match=f"building mall: .*{what}"):
+        CityLearnSimulator(path, with_reward=False, trusted=True)
+
+
 def test_another_model_than_a_tree_is_named_with_what_to_do(small_schema: Path, tmp_path: Path) -> None:
     path = with_people(small_schema, tmp_path)
     model = ExtraTreeRegressor().fit(np.zeros((2, 3)), [0.0, 1.0])

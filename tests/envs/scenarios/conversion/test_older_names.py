@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from envs.scenarios.conversion import ConversionOptions
+from envs.scenarios.conversion.cells import Cells
 from envs.scenarios.conversion.converting import convert
-from envs.scenarios.conversion.older_names import column
+from envs.scenarios.conversion.older_names import column, rename_columns, rename_observations
 from envs.scenarios.schema_file import read_schema
 from envs.scenarios.schema_shape import todays_name
 from tests.envs.models import with_rooms
@@ -71,3 +72,20 @@ def test_a_site_that_is_written_with_older_names_becomes_what_it_is_with_todays(
     assert ONE not in schema["observations"]
     assert {SIDES[0], "outdoor_dry_bulb_temperature_predicted_1"} <= set(schema["observations"])
     assert schema["buildings"]["mall"]["inactive_observations"] == [SIDES[0]]
+
+
+def test_where_both_names_occur_the_active_observation_stays_and_columns_stay_as_they_are(tmp_path: Path) -> None:
+    on, off = ({"active": active} for active in (True, False))
+    schema = {"observations": {SIDES[0]: off, ONE: on, "electricity_pricing_predicted_12h": off, "hour": on}}
+    mall = {
+        "inactive_observations": ["hour", "hour", ONE],
+        "dynamics": {"attributes": {"input_observation_names": ["hour", [1]]}},
+    }
+    rename_observations("schema.json", schema, {"mall": mall, "shop": {"dynamics": "x", "inactive_observations": [{}]}})
+    assert schema["observations"] == {SIDES[0]: on, "electricity_pricing_predicted_2": off, "hour": on}
+    assert mall["inactive_observations"] == ["hour", "hour", SIDES[0]]
+    assert mall["dynamics"] == {"attributes": {"input_observation_names": ["hour", [1]]}}
+    (tmp_path / "mall.csv").write_text(f"Month,hour,Hour,{ONE},{SIDES[0]}\n1,2,3,4,5\n", encoding="utf-8")
+    cells = Cells(tmp_path / "mall.csv", 1)
+    assert [found.place for found in rename_columns("mall.csv", cells)] == ["columns"]
+    assert list(cells.frame) == ["month", "hour", "Hour", ONE, SIDES[0]]
