@@ -32,7 +32,7 @@ from envs.scenarios.shapes import (
 
 FIRST, LAST = "simulation_start_time_step", "simulation_end_time_step"
 WASHING = "washing_machine"  # beginning of names of CityLearn 2.4 that version 3 does not have
-SET_POINT, DELTA = (f"indoor_dry_bulb_temperature_{what}" for what in ("set_point", "delta"))  # before version 2.3
+SET_POINT, DELTA = (f"indoor_dry_bulb_temperature_{what}" for what in ("set_point", "delta"))  # before version 2.2
 CONVERT = "run python -m envs.convert"  # the remedy for what its files have
 USES = ("cooling", "heating", "dhw")  # of heat and cold, in the kernel's order
 

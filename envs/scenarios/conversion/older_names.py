@@ -1,4 +1,4 @@
-"""Names of CityLearn 2.2 and before, in files and schemas, and what CityLearn 3 calls the same."""
+"""Names before CityLearn 2.2, in files and schemas, and what CityLearn 3 calls the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of CityLearn 2.2 and before."""
+"""Names from before CityLearn 2.2."""
 
 from pathlib import Path
 from typing import Any
