@@ -139,6 +139,11 @@ def option_words(name: str, value: object) -> list[str]:
     return [option(name), *map(str, value if isinstance(value, tuple) else (value,))]
 
 
+def counted(count: int, one: str) -> str:
+    """A count with its noun, which takes an s for several."""
+    return f"{count:,} {one if count == 1 else one + 's'}"
+
+
 def duration(seconds: float) -> str:
     """Hours, minutes and seconds, as 1:02:03."""
     minutes, seconds = divmod(max(0, round(seconds)), 60)

@@ -24,7 +24,7 @@ from common.command_line import Parser, status_of
 from common.errors import UserError
 from common.json_values import checked, read_json
 from common.paths import user_path
-from common.texts import duration, python_command
+from common.texts import counted, duration, python_command
 from common.uris import is_uri
 from results.live import OWNER_FILE, PROGRESS_FILE, LiveSearch, Owner, Phase
 from results.places import EXPERIMENT, local_folder
@@ -202,7 +202,7 @@ class Watch:
         if self._events is None or self._events > count:
             self._events = max(seen.search.events_before, count - FIRST_EVENTS)
         if (missed := seen.search.events_before - self._events) > 0:
-            self._say(f"... {missed} lines")
+            self._say(f"... {counted(missed, 'line')}")
             self._events = seen.search.events_before
         for line in seen.search.events[self._events - seen.search.events_before :]:
             self._say(line)

@@ -57,7 +57,6 @@ class Memory(NamedTuple):
     point: Any  # set points of the last step, shape (B, 2), float32
     held: Any  # what people set, NaN where the schedule holds, likewise
     indoor: Any  # temperature of the last step, shape (B,), float32
-    seed: Any  # of the episode, shape (B,)
 
 
 @_compiled
@@ -74,16 +73,30 @@ def _leaf(node: np.ndarray, root: int, features: np.ndarray) -> int:
 
 
 @_entry
+def draw(number: np.ndarray, seed: np.ndarray, copy: np.ndarray, copies: np.ndarray) -> None:
+    """Draw what the step that the kernel has covered gives all people of a copy, `number` of shape (B,), float32.
+
+    Of the copies of the indices `copies`, by the seeds of their episodes, shape (B,); `copy` is `records.COPY`.
+    """
+    key, drawn = np.zeros(624, np.uint32), np.zeros(1, records.COPY)
+    for b in copies:
+        seed_generator(key, max(seed[b], 1) + copy[b].step - 1)
+        drawn[0].position = key.size
+        number[b] = uniform(key, drawn[0])
+
+
+@_entry
 def step(
-    people: People, memory: Memory, habit: np.ndarray, room: np.ndarray, lookback: int, indoor: np.ndarray, copy: np.ndarray,
-    observation: np.ndarray, copies: np.ndarray,
+    people: People, memory: Memory, number: np.ndarray, habit: np.ndarray, room: np.ndarray, lookback: int, indoor: np.ndarray,
+    copy: np.ndarray, observation: np.ndarray, copies: np.ndarray,
 ) -> None:  # fmt: skip
     """Let people act in the step that the kernel has covered, in the copies of the indices `copies`, and show what they set.
 
-    `habit` has a and b of higher set points, then of lower ones, shape (R, 4); `room` is `COMFORT` of the building, shape (R,),
-    and `indoor` its temperature of the step, shape (B,), which is computed after `lookback` steps; `copy` is `records.COPY`.
+    `number` and `copy` are those of `draw`. `habit` has a and b of higher set points, then of lower ones, shape (R, 4).
+    `room` is `COMFORT` of the building, shape (R,), and `indoor` its temperature of the step, shape (B,), which is computed from
+    step `lookback` on.
     """
-    key, drawn, features = np.zeros(624, np.uint32), np.zeros(1, records.COPY), np.zeros(3, np.float32)
+    features = np.zeros(3, np.float32)
     for b in copies:
         hour = copy[b].step - 1
         row = copy[b].start + hour
@@ -96,12 +109,9 @@ def step(
         if hour >= lookback:
             higher = _probability(habit[row, 0], habit[row, 1], indoor[b])
             lower = _probability(habit[row, 2], habit[row, 3], indoor[b])
-            seed_generator(key, max(memory.seed[b], 1) + hour)
-            drawn[0].position = key.size
-            number = np.float32(uniform(key, drawn[0]))
             features[0] = memory.point[b, side]
-            if (higher >= number) != (lower >= number):
-                change = people.node[_leaf(people.node, people.root[0 if higher >= number else 1], features)].change
+            if (higher >= number[b]) != (lower >= number[b]):
+                change = people.node[_leaf(people.node, people.root[0 if higher >= number[b] else 1], features)].change
                 if change != 0.0:
                     memory.point[b, side] += change
                     memory.held[b, side] = memory.point[b, side]
@@ -120,6 +130,7 @@ class Occupants:
         arrays = years[0].dynamics
         self._people: dict[int, People] = {}
         self._habit, self._room, self._lookback, self._memory = {}, {}, {}, {}
+        self._seed, self._number = np.zeros(copies, np.int64), np.zeros(copies, np.float32)
         for n in (int(name.partition("_")[0]) for name in arrays if name.endswith("_people_node")):
             people = People(**{name: arrays[f"{n}_people_{name}"].copy() for name in People._fields})
             if layout:
@@ -131,18 +142,21 @@ class Occupants:
             self._room[n] = np.concatenate([year.rows["comfort"][:, n] for year in years])
             self._lookback[n] = int(arrays[f"{n}_lookback"])
             points = np.zeros((2, copies, 2), np.float32)
-            self._memory[n] = Memory(points[0], points[1], np.zeros(copies, np.float32), np.zeros(copies, np.int64))
+            self._memory[n] = Memory(points[0], points[1], np.zeros(copies, np.float32))
 
     def begin(self, copies: np.ndarray, seed: int) -> None:
         """Begin an episode of the copies of the indices `copies`, shape (M,)."""
+        self._seed[copies] = seed
         for memory in self._memory.values():
-            memory.held[copies], memory.seed[copies] = np.nan, seed
+            memory.held[copies] = np.nan
 
     def step(self, copy: np.ndarray, indoor: Mapping[int, np.ndarray], observation: np.ndarray, copies: np.ndarray) -> None:
         """Follow a step of the kernel and of the temperatures `indoor` by building; see `step` above."""
+        if self._people:
+            draw(self._number, self._seed, copy, copies)
         for n, people in self._people.items():
-            own = self._memory[n], self._habit[n], self._room[n], self._lookback[n]
-            step(people, *own, np.ascontiguousarray(indoor[n]), copy, observation, copies)
+            own = self._habit[n], self._room[n], self._lookback[n]
+            step(people, self._memory[n], self._number, *own, np.ascontiguousarray(indoor[n]), copy, observation, copies)
 
     @property
     def set_points(self) -> dict[int, np.ndarray]:
@@ -151,5 +165,7 @@ class Occupants:
 
     def remembered(self) -> Iterator[tuple[str, np.ndarray]]:
         """All that later steps depend on, by name."""
+        if self._people:
+            yield "people_seed", self._seed
         for n, memory in self._memory.items():
             yield from ((f"people_{n}_{name}", array) for name, array in zip(Memory._fields, memory, strict=True))

@@ -1,13 +1,15 @@
-"""Reads CityLearn's models of people who change set points into the batch simulator's arrays."""
+"""CityLearn's models of people who change set points: their checks, and how they become the batch simulator's arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from common.errors import ScenarioError
+from common.texts import counted
 from envs.batch_backend import records
 from envs.batch_backend.occupants import NODE, People
 
@@ -24,6 +26,39 @@ def has_occupants(building: Any) -> bool:
     from citylearn.building import LogisticRegressionOccupantInteractionBuilding
 
     return isinstance(building, LogisticRegressionOccupantInteractionBuilding)
+
+
+def check_occupants(schema_path: Path, buildings: Sequence[Any]) -> None:
+    """Raise a ScenarioError for models and rows with which CityLearn would fail in the middle of a run."""
+    for building in buildings:
+        if not has_occupants(building) or building.ignore_dynamics:
+            continue
+        _check_models(schema_path, building)
+        if len(modes := np.setdiff1d(building.energy_simulation.hvac_mode, (1, 2))):
+            raise ScenarioError(
+                f"{schema_path}: building {building.name} has occupants, and its hvac_mode is {modes[0]} in some rows, in "
+                "which CityLearn knows no set point for them to change; give 1 for cooling or 2 for heating"
+            )
+
+
+def _check_models(schema_path: Path, building: Any) -> None:
+    occupant, about = building.occupant, f"{schema_path}: building {building.name}"
+    rows = building.episode_tracker.simulation_end_time_step + 1
+    for name in ("a_increase", "b_increase", "a_decrease", "b_decrease"):
+        values = vars(occupant.parameters)[f"_{name}"][:rows]
+        if len(values) < rows or not np.isfinite(values).all():
+            raise ScenarioError(
+                f"{about}: the file of its occupants' parameters_filename gives {name} in "
+                f"{counted(np.isfinite(values).sum(), 'row')}, and the site runs up to row {rows:,}; give a number in each row"
+            )
+    for change in ("increase", "decrease"):
+        model = getattr(occupant, f"_LogisticRegressionOccupant__setpoint_{change}_model")
+        if (inputs := getattr(model, "n_features_in_", 3)) != 3:
+            raise ScenarioError(
+                f"{about}: setpoint_{change}_model takes {counted(inputs, 'input')}, and CityLearn gives it 3; fit it again"
+            )
+        if missing := [kind for kind in getattr(model, "classes_", ()) if kind not in occupant.delta_output_map]:
+            raise ScenarioError(f"{about}: delta_output_map lacks {missing[0]}, which setpoint_{change}_model may say; add it")
 
 
 def people_move(building: Any, name: str) -> float:
@@ -50,8 +85,8 @@ def _read_tree(building: Any, model: Any, degrees: Mapping[int, float], sign: fl
 
     if not isinstance(model, DecisionTreeClassifier):
         raise ScenarioError(
-            f"building {building.name}: a model of its occupants is a {type(model).__name__}, and the batch backend steps "
-            "decision trees; take --backend citylearn"
+            f"building {building.name}: a model of its occupants is of the class {type(model).__name__}, and the batch backend "
+            "steps decision trees; take --backend citylearn"
         )
     tree = model.tree_
     node = np.zeros(tree.node_count, dtype=NODE)

@@ -16,6 +16,7 @@ import numpy as np
 from common.errors import ScenarioError
 from common.units import DAY, WEEK
 from envs.citylearn_backend import outages
+from envs.citylearn_backend.occupants import check_occupants
 from envs.citylearn_backend.thermal import has_dynamics, serving_actions
 from envs.objective.reference import Reference, first_soc
 from envs.objective.series import MET_TOLERANCE, Exogenous, Run, Sessions
@@ -200,7 +201,7 @@ class CityLearnSimulator:
                 f"{schema_path}: the rows of its series are not {self.env.seconds_per_time_step:g} s apart, as its steps are; "
                 "set seconds_per_time_step to what lies between rows, or give a row for each step"
             )
-        _check_occupants(schema_path, self.env.buildings)
+        check_occupants(schema_path, self.env.buildings)
         _skip_charger_feedback(self.env)
         self.schema_path, self.with_reward, self.trusted = schema_path, with_reward, trusted
         self.rows: int = self.env.episode_tracker.simulation_time_steps
@@ -483,42 +484,6 @@ def _seeded_noise(seed: int | None) -> Iterator[None]:
         yield
     finally:
         np.random.set_state(before)
-
-
-def _check_occupants(schema_path: Path, buildings: Sequence[Any]) -> None:
-    """Raise a ScenarioError for rows in which CityLearn fails, as it knows no set point that people could change."""
-    from citylearn.building import LogisticRegressionOccupantInteractionBuilding
-
-    for building in buildings:
-        if not isinstance(building, LogisticRegressionOccupantInteractionBuilding) or building.ignore_dynamics:
-            continue
-        _check_models(schema_path, building)
-        if len(modes := np.setdiff1d(building.energy_simulation.hvac_mode, (1, 2))):
-            raise ScenarioError(
-                f"{schema_path}: building {building.name} has occupants, and its hvac_mode is {modes[0]} in some rows, in "
-                "which CityLearn knows no set point for them to change; give 1 for cooling or 2 for heating"
-            )
-
-
-def _check_models(schema_path: Path, building: Any) -> None:
-    """Raise a ScenarioError for models of occupants that would fail in the middle of a run."""
-    occupant, about = building.occupant, f"{schema_path}: building {building.name}"
-    rows = building.episode_tracker.simulation_end_time_step + 1
-    for name in ("a_increase", "b_increase", "a_decrease", "b_decrease"):
-        values = vars(occupant.parameters)[f"_{name}"][:rows]
-        if len(values) < rows or not np.isfinite(values).all():
-            raise ScenarioError(
-                f"{about}: the file of its occupants' parameters_filename has {np.isfinite(values).sum():,} numbers in {name}, "
-                f"and the site runs up to row {rows:,}; give a number for each row"
-            )
-    for change in ("increase", "decrease"):
-        model = getattr(occupant, f"_LogisticRegressionOccupant__setpoint_{change}_model")
-        if (inputs := getattr(model, "n_features_in_", 3)) != 3:
-            raise ScenarioError(
-                f"{about}: setpoint_{change}_model takes {inputs} inputs, and CityLearn gives it 3; fit it again"
-            )
-        if missing := [kind for kind in getattr(model, "classes_", ()) if kind not in occupant.delta_output_map]:
-            raise ScenarioError(f"{about}: delta_output_map lacks {missing[0]}, which setpoint_{change}_model may say; add it")
 
 
 def _skip_charger_feedback(env: Any) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from common.texts import counted
 from envs.scenarios.csv_file import read_table
 from envs.scenarios.schema_shape import ABSOLUTE_MODES, AHEAD, CONVERT, FIRST, LAST, USES, steps_per_hour
 from envs.scenarios.shapes import Faults, Limit, included, is_left_out, shortened
@@ -180,7 +181,7 @@ class _Series:
         self._told[column] = told | wrong
         if fresh.any():
             row, more = int(fresh.argmax()), int(fresh.sum()) - 1
-            rest = f" (and {more:,} more line{'s' if more > 1 else ''})" if more else ""
+            rest = f" (and {counted(more, 'more line')})" if more else ""
             self.fail(row, f"{column} is {self.text(row, column)}; {remedy}{rest}")
 
     def text(self, row: int, column: str) -> str:
@@ -247,12 +248,13 @@ class _Files:
         other, expected = self._length
         if rows != expected and not (may_be_longer and rows > expected):
             self._faults.add(
-                f"{file} has {rows} rows and {other} has {expected}; all files of a scenario need a row for the same hours"
+                f"{file} has {counted(rows, 'row')} and {other} has {expected:,}; "
+                "all files of a scenario need a row for the same hours"
             )
         elif rows <= self._last and is_first:
             self._faults.add(
-                f"{file} has {rows} rows, but simulation_end_time_step {self._last} in {self._path} needs {self._last + 1}; "
-                "add rows or lower it"
+                f"{file} has {counted(rows, 'row')}, but simulation_end_time_step {self._last} in {self._path} needs "
+                f"{self._last + 1:,}; add rows or lower it"
             )
         return rows > self._last
 

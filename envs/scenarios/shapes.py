@@ -16,7 +16,7 @@ import numpy as np
 
 from common.errors import ScenarioError
 from common.files import read_text
-from common.texts import hint, printable
+from common.texts import counted, hint, printable
 
 Place = tuple[str, ...]
 MOST = 100  # lines of a message; a site that has more faults is another file by mistake
@@ -170,7 +170,7 @@ class Curve(Shape):
             yield _wrong(value, place, "a list of pairs of numbers, such as [[0.0, 0.9], [1.0, 0.95]]")
             return
         if len(value) < self.least:
-            yield Fault(place, f"has {len(value)} points; it needs {self.least} or more")
+            yield Fault(place, f"has {counted(len(value), 'point')}; it needs {self.least} or more")
             return
         xs, ys = [float(x) for x, _ in value], [float(y) for _, y in value]
         if not all(0.0 <= x <= 1.0 for x in xs) or any(b <= a for a, b in pairwise(xs)):

@@ -9,6 +9,7 @@ from pathlib import Path, PurePath
 from pkgutil import iter_modules
 
 from common.measure import BASIS, services
+from common.texts import counted
 from common.uris import is_uri
 from results.analysis.searched import misses, searched
 from results.analysis.times import stretches
@@ -17,7 +18,7 @@ from results.places import EXPERIMENT, JUDGEMENT, ROLLOUT, ROLLOUTS, TABLES, loc
 from results.report import figures
 from results.report.charts import Figure, Section
 from results.report.subjects import Hours, Judged, Search, read_rollout
-from results.report.words import counted, duration, listed, score
+from results.report.words import duration, listed, score
 from results.schema import FOLDER
 from results.table_files import ResultsError
 

@@ -86,11 +86,6 @@ def duration(seconds: float) -> str:
     return " ".join(f"{count} {unit}" for count, unit in parts[:2] if count)
 
 
-def counted(count: int, one: str) -> str:
-    """A count with its noun."""
-    return f"{count:,} {one if count == 1 else one + 's'}"
-
-
 def listed(names: Sequence[str]) -> str:
     """Names as a list within a sentence."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"

@@ -10,6 +10,7 @@ import pytest
 from common.texts import (
     ELSEWHERE,
     INSTEAD,
+    counted,
     duration,
     hint,
     markdown,
@@ -21,6 +22,10 @@ from common.texts import (
 )
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
+
+
+def test_one_of_a_kind_has_no_plural() -> None:
+    assert (counted(0, "trial"), counted(1, "trial"), counted(2000, "trial")) == ("0 trials", "1 trial", "2,000 trials")
 
 
 def test_characters_that_act_on_a_terminal_are_escapes_and_others_stay() -> None:

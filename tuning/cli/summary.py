@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from common.measure import SCORE, SITE, Measure, Scale, by_the_year
-from common.texts import option_words, printable, python_command, raised
+from common.texts import counted, option_words, printable, python_command, raised
 from envs.objective.aim import SCORE_ALONE, Aim
 from results import Results
 from results.analysis.judged import caveats
@@ -201,7 +201,7 @@ def _ranking(best: pd.DataFrame, trials: pd.DataFrame, aim: Aim) -> Table:
     if not columns and (further := best["further_episodes"]).notna().any():
         columns.append(("further", [cell(count, ",.0f") for count in further]))
     parts = ("step", "min", "steps/s", "stepping", "learning", "evaluation")
-    title = by_the_year(f"Best of {len(trials)} trial{'s' if len(trials) != 1 else ''}", aim.objectives)
+    title = by_the_year(f"Best of {counted(len(trials), 'trial')}", aim.objectives)
     table = plain_table(title, ("trial", "score", *(heading for heading, _ in columns), *parts))
     for place, (_, row) in enumerate(best.iterrows()):
         training = row["seconds"] - row["evaluation_seconds"]
@@ -361,7 +361,7 @@ def named(number: int, fresh: FreshRuns) -> str:
 def _runs(number: int, fresh: FreshRuns) -> str:
     """How many trainings an assignment had, and how many of them did not reach the end."""
     early, whole = fresh.ended_early[number], len(fresh.complete.get(number, ()))
-    return f"{whole} seed{'s' if whole != 1 else ''}" + (f", and {early} that did not reach the end" if early else "")
+    return counted(whole, "seed") + (f", and {early} that did not reach the end" if early else "")
 
 
 def _verdict(fresh: FreshRuns, better: str, compared: bool) -> list[str]:

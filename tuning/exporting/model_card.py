@@ -13,7 +13,7 @@ import pandas as pd
 from common.errors import UsageError
 from common.measure import BASIS, SCORE, Measure
 from common.paths import user_path
-from common.texts import markdown, option_words, printable, quoted
+from common.texts import counted, markdown, option_words, printable, quoted
 from results import ResultsError
 from results.judgement import JUDGEMENT_VERSION, STATISTIC, cells, headings, markdown_table, metrics_of, scales, table_of
 from results.table_files import read_parquet
@@ -112,7 +112,7 @@ def _evaluated(years: pd.DataFrame, measures: Mapping[str, Measure]) -> list[str
     """Score and KPIs of a policy, a column a year; of an environment means over its episodes."""
     shown = [measure for measure in measures.values() if measure.label or measure == SCORE]
     if len(years) and years["hours"].isna().all():
-        parts = {f"mean of {len(years)} episodes": years}
+        parts = {f"mean of {counted(len(years), 'episode')}": years}
     else:
         parts = {f"year {row.year}, {row.hours:,} hours": years.iloc[[place]] for place, row in enumerate(years.itertuples())}
     heading, rows = ["", *parts], []

@@ -10,6 +10,7 @@ import numpy as np
 from rich.console import Console
 
 from common.paths import fit_name
+from common.texts import counted
 from envs.environments import fit
 from envs.environments.backend import Backend
 from envs.gym.source import Source
@@ -95,7 +96,7 @@ class Race:
             )  # fmt: skip
         for count in self.looks:
             for contender in list(racing):
-                self._say(f"{contender.name}: {count} runs")
+                self._say(f"{contender.name}: {counted(count, 'run')}")
                 complete = train(self._experiments[contender.name], count, self._console)
                 # A continued judgement may hold more runs, and has to decide as it did before it had them.
                 self._runs[contender.name] = [number for number in complete if number < count]
@@ -144,7 +145,7 @@ class Race:
             with ray_session(cluster_address(self._settings.address), address_source(self._settings.address)):
                 if isinstance(self.task, SiteTask):
                     prepare(self.task, self._console, SPLITS, self._seens(self.task))
-                with busy(self._console, f"judging by {backend}: {len(jobs)} evaluations") as tell:
+                with busy(self._console, f"judging by {backend}: {counted(len(jobs), 'evaluation')}") as tell:
                     run_all(jobs, self._judged, lambda left: tell(f"{left} left"), self.task.columns)
 
     def _seens(self, task: SiteTask) -> list[Seen]:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from common.measure import services
+from common.texts import counted
 from results.judgement import BOUNDS, EXACT_MPC, GOAL, Ranking, per_run
 from results.statistics import CONFIDENCE, Interval, compared_in_pairs, compared_with_value
 
@@ -95,7 +96,7 @@ def verdict(
     runs = per_run(evaluations, {}, ranking)
     scores = {name: values for name, values in run_scores(runs, column).items() if name in known and len(values) > 1}
     if not any(len(values) == seeds for values in scores.values()):
-        return [*lines, f"no contender has {seeds} runs that can be compared, so there is no verdict"]
+        return [*lines, f"no contender has {counted(seeds, 'run')} that can be compared, so there is no verdict"]
     if ranking and (aim := ranking.objective):
         unit = f" in {aim.shown_unit}" if aim.shown_unit else ""
         lines.append(f"differences are of {aim.name}{unit}, above 0 where it is better")

@@ -22,6 +22,7 @@ from tempfile import TemporaryDirectory
 from common.errors import UsageError
 from common.storage.location import Location
 from common.storage.objects import Objects
+from common.texts import counted
 from common.units import MIB
 from results.live import PROGRESS_FILE
 from results.places import EXPERIMENT
@@ -89,7 +90,7 @@ def move_to_storage(
                 own.put(TOKEN, move.token.encode())
                 files = {path.relative_to(paths.folder).as_posix(): path for path in _files(paths)} | site_files(scenario)
                 size = sum(path.stat().st_size for path in files.values())
-                say(f"moving to {place}: {len(files):,} files, {size / MIB:,.1f} MiB")
+                say(f"moving to {place}: {counted(len(files), 'file')}, {size / MIB:,.1f} MiB")
                 own.put_all(files.items())
                 own.remove(key for key in objects.listed() if key not in {TOKEN, *files} and not key.startswith(RUNS))
                 note_move(paths, move)

@@ -2,10 +2,11 @@
 
 import pandas as pd
 
+from common.texts import counted
 from results import analysis
 from results.report.charts import STATES, Figure, Panel, by_kind, channel, chart, colour, coloured, hover, layer, sampled
 from results.report.subjects import Search
-from results.report.words import counted, percent
+from results.report.words import percent
 
 PLACES = {"experiment": 12}  # in the sections of these kinds
 MOST_CURVES = 60

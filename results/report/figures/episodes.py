@@ -3,9 +3,10 @@
 import pandas as pd
 
 from common.measure import SCORE
+from common.texts import counted
 from results.report.charts import Figure, Panel, channel, chart, hover, layer
 from results.report.subjects import Search
-from results.report.words import counted, number, score
+from results.report.words import number, score
 from results.statistics import CONFIDENCE, mean
 
 PLACES = {"experiment": 1}  # in the sections of these kinds

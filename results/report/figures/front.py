@@ -5,11 +5,12 @@ from collections.abc import Collection
 import pandas as pd
 
 from common.measure import A_YEAR, BASIS
+from common.texts import counted
 from results.analysis.progress import gains
 from results.loader import GAINS
 from results.report.charts import Figure, Panel, channel, chart, colour, coloured, hover, layer, sampled
 from results.report.subjects import Search
-from results.report.words import counted, percent
+from results.report.words import percent
 
 PLACES = {"experiment": 3}  # in the sections of these kinds
 _MOST_POINTS = 400  # of trials beside the front

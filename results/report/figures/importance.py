@@ -3,11 +3,12 @@
 import numpy as np
 import pandas as pd
 
+from common.texts import counted
 from results import analysis
 from results.analysis.ped_anova import settled
 from results.report.charts import Figure, Panel, by_kind, channel, chart, ends, hover, layer
 from results.report.subjects import Search
-from results.report.words import counted, first_of, listed, percent
+from results.report.words import first_of, listed, percent
 
 PLACES = {"experiment": 9}  # in the sections of these kinds
 _SURENESS = {"surely": "c1", "perhaps": "c5", "as by chance": "grey"}  # that a hyperparameter matters

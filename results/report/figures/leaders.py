@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 
+from common.texts import counted
 from results import analysis
 from results.report.charts import Figure, Panel, channel, chart, coloured, hover, layer
 from results.report.subjects import Search
-from results.report.words import capital, counted, listed, score
+from results.report.words import capital, listed, score
 
 PLACES = {"experiment": 2}  # in the sections of these kinds
 _MOST_LEADERS = 15

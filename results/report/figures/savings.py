@@ -3,10 +3,11 @@
 import pandas as pd
 
 from common.measure import BASIS
+from common.texts import counted
 from common.units import YEAR
 from results.report.charts import Figure, savings_of
 from results.report.subjects import ONE_METER, Hours
-from results.report.words import counted, listed, uncontrolled
+from results.report.words import listed, uncontrolled
 
 PLACES = {"policy": 1}  # in the sections of these kinds
 # Columns of `sums`: name and unit; that of the cost is the money of the site, where it is known.

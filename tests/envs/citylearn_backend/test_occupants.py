@@ -46,7 +46,7 @@ def test_both_trees_are_those_of_the_files_and_lower_ones_take_away(small_schema
         (
             "mall_people.csv",
             b"a_increase,b_increase,a_decrease,b_decrease\n0,0,0,0\n",
-            "has 1 numbers in a_increase, and the si",
+            "gives a_increase in 1 row, and the si",
         ),
         ("mall_increase.pkl", pickle.dumps(DecisionTreeClassifier().fit(np.eye(5), range(5))), "takes 5 inputs, and CityL"),
         ("mall_decrease.pkl", pickle.dumps(DecisionTreeClassifier().fit(np.eye(3), [0, 1, 7])), "delta_output_map lacks 7"),
@@ -66,5 +66,5 @@ def test_another_model_than_a_tree_is_named_with_what_to_do(small_schema: Path, 
     model = ExtraTreeRegressor().fit(np.zeros((2, 3)), [0.0, 1.0])
     (tmp_path / "mall_decrease.pkl").write_bytes(pickle.dumps(model))
     simulator = CityLearnSimulator(path, with_reward=False, trusted=True)
-    with pytest.raises(ScenarioError, match=r"building mall: a model of its occupants is a ExtraTreeRegressor, .* citylearn"):
+    with pytest.raises(ScenarioError, match=r"its occupants is of the class ExtraTreeRegressor, .* citylearn"):
         read_people(simulator.env.buildings[0], {})

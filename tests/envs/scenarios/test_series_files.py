@@ -180,7 +180,7 @@ def test_a_column_that_citylearn_would_stop_at_is_named(site: Path) -> None:
 def test_series_of_unequal_length_are_named_with_both_lengths(site: Path, file: str, more: int) -> None:
     lines = lines_of(site / file)
     write_lines(site / file, lines[:-1] if more < 0 else [*lines, lines[-1]])
-    assert f"{site / file} has {8761 + more} rows and {site / 'mall.csv'} has 8761;" in refusal(site)
+    assert f"{site / file} has {8761 + more:,} rows and {site / 'mall.csv'} has 8,761;" in refusal(site)
 
 
 def test_a_chargers_file_may_be_longer_and_what_comes_later_has_no_effect(site: Path) -> None:
@@ -207,7 +207,7 @@ def test_a_run_that_is_longer_than_the_series_is_refused(site: Path) -> None:
     edit(site, lambda schema: schema.update(simulation_end_time_step=8760))
     scenario(str(site))
     edit(site, lambda schema: schema.update(simulation_end_time_step=8761))
-    assert f"{site / 'mall.csv'} has 8761 rows, but simulation_end_time_step 8761 in {site / 'schema.json'} needs 8762;" in (
+    assert f"{site / 'mall.csv'} has 8,761 rows, but simulation_end_time_step 8761 in {site / 'schema.json'} needs 8,762;" in (
         refusal(site)
     )
 

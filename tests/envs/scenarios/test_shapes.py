@@ -73,7 +73,7 @@ def test_a_shape_passes_what_is_sound_and_names_each_fault_once(
         (None, ""),
         ("flat", "is 'flat'; it has to be a list of pairs"),
         ([], "has 0 points; it needs 2 or more"),
-        ([[0.0, 1.0]], "has 1 points"),
+        ([[0.0, 1.0]], "has 1 point;"),
         ([[0.0, 1.0], [1.0]], "it has to be a list of pairs"),
         ([[0.0, 1.0], [1.0, True]], "it has to be a list of pairs"),
         ([[0.0, "1"], [1.0, 1.0]], "it has to be a list of pairs"),

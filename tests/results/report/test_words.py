@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from results.report.words import counted, duration, interval, listed, number, percent, plain, score, unit_for
+from results.report.words import duration, interval, listed, number, percent, plain, score, unit_for
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,5 @@ def test_times_have_their_two_largest_units() -> None:
     assert [duration(seconds) for seconds in (0.5, 59, 3725, 90_000)] == ["0.500 s", "59 s", "1 h 2 min", "1 d 1 h"]
 
 
-def test_counts_and_lists() -> None:
-    assert (counted(1, "trial"), counted(2000, "trial")) == ("1 trial", "2,000 trials")
+def test_lists() -> None:
     assert [listed(names) for names in ([], ["a"], ["a", "b", "c"])] == ["none", "a", "a, b and c"]

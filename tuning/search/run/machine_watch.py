@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import psutil
 
-from common.texts import python_command
+from common.texts import counted, python_command
 from common.units import GIB
 from tuning.memory.gpus import Card, Load, cards, loads
 from tuning.runtime.cluster import is_ray_running
@@ -29,7 +29,7 @@ class Granted:
 
     def texts(self) -> list[str]:
         """In short texts."""
-        texts = [f"{self.nodes} nodes"]
+        texts = [counted(self.nodes, "node")]
         for name, unit, words in (("CPU", 1.0, "cores"), ("memory", GIB, "GiB"), ("GPU", 1.0, "cards")):
             if total := self.total.get(name, 0.0):
                 texts.append(f"{(total - self.free.get(name, 0.0)) / unit:.3g}/{total / unit:.4g} {words}")

@@ -14,6 +14,7 @@ from ray.tune import Callback
 from ray.tune.experiment import Trial
 from rich.console import Console
 
+from common.texts import counted
 from results.live import MOST_EVENTS, MOST_POINTS, PROGRESS_FILE, LiveSearch, LiveTrial, Phase
 from results.live_view import BETWEEN, LiveRegion, LiveView, replaces_lines, texts
 from results.loader import ratings
@@ -192,7 +193,7 @@ class Progress(DriverOnly, Callback):
             ended += [f"{len(self._frozen)} frozen"] if self._frozen else []
             begun = len(self._begun)  # also those that a run left when it was stopped
             used = min(1.0, self._ledger.used() / self._ledger.budget.amount)
-            trials = f"{begun} trial{'s' if begun != 1 else ''}" + (f" ({', '.join(ended)})" if ended else "")
+            trials = counted(begun, "trial") + (f" ({', '.join(ended)})" if ended else "")
             return used, [f"{used:.0%} of {self._ledger.budget.shown}", trials, running]
         done = f"{number}/{self._trials} trials done"
         if len(ended) > 1 or self._ended["complete"] != number:

@@ -16,6 +16,7 @@ from ray.tune import Callback
 from ray.tune.experiment import Trial
 
 from common.storage.faults import StorageLostError
+from common.texts import counted
 from tuning.memory.machine import Cluster
 from tuning.memory.placement import Placement
 from tuning.search.record.ledger import Ledger
@@ -191,7 +192,7 @@ class ClusterWatch(DriverOnly, Callback):
         self._nodes, self._leaving = nodes, cluster.leaving
         told = [f"{len(those)} {what}" for those, what in changes if those]
         if told:
-            self._control.say(f"cluster: {', '.join(told)}; {len(nodes)} node{'s' if len(nodes) != 1 else ''}")
+            self._control.say(f"cluster: {', '.join(told)}; {counted(len(nodes), 'node')}")
 
     def _let_leave(self) -> None:
         if self._leaving and not self._control.is_stopping:
