@@ -93,7 +93,7 @@ def step(
     """Let people act in the step that the kernel has covered, in the copies of the indices `copies`, and show what they set.
 
     `number` and `copy` are those of `draw`. `habit` has a and b of higher set points, then of lower ones, shape (R, 4).
-    `room` is `COMFORT` of the building, shape (R,), and `indoor` its temperature of the step, shape (B,), which is computed from
+    `room` is the building's `COMFORT`, shape (R,), and `indoor` its temperature of the step, shape (B,), which is computed from
     step `lookback` on.
     """
     features = np.zeros(3, np.float32)
