@@ -51,6 +51,7 @@ class LiveSearch:
     machine: tuple[str, ...]  # load of the machine and its cards, in short texts
     events: tuple[str, ...] = ()
     events_before: int = 0  # number of lines before these
+    again: tuple[str, ...] = ()  # options that a command which continues the search needs again, as words
 
     def write(self, folder: Path) -> None:
         """Write the file whole. It is not flushed to the disk: the next one follows in seconds."""

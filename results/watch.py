@@ -217,7 +217,7 @@ class Watch:
             # A run that was killed could not write that it has ended.
             phase: Phase = "complete" if seen.state == "complete" else "stopped"
             self._say(BETWEEN.join(texts(replace(seen.search, phase=phase))))
-        command = python_command("tuning.run", "--resume", self._folder)
+        command = python_command("tuning.run", "--resume", self._folder, *(seen.search.again if seen.search else ()))
         if seen.state == "dead" and seen.owner:
             self._say(f"the run was killed ({seen.owner.shown}); continue with: {command}")
             return DEAD

@@ -56,7 +56,7 @@ def _run(settings: Settings, arguments: list[str]) -> int:
     if not (settings.env or settings.resume or settings.backend == "citylearn"):
         compiling.ahead()  # what follows imports for many seconds
     from tuning.cli.console import terminal
-    from tuning.search.tune import draw_report_so_far, each_algorithm, of_this_run, open_all, searched
+    from tuning.search.tune import draw_report_so_far, each_algorithm, open_all, searched
 
     console = terminal()
     several = settings.algo == ALL and not settings.resume
@@ -65,7 +65,7 @@ def _run(settings: Settings, arguments: list[str]) -> int:
     statuses = list[int]()
     try:
         for outcome in searched(opened, console):
-            statuses.append(_status(outcome, console, of_this_run(opened[len(statuses)])))
+            statuses.append(_status(outcome, console, opened[len(statuses)].experiment.again))
     except KeyboardInterrupt:
         draw_report_so_far(opened[len(statuses)].experiment.place, console)
         raise
@@ -87,10 +87,10 @@ def _as_continued(before: Settings, part: Settings, arguments: list[str]) -> Set
 
 def _status(outcome: Results | SearchStoppedError, console: Console, again: Mapping[str, Any]) -> int:
     """Print what came of a search, which a command continues with `again`; its exit status."""
-    from tuning.search.tune import SearchStoppedError, continue_command, draw_report_so_far
+    from tuning.search.tune import SearchStoppedError, draw_report_so_far
 
     if isinstance(outcome, SearchStoppedError):
-        refuse(*outcome.reason.splitlines(), f"then continue with: {continue_command(outcome.folder, outcome.again)}")
+        refuse(*outcome.reason.splitlines(), f"then continue with: {outcome.command}")
         draw_report_so_far(outcome.folder, console)
         return STOPPED
     from envs.objective.reward import reference_lines

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from gymnasium.spaces import Box
+from gymnasium.spaces import Box, Space
 
 from common.errors import UsageError, UserError
 from common.measure import BY_HOURS, Measure
@@ -172,9 +172,7 @@ def simple_rows(task: EnvTask, split: Literal["validation", "test"]) -> list[Row
 
     No action is the middle of each action's range; what has no range, at 0.
     """
-    env = task._make()
-    space = env.action_space
-    env.close()
+    space = _action_space(task)
 
     def random(observations: np.ndarray) -> np.ndarray:
         return np.array([space.sample() for _ in observations])
@@ -189,15 +187,22 @@ def simple_rows(task: EnvTask, split: Literal["validation", "test"]) -> list[Row
 
 def own_rows(task: EnvTask, split: Literal["validation", "test"], name: str) -> list[Row]:
     """The same of a policy of the user's, see `own_policy`."""
-    whose = f"--baseline {printable(name)}: with its actions "
-    rows = replace(task, as_written=True).rows(own_policy(name), split, whose)
+    whose, written = f"--baseline {printable(name)}: with its actions ", replace(task, as_written=True)
+    rows = written.rows(own_policy(name, _action_space(written)), split, whose)
     return [{"contender": Source(name).title, **row} for row in rows]
 
 
-def own_policy(name: str) -> Callable[[np.ndarray], np.ndarray]:
+def _action_space(task: EnvTask) -> Space[Any]:
+    env = task._make()
+    env.close()
+    return env.action_space
+
+
+def own_policy(name: str, space: Space[Any]) -> Callable[[np.ndarray], np.ndarray]:
     """A function of the user's, from an observation of the environment to an action of it, as a policy.
 
-    Raises an EnvError if there is none of this name; the policy raises one where the function fails.
+    Raises an EnvError if there is none of this name; the policy raises one where the function fails, or what it gives is
+    no action.
     """
     try:
         act = named(Source(name).found_anywhere.name)
@@ -208,9 +213,13 @@ def own_policy(name: str) -> Callable[[np.ndarray], np.ndarray]:
 
     def policy(observations: np.ndarray) -> np.ndarray:
         try:
-            return [act(observation) for observation in observations]  # type: ignore[return-value]
+            actions = [act(observation) for observation in observations]
         except Exception as error:
             # It is the user's code, which may raise anything.
             raise EnvError(f"--baseline {printable(name)} failed: {first_line(error)}") from error
+        for action in actions:
+            if not space.contains(np.asarray(action, space.dtype) if isinstance(space, Box) else action):
+                raise EnvError(f"--baseline {printable(name)} gave {printable(str(action))}, which is no action of {space}")
+        return actions  # type: ignore[return-value]
 
     return policy

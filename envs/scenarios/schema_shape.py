@@ -391,8 +391,9 @@ def _divides_an_hour(value: Any) -> bool:
 
 
 def steps_per_hour(schema: Mapping[str, Any]) -> int:
-    """Steps of an hour, and rows in the files."""
-    return round(3600 / (schema.get("seconds_per_time_step") or 3600))
+    """Steps of an hour, and rows in the files; 1 where a schema is wrong about it, which its shape says."""
+    seconds: Any = schema.get("seconds_per_time_step")
+    return round(3600 / seconds) if _divides_an_hour(seconds) else 1
 
 
 def _is_inner(value: Any) -> bool:

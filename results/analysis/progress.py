@@ -245,7 +245,7 @@ def compare(experiments: Sequence[Results] | Results) -> pd.DataFrame:
     Returns:
         `experiment`, `folder`, `algorithm`, `scenario`, `reward`, `aim` (see `aim_of`), `trials` (of the search), how many are
         in each state, `total_steps`, `seconds` (of all trials), `elapsed_seconds` (in which at least one ran), `best_trial` (or
-        -1), `best_score`, `best_rating`, `best_objective`, `default_score`, `gain` (rating of the best less that of the
+        -1), `best_score`, `best_rating`, `best_objective`, `default_rating`, `gain` (rating of the best less that of the
         default), `confirmed_gain`, `confirmed_low`, `confirmed_high` (with fresh seeds, see `confirmed`), and `..._change` for
         each amount that tables show, such as `co2_kg_change`: of the best against the uncontrolled site on the validation
         split.
@@ -268,12 +268,11 @@ def compare(experiments: Sequence[Results] | Results) -> pd.DataFrame:
         own["elapsed_seconds"] = float(elapsed(ran, ran["end"]).max()) if len(ran) else 0.0
         best, default = best_trial(results), default_trial(results)
         rating = rated(trials).set_axis(trials["trial"])
-        scores = trials.set_index("trial")["score"]
-        own |= {"best_trial": -1 if best is None else best, "default_score": scores.get(default, math.nan)}
+        own |= {"best_trial": -1 if best is None else best, "default_rating": rating.get(default, math.nan)}
         if best is not None:
             row = results.best
             own |= {"best_score": row["score"], "best_rating": rating[best], "best_objective": row["objective"]}
-            own["gain"] = rating[best] - rating.get(default, math.nan)
+            own["gain"] = rating[best] - own["default_rating"]
             last = results.rated_evaluations
             last = last[last["trial"] == best]
             for measure in amounts.values():
@@ -290,6 +289,6 @@ def compare(experiments: Sequence[Results] | Results) -> pd.DataFrame:
     return frame(
         rows,
         f"experiment folder algorithm scenario reward aim trials {' '.join(STATES)} total_steps seconds elapsed_seconds "
-        "best_trial best_score best_rating best_objective default_score gain confirmed_gain confirmed_low confirmed_high "
+        "best_trial best_score best_rating best_objective default_rating gain confirmed_gain confirmed_low confirmed_high "
         + changes,
     )

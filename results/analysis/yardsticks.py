@@ -60,11 +60,14 @@ def beside_yardsticks(results: Results, objectives: Sequence[Measure] = ()) -> p
     rows = [row for row in rows if row["kind"] != RULE or row is best_rule]
     best, alone = results.best, best_alone(results)
     rated = results.rated_evaluations
+    # The best may have run through further episodes, which no other controller has.
+    rated = rated[rated["year"].isin(results.yardsticks["year"])]
     for trial, words in ((best, ""), (alone, ", the best that acts alone")):
         if trial is None or (words and trial["trial"] == best["trial"]):
             continue
         own, name = rated[rated["trial"] == trial["trial"]], f"trial {trial['trial']}{words}"
-        rows.append({"name": name, "kind": TRIAL, "score": trial["score"], "misses": False, **_each(shown, own)})
+        score = SCORE.value(own) if results.of_environment else trial["score"]
+        rows.append({"name": name, "kind": TRIAL, "score": score, "misses": False, **_each(shown, own)})
     if has_plan(best) and best["plan_score"] == best["plan_score"]:
         rows.append(
             {"name": f"plan of trial {best['trial']} alone", "kind": PLAN, "score": best["plan_score"], "misses": False}

@@ -11,7 +11,7 @@ from pkgutil import iter_modules
 from common.measure import BASIS, services
 from common.texts import counted
 from common.uris import is_uri
-from results.analysis.searched import misses, searched
+from results.analysis.searched import misses, ranks_by_score, searched
 from results.analysis.times import stretches
 from results.loader import Results, load, names_of
 from results.places import EXPERIMENT, JUDGEMENT, ROLLOUT, ROLLOUTS, TABLES, local_folder
@@ -125,7 +125,8 @@ def _facts(results: Results) -> dict[str, str]:
     if len(line):
         facts["first to last report"] = duration((line["end"].max() - line["begin"].min()).total_seconds())
     if not results.scored.empty:
-        facts["best score"] = score(float(results.best["score"]))
+        of_best = "best score" if ranks_by_score(results.facts) else "score of the best"
+        facts[of_best] = score(float(results.best["score"]))
     if results.skipped:
         facts["files that could not be read"] = f"{len(results.skipped):,}"
     return facts

@@ -130,6 +130,9 @@ def test_lines_say_the_last_events_the_state_and_how_the_run_ended(folder: Path)
     assert lines[2].startswith("42% of 1,000,000 steps | 5 trials (3 frozen)")
     assert "left" not in lines[2]
     assert lines[3].startswith("the run was stopped: the disk is full; continue with: ")
+    assert "--trust-scenario" not in " ".join(lines)
+    show(folder, phase="stopped", again=("--trust-scenario",))
+    assert " ".join(lines_of(folder)[1]).endswith(f"{folder.name} --trust-scenario"), "what no file has"
     show(folder, phase="complete")
     assert lines_of(folder)[1][3:] == ["the run has ended"]
     past = time.time() - 1000.0

@@ -6,16 +6,18 @@ import hashlib
 import itertools
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from common.errors import OtherFormatError, UsageError
 from common.files import write_whole
 from common.json_values import checked, parsed, read_json, write_json
 from common.paths import fit_name, missing_folders, name_fault, refuse_links, remove_empty, shortened, user_path
+from common.texts import option_words, python_command
 from results.experiment_file import FORMAT
 from results.live import OWNER_FILE
 from results.places import EXPERIMENT
@@ -150,9 +152,26 @@ class Experiment:
         """Its scenario or environment, as results name it."""
         return self.begun_with or self.settings.env or self.settings.scenario
 
+    @property
+    def again(self) -> dict[str, Any]:
+        """Settings of this run that a command which continues needs again, as no file has them."""
+        names = ("trust_scenario", "address", "callback", "track", *(["storage"] if self.is_local else []))
+        given = {name: getattr(self.settings, name) for name in names}
+        return {name: value for name, value in given.items() if value}
+
     def trusting(self, trust_scenario: bool) -> Experiment:
         """The experiment with its scenario trusted in this process, or not; nothing is stored."""
         return replace(self, settings=replace(self.settings, trust_scenario=trust_scenario))
+
+
+def continue_command(place: str | Path, again: Mapping[str, Any] = MappingProxyType({})) -> str:
+    """The command that continues an experiment, with what is taken from no file: trust, cluster, callbacks, storage."""
+    return python_command("tuning.run", "--resume", place, *again_words(again))
+
+
+def again_words(again: Mapping[str, Any]) -> list[str]:
+    """Settings that a command needs again, as they are typed."""
+    return [word for name, value in again.items() for word in option_words(name, value)]
 
 
 def create(

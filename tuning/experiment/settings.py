@@ -14,7 +14,7 @@ from tyro.constructors import PrimitiveConstructorSpec
 
 from common.errors import UsageError
 from common.json_values import checked, described
-from common.texts import hint, option, printable
+from common.texts import hint, option, option_words, printable
 from envs.scenarios.splits import Split, Splits
 from tuning.experiment.option_values import ALL, SAMPLERS, SCHEDULERS, Budget, choice, one_of
 
@@ -310,7 +310,7 @@ class Settings:
         kind = "a site" if self.env else "an environment"
         for name in others:
             if (value := getattr(self, name)) != getattr(Settings, name):
-                raise UsageError(f"{option(name)} {typed(value)}: it is an option of {kind}; {remedy}")
+                raise UsageError(f"{' '.join(option_words(name, value))}: it is an option of {kind}; {remedy}")
 
     def _check_for_a_front(self) -> None:
         """Raise a UsageError for what a search with two objectives cannot be combined with."""

@@ -152,7 +152,7 @@ def _check_together(experiments: Sequence[Experiment]) -> None:
     for experiment in experiments[1:]:
         settings = experiment.settings
         site = ("scenario", *asdict(first.splits), "reward", "weights")
-        for name in (*site, "env", "env_config", "minimize", "objective", "require"):
+        for name in ("env", "env_config", *site, "minimize", "objective", "require"):
             # The same site has another path on another machine, and in the copy of each experiment at a URI.
             is_same_site = name == "scenario" and site_key(experiment) == site_key(experiments[0]) != ""
             if getattr(settings, name) != getattr(first, name) and not is_same_site:

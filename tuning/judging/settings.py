@@ -56,7 +56,7 @@ class JudgeSettings:
     baseline: str = ""
     """Policy of your own to compare with in an environment: module:function or path/to/file.py:function, from an observation to
     an action, both as the environment has them."""
-    keep: Literal["", "best", "last"] = ""
+    keep: Annotated[Literal["", "best", "last"], tyro.conf.arg(metavar="{best,last}")] = ""
     """Which evaluation of a run counts, the best or the last one; by default the one that counted in the search."""
     objective: str = ""
     """Of experiments with two objectives, the one to judge by; contenders are the best of the front in it."""

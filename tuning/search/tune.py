@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from common.errors import UsageError, UserError
 from common.paths import remove_empty
-from common.texts import option_words, python_command
 from tuning.cli.console import busy, draw_report, say, terminal
+from tuning.experiment.folder import continue_command
 from tuning.experiment.option_values import ALL, names
 from tuning.experiment.settings import Settings
 from tuning.runtime.processes import Interrupted
@@ -246,15 +246,7 @@ def search_opened(opened: Opened, console: Console) -> Results:
 
 
 def _continuing(opened: Opened) -> str:
-    return continue_command(opened.experiment.place, of_this_run(opened))
-
-
-def of_this_run(opened: Opened) -> dict[str, Any]:
-    """Settings that a command which continues needs again, as they are taken from no file."""
-    experiment = opened.experiment
-    names = ("trust_scenario", "address", "callback", "track", *(["storage"] if experiment.is_local else []))
-    given = {name: getattr(experiment.settings, name) for name in names}
-    return {name: value for name, value in given.items() if value}
+    return continue_command(opened.experiment.place, opened.experiment.again)
 
 
 def _search(opened: Opened, console: Console) -> Results:
@@ -263,7 +255,7 @@ def _search(opened: Opened, console: Console) -> Results:
     from tuning.storage.stored_experiment import run_files
 
     experiment = opened.experiment
-    of_run, place, is_begun = of_this_run(opened), experiment.place, False
+    of_run, place, is_begun = opened.experiment.again, experiment.place, False
     try:
         with run_files(experiment, lambda line: say(console, line)) as (held, files):
             is_begun = True
@@ -312,7 +304,7 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
                 write_week(experiment, files.written, console)
 
         if reason := search(experiment, opened.plan, console, files, at_end):
-            raise SearchStoppedError(reason, experiment.place, of_this_run(opened))
+            raise SearchStoppedError(reason, experiment.place, opened.experiment.again)
         return load(experiment.paths.folder)
 
 
@@ -333,16 +325,11 @@ class SearchStoppedError(UserError):
         reason: in words.
         folder: of the experiment, or the URI of its storage; it holds everything that is needed to continue.
         again: settings of this run that are in no file, and so are needed again.
+        command: that continues it.
     """
 
     def __init__(self, reason: str, folder: str | Path, again: Mapping[str, Any] = MappingProxyType({})) -> None:
         more = "".join(f", {name}={value!r}" for name, value in again.items())
-        then = f"then continue with: {continue_command(folder, again)}, or in Python: resume({str(folder)!r}{more})"
+        self.reason, self.folder, self.again, self.command = reason, folder, again, continue_command(folder, again)
+        then = f"then continue with: {self.command}, or in Python: resume({str(folder)!r}{more})"
         super().__init__(*reason.splitlines(), then)
-        self.reason, self.folder, self.again = reason, folder, again
-
-
-def continue_command(folder: str | Path, again: Mapping[str, Any] = MappingProxyType({})) -> str:
-    """The command that continues an experiment, with what is taken from no file: trust, cluster, callbacks, storage."""
-    more = (word for name, value in again.items() for word in option_words(name, value))
-    return python_command("tuning.run", "--resume", folder, *more)

@@ -54,9 +54,9 @@ class SiteOptions:
     sessions: str = ""
     """File of charging sessions: arrival, departure, energy_kwh (or arrival_soc and required_soc), charger, building."""
     vehicle_kwh: float = 0.0
-    """What the battery of a vehicle holds."""
+    """What the battery of a vehicle holds; with --sessions it has to be given."""
     charger_kw: float = 0.0
-    """Power of a charger."""
+    """Power of a charger; likewise."""
     zone: str = ""
     """Time zone of local times, as Europe/Berlin; without it, times know no summer time."""
     label: Literal["begin", "end"] = "begin"

@@ -13,7 +13,7 @@ import pandas as pd
 
 from common.errors import ScenarioError, UsageError
 from common.paths import name_fault, new_folder, user_path
-from common.texts import hint, number_or_nan, option, option_words, python_command
+from common.texts import counted, hint, number_or_nan, option, option_words, python_command
 from envs.scenarios.doubts import doubts
 from envs.scenarios.metered import SiteOptions
 from envs.scenarios.metered.meter_file import CARBON, LOAD, PRICE, PV, Clock, read_hours
@@ -103,7 +103,7 @@ def _fill_folder(folder: Path, options: SiteOptions) -> list[str]:
         buildings, left_out = _with_sockets(options, buildings, clock, hours)
         if left_out:
             lines.append(
-                f"{options.sessions}: {left_out} sessions are left out, as they lie beyond the hours or cover no whole one"
+                f"{options.sessions}: {counted(left_out, 'session')} left out, beyond the hours or without a whole one"
             )
     if not any(building.battery or building.sockets for building in buildings):
         raise UsageError("nothing can be controlled: give a battery by --battery-kwh and --battery-kw, or --sessions")
@@ -128,7 +128,7 @@ def _fill_folder(folder: Path, options: SiteOptions) -> list[str]:
 
 
 def _amounts(buildings: Sequence[Building], clock: pd.DatetimeIndex) -> str:
-    parts = [f"{len(buildings)} building{'s' * (len(buildings) > 1)}", f"{clock[0]:%Y-%m-%d} to {clock[-1]:%Y-%m-%d}"]
+    parts = [f"{counted(len(buildings), 'building')}", f"{clock[0]:%Y-%m-%d} to {clock[-1]:%Y-%m-%d}"]
     parts.append(f"{sum(building.load_kwh.sum() for building in buildings):,.0f} kWh of load")
     generated = sum(building.pv_kwh.sum() for building in buildings if building.pv_kwh is not None)
     parts += [f"{generated:,.0f} kWh of PV"] if generated else []
@@ -136,7 +136,7 @@ def _amounts(buildings: Sequence[Building], clock: pd.DatetimeIndex) -> str:
     if 0.0 < (battery := sum(building.battery[1] for building in buildings if building.battery)) < LEAST_PART * drawn:
         parts.append(f"{drawn:,.0f} kW on average beside batteries of {battery:g} kW, which can do next to nothing (units?)")
     sessions = sum(len(socket.sessions) for building in buildings for socket in building.sockets)
-    return ", ".join([*parts, *([f"{sessions:,} charging session{'s' * (sessions > 1)}"] if sessions else [])])
+    return ", ".join([*parts, *([counted(sessions, "charging session")] if sessions else [])])
 
 
 def _tables(options: SiteOptions, clock: Clock) -> tuple[dict[str, pd.DataFrame], str, list[str]]:
@@ -210,8 +210,12 @@ def _common(tables: dict[str, pd.DataFrame], clock: Clock) -> pd.DatetimeIndex:
         hours = pd.DatetimeIndex(hours.intersection(pd.DatetimeIndex(table.index)))
         if hours.empty:
             raise ScenarioError(f"--{name} has no hour that the files before it have; do they cover the same days?")
-    start = int(np.argmax(clock.local(hours).hour == 0))
-    return hours[start : start + (len(hours) - start) // 24 * 24]
+    hours = hours[np.cumsum(clock.local(hours).hour == 0) > 0]
+    if len(hours) < 24:
+        raise ScenarioError(
+            "--load: no day has all of its hours, from midnight to midnight, in each file; a site needs whole days"
+        )
+    return hours[: len(hours) // 24 * 24]
 
 
 def _refuse_doubled(buildings: Sequence[Building]) -> None:

@@ -149,6 +149,10 @@ def read_table(path: Path) -> pd.DataFrame:
     try:
         above = text[: len(text) - len(text.lstrip())].count("\n")
         text = text.lstrip()
+        if not text:
+            raise ScenarioError(f"{path} is empty; its first line has to be that of the names")
+        if not re.search(r"[,;\t]", text[:SAMPLE]):
+            raise ScenarioError(f"{path} has a single column; give times and numbers, with commas, semicolons or tabs between")
         separator = csv.Sniffer().sniff(text[:SAMPLE], ",;\t").delimiter
         table = pd.read_csv(io.StringIO(text), sep=separator, dtype=str, skipinitialspace=True, skip_blank_lines=False)
     except (csv.Error, pd.errors.ParserError, pd.errors.EmptyDataError) as error:

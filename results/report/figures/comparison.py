@@ -49,7 +49,7 @@ def comparison(table: pd.DataFrame, lines: pd.DataFrame) -> Figure | None:
         colours = [CATEGORIES[names.index(name)] for name in group]
         panels.append(Panel(chart(_line(own, group, colours)), heading))
     shown = table[
-        ["experiment", "algorithm", "aim", "trials", "total_steps", "elapsed_seconds", "best_rating", "default_score", "gain"]
+        ["experiment", "algorithm", "aim", "trials", "total_steps", "elapsed_seconds", "best_rating", "default_rating", "gain"]
     ]
     if not shown["aim"].any():
         shown = shown.drop(columns="aim")
@@ -58,7 +58,7 @@ def comparison(table: pd.DataFrame, lines: pd.DataFrame) -> Figure | None:
             "total_steps": "steps",
             "elapsed_seconds": "time",
             "best_rating": "best",
-            "default_score": "score of the default",
+            "default_rating": "default",
         }
     )
     omitted = first_of(len(names), len(table), "experiments").strip()

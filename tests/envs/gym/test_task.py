@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -12,7 +13,7 @@ from gymnasium.spaces import Box, Discrete
 
 from common.errors import UsageError
 from envs.gym.source import EnvError, Source
-from envs.gym.task import LEAST_EPISODES, MOST_EPISODES, EnvTask, measure_of, simple_rows
+from envs.gym.task import LEAST_EPISODES, MOST_EPISODES, EnvTask, measure_of, own_rows, simple_rows
 from envs.objective.aim import Aim, AimError
 
 PUMP = Source("examples.pump:make")
@@ -56,6 +57,14 @@ def test_rows_have_what_is_aimed_at_and_policies_that_learned_nothing_stand_besi
     assert simple_rows(task, "validation") == simple, "drawn from one seed"
     choices = EnvTask(Source("CartPole-v1"), episodes=2)
     assert {row["contender"] for row in simple_rows(choices, "validation")} == {"random actions"}
+
+
+def test_what_a_policy_of_the_user_gives_is_an_action(tmp_path: Path) -> None:
+    (tmp_path / "rules.py").write_text("def left(seen):\n    return 0\n\n\ndef bad(seen):\n    return 7\n", encoding="utf-8")
+    task = EnvTask(Source("CartPole-v1"), episodes=2, trusted=True)
+    assert {row["contender"] for row in own_rows(task, "validation", f"{tmp_path / 'rules.py'}:left")} == {"rules:left"}
+    with pytest.raises(EnvError, match=r"bad gave 7, which is no action of Discrete\(2\)"):
+        own_rows(task, "validation", f"{tmp_path / 'rules.py'}:bad")
 
 
 def test_what_random_actions_never_saw_reported_is_refused_before_the_search() -> None:

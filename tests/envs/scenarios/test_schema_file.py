@@ -41,6 +41,8 @@ def test_buildings_are_counted_that_are_included(four_buildings: Path, tmp_path:
     ("values", "message"),
     [
         ({"seconds_per_time_step": 2400}, "seconds that divide an hour"),
+        ({"seconds_per_time_step": "3600"}, "seconds that divide an hour"),
+        ({"seconds_per_time_step": -3600}, "seconds that divide an hour"),
         ({"simulation_end_time_step": None}, "simulation_end_time_step is missing; it has to be a whole number"),
         (
             {"buildings": {"a": {"weather": "weather.csv", "energy_simulation": "gone.csv"}}},

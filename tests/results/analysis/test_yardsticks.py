@@ -130,6 +130,14 @@ def test_what_is_aimed_at_stands_beside_the_score_of_each(tmp_path: Path) -> Non
     assert "bill" not in beside_yardsticks(results)
 
 
+def test_in_an_environment_all_stand_by_the_same_episodes(tmp_path: Path) -> None:
+    of_env: Row = {"backend": "gymnasium", "hours": None}
+    own = [made.evaluation(0, made.BUDGET, score, year=year, **of_env) for year, score in enumerate((1.0, 3.0, 8.0))]
+    random = [{**made.evaluation(0, 0, 1.0, year=year, contender="random actions", **of_env), "trial": None} for year in (0, 1)]
+    table = beside_yardsticks(made.tables(tmp_path, [made.row(0, 4.0)], evaluations=[*own, *random])).set_index("name")
+    assert table["score"].to_dict() == {"trial 0": 2.0, "random actions": 1.0}, "the third is a further one of the best alone"
+
+
 def test_a_policy_above_the_bound_is_no_triumph(tmp_path: Path) -> None:
     results = searched(tmp_path, [made.row(0, 0.09)], controllers())
     (line,) = yardstick_lines(results)

@@ -78,6 +78,9 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
     stated = experiment(tmp_path, "stated", {0.05: {}}, train=("8", "9"))
     with pytest.raises(UsageError, match="stated is of --train 8 9, iquitos of not given: experiments that are judged"):
         contenders([first, stated], top=1)
+    pump = experiment(tmp_path, "pump", {0.05: {}}, scenario="iquitos-38", env="examples.pump:make")
+    with pytest.raises(UsageError, match=r"pump is of --env examples.pump:make, iquitos of not given: "):
+        contenders([first, pump], top=1)
     with pytest.raises(UsageError, match="two experiments are called iquitos"):
         contenders([first, first], top=1)
     with pytest.raises(UsageError, match="nothing to judge; --resume continues"):

@@ -19,7 +19,7 @@ from results.loader import ranked, ratings
 from tuning.algorithms.registry import DEFAULT, algorithm_of
 from tuning.cli.console import busy, say
 from tuning.experiment.callbacks import callbacks_named
-from tuning.experiment.folder import Experiment
+from tuning.experiment.folder import Experiment, again_words
 from tuning.experiment.option_values import SCHEDULERS
 from tuning.experiment.settings import Settings
 from tuning.memory.machine import Look, Probe, cluster
@@ -288,7 +288,8 @@ class Parts:
     def progress(self) -> Progress:
         """Shows how far the search is."""
         work = Work(self.ledger, Costs(self.plan.space, self.planner.cost), self.last_part)
-        return Progress(self.console, self.experiment.settings, self.before, work, self.experiment.paths.folder)
+        own = self.experiment
+        return Progress(self.console, own.settings, self.before, work, own.paths.folder, again_words(own.again))
 
     @cached_property
     def control(self) -> RunControl:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from common.errors import ScenarioError, UsageError
+from common.errors import ScenarioError, UsageError, UserError
 from common.paths import missing_folders, name_fault, user_path
 from common.storage.location import StorageError
 from common.texts import duration, hint, option, quoted
@@ -175,31 +175,46 @@ def check_continued(before: Experiment, settings: Settings) -> Checked:
         )
     if settings.algo == "all":
         raise UsageError(f"{before.place} is an experiment of {before.settings.algo}: it is continued without --algo all")
+    if settings.steps < before.settings.steps:
+        raise UsageError(
+            f"--steps {settings.steps}: trials of {before.place} take {before.settings.steps:,}, and can only take more; "
+            "leave it out, or start a new experiment"
+        )
     # A space file that is given again is compared by its content. Without one, the experiment's copy holds.
     copy = before.paths.space if before.settings.space else None
     space_file = user_path(settings.space) if settings.space else copy
     kept = {name: getattr(before.settings, name) for name in ("name", "dir", "storage", "space")}
     if not settings.set or settings.fixed_texts() == before.settings.fixed_texts():
         kept["set"] = before.settings.set
-    checked = _checked(replace(settings, resume="", **kept), space_file)
+    try:
+        checked = _checked(replace(settings, resume="", **kept), space_file)
+    except UserError:
+        # What does not fit to other settings of the experiment may not have changed in the first place.
+        if settings.resume:
+            own = {name: getattr(settings, name) for name in ("algo", "env", "env_config", "objective", "minimize")}
+            _refuse(before, changed(before.settings, replace(before.settings, **own)))
+        raise
     if settings.learn_from == before.settings.learn_from:
         # As they were stored: where the experiment was begun, these paths may mean another place or none.
         checked = replace(checked, settings=replace(checked.settings, learn_from=before.settings.learn_from))
     compatibility = checked.compatibility
     if LEARNED in before.compatibility:
         compatibility = {**compatibility, LEARNED: before.compatibility[LEARNED]}
-    if differences := _differences(before, checked):
-        learns = f", which learns from this one with {quoted(['--learn-from', before.place])}"
-        raise UsageError(
-            f"{before.place} was begun with other settings: {'; '.join(differences)}; start a new experiment"
-            + (learns if settings.algo == before.settings.algo else "")
-        )
+    learns = f", which learns from this one with {quoted(['--learn-from', before.place])}"
+    _refuse(before, _differences(before, checked), learns if settings.algo == before.settings.algo else "")
     notes = [*checked.notes, *_learned_notes(read_learned(before, checked.plan.space))]
     if not settings.resume:
         notes.append(f"{before.place} exists and is continued")
     for difference in _version_differences(before, checked):
         notes.append(f"the code has changed, so results may differ: {difference}")
     return replace(checked, compatibility=compatibility, before=before, notes=tuple(notes))
+
+
+def _refuse(before: Experiment, differences: Sequence[str], learns: str = "") -> None:
+    """Raise a UsageError where settings that continue an experiment differ from its own."""
+    if differences:
+        told = "; ".join(differences)
+        raise UsageError(f"{before.place} was begun with other settings: {told}; start a new experiment{learns}")
 
 
 def open_checked(checked: Checked, say: Callable[[str], None] = lambda line: None) -> Opened:

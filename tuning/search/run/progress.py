@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -39,15 +40,17 @@ LOOK_SECONDS = 5.0  # between two checks of Ray's nodes
 class Progress(DriverOnly, Callback):
     """On a terminal a view that is updated in place; in a notebook or a log a line every `LINE_SECONDS`.
 
-    With a folder, the same is in a file of it, for `python -m results.watch`. `before` are its rows of `trials` so far. Without
+    With a folder, the same is in a file of it, for `python -m results.watch`, and the options that a command which continues
+    needs `again`. `before` are its rows of `trials` so far. Without
     a budget there is no `work`.
     """
 
     def __init__(
-        self, console: Console, settings: Settings, before: pd.DataFrame, work: Work | None = None, folder: Path | None = None
-    ) -> None:
+        self, console: Console, settings: Settings, before: pd.DataFrame, work: Work | None = None, folder: Path | None = None,
+        again: Sequence[str] = (),
+    ) -> None:  # fmt: skip
         limited = work if settings.limit else None
-        self._console, self._folder = console, folder
+        self._console, self._folder, self._again = console, folder, tuple(again)
         self._aim = settings.aim.measured(settings.task.columns)
         self._ledger = limited.ledger if limited else None
         self._trials, self._steps = 0 if settings.limit else int(settings.most_trials), settings.steps
@@ -164,6 +167,7 @@ class Progress(DriverOnly, Callback):
             experiment=self._folder.name if self._folder else "",
             written=datetime.now(UTC).timestamp(),
             phase=self._phase,
+            again=self._again,
             reason=self._reason,
             done=done,
             amounts=tuple(amounts),
@@ -250,6 +254,6 @@ class Progress(DriverOnly, Callback):
 
 
 def _best(before: pd.DataFrame) -> tuple[float, int] | None:
-    scored = before[(before["state"] != "running") & before["confirms"].isna()].dropna(subset=["score"])
+    scored = before[before["confirms"].isna()].dropna(subset=["score"])
     rated = zip(ratings(scored).tolist(), scored["trial"].tolist(), strict=True)
     return max((pair for pair in rated if math.isfinite(pair[0])), key=lambda pair: (pair[0], -pair[1]), default=None)

@@ -127,7 +127,7 @@ def _write_simple(experiment: Experiment, written: Callable[[Path], None], conso
     if path.exists():
         return
     try:
-        with busy(console, "comparing with random actions and with none"):
+        with busy(console, "comparing with what learned nothing"):
             # In another process, as trials are: this one runs no code of the environment.
             (rows,) = run_jobs([Job(partial(simple_rows, task, SPLIT))])
     except (UserError, InconsistentError) as error:

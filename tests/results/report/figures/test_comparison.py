@@ -9,7 +9,7 @@ TABLE = pd.DataFrame(
     {
         "experiment": ["a", "b"], "algorithm": ["ppo", "sac"], "scenario": "made", "reward": "improvement", "aim": "",
         "trials": 3, "total_steps": 9, "elapsed_seconds": [60.0, 30.0], "best_rating": [0.1, 0.2],
-        "default_score": 0.0, "gain": [0.1, 0.2],
+        "default_rating": 0.0, "gain": [0.1, 0.2],
     }
 )  # fmt: skip
 LINES = pd.DataFrame({"experiment": ["a", "b"], "elapsed_seconds": [60.0, 30.0], "best": [0.1, 0.2]})

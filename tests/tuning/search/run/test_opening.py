@@ -388,6 +388,27 @@ def test_a_time_in_which_nothing_can_be_evaluated_is_refused_with_the_least_that
     check(settings(tmp_path, budget="1m"))
 
 
+def test_trials_of_an_experiment_get_no_shorter(tmp_path: Path) -> None:
+    save(open_checked(check(settings(tmp_path))).experiment)
+    at = str(tmp_path / "one")
+    with pytest.raises(UsageError, match=r"^--steps 4000: trials of .*one take 4,096, and can only take more"):
+        check(settings(tmp_path, resume=at, steps=4000))
+    assert check(settings(tmp_path, resume=at, steps=5000)).settings.steps == 5000
+
+
+def test_another_task_is_named_before_what_does_not_fit_to_it(tmp_path: Path) -> None:
+    given = in_environment(tmp_path, env="CartPole-v1")
+    opened = open_checked(check(given)).experiment
+    save(opened)
+    for others, told in (
+        ({"minimize": True}, "--minimize is False, not True"),
+        ({"algo": "sac"}, "--algo is ppo, not sac"),
+        ({"env": "no.such.module:make"}, "--env is CartPole-v1, not no.such.module:make"),
+    ):
+        with pytest.raises(UsageError, match=f"was begun with other settings: {told}; start a new experiment"):
+            check(replace(opened.settings, resume=str(tmp_path / "one"), **others))
+
+
 @pytest.mark.parametrize("name", ["extend", "retry_failed"])
 def test_an_experiment_whose_trials_are_to_go_on_has_to_be_there(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match=f"{option(name)} continues an experiment"):

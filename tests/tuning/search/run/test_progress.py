@@ -198,6 +198,11 @@ def test_the_best_so_far_is_a_trial_with_a_rating() -> None:
     assert of_money.state().best == "bill 40.0 PEN (trial 1)"
 
 
+def test_a_trial_that_goes_on_may_be_the_best_so_far() -> None:
+    before = trials(("complete", 64, 0.1), ("running", 64, 0.3))
+    assert Progress(Console(quiet=True), Settings(trials=3), before)._best == (0.3, 1)
+
+
 def test_a_trial_that_confirms_another_is_not_the_best_so_far() -> None:
     before = trials(("complete", 64, 0.1), ("complete", 64, 0.3)).assign(confirms=[math.nan, 0.0])
     shown = Progress(Console(quiet=True), Settings(trials=3), before)
