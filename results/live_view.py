@@ -57,7 +57,7 @@ def _speed(search: LiveSearch) -> list[str]:
 
 
 def _left(search: LiveSearch) -> list[str]:
-    if search.phase != "running":
+    if search.phase != "running" or search.done >= 1.0:
         return []
     most = "at most " if search.left_is_bound else ""
     return [NOT_YET if search.left is None else f"{most}{duration(search.left)} left"]

@@ -65,7 +65,7 @@ def test_a_judgement_end_to_end(
     # A run of it is exported with its figures.
     assert export([str(folder / "runs" / "ppo-0"), "--trial", "1", "--to", "exported"]) == 0
     card = (tmp_path / "exported" / "README.md").read_text(encoding="utf-8")
-    assert "judged on years that no search has seen" in card
+    assert "judged on hours that no search has seen" in card
     assert "| ppo 0 | 2 |" in card
 
 

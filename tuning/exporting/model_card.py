@@ -68,7 +68,7 @@ def card(
     lines = [f"# {markdown(str(about['policy']))}", "", "| | |", "|---|---|"]
     lines += [f"| {name} | {markdown(str(value))} |" for name, value in about.items()]
     lines += ["", "## What it does", ""]
-    unseen, basis = ("episodes", "") if in_environment else ("years", f"Amounts are of {BASIS}. ")
+    unseen, basis = ("episodes", "") if in_environment else ("hours", f"Amounts are of {BASIS}. ")
     if judged is not None:
         shown = judged[(judged["contender"] == contender) | (judged["algorithm"] == "")]
         known = metrics_of(judged)

@@ -1,1 +1,1 @@
-"""Judging: contenders are trained again with fresh seeds, and compared on years that no search has seen."""
+"""Judging: contenders are trained again with fresh seeds, and compared on hours that no search has seen."""

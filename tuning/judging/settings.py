@@ -33,7 +33,7 @@ def check_mpc(given: tuple[Mpc, ...]) -> None:
 
 @dataclass(frozen=True)
 class JudgeSettings:
-    """Train the best trials of experiments again with fresh seeds, and judge them on years that no search has seen.
+    """Train the best trials of experiments again with fresh seeds, and judge them on hours that no search has seen.
 
     The defaults of their algorithms take part as a control. Contenders that fall behind are dropped early. The table also
     shows the uncontrolled site, rules and the bound.

@@ -44,11 +44,12 @@ def ranking(runs: pd.DataFrame, verdict: Verdict | None = None, of_environment: 
         if len(rivals):
             rival = rivals.iloc[0]
             low, high = _together(runs, trained, top, by_score)
-            surely = " surely" if low > rival.value or high < rival.value else ""
+            is_sure = low > rival.value or high < rival.value
             # Of a bill, what is surely below is good: the word has to say so.
             is_better = (top.value < rival.value) == ("less is better" in measure)
             side = ("above" if is_better else "below") if by_score else "better than" if is_better else "worse than"
-            answer += f",{surely} {side} the best without training, {rival.contender}, with {shown(rival.value)}"
+            answer += f", {'surely ' if is_sure else ''}{side} the best without training, {rival.contender}, with "
+            answer += shown(rival.value) + ("" if is_sure else ", though not surely")
         if len(bound) and bound["value"].iloc[0] > 0:
             answer += f"; that is {percent(top.value / bound['value'].iloc[0])} of the bound"
         answer += "."

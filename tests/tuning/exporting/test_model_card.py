@@ -37,7 +37,7 @@ def test_a_card_says_whether_it_was_judged() -> None:
     metrics = {"score": 0.07, "import_kwh": 1.0, "co2_kg": 2.0, "bill": 3.0, "peak_kw": 4.0, "self_consumption": 0.9}
     rows = pd.DataFrame([{"year": 2, "hours": 168, "ev_served": 0.98, "pv_kwh": 1.0, **metrics}])
     text = card({"policy": "ppo-1, trial 3", "reward": "schema"}, rows, measures("PEN"), None, "")
-    assert "not judged on unseen years" in text
+    assert "not judged on unseen hours" in text
     assert "discomfort" not in text  # the site has none
     assert [line for line in text.splitlines() if line.startswith(("| CO2", "| bill", "| peak", "| PV used", "|  |"))] == [
         "|  | year 2, 168 hours |", "| CO2, kg | 104 |", "| bill, PEN | 156 |",
@@ -45,7 +45,7 @@ def test_a_card_says_whether_it_was_judged() -> None:
     ]  # fmt: skip
     about = {"policy": "ppo-1, trial 3", "reward": "schema"}
     judged = card(about, rows, measures(), judgement_of("ppo-1 3", "ppo-1 4"), "ppo-1 3")
-    assert "judged on years that no search has seen" in judged
+    assert "judged on hours that no search has seen" in judged
     assert "Amounts are of a year of 8,760 h." in judged
     assert "| ppo-1 3 | 2 | +0.0700 (+0.0600 to +0.0800) |" in judged
     assert "| uncontrolled |  | +0.0700" in judged
