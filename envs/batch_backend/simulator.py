@@ -20,7 +20,7 @@ from envs.objective.weights import DEFAULT, Weights
 from envs.observation import ObservationLayout
 from envs.scenarios.scenario import Window
 
-_COMFORT = TERMS.index("comfort")
+_COMFORT = [*TERMS].index("comfort")
 
 
 class BatchSimulator:

@@ -12,16 +12,6 @@ from envs.objective.evaluate import Evaluation
 from envs.objective.kpis import CITYLEARN, KPIS, citylearn_measures
 from envs.objective.reward import TERMS
 
-_TERMS = {
-    "co2": "mean weighted term of the improvement reward: emission",
-    "cost": "likewise: cost",
-    "solar": "likewise: PV energy used on site",
-    "grid": "likewise: changes of net import",
-    "ev": "likewise: energy missing in leaving vehicles",
-    "peak": "likewise: the days' highest imports",
-    "comfort": "likewise: degrees beyond the comfort band",
-}
-
 CHANGED = "changed_kwh"
 # Short names that can mean nothing else. A peak may be that of a year or of the days, a cost with or without demand charge.
 ALIASES: Mapping[str, str] = {"co2": "co2_kg", "ramping": "ramping_kwh"}
@@ -37,9 +27,10 @@ def measures(currency: str = "") -> dict[str, Measure]:
 def evaluation_columns(currency: str = "") -> Mapping[str, Measure]:
     """What stands in a row beside the table's own columns, in their order; bills as those of `measures`."""
     aims = measures(currency)
+    weighted = "mean weighted term of the improvement reward"
     changed = "difference of net import from the uncontrolled run, summed over hours and buildings"
     listed = [
-        *(Measure(f"term_{name}", "1", _TERMS[name], "neither", BY_HOURS) for name in TERMS),
+        *(Measure(f"term_{name}", "1", f"{weighted}: {term.meaning}", "neither", BY_HOURS) for name, term in TERMS.items()),
         *(aims[name] for name in KPIS),
         *(_uncontrolled(aims[name]) for name in KPIS),
         Measure(CHANGED, "kWh", changed, "neither"),

@@ -344,16 +344,13 @@ _MONTH = 730  # hours of CityLearn's month
 
 # Names of `evaluate()` by our columns.
 RATIOS: Mapping[str, str] = {
-    "citylearn_electricity_consumption_total": "electricity_consumption_total",
-    "citylearn_carbon_emissions_total": "carbon_emissions_total",
-    "citylearn_cost_total": "cost_total",
-    "citylearn_zero_net_energy": "zero_net_energy",
-    "citylearn_ramping_average": "ramping_average",
-    "citylearn_daily_peak_average": "daily_peak_average",
-    "citylearn_all_time_peak_average": "all_time_peak_average",
-    "citylearn_daily_one_minus_load_factor_average": "daily_one_minus_load_factor_average",
-    "citylearn_monthly_one_minus_load_factor_average": "monthly_one_minus_load_factor_average",
-}
+    f"citylearn_{name}": name
+    for name in (
+        "electricity_consumption_total", "carbon_emissions_total", "cost_total", "zero_net_energy", "ramping_average",
+        "daily_peak_average", "all_time_peak_average", "daily_one_minus_load_factor_average",
+        "monthly_one_minus_load_factor_average",
+    )
+}  # fmt: skip
 # Scores by our columns: the ratios whose mean is the part of the grid, and what they are of.
 _RAMPING = "ramping_average"
 _PEAKS = (_RAMPING, "daily_one_minus_load_factor_average", "daily_peak_average", "all_time_peak_average")

@@ -226,7 +226,7 @@ def reference_key(scenario: Scenario, year: int) -> str:
     return f"{scenario.key}/uncontrolled-{year}-v{VERSION}.npz"
 
 
-_RAMP_TERM = TERMS.index("grid")
+_RAMP_TERM = [*TERMS].index("grid")
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ repeats it for speed, and a test compares both. The linear programme of the boun
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from common.errors import ScenarioError
 from envs.objective.weights import DEFAULT, Weights
@@ -24,7 +25,26 @@ STORAGE_ACTIONS = frozenset(
 # Of devices that the uncontrolled site runs as the building's own controller does.
 THERMAL_ACTIONS = frozenset({"cooling_device", "heating_device", "cooling_or_heating_device"})
 
-TERMS = tuple(DEFAULT.by_term())  # their names, in their order
+
+class Term(NamedTuple):
+    """A term of the reward."""
+
+    figure: str  # of `StepFigures`, which is compared with the uncontrolled run's
+    mean: str  # of `Scale`, which normalises it
+    meaning: str
+    more_is_better: bool = False
+
+
+# In the order of `Weights`.
+TERMS: Mapping[str, Term] = {
+    "co2": Term("emission_kg", "emission_kg", "emission"),
+    "cost": Term("cost", "cost", "cost"),
+    "solar": Term("solar_use_kwh", "pv_kwh", "PV energy used on site", more_is_better=True),
+    "grid": Term("ramp_kwh", "ramp_kwh", "changes of net import"),
+    "ev": Term("missing_kwh", "required_kwh", "energy missing in leaving vehicles"),
+    "peak": Term("peak_rise_kw", "peak_rise_kw", "the days' highest imports"),
+    "comfort": Term("unmet_c", "occupied", "degrees beyond the comfort band"),
+}
 
 
 @dataclass(frozen=True)
@@ -54,15 +74,7 @@ class Scale:
 
     def by_term(self) -> dict[str, float]:
         """The mean that normalises each term, in the order of `TERMS`."""
-        return {
-            "co2": self.emission_kg,
-            "cost": self.cost,
-            "solar": self.pv_kwh,
-            "grid": self.ramp_kwh,
-            "ev": self.required_kwh,
-            "peak": self.peak_rise_kw,
-            "comfort": self.occupied,
-        }
+        return {name: getattr(self, term.mean) for name, term in TERMS.items()}
 
 
 def improvement_terms(
@@ -79,17 +91,12 @@ def improvement_terms(
     day add up to its highest import. An hour's rise depends on no later hour, and the sum is linear in one variable a day, as
     the bound needs it. The peak of a month or a year would be zero in all but a few hours.
     """
-    gains = {
-        "co2": uncontrolled.emission_kg - now.emission_kg,
-        "cost": uncontrolled.cost - now.cost,
-        "solar": now.solar_use_kwh - uncontrolled.solar_use_kwh,
-        "grid": uncontrolled.ramp_kwh - now.ramp_kwh,
-        "ev": uncontrolled.missing_kwh - now.missing_kwh,
-        "peak": uncontrolled.peak_rise_kw - now.peak_rise_kw,
-        "comfort": uncontrolled.unmet_c - now.unmet_c,
-    }
-    weight = weights.by_term()
-    return {name: weight[name] * gains[name] / mean if mean > 0.0 else 0.0 for name, mean in scale.by_term().items()}
+    weight, mean, found = weights.by_term(), scale.by_term(), dict[str, float]()
+    for name, term in TERMS.items():
+        ours, theirs = getattr(now, term.figure), getattr(uncontrolled, term.figure)
+        gain = ours - theirs if term.more_is_better else theirs - ours
+        found[name] = weight[name] * gain / mean[name] if mean[name] > 0.0 else 0.0
+    return found
 
 
 def coefficients(scale: Scale, weights: Weights = DEFAULT) -> dict[str, float]:

@@ -372,7 +372,6 @@ class Vehicles:
         charger = site["charger"]
         buildings = len(site["building"])
         self.with_chargers = np.unique(charger["building"][charger["action"] >= 0])
-        self._tables = tables
         # One that the data cut off leaves at an unknown hour.
         leaves = sessions.end < reference.run.net_kwh.shape[1]
         can = np.flatnonzero((charger["action"][sessions.charger] >= 0) & leaves)

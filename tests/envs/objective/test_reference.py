@@ -152,13 +152,13 @@ def test_own_gains_and_the_rest_add_up_to_the_sites_reward(four_buildings: Path,
     series, rows = found.series, START + np.arange(HOURS)
     own = series.worth(rows, np.array(found.net)) - series.uncontrolled[rows]
     terms = np.array(found.terms)
-    by_building = [TERMS.index(name) for name in ("co2", "solar")]
+    by_building = [[*TERMS].index(name) for name in ("co2", "solar")]
     # The demand charge is in the cost too, so this is compared without it: where nothing raises the month's peaks.
-    gained = terms.sum(axis=1) - terms[:, [TERMS.index(name) for name in ("grid", "ev", "peak")]].sum(axis=1)
+    gained = terms.sum(axis=1) - terms[:, [[*TERMS].index(name) for name in ("grid", "ev", "peak")]].sum(axis=1)
     calm = np.abs(gained - own.sum(axis=1)) < 1e-6
     assert calm.sum() > HOURS // 3
     assert np.abs(terms[:, by_building]).max() > 0.0
-    assert terms[:, TERMS.index("peak")].any() == weights.observes_day_peak
+    assert terms[:, [*TERMS].index("peak")].any() == weights.observes_day_peak
 
 
 def test_a_buildings_own_gain_is_not_moved_by_the_others(four_buildings: Path, idle: np.ndarray, drawn: np.ndarray) -> None:

@@ -9,7 +9,7 @@ from envs.objective.weights import DEFAULT, Weights, WeightsError
 def test_the_default_adds_up_to_one_beside_comfort_and_does_not_weigh_peaks() -> None:
     assert sum(DEFAULT.by_term().values()) - DEFAULT.comfort == pytest.approx(1.0)
     assert not DEFAULT.observes_day_peak
-    assert tuple(DEFAULT.by_term()) == TERMS
+    assert tuple(DEFAULT.by_term()) == tuple(TERMS)
 
 
 def test_nothing_given_is_the_default_which_is_neither_shown_nor_part_of_a_key() -> None:
