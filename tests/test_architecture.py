@@ -127,6 +127,19 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
         ("import results", ["ray", "torch", "pandas", "pyarrow"]),
         ("import results; results.load('.')", ["ray", "torch", "citylearn"]),  # a folder `results/` without tables
         ("import tuning; [getattr(tuning, name) for name in tuning.__all__]", ["ray"]),
+        (
+            "import tuning; [getattr(tuning, name) for name in tuning.__all__ if name.endswith('Settings')]",
+            ["ray", "torch", "citylearn", "pandas", "optuna", "numpy"],
+        ),
+        (
+            "from tuning.experiment.option_values import names; names()",
+            ["tuning.algorithms", "search_spaces", "ray", "torch", "optuna"],
+        ),
+        (
+            "from tuning.algorithms.registry import algorithm, names; assert all(algorithm(name).name == name for name in names())",
+            ["ray", "torch"],
+        ),
+        ("import tuning.search.run.opening", ["ray.tune"]),
         ("import tuning.run", ["ray", "torch", "citylearn", "pandas", "optuna", "pvlib"]),
     ],
 )

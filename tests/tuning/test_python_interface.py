@@ -4,8 +4,6 @@ import ast
 import importlib
 import pkgutil
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -42,16 +40,6 @@ def test_type_checkers_see_the_names_that_are_there() -> None:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute tunee"):
         tuning.tunee  # noqa: B018
-
-
-def test_importing_the_interface_and_its_settings_imports_nothing_heavy() -> None:
-    settings = [name for name in tuning.__all__ if name.endswith("Settings")]
-    heavy = ["ray", "torch", "citylearn", "pandas", "optuna", "numpy", "rich"]
-    code = (
-        f"import sys, tuning; [getattr(tuning, name) for name in {settings!r}]; print(*({set(heavy)!r} & sys.modules.keys()))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert set(done.stdout.split()) <= {"rich"}, "tyro brings rich"
 
 
 def test_every_command_is_a_thin_skin_over_a_call() -> None:

@@ -171,12 +171,3 @@ def test_what_another_preset_does_not_set_gives_way_and_what_it_sets_does_not() 
     assert (small["n_steps"], small["batch_size"], small["hidden_sizes"]) == (128, 128, "8")
     with pytest.raises(SpaceError, match="n_steps=8192: it is at most"):
         ppo("rtx4060-after", {}, 1000.0)
-
-
-def test_specs_load_neither_ray_nor_torch() -> None:
-    code = (
-        "import sys; from tuning.algorithms.registry import algorithm, names; "
-        "print(*(algorithm(name).name for name in names()), *({'ray', 'torch'} & sys.modules.keys()))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == list(names())

@@ -1,8 +1,6 @@
 """A user's callbacks are made, or refused with a reason, before a search begins."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -80,8 +78,3 @@ NO_NAMES = ("", "a", "a.b", "a:", ":b", "a b:c", "../x:y", "a:b.c", "a..b:c")
 def test_what_is_no_name_is_refused_with_the_form(name: str, reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
         callbacks_named([name])
-
-
-def test_settings_are_checked_without_ray_tune() -> None:
-    checks = "import sys; import tuning.search.run.opening; assert 'ray.tune' not in sys.modules"
-    subprocess.run([sys.executable, "-c", checks], check=True)

@@ -1,7 +1,5 @@
 """Samplers propose the same for the same seed; schedulers stop the worst of equals; a new one of either is one entry."""
 
-import subprocess
-import sys
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -129,15 +127,6 @@ def test_a_name_that_is_taken_is_refused_with_the_remedy(installed: list[EntryPo
 def test_a_package_that_two_folders_hold_counts_once(installed: list[EntryPoint]) -> None:
     installed += [EntryPoint("ant", "zoo:ANT", GROUP)] * 2
     assert names().count("ant") == 1
-
-
-def test_listing_names_imports_no_algorithm() -> None:
-    code = (
-        "import sys; from tuning.experiment.option_values import names; names(); "
-        "print(*(m for m in sys.modules if m.startswith(('tuning.algorithms', 'search_spaces', 'ray', 'torch', 'optuna'))))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
 
 
 @dataclass(frozen=True)

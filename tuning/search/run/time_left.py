@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,19 +20,6 @@ LEAST_SECONDS = 60.0  # that a pace is measured over
 T = TypeVar("T", float, NDArray[np.float64])
 
 
-class Spent(Protocol):
-    """Knows what a search has used of its budget, and what that costs."""
-
-    def used(self) -> float:
-        """In the budget's unit, over all its runs."""
-
-    def done(self) -> float:
-        """Steps of all trials so far, weighed by what they cost."""
-
-    def ahead(self) -> float:
-        """Steps that a budget of steps has left, weighed by what they are expected to cost."""
-
-
 class BudgetLeft:
     """Estimates the time until a budget is spent; for steps by the pace of all trials together.
 
@@ -40,7 +27,7 @@ class BudgetLeft:
     Steps are weighed by what they cost, so it does not change with what the trials of that half cost.
     """
 
-    def __init__(self, budget: Budget, spent: Spent, clock: Callable[[], float]) -> None:
+    def __init__(self, budget: Budget, spent: Work, clock: Callable[[], float]) -> None:
         """Begin to measure."""
         self._budget, self._spent, self._clock = budget, spent, clock
         self._used = 0.0  # at the last evaluation
