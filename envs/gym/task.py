@@ -198,6 +198,14 @@ def _action_space(task: EnvTask) -> Space[Any]:
     return env.action_space
 
 
+def _is_of(space: Space[Any], action: Any) -> bool:
+    """Whether it is an action, also as a list or in another precision."""
+    try:
+        return bool(space.contains(np.asarray(action, space.dtype) if isinstance(space, Box) else action))
+    except (TypeError, ValueError):
+        return False
+
+
 def own_policy(name: str, space: Space[Any]) -> Callable[[np.ndarray], np.ndarray]:
     """A function of the user's, from an observation of the environment to an action of it, as a policy.
 
@@ -218,7 +226,7 @@ def own_policy(name: str, space: Space[Any]) -> Callable[[np.ndarray], np.ndarra
             # It is the user's code, which may raise anything.
             raise EnvError(f"--baseline {printable(name)} failed: {first_line(error)}") from error
         for action in actions:
-            if not space.contains(np.asarray(action, space.dtype) if isinstance(space, Box) else action):
+            if not _is_of(space, action):
                 raise EnvError(f"--baseline {printable(name)} gave {printable(str(action))}, which is no action of {space}")
         return actions  # type: ignore[return-value]
 

@@ -85,7 +85,10 @@ def test_a_judgement_of_it_takes_no_option_of_a_site_and_no_policy_that_is_none(
         (["--backend", "batch"], "--backend: it is an option of a site"),
         (["--baseline", "no/such.py:act"], "there is no file"),
         (["--baseline", str(job / "wrong.py:act")], "wrong.py:act failed: ZeroDivisionError: division by zero"),
-        (["--baseline", str(job / "wrong.py:text")], "wrong.py:text: with its actions an episode failed: ValueError"),
+        (
+            ["--baseline", str(job / "wrong.py:text")],
+            "wrong.py:text gave ['full'], which is no action of Box(0.0, 1.0, (1,), float32)",
+        ),
     ):
         assert judge([str(job / "job"), "--trust-scenario", "--dir", str(job / "none"), *given]) == 2
         assert said in capsys.readouterr().err

@@ -128,7 +128,7 @@ def _fill_folder(folder: Path, options: SiteOptions) -> list[str]:
 
 
 def _amounts(buildings: Sequence[Building], clock: pd.DatetimeIndex) -> str:
-    parts = [f"{counted(len(buildings), 'building')}", f"{clock[0]:%Y-%m-%d} to {clock[-1]:%Y-%m-%d}"]
+    parts = [counted(len(buildings), "building"), f"{clock[0]:%Y-%m-%d} to {clock[-1]:%Y-%m-%d}"]
     parts.append(f"{sum(building.load_kwh.sum() for building in buildings):,.0f} kWh of load")
     generated = sum(building.pv_kwh.sum() for building in buildings if building.pv_kwh is not None)
     parts += [f"{generated:,.0f} kWh of PV"] if generated else []
