@@ -27,7 +27,7 @@ def measures(currency: str = "") -> dict[str, Measure]:
 def evaluation_columns(currency: str = "") -> Mapping[str, Measure]:
     """What stands in a row beside the table's own columns, in their order; bills as those of `measures`."""
     aims = measures(currency)
-    weighted = "mean weighted term of the improvement reward"
+    weighted = "weighted term of the reward"
     changed = "difference of net import from the uncontrolled run, summed over hours and buildings"
     listed = [
         *(Measure(f"term_{name}", "1", f"{weighted}: {term.meaning}", "neither", BY_HOURS) for name, term in TERMS.items()),
