@@ -54,7 +54,7 @@ class SiteOptions:
     sessions: str = ""
     """File of charging sessions: arrival, departure, energy_kwh (or arrival_soc and required_soc), charger, building."""
     vehicle_kwh: float = 0.0
-    """What the battery of a vehicle holds; with --sessions it has to be given."""
+    """What the battery of a vehicle holds; needed by --sessions."""
     charger_kw: float = 0.0
     """Power of a charger; likewise."""
     zone: str = ""
