@@ -24,6 +24,7 @@ from common.uris import with_uris
 from results.live import LiveSearch
 
 BETWEEN = " | "
+RUNNING = " running"  # ends the text of how many trials run
 MOST_SHOWN = 8  # trials
 OTHER_LINES = 8  # of the view, beside its trials, about
 MOST_BAR = 24  # cells
@@ -46,7 +47,8 @@ def say(console: Console, line: object) -> None:
 
 def texts(search: LiveSearch) -> list[str]:
     """A search in short texts, as a line of a log has them: at most `MOST_COLUMNS` of them, the speed if there is room."""
-    before, left = [*search.amounts, *([f"best {search.best}"] if search.best else [])], _left(search)
+    amounts = [text for text in search.amounts if search.phase == "running" or not text.endswith(RUNNING)]
+    before, left = [*amounts, *([f"best {search.best}"] if search.best else [])], _left(search)
     whole = [*before, *_speed(search), *left]
     return whole if len(BETWEEN.join(whole)) <= MOST_COLUMNS else [*before, *left]
 

@@ -322,7 +322,8 @@ def _several(folders: list[Path]) -> Results:
 def _together(names: Sequence[str], frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     import pandas as pd
 
-    named = [frame.assign(**{EXPERIMENT: name}) for name, frame in zip(names, frames, strict=True)]
+    # Copied, as pandas warns of frames that were put together column by column.
+    named = [frame.copy().assign(**{EXPERIMENT: name}) for name, frame in zip(names, frames, strict=True)]
     filled = [frame for frame in named if len(frame)] or named[:1]
     # Concatenated with their own columns only: an empty column of one experiment would decide the type of all.
     whole = pd.concat([frame.dropna(axis="columns", how="all") for frame in filled], ignore_index=True)

@@ -45,7 +45,7 @@ _TRIALS: Columns = {
     "trial": ("int64", "1", "number of the trial in its experiment"),
     "state": ("string", "", "running, frozen (it may go on), complete, pruned, oom or failed"),
     "score": ("float64", "1", "score of the evaluation that counts (--keep); more is better, 0 is the uncontrolled site"),
-    "kept_steps": ("int64", "1", "steps at that evaluation; its policy is exported and judged"),
+    "kept_steps": ("int64", "1", "steps at that evaluation, whose policy is exported"),
     "further_episodes": ("int64", "1", "further episodes in the score; 0 ranks after others; empty before a search's end"),
     "plan_score": ("float64", "1", "score of its plan alone, which its policy changes; empty without a plan"),
     **_RATED,

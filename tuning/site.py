@@ -15,13 +15,19 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _make(options: SiteOptions) -> int:
+    from common.units import WEEK
+    from envs.environments.fit import long_splits
     from envs.scenarios.metered.making import SCHEMA, make_site
+    from envs.scenarios.scenario import scenario
 
     schema = options.folder / SCHEMA
     first, *others = make_site(options)
     print(f"{schema}: {first}", *others, sep="\n")
-    print("what there is to gain: " + python_command("tuning.headroom", "--scenario", schema))
-    print("search:                " + python_command("tuning.run", "--algo", "ppo", "--scenario", schema))
+    site = scenario(str(schema))
+    # By default a site of less than 20 weeks has windows of days, in which no vehicle may stay.
+    splits = long_splits(site) if options.sessions and max(w.lasts for w in site.windows("test")) < WEEK else []
+    print("what there is to gain: " + python_command("tuning.headroom", "--scenario", schema, *splits))
+    print("search:                " + python_command("tuning.run", "--algo", "ppo", "--scenario", schema, *splits))
     return 0
 
 

@@ -513,10 +513,10 @@ def _run_device(thermal: Any, tank: Any, demand: float, cop: float, supply: floa
 
 
 @_compiled
-def _use_tank(thermal: Any, tank: Any, demand: float, cop: float, action: float, supply: float) -> None:
+def _use_tank(thermal: Any, tank: Any, hours: float, demand: float, cop: float, action: float, supply: float) -> None:
     """`Building.update_*_storage` and `StorageTank.charge`."""
     capacity, root = thermal.capacity, thermal.root_efficiency
-    energy = action * capacity * thermal.action_hours
+    energy = action * capacity * hours
     if energy > 0.0:
         limit, wide = _output_limit(thermal, tank, cop, supply)
         compared = energy if wide else _f32(energy)
@@ -557,6 +557,7 @@ def _run_thermal(site: Site, tank: np.ndarray, meter: Any, n: int, granted: np.n
     """Devices and tanks of a building, shape (3,); `battery` is what its battery has taken in this step before [kWh]."""
     for use in range(3):
         tank[use].consumption, tank[use].balance = np.float32(0.0), np.float32(0.0)
+    hours = site.building[n].step_hours
     for use in range(3):
         own, thermal, cop = tank[use], site.thermal[n, use], meter.cop[use]
         demand = _demand(thermal, site.building[n], meter, use, cop, granted, step)
@@ -564,11 +565,11 @@ def _run_thermal(site: Site, tank: np.ndarray, meter: Any, n: int, granted: np.n
         wish = _wish(granted, thermal.action)
         # A tank that gives goes before its device, one that takes after it.
         if wish < 0.0:
-            _use_tank(thermal, own, demand, cop, wish, np.inf)
+            _use_tank(thermal, own, hours, demand, cop, wish, np.inf)
             _run_device(thermal, own, demand, cop, _supply(meter, tank, 0.0, battery))
         else:
             _run_device(thermal, own, demand, cop, _supply(meter, tank, 0.0, battery))
-            _use_tank(thermal, own, demand, cop, wish, _supply(meter, tank, 0.0, battery))
+            _use_tank(thermal, own, hours, demand, cop, wish, _supply(meter, tank, 0.0, battery))
 
 
 @_compiled
@@ -822,12 +823,12 @@ def _whole_room(building: Any, room: Any, meter: Any) -> None:
 @_inlined
 def _pass_cycles(appliance: Any, cycle: np.ndarray, run: Any, now: int) -> None:
     """`DeferrableAppliance._update_cycle_states`. Cycles do not overlap: those before the next have ended or were missed."""
-    if run.current >= 0 and now > run.started + cycle[run.current].hours - 1:
+    if run.current >= 0 and now > run.started + cycle[run.current].steps - 1:
         run.current = -1
     while run.next < appliance.end and now > cycle[run.next].latest:
         if run.missed < 0:
             run.missed = run.next
-        run.next += cycle[run.next].hours
+        run.next += cycle[run.next].steps
 
 
 @_compiled
@@ -841,7 +842,7 @@ def _begin_cycles(appliance: Any, cycle: np.ndarray, run: Any, row: int) -> None
 @_inlined
 def _can_start(cycle: Any, now: int, copy: Any) -> bool:
     """A cycle has to end before the last row of the episode, whose energy CityLearn does not count."""
-    fits = now + cycle.hours - 1 <= cycle.deadline and copy.step + cycle.hours < copy.hours + 1
+    fits = now + cycle.steps - 1 <= cycle.deadline and copy.step + cycle.steps < copy.hours + 1
     return fits and cycle.earliest <= now <= cycle.latest
 
 
@@ -858,7 +859,7 @@ def _act_appliances(site: Site, state: State, out: Out, copies: np.ndarray) -> N
             starts = _wish(state.granted[b], appliance.action) > appliance.threshold and run.next < appliance.end
             if starts and _can_start(site.cycle[run.next], now, copy):
                 run.current, run.started = run.next, now
-                run.next += site.cycle[run.next].hours
+                run.next += site.cycle[run.next].steps
             if run.current >= 0:
                 energy[appliance.building, APPLIANCE_KWH] += site.cycle[run.current + now - run.started].energy
 

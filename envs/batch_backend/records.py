@@ -81,7 +81,6 @@ THERMAL = record(
     ("capacity_type", np.int64),  # likewise
     ("root_efficiency", np.float64),  # root of the tank's efficiency
     ("kept", np.float64),  # part of the state of charge that standby leaves
-    ("action_hours", np.float64),  # by which an action, a part of the capacity, becomes what it takes in a step
     ("greatest_input", np.float64),  # [kWh in a step], NaN for none
     ("greatest_output", np.float64),
 )
@@ -125,7 +124,7 @@ CYCLE = record(
     ("earliest", np.int64),  # CityLearn's numbers of rows
     ("latest", np.int64),
     ("deadline", np.int64),
-    ("hours", np.int64),  # its steps
+    ("steps", np.int64),  # how many the cycle has
     ("energy", np.float32),  # of this step [kWh]
     ("shown", np.float64, (3, len(FEATURES))),  # observations while the cycle is `PENDING`, `RUNNING` in this step, `MISSED`
 )

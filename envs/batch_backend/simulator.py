@@ -238,8 +238,8 @@ class BatchSimulator:
             inside &= (run[place] == -1) | (
                 np.isin(run[place], first) & (run[place] >= own["first"]) & (run[place] < own["end"])
             )
-        hours = cycle["hours"][np.where(runs, np.clip(run["current"], 0, len(cycle) - 1), 0)]
-        inside &= ~runs | ((left >= 0) & (left <= hours))
+        steps = cycle["steps"][np.where(runs, np.clip(run["current"], 0, len(cycle) - 1), 0)]
+        inside &= ~runs | ((left >= 0) & (left <= steps))
         return np.asarray(inside.all(axis=1))
 
     def _remembered(self) -> Iterator[tuple[str, np.ndarray]]:

@@ -23,15 +23,15 @@ def read_appliances(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
     action = {name: index for index, name in enumerate(_owned(simulator))}
     found = list(_appliances(simulator))
     appliance = np.zeros(len(found), dtype=records.APPLIANCE)
-    hours: list[np.ndarray] = []
+    steps: list[np.ndarray] = []
     for own, (n, device) in zip(appliance, found, strict=True):
-        first = sum(map(len, hours))
-        hours += [_cycle(cycle, simulator.step_hours) for cycle in device.deferrable_appliance_simulation.flexibility_schedule]
+        first = sum(map(len, steps))
+        steps += [_cycle(cycle, simulator.step_hours) for cycle in device.deferrable_appliance_simulation.flexibility_schedule]
         own["building"], own["action"] = n, action.get((n, f"deferrable_appliance_{device.name}"), -1)
-        own["threshold"], own["first"], own["end"] = device.trigger_threshold, first, sum(map(len, hours))
+        own["threshold"], own["first"], own["end"] = device.trigger_threshold, first, sum(map(len, steps))
         own["offset"] = simulator.env.episode_tracker.simulation_start_time_step
         own["shown"] = [_NONE if name in _LACKING else 0.0 for name in records.FEATURES]
-    return {"appliance": appliance, "cycle": np.concatenate([np.zeros(0, dtype=records.CYCLE), *hours])}
+    return {"appliance": appliance, "cycle": np.concatenate([np.zeros(0, dtype=records.CYCLE), *steps])}
 
 
 def appliance_places(simulator: CityLearnSimulator, building: Any) -> dict[str, tuple[int, int, int]]:
@@ -73,7 +73,7 @@ def _cycle(cycle: Mapping[str, Any], step_hours: float) -> np.ndarray:
     }
     record = np.zeros(steps, dtype=records.CYCLE)
     record["earliest"], record["latest"] = whole["earliest_start_time_step"], whole["latest_start_time_step"]
-    record["deadline"], record["hours"], record["energy"] = whole["deadline_time_step"], steps, profile
+    record["deadline"], record["steps"], record["energy"] = whole["deadline_time_step"], steps, profile
     for step, own in enumerate(record):
         states = {
             records.PENDING: {"pending": 1.0, **_remaining(total, steps, step_hours)},

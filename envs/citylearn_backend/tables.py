@@ -124,7 +124,7 @@ def building_parameters(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
             limits = (np.nan if limit is None else limit for limit in (tank.max_input_power, tank.max_output_power))
             thermal[n, use] = (
                 -1, -1, 1.0, device.nominal_power, device_hours(b)[use], _type(device.nominal_power),
-                isinstance(device, ElectricHeater), tank.capacity, _type(tank.capacity), root, kept, step_hours,
+                isinstance(device, ElectricHeater), tank.capacity, _type(tank.capacity), root, kept,
                 *(limit * step_hours for limit in limits),
             )  # fmt: skip
         demand = any(getattr(b.energy_simulation, f"{use}_demand").any() for use in USES)

@@ -20,7 +20,7 @@ from envs.observation import layout_gap
 from envs.planning.mpc import MOST_STEPS_PER_HOUR
 from envs.planning.mpc_site import planned_actions
 from envs.scenarios.scenario import SPLITS, Scenario, Split
-from envs.scenarios.schema_file import active_actions, read_schema
+from envs.scenarios.schema_file import active_actions, count_steps, read_schema
 from envs.scenarios.shapes import included
 from envs.scenarios.tariff import DemandCharge
 from envs.scenarios.trust import CLASSES, reward_classes
@@ -154,12 +154,24 @@ def check_stays(scenario: Scenario, split: Split) -> None:
     # A vehicle that was there before brings what the uncontrolled run had given it by then.
     counted = any((stays[w.year].within(w.start, w.hours) & (stays[w.year].start >= w.start)).any() for w in windows)
     if known := 0 if counted else sum(len(own.end) for own in stays.values()):
-        longest = max(window.lasts for window in windows)
+        longest, splits = max(window.lasts for window in windows), long_splits(scenario)
+        remedies = [f"search with splits that have some, as {' '.join(splits)}"] if splits else []
+        remedies += ["give at least 20 weeks"] if longest < WEEK else []
         raise ScenarioError(
             f"{scenario.title}: vehicles stay {known:,} times, and no stay lies within a window of {split} (the longest has "
-            f"{longest} hours), so none would count; search with splits that have some, as ranges of days such as --train 0-13 "
-            f"--validation 14-27 --test 28-41{', or give at least 20 weeks' * (longest < WEEK)}"
+            f"{longest} hours), so none would count; {', or '.join(remedies)}"
         )
+
+
+def long_splits(scenario: Scenario) -> list[str]:
+    """Options that give half of a schema's days to train, a quarter each to validation and test; none where that is no week."""
+    assert scenario.schema is not None
+    days = (count_steps(scenario.schema) + 1) // (DAY * scenario.steps_per_hour)
+    if days // 4 * DAY < WEEK:
+        return []
+    middle = days // 2, days // 2 + days // 4
+    ranges = zip(SPLITS, (0, *middle), (*middle, days), strict=True)
+    return [word for split, begin, end in ranges for word in (f"--{split}", f"{begin}-{end - 1}")]
 
 
 def check_people(scenario: Scenario, split: Split) -> None:

@@ -29,7 +29,7 @@ from envs.scenarios.tariff import DemandCharge
 
 # Parts of the cache keys: raise one when a change of the code changes layouts or tables.
 LAYOUT_VERSION = 7
-TABLES_VERSION = 14
+TABLES_VERSION = 15
 SCALE_VERSION = 3  # of stated splits
 BUILDINGS_VERSION = 2
 _VARIES = 1e-3  # least part of a feature's range, and of the greatest singular value of all, that counts

@@ -54,7 +54,7 @@ class Tanks:
         own = thermal[building, use]
         action = tables.site["action"][own["action"]]
         # An action is the part of its capacity that a tank takes an hour.
-        filled = own["capacity"] * own["action_hours"]
+        filled = own["capacity"] * tables.site["building"]["step_hours"][building]
         most_in, most_out = (action["low"] + action["span"]) * filled, -action["low"] * filled
         return cls(
             building=building,

@@ -341,6 +341,7 @@ class Settings:
         # Imported here: it needs NumPy.
         from envs.objective.aim import Aim
 
+        check_types(self)
         if not self.env:
             return Aim.parse(self.weights, self.objective, self.require)
         from envs.gym.task import measure_of

@@ -185,6 +185,11 @@ def _left_out(tables: dict[str, pd.DataFrame], common: pd.DatetimeIndex, clock: 
         if missing := len(load.difference(pd.DatetimeIndex(table.index))):
             days = f"{own[0]:%Y-%m-%d} to {own[-1]:%Y-%m-%d}"
             yield f"--{name} has {days}: {missing:,} of {len(load):,} hours of the load are left out"
+    shared = load
+    for table in tables.values():
+        shared = shared.intersection(pd.DatetimeIndex(table.index))
+    if ends := len(shared) - len(common):
+        yield f"{counted(ends, 'hour')} at the ends left out, as they are no whole day from midnight to midnight"
     if len(common) < LEAST_HOURS:
         yield f"{len(common) // 24} days: amounts of a year are scaled from them, whatever other seasons are like"
 

@@ -39,7 +39,9 @@ def figure(search: Search) -> Figure | None:
                 f"Search on, as more may come: `{python_command('tuning.run', '--resume', place, *_more(search), *trust)}`"
             )
     if search.judgement is None:
-        judge = python_command("tuning.judge", place, *trust)
+        # A judgement names one winner.
+        by = ["--objective", search.aims[0]] if len(search.aims) > 1 else []
+        judge = python_command("tuning.judge", place, *by, *trust)
         unseen = "episodes" if results.of_environment else "hours"
         said.append(f"Before you trust trial {search.best}, judge it on {unseen} that nothing has seen: `{judge}`")
     else:
@@ -59,8 +61,9 @@ def _saves(search: Search, controller: str) -> str:
 
 
 def _shown(place: str) -> str:
-    """A place as it is typed where the search was started, as a page is sent to others."""
-    return place if is_uri(place) else "/".join(Path(place).parts[-2:])
+    """A place as it is typed in the folder where the page is made: within it relative, as a page is sent to others."""
+    folder = Path(place).absolute()
+    return folder.relative_to(Path.cwd()).as_posix() if not is_uri(place) and folder.is_relative_to(Path.cwd()) else place
 
 
 def _more(search: Search) -> tuple[str, str]:

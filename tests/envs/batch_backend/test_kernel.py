@@ -124,7 +124,6 @@ SHOWN_BY = {
         ("charger", "charge_max", 1.0 + 1e-5),
         ("charger", "efficiency", 1.0 + 1e-5),
         ("meter", "cop", 1.0 + 1e-5),
-        ("thermal", "action_hours", 1.0 + 1e-5),
         ("thermal", "device_hours", 1.0 + 1e-5),
         ("building", "step_hours", 1.0 + 1e-5),
         ("building", "limit", 1.001),

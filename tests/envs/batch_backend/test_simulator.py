@@ -163,7 +163,7 @@ def washing(tables: Tables) -> BatchSimulator:
     appliance, cycle = np.zeros(2, dtype=records.APPLIANCE), np.zeros(6, dtype=records.CYCLE)
     appliance["threshold"], appliance["first"], appliance["end"] = 0.5, (0, 5), (5, 6)
     cycle["earliest"], cycle["latest"], cycle["deadline"] = (1, 1, 1, 8, 8, 8), (4, 4, 4, 9, 9, 9), (6, 6, 6, 10, 10, 9)
-    cycle["hours"], cycle["energy"] = (3, 3, 3, 2, 2, 1), (1.0, 2.0, 3.0, 0.5, 0.25, 7.0)
+    cycle["steps"], cycle["energy"] = (3, 3, 3, 2, 2, 1), (1.0, 2.0, 3.0, 0.5, 0.25, 7.0)
     year = Year(replace(tables, site={**tables.site, "appliance": appliance, "cycle": cycle}), tables.rows["template"])
     simulator = BatchSimulator({0: year}, 1)
     simulator.begin(0, 0, 0, 12, seed=0)

@@ -18,11 +18,13 @@ from envs.environments.fit import (
     check_people,
     check_seen,
     check_stays,
+    long_splits,
     why_no_bound,
     why_no_mpc,
 )
 from envs.environments.year_cache import year_tables
-from envs.scenarios.scenario import Scenario, Splits, Window, scenario
+from envs.scenarios.scenario import SPLITS, Scenario, Splits, Window, scenario
+from envs.scenarios.schema_file import count_steps
 from envs.scenarios.tariff import FILE_NAME
 from envs.seen import Seen
 from envs.task import SiteTask
@@ -196,6 +198,12 @@ def test_a_site_all_of_whose_stays_cross_the_borders_of_its_windows_is_refused(
     with pytest.raises(ScenarioError, match=refusal):
         check_stays(site, "validation")
     monkeypatch.setattr("envs.environments.fit.WEEK", 24)
-    with pytest.raises(ScenarioError, match=r"--test 28-41$"):
+    words = long_splits(site)
+    with pytest.raises(ScenarioError, match=f"as {' '.join(words)}$"):
         check_stays(site, "validation")
+    # They are as many days as there are, and the site takes them.
+    stated = Splits(**{option.removeprefix("--"): (days,) for option, days in zip(words[::2], words[1::2], strict=True)})
+    assert site.schema
+    of_days = scenario(str(site.schema), splits=stated)
+    assert sum(window.lasts for split in SPLITS for window in of_days.windows(split)) > 0.9 * count_steps(site.schema)
     check_stays(scenario("iquitos-38"), "validation")

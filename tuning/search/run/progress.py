@@ -17,7 +17,7 @@ from rich.console import Console
 
 from common.texts import counted
 from results.live import MOST_EVENTS, MOST_POINTS, PROGRESS_FILE, LiveSearch, LiveTrial, Phase
-from results.live_view import BETWEEN, LiveRegion, LiveView, replaces_lines, texts
+from results.live_view import BETWEEN, RUNNING, LiveRegion, LiveView, replaces_lines, texts
 from results.loader import ratings
 from tuning.cli.console import say
 from tuning.runtime.ray_session import check_nodes
@@ -192,7 +192,7 @@ class Progress(DriverOnly, Callback):
 
     def _done(self) -> tuple[float, list[str]]:
         ended = [f"{count} {state}" for state, count in self._ended.items() if count]
-        number, running = sum(self._ended.values()), f"{len(self._running)} running"
+        number, running = sum(self._ended.values()), f"{len(self._running)}{RUNNING}"
         if self._ledger and self._ledger.budget:
             ended += [f"{len(self._frozen)} frozen"] if self._frozen else []
             begun = len(self._begun)  # also those that a run left when it was stopped

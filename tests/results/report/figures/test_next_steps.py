@@ -19,9 +19,16 @@ def told(search: Search) -> str:
 def test_a_controller_without_training_that_is_better_comes_first_and_a_judgement_before_trust(tmp_path: Path) -> None:
     said = told(Search(searched(tmp_path, [planned(0, 0.05, 0.05), made.row(1, 0.03)], controllers())))
     assert said.startswith("1. Model predictive control reaches score +0.0600 without any training")
-    assert said.endswith(
-        f"judge it on hours that nothing has seen: `python -m tuning.judge {tmp_path.parent.name}/{tmp_path.name}`"
-    )
+    assert said.endswith(f"judge it on hours that nothing has seen: `python -m tuning.judge {tmp_path}`")
+
+
+def test_a_place_below_the_folder_of_the_page_is_told_without_what_is_above(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made.settle(tmp_path / "runs" / "one", objective="co2_kg bill")
+    said = told(Search(made.tables(tmp_path / "runs" / "one", [made.row(0, 0.05)])))
+    assert said.endswith("`python -m tuning.judge runs/one --objective co2_kg`"), "a judgement names one winner"
 
 
 @pytest.mark.parametrize(("settings", "more"), [({}, "--trials 16"), ({"budget": "1.5h"}, "--budget 3h")])
@@ -29,7 +36,7 @@ def test_a_search_that_rises_still_is_continued_with_twice_as_much(tmp_path: Pat
     made.settle(tmp_path, **settings)
     trials = [made.row(number, 0.1 * number) for number in range(8)]
     rising = made.tables(tmp_path, trials, [row for number in range(8) for row in made.reports(number, 0.1 * number)])
-    assert f"`python -m tuning.run --resume {tmp_path.parent.name}/{tmp_path.name} {more}`" in told(Search(rising))
+    assert f"`python -m tuning.run --resume {tmp_path} {more}`" in told(Search(rising))
 
 
 def test_a_judged_winner_is_put_to_work(tmp_path: Path) -> None:
