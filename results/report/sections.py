@@ -73,7 +73,7 @@ def _compared(experiments: tuple[Results, ...]) -> Section:
 
 def _experiment(results: Results, name: str, judged: Results | None) -> Section:
     search = Search(results, judged)
-    intro = " ".join([_score(results), *_rating(search.aims, results.of_environment), *_required(search)])
+    intro = " ".join([_score(results), *_rating(search.aims, results.of_environment), *_required(search), *_going_on(results)])
     return Section(name, "experiment", _facts(results), drawn("experiment", search), _OF_EXPERIMENT, intro)
 
 
@@ -107,6 +107,16 @@ def _required(search: Search) -> list[str]:
     if len(best) and float(results.best["shortfall"]) > 0.0:
         told.append(f"None that ended meets all, so trial {int(results.best['trial'])} counts as the best: it misses least.")
     return told
+
+
+def _going_on(results: Results) -> list[str]:
+    """Which trials have a score and not ended, as they run or their search was stopped; nothing where none has."""
+    trials = results.trials
+    numbers = trials.loc[(trials["state"] == "running") & trials["score"].notna() & trials["confirms"].isna(), "trial"]
+    if numbers.empty:
+        return []
+    own = listed([str(number) for number in numbers])
+    return [f"The best is that of trials that have ended or are frozen; {own} had not when these results were written."]
 
 
 def _facts(results: Results) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Collection
 from typing import Any
 
@@ -33,7 +34,10 @@ class ArrayEnvRunner(SingleAgentEnvRunner):
 
     def make_env(self) -> None:
         """See `SingleAgentEnvRunner`; without the wrapper that makes a list of dictionaries of the infos."""
-        super().make_env()
+        with warnings.catch_warnings():
+            # RLlib registers an environment of the same name each time, of which Gymnasium warns.
+            warnings.filterwarnings("ignore", message=".*Overriding environment rllib-")
+            super().make_env()
         # Kept: as the wrapper is freed, it closes what it wraps.
         self._wrapper = self.env
         self.env = self._wrapper.env

@@ -141,7 +141,6 @@ def ray_session(address: str = "", source: str = "--address", **options: Any) ->
     # Before the import of ray, which prints.
     logging.getLogger("ray").setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", category=DeprecationWarning)
-    warnings.filterwarnings("ignore", message=".*Overriding environment rllib-", category=UserWarning)
     import ray
 
     # It has a level of its own, and prints at each start which of its interfaces is used.

@@ -65,6 +65,14 @@ def test_an_environment_is_told_before_a_trial_was_evaluated(tmp_path: Path, tri
     assert section.intro.startswith("The score of a policy is its mean return")
 
 
+def test_trials_that_have_not_ended_are_named_beside_the_best_of_the_others(tmp_path: Path) -> None:
+    for states, told in ((("complete", "complete"), False), (("complete", "running"), True)):
+        trials = [made.row(number, 0.1 * (1 + number), state) for number, state in enumerate(states)]
+        made.settle(tmp_path / states[1])
+        (section,) = sections(Sources((made.tables(tmp_path / states[1], trials),)))
+        assert ("frozen; 1 had not when these results were written." in section.intro) is told
+
+
 def test_several_experiments_are_compared_first(tmp_path: Path) -> None:
     both = tuple(made.search(tmp_path / name, count) for name, count in (("a", 3), ("b", 6)))
     first, *others = sections(Sources(both))

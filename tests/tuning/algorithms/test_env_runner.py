@@ -132,3 +132,10 @@ def test_an_environment_is_open_as_long_as_it_is_stepped(algo: str) -> None:
         env = runner_of(trained).env
         assert not hasattr(env, "is_closed")
     assert env.is_closed
+
+
+def test_a_second_trainer_of_a_process_warns_of_nothing(recwarn: pytest.WarningsRecorder) -> None:
+    for _ in range(2):
+        with built("ppo"):
+            pass
+    assert not [warning for warning in recwarn if "Overriding environment" in str(warning.message)]
