@@ -126,6 +126,7 @@ def frame(rows: list[dict[str, Any]] | dict[str, Any], columns: str, **types: st
 
 
 EDGE = 0.05  # part of a range that counts as its edge
+_ROUNDED = 1e-9  # of a place, that rounding may move it
 
 
 def effects(results: Results) -> pd.DataFrame:
@@ -137,7 +138,8 @@ def effects(results: Results) -> pd.DataFrame:
         that is drawn from; starts may lie beyond), `low`, `high`, `log`, `from_one` (of that range; empty for choices),
         `choices` (how many there are; 0 for a range), `acts` (false where another value switches it off), `score`, `rating`,
         `shortfall`, `is_best`, and `at_edge`: `lower` or `upper` where the winner's value lies within a twentieth of an end of
-        its range, else empty. An end of the range beyond which nothing is valid is an edge all the same.
+        its range, `beyond the lower` or `beyond the upper` where a start lies outside, else empty. An end of the range beyond
+        which nothing is valid is an edge all the same.
     """
     trials = searched(results)
     best = best_trial(results)
@@ -153,8 +155,9 @@ def effects(results: Results) -> pd.DataFrame:
         )  # fmt: skip
         if not own.choices:
             # On a logarithmic scale 0 is no end that could be widened.
-            finite = np.isfinite(places)
-            edges = np.select([finite & (places <= EDGE), finite & (places >= 1.0 - EDGE)], ["lower", "upper"], "")
+            ends = {"beyond the lower": -places > _ROUNDED, "beyond the upper": places > 1.0 + _ROUNDED,
+                    "lower": places <= EDGE, "upper": places >= 1.0 - EDGE}  # fmt: skip
+            edges = np.where(np.isfinite(places), np.select([*ends.values()], [*ends], ""), "")
             part["at_edge"] = np.where(part["is_best"] & part["acts"], edges, "")
         parts.append(part)
     empty = frame(

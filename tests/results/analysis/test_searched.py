@@ -113,6 +113,12 @@ def test_the_lower_edge_is_one_too_and_only_the_best_is_at_it(tmp_path: Path) ->
     assert found.loc[found["hyperparameter"] == "gamma", "at_edge"].tolist() == ["lower", ""]
 
 
+def test_a_start_outside_of_the_range_lies_beyond_its_end(tmp_path: Path) -> None:
+    settle(tmp_path)
+    found = effects(tables(tmp_path, [row(0, 0.5, hp_learning_rate=1e-2), row(1, 0.3, hp_learning_rate=1e-3)]))
+    assert found.loc[found["hyperparameter"] == "learning_rate", "at_edge"].tolist() == ["beyond the upper", ""]
+
+
 def test_nothing_is_an_edge_that_no_range_could_hold(tmp_path: Path) -> None:
     settle(tmp_path)
     found = effects(tables(tmp_path, [row(0, 0.5, hp_learning_rate=0.0), row(1, 0.3, hp_learning_rate=1e-3)]))
