@@ -24,7 +24,6 @@ from common.uris import with_uris
 from results.live import LiveSearch
 
 BETWEEN = " | "
-RUNNING = " running"  # ends the text of how many trials run
 MOST_SHOWN = 8  # trials
 OTHER_LINES = 8  # of the view, beside its trials, about
 MOST_BAR = 24  # cells
@@ -47,10 +46,13 @@ def say(console: Console, line: object) -> None:
 
 def texts(search: LiveSearch) -> list[str]:
     """A search in short texts, as a line of a log has them: at most `MOST_COLUMNS` of them, the speed if there is room."""
-    amounts = [text for text in search.amounts if search.phase == "running" or not text.endswith(RUNNING)]
-    before, left = [*amounts, *([f"best {search.best}"] if search.best else [])], _left(search)
+    before, left = [*_amounts(search), *([f"best {search.best}"] if search.best else [])], _left(search)
     whole = [*before, *_speed(search), *left]
     return whole if len(BETWEEN.join(whole)) <= MOST_COLUMNS else [*before, *left]
+
+
+def _amounts(search: LiveSearch) -> list[str]:
+    return [*search.amounts, *([f"{len(search.trials)} running"] if search.phase == "running" else [])]
 
 
 def _speed(search: LiveSearch) -> list[str]:
@@ -89,7 +91,7 @@ class LiveView:
         """Lines, none wider than the terminal."""
         search = self.search
         yield _row(Text(printable(search.experiment), "bold", overflow="fold"), *_progress(search.done))
-        yield Text(BETWEEN.join([*search.amounts, *_speed(search)]))
+        yield Text(BETWEEN.join([*_amounts(search), *_speed(search)]))
         if search.trials:
             yield self._trials(max(1, min(MOST_SHOWN, options.size.height - OTHER_LINES)))
         if search.best:

@@ -156,7 +156,7 @@ def check_stays(scenario: Scenario, split: Split) -> None:
     if known := 0 if counted else sum(len(own.end) for own in stays.values()):
         longest, splits = max(window.lasts for window in windows), long_splits(scenario)
         remedies = [f"search with splits that have some, as {' '.join(splits)}"] if splits else []
-        remedies += ["give at least 20 weeks"] if longest < WEEK else []
+        remedies += ["give at least 20 weeks"] if longest < WEEK or not splits else []
         raise ScenarioError(
             f"{scenario.title}: vehicles stay {known:,} times, and no stay lies within a window of {split} (the longest has "
             f"{longest} hours), so none would count; {', or '.join(remedies)}"

@@ -58,7 +58,10 @@ def test_a_log_has_the_same_in_one_line() -> None:
         "42% of 1,000,000 steps | 5 trials (3 frozen) | 2 running | best +0.0656 (trial 3) | 0:00:17 left"
     )
     shorter = replace(SEARCH, amounts=SEARCH.amounts[:1])
-    assert BETWEEN.join(texts(shorter)) == ("42% of 1,000,000 steps | best +0.0656 (trial 3) | 14,500 steps/s | 0:00:17 left")
+    assert BETWEEN.join(texts(shorter)) == (
+        "42% of 1,000,000 steps | 2 running | best +0.0656 (trial 3) | 14,500 steps/s | 0:00:17 left"
+    )
+    assert BETWEEN.join(texts(replace(SEARCH, phase="stopped", amounts=()))) == "best +0.0656 (trial 3) | 14,500 steps/s"
 
 
 def test_a_sparkline_rises_with_the_best_over_time() -> None:

@@ -129,6 +129,7 @@ def test_lines_say_the_last_events_the_state_and_how_the_run_ended(folder: Path)
     assert lines[:2] == ["trial 3: score +0.0500 at 50,000 steps", "trial 3: score +0.0656 at 125,000 steps"]
     assert lines[2].startswith("42% of 1,000,000 steps | 5 trials (3 frozen)")
     assert "left" not in lines[2]
+    assert "running" not in lines[2]
     assert lines[3].startswith("the run was stopped: the disk is full; continue with: ")
     assert "--trust-scenario" not in " ".join(lines)
     show(folder, phase="stopped", again=("--trust-scenario",))

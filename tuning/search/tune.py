@@ -255,7 +255,7 @@ def _search(opened: Opened, console: Console) -> Results:
     from tuning.storage.stored_experiment import run_files
 
     experiment = opened.experiment
-    of_run, place, is_begun = opened.experiment.again, experiment.place, False
+    of_run, place, is_begun = experiment.again, experiment.place, False
     try:
         with run_files(experiment, lambda line: say(console, line)) as (held, files):
             is_begun = True
@@ -304,7 +304,7 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
                 write_week(experiment, files.written, console)
 
         if reason := search(experiment, opened.plan, console, files, at_end):
-            raise SearchStoppedError(reason, experiment.place, opened.experiment.again)
+            raise SearchStoppedError(reason, experiment.place, experiment.again)
         return load(experiment.paths.folder)
 
 

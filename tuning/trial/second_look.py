@@ -45,7 +45,7 @@ def look_again(experiment: Experiment, written: Callable[[Path], None], tell: Ca
             try:
                 (rows,) = run_jobs([Job(partial(further_rows, of_trial, number, settings.trust_scenario), here=True)])
             except (UserError, InconsistentError) as error:
-                failed.append(str(error) if f"trial {number}" in str(error) else f"trial {number}: {error}")
+                failed.append(f"trial {number}: {error}")
                 continue
         records.add_further(number, rows)
     scored = load(folder).scored

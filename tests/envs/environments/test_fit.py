@@ -201,6 +201,10 @@ def test_a_site_all_of_whose_stays_cross_the_borders_of_its_windows_is_refused(
     words = long_splits(site)
     with pytest.raises(ScenarioError, match=f"as {' '.join(words)}$"):
         check_stays(site, "validation")
+    with monkeypatch.context() as patched:
+        patched.setattr("envs.environments.fit.long_splits", lambda scenario: [])
+        with pytest.raises(ScenarioError, match=r"; give at least 20 weeks$"):
+            check_stays(site, "validation")
     # They are as many days as there are, and the site takes them.
     stated = Splits(**{option.removeprefix("--"): (days,) for option, days in zip(words[::2], words[1::2], strict=True)})
     assert site.schema

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from common.texts import counted
 from results.live import MOST_EVENTS, MOST_POINTS, PROGRESS_FILE, LiveSearch, LiveTrial, Phase
-from results.live_view import BETWEEN, RUNNING, LiveRegion, LiveView, replaces_lines, texts
+from results.live_view import BETWEEN, LiveRegion, LiveView, replaces_lines, texts
 from results.loader import ratings
 from tuning.cli.console import say
 from tuning.runtime.ray_session import check_nodes
@@ -40,9 +40,8 @@ LOOK_SECONDS = 5.0  # between two checks of Ray's nodes
 class Progress(DriverOnly, Callback):
     """On a terminal a view that is updated in place; in a notebook or a log a line every `LINE_SECONDS`.
 
-    With a folder, the same is in a file of it, for `python -m results.watch`, and the options that a command which continues
-    needs `again`. `before` are its rows of `trials` so far. Without
-    a budget there is no `work`.
+    With a folder, the same is in a file of it, for `python -m results.watch`, with the options that a command which continues
+    needs `again`. `before` are its rows of `trials` so far. Without a budget there is no `work`.
     """
 
     def __init__(
@@ -192,18 +191,18 @@ class Progress(DriverOnly, Callback):
 
     def _done(self) -> tuple[float, list[str]]:
         ended = [f"{count} {state}" for state, count in self._ended.items() if count]
-        number, running = sum(self._ended.values()), f"{len(self._running)}{RUNNING}"
+        number = sum(self._ended.values())
         if self._ledger and self._ledger.budget:
             ended += [f"{len(self._frozen)} frozen"] if self._frozen else []
             begun = len(self._begun)  # also those that a run left when it was stopped
             used = min(1.0, self._ledger.used() / self._ledger.budget.amount)
             trials = counted(begun, "trial") + (f" ({', '.join(ended)})" if ended else "")
-            return used, [f"{used:.0%} of {self._ledger.budget.shown}", trials, running]
+            return used, [f"{used:.0%} of {self._ledger.budget.shown}", trials]
         done = f"{number}/{self._trials} trials done"
         if len(ended) > 1 or self._ended["complete"] != number:
             done += f" ({', '.join(ended)})"
         parts = sum(min(1.0, trial.steps / self._steps) for trial in self._running.values())
-        return (number + parts) / self._trials if self._trials else 0.0, [done, running]
+        return (number + parts) / self._trials if self._trials else 0.0, [done]
 
     def _add_to_curve(self) -> None:
         """Add the best so far to its curve; one that misses a requirement has no place on its scale."""
