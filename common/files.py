@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 NEW = ".new"  # suffix of a file that is being written
+NO_MORE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # of errors of the system: a disk takes nothing more, whatever is written
 MOST_TEXT = 64 * 2**20  # bytes and letters; the largest text that this package writes has some kilobytes
 
 IS_WINDOWS = os.name == "nt"
@@ -35,6 +36,16 @@ def read_text(path: Path) -> str:
         if len(text) <= MOST_TEXT:
             return text
     raise OSError(errno.EFBIG, f"it has more than {MOST_TEXT // 2**20} MiB", str(path))
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether a disk or a quota is full, or a disk was made read-only, as systems do with one that fails."""
+    return isinstance(error, OSError) and error.errno in NO_MORE
+
+
+def told_full(folder: Path | str, error: BaseException) -> str:
+    """That a folder takes nothing more, in a line, by an error that `is_full`."""
+    return f"the disk of {folder} takes nothing more ({os.strerror(error.args[0])}): free some of it, or repair it"
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object], suffix: str = NEW) -> None:

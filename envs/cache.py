@@ -5,7 +5,6 @@ Beside each entry lies its checksum, `.sum`. An entry that differs from it is na
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
@@ -22,7 +21,7 @@ import numpy as np
 from filelock import FileLock
 
 from common.errors import UserError
-from common.files import sync_folder, write_whole
+from common.files import is_full, sync_folder, write_whole
 from common.json_values import checked
 from common.paths import FOLDER_VARIABLE, cache_folder, shortened
 from common.texts import note
@@ -30,7 +29,6 @@ from common.texts import note
 T = TypeVar("T")
 LOCK = ".lock"
 _LEVELS = 2  # of a key: a scenario's folder, and an entry of it
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 class CacheError(UserError):
@@ -136,7 +134,7 @@ def _cached(key: str, make: Callable[[Path], object], is_folder: bool) -> Path:
         try:
             make(new)
         except OSError as error:
-            if error.errno not in _FULL:
+            if not is_full(error):
                 raise
             raise CacheError(_unusable(error)) from error
         with usable_cache():

@@ -8,7 +8,6 @@ r = tune(Settings(algo="sac"), env=make_my_environment)
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,6 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from common.errors import UsageError, UserError
+from common.files import is_full, told_full
 from common.paths import remove_empty
 from tuning.cli.console import busy, draw_report, say, terminal
 from tuning.experiment.folder import continue_command
@@ -269,10 +269,9 @@ def _search(opened: Opened, console: Console) -> Results:
             raise
         raise SearchStoppedError(str(error), place, of_run) from error
     except OSError as error:
-        if error.errno != errno.ENOSPC:
+        if not is_full(error):
             raise
-        reason = f"the disk of {experiment.paths.folder} is full: free some of it"
-        raise SearchStoppedError(reason, place, of_run) from error
+        raise SearchStoppedError(told_full(experiment.paths.folder, error), place, of_run) from error
 
 
 def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Results:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from common.files import is_full, told_full
 from common.paths import cache_folder
 from common.storage.location import StorageError
 from tuning.runtime.processes import end_with_parent
@@ -43,13 +43,13 @@ def run_trial(config: dict[str, Any]) -> None:
         ended = Report(ending=Ending.STORAGE_LOST, message=str(error))
     except Exception as error:
         # It is no loss of its process, which would be tried again at once.
-        if not _is_full(error):
+        if not is_full(error):
             if last.ending is not Ending.CRASHED:
                 tell(Report(ending=Ending.CRASHED, message=traceback.format_exc()))
             raise
         # Not a failure of the trial either.
         folder = cache_folder() if handout.home.storage else handout.home.experiment
-        ended = Report(ending=Ending.DISK_FULL, message=f"the disk of {folder} is full: free some of it")
+        ended = Report(ending=Ending.DISK_FULL, message=told_full(folder, error))
     if ended:
         tell(ended)
 
@@ -75,7 +75,7 @@ def _trained(handout: Handout, files: TrialFiles, tell: Callable[[Report], None]
                 raise
         return None
     except Exception as error:
-        if isinstance(error, FencedError | StorageError) or _is_full(error):
+        if isinstance(error, FencedError | StorageError) or is_full(error):
             raise
         untold = replace(untold, message=traceback.format_exc())
         if not is_out_of_memory(error):
@@ -84,10 +84,6 @@ def _trained(handout: Handout, files: TrialFiles, tell: Callable[[Report], None]
     # Outside the handler, where the error and the objects in its frames are gone.
     free_memory()
     return replace(untold, ending=Ending.OUT_OF_MEMORY)
-
-
-def _is_full(error: Exception) -> bool:
-    return isinstance(error, OSError) and error.errno == errno.ENOSPC
 
 
 def is_out_of_memory(error: Exception) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import torch
 
+from common.files import told_full
 from common.storage.faults import StorageLostError
 from tests.tuning.trial.small_trials import EVALUATIONS, experiment, hyperparameters
 from tuning.algorithms.registry import algorithm
@@ -66,7 +67,7 @@ def fail_once(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
 @pytest.mark.parametrize(
     ("error", "outcome"),
     [
-        (OSError(errno.ENOSPC, "No space left on device"), Ending.DISK_FULL),
+        (OSError(errno.EROFS, "Read-only file system"), Ending.DISK_FULL),
         (StorageLostError("the bucket does not answer"), Ending.STORAGE_LOST),
         (FencedError("another process has it"), Ending.STOPPED),
         (torch.OutOfMemoryError("CUDA out of memory"), Ending.OUT_OF_MEMORY),
@@ -132,7 +133,7 @@ def test_what_goes_wrong_before_a_trial_begins_is_told(
         assert "Permission denied" in told.message
     else:
         run_trial(config)
-        assert reported == [Report(ending=outcome, message=f"the disk of {tmp_path / 'cache'} is full: free some of it")]
+        assert reported == [Report(ending=outcome, message=told_full(tmp_path / "cache", OSError(number, "")))]
 
 
 def test_a_trial_of_a_run_that_has_ended_does_not_begin(small_schema: Path, tmp_path: Path, reported: list[Report]) -> None:
