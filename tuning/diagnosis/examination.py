@@ -24,7 +24,7 @@ from tuning.diagnosis.checks import Finding, Status, check, gather
 from tuning.diagnosis.settings import DoctorSettings
 from tuning.experiment.folder import create
 from tuning.experiment.option_values import ALL
-from tuning.experiment.settings import Settings, check_gpu_memory, check_types, splits_in
+from tuning.experiment.settings import Settings, check_gpu_memory, check_types
 from tuning.memory.allocation import grant
 from tuning.memory.machine import this_machine
 from tuning.memory.planner import CPU, Calibration, Planner
@@ -155,7 +155,7 @@ def examine(settings: DoctorSettings, console: Console | None = None) -> list[Fi
     findings: list[Finding] = []
     of_trials = Settings(
         scenario=settings.scenario, steps=STEPS, gpu_memory=settings.gpu_memory, trust_scenario=settings.trust_scenario,
-        **asdict(splits_in(settings)),
+        **asdict(settings.splits),
     )  # fmt: skip
     task, backend = of_trials.site_task, of_trials.site_task.stepped_by
     of_trials = replace(of_trials, backend=backend)

@@ -10,7 +10,7 @@ from rich.table import Table
 from envs.environments.backend import choose_backend
 from tuning.cli.console import plain_table, say
 from tuning.diagnosis.settings import MemorySettings
-from tuning.experiment.settings import Settings, check_gpu_memory, check_types, splits_in
+from tuning.experiment.settings import Settings, check_gpu_memory, check_types
 from tuning.memory.allocation import Budget, Grant, grant, room
 from tuning.memory.machine import this_machine
 from tuning.memory.planner import Calibration, Correction, Planner
@@ -41,7 +41,7 @@ def predict_memory(settings: MemorySettings) -> MemoryForecast:
         algo=settings.algo, scenario=settings.scenario, env=settings.env, env_config=settings.env_config,
         backend=settings.backend, steps=settings.steps, num_envs=settings.num_envs, set=settings.set, preset=settings.preset,
         gpu_memory=settings.gpu_memory, teacher=settings.teacher, trust_scenario=settings.trust_scenario or bool(settings.env),
-        **asdict(splits_in(settings)),
+        **asdict(settings.splits),
     )  # fmt: skip
     own.check()
     if own.env:

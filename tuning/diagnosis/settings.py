@@ -40,8 +40,6 @@ class MemorySettings(SiteSettings):
     """Where it learns; by default on a card if there is one. gpu on a machine without a card assumes one with --gpu-memory."""
     gpu_memory: float = 0.0
     """GPU memory that all trials on a card may take together, GiB; 0 for the smaller of 8 and what the card has."""
-    trust_scenario: bool = False
-    """See python -m tuning.run."""
 
 
 @dataclass(frozen=True)
@@ -56,5 +54,3 @@ class DoctorSettings(SiteSettings):
     """Folder for experiments."""
     switches: bool = False
     """Measure TF32, bfloat16, torch.compile and pinned memory without a card too; takes some minutes."""
-    trust_scenario: bool = False
-    """See python -m tuning.run."""

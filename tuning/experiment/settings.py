@@ -72,11 +72,6 @@ def _texts(option: str, pairs: Sequence[str]) -> dict[str, str]:
     return texts
 
 
-def splits_in(settings: Settings | SiteSettings) -> Splits:
-    """The splits that settings state, in fields of the names that `Splits` has."""
-    return Splits(**{entry.name: getattr(settings, entry.name) for entry in fields(Splits)})
-
-
 def check_types(settings: Any) -> None:
     """Raise a UsageError for a setting of another type, as a program may give it."""
     hints = get_type_hints(type(settings))
@@ -110,39 +105,7 @@ class SiteSettings:
     """A site and its splits, with the options and the words of a search."""
 
     scenario: str = "iquitos"
-    """Site: iquitos, iquitos-38, or the path of a CityLearn schema.json."""
-    train: tuple[str, ...] = ()
-    """What trains; see python -m tuning.run, as for the next five."""
-    validation: tuple[str, ...] = ()
-    """What validates."""
-    test: tuple[str, ...] = ()
-    """What only the judge sees."""
-    train_buildings: tuple[str, ...] = ()
-    """Buildings that train."""
-    validation_buildings: tuple[str, ...] = ()
-    """Buildings that validate."""
-    test_buildings: tuple[str, ...] = ()
-    """Buildings of the test."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Search for hyperparameters of a controller, and write all measurements as Parquet.
-
-    What is controlled is one of CityLearn's sites, or any other Gymnasium environment.
-    """
-
-    algo: Annotated[str, choice(ALL)] = "ppo"
-    """Learning algorithm; all: one experiment of each, one after the other, and a comparison."""
-    scenario: str = "iquitos"
     """Site to control: iquitos, iquitos-38, or the path of a CityLearn schema.json."""
-    env: str = ""
-    """Gymnasium environment in place of a site: an id, such as Pendulum-v1, or code of yours, as module:function or
-    path/to/file.py:function, which makes one. docs/environments.md says what runs."""
-    env_config: str = ""
-    """TOML or JSON file with keyword arguments of the environment."""
-    episodes: int = 0
-    """Episodes by which a policy of an environment is rated; 0 for as many as take a fifth of a trial, from 5 to 50."""
     train: tuple[str, ...] = ()
     """What trains: ranges of days, such as 0-99 120-239, or dates, such as 01-01..08-28, of a schema.json; years, such as
     1 4 5, of a generated site. By default three weeks of every five, or years 1, 4 and 5."""
@@ -156,6 +119,33 @@ class Settings:
     """Buildings that validate; by default those that train."""
     test_buildings: tuple[str, ...] = ()
     """Buildings of the test; by default those that train."""
+    trust_scenario: bool = False
+    """Trust the scenario as your own code: its schema may then name classes and pickles of its own, which run, and files
+    elsewhere. Likewise the code of an environment that an experiment names; --env itself trusts what it names. It is never
+    stored, so a command that continues needs it again."""
+
+    @property
+    def splits(self) -> Splits:
+        """The splits as stated, in fields of the names that `Splits` has."""
+        return Splits(**{entry.name: getattr(self, entry.name) for entry in fields(Splits)})
+
+
+@dataclass(frozen=True)
+class Settings(SiteSettings):
+    """Search for hyperparameters of a controller, and write all measurements as Parquet.
+
+    What is controlled is one of CityLearn's sites, or any other Gymnasium environment.
+    """
+
+    algo: Annotated[str, choice(ALL)] = "ppo"
+    """Learning algorithm; all: one experiment of each, one after the other, and a comparison."""
+    env: str = ""
+    """Gymnasium environment in place of a site: an id, such as Pendulum-v1, or code of yours, as module:function or
+    path/to/file.py:function, which makes one. docs/environments.md says what runs."""
+    env_config: str = ""
+    """TOML or JSON file with keyword arguments of the environment."""
+    episodes: int = 0
+    """Episodes by which a policy of an environment is rated; 0 for as many as take a fifth of a trial, from 5 to 50."""
     backend: Literal["auto", "batch", "citylearn"] = "auto"
     """What steps the scenario: many copies at once with CityLearn's numbers, or CityLearn itself. By default the first
     where it does all that the scenario uses."""
@@ -262,10 +252,6 @@ class Settings:
     never stored, and a command that continues needs it again."""
     teacher: Literal["none", "mpc"] = "none"
     """What policies begin as a copy of, to learn on from there: model predictive control on the train split, or nothing."""
-    trust_scenario: bool = False
-    """Trust the scenario as your own code: its schema may then name classes and pickles of its own, which run, and files
-    elsewhere. Likewise the code of an environment that an experiment names; --env itself trusts what it names. It is never
-    stored, so a command that continues needs it again."""
 
     def check(self) -> None:
         """Raise a UsageError for the first setting that is of another type, out of its range, or has nothing to act on."""
@@ -406,11 +392,6 @@ class Settings:
         if name != "best" or not (count.isascii() and count.isdecimal()) or len(count) > MOST_DIGITS:
             raise UsageError(f"--keep-checkpoints {self.keep_checkpoints}: it takes best:K, as in best:10, or all")
         return int(count)
-
-    @property
-    def splits(self) -> Splits:
-        """The splits as stated."""
-        return splits_in(self)
 
     @property
     def task(self) -> Task:

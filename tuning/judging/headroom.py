@@ -25,7 +25,6 @@ from envs.yardsticks.rows import Row as Years
 from envs.yardsticks.rows import baseline_rows, bound_rows, bounded, mpc_rows
 from results.judgement import BOUND, BOUNDS, EXACT_MPC, bound_of
 from tuning.cli.console import Fitted, busy, cell, change, plain_table, say, terminal
-from tuning.experiment.settings import splits_in
 from tuning.judging.report import check_scores
 from tuning.judging.settings import HeadroomSettings, Mpc, methods
 
@@ -69,7 +68,7 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
     console = console or terminal()
     settings.check()
     aim = Aim.parse(settings.weights, settings.objective, settings.require)
-    task = SiteTask(settings.scenario, settings.trust_scenario, splits_in(settings), aim=aim)
+    task = SiteTask(settings.scenario, settings.trust_scenario, settings.splits, aim=aim)
     if aim.second:
         raise UsageError(f"--objective {settings.objective!r}: headroom takes one; its tables have CO2 and the bill anyway")
     task, site = task.judged, task.site

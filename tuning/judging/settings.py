@@ -101,8 +101,6 @@ class HeadroomSettings(SiteSettings):
     """See python -m tuning.run."""
     require: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME>=NUMBER")] = ()
     """See python -m tuning.run."""
-    trust_scenario: bool = False
-    """See python -m tuning.run."""
 
     def check(self) -> None:
         """Raise a UsageError for the first value that is not valid."""

@@ -15,7 +15,7 @@ from common.errors import UsageError
 from envs.scenarios.splits import Splits
 from tuning.cli.command import parse
 from tuning.diagnosis.settings import DoctorSettings, MemorySettings
-from tuning.experiment.settings import OF_A_RUN, RESUMABLE, Settings, SiteSettings, changed, splits_in
+from tuning.experiment.settings import OF_A_RUN, RESUMABLE, Settings, SiteSettings, changed
 from tuning.judging.settings import HeadroomSettings
 
 SPLITS = [entry.name for entry in fields(Splits)]
@@ -51,7 +51,7 @@ def test_splits_are_part_of_what_an_experiment_is() -> None:
 @pytest.mark.parametrize(
     ("value", "taken_by"),
     [
-        ("text", ["algo", "scenario", "env", "preset", "space", "name", "dir", "storage"]),
+        ("text", ["scenario", "algo", "env", "preset", "space", "name", "dir", "storage"]),
         (1.5, ["gpu_memory"]),
         ([], [*SPLITS, "weights", "require", "set", "start_from", "learn_from"]),
         (["text"], [*SPLITS, "start_from", "learn_from"]),
@@ -228,17 +228,11 @@ COMMANDS = (MemorySettings, DoctorSettings, HeadroomSettings)
 STATED = {entry.name: ("1", "4") for entry in fields(Splits)}
 
 
-def test_its_fields_are_those_of_a_search() -> None:
-    own = {entry.name: entry.default for entry in fields(SiteSettings)}
-    assert own == {entry.name: entry.default for entry in fields(Settings) if entry.name in own}
-    assert set(own) == {"scenario", *STATED}
-
-
 @pytest.mark.parametrize("kind", COMMANDS)
 def test_a_command_takes_each_of_them_and_explains_them(kind: type[SiteSettings], capsys: pytest.CaptureFixture[str]) -> None:
     options = [part for name, values in STATED.items() for part in (f"--{name.replace('_', '-')}", *values)]
     found = parse(kind, ["--scenario", "iquitos-38", *options], None, "test")
-    assert (found.scenario, asdict(splits_in(found))) == ("iquitos-38", STATED)
+    assert (found.scenario, asdict(found.splits)) == ("iquitos-38", STATED)
     with pytest.raises(SystemExit):
         parse(kind, ["--help"], None, "test")
     assert "Buildings that validate" in " ".join(capsys.readouterr().out.split())
