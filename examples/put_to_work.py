@@ -17,7 +17,7 @@ def main(experiment: tyro.conf.Positional[Path], to: Path = Path("controller")) 
     rollout = roll_out(RolloutSettings(experiment))
     hours = rollout.hours
     print(f"{hours['import_kwh'].sum():,.0f} kWh imported in {len(hours):,} hours; a week of it: {rollout.picture}")
-    for path in export_policy(ExportSettings(experiment, to)):
+    for path in export_policy(ExportSettings(experiment, to=to)):
         print(path)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from rich.console import Console
 from rich.table import Table
@@ -37,12 +37,7 @@ def predict_memory(settings: MemorySettings) -> MemoryForecast:
     """Predict the memory of a trial; nothing is trained. Raises `UserError` for settings that are not valid."""
     check_types(settings)
     check_gpu_memory(settings.gpu_memory)
-    own = Settings(
-        algo=settings.algo, scenario=settings.scenario, env=settings.env, env_config=settings.env_config,
-        backend=settings.backend, steps=settings.steps, num_envs=settings.num_envs, set=settings.set, preset=settings.preset,
-        gpu_memory=settings.gpu_memory, teacher=settings.teacher, trust_scenario=settings.trust_scenario or bool(settings.env),
-        **asdict(settings.splits),
-    )  # fmt: skip
+    own = replace(Settings(**vars(settings)), trust_scenario=settings.trust_scenario or bool(settings.env))
     own.check()
     if own.env:
         own, _, _ = of_environment(own)

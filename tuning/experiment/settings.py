@@ -131,7 +131,37 @@ class SiteSettings:
 
 
 @dataclass(frozen=True)
-class Settings(SiteSettings):
+class TrialSettings(SiteSettings):
+    """What a trial learns, how long, and on how much of a card."""
+
+    algo: Annotated[str, choice()] = "ppo"
+    """Learning algorithm."""
+    env: str = ""
+    """Gymnasium environment in place of a site: an id, such as Pendulum-v1, or code of yours, as module:function or
+    path/to/file.py:function, which makes one. docs/environments.md says what runs."""
+    env_config: str = ""
+    """TOML or JSON file with keyword arguments of the environment."""
+    backend: Literal["auto", "batch", "citylearn"] = "auto"
+    """What steps the scenario: many copies at once with CityLearn's numbers, or CityLearn itself. By default the first
+    where it does all that the scenario uses."""
+    num_envs: int = 32
+    """Copies of the site that a trial steps at once with the batch backend; fewer where n_steps would leave less than 16
+    hours to each. Of an environment by default 8."""
+    steps: int = 250_000
+    """Environment steps of a trial; the most that one may learn."""
+    set: Annotated[tuple[tuple[str, ...], ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="KEY=VALUE")] = ()
+    """Fix hyperparameters: several in one --set, or --set several times."""
+    preset: str = ""
+    """One named assignment, such as rtx4060-after, oom-safe or stable-baselines3, in place of a search; with --trials several
+    times, with different seeds. --set goes before it."""
+    teacher: Literal["none", "mpc"] = "none"
+    """What policies begin as a copy of, to learn on from there: model predictive control on the train split, or nothing."""
+    gpu_memory: float = 0.0
+    """GPU memory that all trials on a card may take together, GiB; 0 for the smaller of 8 and what the card has."""
+
+
+@dataclass(frozen=True)
+class Settings(TrialSettings):
     """Search for hyperparameters of a controller, and write all measurements as Parquet.
 
     What is controlled is one of CityLearn's sites, or any other Gymnasium environment.
@@ -139,19 +169,8 @@ class Settings(SiteSettings):
 
     algo: Annotated[str, choice(ALL)] = "ppo"
     """Learning algorithm; all: one experiment of each, one after the other, and a comparison."""
-    env: str = ""
-    """Gymnasium environment in place of a site: an id, such as Pendulum-v1, or code of yours, as module:function or
-    path/to/file.py:function, which makes one. docs/environments.md says what runs."""
-    env_config: str = ""
-    """TOML or JSON file with keyword arguments of the environment."""
     episodes: int = 0
     """Episodes by which a policy of an environment is rated; 0 for as many as take a fifth of a trial, from 5 to 50."""
-    backend: Literal["auto", "batch", "citylearn"] = "auto"
-    """What steps the scenario: many copies at once with CityLearn's numbers, or CityLearn itself. By default the first
-    where it does all that the scenario uses."""
-    num_envs: int = 32
-    """Copies of the site that a trial steps at once with the batch backend; fewer where n_steps would leave less than 16
-    hours to each. Of an environment by default 8."""
     reward: Literal["improvement", "schema"] = "improvement"
     """Reward: the weighted improvement on the uncontrolled site, or the schema's own."""
     weights: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=NUMBER")] = ()
@@ -174,8 +193,6 @@ class Settings(SiteSettings):
     confirm: float = 0.15
     """Part of the budget that trains the best again with fresh seeds, beside the default; 0 for none. Where it does not pay for
     two such trainings of each, it is up to a third larger; where that does not pay either, it is left to the search."""
-    steps: int = 250_000
-    """Environment steps of a trial; the most that one may learn."""
     evaluations: int = 10
     """Evaluations of a trial on the validation split, evenly spaced; the last ends it. After each, a trial may be frozen or
     stopped."""
@@ -189,11 +206,6 @@ class Settings(SiteSettings):
     CityLearn itself steps: as many as take a fifth of a trial."""
     seed: int = 0
     """Seed of the experiment."""
-    set: Annotated[tuple[tuple[str, ...], ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="KEY=VALUE")] = ()
-    """Fix hyperparameters: several in one --set, or --set several times."""
-    preset: str = ""
-    """Run one named assignment, such as rtx4060-after, oom-safe or stable-baselines3; with --trials several times, with
-    different seeds. --set goes before it."""
     start_from: tuple[str, ...] = ("default",)
     """What the first trials try: names of presets, values of one's own, or both, as in default "planned gamma=0.95"
     "n_steps=8192 n_epochs=10". What a start does not set is its preset's, or the default's. By default, and with default alone,
@@ -220,8 +232,6 @@ class Settings(SiteSettings):
     device: Literal["auto", "cpu", "gpu"] = "auto"
     """Where trials learn: by default on a card if there is one. With small networks the cores, cpu, may be as fast; python
     -m tuning.doctor measures it. With gpu a search without a card is refused."""
-    gpu_memory: float = 0.0
-    """GPU memory that all trials on a card may take together, GiB; 0 for the smaller of 8 and what the card has."""
     on_oom: Literal["retry", "adapt"] = "retry"
     """What becomes of a trial that runs out of memory: it is tried once more, alone; with adapt, where that does not help, it
     goes on with minibatches in halves, then in bfloat16 too."""
@@ -250,8 +260,6 @@ class Settings(SiteSettings):
     callback: Annotated[tuple[str, ...], tyro.conf.arg(metavar="MODULE:NAME")] = ()
     """Callbacks of Ray Tune, such as my_callbacks:mlflow. Their code runs here, so the name is
     never stored, and a command that continues needs it again."""
-    teacher: Literal["none", "mpc"] = "none"
-    """What policies begin as a copy of, to learn on from there: model predictive control on the train split, or nothing."""
 
     def check(self) -> None:
         """Raise a UsageError for the first setting that is of another type, out of its range, or has nothing to act on."""

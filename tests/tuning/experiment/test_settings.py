@@ -53,7 +53,7 @@ def test_splits_are_part_of_what_an_experiment_is() -> None:
     [
         ("text", ["scenario", "algo", "env", "preset", "space", "name", "dir", "storage"]),
         (1.5, ["gpu_memory"]),
-        ([], [*SPLITS, "weights", "require", "set", "start_from", "learn_from"]),
+        ([], [*SPLITS, "set", "weights", "require", "start_from", "learn_from"]),
         (["text"], [*SPLITS, "start_from", "learn_from"]),
         ([["text"]], ["set"]),
         *((value, []) for value in (None, True, -1, 10**30, math.nan, [[1]], [None], {}, {"a": 1})),
@@ -91,8 +91,8 @@ def test_only_budget_and_machine_may_change_on_resume() -> None:
     assert changed(before, replace(before, trials=9, steps=9, concurrency=1, retries=0)) == []
     assert changed(before, replace(before, extend=True, resume="x", keep_checkpoints="all")) == []
     assert changed(before, replace(before, algo="ppo", reward="schema", set=(("a=1",),))) == [
-        "--reward is improvement, not schema",
         "--set is not given, not a=1",
+        "--reward is improvement, not schema",
     ]
     started = replace(before, start_from=("default", "planned gamma=0.9"))
     assert changed(started, before) == ['--start-from is default "planned gamma=0.9", not default']

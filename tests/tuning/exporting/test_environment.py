@@ -45,7 +45,7 @@ def trained_in(folder: Path, env: str, algo: str) -> Experiment:
 )
 def test_the_files_score_what_the_policy_scored(tmp_path: Path, algo: str, env: str) -> None:
     of, to = trained_in(tmp_path / "one", env, algo), tmp_path / "exported"
-    settings = ExportSettings(of.paths.folder, to, trust_scenario=True)
+    settings = ExportSettings(of.paths.folder, to=to, trust_scenario=True)
     paths = export_policy(settings)
     names = ["README.md", "controller.py", "hyperparameters.toml", "policy.json", "policy.onnx"]
     assert [path.name for path in paths] == names
@@ -81,5 +81,5 @@ def test_the_files_score_what_the_policy_scored(tmp_path: Path, algo: str, env: 
 def test_a_strangers_code_is_not_run_by_an_export(tmp_path: Path) -> None:
     of = completed(in_environment(tmp_path / "one", "examples.pump:make", "ppo"), (1.0, {}))
     with pytest.raises(UsageError, match="--trust-scenario"):
-        export_policy(ExportSettings(of.paths.folder, tmp_path / "exported"))
+        export_policy(ExportSettings(of.paths.folder, to=tmp_path / "exported"))
     assert not (tmp_path / "exported").exists()

@@ -18,7 +18,7 @@ from tuning.exporting.settings import ExportSettings
 def test_a_target_that_exists_is_refused_before_anything_is_read(tmp_path: Path) -> None:
     (tmp_path / "mall").mkdir()
     with pytest.raises(UsageError, match="nothing is written over it"):
-        export_policy(ExportSettings(tmp_path / "no experiment", tmp_path / "mall"))
+        export_policy(ExportSettings(tmp_path / "no experiment", to=tmp_path / "mall"))
 
 
 @pytest.fixture
@@ -44,11 +44,11 @@ def test_an_export_that_is_cut_off_leaves_no_folder_and_is_never_half_there(
 
     monkeypatch.setattr(files, "write_onnx", fail)
     with pytest.raises(type(error)):
-        export_policy(ExportSettings(trained_one, tmp_path / "within" / "mall"))
+        export_policy(ExportSettings(trained_one, to=tmp_path / "within" / "mall"))
     assert not (tmp_path / "within").exists()
 
 
 def test_a_target_that_cannot_be_created_is_one_line(trained_one: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match=r"--to .*mall: cannot create .*file"):
-        export_policy(ExportSettings(trained_one, tmp_path / "file" / "mall"))
+        export_policy(ExportSettings(trained_one, to=tmp_path / "file" / "mall"))

@@ -11,7 +11,7 @@ from tuning.exporting.settings import ExportSettings, RolloutSettings
 
 def test_command_lines_become_settings() -> None:
     export = parse(ExportSettings, ["one", "--to", "mall", "--trial", "3"], None, "test")
-    assert export == ExportSettings("one", Path("mall"), "3")
+    assert export == ExportSettings("one", "3", to=Path("mall"))
     rollout = parse(RolloutSettings, ["s3://bucket/one", "--year", "4", "--keep", "last"], None, "test")
     assert rollout == RolloutSettings("s3://bucket/one", keep="last", year=4, to=None)
 
