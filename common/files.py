@@ -82,7 +82,7 @@ def replace(new: Path, path: Path) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Flush renames within a folder to the disk. Windows does so itself and opens no folders."""
-    if os.name == "nt":
+    if IS_WINDOWS:
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:

@@ -63,7 +63,7 @@ def checked(value: Any, kind: Any, place: str) -> Any:
             except ValueError:
                 continue
     elif origin in (tuple, list):
-        if isinstance(value, list):
+        if isinstance(value, list | tuple):
             return origin(checked(each, parts[0], f"{place}[{index}]") for index, each in enumerate(value))
     elif origin is not None and issubclass(origin, Mapping):
         if isinstance(value, dict):

@@ -71,12 +71,10 @@ ELSEWHERE: Final = _by_word(
 )
 _OF_KPIS: Final = _by_word({"bill": "cost costs electricity_cost price", "co2_kg": "carbon emission emissions"})
 # What others have as an option and we have not: what to do in its place.
-INSTEAD: Final = {
-    **dict.fromkeys(
-        ("cuda", "gpu", "gpus", "n_gpus", "num_gpus", "num_gpus_per_learner"),
-        "a card is used where there is one, as far as --gpu-memory allows; --device cpu does without",
-    ),
-}
+INSTEAD: Final = dict.fromkeys(
+    ("cuda", "gpu", "gpus", "n_gpus", "num_gpus", "num_gpus_per_learner"),
+    "a card is used where there is one, as far as --gpu-memory allows; --device cpu does without",
+)
 _HYPERPARAMETERS: Final = {name for names in ELSEWHERE.values() for name in names if not name.startswith("--")}
 _MARKDOWN = re.compile(r"[\\`*|<>\[\]]")  # what ends a cell of a table, or begins code, emphasis, a link or HTML
 

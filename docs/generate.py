@@ -25,6 +25,7 @@ from search_spaces.common import REWARD_SHARE, with_reward_share
 from search_spaces.parameter import OnlyIf, Parameter, Scale
 from tuning.algorithms.registry import AlgorithmSpec
 from tuning.cli.help import documented
+from tuning.experiment.option_values import OWN
 
 FOLDER = Path(__file__).parent / "reference"
 COMMAND = "uv run python -m docs.generate"
@@ -46,7 +47,6 @@ PARSERS: Mapping[str, str] = {
     "results.report": "results.report.__main__:parser",
     "results.watch": "results.watch:parser",
 }
-ALGORITHMS = ("ppo", "a2c", "sac")
 TYPES = {int: "whole number", float: "number", str: "text", Path: "path"}
 # Options that several commands have, with what they take and no default: what they mean is told once.
 SAME_AS_OF_RUN = {
@@ -169,7 +169,7 @@ def hyperparameters_page() -> str:
     """Hyperparameters and presets of each algorithm."""
     from tuning.algorithms.registry import algorithm
 
-    specs = {name: algorithm(name) for name in ALGORITHMS}
+    specs = {name: algorithm(name) for name in sorted(entry.name for entry in OWN)}
     rows = {name: [_hyperparameter(parameter) for parameter in spec.space.parameters] for name, spec in specs.items()}
     (share,) = (own for own in with_reward_share(specs["ppo"].space, 0.5).parameters if own.name == REWARD_SHARE)
     name, valid, _, searched, meaning = _hyperparameter(share)

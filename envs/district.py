@@ -8,11 +8,11 @@ from typing import Final
 import numpy as np
 
 from envs.observation import CHARGER_ACTION, ObservationLayout, charger_observations
-from envs.seen import ENERGIES as SEEN_ENERGIES
+from envs.seen import PLANNED_BATTERY
 
 COMMON = -1  # owner of what belongs to no single building
 BUILDING_REWARDS: Final = "building_rewards"  # in infos of environments: what each earned in a step, shape (copies, N)
-_ENERGIES = frozenset({"non_shiftable_load", "solar_generation", "net_electricity_consumption"})
+_ENERGIES = frozenset({"non_shiftable_load", "solar_generation", "net_electricity_consumption", PLANNED_BATTERY})
 _ENERGY_ENDS = ("_demand", "_electricity_consumption")
 
 
@@ -75,4 +75,4 @@ class District:
 
 def is_energy(kind: str) -> bool:
     """Whether a kind of observation is an energy of an hour [kWh], which grows with the building."""
-    return kind in _ENERGIES or kind.endswith(_ENERGY_ENDS) or kind.startswith(SEEN_ENERGIES)
+    return kind in _ENERGIES or kind.endswith(_ENERGY_ENDS)

@@ -8,6 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
+from envs.scenarios.schema_shape import CHARGER_FEATURES
+
 # Cyclic observations and their period: 23 h and midnight are neighbours, so each becomes a sine and a cosine.
 PERIODS = {"month": 12, "day_type": 7, "hour": 24, "minutes": 60}
 # Bounds from one year's data are widened by this part, as other years go further.
@@ -186,13 +188,8 @@ def layout_gap(trained: ObservationLayout, other: ObservationLayout) -> str:
 
 CHARGER_ACTION = "electric_vehicle_storage_"
 _SOC, _REQUIRED_SOC = (f"connected_electric_vehicle_at_charger_{end}" for end in ("soc", "required_soc_departure"))
-_CHARGER_FEATURES = {
-    "electric_vehicle_charger_": ("connected_state", "incoming_state"),
-    "connected_electric_vehicle_at_charger_": ("departure_time", "required_soc_departure", "soc", "battery_capacity"),
-    "incoming_electric_vehicle_at_charger_": ("estimated_arrival_time", "estimated_soc_arrival"),
-}
 
 
 def charger_observations(charger: str) -> dict[str, str]:
     """Kinds of all observations that there may be of a charger, by their names."""
-    return {f"{prefix}{charger}_{end}": prefix + end for prefix, ends in _CHARGER_FEATURES.items() for end in ends}
+    return {f"{prefix}{charger}_{end}": prefix + end for prefix, ends in CHARGER_FEATURES.items() for end in ends}

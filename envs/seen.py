@@ -20,8 +20,6 @@ PLANNED_BATTERY, PLANNED_SOC = "planned_battery", "planned_soc"  # energy of thi
 PLANNED_TANK, PLANNED_TANK_SOC = "planned_{}_storage", "planned_{}_soc"
 TANK_ACTION = "_storage"  # end of the name of an action of a tank, after its use
 PLANNED_DEVICE = "planned_{}"  # action in this hour, within [-1, 1]; by its name
-# Kinds of observations that are energies [kWh], by the beginnings of their names.
-ENERGIES = (PLANNED_BATTERY,)
 SITE_ENERGIES = frozenset({"planned_net"})  # of the whole site
 
 
@@ -43,16 +41,6 @@ class Seen:
     def is_plain(self) -> bool:
         """Whether nothing is seen beside the observations and the peaks."""
         return self.plan == "none"
-
-    @property
-    def parts(self) -> tuple[Self, ...]:
-        """What takes long to make of it: plans."""
-        return () if self.plan == "none" else (type(self)(plan=self.plan, weights=self.weights),)
-
-    @property
-    def learns(self) -> bool:
-        """Whether it needs learned forecasts."""
-        return self.plan == "learned"
 
     def own(self, actions: Sequence[str] = ()) -> tuple[str, ...]:
         """Kinds of what is seen of each building; `actions` as of `envs.planning.mpc_site.planned_actions`."""

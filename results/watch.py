@@ -18,7 +18,9 @@ from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+from rich.console import Console
 
 from common.command_line import Parser, status_of
 from common.errors import UserError
@@ -27,10 +29,8 @@ from common.paths import user_path
 from common.texts import counted, duration, python_command
 from common.uris import is_uri
 from results.live import OWNER_FILE, PROGRESS_FILE, LiveSearch, Owner, Phase
+from results.live_view import BETWEEN, LiveRegion, LiveView, replaces_lines, say, texts
 from results.places import EXPERIMENT, local_folder
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 PROGRAM = "python -m results.watch"
 LOOK_SECONDS = 1.0  # between two looks at the files
@@ -153,8 +153,6 @@ class Watch:
 
     def __init__(self, folder: Path, console: Console, fetch: Callable[[], object] | None = None) -> None:
         """Watch a folder; `fetch` makes it what storage has, None where it is the experiment's own."""
-        from results.live_view import LiveRegion, replaces_lines
-
         self._folder, self._console, self._fetch = folder, console, fetch
         self._region = LiveRegion(console) if replaces_lines(console) else None
         self._events: int | None = None  # number of the lines that were told
@@ -179,8 +177,6 @@ class Watch:
         return self._end(seen)
 
     def _show(self, seen: Seen) -> None:
-        from results.live_view import BETWEEN, LiveView, texts
-
         self._tell_events(seen)
         if seen.state != self._state and seen.state == "starting" and seen.owner:
             self._say(f"the run starts: {seen.owner.shown}")
@@ -210,8 +206,6 @@ class Watch:
 
     def _end(self, seen: Seen) -> int:
         """Say how the run ended; the exit status."""
-        from results.live_view import BETWEEN, texts
-
         self._tell_events(seen)
         if seen.search:
             # A run that was killed could not write that it has ended.
@@ -229,8 +223,6 @@ class Watch:
         return ENDED
 
     def _say(self, line: str) -> None:
-        from results.live_view import say
-
         say(self._console, line)
 
 
@@ -241,8 +233,6 @@ def _silence(seen: Seen) -> str:
 
 def watch(folder: str | Path, console: Console | None = None) -> int:
     """Watch the search of a folder or URI until its run ends; 1 where it was killed, else 0."""
-    from rich.console import Console
-
     fetch = functools.partial(local_folder, folder, WATCHED, ROLE) if is_uri(folder) else None
     path = fetch() if fetch else user_path(folder).resolve()
     if not (path / EXPERIMENT).is_file():

@@ -61,7 +61,7 @@ _POLICY = (
         search=FloatDistribution(-3.0, 0.0),
         # Changes of a plan count from 0.3 on. Of 147 trials that had a plan and began with less than 0.4, none changed it for
         # the better, and two thirds kept it in all hours. See the page search.
-        searched_from=SearchedFrom(-1.0, "plan", ("yesterday", "seven-days", "learned")),
+        searched_from=SearchedFrom(-1.0, "plan", common.PLAN.choices[1:]),
     ),
     Parameter("state_dependent_std", Kind.FLAG, False, "the actions' deviations follow from the observation"),
     Parameter("orthogonal_init", Kind.FLAG, True, "layers start orthogonal, and actions near the middle of their range"),

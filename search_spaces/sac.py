@@ -92,17 +92,15 @@ SAC = SearchSpace(
     )
 )  # fmt: skip
 
-_RTX4060: Assignment = {"learning_rate": 3e-4}
-
 SAC_PRESETS: dict[str, Assignment] = {
     "default": {},
     "several-buildings": {"shared_policy": True},
     "rtx4060-before": {
-        **_RTX4060, "batch_size": 512, "buffer_size": 5_000_000, "gradient_steps": 1024, "learning_starts": 1000,
+        "learning_rate": 3e-4, "batch_size": 512, "buffer_size": 5_000_000, "gradient_steps": 1024, "learning_starts": 1000,
         "train_freq": 1,
     },
     "rtx4060-after": {
-        **_RTX4060, "batch_size": 256, "buffer_size": 1_000_000, "gradient_steps": 2048, "learning_starts": 500,
+        "learning_rate": 3e-4, "batch_size": 256, "buffer_size": 1_000_000, "gradient_steps": 2048, "learning_starts": 500,
         "train_freq": 2,
     },
     "script-before": {

@@ -89,7 +89,7 @@ def location(given: str) -> Location:
         raise StorageError(f'{shown} has a query or a fragment, after "?" or "#"; write scheme, bucket and folder alone')
     if _PATTERN.search(rest):
         raise StorageError(f"{shown} is a pattern of several places; name one")
-    if not printable(rest) == rest or "\\" in rest:
+    if not rest.isprintable() or "\\" in rest:
         raise StorageError(f"{shown} has a character that no URI has: write letters, digits, dashes, dots and slashes")
     if scheme in _LOCAL:
         _check_local(place, rest, shown)
@@ -98,15 +98,14 @@ def location(given: str) -> Location:
     else:
         _check_scheme(scheme, shown)
     clean = rest.rstrip("/")
-    made = Location(f"{scheme}://{clean}")
     # A `file://` path is decoded.
     parts = unquote(clean) if scheme in _LOCAL else clean
-    if not printable(parts) == parts:
+    if not parts.isprintable():
         raise StorageError(f"{shown} has a character that no path has: write letters, digits, dashes, dots and slashes")
     for part in re.split(r"[/\\]" if os.name == "nt" else "/", parts)[1:]:
         if part in ("", ".", ".."):
             raise StorageError(f'{shown} has "{part}" between two slashes; write the whole path')
-    return made
+    return Location(f"{scheme}://{clean}")
 
 
 def _check_local(place: str, rest: str, shown: str) -> None:
@@ -156,6 +155,6 @@ def _check_scheme(scheme: str, shown: str) -> None:
 def checked_key(key: str, place: Location) -> str:
     """A key that leads to a file below a folder, on every system; StorageError for another one."""
     parts = key.split("/")
-    if any(part in ("", ".", "..") for part in parts) or re.search(r"[\\:]", key) or printable(key) != key:
+    if any(part in ("", ".", "..") for part in parts) or re.search(r"[\\:]", key) or not key.isprintable():
         raise StorageError(f'{place} holds "{printable(key)}", which is no name of a file here; remove that object')
     return key

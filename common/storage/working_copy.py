@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 import filelock
 
 from common.json_values import checked, read_json, write_json
-from common.paths import cache_folder, fit_name
+from common.paths import cache_folder, fit_name, remove_empty
 from common.storage.location import Location, StorageError
 from common.storage.objects import Objects, at_once
 from common.storage.stores import Stamp
@@ -89,9 +89,7 @@ class WorkingCopy:
     def _unlink(self, key: str) -> None:
         path = self.folder / key
         path.unlink(missing_ok=True)
-        with suppress(OSError):
-            for folder in path.relative_to(self.folder).parents[:-1]:
-                (self.folder / folder).rmdir()
+        remove_empty(tuple(self.folder / folder for folder in path.relative_to(self.folder).parents[:-1]))
 
     def _index(self) -> dict[str, Stamp]:
         """Stamps of what was fetched; none after damage or from another place, so all is fetched again."""

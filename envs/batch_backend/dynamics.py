@@ -17,6 +17,7 @@ Letters in shapes: B copies, R rows, N buildings, I inputs, L layers, H neurons 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -123,16 +124,6 @@ def _temperature(model: Model, hidden: np.ndarray) -> float:
 
 
 @_entry
-def begin(memory: Memory, copies: np.ndarray) -> None:
-    """Forget the episodes of the copies of the indices `copies`, shape (M,)."""
-    for b in copies:
-        memory.window[b] = 0.0
-        memory.hidden[b] = 0.0
-        memory.cell[b] = 0.0
-        memory.indoor[b] = 0.0
-
-
-@_entry
 def step(
     model: Model, memory: Memory, series: np.ndarray, indoor: np.ndarray, copy: np.ndarray, tank: np.ndarray, copies: np.ndarray
 ) -> None:
@@ -208,8 +199,8 @@ class Dynamics:
 
     def begin(self, copies: np.ndarray) -> None:
         """Begin an episode of the copies of the indices `copies`, shape (M,)."""
-        for memory in self._memory.values():
-            begin(memory, copies)
+        for array in itertools.chain(*self._memory.values()):
+            array[copies] = 0.0
 
     def step(self, copy: np.ndarray, tank: np.ndarray, copies: np.ndarray) -> None:
         """Follow a step of the kernel in the copies of the indices `copies`, shape (M,); its `copy` and `tank`, (B, N, 3)."""

@@ -33,14 +33,12 @@ from envs.batch_backend.records import (
     CHARGING_LIMITS,
     COOLING,
     COOLS,
-    COST,
     DAY_PEAK,
     DHW,
     DISCHARGING,
     DOUBLE,
     DRIFT,
     EFFICIENCY_CURVE,
-    EMISSION,
     HEATING,
     HEATS,
     IMPORT_ROOM,
@@ -988,8 +986,8 @@ def _act_vehicles(site: Site, rows: Rows, state: State, out: Out, copies: np.nda
 
 @_compiled
 def _balance(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) -> None:
-    """`Building.update_variables`: net consumption, cost and emission, summed in CityLearn's order."""
-    energy, money, tank, zero = out.energy, out.money, state.tank, np.float32(0.0)
+    """Net consumption as `Building.update_variables` sums it, in its order."""
+    energy, tank, zero = out.energy, state.tank, np.float32(0.0)
     for b in copies:
         row = state.copy[b].start + state.copy[b].step
         for n in range(site.building.size):
@@ -1005,8 +1003,6 @@ def _balance(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray)
             net = np.float32(net + energy[b, n, APPLIANCE_KWH])
             net = zero if meter.off_grid else net
             energy[b, n, NET_KWH] = net
-            money[b, n, COST] = max(net, zero) * meter.price
-            money[b, n, EMISSION] = max(zero, np.float32(net * meter.carbon))
 
 
 @_inlined

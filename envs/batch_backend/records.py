@@ -327,7 +327,6 @@ class Out(NamedTuple):
     terms: Any  # weighted terms of the reward `improvement`, shape (B, 7)
     # net consumption, what the battery took, what chargers, load and appliances took [kWh], shape (B, N, 5), float32
     energy: Any
-    money: Any  # cost of energy [currency] and emission [kg] as CityLearn has them, shape (B, N, 2), float32
     # energy missing at the end of each session [kWh], from the first one on that ends after the copy's start, shape (B, most
     # sessions of a run); (0, S) where it is not recorded
     session_missing: Any
@@ -347,6 +346,5 @@ class Model(NamedTuple):
     lookback: Any  # T, shape (), int64
 
 
-# Columns of `Out.energy` and `Out.money`.
+# Columns of `Out.energy`.
 NET_KWH, BATTERY_KWH, CHARGING_KWH, LOAD_KWH, APPLIANCE_KWH = range(5)  # what the load got is of power outages alone
-COST, EMISSION = range(2)

@@ -132,8 +132,8 @@ class Year:
 
     tables: Tables  # the year
     # its observations with what depends on actions left out, shape (rows, observations), float32; scaled, if the batch has a
-    # layout
-    template: np.ndarray
+    # layout; None, which is zeros, where nobody observes
+    template: np.ndarray | None = None
     tariff: DemandCharge | None = None  # its demand charge; None where there is none
     reference: Reference | None = None  # its uncontrolled run; without it the terms of the reward are meaningless
 
@@ -200,7 +200,8 @@ def row_arrays(years: tuple[Year, ...]) -> records.Rows:
         hours = _hours(year, index, row)
         hours["first_plugged"] += plugged
         hours["first_departure"] += session
-        joined["template"].append(year.template)
+        blank = np.zeros((len(hours), len(tables.names)), np.float32)
+        joined["template"].append(blank if year.template is None else year.template)
         joined["hour"].append(hours)
         joined["session"].append(_sessions(year, row, held))
         joined["held_soc"].append(year.reference.held_soc if year.reference else _NOTHING)
@@ -274,7 +275,6 @@ def allocate(site: records.Site, rows: records.Rows, copies: int, record: int) -
         observation=zeros(rows.template.shape[1]),
         terms=zeros(len(TERMS), kind=np.float64),
         energy=zeros(buildings, 5),
-        money=zeros(buildings, 2),
         session_missing=np.zeros(sessions),
         session_owed=np.zeros(sessions),
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 from envs.batch_backend import records
 from envs.citylearn_backend.simulator import CityLearnSimulator
+from envs.citylearn_backend.thermal import owned_actions
 
 _NONE = -1.0  # CityLearn's number for what a cycle would say where there is none
 # Observations that are `_NONE` without a cycle; others are zero.
@@ -20,7 +21,7 @@ _LACKING = {
 
 def read_appliances(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
     """`appliance` and `cycle` of `envs.batch_backend.records.Site`."""
-    action = {name: index for index, name in enumerate(_owned(simulator))}
+    action = {name: index for index, name in enumerate(owned_actions(simulator.env.buildings))}
     found = list(_appliances(simulator))
     appliance = np.zeros(len(found), dtype=records.APPLIANCE)
     steps: list[np.ndarray] = []
@@ -49,23 +50,16 @@ def _appliances(simulator: CityLearnSimulator) -> list[tuple[int, Any]]:
     return [(n, device) for n, b in enumerate(simulator.env.buildings) for device in b.deferrable_appliances]
 
 
-def _owned(simulator: CityLearnSimulator) -> list[tuple[int, str]]:
-    return [(n, name) for n, building in enumerate(simulator.env.buildings) for name in building.active_actions]
-
-
 def _cycle(cycle: Mapping[str, Any], step_hours: float) -> np.ndarray:
     """`records.CYCLE` of each step of a cycle, with what `DeferrableAppliance.observations` shows in it."""
     profile, total, steps = cycle["load_profile"], float(cycle["total_energy_kwh"]), int(cycle["duration_steps"])
     wide = np.asarray(profile, dtype=np.float64)
     mean, peak = total / max(steps * step_hours, 1e-6), float(np.nanmax(wide)) / step_hours
+    same = ("earliest_start_time_step", "latest_start_time_step", "deadline_time_step", "priority", "must_run")
     whole = {
-        "earliest_start_time_step": cycle["earliest_start_time_step"],
-        "latest_start_time_step": cycle["latest_start_time_step"],
-        "deadline_time_step": cycle["deadline_time_step"],
+        **{name: cycle[name] for name in same},
         "cycle_duration_steps": steps,
         "cycle_energy_kwh": total,
-        "priority": cycle["priority"],
-        "must_run": cycle["must_run"],
         "cycle_average_power_kw": mean,
         "cycle_peak_power_kw": peak,
         "cycle_load_factor_ratio": np.clip(mean / peak if peak > 0.0 else 0.0, 0.0, 1.0),

@@ -17,17 +17,16 @@ from common.errors import ScenarioError
 from common.units import DAY, WEEK
 from envs.citylearn_backend import outages
 from envs.citylearn_backend.occupants import check_occupants
-from envs.citylearn_backend.thermal import has_dynamics, serving_actions
+from envs.citylearn_backend.thermal import has_dynamics, owned_actions, serving_actions
 from envs.objective.reference import Reference, first_soc
 from envs.objective.series import MET_TOLERANCE, Exogenous, Run, Sessions
+from envs.observation import CHARGER_ACTION
 from envs.scenarios import trust
 from envs.scenarios.schema_file import count_steps, rooted
 from envs.scenarios.schema_shape import USES
 from envs.scenarios.segments import origin
 from envs.scenarios.series_files import COMING, PLUGGED
 from envs.scenarios.shapes import included
-
-_NONE = np.zeros(0, dtype=np.int64)
 
 
 def read_exogenous(env: Any) -> Exogenous:
@@ -119,7 +118,7 @@ def _best_efficiency(charger: Any) -> float:
 
 
 def tanks(building: Any) -> list[Any]:
-    """Tanks of a building, in the order of `envs.batch_backend.tables.USES`."""
+    """Tanks of a building, in the order of `USES`."""
     return [getattr(building, f"{use}_storage") for use in USES]
 
 
@@ -210,8 +209,8 @@ class CityLearnSimulator:
         self.action_names: list[str] = list(self.env.action_names[0])
         if not len(self.action_low):
             raise ScenarioError(f"{schema_path}: no action is active, so there is nothing to learn")
-        kinds = [(building, name) for building in self.env.buildings for name in building.active_actions]
-        batteries = [(i, building) for i, (building, name) in enumerate(kinds) if name == "electrical_storage"]
+        owned = enumerate(owned_actions(self.env.buildings))
+        batteries = [(i, self.env.buildings[n]) for i, (n, name) in owned if name == "electrical_storage"]
         self.battery_actions = np.array([i for i, _ in batteries], dtype=np.int64)
         self.step_hours = self.env.seconds_per_time_step / 3600
         power = float(sum(building.electrical_storage.nominal_power for _, building in batteries))
@@ -224,7 +223,6 @@ class CityLearnSimulator:
         self._serving = serving_actions(self.env.buildings, self.rows, len(self.action_low))
         self.exogenous = read_exogenous(self.env)
         self.sessions = read_sessions(self.env.buildings, self.env.electric_vehicles, self.rows)
-        self._ends = _by_row(self.sessions.end)
         self._missing, self._owed = np.zeros((2, len(self.sessions.end)))
         self._hours = 0
         self._reference: Reference | None = None
@@ -318,7 +316,7 @@ class CityLearnSimulator:
         """Take one step within the actions' ranges; the next raw observation, shape (observations,), and the reward."""
         step, row = self.step_index, self.row
         observations, rewards, terminated, _, _ = self.env.step([actions.tolist()])
-        leaving = self._ends.get(row, _NONE)
+        leaving = self._leaving(row)
         self._missing[leaving] = self._missing_kwh(leaving, step)
         if self._reference is not None:
             settled = self.sessions.there(row) if step + 1 == self._hours else leaving
@@ -340,14 +338,14 @@ class CityLearnSimulator:
 
     def missing_kwh(self, row: int) -> float:
         """Energy that the vehicles lacked that left after the step at a row."""
-        return float(self._missing[self._ends.get(row, _NONE)].sum())
+        return float(self._missing[self._leaving(row)].sum())
 
     def owed_kwh(self, row: int) -> np.ndarray:
         """Energy that each building owes to the vehicles that left after the step at a row, shape (buildings,); see `Run`.
 
         At the end of the run also to those that stay.
         """
-        settled = self.sessions.there(row) if row + 1 == self._start + self._hours else self._ends.get(row, _NONE)
+        settled = self.sessions.there(row) if row + 1 == self._start + self._hours else self._leaving(row)
         return np.bincount(self.sessions.building[settled], self._owed[settled], len(self.env.buildings))
 
     def run(self) -> Run:
@@ -432,9 +430,13 @@ class CityLearnSimulator:
         """Index of the action and the charger, for every charger that has one."""
         by_name: dict[str, list[Any]] = {}
         for charger in self.chargers:
-            by_name.setdefault(f"electric_vehicle_storage_{charger.charger_id}", []).append(charger)
+            by_name.setdefault(CHARGER_ACTION + charger.charger_id, []).append(charger)
         # Two buildings may use one charger id; actions and chargers come in the same order.
         return [(i, by_name[name].pop(0)) for i, name in enumerate(self.action_names) if by_name.get(name)]
+
+    def _leaving(self, row: int) -> np.ndarray:
+        """Sessions that end with the step at a row; they lie in the order of their ends."""
+        return np.arange(*np.searchsorted(self.sessions.end, (row, row + 1)))
 
     def _missing_kwh(self, sessions: np.ndarray, step: int) -> np.ndarray:
         """Energy that vehicles lack after a step, the last of their sessions."""
@@ -492,23 +494,13 @@ def _skip_charger_feedback(env: Any) -> None:
     Only its entity interface reads it, and the two recorders of `BuildingOpsService` write nothing else.
     """
     for building in env.buildings:
-        building._ops_service._record_charger_action_feedback = _nothing
-        building._ops_service._record_charger_post_apply_feedback = _nothing
+        service = building._ops_service
+        service._record_charger_action_feedback = service._record_charger_post_apply_feedback = lambda *_: None
 
 
 def _total(rewards: Sequence[Any]) -> float:
     """Sum of rewards. With a reward function for each building, CityLearn gives a list for each."""
     return float(sum(value for entry in rewards for value in (entry if isinstance(entry, list) else (entry,))))
-
-
-def _nothing(*_: Any) -> None:
-    pass
-
-
-def _by_row(rows: np.ndarray) -> dict[int, np.ndarray]:
-    order = np.argsort(rows, kind="stable")
-    distinct, first = np.unique(rows[order], return_index=True)
-    return dict(zip(distinct.tolist(), np.split(order, first[1:]), strict=True)) if len(rows) else {}
 
 
 KIND = "citylearn.dynamics.LSTMDynamics"
@@ -549,22 +541,16 @@ class SimulatorPool:
     def __init__(self) -> None:
         self._idle: dict[tuple[Path, bool, bool], list[CityLearnSimulator]] = {}
 
-    def take(self, schema_path: Path, with_reward: bool = False, trusted: bool = False) -> CityLearnSimulator:
-        """A simulator that is not in use, built if there is none; see `CityLearnSimulator`."""
-        idle = self._idle.get((schema_path, with_reward, trusted))
-        return idle.pop() if idle else CityLearnSimulator(schema_path, with_reward, trusted)
-
-    def give_back(self, simulator: CityLearnSimulator) -> None:
-        """Let the next `take` have a simulator."""
-        key = simulator.schema_path, simulator.with_reward, simulator.trusted
-        self._idle.setdefault(key, []).append(simulator)
-
     @contextmanager
     def lend(self, schema_path: Path, with_reward: bool = False, trusted: bool = False) -> Iterator[CityLearnSimulator]:
-        """A simulator for the length of a `with` block. After an error it is dropped, as its state is not known."""
-        simulator = self.take(schema_path, with_reward, trusted)
+        """A simulator for the length of a `with` block, see `CityLearnSimulator`; built if there is none that is not in use.
+
+        After an error it is dropped, as its state is not known.
+        """
+        idle = self._idle.setdefault((schema_path, with_reward, trusted), [])
+        simulator = idle.pop() if idle else CityLearnSimulator(schema_path, with_reward, trusted)
         yield simulator
-        self.give_back(simulator)
+        idle.append(simulator)
 
 
 SIMULATORS = SimulatorPool()

@@ -17,7 +17,15 @@ from envs.citylearn_backend.connection import on_phases, read_connection, room_p
 from envs.citylearn_backend.dynamics import read_inputs, read_model
 from envs.citylearn_backend.occupants import has_occupants, people_move, read_habits, read_people
 from envs.citylearn_backend.simulator import CityLearnSimulator, current_soc, new_sessions, tanks
-from envs.citylearn_backend.thermal import device_actions, device_efficiencies, device_hours, has_dynamics, thermal_devices
+from envs.citylearn_backend.thermal import (
+    device_actions,
+    device_efficiencies,
+    device_hours,
+    has_dynamics,
+    owned_actions,
+    thermal_devices,
+)
+from envs.current_hour import scaled
 from envs.district import COMMON, Buildings
 from envs.observation import DAY_PEAK_NAME, MARGIN, PEAK_NAMES, PERIODS, ObservationLayout, charger_observations
 from envs.scenarios.schema_shape import USES
@@ -131,14 +139,11 @@ def building_parameters(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
         lookback = b.dynamics.lookback if has_dynamics(b) else 0
         acts = lookback > 0 or (thermal["capacity"][n] > 0.0).any()
         building[n] = (step_hours, -1, demand or acts, b.simulate_power_outage, lookback, *read_connection(b))
-    index = 0
-    for n, b in enumerate(buildings):
-        for name in b.active_actions:
-            if name == "electrical_storage":
-                building["battery_action"][n] = index
-            elif name.removesuffix("_storage") in USES:
-                thermal["action"][n, USES.index(name.removesuffix("_storage"))] = index
-            index += 1
+    for index, (n, name) in enumerate(owned_actions(buildings)):
+        if name == "electrical_storage":
+            building["battery_action"][n] = index
+        elif name.removesuffix("_storage") in USES:
+            thermal["action"][n, USES.index(name.removesuffix("_storage"))] = index
     for obeyed, n, use, sign in device_actions(buildings):
         thermal["device_action"][n, use], thermal["device_sign"][n, use] = obeyed, sign
     action = np.zeros(len(simulator.action_low), dtype=records.ACTION)
@@ -410,7 +415,7 @@ def read_layout(simulator: CityLearnSimulator, tariff: DemandCharge | None, day_
         lows.append(0.0)
         highs.append(float(net_high.sum()))
     action_low, action_high = simulator.action_low.astype(np.float64), simulator.action_high.astype(np.float64)
-    idle = (np.clip(0.0, action_low, action_high) - action_low) / (action_high - action_low) * 2.0 - 1.0
+    idle = scaled(np.zeros(len(action_low)), action_low, action_high)
     return ObservationLayout(
         tuple(names),
         tuple(lows),
@@ -463,7 +468,7 @@ def read_buildings(simulator: CityLearnSimulator, history: int = 0) -> Buildings
         own = {name for charger in building.electric_vehicle_chargers for name in charger_observations(charger.charger_id)}
         of_chargers += [len(owners) + i for i, name in enumerate(names) if name in own]
         owners += [COMMON if name in shared else n for name in names]
-    actions = [n for n, building in enumerate(buildings) for _ in building.active_actions]
+    actions = [n for n, _ in owned_actions(buildings)]
     load = simulator.exogenous.load_kwh[:, : history or None]
     power, hours = [], []
     for n, building in enumerate(buildings):

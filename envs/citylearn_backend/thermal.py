@@ -53,17 +53,19 @@ def device_hours(building: Any) -> tuple[float, float, float]:
     return building.algorithm_action_based_time_step_hours_ratio, 1.0, 1.0
 
 
+def owned_actions(buildings: Sequence[Any]) -> list[tuple[int, str]]:
+    """Of each action in the environment's order, the number of its building and its name there."""
+    return [(n, name) for n, building in enumerate(buildings) for name in building.active_actions]
+
+
 def device_actions(buildings: Sequence[Any]) -> Iterator[tuple[int, int, int, float]]:
     """Actions that thermal devices obey: each one's index, the building's number, its end use, and the sign at which it runs.
 
     CityLearn's devices obey where the building computes its temperature.
     """
-    index = 0
-    for n, building in enumerate(buildings):
-        for name in building.active_actions:
-            for use, sign in _OBEYING.get(name, ()) if has_dynamics(building) else ():
-                yield index, n, use, sign
-            index += 1
+    for index, (n, name) in enumerate(owned_actions(buildings)):
+        for use, sign in _OBEYING.get(name, ()) if has_dynamics(buildings[n]) else ():
+            yield index, n, use, sign
 
 
 def serving_actions(buildings: Sequence[Any], rows: int, actions: int) -> np.ndarray:

@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 from common.errors import ScenarioError
 from envs.batch_backend.records import PHASES
-from envs.objective.reward import STORAGE_ACTIONS, THERMAL_ACTIONS, RewardName
+from envs.objective.reward import RewardName
 from envs.scenarios.scenario import Scenario
 from envs.scenarios.schema_file import read_schema
-from envs.scenarios.schema_shape import BUILDING, CHARGER, SCHEMA, USES
+from envs.scenarios.schema_shape import BUILDING, CHARGER, SCHEMA, STORAGE_ACTIONS, THERMAL_ACTIONS
 from envs.scenarios.schema_shape import CLASSES as DEVICES
 from envs.scenarios.shapes import COMMENTS, included
-from envs.scenarios.trust import CLASSES
+from envs.scenarios.trust import CLASSES, THERMAL
 
 Backend = Literal["batch", "citylearn"]
 BackendChoice = Literal["auto", "batch", "citylearn"]
@@ -26,10 +26,8 @@ def beyond_batch(scenario: Scenario, reward: RewardName = "improvement") -> list
     The reward function of its schema is one where policies are trained on it.
     """
     # It has all that generated scenarios use; a look at their files here would generate them.
-    if scenario.segments:
-        paths = [scenario.schema_path(year) for year in range(len(scenario.segments))]
-        return list(dict.fromkeys(missing for path in paths for missing in unsupported(path, reward)))
-    return unsupported(scenario.schema, reward) if scenario.schema else []
+    paths = [scenario.schema_path(year) for year in range(len(scenario.segments) or 1)] if scenario.schema else []
+    return list(dict.fromkeys(missing for path in paths for missing in unsupported(path, reward)))
 
 
 def choose_backend(scenario: Scenario, choice: BackendChoice, reward: RewardName) -> Backend:
@@ -50,7 +48,6 @@ _BUILDING = {*BUILDING.names, *BUILDING.idle} - {"escalators"}
 _CHARGER = {*CHARGER.rest, *CHARGER.idle, "type", "attributes"}
 _CHARGER_ATTRIBUTES = {*DEVICES["Charger"].names, *DEVICES["Charger"].idle} - {"random_seed"}
 _VEHICLE = {"include", "type", "battery"}
-_THERMAL = tuple(f"{use}_{device}" for use in USES for device in ("device", "storage"))
 # Classes of CityLearn that it computes as they do.
 TYPES = {
     "type": CLASSES["building"],
@@ -58,7 +55,7 @@ TYPES = {
     "occupant": ("citylearn.occupant.LogisticRegressionOccupant",),
     "electrical_storage": ("citylearn.energy_model.Battery",),
     "pv": ("citylearn.energy_model.PV",),
-    **{name: CLASSES[name] for name in _THERMAL},
+    **{name: CLASSES[name] for name in THERMAL},
 }
 # Observations that depend on actions, of which the dynamics may take demands and the indoor temperature alone.
 _ENDOGENOUS = ("_soc", "_electricity_consumption")
@@ -69,7 +66,7 @@ def unsupported(schema_path: Path, reward: RewardName = "schema") -> list[str]:
     """Features of a schema that the batch backend lacks, each in a few words; empty where it has them all."""
     schema = read_schema(schema_path)
     rewards = _rewards(schema.get("reward_function")) if reward == "schema" else ()
-    return list(dict.fromkeys([*_found(schema), *rewards]))
+    return [*_found(schema), *rewards]
 
 
 def _found(schema: Mapping[str, Any]) -> Iterator[str]:
@@ -113,7 +110,7 @@ def _in_connection(building: Mapping[str, Any]) -> Iterator[str]:
     for appliance in (building.get("deferrable_appliances") or {}).values():
         if appliance.get("type") not in (None, *CLASSES["appliance"]):
             yield str(appliance["type"]).rpartition(".")[2]
-    if service and (has_outages or building.get("dynamics") or any(building.get(name) for name in _THERMAL)):
+    if service and (has_outages or building.get("dynamics") or any(building.get(name) for name in THERMAL)):
         yield "electrical service of a building with thermal devices or power outages"
     order = list(building.get("chargers") or {})
     phases = [] if service else [phase.get("chargers") or [] for phase in constraints.get("phases") or ()]

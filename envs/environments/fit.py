@@ -14,13 +14,14 @@ from envs.batch_backend.tables import Tables
 from envs.citylearn_backend.simulator import SIMULATORS
 from envs.environments.backend import beyond_batch
 from envs.environments.year_cache import district, has_several_buildings, observation_layout, year_tables
-from envs.objective.reward import STORAGE_ACTIONS, THERMAL_ACTIONS, serves_people, unknown_actions
+from envs.objective.reward import serves_people, unknown_actions
 from envs.objective.series import Exogenous
 from envs.observation import layout_gap
 from envs.planning.mpc import MOST_STEPS_PER_HOUR
 from envs.planning.mpc_site import planned_actions
 from envs.scenarios.scenario import SPLITS, Scenario, Split
 from envs.scenarios.schema_file import active_actions, count_steps, read_schema
+from envs.scenarios.schema_shape import STORAGE_ACTIONS, THERMAL_ACTIONS
 from envs.scenarios.shapes import included
 from envs.scenarios.tariff import DemandCharge
 from envs.scenarios.trust import CLASSES, reward_classes
@@ -122,8 +123,6 @@ def check_seen(scenario: Scenario, seen: Seen) -> None:
 
 def why_no_plan(scenario: Scenario) -> str | None:
     """Why there is no plan of model predictive control for a scenario; None where there is one."""
-    if missing := beyond_batch(scenario):
-        return f"a plan is made of the batch backend's tables, which does not support of {scenario.title}: {', '.join(missing)}"
     reason = why_no_mpc(scenario)
     return f"{scenario.title} has no model predictive control ({reason})" if reason else None
 

@@ -220,12 +220,10 @@ def run_shadow(
     site = planned_site(scenario, year, weights)
     ahead = horizon_steps(scenario)
     plant = Plant(site, Vehicles(tables, reference), site_forecast(scenario, year, method, ahead, crossed=True), ahead)
-    # It needs no observations.
-    blank = np.zeros((len(tables.exogenous.hour), len(tables.names)), dtype=np.float32)
     actions = planned_actions(tables)
     uses = tank_uses(actions)
     tariff, steps = DemandCharge.of(scenario.schema_path(year)), hours or reference.run.net_kwh.shape[1]
-    simulator = BatchSimulator({year: Year(tables, blank, tariff, reference)}, 1, weights=weights)
+    simulator = BatchSimulator({year: Year(tables, None, tariff, reference)}, 1, weights=weights)
     found = Shadow(
         np.zeros((steps, site.buildings), np.float32),
         np.zeros((steps, site.buildings, 1 + len(PLAN_HOURS)), np.float32),

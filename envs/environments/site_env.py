@@ -140,17 +140,6 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         """The hour that the next step covers, for rules; as one copy."""
         return _Present(self)
 
-    @property
-    def state(self) -> SiteState | None:
-        """All that actions have changed up to the hour that begins; None at the end of the window."""
-        if self._step == self.window.hours:
-            return None
-        peaks = (self._peaks.peak_kw, self._peaks.off_peak_kw) if self._peaks else (0.0, 0.0)
-        simulator = self.simulator
-        soc = simulator.battery_soc, simulator.tank_soc, simulator.vehicle_soc
-        rooms = simulator.rooms_before
-        return SiteState(self.window, simulator.row, *soc, self._previous_net, peaks, self._day_peak.kw, *rooms)
-
     def reference_of(self, year: int) -> Reference:
         """Uncontrolled run of one of its years."""
         return self._year(year)[1]
@@ -284,7 +273,13 @@ class _Present:
 
     def site_state(self, copy: int) -> SiteState | None:
         """State of the one copy; None at the end of its window."""
-        return self._env.state
+        env, simulator = self._env, self._env.simulator
+        if env._step == env.window.hours:
+            return None
+        peaks = (env._peaks.peak_kw, env._peaks.off_peak_kw) if env._peaks else (0.0, 0.0)
+        soc = simulator.battery_soc, simulator.tank_soc, simulator.vehicle_soc
+        rooms = simulator.rooms_before
+        return SiteState(env.window, simulator.row, *soc, env._previous_net, peaks, env._day_peak.kw, *rooms)
 
     def _now(self, series: np.ndarray) -> np.ndarray:
         return series[self._env.simulator.row][np.newaxis]

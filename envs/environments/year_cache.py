@@ -268,10 +268,8 @@ def _run_batch(tables: Tables, start: int = 0, hours: int = 0) -> tuple[Run, np.
     # Imported here: compiled code takes a second to load, and scenarios of CityLearn may not need it.
     from envs.batch_backend.simulator import BatchSimulator, Recorder
 
-    # The uncontrolled run needs no observations.
     steps = hours or len(tables.exogenous.hour) - 1
-    blank = np.zeros((len(tables.exogenous.hour), len(tables.names)), dtype=np.float32)
-    simulator = BatchSimulator({0: Year(tables, blank)}, copies=1, record=steps)
+    simulator = BatchSimulator({0: Year(tables)}, copies=1, record=steps)
     simulator.begin(0, 0, start, steps, seed=0)
     recorder, held = Recorder(simulator), HeldSoc(tables.sessions)
     for row in range(start, start + steps):

@@ -64,8 +64,7 @@ def _disturbed(tables: Tables) -> tuple[np.ndarray, np.ndarray]:
     from envs.batch_backend.simulator import BatchSimulator
 
     steps, thermal = len(tables.exogenous.hour) - 1, tables.site["thermal"]
-    blank = np.zeros((steps + 1, len(tables.names)), dtype=np.float32)
-    simulator = BatchSimulator({0: Year(tables, blank)}, copies=RUNS)
+    simulator = BatchSimulator({0: Year(tables)}, copies=RUNS)
     for run in range(RUNS):
         simulator.begin(run, 0, 0, steps, seed=0)
     rng, (low, high) = np.random.default_rng(0), simulator.action_range

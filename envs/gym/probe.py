@@ -25,7 +25,7 @@ from common.errors import UserError
 from common.texts import raised
 from envs.gym.episodes import MOST_STEPS, as_number, check_endless, check_finite
 from envs.gym.source import REFUSED, EnvError, Source, first_line
-from envs.gym.spaces import Actions, kind_of, made, outputs
+from envs.gym.spaces import Actions, kind_of, made
 
 MOST_SECONDS = 300.0  # that the look may take
 STEPS = 2_000  # that are timed, or more until an episode has ended, but not beyond
@@ -118,7 +118,7 @@ def look(source: Source) -> Probe:
     each = (process.memory_info().rss - with_first) // COPIES
     space = env.action_space
     found = Probe(
-        spaces.flatdim(env.observation_space), outputs(space), kind_of(space), seconds, episode, ended, max(each, 0),
+        spaces.flatdim(env.observation_space), spaces.flatdim(space), kind_of(space), seconds, episode, ended, max(each, 0),
         max(first - before, 0), tuple(sorted(reported)), findings_of(source),
     )  # fmt: skip
     for one in (env, *others):

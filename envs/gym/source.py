@@ -135,10 +135,9 @@ def config_of(given: str | Mapping[str, Any]) -> str:
     try:
         text = user_path(given).read_text(encoding="utf-8")
         return _as_text(json.loads(text) if given.endswith(".json") else tomllib.loads(text))
-    except OSError as error:
-        raise EnvError(f"--env-config {given}: {error.strerror}; it takes a TOML or JSON file of keyword arguments") from None
-    except ValueError as error:
-        raise EnvError(f"--env-config {given}: {error}; it takes a TOML or JSON file of keyword arguments") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise EnvError(f"--env-config {given}: {reason}; it takes a TOML or JSON file of keyword arguments") from None
 
 
 def _as_text(config: Mapping[str, Any]) -> str:

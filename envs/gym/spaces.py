@@ -108,13 +108,6 @@ class _ChoiceFromZero(gym.ActionWrapper[Any, Any, Any]):
         return chosen if self._shape else int(chosen)
 
 
-def outputs(space: spaces.Space[Any]) -> int:
-    """How many numbers a policy gives for an action: of choices one for each."""
-    if isinstance(space, spaces.MultiDiscrete):
-        return int(space.nvec.sum())
-    return int(space.n) if isinstance(space, spaces.Discrete) else spaces.flatdim(space)
-
-
 def made(source: Source) -> gym.Env[np.ndarray, Any]:
     """A `learnable` copy of an environment; an EnvError where there is none."""
     try:

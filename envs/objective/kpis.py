@@ -206,14 +206,6 @@ def _pv_kwh(run: JoinedRun) -> float:
     return float(run.pv_kwh.sum())
 
 
-def _self_consumption(run: JoinedRun) -> float:
-    return _ratio(float(solar_use_kwh(run.net_kwh, run.pv_kwh).sum()), _pv_kwh(run))
-
-
-def _battery_cycles(run: JoinedRun) -> float:
-    return _ratio(float(np.maximum(-run.joined("battery_kwh"), 0.0).sum()), run.series.battery_capacity_kwh)
-
-
 def _missing_kwh(run: JoinedRun) -> float:
     return float(run.missing_kwh.sum())
 
@@ -227,10 +219,6 @@ def _mean_share(part: np.ndarray, whole: np.ndarray) -> float:
     wholes = whole.sum(axis=1)
     some = wholes > 0.0
     return float(np.mean(part.sum(axis=1)[some] / wholes[some])) if some.any() else math.nan
-
-
-def _unserved(run: JoinedRun) -> float:
-    return _mean_share(run.joined("unserved_kwh"), run.joined("asked_kwh"))
 
 
 # -- the list --------------------------------------------------------------------------------
@@ -265,7 +253,7 @@ ENTRIES = (
     Kpi(Measure("ramping_kwh", "kWh", "sum of the changes of net import from step to step"), _ramping_kwh),
     Kpi(
         Measure("self_consumption", "1", "part of the PV energy used on site", "more", "pv_kwh", label="PV used", needs=PV),
-        _self_consumption, SHARE,
+        lambda run: _ratio(float(solar_use_kwh(run.net_kwh, run.pv_kwh).sum()), _pv_kwh(run)), SHARE,
     ),
     # A battery imports what it loses and what it still holds, and none of that is consumption.
     Kpi(
@@ -274,7 +262,8 @@ ENTRIES = (
     ),
     # A site without a battery has no cycles.
     Kpi(
-        Measure("battery_cycles", "1", "energy discharged over capacity", needs=BATTERY), _battery_cycles,
+        Measure("battery_cycles", "1", "energy discharged over capacity", needs=BATTERY),
+        lambda run: _ratio(float(np.maximum(-run.joined("battery_kwh"), 0.0).sum()), run.series.battery_capacity_kwh),
         Bounds(may_be_nan=True),
     ),
     Kpi(
@@ -333,7 +322,7 @@ ENTRIES = (
             "outage_unserved", "1", "part of the energy asked for in outages that is not delivered", over="outage_hours",
             label="unserved in outages", needs=OUTAGES,
         ),
-        _unserved, SHARE,
+        lambda run: _mean_share(run.joined("unserved_kwh"), run.joined("asked_kwh")), SHARE,
     ),
 )  # fmt: skip
 KPIS: dict[str, Kpi] = {kpi.measure.name: kpi for kpi in ENTRIES}

@@ -14,16 +14,10 @@ from common.errors import ScenarioError
 from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios import schema_file, trust
 from envs.scenarios.scenario import Scenario
+from envs.scenarios.schema_shape import STORAGE_ACTIONS, THERMAL_ACTIONS
 from envs.scenarios.shapes import included
 
 RewardName = Literal["improvement", "schema"]
-
-# Actions that only move energy in time. Other devices serve people, such as by cooling a room or washing.
-STORAGE_ACTIONS = frozenset(
-    {"electrical_storage", "electric_vehicle_storage", "cooling_storage", "heating_storage", "dhw_storage"}
-)
-# Of devices that the uncontrolled site runs as the building's own controller does.
-THERMAL_ACTIONS = frozenset({"cooling_device", "heating_device", "cooling_or_heating_device"})
 
 
 class Term(NamedTuple):

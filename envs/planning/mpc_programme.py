@@ -291,13 +291,15 @@ class RecedingProgramme:
         solution, loss = self._optimum(hour)
         slots = (hour.row + np.arange(self._hours)) % (self._hours + 1)
         battery = solution[self._taken[:, slots]] - solution[self._given[:, slots]]
+        most_kwh = self._site.rooms.most_kwh[:, np.newaxis] * hour.rooms.efficiency
         return Plan(
             battery_kwh=battery,
             charging_kwh=solution[self._charging[:, slots]],
             stored_kwh=solution[self._stored[:, slots]],
             net_kwh=solution[self._net[slots]],
             tank_kwh=solution[self._filled[:, slots]] - solution[self._tapped[:, slots]],
-            device_use=solution[self._delivered[:, slots]] / (self._site.rooms.most_kwh[:, np.newaxis] * hour.rooms.efficiency),
+            # A device of no power stands in where a building lacks one that its action would run.
+            device_use=solution[self._delivered[:, slots]] / np.where(most_kwh > 0.0, most_kwh, 1.0),
             deviation_c=solution[self._deviation[:, slots]],
             loss=loss,
         )

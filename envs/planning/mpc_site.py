@@ -191,7 +191,7 @@ class Rooms:
         for n, kind in {(int(n), int(kind)) for n, kind in zip(self.device_building, self.kind, strict=True)}:
             own = (self.device_building == n) & (self.kind == kind)
             wish, low, span = (self.sign[own] * device_use[own]).sum(), self.low[own][0], self.span[own][0]
-            found[n, names.index(_DEVICES[kind])] = np.clip((wish - low) / span * 2.0 - 1.0, -1.0, 1.0)
+            found[n, names.index(_DEVICES[kind])] = np.clip((wish - low) / (span or 1.0) * 2.0 - 1.0, -1.0, 1.0)
         return found
 
     @property

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from envs.scenarios.series_files import CHARGER
+
 CHARGER_EFFICIENCY = 0.95
 # A lithium battery, but for its size. CityLearn draws at random what is left out.
 LITHIUM: dict[str, Any] = {
@@ -39,12 +41,7 @@ def charger_csv(name: str, sessions: Iterable[Session], rows: int) -> str:
         for row in range(session.start, session.end):
             arrival = session.arrival_soc if row == session.start else ""
             lines[row] = f"1,{name},{session.end - row},{session.target_soc},,{arrival},{name}_{i}"
-    header = (
-        "electric_vehicle_charger_state,electric_vehicle_id,electric_vehicle_departure_time,"
-        "electric_vehicle_required_soc_departure,electric_vehicle_estimated_arrival_time,"
-        "electric_vehicle_estimated_soc_arrival,electric_vehicle_session_id"
-    )
-    return "\n".join([header, *lines, ""])
+    return "\n".join([",".join((*CHARGER, "electric_vehicle_session_id")), *lines, ""])
 
 
 def charger(file: str, power_kw: float) -> dict[str, Any]:

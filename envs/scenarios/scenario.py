@@ -47,11 +47,6 @@ class Window:
         return slice(self.start, self.start + self.hours)
 
     @property
-    def day(self) -> int:
-        """Steps of a day."""
-        return DAY * self.per_hour
-
-    @property
     def lasts(self) -> int:
         """Whole hours that it lasts."""
         return self.hours // self.per_hour
@@ -267,7 +262,7 @@ def training_starts(windows: tuple[Window, ...], hours: int) -> list[Window]:
         replace(whole, start=start, hours=length)
         for whole in windows
         for length in (min(hours * whole.per_hour, whole.hours),)
-        for start in range(whole.start, whole.start + whole.hours - length + 1, whole.day)
+        for start in range(whole.start, whole.start + whole.hours - length + 1, DAY * whole.per_hour)
     ]
 
 

@@ -86,8 +86,7 @@ def digest(path: Path, code: Sequence[Path] = ()) -> str:
         if file.is_file():
             hashed.update(file.name.encode())
             with file.open("rb") as opened:
-                while piece := opened.read(2**20):
-                    hashed.update(piece)
+                hashlib.file_digest(opened, lambda: hashed)
     return hashed.hexdigest()[:12]
 
 

@@ -313,21 +313,18 @@ OBSERVATIONS = frozenset(
         )),
     }
 )  # fmt: skip
-AT_CHARGERS = frozenset(
-    {
-        "electric_vehicle_charger_connected_state", "connected_electric_vehicle_at_charger_departure_time",
-        "connected_electric_vehicle_at_charger_required_soc_departure", "connected_electric_vehicle_at_charger_soc",
-        "connected_electric_vehicle_at_charger_battery_capacity", "electric_vehicle_charger_incoming_state",
-        "incoming_electric_vehicle_at_charger_estimated_arrival_time",
-        "incoming_electric_vehicle_at_charger_estimated_soc_arrival",
-    }
-)  # fmt: skip
-ACTIONS = frozenset(
-    {
-        "electrical_storage", "electric_vehicle_storage", "cooling_storage", "heating_storage", "dhw_storage",
-        "cooling_device", "heating_device", "cooling_or_heating_device", "deferrable_appliance", "escalator",
-    }
-)  # fmt: skip
+# The name of a charger stands between both parts.
+CHARGER_FEATURES = {
+    "electric_vehicle_charger_": ("connected_state", "incoming_state"),
+    "connected_electric_vehicle_at_charger_": ("departure_time", "required_soc_departure", "soc", "battery_capacity"),
+    "incoming_electric_vehicle_at_charger_": ("estimated_arrival_time", "estimated_soc_arrival"),
+}
+AT_CHARGERS = frozenset(prefix + end for prefix, ends in CHARGER_FEATURES.items() for end in ends)
+# Actions that only move energy in time. Other devices serve people, such as by cooling a room or washing.
+STORAGE_ACTIONS = frozenset({"electrical_storage", "electric_vehicle_storage", *(f"{use}_storage" for use in USES)})
+# Of devices that the uncontrolled site runs as the building's own controller does.
+THERMAL_ACTIONS = frozenset({"cooling_device", "heating_device", "cooling_or_heating_device"})
+ACTIONS = STORAGE_ACTIONS | THERMAL_ACTIONS | {"deferrable_appliance", "escalator"}
 OF_APPLIANCES = ("deferrable_appliance_", "escalator_")
 
 

@@ -18,13 +18,14 @@ import numpy as np
 
 from common.errors import ScenarioError
 from common.paths import shortened
+from common.texts import option
 from common.units import DAY, WEEK
 from envs.cache import cached_folder
 from envs.scenarios.csv_file import PARQUET
 from envs.scenarios.schema_file import rooted
 from envs.scenarios.schema_shape import FIRST, LAST, steps_per_hour
 from envs.scenarios.shapes import included, shown
-from envs.scenarios.splits import SPLITS, Split, Splits, numbers, option
+from envs.scenarios.splits import SPLITS, Split, Splits, numbers
 from envs.scenarios.tariff import FILE_NAME
 from envs.scenarios.trust import DEVICES, is_on, root_of
 

@@ -216,10 +216,6 @@ class Record(Shape):
     unknown: str = "is unknown to CityLearn, which would ignore it or stop"  # what is wrong with another name
     older: Mapping[str, str] = field(default_factory=dict)  # names of older versions, and what to do about each
 
-    def remedy(self, name: str) -> str:
-        """What to do about an unknown name."""
-        return self.older.get(name) or remedy(name, self.names)
-
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", {name: shape for names, shape in self.names.items() for name in names.split()})
 
@@ -235,7 +231,7 @@ class Record(Shape):
                 if entry is not None or name not in self.needed:
                     yield from self.names[name].faults(entry, (*place, name))
             elif name not in self.idle and not name.startswith(COMMENTS):
-                yield Fault((*place, name), f"{self.unknown}; {self.remedy(name)}", form=False)
+                yield Fault((*place, name), f"{self.unknown}; {self.older.get(name) or remedy(name, self.names)}", form=False)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Literal
 
 from common.errors import ScenarioError
 from common.paths import shortened
+from common.texts import option
 
 Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
@@ -57,11 +58,6 @@ class Splits:
 
 
 DEFAULT = Splits()  # nothing is stated
-
-
-def option(split: Split) -> str:
-    """Option of the command line that states a split's ranges."""
-    return f"--{split}"
 
 
 def numbers(split: Split, text: str, what: str) -> tuple[int, int]:

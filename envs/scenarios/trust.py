@@ -16,15 +16,13 @@ from typing import Any
 from common.errors import ScenarioError
 from common.paths import is_share
 from common.texts import printable
-from envs.scenarios.schema_shape import REWARDS
+from envs.scenarios.schema_shape import REWARDS, USES
 from envs.scenarios.shapes import is_left_out
 from envs.scenarios.tariff import FILE_NAME
 
 SERIES = ("energy_simulation", "weather", "carbon_intensity", "pricing")
-DEVICES = (
-    "cooling_device", "heating_device", "dhw_device", "dhw_storage", "cooling_storage", "heating_storage",
-    "electrical_storage", "pv",
-)  # fmt: skip
+THERMAL = tuple(f"{use}_{device}" for device in ("device", "storage") for use in USES)
+DEVICES = (*THERMAL, "electrical_storage", "pv")
 
 
 @dataclass(frozen=True)
@@ -167,9 +165,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "cooling_device": ("citylearn.energy_model.HeatPump",),
     "heating_device": ("citylearn.energy_model.HeatPump", "citylearn.energy_model.ElectricHeater"),
     "dhw_device": ("citylearn.energy_model.HeatPump", "citylearn.energy_model.ElectricHeater"),
-    "dhw_storage": ("citylearn.energy_model.StorageTank",),
-    "cooling_storage": ("citylearn.energy_model.StorageTank",),
-    "heating_storage": ("citylearn.energy_model.StorageTank",),
+    **{f"{use}_storage": ("citylearn.energy_model.StorageTank",) for use in USES},
     "electrical_storage": ("citylearn.energy_model.Battery", "citylearn.citylearn.Battery"),
     "pv": ("citylearn.energy_model.PV", "citylearn.citylearn.PV"),
     "reward": tuple(f"citylearn.reward_function.{name}" for name in REWARDS),

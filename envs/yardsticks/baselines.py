@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,10 +29,8 @@ class SolarPriority:
     """
 
     def __init__(self, present: Present, dear_hours: bool = True) -> None:
-        """Give at any hour or in dear ones alone; a `ValueError` if there is no battery that can be controlled."""
+        """Give at any hour or in dear ones alone; there is a battery that can be controlled."""
         self._present, self._dear_hours = present, dear_hours
-        if present.battery_step_kwh <= 0.0:
-            raise ValueError("the solar-priority rule moves energy by batteries, and no battery has an action here")
 
     def __call__(self, observations: np.ndarray) -> np.ndarray:
         """Actions of the hour within [-1, 1], shape (copies, actions)."""
@@ -47,17 +45,10 @@ class SolarPriority:
         return actions
 
 
-class HourlyRule:
-    """A controller that acts by the hour of the day alone, for the environment that `present` belongs to."""
-
-    def __init__(self, present: Present, actions: np.ndarray) -> None:
-        """Take actions of each hour of the day in CityLearn's ranges, shape (24, actions); clipped to what a device can do."""
-        self._present, self._scaled = present, scaled(actions, *present.action_range)
-
-    def __call__(self, observations: np.ndarray) -> np.ndarray:
-        """Actions of the hour within [-1, 1], shape (copies, actions)."""
-        actions: np.ndarray = self._scaled[self._present.hour_of_day]
-        return actions
+def hourly(present: Present, actions: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """A controller that acts by the hour of the day alone; `actions` of each in CityLearn's ranges, shape (24, actions)."""
+    of_hour = scaled(actions, *present.action_range)
+    return lambda observations: of_hour[present.hour_of_day]
 
 
 def citylearn_rules(scenario: Scenario, split: Split = "train") -> dict[str, np.ndarray]:
@@ -92,7 +83,7 @@ def baselines(task: SiteTask, windows: Sequence[Window]) -> dict[str, list[Evalu
         if has_dear or not dear_hours:
             evaluations[name] = evaluate(env, SolarPriority(present, dear_hours))
     for name, actions in citylearn_rules(task.site, task.site.split_of(windows[0].year)).items():
-        evaluations[f"{CITYLEARN}: {name}"] = evaluate(env, HourlyRule(present, actions))
+        evaluations[f"{CITYLEARN}: {name}"] = evaluate(env, hourly(present, actions))
     env.close()
     return evaluations
 

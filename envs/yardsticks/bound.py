@@ -208,7 +208,7 @@ def read_solution(site: BoundSite, variables: Variables, solution: np.ndarray, o
         solar = used  # the programme has no reason to count it right
     lent = solar - used
     # Only the score has PV use in its objective; the others may import and export at once.
-    if objective == "score" and not could_exceed_pv(site).any() and abs(lent) > TOLERANCE * max(solar, 1.0):
+    if objective == "score" and not (site.beyond_pv > 0.0).any() and abs(lent) > TOLERANCE * max(solar, 1.0):
         raise BoundError(f"the bound uses {solar:,.2f} kWh of PV on site by its programme and {solar - lent:,.2f} by its hours")
     missing = float(solution[variables.missing].sum()) + site.lost_kwh
     previous = before.previous_net_kwh
@@ -310,12 +310,8 @@ def _add_ramp(programme: LinearProgramme, site: BoundSite, drawn: np.ndarray, fe
     before = site.uncontrolled.previous_net_kwh
     hours = np.arange(site.hours - 1)
     for sign in (1.0, -1.0):
-        terms = [
-            (hours, variable[building, 1:] if later else variable[building, :-1], factor * sign * (1.0 if later else -1.0))
-            for building in range(site.buildings)
-            for variable, factor in ((drawn, 1.0), (fed, -1.0))
-            for later in (True, False)
-        ]
+        now, past = ((drawn[:, 1:], sign), (fed[:, 1:], -sign)), ((drawn[:, :-1], -sign), (fed[:, :-1], sign))
+        terms = [(hours, variable, factor) for variable, factor in (*now, *past)]
         programme.rows(False, np.zeros(site.hours - 1), *terms, (hours, ramp[1:], -1.0))
         if before is not None:
             zero = np.zeros(site.buildings, dtype=int)
@@ -350,9 +346,8 @@ def _add_day_peaks(programme: LinearProgramme, site: BoundSite, drawn: np.ndarra
 
 def _keep_above_net(programme: LinearProgramme, site: BoundSite, drawn: np.ndarray, fed: np.ndarray, peak: np.ndarray) -> None:
     """Keep a variable of each hour at or above the site's net import."""
-    hours, own = np.arange(site.hours), ((drawn, 1.0), (fed, -1.0))
-    terms = [(hours, variable[building], factor) for building in range(site.buildings) for variable, factor in own]
-    programme.rows(False, np.zeros(site.hours), *terms, (hours, peak, -1.0))
+    hours = np.arange(site.hours)
+    programme.rows(False, np.zeros(site.hours), (hours, drawn, 1.0), (hours, fed, -1.0), (hours, peak, -1.0))
 
 
 def emission_and_cost(site: BoundSite, variables: Variables) -> tuple[Terms, Terms]:
@@ -373,12 +368,7 @@ def solar_loss(site: BoundSite) -> np.ndarray:
     It is 1 where only PV can be exported. Where batteries can be exported too, it is the slope of the line from no export to
     the most. The PV energy used on site never lies above that line.
     """
-    return np.where(could_exceed_pv(site), site.pv / np.maximum(site.pv + site.beyond_pv, 1e-9), 1.0)
-
-
-def could_exceed_pv(site: BoundSite) -> np.ndarray:
-    """Whether more than PV could be exported, shape (buildings, hours)."""
-    return site.beyond_pv > 0.0
+    return np.where(site.beyond_pv > 0.0, site.pv / np.maximum(site.pv + site.beyond_pv, 1e-9), 1.0)
 
 
 def set_objective(programme: LinearProgramme, site: BoundSite, variables: Variables, objective: Objective) -> None:

@@ -57,10 +57,10 @@ def caveats(rows: pd.DataFrame, measures: Mapping[str, Measure], reward: str) ->
         reward: of the trial. By the schema's own the site without control does not score 0.
     """
     said = []
-    if reward == "improvement" and "score" in rows and SCORE.value(rows) < 0.0:
+    if reward == "improvement" and SCORE.value(rows) < 0.0:
         said.append(f"It is worse than no control, which scores 0: its score is {SCORE.shown(SCORE.value(rows))}.")
     served = measures.get("ev_served")
-    if served and served.name in rows and served.value(rows) < served.value(rows, SITE) - UNNOTICED:
+    if served and served.value(rows) < served.value(rows, SITE) - UNNOTICED:
         now, before = served.value(rows), served.value(rows, SITE)
         met, left = int(rows["departures_met"].sum()), int(rows["departures"].sum())
         said.append(
@@ -68,7 +68,7 @@ def caveats(rows: pd.DataFrame, measures: Mapping[str, Measure], reward: str) ->
             f"{before:.1%} without control; --require 'ev_served>={math.floor(100 * before) / 100:g}' takes no such policy."
         )
     discomfort = measures.get("discomfort")
-    if discomfort and discomfort.name in rows and discomfort.value(rows) > discomfort.value(rows, SITE) + UNNOTICED:
+    if discomfort and discomfort.value(rows) > discomfort.value(rows, SITE) + UNNOTICED:
         now, before = discomfort.value(rows), discomfort.value(rows, SITE)
         said.append(
             f"People pay for it: it is too warm or too cold in {now:.1%} of their hours, in {before:.1%} without control; "

@@ -150,7 +150,7 @@ def effects(results: Results) -> pd.DataFrame:
         part = trials[["trial", "state", "score", "rating", "shortfall"]].assign(
             hyperparameter=name, label=column.map(text_of), position=places, low=own.low, high=own.high, log=own.log,
             from_one=own.from_one, choices=len(own.choices), acts=acts(trials, own),
-            is_best=trials["trial"] == (-1 if best is None else best),
+            is_best=trials["trial"] == best,
             value=np.nan if own.choices else pd.to_numeric(column, errors="coerce").astype(float), at_edge="",
         )  # fmt: skip
         if not own.choices:

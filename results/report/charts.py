@@ -6,6 +6,7 @@ page changes its colours without drawing its charts again.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -57,15 +58,9 @@ def colour(name: str) -> str:
     return f"var(--{name})"
 
 
-def themed(spec: Any, theme: Mapping[str, str] = LIGHT) -> Any:
+def themed(spec: Any, theme: Mapping[str, str]) -> Any:
     """A specification with each colour as its number, for programs that know no names."""
-    if isinstance(spec, str):
-        return _NAME.sub(lambda match: theme[match[1]], spec)
-    if isinstance(spec, Mapping):
-        return {key: themed(value, theme) for key, value in spec.items()}
-    if isinstance(spec, list | tuple):
-        return [themed(value, theme) for value in spec]
-    return spec
+    return json.loads(_NAME.sub(lambda match: theme.get(match[1], match[0]), json.dumps(spec)))
 
 
 def variables(theme: Mapping[str, str]) -> str:
@@ -117,6 +112,7 @@ CONTROLLERS = {"contender": "c1", "default": "c2", "rule": "c4", "mpc": "c5", "b
 MOST_BARS = 30
 STATES = {"complete": "c3", "frozen": "c1", "pruned": "c4", "running": "c5", "failed": "c2", "oom": "c2"}  # of trials
 HEIGHT = 260  # of a chart, in pixels
+BESIDE = 3  # so many charts of a figure stand beside each other
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', Arial, sans-serif"
 CONFIG: dict[str, Any] = {
     "background": None,
@@ -146,7 +142,7 @@ CONFIG: dict[str, Any] = {
 }  # fmt: skip
 
 
-def chart(*layers: dict[str, Any], height: int = HEIGHT, **more: Any) -> dict[str, Any]:
+def chart(*layers: dict[str, Any], height: int = HEIGHT) -> dict[str, Any]:
     """A specification that is as wide as its place."""
     for axis in ("x", "y"):
         own = [each["encoding"][axis] for each in layers if axis in each["encoding"]]
@@ -161,15 +157,13 @@ def chart(*layers: dict[str, Any], height: int = HEIGHT, **more: Any) -> dict[st
         "autosize": {"type": "fit-x", "contains": "padding"},
         "config": CONFIG,
         "layer": list(layers),
-        **more,
     }
 
 
 def layer(frame: pd.DataFrame, mark: Any, **encoding: Any) -> dict[str, Any]:
     """A layer with data of its own: only the columns that its channels read."""
-    channels = {name: value for name, value in encoding.items() if value is not None}
-    used = dict.fromkeys(field for value in channels.values() for field in _fields(value))
-    return {"data": {"values": rows(frame, list(used))}, "mark": mark, "encoding": channels}
+    used = dict.fromkeys(field for value in encoding.values() for field in _fields(value))
+    return {"data": {"values": rows(frame, list(used))}, "mark": mark, "encoding": encoding}
 
 
 def _fields(value: Any) -> list[str]:
@@ -220,7 +214,7 @@ def savings_of(amounts: Sequence[Mapping[str, Any]], policy: str) -> Savings:
     """Amounts beside those of the uncontrolled site.
 
     Args:
-        amounts: each with `name`, `unit`, `own`, `before` (not 0) and `is_yearly`.
+        amounts: each with `name`, `unit`, `own`, `before` (above 0) and `is_yearly`.
         policy: what the table calls it.
     """
     rows, lower, higher = [], list[str](), list[str]()

@@ -17,12 +17,11 @@ import pandas as pd
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
-from results.report.charts import DARK, LIGHT, Section, variables
+from results.report.charts import BESIDE, DARK, LIGHT, Section, variables
 from results.report.words import number, score
 
 SCRIPTS = ("vega", "vega-lite", "vega-embed")  # in the order in which they load
 MOST_ROWS = 25  # of a table
-SMALL = 3  # so many charts of a figure stand beside each other
 _COMMAND = re.compile("`([^`]+)`\n?")  # a command has its line
 
 
@@ -54,7 +53,7 @@ def page(title: str, sections: Sequence[Section]) -> bytes:
         placed=placed,
         of_environments=_of_environments(sections),
         most_rows=MOST_ROWS,
-        small=SMALL,
+        small=BESIDE,
         scripts={name: base64.b64encode(script).decode() for name, script in scripts.items()},
         versions=[f"{name} {versions[name]['version']}" for name in SCRIPTS],
         light=Markup(variables(LIGHT)),

@@ -226,11 +226,8 @@ def _local(given: str | Path) -> Path:
 
 
 def rollouts_in(folder: Path) -> tuple[Path, ...]:
-    """Files of rollouts in a folder, by name. Raises ResultsError if it cannot be read."""
-    try:
-        return tuple(sorted(folder.glob("trial-*-year-*.parquet")))
-    except OSError as error:
-        raise ResultsError(f"{folder}: {error.strerror}; restore this folder, or make it readable") from error
+    """Files of rollouts in a folder, by name."""
+    return tuple(sorted(folder.glob("trial-*-year-*.parquet")))
 
 
 def shown_rollouts(results: Results) -> tuple[Path, ...]:

@@ -91,11 +91,6 @@ def listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"
 
 
-def interval(low: float, high: float) -> str:
-    """The ends of a 95 % interval of a score."""
-    return f"({score(low)} to {score(high)})"
-
-
 def capital(text: str) -> str:
     """A text as the begin of a sentence."""
     return text[:1].upper() + text[1:]

@@ -11,13 +11,12 @@ from common.files import write_whole
 from common.paths import user_path
 from common.texts import printable
 from common.uris import is_uri
-from results.report.charts import LIGHT, Figure, Section, themed
+from results.report.charts import BESIDE, LIGHT, Figure, Section, themed
 from results.table_files import ResultsError
 
 NAME = "report.html"
 FORMATS = ("png", "svg")
 WIDTH = 640  # of a chart within its axes, pixels
-COLUMNS = 3  # of small charts
 SCALE = 3  # pixels of a PNG for each of a chart: 200 and more an inch in a column of a paper
 _MODULE = "vl_convert"
 
@@ -117,7 +116,7 @@ def _write(path: Path, content: bytes) -> None:
 
 def whole(figure: Figure) -> dict[str, Any]:
     """One specification of all charts of a figure, in the colours of paper."""
-    columns = COLUMNS if len(figure.panels) >= COLUMNS else 1
+    columns = BESIDE if len(figure.panels) >= BESIDE else 1
     charts = []
     for panel in figure.panels:
         spec = dict(themed(panel.spec, LIGHT))

@@ -15,12 +15,6 @@ def test_every_command_is_in_the_reference() -> None:
     assert set(our_commands()) == {*generate.COMMANDS, *generate.PARSERS}
 
 
-def test_every_algorithm_of_this_project_is_in_the_reference() -> None:
-    from tuning.experiment.option_values import OWN
-
-    assert {entry.name for entry in OWN} == set(generate.ALGORITHMS)
-
-
 def test_an_option_without_a_description_is_an_error() -> None:
     from dataclasses import dataclass, fields
 

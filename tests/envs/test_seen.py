@@ -36,9 +36,3 @@ def test_names_are_those_of_each_building_and_then_of_the_site() -> None:
     assert seen.own(actions) == (*seen.own(), *of_tanks, "planned_cooling_device")
     assert seen.names(2, actions) == (*seen.own(actions), *seen.own(actions), "planned_net")
     assert Seen().names(2, actions) == ()
-
-
-def test_parts_are_what_takes_long() -> None:
-    assert Seen(day_peak=True).parts == ()
-    assert Seen(day_peak=True, plan="yesterday").parts == (Seen(plan="yesterday"),)
-    assert [Seen(plan=method).learns for method in get_args(PlanMethod)] == [False, False, False, True]

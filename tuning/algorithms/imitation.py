@@ -23,6 +23,7 @@ LEAST_BATCH, MOST_BATCH = 32, 512
 BATCHES = 64  # of an epoch, where that keeps a batch within these sizes
 LEARNING_RATE = 1e-3
 EPOCHS = 40  # over which the learning rate falls to nothing
+LOG_STD = -2.0  # greatest logarithm of a copy's deviations; SAC's are squashed then
 PATIENCE = 8  # epochs without a better loss of the rows that are held out
 
 

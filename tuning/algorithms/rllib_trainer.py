@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 import uuid
 from abc import abstractmethod
@@ -31,7 +30,7 @@ from tuning.algorithms.networks.views import ChangedActions, PlannedActions, Ser
 from tuning.algorithms.precision import check_device
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.rllib_base import ArrayAlgorithm, ArrayConfig, ArrayLearner, Recipe
-from tuning.algorithms.trainer import WHOLE, Acting, Rows, Setup, Trainer, Update
+from tuning.algorithms.trainer import WHOLE, Acting, Rows, Setup, Trainer, Update, finite
 
 if TYPE_CHECKING:
     from envs.yardsticks.lessons import Lessons
@@ -144,9 +143,9 @@ class RLlibTrainer(Trainer):
     def losses(self, result: dict[str, Any]) -> dict[str, float | int | None]:
         """Columns of a report after an `algorithm.step()`, from its result; None where nothing was measured."""
         means = self.learner.means
-        losses: dict[str, float | int | None] = {column: _finite(means.get(column)) for column in self.columns}
+        losses: dict[str, float | int | None] = {column: finite(means.get(column)) for column in self.columns}
         losses["gradient_steps"] = int(means.get("gradient_steps", 0))
-        losses["episode_return"] = _finite(result["env_runners"].get("episode_return_mean"))
+        losses["episode_return"] = finite(result["env_runners"].get("episode_return_mean"))
         return losses
 
     def imitate(self, lessons: Lessons) -> None:
@@ -292,8 +291,3 @@ def _policy(
         return actions if changes is None else changes.complete(actions, observations)
 
     return act
-
-
-def _finite(value: Any) -> float | None:
-    """The number, or None where a metric is missing or NaN: nothing was measured."""
-    return None if value is None or not math.isfinite(value) else float(value)

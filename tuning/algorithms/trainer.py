@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 
 WHOLE = "it sees a site as a whole; policies of shared_policy=true act on other sites"  # why a policy fits no other site
 Rows = Iterable[tuple[int, dict[str, np.ndarray]]]  # arrays by name, each with the number of its first row
+
+
+def finite(value: float | None) -> float | None:
+    """A measurement, or None where there is none or it is not finite, which JSON cannot say."""
+    return None if value is None or not math.isfinite(value) else float(value)
 
 
 @dataclass(frozen=True)

@@ -171,8 +171,8 @@ def cell(value: float | None, form: str) -> str:
 
 
 def change(value: float, before: float) -> str:
-    """By what part a value differs from what was before; empty where that is not known."""
-    return f"{value / before - 1.0:+z.1%}" if before and value == value and before == before else ""
+    """By what part a value differs from what was before; empty where that is not known, or nothing was there."""
+    return f"{value / before - 1.0:+z.1%}" if before > 0.0 and value == value else ""
 
 
 @dataclass(frozen=True)

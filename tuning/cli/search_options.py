@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from common.errors import UsageError
 from common.paths import user_path
-from common.texts import hint, option
+from common.texts import hint, option, option_words
 from tuning.experiment.settings import OF_A_RUN, Settings
 
 _FORM: Final = "it takes a text, a number, true or false, or a list of texts"
@@ -67,14 +67,24 @@ def _words(file: Path, given: Sequence[str]) -> list[str]:
             )
         if name == "set" and isinstance(value, dict):
             fixed = {each: _text(file, f"set.{each}", one) for each, one in value.items()}
-            pairs = [f"{each}={text}" for each, text in fixed.items() if not any(w.startswith(f"{each}=") for w in given)]
+            own = {word.partition("=")[0] for word in _after_set(given)}
+            pairs = [f"{each}={text}" for each, text in fixed.items() if each not in own]
             words += [option(name), *pairs] if pairs else []
         elif isinstance(value, bool):
-            words.append(option(name if value else f"no-{name}"))
+            words += option_words(name, value)
         else:
             texts = value if isinstance(value, list) else [value]
-            words += [option(name), *(_text(file, key, one) for one in texts)]
+            words += option_words(name, tuple(_text(file, key, one) for one in texts))
     return words
+
+
+def _after_set(words: Sequence[str]) -> Iterator[str]:
+    """Words of a command line that `--set` takes."""
+    is_set = False
+    for word in words:
+        is_set = word == option("set") if word.startswith("--") else is_set
+        if is_set:
+            yield word
 
 
 def _text(file: Path, key: str, value: Any) -> str:

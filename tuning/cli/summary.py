@@ -24,6 +24,7 @@ from results.schema import FOLDER, GIVEN
 from results.statistics import CONFIDENCE, Interval, mean
 from search_spaces.common import REWARD_SHARE
 from tuning.cli.console import Fitted, cell, change, plain_table, say
+from tuning.experiment.folder import again_words
 from tuning.experiment.settings import LEAST_CONFIRMING_RUNS, Settings
 
 SHOWN = 5  # trials in the table
@@ -53,8 +54,7 @@ def print_summary(
         error = "" if pd.isna(row["error"]) else raised(row["error"])
         say(console, f"trial {row['trial']} {row['state']}: {error or 'its row has no error'}")
     if (trials["state"] == "failed").any():
-        words = [word for name, value in again.items() for word in option_words(name, value)]
-        command = python_command("tuning.run", "--resume", results.folder, "--retry-failed", *words)
+        command = python_command("tuning.run", "--resume", results.folder, "--retry-failed", *again_words(again))
         say(console, f"once the cause is mended, this tries what failed once more: {command}")
     complete = results.scored
     if complete.empty:
@@ -328,7 +328,7 @@ def confirmation_lines(results: Results, aim: Aim) -> list[str]:
 def checkpoint_lines(sizes: Sequence[int], keep: str) -> list[str]:
     """How much the checkpoints of the trials take, which have these bytes; empty where there is none."""
     kept = sum(size > 0 for size in sizes)
-    of = f"{sum(sizes) / 2**20:,.1f} MiB of {kept} trial{'s' * (kept > 1)}"
+    of = f"{sum(sizes) / 2**20:,.1f} MiB of {counted(kept, 'trial')}"
     return [f"Checkpoints: {of} (--keep-checkpoints {keep})"] if kept else []
 
 

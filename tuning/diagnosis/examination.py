@@ -86,8 +86,6 @@ class Outcome:
 def run_train(algo: str, hyperparameters: Assignment, planner: Planner, backend: str) -> dict[str, Any]:
     """Train a little in a process of its own. Raises `RuntimeError`, with the last line of what went wrong."""
     settings = {**asdict(planner.settings), "algo": algo, "backend": backend, "steps": STEPS}
-    for name in ("name", "dir", "evaluations", "validation_weeks"):
-        del settings[name]
     granted = grant(planner.prediction(hyperparameters), planner.budget)
     given = {"settings": settings, "hyperparameters": hyperparameters, "vram": (granted.vram_bytes, granted.context_bytes)}
     done = subprocess.run(
@@ -139,11 +137,6 @@ def compare_devices(algo: str, on_card: Outcome, on_host: Outcome) -> Finding:
     return Finding(f"{algo}, card or CPU", "ok", text)
 
 
-def algorithms(only: str) -> tuple[str, ...]:
-    """Those to try: one by its name, or all."""
-    return names() if only == ALL else (only,)
-
-
 LABELS: dict[Status, str] = {"ok": "[green]ok   [/]", "note": "[yellow]note [/]", "wrong": "[red]wrong[/]"}
 
 
@@ -175,7 +168,7 @@ def examine(settings: DoctorSettings, console: Console | None = None) -> list[Fi
 
     default = planner("ppo", CPU).prediction(algorithm("ppo").space.complete({}, {"steps": float(STEPS)}))
     tell(check(facts, default.ram, settings.gpu_memory))
-    for algo in algorithms(settings.algo):
+    for algo in names() if settings.algo == ALL else (settings.algo,):
         own = planner(algo, "auto" if usable else CPU)
         with busy(console, f"{algo}: a few real updates"):
             outcome = try_algorithm(algo, own, backend)
@@ -206,7 +199,7 @@ def train(given: dict[str, Any]) -> dict[str, Any]:
     settings: dict[str, Any] = given["settings"]
     settings |= {name: tuple(value) for name, value in settings.items() if isinstance(value, list)}
     with tempfile.TemporaryDirectory() as folder, ray_session(num_cpus=1):
-        experiment = create(Settings(**settings, name="doctor", dir=folder, evaluations=1, validation_weeks=1))
+        experiment = create(Settings(**settings | {"name": "doctor", "dir": folder, "evaluations": 1, "validation_weeks": 1}))
         records, running = TrialRecords(experiment), experiment.paths.running("doctor")
         running.touch()
         handout = records.hand_out(Proposal(0, hyperparameters))

@@ -10,7 +10,7 @@ from rich.table import Table
 from envs.environments.backend import choose_backend
 from tuning.cli.console import plain_table, say
 from tuning.diagnosis.settings import MemorySettings
-from tuning.experiment.settings import Settings, check_gpu_memory, check_types
+from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Budget, Grant, grant, room
 from tuning.memory.machine import this_machine
 from tuning.memory.planner import Calibration, Correction, Planner
@@ -35,8 +35,6 @@ class MemoryForecast:
 
 def predict_memory(settings: MemorySettings) -> MemoryForecast:
     """Predict the memory of a trial; nothing is trained. Raises `UserError` for settings that are not valid."""
-    check_types(settings)
-    check_gpu_memory(settings.gpu_memory)
     own = replace(Settings(**vars(settings)), trust_scenario=settings.trust_scenario or bool(settings.env))
     own.check()
     if own.env:

@@ -56,14 +56,7 @@ def names() -> tuple[str, ...]:
 
 def one_of(known: Callable[[], Iterable[str]]) -> Any:
     """Annotation of an option that takes one of some names, which `tyro` asks for when it parses a command line."""
-
-    def literal() -> Any:
-        return Literal[tuple(known())]
-
-    return tyro.conf.arg(
-        constructor_factory=literal,
-        help_behavior_hint=lambda default: f"(default: {default.strip('[]').strip(chr(39))})",
-    )
+    return tyro.conf.arg(constructor_factory=lambda: Literal[tuple(known())])  # type: ignore[arg-type,return-value]
 
 
 def choice(*others: str) -> Any:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from common.errors import UsageError
-from common.uris import is_uri, uri_of, with_uris
+from common.uris import is_uri, uri_of
 from envs.scenarios.schema_file import read_schema
 from envs.scenarios.tariff import FILE_NAME
 from envs.scenarios.trust import named_files, root_of
@@ -25,11 +25,6 @@ def open_to_read(given: str | Path) -> Experiment:
         return open_experiment(given)
     experiment = open_experiment(local_folder(given, READ))
     return with_found_site(experiment, str(given))
-
-
-def place_of(experiment: Experiment) -> str:
-    """What an experiment is called by, here and on other machines: its URI, or its folder."""
-    return with_uris(str(experiment.paths.folder))
 
 
 def with_checkpoints(experiment: Experiment, number: int) -> Experiment:

@@ -77,13 +77,9 @@ def check_types(settings: Any) -> None:
     hints = get_type_hints(type(settings))
     for entry in fields(settings):
         try:
-            checked(_as_lists(getattr(settings, entry.name)), hints[entry.name], entry.name)
+            checked(getattr(settings, entry.name), hints[entry.name], entry.name)
         except ValueError as error:
             raise UsageError(f"{error}{_FORMS.get(entry.name, '')}") from None
-
-
-def _as_lists(value: Any) -> Any:
-    return [_as_lists(each) for each in value] if isinstance(value, tuple) else value
 
 
 def check_whole_numbers(settings: Any, least_values: Mapping[str, int]) -> None:

@@ -17,16 +17,17 @@ from common.errors import UsageError
 from common.generators import Stream, stream_seed
 from common.paths import shortened
 from common.texts import option
+from common.uris import with_uris
 from envs.objective.aim import Aim
 from envs.objective.columns import ALIASES
 from results import Results, load
 from results.loader import GAINS, ranked
 from results.schema import GIVEN
 from search_spaces import Assignment
-from tuning.algorithms.registry import algorithm_of
+from tuning.algorithms.registry import DEFAULT, algorithm_of
 from tuning.experiment.folder import Experiment, create, open_experiment, save
 from tuning.experiment.lock import experiment_lock
-from tuning.experiment.reading import is_given, open_to_read, place_of
+from tuning.experiment.reading import is_given, open_to_read
 from tuning.experiment.settings import Settings, changed, typed
 from tuning.judging.folder import Contender, JudgementPaths
 from tuning.search.proposals.plan import limits, plan
@@ -34,7 +35,6 @@ from tuning.search.run.driver import search
 from tuning.trial.evaluations import evaluations_due
 from tuning.trial.records import TrialRecords
 
-CONTROL = "default"
 _STRUCTURE = {"learn_charging": "learned charging", "shared_policy": "one policy for all buildings"}
 
 
@@ -74,8 +74,8 @@ def contenders(
         algo, steps = experiment.settings.algo, experiment.settings.steps
         structure, words = _structure(experiment)
         control = Contender(
-            f"{algo} {CONTROL}{words}, {steps:,} steps", place_of(experiment),
-            algorithm_of(experiment.settings).preset(CONTROL, structure, limits(steps)), keep=keep,
+            f"{algo} {DEFAULT}{words}, {steps:,} steps", with_uris(str(experiment.paths.folder)),
+            algorithm_of(experiment.settings).preset(DEFAULT, structure, limits(steps)), keep=keep,
         )  # fmt: skip
         records = TrialRecords(experiment)
         results = load(experiment.paths.folder)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from common.errors import UsageError
-from common.files import write_whole
-from common.json_values import checked, described, read_json
+from common.json_values import checked, described, read_json, write_json
 from common.paths import missing_folders, refuse_links, user_path
 from results.places import JUDGED, JUDGEMENT
 from results.table_files import judged_path
@@ -115,7 +113,7 @@ def create_or_open(folder: Path, settings: RaceSettings, contenders: list[Conten
     content = {"format": FORMAT, _SETTINGS: asdict(settings), "contenders": [asdict(contender) for contender in contenders]}
     try:
         paths.runs.mkdir(parents=True)
-        write_whole(paths.settings, lambda file: file.write(json.dumps(content, indent=1).encode()))
+        write_json(paths.settings, content)
     except OSError as error:
         discard(paths.folder, created)
         raise UsageError(f"cannot create {paths.folder}: {error.strerror}; choose another --dir") from error
@@ -128,8 +126,7 @@ def read_judgement(paths: JudgementPaths) -> tuple[RaceSettings, list[Contender]
         content = checked(read_json(paths.settings), dict[str, Any], "its content")
         check_format(paths.settings, content, FORMAT)
         settings = described(RaceSettings, content.get(_SETTINGS), _SETTINGS)
-        entries = checked(content.get("contenders"), list[Any], "contenders")
-        contenders = [described(Contender, entry, f"contenders[{index}]") for index, entry in enumerate(entries)]
+        contenders: list[Contender] = checked(content.get("contenders"), list[Contender], "contenders")
     except (OSError, ValueError) as error:
         raise UsageError(
             f"{paths.settings} is damaged ({error}): restore it from a copy, or judge anew under another --name"

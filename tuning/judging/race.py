@@ -15,7 +15,6 @@ from envs.environments import fit
 from envs.environments.backend import Backend
 from envs.gym.source import Source
 from envs.scenarios.scenario import Split
-from envs.seen import Seen
 from envs.task import SiteTask, Task
 from envs.yardsticks.mpc_runs import NAMES
 from results import load
@@ -144,12 +143,10 @@ class Race:
         if jobs:
             with ray_session(cluster_address(self._settings.address), address_source(self._settings.address)):
                 if isinstance(self.task, SiteTask):
-                    prepare(self.task, self._console, SPLITS, self._seens(self.task))
+                    seens = [self.task.seen, *(self.task.seeing(e.hyperparameters).seen for e in self.judgement.contenders)]
+                    prepare(self.task, self._console, SPLITS, seens)
                 with busy(self._console, f"judging by {backend}: {counted(len(jobs), 'evaluation')}") as tell:
                     run_all(jobs, self._judged, lambda left: tell(f"{left} left"), self.task.columns)
-
-    def _seens(self, task: SiteTask) -> list[Seen]:
-        return [task.seen, *(task.seeing(each.hyperparameters).seen for each in self.judgement.contenders)]
 
     def _yardsticks(self) -> list[Job]:
         jobs: list[Job] = []

@@ -86,10 +86,6 @@ class Placement:
     def _least_excess(self, kinds: Iterable[Kind], hyperparameters: Assignment) -> tuple[int, str]:
         return min((self._of(kind).excess(hyperparameters) for kind in kinds), key=lambda found: found[0])
 
-    def cost(self, hyperparameters: Assignment) -> float:
-        """See `Planner.cost`."""
-        return self._planner.cost(hyperparameters)
-
     def place(self, number: int, hyperparameters: Assignment, fallback: Fallback = FALLBACKS[0], alone: bool = False) -> Place:
         """Choose the kind of a trial that fits one, and note that it takes what it is granted there."""
         self.free(number)
@@ -151,11 +147,6 @@ class Placement:
         """Note that a trial does not run any more; nothing happens if it was not placed."""
         self._places.pop(number, None)
 
-    def key(self, number: int) -> Key | None:
-        """The kind on which a trial runs or waits; None where it was not placed."""
-        place = self._places.get(number)
-        return place.key if place else None
-
     def started(self, number: int) -> None:
         """Note that a trial began on its kind."""
         if number in self._places:
@@ -210,8 +201,8 @@ class Placement:
         self._of_trial(number).learn(row)
 
     def _of_trial(self, number: int) -> Planner:
-        key = self.key(number)
-        kind = self._seen.get(key) if key else None
+        place = self._places.get(number)
+        kind = self._seen.get(place.key) if place else None
         return self._of(kind) if kind else self._planner
 
 

@@ -1,12 +1,10 @@
-"""Measures the time and the memory of a process."""
+"""Measures the time of a process."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-import psutil
 
 
 class Stopwatch:
@@ -28,8 +26,3 @@ class Stopwatch:
         """Seconds so far; the watch begins anew at 0."""
         seconds, self.seconds = self.seconds, 0.0
         return seconds
-
-
-def rss_bytes() -> int:
-    """Host memory of this process, bytes."""
-    return int(psutil.Process().memory_info().rss)

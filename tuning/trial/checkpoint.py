@@ -15,12 +15,9 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from common.files import sync_folder
 from tuning.storage.search_files import StoredCheckpoints
@@ -65,13 +62,9 @@ class Checkpoint:
         """Set a trainer to the state of this checkpoint; FormatError if that is one of another trainer."""
         try:
             state = unpack(self.trainer, read_arrays(self.folder / ARRAYS))
-            trainer.set_state(state, None if self.rows is None else self._rows())
+            trainer.set_state(state, None if self.rows is None else ((first, read_arrays(path)) for first, path in self.rows))
         except MISFITS as error:
             raise FormatError(f"checkpoint {self.folder} is not one of this trial: {error}") from error
-
-    def _rows(self) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
-        for first, path in self.rows or ():
-            yield first, read_arrays(path)
 
 
 class Checkpoints:

@@ -16,7 +16,7 @@ import psutil
 
 from tuning.memory.gpus import loads
 from tuning.memory.prediction import size
-from tuning.runtime.stopwatch import Stopwatch, rss_bytes
+from tuning.runtime.stopwatch import Stopwatch
 from tuning.trial.checkpoint_files import TrialState
 from tuning.trial.device import Device
 
@@ -153,7 +153,7 @@ class Measurements:
             "learner_seconds": self.learner.take(),
             "evaluation_seconds": self.evaluation.take(),
         }
-        rss = rss_bytes()
+        rss = int(psutil.Process().memory_info().rss)
         state.seconds += seconds
         for name, value in parts.items():
             setattr(state, name, getattr(state, name) + value)

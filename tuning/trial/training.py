@@ -18,7 +18,7 @@ from envs.yardsticks.lessons import lessons
 from results.schema import USED
 from search_spaces import Assignment
 from tuning.algorithms.registry import algorithm
-from tuning.algorithms.trainer import Update
+from tuning.algorithms.trainer import Update, finite
 from tuning.experiment.folder import Experiment
 from tuning.experiment.lock import Mark
 from tuning.storage.trial_files import TrialFiles
@@ -174,9 +174,9 @@ class Training:
         if self._settings.keep == "last" or not state.kept_steps or not math.isfinite(new) or not new < rated:
             state.kept_steps = state.steps
             for name in ("score", *OF_AN_AIM):
-                setattr(state, name, _finite(getattr(outcome, name)))
+                setattr(state, name, finite(getattr(outcome, name)))
         if not state.evaluated_steps and (alone := plan_alone_in(self.trainer, self._task)):
-            state.plan_score = _finite(SCORE.value(self._evaluate(alone)))
+            state.plan_score = finite(SCORE.value(self._evaluate(alone)))
         state.evaluated_steps = state.steps
 
     def _outcome_of(self, evaluations: Sequence[Row]) -> Outcome:
@@ -278,8 +278,3 @@ class Training:
         named = state.environment_seconds + state.learner_seconds + state.evaluation_seconds
         rated = rated_columns(self._settings.aim, self._outcome()) if state.evaluated_steps else {"score": None}
         return measured | rated | {"further_episodes": None, "rest_seconds": state.seconds - named}
-
-
-def _finite(value: float | None) -> float | None:
-    """What a checkpoint keeps of a value: JSON takes none that is not finite."""
-    return value if value is not None and math.isfinite(value) else None

@@ -73,9 +73,7 @@ def _building(site: Site, year: int, cal: Calendar, sky: Weather) -> pd.DataFram
             "day_type": cal.weekday + 1,
             "indoor_dry_bulb_temperature": np.full(ROWS, 24.0),
             "non_shiftable_load": mall_load(year, cal).round(3),
-            "dhw_demand": none,
-            "cooling_demand": none,
-            "heating_demand": none,
+            **dict.fromkeys(("dhw_demand", "cooling_demand", "heating_demand"), none),
             "solar_generation": (ac_power(site.pv, sky, cal) / site.pv.kwp * 1000.0).round(4),
         }
     )

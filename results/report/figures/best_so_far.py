@@ -5,7 +5,7 @@ import pandas as pd
 
 from results import analysis
 from results.analysis.searched import searched
-from results.report.charts import Figure, Panel, channel, chart, coloured, hover, layer, sampled
+from results.report.charts import CONTROLLERS, Figure, Panel, channel, chart, coloured, hover, layer, sampled
 from results.report.subjects import Search
 from results.report.words import duration, percent, score
 
@@ -16,7 +16,7 @@ VISIBLE = 0.02  # part of the whole gain that counts as a rise of the best
 SURELY_NOT = "Probably not"  # begins an answer
 SURE_WAIT = 2.0  # a search has ended rising if it waits this many times as long as it ever waited for a rise
 MOST_POINTS = 400  # of the line of the best so far
-_KINDS = {"uncontrolled": "grey", "default": "c2", "rule": "c4", "mpc": "c5", "bound": "c3"}
+_KINDS = {kind: name for kind, name in CONTROLLERS.items() if kind != "contender"}  # their colours
 
 
 def figure(search: Search) -> Figure | None:

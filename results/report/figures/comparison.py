@@ -47,7 +47,12 @@ def comparison(table: pd.DataFrame, lines: pd.DataFrame) -> Figure | None:
             continue
         heading = f"{listed(group)}{f' ({aim})' if aim else ''}" if len(groups) > 1 else ""
         colours = [CATEGORIES[names.index(name)] for name in group]
-        panels.append(Panel(chart(_line(own, group, colours)), heading))
+        line = layer(
+            own, {"type": "line", "interpolate": "step-after"}, x=channel("minutes", title="minutes in which a trial ran"),
+            y=channel("best", title="best rating so far", scale={"zero": False}), color=coloured("experiment", group, colours),
+            tooltip=hover(("experiment", "experiment"), ("best", "rating"), ("minutes", "minutes")),
+        )  # fmt: skip
+        panels.append(Panel(chart(line), heading))
     shown = table[
         ["experiment", "algorithm", "aim", "trials", "total_steps", "elapsed_seconds", "best_rating", "default_rating", "gain"]
     ]
@@ -63,12 +68,3 @@ def comparison(table: pd.DataFrame, lines: pd.DataFrame) -> Figure | None:
     )
     omitted = first_of(len(names), len(table), "experiments").strip()
     return Figure("comparison", question, answer, tuple(panels), shown, omitted)
-
-
-def _line(joined: pd.DataFrame, names: list[str], colours: list[str]) -> dict[str, object]:
-    """The best so far of experiments that can be compared, each with its colour."""
-    return layer(
-        joined, {"type": "line", "interpolate": "step-after"}, x=channel("minutes", title="minutes in which a trial ran"),
-        y=channel("best", title="best rating so far", scale={"zero": False}), color=coloured("experiment", names, colours),
-        tooltip=hover(("experiment", "experiment"), ("best", "rating"), ("minutes", "minutes")),
-    )  # fmt: skip

@@ -52,7 +52,7 @@ def front(found: pd.DataFrame, names: tuple[str, ...], best: int | None, amounts
             ("gain", f"gain in {first}", "+.1%"), ("gain_2", f"gain in {second}", "+.1%"),
         ),
     )  # fmt: skip
-    winner = own[own["trial"] == (-1 if best is None else best)]
+    winner = own[own["trial"] == best]
     ring = layer(winner, {"type": "point", "size": 170, "color": colour("ink"), "strokeWidth": 2}, x=x, y=y)
     table = own[["trial", "state", "steps", "objective", "objective_2", *GAINS]]
     table = table.assign(**{name: [percent(value, sign=True) for value in table[name]] for name in GAINS})

@@ -4,7 +4,7 @@ import pandas as pd
 
 from results.report.charts import Figure, Panel, channel, chart, coloured, ends, hover, layer
 from results.report.subjects import Judged, Search
-from results.report.words import capital, interval, score
+from results.report.words import capital, score
 
 PLACES = {"experiment": 8, "judgement": 3}  # in the sections of these kinds
 
@@ -23,7 +23,7 @@ def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure | None:
         verdict = "better than" if top.gain_low > 0 else "worse than" if top.gain_high < 0 else "not surely other than"
         told.append(
             f"with fresh seeds trial {int(top.confirms)} is {verdict} the default: "
-            f"{score(top.gain)} {interval(top.gain_low, top.gain_high)}"
+            f"{score(top.gain)} ({score(top.gain_low)} to {score(top.gain_high)})"
         )
     if len(own):
         same = own.sort_values("fresh", ascending=False).iloc[0]

@@ -6,11 +6,11 @@ from pathlib import Path
 from common.measure import SITE
 from common.texts import python_command
 from common.uris import is_uri
-from results import analysis
 from results.analysis.searched import searched
 from results.analysis.yardsticks import better_controller
 from results.report.charts import Figure
-from results.report.figures.best_so_far import LEAST_TRIALS, SURELY_NOT, worth
+from results.report.figures.best_so_far import SURELY_NOT
+from results.report.figures.best_so_far import figure as budget_of
 from results.report.subjects import Search
 from results.report.words import percent
 
@@ -30,14 +30,9 @@ def figure(search: Search) -> Figure | None:
             f"Model predictive control reaches {rival[1]} without any training{_saves(search, rival[0])}: it is "
             "the better controller unless a longer search, or a judgement, says otherwise."
         )
-    known = analysis.best_so_far(results)
-    known = known[known["best"].notna()]
-    if len(known) and len(search.table(searched)) >= LEAST_TRIALS:
-        answer = worth(known, analysis.references(results, search.judgement))
-        if not answer.startswith(SURELY_NOT):
-            said.append(
-                f"Search on, as more may come: `{python_command('tuning.run', '--resume', place, *_more(search), *trust)}`"
-            )
+    budget = budget_of(search)
+    if budget and not budget.answer.startswith(SURELY_NOT):
+        said.append(f"Search on, as more may come: `{python_command('tuning.run', '--resume', place, *_more(search), *trust)}`")
     if search.judgement is None:
         # A judgement names one winner.
         by = ["--objective", search.aims[0]] if len(search.aims) > 1 else []

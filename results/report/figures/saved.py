@@ -1,5 +1,6 @@
 """What the best policy of a search saves against the uncontrolled site."""
 
+import math
 from collections.abc import Mapping
 
 import pandas as pd
@@ -20,7 +21,7 @@ _UNCHECKED = "No new hours or seeds have checked it."
 
 def figure(search: Search) -> Figure | None:
     best, last = search.best, search.results.rated_evaluations
-    last, trials = last[last["trial"] == (-1 if best is None else best)], search.results.trials
+    last, trials = last[last["trial"] == best], search.results.trials
     if best is None or last.empty or search.results.of_environment:
         return None
     # By its training again, or by its judgement.
@@ -43,7 +44,7 @@ def saved(
     amounts = []
     for measure in measures.values():
         own, before = measure.value(last), measure.value(last, SITE)
-        if measure.label and not measure.is_share and own == own and before:
+        if measure.label and not measure.is_share and own == own and before > 0.0:
             amounts.append({"name": measure.label, "unit": measure.shown_unit, "own": own, "before": before})
             amounts[-1]["is_yearly"] = measure.over == A_YEAR
     if not amounts:
@@ -69,9 +70,6 @@ def saved(
 def _comfort(rows: pd.DataFrame, measures: Mapping[str, Measure]) -> list[str]:
     """How it is for people, where devices heat or cool them; what they pay is a caveat."""
     discomfort = measures.get("discomfort")
-    if discomfort is None or not rows.get(discomfort.name, pd.Series(dtype=float)).notna().any():
-        return []
-    now, before = discomfort.value(rows), discomfort.value(rows, SITE)
-    if now > before:
-        return []
-    return [f"People are too warm or too cold in {percent(now)} of their hours, {percent(before)} without control."]
+    now, before = (discomfort.value(rows), discomfort.value(rows, SITE)) if discomfort else (math.nan, math.nan)
+    text = f"People are too warm or too cold in {percent(now)} of their hours, {percent(before)} without control."
+    return [text] if now <= before else []

@@ -23,7 +23,7 @@ def savings(hours: pd.DataFrame, currency: str = "") -> Figure:
     amounts = []
     for column, (name, unit) in _AMOUNTS.items():
         own, before = total[column]
-        if before:
+        if before > 0.0:
             unit = currency if column == "cost" else unit
             amounts.append({"name": name, "unit": unit, "own": own, "before": before, "is_yearly": column != "peak_kw"})
     question = f"What does the policy save in {BASIS}?"

@@ -19,11 +19,9 @@ def figure(search: Search) -> Figure | None:
         return None
     if table.empty:
         return Figure("yardsticks", question, " ".join(lines))
-    shares = {name: table[name].where(table[name].notna(), None) for name in ("served", "discomfort")}
-    drawn = table.assign(**shares)
     bars = layer(
-        drawn, {"type": "bar", "height": 14}, y=channel("name", "nominal", sort=None, axis={"labelLimit": 260}),
-        x=channel("score"), color=by_kind(drawn, "kind", _COLOURS),
+        table, {"type": "bar", "height": 14}, y=channel("name", "nominal", sort=None, axis={"labelLimit": 260}),
+        x=channel("score"), color=by_kind(table, "kind", _COLOURS),
         tooltip=hover(("name", "controller"), ("score", "score"), ("of_bound", "of the bound"), ("served", "served"),
                       ("discomfort", "discomfort")),
     )  # fmt: skip
@@ -33,4 +31,4 @@ def figure(search: Search) -> Figure | None:
     headings = {"name": "controller", "of_bound": "of the bound"}
     headings |= {name: ", ".join(filter(None, parts)) for name, parts in of_aims.items()}
     told = table.dropna(axis="columns", how="all").rename(columns=headings)
-    return Figure("yardsticks", question, " ".join(lines), (Panel(chart(bars, height=24 * len(drawn))),), told, note)
+    return Figure("yardsticks", question, " ".join(lines), (Panel(chart(bars, height=24 * len(table))),), told, note)

@@ -100,8 +100,6 @@ def _of_buildings(
     given = batch.comfort(batch.row - 1)
     yield "set points", (points, [given[side][b] for side in ("cooling", "heating")])
     yield "net consumption", ([n.net_electricity_consumption[step] for n in buildings], out.energy[b, :, 0])
-    yield "cost", ([n.net_electricity_consumption_cost[step] for n in buildings], out.money[b, :, 0])
-    yield "emission", ([n.net_electricity_consumption_emission[step] for n in buildings], out.money[b, :, 1])
     yield "chargers", ([n.chargers_electricity_consumption[step] for n in buildings], out.energy[b, :, 2])
     yield "appliances", ([n.deferrable_appliances_electricity_consumption[step] for n in buildings], out.energy[b, :, 4])
     yield "batteries' SOC", ([n.electrical_storage.soc[step] for n in buildings], state.previous_soc[b, : len(buildings)])

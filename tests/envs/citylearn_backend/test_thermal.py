@@ -13,9 +13,9 @@ from envs.citylearn_backend.thermal import _OBEYING, device_actions
 from envs.environments.vector_env import WindowsEnv
 from envs.environments.year_cache import schema_reward
 from envs.objective.evaluate import evaluate
-from envs.objective.reward import THERMAL_ACTIONS
 from envs.scenarios.iquitos.site import ROWS
 from envs.scenarios.scenario import Window, scenario
+from envs.scenarios.schema_shape import THERMAL_ACTIONS
 from tests.envs.models import with_dynamics
 from tests.envs.schema_changes import SET_POINTS, in_steps, with_series
 

@@ -106,7 +106,7 @@ def test_buildings_own_what_is_seen_of_them(four_buildings: Path) -> None:
 
 def test_what_takes_long_is_known_to_be_missing(site: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path))
-    assert not any(has_shadow(site, 0, part) for part in Seen(plan="learned").parts)
+    assert not has_shadow(site, 0, Seen(plan="learned"))
     assert ("load", HORIZON, None) in models_to_train(site)
     assert ("load", HORIZON, 3) in models_to_train(site)
     # Forecasts wait for their models.

@@ -19,8 +19,7 @@ def test_a_model_foresees_the_next_step_of_other_deliveries(small_schema: Path, 
     site = scenario(str(in_steps(with_rooms(small_schema, tmp_path / "hours"), tmp_path / "steps", per_hour)))
     models, tables = room_models(site), year_tables(site, 0)
     assert models is not None
-    blank = np.zeros((len(tables.exogenous.hour), len(tables.names)), np.float32)
-    simulator = BatchSimulator({0: Year(tables, blank)}, copies=2)
+    simulator = BatchSimulator({0: Year(tables)}, copies=2)
     for copy in range(2):
         simulator.begin(copy, 0, 400, 200, seed=0)
     rng, cooling = np.random.default_rng(5), int(tables.site["thermal"]["device_action"][0, 0])

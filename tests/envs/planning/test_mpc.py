@@ -21,7 +21,7 @@ from envs.task import SiteTask
 from envs.yardsticks.bound import bound
 from envs.yardsticks.mpc_runs import mpc_plant, run_mpc
 from tests.envs.models import with_rooms
-from tests.envs.schema_changes import STEPS, in_steps
+from tests.envs.schema_changes import STEPS, edit, in_steps, put
 from tests.envs.tanks import with_tank
 
 HOURS, NOW = 8, 400
@@ -157,6 +157,17 @@ def test_rooms_do_as_planned_on_both_backends_and_people_gain(small_schema: Path
         plan.deviation_c[0, 0] - (later.indoor_c[0] - usual[state.row]) for (state, plan), (later, _) in pairwise(planned[10:])
     ]
     assert np.sqrt(np.mean(np.square(wrong))) < 2.0 * plant.site.rooms.error_c[0]
+
+
+def test_a_heater_that_a_building_lacks_is_not_run(small_schema: Path, tmp_path: Path) -> None:
+    """One action cools and heats, and CityLearn puts a heater of no power where there is none."""
+    path = with_rooms(small_schema, tmp_path)
+    edit(path, put("actions", "cooling_device", value={"active": False}))
+    task = SiteTask(str(edit(path, put("actions", "cooling_or_heating_device", value={"active": True}))))
+    batch, _ = on_both(task, Window(0, 300, 48), HOURS, kwh=0.1, reward=1e-3)
+    assert batch.run.indoor_c.std() > 0.0
+    _, planned = planned_hours(task, Window(0, 300, 48), mpc_plant(task.site, 0, "exact", HOURS))
+    assert all(np.isfinite(plan.device_use).all() for _, plan in planned)
 
 
 def test_what_finds_no_use_is_not_held_for_later(small_schema: Path, tmp_path: Path) -> None:

@@ -129,13 +129,6 @@ def test_a_surplus_is_stored_and_given_back_where_the_site_imports(small_schema:
     assert (action[(net > 0.0) & ~gives] == 0.0).all()
 
 
-def test_without_a_battery_there_is_no_rule(small_schema: Path) -> None:
-    env = WindowsEnv(scenario(str(small_schema)), WINDOWS)
-    env.simulator.site.building["battery_action"] = -1
-    with pytest.raises(ValueError, match="no battery has an action"):
-        SolarPriority(env.present)
-
-
 def test_the_actions_are_those_of_citylearns_agent(small_schema: Path) -> None:
     from citylearn.agents import rbc
 

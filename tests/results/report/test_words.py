@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from results.report.words import duration, interval, listed, number, percent, plain, score, unit_for
+from results.report.words import duration, listed, number, percent, plain, score, unit_for
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_a_number_has_three_significant_digits(value: float, shown: str) -> None
 
 
 def test_scores_have_their_sign_and_settings_have_no_digits_too_many() -> None:
-    assert (score(0.05), score(-0.05), interval(0.1, 0.2)) == ("+0.0500", "-0.0500", "(+0.1000 to +0.2000)")
+    assert (score(0.05), score(-0.05)) == ("+0.0500", "-0.0500")
     assert (plain(64.0), plain(0.12345)) == ("64", "0.123")
 
 

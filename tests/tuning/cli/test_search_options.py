@@ -42,6 +42,8 @@ def test_what_the_command_line_says_goes_before_the_file(tmp_path: Path) -> None
     found = read(tmp_path, FILE, *more)
     assert (found.algo, found.weights, found.keep_checkpoints, found.budget) == ("a2c", ("co2=1",), "best:3", "30m")
     assert found.fixed_texts() == {"gamma": "0.8", "learn_charging": "true"}
+    # A value of another option is none of --set.
+    assert read(tmp_path, FILE, "--start-from", "gamma=0.7").fixed_texts() == {"gamma": "0.9", "learn_charging": "true"}
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import tyro
 
 from common.errors import UsageError
 from tuning.algorithms.registry import algorithm
+from tuning.cli.command import parse
 from tuning.experiment import option_values
 from tuning.experiment.folder import create
 from tuning.experiment.option_values import (
@@ -146,7 +147,7 @@ def test_an_option_takes_every_name_and_help_lists_them(
         tyro.cli(Options, args=["--algo", "nope"])
     assert "invalid choice 'nope' for argument '--algo'" in capsys.readouterr().err
     with pytest.raises(SystemExit):
-        tyro.cli(Options, args=["--help"])
+        parse(Options, ["--help"], None, "test")
     said = capsys.readouterr().out
     assert "--algo {sac,ppo,a2c,new,all}" in said
     assert "(default: ppo)" in said

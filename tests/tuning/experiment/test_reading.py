@@ -11,6 +11,7 @@ from common.errors import UsageError
 from common.paths import cache_folder
 from common.storage.location import location
 from common.storage.objects import Objects
+from common.uris import with_uris
 from envs.scenarios.scenario import scenario
 from results import load
 from tests.tuning.judging.test_contenders import experiment
@@ -20,7 +21,6 @@ from tuning.experiment.reading import (
     FOLDER,
     is_given,
     open_to_read,
-    place_of,
     site_files,
     with_checkpoints,
     with_found_site,
@@ -39,8 +39,7 @@ def test_settings_and_results_are_those_of_the_folder_and_checkpoints_stay_where
     upload(of.paths.folder, f"{share}/p")
     found = open_to_read(f"{share}/p/")
     assert found.settings == of.settings
-    assert place_of(found) == f"{share}/p"
-    assert place_of(of) == str(of.paths.folder)
+    assert with_uris(str(found.paths.folder)) == f"{share}/p"
     assert load(found.paths.folder).best["trial"] == 0
     assert not found.paths.checkpoints(0).exists()
     with_checkpoints(found, 0)

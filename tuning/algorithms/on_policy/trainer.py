@@ -9,14 +9,13 @@ import torch
 from torch import nn
 
 from search_spaces import Assignment
-from tuning.algorithms.imitation import Demonstrated, fit, off_range
+from tuning.algorithms.imitation import LOG_STD, Demonstrated, fit, off_range
 from tuning.algorithms.networks.layers import ModeNetwork
 from tuning.algorithms.on_policy.env_runner import RolloutRunner
 from tuning.algorithms.on_policy.learner import OPTIMIZERS, A2CLearner, OnPolicy, OnPolicyLearner, PPOLearner
 from tuning.algorithms.on_policy.module import ActorCriticModule
 from tuning.algorithms.rllib_trainer import RLlibTrainer
 
-LOG_STD = -2.0  # greatest logarithm of a copy's deviations
 ROUNDS = 2  # of the values of a copy: returns end at the values of the round before
 
 

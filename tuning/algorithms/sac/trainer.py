@@ -12,7 +12,7 @@ from torch import nn
 
 from common.units import MIB
 from search_spaces import Assignment
-from tuning.algorithms.imitation import Demonstrated, fit
+from tuning.algorithms.imitation import LOG_STD, Demonstrated, fit
 from tuning.algorithms.networks.layers import ModeNetwork
 from tuning.algorithms.rllib_trainer import RLlibTrainer
 from tuning.algorithms.sac.env_runner import ReplayEnvRunner
@@ -21,7 +21,6 @@ from tuning.algorithms.sac.module import SACModule
 from tuning.algorithms.sac.replay_buffer import ReplayBuffer
 from tuning.algorithms.trainer import Setup
 
-LOG_STD = -2.0  # greatest logarithm of a copy's deviations, before they are squashed
 WITHIN = 0.97  # ends of the range that labels are drawn into: the squashing never reaches them
 VALUE_STEPS, VALUE_EPOCHS = 8000, 15  # gradient steps of a copy's critics alone, after so many epochs on returns
 M_MMAP_THRESHOLD: Final = -3  # of `malloc.h` in glibc

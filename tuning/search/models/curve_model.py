@@ -107,10 +107,6 @@ class CurveModel:
         rows, trial = np.unique(few.trial, return_inverse=True)
         return cls(points, data, _most_probable(_Arrays(points[rows], trial, few.log_steps, few.ratings), iterations))
 
-    def with_data(self, data: Evaluations) -> CurveModel:
-        """The same hyperparameters with other evaluations."""
-        return CurveModel(self.points, data, self.logs)
-
     def with_points(self, points: Array) -> CurveModel:
         """The same with more points, which have no evaluations; nothing is solved again."""
         extended = CurveModel(np.vstack([self.points, points]), self.data, self.logs)

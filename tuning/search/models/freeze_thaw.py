@@ -207,13 +207,12 @@ class _Model:
             logs = np.log([min(curve.steps + rung_steps, most_steps) for _, curve in running])
             believed, _ = model.predict(at, logs)
             known = model.data
-            model = model.with_data(
-                Evaluations(
-                    np.concatenate([known.trial, at]),
-                    np.concatenate([known.log_steps, logs]),
-                    np.concatenate([known.ratings, believed]),
-                )
+            data = Evaluations(
+                np.concatenate([known.trial, at]),
+                np.concatenate([known.log_steps, logs]),
+                np.concatenate([known.ratings, believed]),
             )
+            model = replace(model, data=data)
         self._model = model
 
     def beside(self, candidate: Curve, distributions: Mapping[str, BaseDistribution]) -> _Model:

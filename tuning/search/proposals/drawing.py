@@ -106,7 +106,7 @@ class Drawing:
         by_number = SCHEDULERS[settings.scheduler].by_number or sampler.by_number
         most = math.inf if by_number else sampler.most_shown
         seen = as_seen(known, self.space, distributions, values, objectives, self._point_of, most)
-        start = self._start(known)
+        start = self.starts[number] if number < len(self.starts) else None
         numbers = ((number,), *((number, again) for again in range(1, sampler.attempts)))
         fixed = {**self.fixed, PLAN: "none"} if without_plan else self.fixed
         attempts = (self._attempt(each, start, startup, seen, distributions, study_name, fixed) for each in numbers)
@@ -123,9 +123,6 @@ class Drawing:
         drawn.number = number
         drawn.params = self.space.point(assignment, distributions)
         return drawn
-
-    def _start(self, known: Sequence[FrozenTrial]) -> Assignment | None:
-        return self.starts[len(known)] if len(known) < len(self.starts) else None
 
     def _attempt(
         self,

@@ -6,6 +6,7 @@ They are read once, and written into a file of the new experiment. So nothing la
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from common.errors import UsageError
 from common.files import read_text
-from common.json_values import MOST, checked, described, parsed
+from common.json_values import MOST, checked, parsed
 from common.paths import user_path
 from common.storage.location import location
 from common.uris import is_uri
@@ -235,12 +236,9 @@ def read_learned(experiment: Experiment, space: SearchSpace) -> tuple[LearnedExp
 def _read(path: Path, text: str, space: SearchSpace) -> tuple[LearnedExperiment, ...]:
     content = checked(parsed(text), dict[str, Any], "its content")
     check_format(path, content, FORMAT)
-    experiments = []
-    for place, each in enumerate(checked(content.get("experiments"), list[dict[str, Any]], "experiments")):
-        trials = checked(each.get("trials"), list[dict[str, Any]], f"experiments[{place}].trials")
-        used = tuple(described(LearnedTrial, trial, f"experiments[{place}].trials[{row}]") for row, trial in enumerate(trials))
-        for trial in used:
-            space.check(trial.hyperparameters)
-        experiments.append(described(LearnedExperiment, {**each, "trials": []}, f"experiments[{place}]"))
-        experiments[-1] = LearnedExperiment(experiments[-1].folder, experiments[-1].summary, used)
-    return tuple(experiments)
+    experiments: tuple[LearnedExperiment, ...] = checked(
+        content.get("experiments"), tuple[LearnedExperiment, ...], "experiments"
+    )
+    for trial in itertools.chain.from_iterable(each.trials for each in experiments):
+        space.check(trial.hyperparameters)
+    return experiments

@@ -23,7 +23,7 @@ from search_spaces import Assignment, SearchSpace, SpaceError
 from search_spaces.common import REWARD_SHARE, SHARES
 from search_spaces.environment import DEVIATIONS
 from search_spaces.overrides import override
-from search_spaces.parameter import Parameter, Value
+from search_spaces.parameter import Parameter
 from tuning.algorithms.registry import DEFAULT, AlgorithmSpec, algorithm, algorithm_of
 from tuning.experiment.settings import Settings
 
@@ -144,20 +144,11 @@ def seen_by(planned: Plan, weights: Weights) -> tuple[Seen, ...]:
     """All that policies of a search may see, each kind by itself; the first is what all of them see."""
     seens = [Seen.of(weights)]
     if PLAN in planned.space:
-        values = [*_values(planned, PLAN), *(start[PLAN] for start in planned.starts)]
-        seens += [Seen.of(weights, {PLAN: value}) for value in values]
+        parameter = planned.space[PLAN]
+        drawn = parameter.search.choices if isinstance(parameter.search, CategoricalDistribution) else (parameter.default,)
+        values = [planned.fixed[PLAN]] if PLAN in planned.fixed else [*drawn]
+        seens += [Seen.of(weights, {PLAN: value}) for value in (*values, *(start[PLAN] for start in planned.starts))]
     return tuple(dict.fromkeys(seens))
-
-
-def _values(planned: Plan, name: str) -> tuple[Value, ...]:
-    """Values that a search may give a hyperparameter; of a range the greatest."""
-    parameter = planned.space[name]
-    if name in planned.fixed:
-        return (planned.fixed[name],)
-    if parameter.search is None:
-        return (parameter.default,)
-    choices = getattr(parameter.search, "choices", None)
-    return tuple(choices) if choices else (parameter.scale.outer(parameter.search.high),)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)

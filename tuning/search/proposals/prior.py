@@ -50,20 +50,21 @@ def share(number: int, startup: int) -> float:
     return float(FIRST_SHARE * 0.5 ** (number / (2.0 * startup)))
 
 
+def feasible(seen: Sequence[FrozenTrial]) -> list[FrozenTrial]:
+    """Trials that are complete and violate nothing."""
+    return [each for each in seen if each.state is TrialState.COMPLETE and all(x <= 0 for x in each.constraints.values())]
+
+
 def centre(seen: Sequence[FrozenTrial], starts: Sequence[Point], random: np.random.Generator) -> Point | None:
     """What to draw around; None where nothing is known."""
-    feasible = [
-        trial
-        for trial in seen
-        if trial.state is TrialState.COMPLETE and all(excess <= 0 for excess in trial.constraints.values())
-    ]
-    if any(len(trial.values) > 1 for trial in feasible):
+    rated = feasible(seen)
+    if any(len(trial.values) > 1 for trial in rated):
         # Of a front any member, as draws around one alone would leave out the others.
-        front = not_dominated(np.array([trial.values for trial in feasible]))
-        members = [trial for trial, is_member in zip(feasible, front, strict=True) if is_member]
+        front = not_dominated(np.array([trial.values for trial in rated]))
+        members = [trial for trial, is_member in zip(rated, front, strict=True) if is_member]
         best: FrozenTrial | None = members[int(random.integers(len(members)))]
     else:
-        best = max(feasible, key=lambda trial: (trial.value, -trial.number), default=None)
+        best = max(rated, key=lambda trial: (trial.value, -trial.number), default=None)
     if best is not None and (not starts or random.random() < BEST_PART):
         return dict(best.params)
     return dict(starts[int(random.integers(len(starts)))]) if starts else None

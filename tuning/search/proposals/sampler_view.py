@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence, Set
-from copy import copy
 from datetime import datetime
 from functools import partial
 from operator import itemgetter
@@ -31,34 +30,13 @@ from optuna.trial import FrozenTrial, TrialState
 
 from envs.objective.aim import Aim
 from search_spaces import SearchSpace
-from tuning.search.record.trials import ALIKE, HYPERPARAMETERS, REQUIRED, alike, last_gains
+from tuning.search.record.trials import ALIKE, HYPERPARAMETERS, REQUIRED, Seen, alike, last_gains
 
 # Of trials by number: what counts of each, a pair with two objectives.
 Values = Mapping[int, float | tuple[float, ...]]
 BEST_SHOWN = 4  # of so many trials that a sampler is shown of too many, one is among the best
 _SEEN_STATES = (TrialState.COMPLETE, TrialState.PRUNED)
 Point = Mapping[str, float | int | str]
-
-
-class Seen(FrozenTrial):
-    """A trial as a sampler sees it. A study copies each trial that it is given; of this one it copies no content.
-
-    A view is made anew for each draw, and samplers do not change what is in a trial. Copies of all content would take most of
-    the time of a draw.
-    """
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Seen:
-        return copy(self)
-
-    @classmethod
-    def of(cls, trial: FrozenTrial) -> Seen:
-        """A trial with the same content."""
-        seen = cls.__new__(cls)
-        seen.__dict__.update(trial.__dict__)
-        return seen
-
-    def __copy__(self) -> Seen:
-        return Seen.of(self)
 
 
 def as_seen(

@@ -12,12 +12,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import FrozenTrial
 from scipy.special import ndtri
 
 from search_spaces.parameter import Value
 from tuning.search.models.curve_model import CurveModel, Evaluations, encode
-from tuning.search.proposals.prior import Point
+from tuning.search.proposals.prior import Point, feasible
 
 Array = NDArray[np.float64]
 
@@ -91,11 +91,7 @@ class Transfer:
 
         Those count that are complete and violate nothing.
         """
-        rated = [
-            trial
-            for trial in seen
-            if trial.state is TrialState.COMPLETE and all(excess <= 0 for excess in trial.constraints.values())
-        ]
+        rated = feasible(seen)
         # With two objectives the mean gain, which ranks trials elsewhere too.
         ratings = np.array([np.mean(trial.values) for trial in rated], dtype=np.float64)
         points = [trial.params for trial in rated]

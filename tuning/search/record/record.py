@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import optuna
 from optuna.trial import FrozenTrial, TrialState
@@ -43,6 +43,7 @@ from tuning.search.record.trials import (
     REQUIRED,
     SAME_AS,
     OfTrials,
+    Seen,
     Standing,
     state_of,
 )
@@ -108,18 +109,11 @@ class Record:
         count, standing = len(trial.intermediate_values), self.standing(number)
         return {"noticed": did_nothing(count) if standing.does_nothing else kept_plan(count) if standing.keeps_plan else None}
 
-    def count_crash(self, number: int, error: str) -> Standing:
-        """A trial crashed, with this traceback."""
-        self.study.stand(number, lambda before: replace(before, crashes=before.crashes + 1, error=error))
+    def count(self, number: int, what: Literal["crashes", "out_of_memory"], error: str) -> Standing:
+        """A trial crashed or ran out of memory once more, with this traceback or error."""
+        self.study.stand(number, lambda before: replace(before, **{what: getattr(before, what) + 1}, error=error))
         standing = self.standing(number)
-        self.rows.update(number, crashes=standing.crashes, error=error)
-        return standing
-
-    def count_out_of_memory(self, number: int, error: str) -> Standing:
-        """A trial ran out of memory, with this error."""
-        self.study.stand(number, lambda before: replace(before, out_of_memory=before.out_of_memory + 1, error=error))
-        standing = self.standing(number)
-        self.rows.update(number, out_of_memory=standing.out_of_memory, error=error)
+        self.rows.update(number, **{what: getattr(standing, what)}, error=error)
         return standing
 
     def freeze(self, number: int) -> None:
@@ -288,7 +282,7 @@ def check_trials(trials: Sequence[FrozenTrial], space: SearchSpace, two_aims: bo
     copy = optuna.create_study(direction="maximize")
     for trial in trials:
         try:
-            copy.add_trial(_not_copied(trial))
+            copy.add_trial(Seen.of(trial))
         except UNREADABLE as error:
             raise DamagedStudyError(path, f"trial {trial.number} in it cannot be: {' '.join(str(error).split())}") from error
         if fault := _fault(trial, space, two_aims):
@@ -313,14 +307,6 @@ def _fault(trial: FrozenTrial, space: SearchSpace, two_aims: bool) -> str:
     if any(type(rating) not in (int, float) for rating in trial.intermediate_values.values()):
         return "has a score that is no number"
     return "lacks the gains of an evaluation" if two_aims and not _has_gains(trial) else ""
-
-
-def _not_copied(trial: FrozenTrial) -> FrozenTrial:
-    """The same trial for a study in memory, which would copy all that is in it; it changes the number alone."""
-    shallow = FrozenTrial.__new__(FrozenTrial)
-    shallow.__dict__.update(trial.__dict__)
-    shallow.__dict__["__deepcopy__"] = lambda memo: shallow
-    return shallow
 
 
 def _has_gains(trial: FrozenTrial) -> bool:

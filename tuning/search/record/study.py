@@ -162,13 +162,12 @@ class StudyMemory:
         They go on from their checkpoints, or begin `afresh`.
         """
         name = f"{self._settings.name}, {self._settings.steps} steps"
-        names = optuna.get_all_study_names(self._storage)
-        if name in names and name != self.name:
-            # A run was killed while it copied trials.
-            optuna.delete_study(study_name=name, storage=self._storage)
-        while name == self.name:
-            # The same budget a second time, after another one in between.
+        if name == self.name:
+            # The same budget a second time.
             name += " again"
+        if name in optuna.get_all_study_names(self._storage):
+            # It is over, or a run was killed while it copied trials.
+            optuna.delete_study(study_name=name, storage=self._storage)
         new = optuna.create_study(
             storage=self._storage, study_name=name, direction="maximize", pruner=self._study.pruner
         )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Self, TypeVar
@@ -136,6 +137,26 @@ class OfTrials(Generic[Value]):
         value = self._function(trial)
         self._known[trial.number] = trial, value
         return value
+
+
+class Seen(FrozenTrial):
+    """A trial for a study in memory, which copies each trial that it is given; of this one it copies no content.
+
+    Copies of all content would take most of the time of a draw, and samplers do not change what is in a trial.
+    """
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Seen:
+        return copy(self)
+
+    @classmethod
+    def of(cls, trial: FrozenTrial) -> Seen:
+        """A trial with the same content."""
+        seen = cls.__new__(cls)
+        seen.__dict__.update(trial.__dict__)
+        return seen
+
+    def __copy__(self) -> Seen:
+        return Seen.of(self)
 
 
 def alike(trials: Iterable[FrozenTrial]) -> frozenset[int]:

@@ -36,10 +36,6 @@ class StudySearcher(DriverOnly, Searcher):
         self._search = search
         self._numbers: dict[str, int] = {}
 
-    def number(self, trial_id: str) -> int:
-        """Number of the trial that Tune calls `trial_id`."""
-        return self._numbers[trial_id]
-
     def suggest(self, trial_id: str) -> dict[str, Any] | str | None:  # type: ignore[override]
         """Configuration of the next trial, None while there may be one later, or FINISHED."""
         is_full = len(self._numbers) >= max(MOST_TRIALS, AT_LEAST_EACH * len(self._search.running))

@@ -96,7 +96,7 @@ class Ends:
 
     def _run_out_of_memory(self, number: int, error: str) -> None:
         """After a trial ran out of memory: hand it out again, or let it end as too large."""
-        standing = self._record.count_out_of_memory(number, error)
+        standing = self._record.count(number, "out_of_memory", error)
         self._trials[number].is_alone = True
         if attempt := next_attempt(standing.out_of_memory, self._settings.on_oom == "adapt"):
             self._try_again(number, f"out of memory ({raised(error)}); {attempt}")

@@ -10,7 +10,7 @@ import psutil
 
 from common.texts import counted, python_command
 from common.units import GIB
-from tuning.memory.gpus import Card, Load, cards, loads
+from tuning.memory.gpus import Card, DriverError, Load, cards, loads
 from tuning.runtime.cluster import is_ray_running
 
 SECONDS = 5.0  # between two looks
@@ -83,7 +83,12 @@ class MachineWatch:
         if now - self._looked < SECONDS:
             return []
         self._looked = now
-        seen = self._look() if self._cards else []
+        lines = list[str]()
+        try:
+            seen = self._look() if self._cards else []
+        except DriverError as error:
+            # As while it is installed anew. The search does not need to look.
+            seen, self._cards, lines = [], [], [f"the cards are watched no longer: {error}"]
         memory = psutil.virtual_memory()
         granted = self._granted()
         # With several nodes this machine is only the driver's.
@@ -91,7 +96,6 @@ class MachineWatch:
         parts += [f"{'driver ' if granted else ''}CPU {psutil.cpu_percent():.0f} %", f"RAM {memory.percent:.0f} %"]
         parts += [_card_text(card, load) for card, load in zip(self._cards, seen, strict=True)]
         self.text = ", ".join(parts)
-        lines: list[str] = []
         for index, (card, load) in enumerate(zip(self._cards, seen, strict=True)):
             lines += self._lines(index, card, load, now, running)
         return lines

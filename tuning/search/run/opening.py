@@ -107,7 +107,7 @@ def experiment_to_continue(settings: Settings) -> Experiment | None:
         StorageError: if a storage that is named cannot be read.
     """
     if settings.resume:
-        if is_uri(settings.resume) or is_uri(settings.dir) or Path(settings.resume).exists():
+        if is_uri(settings.resume) or is_uri(settings.dir) or user_path(settings.resume).exists():
             return experiment_at(settings.resume, settings.storage)
         if named := existing(replace(settings, name=settings.resume)):
             return experiment_at(named, settings.storage)
@@ -205,7 +205,8 @@ def check_continued(before: Experiment, settings: Settings) -> Checked:
     notes = [*checked.notes, *_learned_notes(read_learned(before, checked.plan.space))]
     if not settings.resume:
         notes.append(f"{before.place} exists and is continued")
-    for difference in _version_differences(before, checked):
+    machine = before.compatibility.get("machine")
+    for difference in version_differences(machine, compatibility["machine"]) if machine else ():
         notes.append(f"the code has changed, so results may differ: {difference}")
     return replace(checked, compatibility=compatibility, before=before, notes=tuple(notes))
 
@@ -449,8 +450,3 @@ def _differences(before: Experiment, checked: Checked) -> list[str]:
     if "space" in old and not differences:
         differences += space_differences(old["space"], checked.plan.space)[:1]
     return differences
-
-
-def _version_differences(before: Experiment, checked: Checked) -> list[str]:
-    old, new = before.compatibility, checked.compatibility
-    return version_differences(old["machine"], new["machine"]) if "machine" in old else []

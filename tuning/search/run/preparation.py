@@ -53,17 +53,17 @@ def prepare(
         which = f"years {', '.join(others)} and {last}" if others else f"year {last}"
         say(console, f"{scenario.title}: preparing {which}, this once: series, tables, the uncontrolled site")
         _run("years", [Job(partial(prepare_year, scenario, year, day_peak=day_peak), True) for year in years], console)
-    parts = list(dict.fromkeys(part for seen in seens for part in seen.parts))
+    parts = list(dict.fromkeys(seen for seen in seens if not seen.is_plain))
     lacking = [(year, part) for year in sorted(of_splits) for part in parts if not has_shadow(scenario, year, part)]
     if lacking:
         plans = ", ".join(f"the plan (forecasts: {part.plan})" for part in parts)
         say(console, f"{scenario.title}: preparing what policies see, this once: {plans}")
-        if any(part.learns for _, part in lacking):
+        if any(part.plan == "learned" for _, part in lacking):
             # The other splits are forecast by models of the train split.
             models = models_to_train(scenario)
             _run("models of forecasts", [Job(partial(learned_model, scenario, *model)) for model in models], console)
             # A year's plans are made hour after hour, by one core. Its forecasts are no part of that.
-            years = list(dict.fromkeys(year for year, part in lacking if part.learns))
+            years = list(dict.fromkeys(year for year, part in lacking if part.plan == "learned"))
             jobs = [
                 Job(partial(learned_table, scenario, year, kind, horizon_steps(scenario), crossed=True))
                 for year, kind in forecasts_to_make(scenario, years)

@@ -183,7 +183,7 @@ class Search:
         """A trial told something; whether it goes on. It waits until the storage knows what it told."""
         is_new = self._record.take(number, report)
         if report.ending is Ending.CRASHED:
-            self._record.count_crash(number, report.message)
+            self._record.count(number, "crashes", report.message)
         self._files.flush()
         return self._goes_on(number, report, is_new)
 

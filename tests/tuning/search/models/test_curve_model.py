@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -111,9 +112,8 @@ def test_later_evaluations_of_a_trial_give_the_posterior_that_all_together_give(
     data = Evaluations(trial, np.log(np.tile([100.0, 200.0, 300.0], 6)), rng.normal(size=18))
     model = CurveModel.fitted(points, data, 18, iterations=3)
     logs, ratings = np.log([400.0, 500.0]), np.array([0.3, 0.5])
-    whole = model.with_data(
-        Evaluations(np.append(trial, [2, 2]), np.append(data.log_steps, logs), np.append(data.ratings, ratings))
-    )
+    more = Evaluations(np.append(trial, [2, 2]), np.append(data.log_steps, logs), np.append(data.ratings, ratings))
+    whole = replace(model, data=more)
     mean, deviation = whole.predict(np.array([2]), np.log([1000.0]))
     assert model.predict_after(2, logs, ratings, float(np.log(1000.0))) == pytest.approx((mean[0], deviation[0]), rel=1e-6)
 

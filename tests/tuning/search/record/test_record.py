@@ -117,7 +117,7 @@ def test_an_end_that_only_the_study_has_is_written_into_the_row(experiment: Expe
 
 def test_a_traceback_stays_in_the_row_of_a_trial_that_failed(experiment: Experiment) -> None:
     record = begun(experiment, 1)
-    record.count_crash(0, "Traceback\n  ...\nValueError: bad luck")
+    record.count(0, "crashes", "Traceback\n  ...\nValueError: bad luck")
     record.study.stop(0, TrialState.FAIL, "ValueError: bad luck")
     mended(experiment)
     assert load(experiment.paths.folder).trials["error"][0].startswith("Traceback")
@@ -190,7 +190,7 @@ def test_failed_trials_begin_anew_unless_their_assignment_was_trained_since(expe
     record = begun(experiment, 4)
     for number in (0, 1, 2):
         record.take(number, told(260, 0.1, number))
-        record.count_crash(number, "Traceback\nModuleNotFoundError: my_reward")
+        record.count(number, "crashes", "Traceback\nModuleNotFoundError: my_reward")
     for number in (0, 1):
         record.fail(number, "Traceback\nModuleNotFoundError: my_reward")
     complete(record, 2)

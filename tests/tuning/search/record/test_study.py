@@ -94,6 +94,10 @@ def test_trials_that_go_on_are_running_again_and_the_others_are_as_they_were(exp
     again.reopen([0])
     assert [p.number for p in memory(experiment).adopt_unfinished()] == [0, 3]
     assert memory(experiment)._study.get_trials()[1].value == 0.4
+    # And as often as one likes.
+    for _ in range(4):
+        memory(experiment).reopen([0])
+        assert [p.number for p in memory(experiment).adopt_unfinished()] == [0, 3]
 
 
 def test_a_trial_that_goes_on_misses_requirements_by_what_it_misses_at_its_new_end(experiment: Experiment) -> None:

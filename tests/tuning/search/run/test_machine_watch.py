@@ -3,7 +3,7 @@
 from typing import Any
 
 from common.units import GIB
-from tuning.memory.gpus import Card, Load
+from tuning.memory.gpus import Card, DriverError, Load
 from tuning.search.run.machine_watch import SECONDS, STEADY_SECONDS, Granted, MachineWatch
 
 CARD = Card(0, "RTX 4060", 8 * GIB)
@@ -35,6 +35,19 @@ def test_it_measures_only_every_few_seconds() -> None:
     assert "4.0/8.0" in machine.watch.text
     machine.after(SECONDS, used_bytes=GIB)
     assert "1.0/8.0" in machine.watch.text
+
+
+def test_a_driver_that_fails_ends_the_looks_and_not_the_search() -> None:
+    machine = Machine()
+    machine.after(0.0)
+
+    def fail() -> list[Load]:
+        raise DriverError("NVIDIA's driver gave up")
+
+    machine.watch._look = fail
+    assert machine.after(SECONDS) == ["the cards are watched no longer: NVIDIA's driver gave up"]
+    assert machine.after(SECONDS) == []
+    assert "GPU" not in machine.watch.text
 
 
 def test_a_full_card_is_reported_once_while_it_is_full() -> None:

@@ -149,13 +149,16 @@ def test_where_citylearn_steps_evaluations_take_a_fifth_of_a_trial_unless_asked_
     assert any("steps a second here" in note for note in checked.notes) == ("backend" not in change)
 
 
-def test_an_experiment_is_found_by_its_name_or_its_folder(tmp_path: Path) -> None:
+def test_an_experiment_is_found_by_its_name_or_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert experiment_to_continue(settings(tmp_path)) is None
     assert experiment_to_continue(Settings()) is None
     experiment = begun(tmp_path)
     assert experiment_to_continue(settings(tmp_path)) == experiment
     assert experiment_to_continue(Settings(resume=str(tmp_path / "one"))) == experiment
     assert experiment_to_continue(Settings(resume="one", dir=str(tmp_path))) == experiment
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert experiment_to_continue(Settings(resume="~/one")) == experiment
     with pytest.raises(UsageError, match="no experiment in"):
         experiment_to_continue(Settings(resume=str(tmp_path)))
     # Only one that is named and not pointed at is said to be there.
