@@ -4,8 +4,6 @@ Run: `uv run --group benchmarks python benchmarks/card_or_core.py`. Trials on th
 recorded gradient steps; those on a core run beside them, each on its own. Quote the ratios.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

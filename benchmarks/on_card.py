@@ -4,8 +4,6 @@ Run: `uv run --group benchmarks python benchmarks/on_card.py --to FOLDER [--part
 there and has a time of its own; what overruns it is ended, and the next one begins. Commands of a part run at once.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -4,8 +4,6 @@ Run: `python benchmarks/public_data.py FOLDER... [--steps 500000]`. The speed is
 CityLearn, median of rounds in turns in this process.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import statistics

@@ -11,8 +11,6 @@ Score: `citylearn_2022_peaks_score`, each of its terms a ratio to no control; le
 included. Hours are stepped by the batch backend.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -5,8 +5,6 @@ Its tables are read before. Times are those of a process of its own: the wall cl
 imported.
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import subprocess

@@ -6,8 +6,6 @@ started one by one or as one CUDA graph; K of its trials collect in the time of 
 reach at best. Quote the ratios.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

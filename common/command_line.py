@@ -1,7 +1,5 @@
 """Command lines: what is refused is one line, and the exit status says so."""
 
-from __future__ import annotations
-
 import argparse
 import errno
 import sys

@@ -1,7 +1,5 @@
 """Errors that every command reports in one line."""
 
-from __future__ import annotations
-
 from common.uris import with_uris, without_credentials
 
 

@@ -1,7 +1,5 @@
 """Reads texts, and writes files so that a crash leaves the old file or the new one, never a partial one."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

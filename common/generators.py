@@ -1,7 +1,5 @@
 """Random numbers: seeds of streams that share none, and states of NumPy's generators that come from files."""
 
-from __future__ import annotations
-
 import enum
 from typing import Any
 

@@ -1,7 +1,5 @@
 """JSON files that a dataclass describes: its annotations are the one description of keys and types."""
 
-from __future__ import annotations
-
 import json
 import types
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Paths and names of folders that a user gives; links, which are refused; where this machine keeps its cache."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import re

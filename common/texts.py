@@ -1,7 +1,5 @@
 """Texts that people and shells read: words that are wrong, numbers, and commands that work as they are printed."""
 
-from __future__ import annotations
-
 import difflib
 import math
 import os

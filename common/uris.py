@@ -1,7 +1,5 @@
 """Texts that name a place by a URI, and folders on this machine that stand for one."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path, PurePath
 

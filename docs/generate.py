@@ -4,8 +4,6 @@ Options come from the dataclasses that the command lines are generated from, hyp
 from the schema of the results. `tests/docs/test_generate.py` fails when a page is older than the code.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import inspect

@@ -3,8 +3,6 @@
 Beside each entry lies its checksum, `.sum`. An entry that differs from it is named and made anew, so damage changes no number.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

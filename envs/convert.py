@@ -1,7 +1,5 @@
 """Makes a folder for CityLearn 3 of files of version 2: `python -m envs.convert old/schema.json --to new`."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

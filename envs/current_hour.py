@@ -1,7 +1,5 @@
 """The present hour of a site as rules and model predictive control see it, on any backend."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Protocol
 

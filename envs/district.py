@@ -1,7 +1,5 @@
 """Which features and actions of a site belong to which of its buildings, and how large these are."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

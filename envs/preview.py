@@ -1,7 +1,5 @@
 """Draws pictures of a generated year: `python -m envs.preview --scenario iquitos --year 1 --to preview`."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ A plan shows of each building what model predictive control does with battery, t
 charge; of the site, the net import that it plans.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self

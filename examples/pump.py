@@ -6,8 +6,6 @@ Electricity is dear in the evening, when demand peaks too, and the pump is effic
 A week has 168 hours; which days are thirsty is drawn anew.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How a search looks while it runs: a view that a terminal updates in place, or lines."""
 
-from __future__ import annotations
-
 import logging
 import math
 import re

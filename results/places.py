@@ -1,7 +1,5 @@
 """Places that readers are given: folders on this machine, and URIs of storage, of which what is read is copied first."""
 
-from __future__ import annotations
-
 import glob
 import os
 import re

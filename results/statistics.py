@@ -14,8 +14,6 @@ or none. Tests look for more errors than promised. Scores are then arrays of sha
 seeds, which all contenders share: what a seed has in common for all cancels in differences.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache

@@ -3,8 +3,6 @@
 It reads two small files, of an experiment at a URI also the marks of the run, and needs neither Ray nor torch.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import os

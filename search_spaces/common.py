@@ -1,7 +1,5 @@
 """Hyperparameters that algorithms share; functions where the default or the range is the algorithm's own."""
 
-from __future__ import annotations
-
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 
 from search_spaces.parameter import Assignment, Kind, OnlyIf, Parameter, Scale

@@ -1,7 +1,5 @@
 """Search spaces for any environment, made of those for sites: without what only a site has, and for rewards of any scale."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final

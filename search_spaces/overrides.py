@@ -13,8 +13,6 @@ A table for each hyperparameter, in the values that it has outside (a `gamma`, n
     value = 10
 """
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One hyperparameter: its type, its valid values, how it is searched and on what it depends."""
 
-from __future__ import annotations
-
 import enum
 import json
 import math

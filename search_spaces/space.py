@@ -7,8 +7,6 @@ What is drawn is a point: inner numbers by inner name, in distributions that are
 `SearchSpace.assignment` makes the values of it; `SearchSpace.point` is the way back, for any valid assignment.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -15,8 +15,6 @@ Ray, numba and this project do some of it for reasons of their own. So an event 
 in `ALLOWED`: that is the nearest frame outside of the standard library. Code in the folder is never passed over.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

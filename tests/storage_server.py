@@ -1,7 +1,5 @@
 """An S3 server on loopback in a process of its own, and a proxy before it that is slow, fails and cuts connections."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 import socket

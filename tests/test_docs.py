@@ -1,7 +1,5 @@
 """The documents say what is there: links, commands, options and paths."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import functools

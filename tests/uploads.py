@@ -1,7 +1,5 @@
 """A folder in storage, as a search leaves it there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from common.storage.location import location

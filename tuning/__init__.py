@@ -7,8 +7,6 @@ r.best
 Importing this takes no time: each name is imported from its part when it is first used.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,5 @@
 """Lists all commands: `python -m tuning`."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

@@ -1,7 +1,5 @@
 """Is this machine ready? `python -m tuning.doctor`."""
 
-from __future__ import annotations
-
 import sys
 
 from tuning.cli.command import command

@@ -1,7 +1,5 @@
 """A trained policy as files that run without this package: `python -m tuning.export experiments/NAME --trial best --to DIR`."""
 
-from __future__ import annotations
-
 import sys
 
 from common.texts import printable

@@ -1,7 +1,5 @@
 """Remaining headroom of a site, before anyone trains on it: `python -m tuning.headroom --scenario iquitos`."""
 
-from __future__ import annotations
-
 import sys
 
 from tuning.cli.command import command

@@ -1,7 +1,5 @@
 """Judge the best trials of experiments: `python -m tuning.judge experiments/ppo-iquitos-1 experiments/sac-iquitos-1`."""
 
-from __future__ import annotations
-
 import sys
 
 from common.command_line import refuse

@@ -1,7 +1,5 @@
 """Predicted memory of a trial: `python -m tuning.resources --algo sac --set batch_size=1024 buffer_size=1000000`."""
 
-from __future__ import annotations
-
 import sys
 
 from tuning.cli.command import command

@@ -1,7 +1,5 @@
 """The hours of a policy's year: `python -m tuning.rollout experiments/NAME --trial best --year 3`."""
 
-from __future__ import annotations
-
 import sys
 
 from common.texts import printable

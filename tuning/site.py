@@ -1,7 +1,5 @@
 """Makes the folder of a site, of files of meters: `python -m tuning.site homes --example`."""
 
-from __future__ import annotations
-
 import sys
 
 from common.texts import python_command

@@ -5,8 +5,6 @@ Run: `uv run python -m benchmarks.scaling [--trials 100 1000 10000] [--journal 1
 up, no Ray is started, and seconds are those of the processor. README.md beside it has results.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 import time

@@ -6,8 +6,6 @@ Run: `uv run python -m benchmarks.scaling.driver_memory [--trials 4000] [--every
 collection of what is not used any more.
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import io

@@ -1,7 +1,5 @@
 """Made-up searches: fake trials, and studies that have many of them already."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from datetime import UTC, datetime

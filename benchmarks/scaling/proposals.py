@@ -1,7 +1,5 @@
 """Time of a proposal and of a decision, by the number of trials before it."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ makes is replaced. The fake one holds so many slots, gives each trial a pace of 
 Tune would: a report of each update, an evaluation of each rung, and the end. What the driver takes is measured call by call.
 """
 
-from __future__ import annotations
-
 import heapq
 import io
 import time

@@ -3,8 +3,6 @@
 And what such a search takes when it goes on, is loaded and is drawn; each in a process of its own.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What an error of storage means: to be tried again, or to be told at once, in a line without credentials."""
 
-from __future__ import annotations
-
 import enum
 import errno
 import os

@@ -1,7 +1,5 @@
 """Objects of a location: whole or not at all, with attempts that outlast faults of network and server."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor

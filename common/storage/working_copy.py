@@ -1,7 +1,5 @@
 """A folder on this machine with some of a location's files: storage holds the truth."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterable, Iterator

@@ -3,8 +3,6 @@
 Numba takes most of half a minute for it and keeps the result. The types of what it is called with are the same for every site.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

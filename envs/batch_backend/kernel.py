@@ -12,8 +12,6 @@ All that `begin` and `step` call is in this file: numba's cache looks at no othe
 Letters in shapes are those of `envs.batch_backend.records`.
 """
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

@@ -10,8 +10,6 @@ the rows, S sessions, O observations, E observations that depend on actions, A a
 through: first the N stationary ones, then the V vehicles.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Steps many copies of a scenario at once, over any number of its years."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """Reads deferrable appliances from CityLearn's objects into the batch simulator's tables."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

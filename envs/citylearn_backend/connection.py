@@ -1,7 +1,5 @@
 """Reads the limits of buildings' connections, CityLearn's charging constraints and electrical service, into tables."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reads CityLearn's LSTM models of indoor temperatures into the batch simulator's arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A reward function for CityLearn that takes no time, for runs with a reward that is computed outside of CityLearn."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """CityLearn's models of people who change set points: their checks, and how they become the batch simulator's arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

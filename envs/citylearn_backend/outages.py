@@ -4,8 +4,6 @@ CityLearn draws them anew for each episode and by its length, so the same hour w
 and it stops where an episode has no whole days. Over all rows of a scenario of whole days the outages are CityLearn's own.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

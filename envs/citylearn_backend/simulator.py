@@ -1,7 +1,5 @@
 """CityLearn steps one scenario year hour by hour; simulators of a process are passed on."""
 
-from __future__ import annotations
-
 import pickle
 import struct
 from collections.abc import Iterator, Mapping, Sequence

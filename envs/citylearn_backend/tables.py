@@ -3,8 +3,6 @@
 Defaults, drawn attributes, float32 and schedules are taken from its objects, so nothing of its loading can differ.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

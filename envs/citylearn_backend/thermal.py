@@ -1,7 +1,5 @@
 """Thermal devices of CityLearn's buildings, and the actions that they obey."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

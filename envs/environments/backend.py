@@ -1,7 +1,5 @@
 """Which backend steps a scenario, and what the batch backend lacks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """What a site can have: a bound, model predictive control, and policies that see its plans or act in other splits."""
 
-from __future__ import annotations
-
 import math
 import time
 import warnings

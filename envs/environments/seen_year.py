@@ -4,8 +4,6 @@ What else is seen are tables of a year, the same rows for both backends. A row d
 which models of the train split forecast.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache, partial

@@ -1,7 +1,5 @@
 """A site as a gymnasium environment, and copies of it as one vector environment, stepped by CityLearn."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack

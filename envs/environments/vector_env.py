@@ -1,7 +1,5 @@
 """Many copies of a site as one gymnasium vector environment, stepped by the batch backend."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

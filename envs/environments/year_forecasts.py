@@ -1,7 +1,5 @@
 """Forecasts of a scenario year: its series, what the train split says of the site, and the learned models."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace

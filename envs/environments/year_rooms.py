@@ -1,7 +1,5 @@
 """How a scenario's indoor temperatures answer to what devices deliver: linear models, fitted on the train split."""
 
-from __future__ import annotations
-
 import zlib
 from dataclasses import asdict
 

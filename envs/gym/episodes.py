@@ -1,7 +1,5 @@
 """Episodes of an environment by which policies are rated: the same ones for all policies, and none that training has."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Literal

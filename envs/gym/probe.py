@@ -3,8 +3,6 @@
 So the driver of a search runs no code of the environment, and what the environment takes can be measured.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Observations and actions of an environment as the algorithms have them: one vector of numbers, and a vector or choices."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import gymnasium as gym

@@ -1,7 +1,5 @@
 """What an evaluation measures, its columns and rows: score, reward terms, KPIs and CityLearn's ratios."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache

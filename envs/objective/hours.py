@@ -1,7 +1,5 @@
 """Hour by hour what a run does, and the week in which that matters most."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

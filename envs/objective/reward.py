@@ -4,8 +4,6 @@ The formula has its one home here, its weights in `envs.objective.weights`. The 
 repeats it for speed, and a test compares both. The linear programme of the bound takes its factors from `coefficients`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple

@@ -1,7 +1,5 @@
 """A run over a scenario year as arrays: the common language of backends, reward and KPIs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 

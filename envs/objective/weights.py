@@ -1,7 +1,5 @@
 """Weights of the terms of the reward `improvement`: what a policy is rewarded for."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Sequence

@@ -8,8 +8,6 @@ It solves the same programme as in simulations, so with the same forecasts and s
 sees of a plan, it gives as well: `seen`, to be appended to the site's own observations.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import zipfile

@@ -4,8 +4,6 @@ Each hour it observes the site, forecasts the next hours, plans them by a linear
 and carries out the first hour. It runs in the same simulators as policies and maximises the same reward, `improvement`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 

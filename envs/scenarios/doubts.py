@@ -1,7 +1,5 @@
 """Means of a given site's series that few sites have, as in another unit. They are said, not refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path

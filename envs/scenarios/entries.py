@@ -1,7 +1,5 @@
 """What the folders of sites that are made here have in common: entries of a schema, and the series of a charger."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

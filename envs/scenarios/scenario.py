@@ -1,7 +1,5 @@
 """Scenarios by name or path, their years, and how these are split."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Checks of a scenario's `schema.json` and of the files that it names, before CityLearn opens them."""
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import importlib.metadata

@@ -4,8 +4,6 @@ The names are those that its loader reads and its constructors take, which a tes
 stops it. Limits are wide: what lies beyond is a wrong unit or a slip, and would make a search learn from nonsense.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

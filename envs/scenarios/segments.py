@@ -1,7 +1,5 @@
 """Stated splits of a given scenario as segments: consecutive rows of its data with the buildings that are simulated there."""
 
-from __future__ import annotations
-
 import calendar
 import datetime as dt
 import json

@@ -1,7 +1,5 @@
 """JSON files read strictly, and shapes of their values: what may stand at a place, as data, and the faults of what does."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """Splits as a user states them: ranges of days, dates or years' numbers, and buildings."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Literal

@@ -4,8 +4,6 @@ CityLearn imports and calls each class that a schema names. Some of its own run 
 weights are not: torch reads them by an unpickler that takes tensors alone (`weights_only`, its default since 2.6).
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Baselines of learned policies: the site uncontrolled, without PV and battery, and under rules."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

@@ -6,8 +6,6 @@ are disturbed. So there are labels for states that only a copy that errs comes i
 Lessons hold no observation: a policy that learns from them carries out the same actions in the same windows, and sees its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 

@@ -1,7 +1,5 @@
 """Runs of model predictive control over windows of a scenario, each simulated once and cached."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """What policies are compared with, as rows of the table `evaluations`: one for each controller and year."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """Learning curves of trials, of several together, and how early their order tells the end."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

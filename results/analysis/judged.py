@@ -1,7 +1,5 @@
 """A judgement beside the search that it judges: was the winner good, or lucky?"""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ hyperparameter by itself: the Pearson divergence of two densities on a grid. Opt
 for all subsamples at once, as the interval needs hundreds of them; a test holds the values to Optuna's.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -1,7 +1,5 @@
 """All trials ranked, how the best of a search grew, and what it can be compared with."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The trials of a search as analysis takes them: which count, which one is the default, which hyperparameters were searched."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """When the trials of a search ran."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

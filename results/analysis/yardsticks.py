@@ -1,7 +1,5 @@
 """Where the best policies of a search stand between no control and perfect foresight, on the hours that rated them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """One page about experiments: `python -m results.report experiments/NAME`."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Sequence

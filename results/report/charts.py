@@ -4,8 +4,6 @@ Categories have the colours of Okabe and Ito (2008), which the colour-blind tell
 page changes its colours without drawing its charts again.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

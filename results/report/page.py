@@ -3,8 +3,6 @@
 The page inflates the three scripts of Vega and the specifications in the browser. Its security policy forbids each request.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

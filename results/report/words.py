@@ -1,7 +1,5 @@
 """Numbers and lists as sentences show them: below a thousand of a unit. Tables of commands keep five digits."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Write a report, and pictures of its figures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path

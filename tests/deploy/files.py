@@ -1,7 +1,5 @@
 """What is in `deploy/`, read for the tests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

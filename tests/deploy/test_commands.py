@@ -1,7 +1,5 @@
 """Commands of this project in the files of `deploy/` have options that there are, and values that these take."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Compose reads the file, and its cluster has a token, no privileges and no port but for this machine."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

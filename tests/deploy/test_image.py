@@ -1,7 +1,5 @@
 """The image's steps are pinned, without privileges or secrets; they run here on a clean Python."""
 
-from __future__ import annotations
-
 import fnmatch
 import os
 import re

@@ -1,7 +1,5 @@
 """A job takes the checkout to a cluster, joins it with its token, stops cleanly and is resumed; on loopback."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil

@@ -1,7 +1,5 @@
 """Ray and Kubernetes read the manifests; pods have no privileges, a token and a place for caches."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import kubernetes_validate

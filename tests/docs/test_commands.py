@@ -4,8 +4,6 @@ They run in a folder that holds what the pages suppose: sites, and experiments t
 replaced to make them short.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import importlib.util

@@ -1,7 +1,5 @@
 """Plans of random numbers: those of a year take a minute."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from envs.environments.seen_year import Shadow

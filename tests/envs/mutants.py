@@ -1,7 +1,5 @@
 """Mutants of a small valid scenario: what a user, another program or a damaged disk makes of its files."""
 
-from __future__ import annotations
-
 import copy
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Changes of series as text, so that all else keeps each digit."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

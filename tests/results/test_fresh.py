@@ -1,7 +1,5 @@
 """Trainings of the best and of the default again with fresh seeds, as all that is said of them takes them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Spaces for environments have nothing that only a site has, and no range that depends on the scale of rewards."""
 
-from __future__ import annotations
-
 import pytest
 
 from search_spaces.environment import OF_A_SITE, OTHER, for_environment, presets_for_environment

@@ -1,7 +1,5 @@
 """What tests share that kill a real search again and again: its command, moments and victims, and what is true at its end."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

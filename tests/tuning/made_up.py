@@ -1,7 +1,5 @@
 """What a trial tells that is made up, in place of training."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from envs.objective.aim import Outcome

@@ -1,7 +1,5 @@
 """A cluster of several nodes on this machine, and a trainable that trains nothing and goes on from checkpoints."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import logging

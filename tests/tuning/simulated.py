@@ -5,8 +5,6 @@ a driver that is killed before or after any of its writes. What survives a kill 
 tables of the results, checkpoints.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import random

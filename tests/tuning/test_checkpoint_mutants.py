@@ -4,8 +4,6 @@ Some mutants keep their old checksums: these must never be used. Others get chec
 These may be used, since they are checkpoints, but never end in anything else than a refusal.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

@@ -1,7 +1,5 @@
 """No credentials of the environment are in what a search writes or prints, nor in the logs of its Ray."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace

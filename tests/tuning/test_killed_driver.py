@@ -3,8 +3,6 @@
 Trials are made up and Ray has no part in it, so that a search takes seconds; `test_torture.py` kills real ones.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import math

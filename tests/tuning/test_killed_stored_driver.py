@@ -4,8 +4,6 @@ The driver dies at one of its operations, on the disk or in the storage, whichev
 and the next run has another cache.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import random

@@ -10,8 +10,6 @@ that was dropped, cut, flipped, emptied, swapped or replaced. The rule for every
 Any other exception, a number that changed without a word, or a file that a refusal changed, is a fault.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

@@ -1,7 +1,5 @@
 """Trials over the nodes of a cluster: cards of several sizes, nodes that join, go, and are drained."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import random

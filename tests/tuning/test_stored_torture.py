@@ -4,8 +4,6 @@ Each run is on a machine of its own, with an empty cache. It has the URI alone. 
 Some runs have a Ray of their own, so a node is all of the machine there. The others join a cluster of two nodes, which stays.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

@@ -4,8 +4,6 @@ The folder holds what an attacker could plant: pickles that call a command, in c
 Python files with names that are imported elsewhere. Python's audit hooks say what each command did with them.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import shutil

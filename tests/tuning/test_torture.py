@@ -1,7 +1,5 @@
 """A search ends with the same results although its processes are killed at random moments."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 import subprocess

@@ -1,7 +1,5 @@
 """What the env runners of all algorithms share: one vectorised environment, of which all copies take a step at once."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Collection

@@ -1,7 +1,5 @@
 """The beginning of a policy as the copy of a teacher: lessons seen as the policy sees them, and regressions on them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Nothing is built to predict a proposal. The process and the years of the site ta
 context nine tenths of one on a card. So what follows is as exact as keeps the sum within 10 %, no more.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What is done to observations and rewards between the environment and the algorithm."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

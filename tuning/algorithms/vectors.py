@@ -1,7 +1,5 @@
 """All parameters of a network as one vector, and optimizers."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Sequence
 

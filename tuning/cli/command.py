@@ -1,7 +1,5 @@
 """The front door of all commands: options from a dataclass, and one line for each error."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import itertools

@@ -1,7 +1,5 @@
 """Help that fits on a screen: the options that most people need, in groups, and the names of the others."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import textwrap

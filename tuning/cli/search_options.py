@@ -1,7 +1,5 @@
 """Options of a search: its settings, from a file too."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Iterator, Sequence

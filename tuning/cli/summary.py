@@ -1,7 +1,5 @@
 """What the terminal shows when a search has ended: its best, and whether fresh seeds say that it is better than the default."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Is this machine able to run searches? Facts, asked once, and checks that are functions of them."""
 
-from __future__ import annotations
-
 import os
 import platform
 import shutil

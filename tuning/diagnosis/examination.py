@@ -1,7 +1,5 @@
 """An examination of this machine: checks first, then real updates of each algorithm."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

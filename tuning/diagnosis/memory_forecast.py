@@ -1,7 +1,5 @@
 """Memory of a trial on this machine, predicted before it runs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from rich.console import Console

@@ -1,7 +1,5 @@
 """Settings of memory predictions and examinations; the command lines are generated from them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """Who may work on an experiment: one run at a time, one process on a trial, and nobody where it has moved to a storage."""
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Iterator

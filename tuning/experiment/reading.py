@@ -1,7 +1,5 @@
 """Experiments that a command reads and does not change: in a folder, or at a URI, of which what is read is copied first."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

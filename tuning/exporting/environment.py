@@ -1,7 +1,5 @@
 """The policy of an environment as files that run without this package: ONNX, an example controller and a model card."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """The files of an exported policy, all or none of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Files beside an exported policy: its hyperparameters as TOML, and a model card."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """A trained policy as one network, from CityLearn's observations to CityLearn's actions."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Where files of an exported policy go, and those that say what it is."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator, Mapping

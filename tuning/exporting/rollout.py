@@ -1,7 +1,5 @@
 """The hours of a policy's year: computed, checked, written as Parquet, drawn for a week."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path

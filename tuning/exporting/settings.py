@@ -1,7 +1,5 @@
 """Settings of exports and rollouts; the command lines are generated from them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal

@@ -3,8 +3,6 @@
 Each is trained as an experiment with one assignment, and each of its runs is a trial.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path

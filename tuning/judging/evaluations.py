@@ -1,7 +1,5 @@
 """Evaluations on the test split, in processes of their own: contenders' runs, baselines, bounds."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A judgement's folder: its files, its settings and its contenders, each an assignment that is trained again."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path

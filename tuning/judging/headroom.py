@@ -1,7 +1,5 @@
 """Remaining headroom of a site: what lies between the best controller without learning and the bound."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The race of a judgement: it trains contenders, evaluates them, and drops those that fall behind."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal

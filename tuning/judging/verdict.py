@@ -1,7 +1,5 @@
 """What scores say: the leader, the contenders that it beats, the winner, and all that in sentences."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a process takes on a card before it has any data: it differs by card, driver and build of torch, so it is measured."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os

@@ -1,7 +1,5 @@
 """NVIDIA's cards as their driver sees them, through NVML (`nvidia-ml-py`). Without a driver there are no cards."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The machine's budget for trials: nodes with their cards that torch can use, memory and cores."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence

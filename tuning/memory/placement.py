@@ -1,7 +1,5 @@
 """On which kind of node each trial runs; follows a cluster whose nodes come and go."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any

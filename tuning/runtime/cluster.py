@@ -4,8 +4,6 @@ Run as a process of its own, it tries the address of a cluster, as Ray warns for
 stopped. It prints what answers, or why nothing does.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import socket

@@ -1,7 +1,5 @@
 """Jobs of the driver that Ray runs in parallel, each in a process of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What ends a process: signals, and the end of the process that started it."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

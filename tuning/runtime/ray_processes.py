@@ -1,7 +1,5 @@
 """The processes that Ray starts on this machine: only those that a search needs, and out of reach of signals to a command."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 One that is started here is private: on the loopback address, with a token and a folder of its own.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -1,7 +1,5 @@
 """Measures the time of a process."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -7,8 +7,6 @@ A journal has some 5 KB for each trial: whole, that of a thousand trials would b
 whole line and are put in their order. So whatever a kill leaves, they are together a beginning of the journal.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager

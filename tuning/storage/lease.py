@@ -13,8 +13,6 @@ reads. A trial's upload of a large file may end after that.
 No clocks of two machines are compared. A trial's process looks for the next number before each request that writes.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -10,8 +10,6 @@ A kill before the third step changes nothing here. After it, the same command lo
 token of this move. If not, it begins again. What an earlier attempt put is put anew, and what the folder lacks is removed.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Experiments in a storage: create, look up, withdraw them; and the files of a run, local or not."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator

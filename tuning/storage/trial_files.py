@@ -1,7 +1,5 @@
 """The files of a trial in its process: those of the experiment's folder, or a working copy of its own that it pushes."""
 
-from __future__ import annotations
-
 import math
 import os
 import re

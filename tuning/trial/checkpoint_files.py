@@ -8,8 +8,6 @@ A checkpoint's folder holds
 All hold data alone: to read those of another person runs no code of theirs.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

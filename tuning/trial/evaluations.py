@@ -5,8 +5,6 @@ as on the uncontrolled site, for instance as it discharges an empty battery at a
 it tells of any objective, and a policy that charges vehicles otherwise does something.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

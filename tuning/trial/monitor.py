@@ -1,7 +1,5 @@
 """Measures what the process of a trial takes of its machine, memory and time, and stops it where that is too much."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

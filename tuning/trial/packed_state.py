@@ -9,8 +9,6 @@ What JSON lacks is an object with one tag:
     {"float": "nan"}                  a float that is not finite
 """
 
-from __future__ import annotations
-
 import math
 import struct
 import zipfile

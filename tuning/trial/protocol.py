@@ -1,7 +1,5 @@
 """What the driver and the process of a trial send each other, through Ray Tune: one object there, one object back."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum

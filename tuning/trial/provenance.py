@@ -1,7 +1,5 @@
 """Host, versions and commit with which a process runs."""
 
-from __future__ import annotations
-
 import json
 import platform
 import socket

@@ -1,7 +1,5 @@
 """What the results say of trials: their rows in `trials`, `reports` and `evaluations`. The driver alone writes them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime

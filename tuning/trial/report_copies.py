@@ -1,7 +1,5 @@
 """Copies of a trial's reports for other programs, beside the Parquet tables: CSV, TensorBoard, MLflow, Weights & Biases."""
 
-from __future__ import annotations
-
 import csv
 import importlib
 import io

@@ -3,8 +3,6 @@
 The best of many evaluations owes part of its score, and that it was chosen, to luck in few episodes.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The function by which Ray Tune runs a trial in a process of its own."""
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The training of a trial: update by update to its budget, with evaluations, reports and checkpoints."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence

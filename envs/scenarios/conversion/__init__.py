@@ -1,7 +1,5 @@
 """Makes a folder that CityLearn 3 takes of one that was made for CityLearn 2. Here are the options."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal

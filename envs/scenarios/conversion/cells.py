@@ -1,7 +1,5 @@
 """A CSV or Parquet file whose values are corrected one by one; all others stay as they are written. What was found in it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path

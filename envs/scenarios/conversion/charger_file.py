@@ -1,7 +1,5 @@
 """Repairs of a charger's file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Makes a folder that CityLearn 3 takes of one that was made for CityLearn 2; the original is only read."""
 
-from __future__ import annotations
-
 import copy
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Names before CityLearn 2.2, in files and schemas, and what CityLearn 3 calls the same."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping

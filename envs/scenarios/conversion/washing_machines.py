@@ -1,7 +1,5 @@
 """Washing machines of CityLearn 2.4 as deferrable appliances of CityLearn 3: the same energy, startable in the same hours."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Writes a generated year as a CityLearn scenario: schema, series and tariff file."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

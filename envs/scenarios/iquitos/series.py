@@ -1,7 +1,5 @@
 """Series of a generated year: hours, load, weather, PV and charging sessions, each from a random stream of its own."""
 
-from __future__ import annotations
-
 import csv
 import math
 import zlib

@@ -1,7 +1,5 @@
 """The site's parameters: every number of the generated scenarios."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from common.units import DAY, YEAR

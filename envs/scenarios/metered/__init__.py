@@ -1,7 +1,5 @@
 """Makes a site's folder of what people have: files of their meters, prices and charging sessions. Here are the options."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal

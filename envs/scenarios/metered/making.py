@@ -1,7 +1,5 @@
 """Makes a site of files of meters, as its options say."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Reads a CSV file of a meter, as utilities and loggers export it, into values by the hour."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """Files of the meters of a small neighbourhood, drawn from a seed: an example of what a site is made of."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

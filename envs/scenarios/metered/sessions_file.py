@@ -1,7 +1,5 @@
 """Reads charging sessions, as operators of chargers export them."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Writes the folder of a site, of series by the hour."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What PV generates by its size and place, where no meter of it is there: of the typical year in a weather file."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

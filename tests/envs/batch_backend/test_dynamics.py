@@ -1,7 +1,5 @@
 """Models of the indoor temperature; `test_kernel.py` compares whole sites that have them with CityLearn."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

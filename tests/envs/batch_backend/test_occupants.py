@@ -1,7 +1,5 @@
 """People who change set points; `test_kernel.py` compares random sites that have them with CityLearn."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is read of CityLearn's models is the model, and its inputs are those that CityLearn computes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

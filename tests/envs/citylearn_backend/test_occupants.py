@@ -1,7 +1,5 @@
 """What is read of CityLearn's models of occupants is the models."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 

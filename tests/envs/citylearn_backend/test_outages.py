@@ -1,7 +1,5 @@
 """Outages that a seeded model draws belong to the hours of a scenario."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

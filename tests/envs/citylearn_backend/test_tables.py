@@ -3,8 +3,6 @@
 That the numbers of tables are CityLearn's own is what `tests/envs/batch_backend/test_kernel.py` compares, bit by bit.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

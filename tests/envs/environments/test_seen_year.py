@@ -1,7 +1,5 @@
 """What is seen further stands in the same place, with the same numbers, on both backends."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

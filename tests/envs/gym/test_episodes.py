@@ -1,7 +1,5 @@
 """Policies are rated by the same episodes, which training never has; copies that train are alike in one process and in many."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

@@ -1,7 +1,5 @@
 """A look at an environment says its sizes and costs, and what is wrong with it, before anything is searched."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

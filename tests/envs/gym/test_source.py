@@ -1,7 +1,5 @@
 """An environment comes from an id, a module or a file, and each fault is one line that says what to do."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Whatever an environment shows and takes becomes what networks see and give, or is refused at once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

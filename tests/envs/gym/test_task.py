@@ -1,7 +1,5 @@
 """An environment answers what a search asks of a task, imports nothing that nobody trusts, and aims at what it reports."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

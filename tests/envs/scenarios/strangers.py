@@ -1,7 +1,5 @@
 """Scenarios that try to run code: each is the small site with one change."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

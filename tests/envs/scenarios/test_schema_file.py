@@ -1,7 +1,5 @@
 """Faults of a schema are found before CityLearn opens it."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import json

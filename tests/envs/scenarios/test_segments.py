@@ -1,7 +1,5 @@
 """Which rows and buildings a stated split has, and what cannot be stated."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every fault of a scenario's values is found before anything runs, by file, column and line."""
 
-from __future__ import annotations
-
 import itertools
 import shutil
 from pathlib import Path

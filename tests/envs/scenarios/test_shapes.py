@@ -1,7 +1,5 @@
 """What a shape refuses, it says by place, value and what should be there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A stranger's scenario runs no code: classes are CityLearn's, and files lie below the schema, unless the user trusts it."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import importlib.util

@@ -1,7 +1,5 @@
 """A headless Chromium that opens a page, spoken to by its DevTools protocol over two pipes."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What the terminal shows at the end, from results alone."""
 
-from __future__ import annotations
-
 import io
 import math
 import re

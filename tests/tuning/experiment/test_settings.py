@@ -1,7 +1,5 @@
 """Settings survive their file, name what may not change, and are checked with the option's name."""
 
-from __future__ import annotations
-
 import json
 import math
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """An exported policy of an environment does in ONNX what it does here, whatever it sees and chooses."""
 
-from __future__ import annotations
-
 import runpy
 import tomllib
 from dataclasses import replace

@@ -3,8 +3,6 @@
 Prints the growth as JSON. The process first trains the same algorithm on a small site, which loads what there is to load.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import threading

@@ -1,7 +1,5 @@
 """What Ray runs for the driver gives its results, tells how far it is, and its errors are told as such."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Sequence

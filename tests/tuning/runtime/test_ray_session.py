@@ -1,7 +1,5 @@
 """Ray is started and ended here, private to this process; a Ray that runs already is used and left running."""
 
-from __future__ import annotations
-
 import ipaddress
 import json
 import os

@@ -1,7 +1,5 @@
 """A search in one call: it returns results, or raises what went wrong with the way to continue."""
 
-from __future__ import annotations
-
 import errno
 import io
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Moments before each change of a storage in a folder, whichever object makes it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Environments for tests of trials: several choices at once, chance beside the seed, rewards of any scale."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

@@ -1,7 +1,5 @@
 """A process that is killed between two disk operations, or in the middle of one."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterator

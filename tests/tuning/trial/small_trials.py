@@ -1,7 +1,5 @@
 """Experiments and assignments of trials that take a second."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a checkpoint says of itself is checked before it is used, also where its checksum fits."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

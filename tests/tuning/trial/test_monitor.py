@@ -1,7 +1,5 @@
 """A process stays within its memory, and the load of its machine is measured."""
 
-from __future__ import annotations
-
 import time
 from contextlib import nullcontext
 from pathlib import Path

@@ -1,7 +1,5 @@
 """States come back as they were, type by type and bit by bit; a file that holds anything else is refused and runs no code."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

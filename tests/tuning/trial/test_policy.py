@@ -1,7 +1,5 @@
 """Which trial a command line names, and what a trial without a checkpoint says; with one: `test_rollout`, `test_export`."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace

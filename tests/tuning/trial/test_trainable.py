@@ -1,7 +1,5 @@
 """What a trial's process tells Tune when something goes wrong, and what it leaves behind."""
 
-from __future__ import annotations
-
 import errno
 import gc
 import itertools

@@ -1,7 +1,5 @@
 """A trial that was interrupted is, from there on, the trial that was not."""
 
-from __future__ import annotations
-
 import importlib
 import math
 import runpy

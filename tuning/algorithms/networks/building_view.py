@@ -1,7 +1,5 @@
 """A site of several buildings as many of one building: one policy sees and acts for each of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

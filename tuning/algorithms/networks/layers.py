@@ -1,7 +1,5 @@
 """Layers that the algorithms' networks are made of, and a policy's mode as one network."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import torch

@@ -6,8 +6,6 @@ As layers it goes through arrays of rows x things x units, which do not fit a pr
 and 32 units, forward and backward. One unit of a row at a time, for all things side by side, takes 7 ms.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

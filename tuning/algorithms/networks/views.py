@@ -1,7 +1,5 @@
 """Views of a site, between its vector environment and a policy: without its chargers' actions, or as changes of a rule."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """A perceptron whose gradient is written out: autograd takes as long for its records of small layers as for their products."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

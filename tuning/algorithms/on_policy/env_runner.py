@@ -1,7 +1,5 @@
 """Collects rollouts for PPO and A2C."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Policy and value function of PPO and A2C."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

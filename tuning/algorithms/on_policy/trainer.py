@@ -1,7 +1,5 @@
 """From an assignment of hyperparameters to PPO or A2C, and back."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

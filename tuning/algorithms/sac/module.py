@@ -1,7 +1,5 @@
 """Policy, critics and target critics of SAC (Haarnoja et al. 2018)."""
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Replay buffer: transitions of many copies of an environment as preallocated arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """From an assignment of hyperparameters to SAC, and back."""
 
-from __future__ import annotations
-
 import ctypes
 import sys
 from typing import Final

@@ -5,8 +5,6 @@ is an attribute of the trial. A decision looks at them from one direction: it we
 fixed sequence (ParEGO, Knowles 2006). So all parts of the front get their turn, and a decision depends on the study alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property

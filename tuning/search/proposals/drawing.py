@@ -1,7 +1,5 @@
 """Draw the next trial of a study. Everything here is a function of the trials before it; nothing is written."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy

@@ -3,8 +3,6 @@
 They are read once, and written into a file of the new experiment. So nothing later depends on the other folders.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

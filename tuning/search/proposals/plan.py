@@ -3,8 +3,6 @@
 The space is fitted to the site: what is searched follows from what acts there.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace

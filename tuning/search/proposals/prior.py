@@ -8,8 +8,6 @@ all the time (as in BOHB, Falkner et al. 2018). These prefer choices that few tr
 beside any sampler but `random`, which stays what its name says.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 

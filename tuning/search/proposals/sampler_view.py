@@ -15,8 +15,6 @@ each. So all of them see the same view. Nothing in the study changes.
 | does the same as an earlier one, see `tuning.search.record.trials` | as above, with a violated constraint |
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import datetime

@@ -3,8 +3,6 @@
 Scores of two sites do not compare, so only ranks within each experiment count. The page docs/search.md has the rule.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The journal file that holds the Optuna study of an experiment."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

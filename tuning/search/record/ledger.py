@@ -1,7 +1,5 @@
 """What a search has used of its budget, and what the rest pays for."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Collection

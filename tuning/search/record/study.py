@@ -3,8 +3,6 @@
 It also keeps the time that the search took.
 """
 
-from __future__ import annotations
-
 import math
 import shutil
 from collections.abc import Callable, Collection, Mapping

@@ -3,8 +3,6 @@
 `tuner` is Tune with both of them, and without what a search does itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What becomes of a trial whose process has ended: it goes on, waits, is frozen or has ended for good."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 

@@ -1,7 +1,5 @@
 """Load of the driver's machine during a search: a short text, and advice when something is wrong."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Before a search: check the settings, then create the experiment or open the one that they continue."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace

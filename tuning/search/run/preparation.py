@@ -3,8 +3,6 @@
 Files of the years and uncontrolled runs that the cache lacks are made in parallel, and a search that cannot work is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The trials of one run: what is handed out, what becomes of each, and what is written of it. Ray Tune's adapters call this."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Set
 

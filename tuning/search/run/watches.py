@@ -4,8 +4,6 @@ They end a search in time, stop one whose storage is lost, follow the nodes of a
 may name more, see `tuning.experiment.callbacks`.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 Of the winner the hardest week is written hour by hour, beside what model predictive control and perfect foresight do in it.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """Generated years have the means, spreads and habits that their parameters say."""
 
-from __future__ import annotations
-
 import itertools
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """The next trial follows from the trials before it, and from nothing else."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

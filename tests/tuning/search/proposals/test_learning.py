@@ -1,7 +1,5 @@
 """Trials of other experiments are read with their ranks, and what cannot teach is told."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What is searched follows from the settings, and a value that is not valid is refused before."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

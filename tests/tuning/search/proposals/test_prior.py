@@ -1,7 +1,5 @@
 """Draws around what is known stay near it, and their share fades."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

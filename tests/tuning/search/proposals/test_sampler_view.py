@@ -1,7 +1,5 @@
 """What a sampler sees of the trials before."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import optuna

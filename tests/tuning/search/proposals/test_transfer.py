@@ -1,7 +1,5 @@
 """Earlier experiments are drawn from while their ranks agree with the trials here, and no longer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

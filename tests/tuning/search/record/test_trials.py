@@ -1,7 +1,5 @@
 """What a trial of a study says, and that what follows from it is computed again where it changed, and only there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What becomes of a trial whose process has ended: it is tried again, goes on later, or has ended. Without Ray."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

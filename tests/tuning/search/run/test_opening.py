@@ -1,7 +1,5 @@
 """Everything is checked before an experiment is created, and one that is continued stays what it was."""
 
-from __future__ import annotations
-
 import math
 import shutil
 from dataclasses import asdict, replace

@@ -1,7 +1,5 @@
 """What the cache lacks is made before the first trial; an error of the scenario is told as such."""
 
-from __future__ import annotations
-
 import io
 
 import pytest
