@@ -10,7 +10,8 @@ from common.errors import ScenarioError
 from common.texts import hint, number_or_nan, printable
 
 MOST = 1000.0  # of a weight: only their ratios say what is best
-_ALIASES = {"ramping": "grid"}  # what the term is called elsewhere
+_ALIASES = {"ramping": "grid"}  # what a term is called where people read of it
+_OTHERWISE = {name: alias for alias, name in _ALIASES.items()}
 _NOTHING = "--weights: all weights are 0, so there is nothing to learn; give one above 0"
 _FORM = "it takes NAME=NUMBER, as in --weights co2=0.5 cost=0.3 ramping=0.2"
 
@@ -92,7 +93,7 @@ class Weights:
             if not separator:
                 raise WeightsError(f"--weights {shown!r}: {_FORM}")
             if name not in names:
-                remedy = hint(name, [*names, *_ALIASES], f"there are {', '.join(names)}")
+                remedy = hint(name, [*names, *_ALIASES], f"there are {', '.join(_OTHERWISE.get(own, own) for own in names)}")
                 raise WeightsError(f"--weights {shown!r}: there is no term of this name; {remedy}")
             if name in given:
                 raise WeightsError(f"--weights {shown!r}: {name} is given twice")

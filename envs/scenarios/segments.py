@@ -249,7 +249,7 @@ def _check_complete(splits: Splits) -> None:
     if missing:
         raise ScenarioError(
             f"splits of a schema.json are stated together or not at all: {' and '.join(missing)} "
-            f"{'are' if len(missing) > 1 else 'is'} missing; add what is missing, such as {missing[0]} 0-99"
+            f"{'are' if len(missing) > 1 else 'is'} missing; add what is missing"
         )
 
 

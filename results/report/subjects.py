@@ -111,13 +111,13 @@ class Hours:
 
 def read_rollout(path: Path) -> Hours:
     """Read a rollout. Raises ResultsError if it is damaged, none of ours, or of another version."""
-    remedy = "write it again with python -m tuning.rollout"
+    remedy = "give a file that python -m tuning.rollout wrote, or the folder of an experiment"
     content, about = read_parquet(path, remedy)
     lacking = [name for name in COLUMNS if name not in content.column_names]
     if about.get("table") != "rollout" or lacking or not len(content):
         why = f"it lacks the column {lacking[0]}" if lacking else "it has no hours" if not len(content) else "it is no rollout"
-        raise ResultsError(f"{path}: {why}: give a file that python -m tuning.rollout wrote")
+        raise ResultsError(f"{path}: {why}: {remedy}")
     if about.get("schema_version") != str(ROLLOUT_VERSION):
-        raise ResultsError(f"{path}: another version of this package wrote it: {remedy}")
+        raise ResultsError(f"{path}: another version of this package wrote it: write it again with python -m tuning.rollout")
     beside = [name for name in BESIDE if name in content.column_names]
     return Hours(path, about, content.select([*COLUMNS, *beside]).to_pandas())

@@ -199,7 +199,7 @@ def _ranking(best: pd.DataFrame, trials: pd.DataFrame, aim: Aim) -> Table:
     if not columns and (further := best["further_episodes"]).notna().any():
         columns.append(("further", [cell(count, ",.0f") for count in further]))
     parts = ("step", "min", "steps/s", "stepping", "learning", "evaluation")
-    title = by_the_year(f"Best of {counted(len(trials), 'trial')}", aim.objectives)
+    title = by_the_year(f"Best of {counted(int(trials['confirms'].isna().sum()), 'trial')}", aim.objectives)
     table = plain_table(title, ("trial", "score", *(heading for heading, _ in columns), *parts))
     for place, (_, row) in enumerate(best.iterrows()):
         training = row["seconds"] - row["evaluation_seconds"]
@@ -339,14 +339,20 @@ def unpaid_lines(settings: Settings, results: Results) -> list[str]:
     confirmed = bool(fresh.at_least(LEAST_RUNS).contenders or set(fresh.broken) - {fresh.default})
     if settings.confirming_parts and (confirmed or not limit.is_time or len(results.scored) < 2):
         return []
-    needed = 2 * LEAST_CONFIRMING_RUNS * settings.steps / settings.most_confirm
+    trained, again = max(float(results.trials["steps"].sum()), 1.0), 2.0 * LEAST_CONFIRMING_RUNS * settings.steps
+    needed = again / settings.most_confirm
+    if settings.trials:
+        # What its trials leave of the budget trains again too.
+        needed = min(needed, trained + again)
     if limit.is_time:
-        minutes = needed / max(float(results.trials["steps"].sum()), 1.0) * limit.amount / 60.0
+        minutes = needed / trained * limit.amount / 60.0
         amount = f"{math.ceil(minutes - 1e-6)}m"
     else:
         amount = f"{math.ceil(needed / 1e3 - 1e-6)}k" if needed < 1e6 else f"{math.ceil(needed / 1e5 - 1e-6) / 10:g}M"
-    again = f"the best and the default would be trained {LEAST_CONFIRMING_RUNS} times more, with fresh seeds"
-    return [f"The best was trained once, so its lead may be luck: with about --budget {amount} in all {again}"]
+    return [
+        f"The best was trained once, so its lead may be luck: with about --budget {amount} in all the best and the default "
+        f"would be trained again, with {LEAST_CONFIRMING_RUNS} fresh seeds or more"
+    ]
 
 
 def named(number: int, fresh: FreshRuns) -> str:

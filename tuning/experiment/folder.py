@@ -267,7 +267,7 @@ def open_experiment(folder: str | Path) -> Experiment:
     if not paths.settings.exists():
         usual = paths.folder.parent / Settings.dir / paths.folder.name  # where its name was given in place of its folder
         meant = f"; did you mean {usual}?" if (usual / EXPERIMENT).is_file() else ""
-        raise UsageError(f"no experiment in {paths.folder}: an experiment's folder holds {EXPERIMENT}{meant}")
+        raise UsageError(f"no experiment in {paths.folder}: give the folder that holds {EXPERIMENT}{meant}")
     refuse_links(paths.folder)
     try:
         return _read(paths)

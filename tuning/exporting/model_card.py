@@ -22,8 +22,10 @@ from tuning.judging.folder import Contender, JudgementPaths, read_judgement
 from tuning.trial.records import TrialRecords
 
 # Settings that change the training, beside the hyperparameters; the others are about the search, measurements and files.
-_OF_TRAINING = ("algo", "scenario", "backend", "num_envs", "reward", "steps", "seed")
-_IN_ENVIRONMENT = ("algo", "env", "env_config", "num_envs", "steps", "seed")
+_OF_TRAINING = (
+    "algo", "scenario", "backend", "num_envs", "reward", "steps", "evaluations", "keep", "validation_weeks", "seed",
+)  # fmt: skip
+_IN_ENVIRONMENT = ("algo", "env", "env_config", "num_envs", "steps", "evaluations", "keep", "seed")
 
 
 def hyperparameters_toml(hyperparameters: Assignment, settings: Settings) -> str:

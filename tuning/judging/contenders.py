@@ -156,8 +156,8 @@ def _check_together(experiments: Sequence[Experiment]) -> None:
             if getattr(settings, name) != getattr(first, name) and not is_same_site:
                 shown, other = (typed(getattr(each, name)) for each in (settings, first))
                 raise UsageError(
-                    f"{settings.name} is of {option(name)} {shown}, {first.name} of {other}: "
-                    "experiments that are judged together must have the same"
+                    f"{option(name)} of {experiment.place} is {shown}, that of {experiments[0].place} is {other}: experiments "
+                    "that are judged together must have the same; judge them apart"
                 )
     names = [experiment.settings.name for experiment in experiments]
     for name in names:

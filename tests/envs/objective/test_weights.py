@@ -51,7 +51,7 @@ def test_keys_differ_where_weights_do() -> None:
     [
         (("cots=0.3",), "did you mean cost"),
         (("rampign=0.3",), "did you mean ramping"),
-        (("zzzz=0.3",), "there are co2, cost, solar, grid, ev, peak, comfort"),
+        (("zzzz=0.3",), "there are co2, cost, solar, ramping, ev, peak, comfort"),
         (("co2",), "it takes NAME=NUMBER"),
         (("co2=much",), "it takes NAME=NUMBER"),
         (("co2=nan",), "it takes NAME=NUMBER"),

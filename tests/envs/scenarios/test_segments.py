@@ -69,7 +69,7 @@ SIZED = {"dhw_storage": {"autosize": True}}
         (
             schema(),
             Splits(train=("0-9",)),
-            "--validation and --test are missing; add what is missing, such as --validation 0-99",
+            "--validation and --test are missing; add what is missing",
         ),
         (schema(), Splits(train_buildings=("home_0",)), "--train and --validation and --test are missing"),
         (schema(), splits("0-101", "1", "2"), "the data have days 0 to 100; name days within"),

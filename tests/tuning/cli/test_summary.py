@@ -387,7 +387,7 @@ def test_candidates_count_in_no_mean_and_are_told(tmp_path: Path) -> None:
 
 ONCE = (
     "The best was trained once, so its lead may be luck: with about --budget {} in all the best and the default would be "
-    "trained 2 times more, with fresh seeds"
+    "trained again, with 2 fresh seeds or more"
 )
 
 
@@ -400,6 +400,8 @@ ONCE = (
         ({"budget": "20m"}, "1000m"),
         ({"budget": "1.9M", "steps": 100_000, "scheduler": "asha"}, "2M"),
         ({"budget": "10k", "steps": 1_000}, "20k"),
+        # Two trials took 100,000 steps, and what they leave of a budget trains again.
+        ({"trials": 2, "steps": 50_000, "budget": "100k"}, "300k"),
         ({"scheduler": "asha"}, ""),  # it has no budget of which a part could be kept
         ({"confirm": 0.0}, ""),
         ({"preset": "default"}, ""),

@@ -60,7 +60,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_an_experiment_is_told_in_words_that_suit_every_command(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no experiment in .*: an experiment's folder holds experiment\.json") as refused:
+    with pytest.raises(UsageError, match=r"no experiment in .*: give the folder that holds experiment\.json") as refused:
         open_experiment(tmp_path)
     assert "--" not in str(refused.value).replace(str(tmp_path), "")
 

@@ -36,7 +36,7 @@ from tuning.search.proposals.plan import PLAN, Plan, limits, seen_by
 from tuning.search.record.ledger import Ledger, PlansPart
 from tuning.search.record.record import Record
 from tuning.search.record.study import StudyMemory
-from tuning.search.record.trials import Costs, front_of_search
+from tuning.search.record.trials import CONFIRMS, Costs, front_of_search
 from tuning.search.run.adapters import MOST_TRIALS, tuner
 from tuning.search.run.preparation import (
     plan_resources,
@@ -135,12 +135,8 @@ def run_trials(
         _extend(parts, experiment, console)
     if experiment.settings.retry_failed:
         say(console, f"failed trials that begin anew: {_numbers(parts.record.retry())}")
-    if parts.ledger.budget and parts.ledger.is_spent():
-        used = replace(parts.ledger.budget, amount=parts.ledger.used())
-        say(
-            console,
-            f"the budget, {parts.ledger.budget.shown}, is spent: {used.shown} were used; a larger --budget goes on",
-        )
+    if line := _used_up(parts, experiment.settings):
+        say(console, line)
     search, control = parts.search(), parts.control
     control.start()
     watches = list(parts.watches())
@@ -164,6 +160,20 @@ def run_trials(
     finally:
         control.close()
     return parts.end()
+
+
+def _used_up(parts: Parts, settings: Settings) -> str:
+    """What is used up of trials and budget, and what goes on; empty where nothing is."""
+    trials, budget, ended, more = parts.record.study.trials(), parts.ledger.budget, list[str](), list[str]()
+    begun = sum(CONFIRMS not in trial.user_attrs for trial in trials)
+    if begun >= settings.most_trials and all(trial.state.is_finished() for trial in trials):
+        ended.append(f"all {begun} trials have ended" if begun > 1 else "the one trial has ended")
+        more.append("a larger --trials")
+    if budget and parts.ledger.is_spent():
+        used = replace(budget, amount=parts.ledger.used())
+        ended.append(f"the budget, {budget.shown}, is spent: {used.shown} were used")
+        more.append("a larger --budget")
+    return f"{', and '.join(ended)}; {' with '.join(more)} goes on" if more else ""
 
 
 def _extend(parts: Parts, experiment: Experiment, console: Console) -> None:

@@ -26,7 +26,9 @@ from tuning.algorithms.registry import algorithm, algorithm_of, names
 from tuning.experiment.callbacks import callbacks_named
 from tuning.experiment.folder import LEARNED, Experiment, ExperimentPaths, create, discard, existing
 from tuning.experiment.settings import Settings, changed, check_types
-from tuning.runtime.cluster import check_address
+from tuning.memory.gpus import cards
+from tuning.memory.machine import NO_CARD
+from tuning.runtime.cluster import check_address, cluster_address, is_ray_running
 from tuning.search.proposals.learning import digest, learned_from, read_learned, text_of, whole_place
 from tuning.search.proposals.plan import Plan, check_teacher, limits, plan, seen_by, space_differences
 from tuning.search.proposals.transfer import LearnedExperiment
@@ -345,6 +347,8 @@ def _slowly(settings: Settings, task: SiteTask) -> tuple[Settings, list[str]]:
 def _checked(settings: Settings, space_file: Path | None) -> Checked:
     settings.check()
     _check_time(settings)
+    if settings.device == "gpu" and not (is_ray_running() or cluster_address(settings.address) or cards()):
+        raise UsageError(NO_CARD)  # before minutes of preparation; of a cluster it is known later
     planned = plan(settings, space_file, settings.task)
     # However they were typed: an experiment is continued by what they mean.
     settings = replace(settings, weights=settings.aim.weights.texts, require=settings.aim.require, objective=settings.aim.names)

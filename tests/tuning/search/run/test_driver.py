@@ -188,6 +188,8 @@ def test_a_search_whose_budget_is_spent_says_so_and_begins_no_trial(tune_session
     experiment = create(settings)
     assert "is spent" not in run(experiment, short_trial)[1]
     trained = len(study(experiment))
+    ended = replace(experiment, settings=replace(settings, trials=2, budget="4k"))
+    assert "all 2 trials have ended; a larger --trials goes on" in run(ended, short_trial)[1]
     assert "is spent: 2,000 steps were used; a larger --budget goes on" in run(experiment, short_trial)[1]
     assert len(study(experiment)) == trained
 

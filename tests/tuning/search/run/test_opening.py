@@ -23,6 +23,7 @@ from tuning.search.proposals.drawing import Drawing, Draws
 from tuning.search.proposals.learning import read_learned
 from tuning.search.record.journal import DamagedStudyError
 from tuning.search.record.study import StudyMemory
+from tuning.search.run import opening
 from tuning.search.run.opening import (
     Opened,
     check,
@@ -145,6 +146,16 @@ def test_where_citylearn_steps_evaluations_take_a_fifth_of_a_trial_unless_asked_
     assert checked.settings.validation_weeks == weeks
     assert any("--validation-weeks 0 runs all" in note for note in checked.notes) == is_told
     assert any("steps a second here" in note for note in checked.notes) == ("backend" not in change)
+
+
+def test_a_card_that_has_to_be_there_is_missed_before_anything_is_prepared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "cards", tuple)
+    with pytest.raises(UsageError, match="there is no card here; leave it out"):
+        check(settings(tmp_path, device="gpu"))
+    monkeypatch.setattr(opening, "cards", lambda: ("a card",))
+    assert check(settings(tmp_path, device="gpu")).settings.device == "gpu"
 
 
 def test_an_experiment_is_found_by_its_name_or_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
