@@ -271,19 +271,23 @@ def test_attributes_of_another_network_are_one_line(weights: Path, change: dict[
 @pytest.mark.usefixtures("faked")
 def test_simulators_of_other_scenarios_rewards_and_trust_are_kept_apart() -> None:
     simulators = SimulatorPool()
-    own = simulators.take(Path("a"), with_reward=False)
-    simulators.give_back(own)
-    assert simulators.take(Path("b")) is not own
-    assert simulators.take(Path("a"), with_reward=True) is not own
-    assert simulators.take(Path("a"), trusted=True) is not own
-    assert simulators.take(Path("a")) is own
+
+    def lent(name: str, **more: bool) -> CityLearnSimulator:
+        with simulators.lend(Path(name), **more) as simulator:
+            return simulator
+
+    own = lent("a", with_reward=False)
+    assert lent("b") is not own
+    assert lent("a", with_reward=True) is not own
+    assert lent("a", trusted=True) is not own
+    assert lent("a") is own
 
 
 @pytest.mark.usefixtures("faked")
 def test_a_loan_ends_with_its_block_and_an_error_drops_the_simulator() -> None:
     simulators, path = SimulatorPool(), Path("schema.json")
-    with simulators.lend(path) as first:
-        assert simulators.take(path) is not first
+    with simulators.lend(path) as first, simulators.lend(path) as second:
+        assert second is not first
 
     def fail() -> None:
         with simulators.lend(path) as again:
@@ -292,7 +296,8 @@ def test_a_loan_ends_with_its_block_and_an_error_drops_the_simulator() -> None:
 
     with pytest.raises(KeyError):
         fail()
-    assert simulators.take(path) is not first
+    with simulators.lend(path) as other:
+        assert other is second
 
 
 ROWS = 1001

@@ -36,5 +36,5 @@ def test_other_files_are_refused_by_one_line_with_the_remedy(tmp_path: Path) -> 
         ResultsError, match=r"b\.parquet: it lacks the column price: give a file that python -m tuning\.rollout"
     ):
         read_rollout(tmp_path / "b.parquet")
-    with pytest.raises(ResultsError, match=r"c\.parquet: .*write it again"):
+    with pytest.raises(ResultsError, match=r"c\.parquet: .*: give a file that python -m tuning\.rollout wrote, or the folder"):
         read_rollout(tmp_path / "c.parquet")

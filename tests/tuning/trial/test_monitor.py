@@ -132,7 +132,7 @@ def test_time_is_split_without_a_remainder_and_each_second_counts_once(clock: Cl
 
 
 def test_peaks_are_the_largest_that_anything_measured(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tuning.trial.monitor.rss_bytes", lambda: 300)
+    monkeypatch.setattr(psutil.Process, "memory_info", lambda self: SimpleNamespace(rss=300))
     device: Any = SimpleNamespace(memory=lambda: (20, 30, 40))
     seen: Any = SimpleNamespace(peak_rss_bytes=500, peak_vram_bytes=60, take=lambda: {"cpu_cores": 0.5})
     measurements, state = Measurements(device, seen, clock.now), TrialState(peak_vram_bytes=35)
