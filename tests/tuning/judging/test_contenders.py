@@ -76,10 +76,10 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--scenario"):
         contenders([first, second], top=1)
     stated = experiment(tmp_path, "stated", {0.05: {}}, train=("8", "9"))
-    with pytest.raises(UsageError, match=r"--train of .*stated is 8 9, that of .*iquitos is not given: experiments that are judged"):
+    with pytest.raises(UsageError, match=r"--train of .*stated is 8 9, that of .*iquitos is not given: exp"):
         contenders([first, stated], top=1)
     pump = experiment(tmp_path, "pump", {0.05: {}}, scenario="iquitos-38", env="examples.pump:make")
-    with pytest.raises(UsageError, match=r"--env of .*pump is examples.pump:make, that of .*iquitos is not given: .*judge them apart"):
+    with pytest.raises(UsageError, match=r"--env of .*pump is examples.pump:make, .*iquitos is not given: .*apart"):
         contenders([first, pump], top=1)
     with pytest.raises(UsageError, match="two experiments are called iquitos"):
         contenders([first, first], top=1)
