@@ -279,7 +279,7 @@ def _number(value: Any) -> str:
 
 def columns_page() -> str:
     """Columns of all tables, with units and meanings."""
-    from common.measure import BASIS
+    from common.measure import BASIS, SITE
     from envs.objective.columns import evaluation_columns
     from envs.objective.kpis import RATIOS
     from results import judgement, rollout, schema
@@ -290,10 +290,8 @@ def columns_page() -> str:
             for field in schema.schema(table)
         ]
 
-    measures = [
-        (name, own.unit, own.meaning) for name, own in evaluation_columns().items() if not name.startswith("uncontrolled_")
-    ]
-    compared = [name for name, *_ in measures if f"uncontrolled_{name}" in evaluation_columns()]
+    measures = [(name, own.unit, own.meaning) for name, own in evaluation_columns().items() if not name.startswith(SITE)]
+    compared = [name for name, *_ in measures if SITE + name in evaluation_columns()]
     assigned = [
         (f"{schema.GIVEN}...", "", "what the search assigned; one for each hyperparameter"),
         (f"{schema.USED}...", "", "what was read back from the trainer, likewise"),

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from common.files import NEW
 from common.json_values import checked, described, read_json
 
 PROGRESS_FILE, OWNER_FILE = "progress.json", "owner.json"  # below an experiment's folder
@@ -55,7 +56,7 @@ class LiveSearch:
 
     def write(self, folder: Path) -> None:
         """Write the file whole. It is not flushed to the disk: the next one follows in seconds."""
-        new = folder / f"{PROGRESS_FILE}.new"
+        new = folder / f"{PROGRESS_FILE}{NEW}"
         new.write_text(json.dumps({"format": FORMAT, **asdict(self)}), encoding="utf-8")
         new.replace(folder / PROGRESS_FILE)
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 import filelock
 
 from common.json_values import checked, read_json, write_json
-from common.paths import cache_folder, fit_name, remove_empty
+from common.paths import FOLDER_VARIABLE, cache_folder, fit_name, remove_empty
 from common.storage.location import Location, StorageError
 from common.storage.objects import Objects, at_once
 from common.storage.stores import Stamp
@@ -120,7 +120,7 @@ class WorkingCopy:
         except OSError as error:
             raise StorageError(
                 f"{self.objects.location} cannot be copied to {self.folder} ({error.strerror or type(error).__name__}); "
-                f"make room there, or set BUILDING_TUNER_CACHE to another folder"
+                f"make room there, or set {FOLDER_VARIABLE} to another folder"
             ) from error
 
 

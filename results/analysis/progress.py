@@ -147,9 +147,8 @@ def leaderboard(results: Results) -> pd.DataFrame:
     for name in ("runs", "high", "low", "mean"):
         column = table["trial"].map(again[name]).astype(float)
         table.insert(place, "confirmed" if name == "mean" else f"confirmed_{name}", column)
-    table.insert(place, "is_best", table["trial"] == (-1 if (best := best_trial(results)) is None else best))
-    default = default_trial(results)
-    table.insert(place, "is_default", table["trial"] == (-1 if default is None else default))
+    table.insert(place, "is_best", table["trial"] == best_trial(results))
+    table.insert(place, "is_default", table["trial"] == default_trial(results))
     return table
 
 

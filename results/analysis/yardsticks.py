@@ -10,6 +10,7 @@ from results.analysis.searched import aims, frame
 from results.judgement import BOUND as OF_SCORE
 from results.judgement import EXACT_MPC, bound_of
 from results.loader import Results, ranked
+from results.schema import GIVEN
 
 TRIAL, PLAN = "trial", "plan"
 ADDS = 5e-5  # of the score; less is nothing in the four digits that are shown
@@ -17,7 +18,7 @@ ADDS = 5e-5  # of the score; less is nothing in the four digits that are shown
 
 def has_plan(trial: pd.Series) -> bool:
     """Whether a trial's policy acts beside a plan of model predictive control."""
-    plan = trial.get("hp_plan")
+    plan = trial.get(f"{GIVEN}plan")
     return isinstance(plan, str) and plan != "none"
 
 

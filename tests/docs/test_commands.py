@@ -8,7 +8,6 @@ import contextlib
 import importlib
 import importlib.util
 import itertools
-import json
 import re
 import runpy
 import shlex
@@ -25,6 +24,7 @@ import pytest
 from docs import generate
 from envs.scenarios.metered.neighbourhood import write_meters
 from tests.districts import write_district
+from tests.envs.schema_changes import edited, put
 from tests.test_docs import FENCE, PAGES, ROOT, is_spanish
 
 # The doctor trains with the default settings, and its own tests run it. Other examples run in tests/examples.
@@ -135,11 +135,7 @@ def supposed(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> It
 
     folder = tmp_path_factory.mktemp("pages")
     shutil.copytree(small_schema.parent, folder / "mall")
-    longer = folder / "longer" / "schema.json"
-    shutil.copytree(small_schema.parent, longer.parent)
-    schema = json.loads(longer.read_text(encoding="utf-8"))
-    schema["simulation_end_time_step"] = DAYS * 24
-    longer.write_text(json.dumps(schema), encoding="utf-8")
+    longer = edited(small_schema, folder / "longer", put("simulation_end_time_step", value=DAYS * 24))
     homes = {name: {"load": 1.0, "battery": (1700.0, 400.0), "pv": 7000.0, "chargers": []} for name in HOMES}
     for site, number in SITES.items():
         (folder / site).parent.mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from tests.envs.schema_changes import edit, put
+
 DAY = 24
 SHARED = ("weather.csv", "pricing.csv", "carbon_intensity.csv")
 OF_MALL = ("mall.csv", "motorcycle_001.csv", "motorcycle_002.csv", "motorcycle_003.csv", "mototaxi_001.csv")
@@ -19,11 +21,9 @@ def two_buildings(small_schema: Path, folder: Path) -> Path:
     shutil.copytree(small_schema.parent, folder)
     (folder / "tariff.json").unlink()
     path = folder / "schema.json"
-    schema = json.loads(path.read_text(encoding="utf-8"))
-    mall = schema["buildings"]["mall"]
+    mall = json.loads(path.read_text(encoding="utf-8"))["buildings"]["mall"]
     office = {name: value for name, value in mall.items() if name != "chargers"} | {"energy_simulation": "office.csv"}
-    schema["buildings"]["office"] = office
-    path.write_text(json.dumps(schema), encoding="utf-8")
+    edit(path, put("buildings", "office", value=office))
     series = pd.read_csv(folder / "mall.csv")
     series["non_shiftable_load"] = series["non_shiftable_load"].to_numpy()[::-1] / 2.0
     series.to_csv(folder / "office.csv", index=False)

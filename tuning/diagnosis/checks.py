@@ -9,7 +9,7 @@ from typing import Literal
 
 import psutil
 
-from common.paths import cache_folder, user_path
+from common.paths import FOLDER_VARIABLE, cache_folder, user_path
 from common.units import GIB
 from envs.scenarios.scenario import INSTALL
 from tuning.memory.allocation import card_budget
@@ -218,4 +218,4 @@ def _disk(facts: Facts) -> Finding:
 def _cache(facts: Facts) -> Finding:
     if facts.cache_writable:
         return Finding("cache", "ok", str(facts.cache))
-    return Finding("cache", "wrong", f"{facts.cache} cannot be written to", "set BUILDING_TUNER_CACHE to a folder that can")
+    return Finding("cache", "wrong", f"{facts.cache} cannot be written to", f"set {FOLDER_VARIABLE} to a folder that can")

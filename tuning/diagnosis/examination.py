@@ -28,6 +28,7 @@ from tuning.memory.machine import this_machine
 from tuning.memory.planner import CPU, Calibration, Planner
 from tuning.memory.prediction import size, sizes_of
 from tuning.runtime.ray_session import ENVIRONMENT, ray_session
+from tuning.search.proposals.plan import limits
 from tuning.trial.device import CPU as HOST
 from tuning.trial.device import Device
 from tuning.trial.monitor import Monitor
@@ -98,7 +99,7 @@ def run_train(algo: str, hyperparameters: Assignment, planner: Planner, backend:
 
 def try_algorithm(algo: str, planner: Planner, backend: str, **given: Any) -> Outcome:
     """One real update of an algorithm with its default hyperparameters."""
-    h = algorithm(algo).space.complete(given, {"steps": float(STEPS)})
+    h = algorithm(algo).space.complete(given, limits(STEPS))
     prediction = planner.prediction(h)
     predicted = {place: prediction.nbytes(place) for place in PLACES}
     try:
@@ -164,7 +165,7 @@ def examine(settings: DoctorSettings, console: Console | None = None) -> list[Fi
             findings.append(finding)
             _print(console, finding)
 
-    default = planner("ppo", CPU).prediction(algorithm("ppo").space.complete({}, {"steps": float(STEPS)}))
+    default = planner("ppo", CPU).prediction(algorithm("ppo").space.complete({}, limits(STEPS)))
     tell(check(facts, default.ram, settings.gpu_memory))
     for algo in names() if settings.algo == ALL else (settings.algo,):
         own = planner(algo, "auto" if usable else CPU)

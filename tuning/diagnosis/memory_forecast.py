@@ -73,10 +73,8 @@ def print_forecast(forecast: MemoryForecast, console: Console) -> None:
 
 
 def _table(forecast: MemoryForecast, place: Place) -> Table:
-    table = plain_table(f"{PLACE_NAMES[place]} of a trial of {forecast.algo}")
-    table.add_column("term")
-    table.add_column("size", justify="right")
-    table.add_column("how", overflow="fold")
+    title = f"{PLACE_NAMES[place]} of a trial of {forecast.algo}"
+    table = plain_table(title, ("term", "size", "how"), left=("term", "how"))
     for term in sorted(forecast.prediction.terms, key=lambda term: -term.nbytes):
         if term.place == place:
             table.add_row(term.name, size(term.nbytes), term.formula)

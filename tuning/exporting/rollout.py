@@ -19,6 +19,7 @@ from envs.objective.reward import check_reward
 from envs.task import SiteTask
 from results import load
 from results import rollout as output
+from results.places import ROLLOUTS
 from results.table_files import write_parquet
 from tuning.cli.console import busy, terminal
 from tuning.experiment.folder import Experiment
@@ -95,8 +96,8 @@ def roll_out(settings: RolloutSettings) -> Rollout:
 
 def _folder_of(experiment: Experiment) -> Path:
     if uri_of(experiment.paths.folder):
-        return Path("rollouts") / experiment.paths.folder.name
-    return experiment.paths.folder / "rollouts"
+        return Path(ROLLOUTS) / experiment.paths.folder.name
+    return experiment.paths.folder / ROLLOUTS
 
 
 def _year(given: int | None, task: SiteTask) -> int:

@@ -28,12 +28,12 @@ from tuning.experiment.lock import experiment_lock
 from tuning.experiment.reading import is_given, open_to_read
 from tuning.experiment.settings import Settings, changed, typed
 from tuning.judging.folder import Contender, JudgementPaths
-from tuning.search.proposals.plan import limits, plan
+from tuning.search.proposals.plan import SHARED, limits, plan
 from tuning.search.run.driver import search
 from tuning.trial.evaluations import evaluations_due
 from tuning.trial.records import TrialRecords
 
-_STRUCTURE = {"learn_charging": "learned charging", "shared_policy": "one policy for all buildings"}
+_STRUCTURE = {"learn_charging": "learned charging", SHARED: "one policy for all buildings"}
 
 
 def judged_aim(experiment: Experiment, objective: str) -> Aim:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from common.files import write_whole
-from common.measure import BASIS, SCORE
+from common.measure import BASIS, SCORE, SITE
 from common.texts import markdown
 from common.units import YEAR
 from envs.objective.aim import Aim
@@ -142,14 +142,14 @@ def check_amounts(evaluations: pd.DataFrame) -> None:
     The bounds serve every vehicle that can be served. A policy that serves fewer may be below them, unchecked.
     """
     # Without a row of a bound its amounts have no column.
-    needed = [name for amount in _AMOUNTS for name in (amount, f"uncontrolled_{amount}")]
+    needed = [name for amount in _AMOUNTS for name in (amount, SITE + amount)]
     evaluations = evaluations.reindex(columns=[*dict.fromkeys([*evaluations.columns, *needed, *_SERVICE])])
     judged = evaluations[~evaluations["contender"].isin(BOUNDS)]
     for amount, (bound, thing, unit) in _AMOUNTS.items():
         limits = evaluations[evaluations["contender"] == bound].set_index("year")
         limit, missing = (judged["year"].map(limits[name]) for name in (amount, "ev_missing_kwh"))
         serves_all = judged["ev_missing_kwh"] <= missing + SERVED * judged["ev_required_kwh"]
-        slack = AMOUNT * np.maximum(limit.abs(), judged[f"uncontrolled_{amount}"].abs())
+        slack = AMOUNT * np.maximum(limit.abs(), judged[SITE + amount].abs())
         below = serves_all & (judged[amount] < limit - slack)
         if below.any():
             row = judged[below].iloc[0]

@@ -23,7 +23,7 @@ from common.storage.objects import Objects
 from common.texts import counted
 from common.units import MIB
 from results.live import PROGRESS_FILE
-from results.places import EXPERIMENT
+from results.places import EXPERIMENT, ROLLOUTS
 from tuning.experiment.folder import Experiment, ExperimentPaths, open_experiment, save
 from tuning.experiment.lock import TOKEN, Move, experiment_lock, move_of, note_move, refuse_moved, trial_lock
 from tuning.experiment.reading import site_files
@@ -32,7 +32,7 @@ from tuning.storage.search_files import STATE
 from tuning.storage.trial_files import REPLAY
 
 _REPORT = "report.html"
-_FOLDERS = ("csv", "tensorboard", "rollouts")  # of which every file is copied
+_FOLDERS = ("csv", "tensorboard", ROLLOUTS)  # of which every file is copied
 
 
 def refuse_other(objects: Objects, move: Move | None, paths: ExperimentPaths) -> bool:

@@ -16,6 +16,7 @@ from common.storage.location import StorageError
 from common.storage.objects import Objects
 from common.storage.working_copy import INDEX, WorkingCopy
 from results.live import OWNER_FILE, PROGRESS_FILE
+from results.schema import FOLDER
 from tuning.experiment.folder import STATED, ExperimentPaths
 from tuning.storage.journal_mirror import JournalMirror
 from tuning.storage.lease import Guarded, Lease, OvertakenError
@@ -25,7 +26,7 @@ STOP_SECONDS = 5.0  # between two attempts to tell trials to stop, once nothing 
 STATE = "state.json"  # a checkpoint without it is none: it is put last and removed first
 TRIALS = "trials/"  # what else a folder of the user has at the end of a search
 # What a driver reads: folders end with a slash. Checkpoints stay in the storage.
-READ = (*STATED, OWNER_FILE, "results/")
+READ = (*STATED, OWNER_FILE, f"{FOLDER}/")
 _ROWS = "results/trials/"
 _RUNNING = "running-"  # begins the names of the files that tell trials that their run goes on
 

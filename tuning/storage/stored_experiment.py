@@ -26,7 +26,7 @@ from tuning.experiment.reading import site_files, with_found_site
 from tuning.experiment.settings import OF_A_RUN, Settings
 from tuning.storage.lease import PATIENCE, RUNS, Guarded, Lease, OvertakenError, has_ended
 from tuning.storage.moving import move_to_storage, refuse_other
-from tuning.storage.search_files import SearchFiles, StoredFiles
+from tuning.storage.search_files import TRIALS, SearchFiles, StoredFiles
 
 _RUNS: dict[Path, Experiment] = {}  # by their folders, which results that this process was given may read yet
 
@@ -291,7 +291,7 @@ def checkpoint_sizes(folder: Path, numbers: Iterable[int]) -> list[int]:
     place = _RUNS[folder].storage
     assert place
     sizes = Counter[str]()
-    for key, stamp in Objects(place).listed("trials/").items():
+    for key, stamp in Objects(place).listed(TRIALS).items():
         sizes[key.split("/")[1]] += stamp.nbytes if key.count("/") > 1 else 0
     return [sizes[f"{number:05d}"] for number in numbers]
 

@@ -4,7 +4,7 @@ import pandas as pd
 
 from common.measure import SCORE
 from common.texts import counted
-from results.report.charts import Figure, Panel, channel, chart, hover, layer
+from results.report.charts import Figure, Panel, channel, chart, colour, hover, layer
 from results.report.subjects import Search
 from results.report.words import number, score
 from results.statistics import CONFIDENCE, mean
@@ -31,7 +31,7 @@ def figure(search: Search) -> Figure | None:
         f"{CONFIDENCE:.0%} interval is {shown(whole.low)} to {shown(whole.high)}."
     )
     ticks = layer(
-        drawn, {"type": "tick", "thickness": 2, "color": "var(--c1)"}, x=channel("value", title=f"{what} of an episode"),
+        drawn, {"type": "tick", "thickness": 2, "color": colour("c1")}, x=channel("value", title=f"{what} of an episode"),
         y=channel("name", "nominal", sort=None, axis={"labelLimit": 260}),
         tooltip=hover(("name", "policy"), ("year", "episode"), ("value", what), ("length", "steps")),
     )  # fmt: skip

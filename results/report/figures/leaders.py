@@ -8,6 +8,7 @@ from results import analysis
 from results.report.charts import Figure, Panel, channel, chart, coloured, hover, layer
 from results.report.subjects import Search
 from results.report.words import capital, listed, score
+from results.schema import GIVEN
 
 PLACES = {"experiment": 2}  # in the sections of these kinds
 _MOST_LEADERS = 15
@@ -52,9 +53,9 @@ def leaders(board: pd.DataFrame) -> Figure:
         color=coloured("kind", ["best", "default", "other"], ("c1", "c2", "grey")),
         tooltip=hover(("name", "trial"), ("rating", "rating"), ("state", "state"), ("kept_steps", "after steps")),
     )  # fmt: skip
-    given = [name for name in board.columns if str(name).startswith("hp_") and board[name].map(str).nunique() > 1]
+    given = [name for name in board.columns if str(name).startswith(GIVEN) and board[name].map(str).nunique() > 1]
     table = rated[["rank", "trial", "state", "rating", "kept_steps", "steps", "seconds", *given]].rename(
-        columns={"kept_steps": "after steps", "steps": "steps in all"} | {name: str(name).removeprefix("hp_") for name in given}
+        columns={"kept_steps": "after steps", "steps": "steps in all"} | {name: str(name).removeprefix(GIVEN) for name in given}
     )
     shown = f"Shown are the best {_MOST_LEADERS} of {len(rated):,} rated trials, and the default."
     notes = [shown] if len(drawn) < len(rated) else []

@@ -1,6 +1,5 @@
 """What a year needs is made once, and then opens without CityLearn."""
 
-import json
 import shutil
 import subprocess
 import sys
@@ -29,9 +28,8 @@ from envs.objective.reference import reference_key
 from envs.objective.series import Sessions
 from envs.observation import DAY_PEAK_NAME
 from envs.scenarios.scenario import Scenario, scenario
-from envs.scenarios.schema_file import read_schema
 from tests.envs.models import with_dynamics
-from tests.envs.schema_changes import edited
+from tests.envs.schema_changes import edit, edited, put
 
 ROOT = Path(__file__).parents[3]
 
@@ -117,8 +115,7 @@ def test_runs_are_repeated_once_where_citylearn_steps_the_site(
     site = scenario(str(folder))
     year_reference(site, 0)  # the batch backend draws nothing
     assert repeated == []
-    path = folder / "schema.json"
-    path.write_text(json.dumps({**read_schema(path), "community_market": {"enabled": True}}), encoding="utf-8")
+    edit(folder, put("community_market", value={"enabled": True}))
     beyond = scenario(str(folder))
     with pytest.raises(ScenarioError, match="two runs differ"):
         year_reference(beyond, 0)

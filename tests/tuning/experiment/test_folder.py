@@ -1,7 +1,6 @@
 """Folders of experiments."""
 
 import errno
-import json
 import os
 import re
 from collections.abc import Callable
@@ -12,6 +11,7 @@ import pytest
 
 from common.errors import OtherFormatError, UsageError
 from common.paths import LinkError, missing_folders
+from tests.envs.schema_changes import edit
 from tuning.experiment import folder as module
 from tuning.experiment.folder import create, discard, existing, open_experiment, save
 from tuning.experiment.settings import Settings
@@ -111,15 +111,9 @@ def written(folder: Path) -> Path:
     return create(Settings(name="one", dir=str(folder), seed=3), facts).paths.settings
 
 
-def change(path: Path, edit: Callable[[dict[str, dict[str, object]]], object]) -> None:
-    content = json.loads(path.read_text(encoding="utf-8"))
-    edit(content)
-    path.write_text(json.dumps(content), encoding="utf-8")
-
-
 def test_a_file_of_another_version_says_so(tmp_path: Path) -> None:
     path = written(tmp_path)
-    change(path, lambda content: content.update(format=module.FORMAT + 1))
+    edit(path, lambda content: content.update(format=module.FORMAT + 1))
     with pytest.raises(OtherFormatError, match=r"has format 4, and .* reads 3: use the version that wrote it"):
         open_experiment(path.parent)
 
@@ -127,7 +121,7 @@ def test_a_file_of_another_version_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["name", "dir", "scenario"])
 def test_what_may_be_edited_by_hand_is_no_damage(tmp_path: Path, name: str) -> None:
     path = written(tmp_path)
-    change(path, lambda content: content["settings"].update({name: "another"}))
+    edit(path, lambda content: content["settings"].update({name: "another"}))
     assert getattr(open_experiment(path.parent).settings, name) == "another"
 
 
@@ -157,7 +151,7 @@ def test_a_value_that_is_not_as_it_was_written_is_named(
     tmp_path: Path, edit: Callable[[dict[str, dict[str, object]]], object], why: str
 ) -> None:
     path = written(tmp_path)
-    change(path, edit)
+    edit(path, edit)
     with pytest.raises(UsageError, match=rf"experiment\.json is damaged \(.*{why}") as refused:
         open_experiment(path.parent)
     assert "\n" not in str(refused.value)

@@ -1,6 +1,5 @@
 """Experiments at a URI are opened to be read, from any folder, with the site that was begun with."""
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from common.storage.objects import Objects
 from common.uris import with_uris
 from envs.scenarios.scenario import scenario
 from results import load
+from tests.envs.schema_changes import edit, put
 from tests.tuning.judging.test_contenders import experiment
 from tests.uploads import upload
 from tuning.experiment.folder import Experiment, ExperimentPaths, create
@@ -63,10 +63,8 @@ def test_contenders_are_known_by_the_uri(tmp_path: Path, share: str) -> None:
 
 def test_a_site_that_is_not_on_this_machine_comes_from_storage(small_schema: Path, tmp_path: Path, share: str) -> None:
     of = create(Settings(scenario=str(small_schema), name="p", dir=str(tmp_path), backend="batch"))
-    path = of.paths.settings
-    content = json.loads(path.read_text())
-    content["settings"]["scenario"] = r"C:\homes\small\schema.json"  # beyond the file's checksum
-    path.write_text(json.dumps(content))
+    # Beyond the file's checksum.
+    edit(of.paths.settings, put("settings", "scenario", value=r"C:\homes\small\schema.json"))
     upload(of.paths.folder, f"{share}/p")
     with pytest.raises(UsageError, match=r"has no copy of its site C:.*put it under that path"):
         open_to_read(f"{share}/p")

@@ -173,8 +173,8 @@ def alike(trials: Iterable[FrozenTrial]) -> frozenset[int]:
     repeating = set()
     for trial in trials:
         outcome = _last_outcome(trial)
-        if outcome is None or Aim.is_missed(outcome[0]):
-            continue  # policies that differ can miss a requirement by as much
+        if outcome is None:
+            continue
         if outcome in seen:
             repeating.add(trial.number)
         if trial.state is not TrialState.FAIL and not lacked_memory(trial):
@@ -195,8 +195,8 @@ def repeats(trials: Iterable[FrozenTrial], least_steps: float) -> dict[int, int]
     first_of = {}
     for trial in trials:
         outcome = _last_outcome(trial)
-        if outcome is None or Aim.is_missed(outcome[0]):
-            continue  # policies that differ can miss a requirement by as much
+        if outcome is None:
+            continue
         if outcome in lasts and max(trial.intermediate_values) >= least_steps and _is_constant(trial):
             first_of[trial.number] = lasts[outcome]
         elif trial.state in CAN_BE_BEST:
@@ -207,12 +207,13 @@ def repeats(trials: Iterable[FrozenTrial], least_steps: float) -> dict[int, int]
 def _last_outcome(trial: FrozenTrial) -> Outcome | None:
     """Outcome of the last evaluation; None where it says nothing of what the policy does.
 
-    So it is before the first, where it is not finite, for a trial that was not trained, and where policies that differ may tie.
+    So it is before the first, where it is not finite, for a trial that was not trained, and where policies that differ may tie,
+    as those do that miss a requirement by as much.
     """
     if not trial.intermediate_values or {SAME_AS, MAY_TIE} & trial.user_attrs.keys():
         return None
     rating = trial.intermediate_values[max(trial.intermediate_values)]
-    return (rating, last_gains(trial)) if math.isfinite(rating) else None
+    return (rating, last_gains(trial)) if math.isfinite(rating) and not Aim.is_missed(rating) else None
 
 
 def _is_constant(trial: FrozenTrial) -> bool:

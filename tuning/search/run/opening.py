@@ -25,12 +25,13 @@ from search_spaces.common import REWARD_SHARE
 from tuning.algorithms.registry import algorithm, algorithm_of, names
 from tuning.experiment.callbacks import callbacks_named
 from tuning.experiment.folder import LEARNED, Experiment, ExperimentPaths, create, discard, existing
+from tuning.experiment.option_values import ALL
 from tuning.experiment.settings import Settings, changed, check_types
 from tuning.memory.gpus import cards
 from tuning.memory.machine import NO_CARD
 from tuning.runtime.cluster import check_address, cluster_address, is_ray_running
 from tuning.search.proposals.learning import digest, learned_from, read_learned, text_of, whole_place
-from tuning.search.proposals.plan import Plan, check_teacher, limits, plan, seen_by, space_differences
+from tuning.search.proposals.plan import SHARED, Plan, check_teacher, limits, plan, seen_by, space_differences
 from tuning.search.proposals.transfer import LearnedExperiment
 from tuning.storage.stored_experiment import (
     begun_elsewhere,
@@ -173,7 +174,7 @@ def check_continued(before: Experiment, settings: Settings) -> Checked:
             f"--name {settings.name}: --resume goes on with {before.place}, which keeps its name; leave --name out, or leave "
             "--resume out for a new experiment"
         )
-    if settings.algo == "all":
+    if settings.algo == ALL:
         raise UsageError(f"{before.place} is an experiment of {before.settings.algo}: it is continued without --algo all")
     if settings.steps < before.settings.steps:
         raise UsageError(
@@ -257,15 +258,15 @@ def _check_shared(task: SiteTask, planned: Plan, settings: Settings) -> None:
 
     Raises a UsageError if the plan fixes `shared_policy` to true, searches it or starts with it.
     """
-    if "shared_policy" not in planned.space or has_several_buildings(task.site):
+    if SHARED not in planned.space or has_several_buildings(task.site):
         return
-    parameter = planned.space["shared_policy"]
-    is_open = "shared_policy" not in planned.fixed and True in getattr(parameter.search, "choices", ())
-    begins = any(start["shared_policy"] for start in planned.starts)
-    if not (is_open or begins or planned.fixed.get("shared_policy", parameter.default)):
+    parameter = planned.space[SHARED]
+    is_open = SHARED not in planned.fixed and True in getattr(parameter.search, "choices", ())
+    begins = any(start[SHARED] for start in planned.starts)
+    if not (is_open or begins or planned.fixed.get(SHARED, parameter.default)):
         return
     at, remedy = "shared_policy=true", "leave it out"
-    if settings.preset and "shared_policy" not in settings.fixed_texts():
+    if settings.preset and SHARED not in settings.fixed_texts():
         at, remedy = f"--preset {settings.preset}", "take another preset, or add --set shared_policy=false"
     raise UsageError(f"{at}: {task.site.title} has one building, and one policy acts for it anyway; {remedy}")
 
@@ -280,7 +281,7 @@ def _check_policy_fits(task: SiteTask, planned: Plan, seens: Sequence[Seen]) -> 
         check_seen(site, seen)
     if all(site.same_buildings(split) for split in SPLITS):
         return
-    if planned.fixed.get("shared_policy") is not True:
+    if planned.fixed.get(SHARED) is not True:
         check_one_layout(site)
         return
     from tuning.algorithms.networks.building_kinds import BuildingKinds, why_unfit

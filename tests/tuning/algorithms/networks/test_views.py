@@ -1,6 +1,5 @@
 """A site without its chargers' actions, and as changes of a plan."""
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from envs.scenarios.scenario import Scenario, Window, scenario
 from envs.seen import Seen
 from envs.task import SiteTask
 from tests.envs.models import with_rooms
+from tests.envs.schema_changes import MALL, drop, edit, put
 from tests.envs.tanks import with_tank
 from tests.tuning.algorithms.match import FEATURES, MatchVectorEnv, built, groups
 from tests.tuning.algorithms.networks.test_building_view import WINDOWS
@@ -64,10 +64,8 @@ def test_it_gives_the_plans_energy_and_closes_the_gap_to_its_charge(four_buildin
 
 
 def test_a_tank_takes_what_is_planned_and_closes_the_gap_to_its_charge(small_schema: Path, tmp_path: Path) -> None:
-    path = with_tank(small_schema, tmp_path, cooling=True)
-    schema = json.loads(path.read_text(encoding="utf-8"))
-    schema["observations"]["cooling_storage_soc"] = {"active": True, "shared_in_central_agent": False}
-    path.write_text(json.dumps(schema), encoding="utf-8")
+    seen = {"active": True, "shared_in_central_agent": False}
+    path = edit(with_tank(small_schema, tmp_path, cooling=True), put("observations", "cooling_storage_soc", value=seen))
     name = scenario(str(path))
     site = any_district(name, False, "train")
     tanks, hours = ("cooling", "dhw"), site.buildings.tank_hours[0]
@@ -143,10 +141,7 @@ def test_without_changes_devices_follow_the_plan_and_policies_begin_there(small_
 
 
 def test_an_action_without_its_tank_is_left_to_the_policy(small_schema: Path, tmp_path: Path) -> None:
-    path = with_tank(small_schema, tmp_path)
-    schema = json.loads(path.read_text(encoding="utf-8"))
-    del schema["buildings"]["mall"]["dhw_storage"]
-    path.write_text(json.dumps(schema), encoding="utf-8")
+    path = edit(with_tank(small_schema, tmp_path), drop(*MALL, "dhw_storage"))
     site = seen_buildings(scenario(str(path)), SEEN)
     zone = PlannedActions(site).zone
     assert zone[site.actions_of(0)["dhw_storage"]] == 0.0

@@ -1,6 +1,5 @@
 """What is searched follows from the settings, and a value that is not valid is refused before."""
 
-import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,6 +16,7 @@ from search_spaces import SearchSpace, SpaceError
 from search_spaces.overrides import override
 from tests.envs.changed_rows import two_buildings
 from tests.envs.models import with_rooms
+from tests.envs.schema_changes import edit
 from tests.envs.tanks import with_tank
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
@@ -164,10 +164,7 @@ def homes(small_schema: Path, tmp_path: Path) -> SiteTask:
 
 def changed(path: Path, change: Callable[[dict[str, Any]], object]) -> SiteTask:
     """A site with another schema."""
-    schema = json.loads(path.read_text(encoding="utf-8"))
-    change(schema)
-    path.write_text(json.dumps(schema), encoding="utf-8")
-    return SiteTask(str(path))
+    return SiteTask(str(edit(path, change)))
 
 
 def test_a_site_with_chargers_and_one_building_has_the_algorithms_own_space(small_schema: Path) -> None:
