@@ -53,7 +53,7 @@ def printed() -> set[tuple[str, ...]]:
     beside = pd.DataFrame({"name": [""], "score": [0.0], "of_bound": [1.0], "served": [1.0], "discomfort": [float("nan")]})
     trials = pd.DataFrame(columns=["shortfall", "further_episodes", "confirms"])
     for table in (
-        _ranking(trials, year, SCORE_ALONE), _against_uncontrolled(year, measures(), ""), *tables(nothing, "a site"),
+        _ranking(trials, trials, SCORE_ALONE), _against_uncontrolled(year, measures(), ""), *tables(nothing, "a site"),
         *of_headroom("a site", [row], row), _yardsticks(beside),
     ):  # fmt: skip
         console.print(table)

@@ -126,7 +126,7 @@ def test_what_may_be_edited_by_hand_is_no_damage(tmp_path: Path, name: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("edit", "why"),
+    ("damage", "why"),
     [
         (lambda content: content["settings"].update(seed=4), "a setting in it has changed since it was written"),
         (lambda content: content["marks"].update(scenario="other"), "a setting in it has changed"),
@@ -148,10 +148,10 @@ def test_what_may_be_edited_by_hand_is_no_damage(tmp_path: Path, name: str) -> N
     ],
 )
 def test_a_value_that_is_not_as_it_was_written_is_named(
-    tmp_path: Path, edit: Callable[[dict[str, dict[str, object]]], object], why: str
+    tmp_path: Path, damage: Callable[[dict[str, dict[str, object]]], object], why: str
 ) -> None:
     path = written(tmp_path)
-    edit(path, edit)
+    edit(path, damage)
     with pytest.raises(UsageError, match=rf"experiment\.json is damaged \(.*{why}") as refused:
         open_experiment(path.parent)
     assert "\n" not in str(refused.value)
