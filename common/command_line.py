@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from common.errors import UserError
-from common.files import NO_MORE
+from common.files import FULL
 from common.paths import shortened
 from common.texts import printable
 
 REFUSED, INTERRUPTED = 2, 130  # exit status
 # What a disk, its permissions or a path may refuse. Other errors of the system are faults of this project.
 _OF_FILES = {
-    *NO_MORE, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR,
+    *FULL, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR,
     errno.EEXIST, errno.EIO,
 }  # fmt: skip
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 NEW = ".new"  # suffix of a file that is being written
-NO_MORE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # of errors of the system: a disk takes nothing more, whatever is written
+FULL = (errno.ENOSPC, errno.EDQUOT)  # of errors of the system: a disk takes nothing more
 MOST_TEXT = 64 * 2**20  # bytes and letters; the largest text that this package writes has some kilobytes
 
 IS_WINDOWS = os.name == "nt"
@@ -37,13 +37,13 @@ def read_text(path: Path) -> str:
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether a disk or a quota is full, or a disk was made read-only, as systems do with one that fails."""
-    return isinstance(error, OSError) and error.errno in NO_MORE
+    """Whether an error says that a disk or a quota is full."""
+    return isinstance(error, OSError) and error.errno in FULL
 
 
 def told_full(folder: Path | str, error: BaseException) -> str:
-    """That a folder takes nothing more, in a line, by an error that `is_full`."""
-    return f"the disk of {folder} takes nothing more ({os.strerror(error.args[0])}): free some of it, or repair it"
+    """That the disk of a folder is full, in a line, by an error that `is_full`."""
+    return f"the disk of {folder} is full ({os.strerror(error.args[0])}): free some of it"
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object], suffix: str = NEW) -> None:

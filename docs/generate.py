@@ -46,12 +46,6 @@ PARSERS: Mapping[str, str] = {
     "results.watch": "results.watch:parser",
 }
 TYPES = {int: "whole number", float: "number", str: "text", Path: "path"}
-# Options that several commands have, with what they take and no default: what they mean is told once.
-SAME_AS_OF_RUN = {
-    (f"`--{name}`", "text; one or more", "")
-    for split in ("train", "validation", "test")
-    for name in (split, f"{split}-buildings")
-}
 HYPERPARAMETER = ("name", "valid", "default", "searched", "meaning")
 OPTION = ("option", "takes", "default", "meaning")  # heads of a table of options
 Row = tuple[str, str, str, str]
@@ -97,7 +91,7 @@ def _options(module: str, rows: list[Row], told: dict[Row, str]) -> Iterator[str
     as_of: dict[str, list[str]] = {}
     own = []
     for row in rows:
-        of_run = module != "tuning.run" and (row[3].startswith("See python -m tuning.run") or row[:3] in SAME_AS_OF_RUN)
+        of_run = module != "tuning.run" and row[3].startswith("See python -m tuning.run")
         where = "tuning.run" if of_run else told.setdefault(row, module)
         if where == module:
             own.append(row)

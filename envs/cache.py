@@ -3,6 +3,7 @@
 Beside each entry lies its checksum, `.sum`. An entry that differs from it is named and made anew, so damage changes no number.
 """
 
+import errno
 import json
 import os
 import shutil
@@ -132,7 +133,7 @@ def _cached(key: str, make: Callable[[Path], object], is_folder: bool) -> Path:
         try:
             make(new)
         except OSError as error:
-            if not is_full(error):
+            if not (is_full(error) or error.errno == errno.EROFS):
                 raise
             raise CacheError(_unusable(error)) from error
         with usable_cache():

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from common.files import is_full
 from common.storage.location import Location, StorageError
 from common.storage.stores import is_missing_place
 
@@ -137,7 +138,7 @@ def _told(place: Location, what: str, fault: Fault, error: BaseException) -> str
             f"{place}: {what} is not permitted ({reason}); put credentials for it into the environment, or give this machine a "
             f"role that may read and write there"
         )
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if is_full(error):
         return f"{place}: {what} failed ({reason}); make room there"
     return f"{place}: {what} failed ({reason}); correct the URI, or see what the storage allows"
 

@@ -339,13 +339,9 @@ def unpaid_lines(settings: Settings, results: Results) -> list[str]:
     confirmed = bool(fresh.at_least(LEAST_RUNS).contenders or set(fresh.broken) - {fresh.default})
     if settings.confirming_parts and (confirmed or not limit.is_time or len(results.scored) < 2):
         return []
-    trained, again = max(float(results.trials["steps"].sum()), 1.0), 2.0 * LEAST_CONFIRMING_RUNS * settings.steps
-    needed = again / settings.most_confirm
-    if settings.trials:
-        # What its trials leave of the budget trains again too.
-        needed = min(needed, trained + again)
+    needed = 2 * LEAST_CONFIRMING_RUNS * settings.steps / settings.most_confirm
     if limit.is_time:
-        minutes = needed / trained * limit.amount / 60.0
+        minutes = needed / max(float(results.trials["steps"].sum()), 1.0) * limit.amount / 60.0
         amount = f"{math.ceil(minutes - 1e-6)}m"
     else:
         amount = f"{math.ceil(needed / 1e3 - 1e-6)}k" if needed < 1e6 else f"{math.ceil(needed / 1e5 - 1e-6) / 10:g}M"

@@ -21,11 +21,13 @@ from tuning.experiment.settings import Settings
 from tuning.judging.folder import Contender, JudgementPaths, read_judgement
 from tuning.trial.records import TrialRecords
 
-# Settings that change the training, beside the hyperparameters; the others are about the search, measurements and files.
+# Settings that change the training or which of its evaluations is kept, beside the hyperparameters.
 _OF_TRAINING = (
-    "algo", "scenario", "backend", "num_envs", "reward", "steps", "evaluations", "keep", "validation_weeks", "seed",
+    "algo", "scenario", "backend", "num_envs", "reward", "steps", "evaluations", "keep", "validation_weeks", "require", "seed",
 )  # fmt: skip
-_IN_ENVIRONMENT = ("algo", "env", "env_config", "num_envs", "steps", "evaluations", "keep", "seed")
+_IN_ENVIRONMENT = (
+    "algo", "env", "env_config", "num_envs", "steps", "evaluations", "keep", "episodes", "require", "seed",
+)  # fmt: skip
 
 
 def hyperparameters_toml(hyperparameters: Assignment, settings: Settings) -> str:
@@ -33,7 +35,8 @@ def hyperparameters_toml(hyperparameters: Assignment, settings: Settings) -> str
     command = ["python", "-m", "tuning.run", "--trials", "1", "--space", "hyperparameters.toml"]
     given: dict[str, object] = {name: getattr(settings, name) for name in (_IN_ENVIRONMENT if settings.env else _OF_TRAINING)}
     given |= asdict(settings.splits) | {"weights": settings.weights, "teacher": settings.teacher}
-    given["objective"] = tuple(settings.objective.split()) if settings.aim.second else ()
+    given["objective"] = tuple(settings.objective.split()) if settings.objective != Settings.objective else ()
+    given |= {"minimize": True} if settings.minimize else {}
     # TOML has no null, so hyperparameters that are none are set on the command line.
     given["set"] = tuple(f"{name}=none" for name, value in hyperparameters.items() if value is None)
     for name, value in given.items():

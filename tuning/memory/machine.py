@@ -112,9 +112,6 @@ def cluster(gpu_memory_gib: float, look: Look, device: str = "auto") -> Cluster:
     return Cluster(tuple(nodes), leaving, unusable)
 
 
-NO_CARD = "--device gpu: there is no card here; leave it out to train on the CPU"
-
-
 def request_node() -> object:
     """Ask Ray for a core, so that an autoscaler starts a node; the demand lasts as long as what is returned."""
     import ray
@@ -162,7 +159,7 @@ def machine(
         return kinds, ""
     doctor = f"{python_command('tuning.doctor')} says what to do"
     if device == "gpu":
-        raise UserError(f"--device gpu: torch cannot use the {now.unusable}; {doctor}" if now.unusable else NO_CARD)
+        raise UserError(f"--device gpu: there is no {now.unusable or 'card'} that Ray and torch can use; {doctor}")
     line = "no GPU: trials learn on the CPU"
     if now.unusable:
         line = f"torch cannot use the {now.unusable}, so trials learn on the CPU: {doctor}"

@@ -74,7 +74,7 @@ def test_a_prepared_year_opens_without_citylearn(site: Scenario, small_schema: P
 def test_a_second_call_needs_no_simulator(site: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
     first = tables_file(site, 0), observation_layout(site)
 
-    monkeypatch.setattr(SIMULATORS, "lend", lambda *_: pytest.fail("a simulator was taken"))
+    monkeypatch.setattr(SIMULATORS, "lend", lambda *_, **__: pytest.fail("a simulator was taken"))
     assert (tables_file(site, 0), observation_layout(site)) == first
 
 

@@ -118,11 +118,11 @@ def test_a_card_that_trials_are_not_to_use_is_not_asked(monkeypatch: pytest.Monk
 
 
 def test_a_card_that_has_to_be_there_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UserError, match="--device gpu: there is no card here; leave it out"):
+    with pytest.raises(UserError, match="--device gpu: there is no card that Ray and torch can use"):
         machine.machine(0.0, Ray(monkeypatch, a=(4, 16, 0)).look, device="gpu")
     ray = Ray(monkeypatch, a=(4, 16, 1))
     ray.cards = {"a": VisibleCard("GT 710", 2 * GIB, None)}
-    with pytest.raises(UserError, match="torch cannot use the GT 710"):
+    with pytest.raises(UserError, match="there is no GT 710 that Ray and torch can use"):
         machine.machine(0.0, ray.look, device="gpu")
 
 

@@ -135,8 +135,8 @@ def test_changes_are_the_settings_that_may_change() -> None:
     ("then", "reason"),
     [
         (lambda experiment: "the first 3 trials failed alike", "the first 3 trials failed alike"),
-        (raises(OSError(errno.ENOSPC, "No space left on device")), "takes nothing more (No space left on device)"),
-        (raises(OSError(errno.EROFS, "Read-only file system")), "takes nothing more (Read-only file system)"),
+        (raises(OSError(errno.ENOSPC, "No space left on device")), "is full (No space left on device)"),
+        (raises(OSError(errno.EDQUOT, "Disk quota exceeded")), "is full (Disk quota exceeded)"),
         (raises(NodeLostError()), "Ray lost its last node"),
     ],
 )
@@ -198,7 +198,7 @@ def test_what_ends_before_a_trial_is_removed_only_if_it_is_new(search: Search, t
 
 def test_a_disk_that_is_full_before_a_trial_keeps_nothing(search: Search, tmp_path: Path) -> None:
     search.then = raises(OSError(errno.ENOSPC, "No space left on device"))
-    with pytest.raises(UsageError, match=r"takes nothing more.*nothing was begun, and .* is removed again"):
+    with pytest.raises(UsageError, match=r"is full.*nothing was begun, and .* is removed again"):
         tune(settings(tmp_path), console=quiet())
     assert list(tmp_path.iterdir()) == []
 

@@ -65,7 +65,7 @@ def fail_once(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
 @pytest.mark.parametrize(
     ("error", "outcome"),
     [
-        (OSError(errno.EROFS, "Read-only file system"), Ending.DISK_FULL),
+        (OSError(errno.EDQUOT, "Disk quota exceeded"), Ending.DISK_FULL),
         (StorageLostError("the bucket does not answer"), Ending.STORAGE_LOST),
         (FencedError("another process has it"), Ending.STOPPED),
         (torch.OutOfMemoryError("CUDA out of memory"), Ending.OUT_OF_MEMORY),

@@ -166,10 +166,13 @@ def _used_up(parts: Parts, settings: Settings) -> str:
     """What is used up of trials and budget, and what goes on; empty where nothing is."""
     trials, budget, ended, more = parts.record.study.trials(), parts.ledger.budget, list[str](), list[str]()
     begun = sum(CONFIRMS not in trial.user_attrs for trial in trials)
-    if begun >= settings.most_trials and all(trial.state.is_finished() for trial in trials):
+    is_spent = budget is not None and parts.ledger.is_spent()
+    confirms = parts.last_part is not None and parts.last_part.next(frozenset()) is not None
+    if begun >= settings.most_trials and all(trial.state.is_finished() for trial in trials) and (is_spent or not confirms):
         ended.append(f"all {begun} trials have ended" if begun > 1 else "the one trial has ended")
         more.append("a larger --trials")
-    if budget and parts.ledger.is_spent():
+    # Without --budget that of more trials may be larger.
+    if budget and is_spent and not (more and replace(settings, trials=begun + 1).limit != budget):
         used = replace(budget, amount=parts.ledger.used())
         ended.append(f"the budget, {budget.shown}, is spent: {used.shown} were used")
         more.append("a larger --budget")

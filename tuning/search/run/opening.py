@@ -28,7 +28,6 @@ from tuning.experiment.folder import LEARNED, Experiment, ExperimentPaths, creat
 from tuning.experiment.option_values import ALL
 from tuning.experiment.settings import Settings, changed, check_types
 from tuning.memory.gpus import cards
-from tuning.memory.machine import NO_CARD
 from tuning.runtime.cluster import check_address, cluster_address, is_ray_running
 from tuning.search.proposals.learning import digest, learned_from, read_learned, text_of, whole_place
 from tuning.search.proposals.plan import SHARED, Plan, check_teacher, limits, plan, seen_by, space_differences
@@ -349,7 +348,8 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     settings.check()
     _check_time(settings)
     if settings.device == "gpu" and not (is_ray_running() or cluster_address(settings.address) or cards()):
-        raise UsageError(NO_CARD)  # before minutes of preparation; of a cluster it is known later
+        # Before minutes of preparation; of a cluster it is known later.
+        raise UsageError("--device gpu: there is no card here; leave it out to train on the CPU")
     planned = plan(settings, space_file, settings.task)
     # However they were typed: an experiment is continued by what they mean.
     settings = replace(settings, weights=settings.aim.weights.texts, require=settings.aim.require, objective=settings.aim.names)
