@@ -271,15 +271,26 @@ def test_the_example_controls_citylearn_without_this_package(small_schema: Path,
     assert f"48 hours, {imported:,.1f} kWh imported" in done.stdout
 
 
-@pytest.mark.parametrize("algo", ["ppo", "a2c", "sac"])
+SITE = {"backend": "citylearn", "reward": "schema", "validation_weeks": 9, "objective": "peak_kw", "require": ("bill<=9",)}
+ENV = {
+    "env": "CartPole-v1",
+    "env_config": "{}",
+    "episodes": 9,
+    "objective": "info:cost",
+    "minimize": True,
+    "require": ("length<=9",),
+}
+
+
+@pytest.mark.parametrize(("algo", "kind"), [("ppo", SITE), ("a2c", SITE), ("sac", SITE), ("ppo", ENV)])
 def test_hyperparameters_can_be_read_back_and_their_command_trains_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, algo: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, algo: str, kind: dict[str, Any]
 ) -> None:
-    given = algorithm(algo).space.complete({"hidden_sizes": "64,64", "clip_obs": None})
-    own = Settings(
-        algo=algo, scenario=str(tmp_path / "a site" / "schema.json"), backend="citylearn", num_envs=7, reward="schema",
-        steps=123_456, seed=5,
-    )  # fmt: skip
+    own = Settings(algo=algo, num_envs=7, steps=123_456, evaluations=3, keep="last", seed=5, **kind)
+    if not own.env:
+        own = replace(own, scenario=str(tmp_path / "a site" / "schema.json"))
+    space = plan(own, None).space if own.env else algorithm(algo).space
+    given = space.complete({"hidden_sizes": "64,64", "clip_obs": None})
     path = tmp_path / "hyperparameters.toml"
     path.write_text(hyperparameters_toml(given, own), encoding="utf-8")
     # The command in the first line, as somebody would copy it.
