@@ -100,6 +100,11 @@ def _of_buildings(
     given = batch.comfort(batch.row - 1)
     yield "set points", (points, [given[side][b] for side in ("cooling", "heating")])
     yield "net consumption", ([n.net_electricity_consumption[step] for n in buildings], out.energy[b, :, 0])
+    # The money and the carbon dioxide of what it says that a building takes, by the prices that it holds.
+    meter, net = batch._rows.meter[(batch.row - 1)[b]], out.energy[b, :, 0]
+    cost, emission = np.maximum(net, np.float32(0.0)) * meter["price"], np.maximum(net * meter["carbon"], np.float32(0.0))
+    yield "cost", ([n.net_electricity_consumption_cost[step] for n in buildings], cost)
+    yield "emission", ([n.net_electricity_consumption_emission[step] for n in buildings], emission)
     yield "chargers", ([n.chargers_electricity_consumption[step] for n in buildings], out.energy[b, :, 2])
     yield "appliances", ([n.deferrable_appliances_electricity_consumption[step] for n in buildings], out.energy[b, :, 4])
     yield "batteries' SOC", ([n.electrical_storage.soc[step] for n in buildings], state.previous_soc[b, : len(buildings)])
