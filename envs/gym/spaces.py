@@ -6,6 +6,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 from gymnasium.spaces.utils import flatdim, flatten
+from gymnasium.wrappers import TransformAction, TransformObservation
 
 from envs.gym.source import EnvError, Source
 
@@ -18,13 +19,16 @@ def learnable(env: gym.Env[Any, Any]) -> gym.Env[np.ndarray, Any]:
     Actions of bounded boxes become vectors within [-1, 1], and are clipped to these. Choices count from 0.
     Raises an EnvError for spaces that no algorithm here learns.
     """
-    _check(env.observation_space, "observations")
-    env = _FlatObservation(env)
-    if isinstance(env.action_space, spaces.Box):
-        return _VectorAction(env)
-    if isinstance(env.action_space, spaces.Discrete | spaces.MultiDiscrete):
-        return _ChoiceFromZero(env)
-    raise EnvError(f"actions of {_shown(env.action_space)} are not learned here: make them a Box, Discrete or MultiDiscrete")
+    seen, actions = env.observation_space, env.action_space
+    _check(seen, "observations")
+    # Choices become a one among zeros, parts of a dictionary stand in the order of their names.
+    vector = spaces.Box(-np.inf, np.inf, (flatdim(seen),), np.float32)
+    env = TransformObservation(env, lambda observation: np.asarray(flatten(seen, observation), np.float32), vector)
+    if isinstance(actions, spaces.Box):
+        return _vector_action(env, actions)
+    if isinstance(actions, spaces.Discrete | spaces.MultiDiscrete):
+        return _choice_from_zero(env, actions)
+    raise EnvError(f"actions of {_shown(actions)} are not learned here: make them a Box, Discrete or MultiDiscrete")
 
 
 def kind_of(space: spaces.Space[Any]) -> Actions:
@@ -53,57 +57,30 @@ def _shown(space: spaces.Space[Any]) -> str:
     return f"{type(space).__name__} {space.shape}" if space.shape is not None else type(space).__name__
 
 
-class _FlatObservation(gym.ObservationWrapper[np.ndarray, Any, Any]):
-    """One vector: choices as a one among zeros, parts of a dictionary in the order of their names."""
-
-    def __init__(self, env: gym.Env[Any, Any]) -> None:
-        super().__init__(env)
-        self._space = env.observation_space
-        self.observation_space = spaces.Box(-np.inf, np.inf, (flatdim(self._space),), np.float32)
-
-    def observation(self, observation: Any) -> np.ndarray:
-        return np.asarray(flatten(self._space, observation), np.float32)
-
-
-class _VectorAction(gym.ActionWrapper[np.ndarray, np.ndarray, Any]):
+def _vector_action(env: gym.Env[np.ndarray, Any], box: spaces.Box) -> gym.Env[np.ndarray, Any]:
     """A box of any shape as a vector, within [-1, 1] where it has bounds."""
+    low, high = box.low.ravel().astype(np.float64), box.high.ravel().astype(np.float64)
+    bounded = kind_of(box) == "bounded numbers"
 
-    def __init__(self, env: gym.Env[np.ndarray, Any]) -> None:
-        super().__init__(env)
-        box = env.action_space
-        assert isinstance(box, spaces.Box)
-        self._shape, self._type = box.shape, box.dtype
-        self._low, self._high = box.low.ravel().astype(np.float64), box.high.ravel().astype(np.float64)
-        self._bounded = bool(np.isfinite([self._low, self._high]).all())
-        end = 1.0 if self._bounded else np.inf
-        self.action_space = spaces.Box(-end, end, self._low.shape, np.float32)
+    def native(action: np.ndarray) -> np.ndarray:
+        if bounded:
+            action = low + (np.clip(action, -1.0, 1.0).astype(np.float64) + 1.0) / 2.0 * (high - low)
+        # Rounding must not lead out of the range.
+        return np.clip(action, low, high).reshape(box.shape).astype(box.dtype)
 
-    def action(self, action: np.ndarray) -> np.ndarray:
-        if self._bounded:
-            part = (np.clip(action, -1.0, 1.0).astype(np.float64) + 1.0) / 2.0
-            # Rounding must not lead out of the range.
-            action = np.clip(self._low + part * (self._high - self._low), self._low, self._high)
-        else:
-            action = np.clip(action, self._low, self._high)
-        return action.reshape(self._shape).astype(self._type)
+    end = 1.0 if bounded else np.inf
+    return TransformAction(env, native, spaces.Box(-end, end, low.shape, np.float32))
 
 
-class _ChoiceFromZero(gym.ActionWrapper[Any, Any, Any]):
-    """Choices as numbers from 0; several as a vector of them."""
+def _choice_from_zero(env: gym.Env[np.ndarray, Any], given: Any) -> gym.Env[np.ndarray, Any]:
+    """Choices of a `Discrete` or `MultiDiscrete` as numbers from 0; several as a vector of them."""
 
-    def __init__(self, env: gym.Env[np.ndarray, Any]) -> None:
-        super().__init__(env)
-        given = env.action_space
-        assert isinstance(given, spaces.Discrete | spaces.MultiDiscrete)
-        self._start, self._shape = np.asarray(given.start), given.shape
-        if isinstance(given, spaces.MultiDiscrete):
-            self.action_space = spaces.MultiDiscrete(given.nvec.ravel())
-        else:
-            self.action_space = spaces.Discrete(int(given.n))
+    def native(action: Any) -> Any:
+        chosen = np.asarray(action, np.int64).reshape(given.shape) + given.start
+        return chosen if given.shape else int(chosen)
 
-    def action(self, action: Any) -> Any:
-        chosen = np.asarray(action, np.int64).reshape(self._shape) + self._start
-        return chosen if self._shape else int(chosen)
+    several = isinstance(given, spaces.MultiDiscrete)
+    return TransformAction(env, native, spaces.MultiDiscrete(given.nvec.ravel()) if several else spaces.Discrete(int(given.n)))
 
 
 def made(source: Source) -> gym.Env[np.ndarray, Any]:
