@@ -99,7 +99,7 @@ class _Year:
         if windows not in of_windows:
             of_windows[windows] = self._kpis(self._before)
         steps = sum(window.hours for window in windows)
-        ratios = {column: float(np.mean([own[name] for own in self._ratios])) for column, name in RATIOS.items()}
+        ratios = {name: float(np.mean([own[name] for own in self._ratios])) for name in RATIOS}
         of_policy = self._kpis(self._parts)
         return Evaluation(
             year=year,

@@ -39,6 +39,11 @@ class Part:
     asked_kwh: np.ndarray
     unserved_kwh: np.ndarray
 
+    @property
+    def rows(self) -> slice:
+        """Its steps among those of the year."""
+        return slice(self.start, self.start + self.net_kwh.shape[1])
+
     @classmethod
     def of(cls, start: int, run: Run, sessions: Sessions) -> Part:
         """Of a run that starts at a step of the year of these sessions."""
@@ -105,8 +110,7 @@ class JoinedRun:
     @cached_property
     def unmet_c(self) -> np.ndarray:
         """Degrees outside the comfort band, see `Exogenous.unmet_c`, shape (N, H)."""
-        hours = [slice(part.start, part.start + part.net_kwh.shape[1]) for part in self.parts]
-        return np.concatenate([self.series.unmet_c(part.indoor_c, own) for part, own in zip(self.parts, hours, strict=True)], 1)
+        return np.concatenate([self.series.unmet_c(part.indoor_c, part.rows) for part in self.parts], axis=1)
 
     @cached_property
     def occupied(self) -> np.ndarray:
@@ -120,8 +124,7 @@ class JoinedRun:
 
     def hours_of(self, values: np.ndarray) -> np.ndarray:
         """The windows' hours of a series of the year, shape (N, H)."""
-        rows = [slice(part.start, part.start + part.net_kwh.shape[1]) for part in self.parts]
-        return np.concatenate([values[:, part] for part in rows], axis=1)
+        return np.concatenate([values[:, part.rows] for part in self.parts], axis=1)
 
 
 # KPIs of one policy by name, in the order of `KPIS`; a share of nothing is NaN.
@@ -189,7 +192,7 @@ def _daily_peak_kw(run: JoinedRun) -> float:
     day = run.series.day
     rises, number = 0.0, 0
     for part, net in zip(run.parts, run.site_net_kwh, strict=True):
-        own = day[part.start : part.start + len(net)]
+        own = day[part.rows]
         rises, number = rises + float(day_peak_rises(own, net).sum()), number + int(own[-1] - own[0]) + 1
     return run.series.steps_per_hour * rises / number
 
@@ -331,97 +334,6 @@ KPIS: dict[str, Kpi] = {kpi.measure.name: kpi for kpi in ENTRIES}
 _TINY = 1e-6  # CityLearn's placeholder for zero
 _MONTH = 730  # hours of CityLearn's month
 
-# Names of `evaluate()` by our columns.
-RATIOS: Mapping[str, str] = {
-    f"citylearn_{name}": name
-    for name in (
-        "electricity_consumption_total", "carbon_emissions_total", "cost_total", "zero_net_energy", "ramping_average",
-        "daily_peak_average", "all_time_peak_average", "daily_one_minus_load_factor_average",
-        "monthly_one_minus_load_factor_average",
-    )
-}  # fmt: skip
-# Scores by our columns: the ratios whose mean is the part of the grid, and what they are of.
-_RAMPING = "ramping_average"
-_PEAKS = (_RAMPING, "daily_one_minus_load_factor_average", "daily_peak_average", "all_time_peak_average")
-_SCORES: Mapping[str, tuple[tuple[str, ...], str]] = {
-    "citylearn_2022_score": (
-        (_RAMPING, "monthly_one_minus_load_factor_average"),
-        "official score of the CityLearn Challenge 2022: mean of cost, emission and grid, of ramping and monthly load factor",
-    ),
-    "citylearn_2022_peaks_score": (
-        _PEAKS,
-        "the same with ramping, daily load factor, daily and highest peak in its grid, as later comparisons take it",
-    ),
-}
-SCORE_2023 = "citylearn_2023_score"
-
-
-def district_ratios(
-    net: np.ndarray, baseline: np.ndarray, price: np.ndarray, carbon: np.ndarray, day: int = DAY
-) -> dict[str, float]:
-    """CityLearn's ratios at district level, by the names of its `evaluate()`; NaN where it gives none.
-
-    All of shape (buildings, hours): net import [kWh], the same without storages and chargers, price and carbon intensity a kWh.
-    `day` is the steps of a day.
-    """
-
-    def mean(amount: Callable[[np.ndarray, int], float]) -> float:
-        own = [_citylearn_ratio(amount(net[n], n), amount(baseline[n], n)) for n in range(len(net))]
-        known = [value for value in own if not math.isnan(value)]
-        return float(np.mean(known)) if known else math.nan
-
-    def shape(figure: Callable[[np.ndarray], float]) -> float:
-        return _citylearn_ratio(figure(net.sum(axis=0)), figure(baseline.sum(axis=0)))
-
-    return {
-        "electricity_consumption_total": mean(lambda kwh, _: float(np.maximum(kwh, 0.0).sum())),
-        "carbon_emissions_total": mean(lambda kwh, n: float(np.maximum(kwh * carbon[n], 0.0).sum())),
-        "cost_total": mean(lambda kwh, n: float(np.maximum(np.maximum(kwh, 0.0) * price[n], 0.0).sum())),
-        "zero_net_energy": mean(lambda kwh, _: float(kwh.sum())),
-        "ramping_average": shape(lambda kwh: float(np.maximum(np.diff(kwh), 0.0).sum())),
-        "daily_one_minus_load_factor_average": shape(lambda kwh: _one_minus_load_factor(kwh, day)),
-        "monthly_one_minus_load_factor_average": shape(lambda kwh: _one_minus_load_factor(kwh, _MONTH * day // DAY)),
-        "daily_peak_average": shape(lambda kwh: float(np.mean([part.max() for part in _pieces(kwh, day)]))),
-        "all_time_peak_average": shape(lambda kwh: float(kwh.max())),
-    }
-
-
-def scores(ratios: Mapping[str, float], kpis: Kpis) -> dict[str, float]:
-    """Scores of CityLearn's challenges, of its ratios by column and of KPIs; less is better.
-
-    Those of 2022 are each the mean of cost, emission and grid as ratios. The official one has ramping and the monthly load
-    factor in its grid (its announcement of the third term, of 2022). That of 2023 weighs discomfort by 0.3, emission by 0.1 and
-    the grid by 0.6; where there are outages the grid by 0.3, and resilience by 0.3: the mean of discomfort and of unserved
-    energy in them, as the rules of its two phases have it.
-    """
-    by_name = {name: ratios[column] for column, name in RATIOS.items()}
-
-    def mean(names: Sequence[str]) -> float:
-        return float(np.mean([by_name[name] for name in names]))
-
-    rest = by_name["cost_total"] + by_name["carbon_emissions_total"]
-    found = {score: (rest + mean(grid)) / 3.0 for score, (grid, _) in _SCORES.items()}
-    shape, resilience = mean(_PEAKS), 0.5 * (kpis["outage_discomfort"] + kpis["outage_unserved"])
-    shape = 0.6 * shape if math.isnan(resilience) else 0.3 * shape + 0.3 * resilience
-    return {**found, SCORE_2023: 0.3 * kpis["discomfort"] + 0.1 * by_name["carbon_emissions_total"] + shape}
-
-
-def citylearn_measures() -> list[Measure]:
-    """CityLearn's ratios, and the scores that are made of them; 1 is the site without control."""
-    baseline = "its baseline charges no vehicle"
-    ratios = [Measure(column, "1", f"CityLearn's ratio {name}; {baseline}", over=BY_HOURS) for column, name in RATIOS.items()]
-    return [
-        *ratios,
-        *(Measure(name, "1", f"{meaning}; less is better", over=BY_HOURS) for name, (_, meaning) in _SCORES.items()),
-        Measure(
-            SCORE_2023, "1", "score of the CityLearn Challenge 2023: comfort, emission, grid and resilience; less is better",
-            over=BY_HOURS, needs=TEMPERATURE,
-        ),
-    ]  # fmt: skip
-
-
-CITYLEARN = (*RATIOS, *_SCORES, SCORE_2023)  # columns
-
 
 def _pieces(kwh: np.ndarray, hours: int) -> Iterator[np.ndarray]:
     return (kwh[start : start + hours] for start in range(0, len(kwh), hours))
@@ -436,7 +348,94 @@ def _one_minus_load_factor(kwh: np.ndarray, hours: int) -> float:
 
 def _citylearn_ratio(control: float, baseline: float) -> float:
     """CityLearn's division: what is not finite counts as 0, and 0 over 0 is 1."""
-    control, baseline = (value if math.isfinite(value) else 0.0 for value in (control, baseline))
+    control, baseline = (float(value) if math.isfinite(value) else 0.0 for value in (control, baseline))
     if abs(baseline) <= _TINY:
         return 1.0 if abs(control) <= _TINY else math.nan
     return control / baseline
+
+
+# What CityLearn's ratios compare, by our columns: their names in its `evaluate()` follow the first word.
+# Amounts of a building, of its net import, price and carbon intensity.
+_AMOUNTS: Mapping[str, Callable[[np.ndarray, np.ndarray, np.ndarray], float]] = {
+    "citylearn_electricity_consumption_total": lambda kwh, price, carbon: np.maximum(kwh, 0.0).sum(),
+    "citylearn_carbon_emissions_total": lambda kwh, price, carbon: np.maximum(kwh * carbon, 0.0).sum(),
+    "citylearn_cost_total": lambda kwh, price, carbon: np.maximum(np.maximum(kwh, 0.0) * price, 0.0).sum(),
+    "citylearn_zero_net_energy": lambda kwh, price, carbon: kwh.sum(),
+}
+# Figures of the shape of the site's net import, and of the steps of a day.
+_SHAPES: Mapping[str, Callable[[np.ndarray, int], float]] = {
+    "citylearn_ramping_average": lambda kwh, day: np.maximum(np.diff(kwh), 0.0).sum(),
+    "citylearn_daily_peak_average": lambda kwh, day: float(np.mean([part.max() for part in _pieces(kwh, day)])),
+    "citylearn_all_time_peak_average": lambda kwh, day: kwh.max(),
+    "citylearn_daily_one_minus_load_factor_average": _one_minus_load_factor,
+    "citylearn_monthly_one_minus_load_factor_average": lambda kwh, day: _one_minus_load_factor(kwh, _MONTH * day // DAY),
+}
+RATIOS = (*_AMOUNTS, *_SHAPES)  # columns
+# Scores by our columns: the ratios whose mean is the part of the grid, and what they are of.
+_RAMPING, _PEAK, _HIGHEST, _DAILY, _MONTHLY = _SHAPES
+_PEAKS = (_RAMPING, _DAILY, _PEAK, _HIGHEST)
+_SCORES: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "citylearn_2022_score": (
+        (_RAMPING, _MONTHLY),
+        "official score of the CityLearn Challenge 2022: mean of cost, emission and grid, of ramping and monthly load factor",
+    ),
+    "citylearn_2022_peaks_score": (
+        _PEAKS,
+        "the same with ramping, daily load factor, daily and highest peak in its grid, as later comparisons take it",
+    ),
+}
+SCORE_2023 = "citylearn_2023_score"
+
+
+def district_ratios(
+    net: np.ndarray, baseline: np.ndarray, price: np.ndarray, carbon: np.ndarray, day: int = DAY
+) -> dict[str, float]:
+    """CityLearn's ratios at district level, by `RATIOS`; NaN where it gives none.
+
+    All of shape (buildings, hours): net import [kWh], the same without storages and chargers, price and carbon intensity a kWh.
+    `day` is the steps of a day.
+    """
+    found = dict[str, float]()
+    for name, amount in _AMOUNTS.items():
+        of_buildings = zip(net, baseline, price, carbon, strict=True)
+        own = [_citylearn_ratio(amount(now, *rest), amount(before, *rest)) for now, before, *rest in of_buildings]
+        known = [value for value in own if not math.isnan(value)]
+        found[name] = float(np.mean(known)) if known else math.nan
+    site = net.sum(axis=0), baseline.sum(axis=0)
+    return found | {name: _citylearn_ratio(*(figure(kwh, day) for kwh in site)) for name, figure in _SHAPES.items()}
+
+
+def scores(ratios: Mapping[str, float], kpis: Kpis) -> dict[str, float]:
+    """Scores of CityLearn's challenges, of its ratios and of KPIs; less is better.
+
+    Those of 2022 are each the mean of cost, emission and grid as ratios. The official one has ramping and the monthly load
+    factor in its grid (its announcement of the third term, of 2022). That of 2023 weighs discomfort by 0.3, emission by 0.1 and
+    the grid by 0.6; where there are outages the grid by 0.3, and resilience by 0.3: the mean of discomfort and of unserved
+    energy in them, as the rules of its two phases have it.
+    """
+
+    def mean(names: Sequence[str]) -> float:
+        return float(np.mean([ratios[name] for name in names]))
+
+    emission = ratios["citylearn_carbon_emissions_total"]
+    rest = ratios["citylearn_cost_total"] + emission
+    found = {score: (rest + mean(grid)) / 3.0 for score, (grid, _) in _SCORES.items()}
+    shape, resilience = mean(_PEAKS), 0.5 * (kpis["outage_discomfort"] + kpis["outage_unserved"])
+    shape = 0.6 * shape if math.isnan(resilience) else 0.3 * shape + 0.3 * resilience
+    return {**found, SCORE_2023: 0.3 * kpis["discomfort"] + 0.1 * emission + shape}
+
+
+def citylearn_measures() -> list[Measure]:
+    """CityLearn's ratios, and the scores that are made of them; 1 is the site without control."""
+    meanings = {
+        **{name: f"CityLearn's ratio {name.removeprefix('citylearn_')}; its baseline charges no vehicle" for name in RATIOS},
+        **{name: f"{meaning}; less is better" for name, (_, meaning) in _SCORES.items()},
+    }
+    last = "score of the CityLearn Challenge 2023: comfort, emission, grid and resilience; less is better"
+    return [
+        *(Measure(name, "1", meaning, over=BY_HOURS) for name, meaning in meanings.items()),
+        Measure(SCORE_2023, "1", last, over=BY_HOURS, needs=TEMPERATURE),
+    ]
+
+
+CITYLEARN = (*RATIOS, *_SCORES, SCORE_2023)  # columns
