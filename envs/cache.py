@@ -95,24 +95,15 @@ def cached_json(kind: type[T], key: str, make: Callable[[], T]) -> T:
 
 
 def cached_arrays(key: str, make: Callable[[], Mapping[str, Any]]) -> dict[str, np.ndarray]:
-    """Arrays of a cache key by name, made the first time; see `cached_folder`."""
-
-    def write(path: Path) -> None:
-        with path.open("wb") as file:
-            np.savez_compressed(file, **make())
-
-    with np.load(cached_file(key, write)) as saved:
+    """Arrays of a cache key by name, which ends in `.npz`, made the first time; see `cached_folder`."""
+    with np.load(cached_file(key, lambda path: np.savez_compressed(path, **make()))) as saved:
         return {name: saved[name] for name in saved.files}
 
 
 def cached_array(key: str, make: Callable[[], np.ndarray], by_rows: bool = False) -> np.ndarray:
-    """The same for one array; with `by_rows` only rows that are read come into memory."""
-
-    def write(path: Path) -> None:
-        with path.open("wb") as file:
-            np.save(file, make())
-
-    array: np.ndarray = np.load(cached_file(key, write), mmap_mode="r" if by_rows else None)
+    """The same for one array, with a key in `.npy`; with `by_rows` only rows that are read come into memory."""
+    file = cached_file(key, lambda path: np.save(path, make()))
+    array: np.ndarray = np.load(file, mmap_mode="r" if by_rows else None)
     return array
 
 

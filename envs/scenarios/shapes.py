@@ -382,24 +382,16 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def _check_levels(path: Path, content: dict[str, Any]) -> None:
-    level: list[Any] = [content]
-    for _ in range(DEEPEST):
-        texts = [text for entry in level for text in (entry if isinstance(entry, dict) else [entry]) if isinstance(text, str)]
-        for text in texts:
-            try:
-                text.encode()
-            except UnicodeEncodeError as error:
-                raise ScenarioError(f"{path}: the text '{printable(text)}' is no Unicode; write it anew") from error
-        level = [
-            inner
-            for entry in level
-            if isinstance(entry, dict | list)
-            for inner in (entry.values() if isinstance(entry, dict) else entry)
-        ]
-        if not level:
-            return
-    raise ScenarioError(_too_deep(path))
+def _check_levels(path: Path, entry: Any, level: int = 0) -> None:
+    if level == DEEPEST:
+        raise ScenarioError(_too_deep(path))
+    for text in entry if isinstance(entry, dict) else [entry]:
+        try:
+            _ = isinstance(text, str) and text.encode()
+        except UnicodeEncodeError as error:
+            raise ScenarioError(f"{path}: the text '{printable(text)}' is no Unicode; write it anew") from error
+    for inner in entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ():
+        _check_levels(path, inner, level + 1)
 
 
 def _too_deep(path: Path) -> str:
