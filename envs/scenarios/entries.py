@@ -1,11 +1,21 @@
-"""What the folders of sites that are made here have in common: entries of a schema, and the series of a charger."""
+"""What the folders of sites that are made here have in common: their buildings, entries of a schema, and series."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from envs.scenarios.series_files import CHARGER
 
+ACTIONS = ("electrical_storage", "electric_vehicle_storage")
+AT_CHARGERS = (
+    "electric_vehicle_charger_connected_state", "connected_electric_vehicle_at_charger_departure_time",
+    "connected_electric_vehicle_at_charger_required_soc_departure", "connected_electric_vehicle_at_charger_soc",
+)  # fmt: skip
 CHARGER_EFFICIENCY = 0.95
 # A lithium battery, but for its size. CityLearn draws at random what is left out.
 LITHIUM: dict[str, Any] = {
@@ -27,6 +37,91 @@ class Session:
     end: int
     arrival_soc: float
     target_soc: float
+
+
+@dataclass(frozen=True)
+class Socket:
+    """A charger with the vehicles that come to it, all alike."""
+
+    name: str
+    power_kw: float
+    vehicle_kwh: float
+    sessions: Sequence[Session]
+
+
+@dataclass(frozen=True)
+class Building:
+    """A building of a site.
+
+    Attributes:
+        name: also of its file.
+        load_kwh: shape (hours,).
+        pv_kwh: likewise; None without PV.
+        pv_kw: nominal power of the PV.
+        battery: kWh and kW; None without one.
+        sockets: its chargers.
+    """
+
+    name: str
+    load_kwh: np.ndarray
+    pv_kwh: np.ndarray | None
+    pv_kw: float
+    battery: tuple[float, float] | None
+    sockets: Sequence[Socket]
+
+    def columns(self, temperature: float) -> dict[str, Any]:
+        """Its own series beside the calendar; nothing depends on the indoor temperature [C]. PV is in W for each kW."""
+        return {
+            "indoor_dry_bulb_temperature": temperature,
+            "non_shiftable_load": self.load_kwh.round(6),
+            **dict.fromkeys(("dhw_demand", "cooling_demand", "heating_demand"), 0.0),
+            "solar_generation": 0.0 if self.pv_kwh is None else (self.pv_kwh / self.pv_kw * 1000.0).round(4),
+        }
+
+    def entry(self, series: Iterable[str], lacking: Sequence[Sequence[str]] = ((), ())) -> dict[str, Any]:
+        """Its entry in a schema; arguments as of `building`."""
+        devices: dict[str, Any] = {}
+        if self.battery:
+            capacity, power = self.battery
+            devices["electrical_storage"] = battery({"capacity": capacity, "nominal_power": power, **LITHIUM})
+        if self.pv_kw:
+            devices["pv"] = pv(self.pv_kw)
+        if self.sockets:
+            devices["chargers"] = {socket.name: charger(f"{socket.name}.csv", socket.power_kw) for socket in self.sockets}
+        return building(self.name, series, lacking, **devices)
+
+
+def vehicles(sockets: Iterable[Socket]) -> dict[str, Any]:
+    """Entries of the vehicles that come to chargers, which have their names."""
+    return {socket.name: vehicle(socket.vehicle_kwh, socket.power_kw) for socket in sockets}
+
+
+def write_site(
+    folder: Path,
+    schema: Mapping[str, Any],
+    buildings: Sequence[Building],
+    series: Mapping[str, Mapping[str, Any]],
+    own: Mapping[str, Any],
+    temperature: float,
+) -> None:
+    """Write schema and series into an existing folder.
+
+    Args:
+        folder: empty.
+        schema: its last row says how many there are.
+        buildings: all that the schema has.
+        series: columns of the files that are no building's, by their names; each an array of shape (rows,), or one value.
+        own: columns that all buildings have, likewise: the calendar.
+        temperature: see `Building.columns`.
+    """
+    rows = schema["simulation_end_time_step"] + 1
+    files = {**series, **{building.name: {**own, **building.columns(temperature)} for building in buildings}}
+    for name, columns in files.items():
+        pd.DataFrame(columns, index=range(rows)).to_csv(folder / f"{name}.csv", index=False)
+    for socket in (socket for building in buildings for socket in building.sockets):
+        text = charger_csv(socket.name, socket.sessions, rows)
+        (folder / f"{socket.name}.csv").write_text(text, encoding="utf-8")
+    (folder / "schema.json").write_text(json.dumps(schema, indent=1), encoding="utf-8")
 
 
 def charger_csv(name: str, sessions: Iterable[Session], rows: int) -> str:
@@ -84,7 +179,7 @@ def pv(nominal_kw: float) -> dict[str, Any]:
     return {"type": "citylearn.energy_model.PV", "autosize": False, "attributes": {"nominal_power": nominal_kw}}
 
 
-def building(name: str, series: Sequence[str], lacking: Sequence[Sequence[str]] = ((), ()), **devices: Any) -> dict[str, Any]:
+def building(name: str, series: Iterable[str], lacking: Sequence[Sequence[str]] = ((), ()), **devices: Any) -> dict[str, Any]:
     """Entry of a building.
 
     Args:

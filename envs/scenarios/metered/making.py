@@ -13,11 +13,12 @@ from common.errors import ScenarioError, UsageError
 from common.paths import name_fault, new_folder, user_path
 from common.texts import counted, hint, number_or_nan, option, option_words, python_command
 from envs.scenarios.doubts import doubts
+from envs.scenarios.entries import Building, Socket
 from envs.scenarios.metered import SiteOptions
 from envs.scenarios.metered.meter_file import CARBON, LOAD, PRICE, PV, Clock, read_hours
 from envs.scenarios.metered.neighbourhood import write_meters
 from envs.scenarios.metered.sessions_file import read_sessions
-from envs.scenarios.metered.site_folder import SERIES, Building, Socket, write_site
+from envs.scenarios.metered.site_folder import SERIES, write_site
 from envs.scenarios.metered.typical_sun import typical_sun
 from envs.scenarios.scenario import scenario
 from envs.scenarios.series_files import MOST_CARBON, MOST_LOAD, MOST_PV
