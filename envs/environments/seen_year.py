@@ -18,7 +18,7 @@ from envs.district import COMMON, District
 from envs.environments.year_cache import (
     STEPS_BETWEEN_REPORTS,
     any_district,
-    district,
+    has_several_buildings,
     layout_split,
     observation_layout,
     scaled_template,
@@ -47,7 +47,6 @@ from envs.planning.mpc_site import MpcSite, Vehicles, planned_actions, tank_uses
 from envs.scenarios.scenario import Scenario, Split
 from envs.scenarios.schema_file import count_steps, read_schema
 from envs.scenarios.schema_shape import FIRST
-from envs.scenarios.tariff import DemandCharge
 from envs.seen import PLAN_HOURS, Seen
 
 
@@ -77,8 +76,7 @@ def seen_template(scenario: Scenario, year: int, seen: Seen, own_layout: bool = 
 
 def seen_district(scenario: Scenario, seen: Seen) -> District | None:
     """Buildings of a scenario, see `envs.environments.year_cache.district`."""
-    plain = district(scenario, seen.day_peak)
-    return plain if plain is None or seen.is_plain else seen_buildings(scenario, seen)
+    return seen_buildings(scenario, seen) if has_several_buildings(scenario) else None
 
 
 def seen_buildings(scenario: Scenario, seen: Seen, split: Split = "train") -> District:
@@ -220,8 +218,8 @@ def run_shadow(
     plant = Plant(site, Vehicles(tables, reference), site_forecast(scenario, year, method, ahead, crossed=True), ahead)
     actions = planned_actions(tables)
     uses = tank_uses(actions)
-    tariff, steps = DemandCharge.of(scenario.schema_path(year)), hours or reference.run.net_kwh.shape[1]
-    simulator = BatchSimulator({year: Year(tables, None, tariff, reference)}, 1, weights=weights)
+    steps = hours or reference.run.net_kwh.shape[1]
+    simulator = BatchSimulator({year: Year(tables, None, reference.tariff, reference)}, 1, weights=weights)
     found = Shadow(
         np.zeros((steps, site.buildings), np.float32),
         np.zeros((steps, site.buildings, 1 + len(PLAN_HOURS)), np.float32),

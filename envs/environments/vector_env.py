@@ -24,7 +24,6 @@ from envs.objective.reference import Before, BuildingSeries, Reference, building
 from envs.objective.reward import TERMS, RewardName
 from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Scenario, Window
-from envs.scenarios.tariff import DemandCharge
 from envs.seen import Seen
 
 STARTS = "starts"  # name of the option of `reset` with a `Start` of each copy
@@ -236,6 +235,5 @@ def open_years(
 @lru_cache(maxsize=8)
 def _open_year(scenario: Scenario, year: int, seen: Seen, own_layout: bool) -> Year:
     tables = year_tables(scenario, year)
-    tariff = DemandCharge.of(scenario.schema_path(year))
-    template = seen_template(scenario, year, seen, own_layout)
-    return Year(tables, template, tariff, batch_reference(scenario, year, tables))
+    reference = batch_reference(scenario, year, tables)
+    return Year(tables, seen_template(scenario, year, seen, own_layout), reference.tariff, reference)

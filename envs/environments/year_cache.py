@@ -217,8 +217,7 @@ def any_district(scenario: Scenario, day_peak: bool = False, split: Split = "tra
 
 def _history(scenario: Scenario, split: Split) -> int:
     """Rows before a split of which a policy may know its buildings: not by what the split will bring. 0 for all."""
-    year = scenario.years(split)[0]
-    return 0 if split == "train" else min(window.start for window in scenario.windows(split) if window.year == year)
+    return 0 if split == "train" else scenario.segments[scenario.years(split)[0]].history
 
 
 def prepare_year(scenario: Scenario, year: int, on_progress: Progress | None = None, day_peak: bool = False) -> None:

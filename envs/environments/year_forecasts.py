@@ -67,7 +67,7 @@ def learned_table(scenario: Scenario, year: int, kind: Kind, steps: int, crossed
         return None
     model = trained if _has_train_buildings(scenario, year) else _of_other_buildings(trained, scenario, year, kind)
 
-    crossed = crossed and _trains(scenario, year)
+    crossed = crossed and year in scenario.years("train")
     folds = _folds(scenario, year) if crossed else np.full(year_series(scenario, year).rows, _NO_FOLD)
 
     def forecasts() -> np.ndarray:
@@ -85,7 +85,7 @@ def learned_table(scenario: Scenario, year: int, kind: Kind, steps: int, crossed
 
 def has_learned_table(scenario: Scenario, year: int, kind: Kind, steps: int) -> bool:
     """Whether the cache has what `learned_table` gives, crossed where rows of the year train."""
-    return is_cached(_table_key(scenario, year, kind, steps, _trains(scenario, year)))
+    return is_cached(_table_key(scenario, year, kind, steps, year in scenario.years("train")))
 
 
 def _table_key(scenario: Scenario, year: int, kind: Kind, steps: int, crossed: bool) -> str:
@@ -129,10 +129,6 @@ def _model_key(scenario: Scenario, kind: Kind, steps: int, without: int | None) 
     return f"{scenario.key}/forecaster-{which}-{steps}-{forecasts_version(scenario)}.npz"
 
 
-def _trains(scenario: Scenario, year: int) -> bool:
-    return any(window.year == year for window in scenario.windows("train"))
-
-
 def _folds(scenario: Scenario, year: int) -> np.ndarray:
     """Fold of each row, as weeks (or shorter pieces) of training take turns; `_NO_FOLD` elsewhere; shape (rows,)."""
     found = np.full(year_series(scenario, year).rows, _NO_FOLD)
@@ -149,7 +145,7 @@ def _folds(scenario: Scenario, year: int) -> np.ndarray:
 def _of_other_buildings(model: LearnedModel, scenario: Scenario, year: int, kind: Kind) -> LearnedModel:
     """A model for buildings that did not train, each with the scale of its own history, which ends before the split begins."""
     values = year_series(scenario, year).values[kind]
-    history = min(window.start for window in scenario.windows(scenario.split_of(year)) if window.year == year)
+    history = scenario.segments[year].history
     if not history:
         return replace(model, scale=np.full(len(values), model.scale.mean()))
     return replace(model, scale=scale_of(values[:, :history]))

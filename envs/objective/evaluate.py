@@ -42,9 +42,6 @@ class EvaluationEnv(Protocol):
     def episodes(self, policy: Policy) -> Iterable[Episode]:
         """Run a policy through all windows once, in their order."""
 
-    def close(self) -> None:
-        """Hand back what the next environment of this process can use."""
-
 
 def evaluate(env: EvaluationEnv, policy: Policy) -> list[Evaluation]:
     """Run a policy once through all windows; see `evaluated`."""
