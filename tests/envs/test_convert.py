@@ -42,9 +42,9 @@ def test_a_sound_site_is_copied_as_it_is(small_schema: Path, tmp_path: Path, con
     assert status == 0
     assert "nothing to repair" in out
     assert scenario(str(tmp_path / "new")).key.partition("-")[0] == "new"
-    originals = {file.name for file in small_schema.parent.iterdir() if file.suffix == ".csv"}
-    for name in originals:
-        assert (tmp_path / "new" / name).read_bytes() == (small_schema.parent / name).read_bytes()
+    assert json.loads((tmp_path / "new/schema.json").read_text()) == json.loads(small_schema.read_text())
+    for file in small_schema.parent.glob("*.csv"):
+        assert (tmp_path / "new" / file.name).read_bytes() == file.read_bytes()
 
 
 def test_what_is_undecided_or_broken_otherwise_is_told_at_once_and_nothing_is_written(
@@ -73,29 +73,18 @@ def test_what_is_undecided_or_broken_otherwise_is_told_at_once_and_nothing_is_wr
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--to", "{site}/new"], "lies in the folder of the original"),
-        (["--to", "{other}"], "is there already"),
-        (["--to", "{other}/new", "--arrival-soc", "80"], "write mean, or a share from 0.02 to 1"),
+        (["{site}", "--to", "{site}/new"], "lies in the folder of the original"),
+        (["{site}", "--to", "{other}"], "is there already"),
+        (["{site}", "--to", "{other}/new", "--arrival-soc", "80"], "write mean, or a share from 0.02 to 1"),
+        (["{other}", "--to", "{other}/new"], "schema.json: name the schema.json of a site"),
     ],
 )
 def test_a_command_that_cannot_be_carried_out_is_one_line(
     arguments: list[str], message: str, small_schema: Path, tmp_path: Path, convert: Convert
 ) -> None:
-    filled = [text.format(site=small_schema.parent, other=tmp_path) for text in arguments]
-    status, out, err = convert(small_schema, *filled)
+    status, out, err = convert(*(text.format(site=small_schema.parent, other=tmp_path) for text in arguments))
     assert (status, out) == (2, "")
     assert err.startswith("error: ")
     assert message in err
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_missing_schema_is_one_line(tmp_path: Path, convert: Convert) -> None:
-    status, _, err = convert(tmp_path / "schema.json", "--to", tmp_path / "new")
-    assert status == 2
-    assert err == f"error: no file {tmp_path / 'schema.json'}: name the schema.json of a site\n"
-
-
-def test_json_of_the_original_keeps_what_no_repair_is_about(small_schema: Path, tmp_path: Path, convert: Convert) -> None:
-    convert(small_schema, "--to", tmp_path / "new")
-    assert json.loads((tmp_path / "new/schema.json").read_text()) == json.loads(small_schema.read_text())

@@ -13,10 +13,11 @@ import pytest
 from common.errors import ScenarioError
 from envs.environments.backend import beyond_batch
 from envs.environments.year_cache import schema_reward
-from envs.scenarios import schema_file
+from envs.scenarios import schema_file, trust
 from envs.scenarios.scenario import scenario
 from envs.scenarios.schema_file import TABLES, _lstm_weights, schema_faults
 from envs.scenarios.tariff import FILE_NAME
+from tests.envs.scenarios.test_trust import SCHEMA
 from tests.envs.schema_changes import MALL, SOCKET, drop, edit, edited, put
 
 
@@ -267,24 +268,39 @@ def test_the_weights_of_an_lstm_are_those_of_torch() -> None:
     assert _lstm_weights(3, 5, 4) == sum(weights.numel() for weights in own.parameters())
 
 
-def test_every_value_of_a_schema_may_be_of_any_type_without_an_exception(schema: dict[str, Any]) -> None:
-    values: tuple[Any, ...] = (None, True, -1, 1e30, "", "x", [], [[]], {}, {"x": {}})
+def test_every_value_of_a_schema_may_be_of_any_type_without_an_exception(schema: dict[str, Any], small_schema: Path) -> None:
+    values: tuple[Any, ...] = (
+        None, True, -1, 1e30, "", "x", "a\0b", "..", [], [[]], {}, {"x": {}}, {"\n\x1b[2J": {"type": "x"}},
+    )  # fmt: skip
+    messages = set[str]()
 
-    def visit(entry: Any) -> None:
+    def check(whole: dict[str, Any]) -> None:
+        list(map(str, schema_faults(whole)))
+        list(trust.named_files(whole)), trust.autosized(whole, "pv")
+        for refuse in (trust.check, lambda path, own: trust.check_reward(path, own, trusted=False)):
+            try:
+                refuse(small_schema, whole)
+            except ScenarioError as error:
+                messages.add(str(error))
+
+    def visit(whole: dict[str, Any], entry: Any) -> None:
         for name in list(entry) if isinstance(entry, dict) else range(len(entry)):
             kept = entry[name]
             for value in values:
                 entry[name] = value
-                list(map(str, schema_faults(schema)))
+                check(whole)
             entry[name] = kept
             if isinstance(kept, dict | list):
-                visit(kept)
+                visit(whole, kept)
 
     schema["observations"] = {"hour": {"active": True}}
     schema["electric_vehicles_def"] = dict(list(schema["electric_vehicles_def"].items())[:1])
     schema["buildings"]["mall"]["chargers"] = dict(list(schema["buildings"]["mall"]["chargers"].items())[:1])
-    visit(schema)
+    for whole in (schema, json.loads(json.dumps(SCHEMA))):  # the other one names all files and classes
+        visit(whole, whole)
     assert schema_faults(schema) == []
+    assert messages
+    assert all(map(str.isprintable, messages))
 
 
 TABLE = TABLES["electrical_storage"]
