@@ -74,15 +74,6 @@ def test_policies_are_rated_on_the_weeks_that_validate_or_on_given_windows(small
     assert evaluation.hours == 48
 
 
-def test_each_backend_trains_in_its_own_environment(small_schema: Path) -> None:
-    for backend, kind in (("batch", SiteVectorEnv), ("citylearn", SiteEnvs)):
-        env = SiteTask(str(small_schema), backend=backend).training_env(2)  # type: ignore[arg-type]
-        assert isinstance(env, kind)
-        observations, _ = env.reset(seed=0)
-        assert observations.shape[0] == env.num_envs == 2
-        env.close()
-
-
 def test_training_sees_the_training_split_alone(small_schema: Path) -> None:
     task = SiteTask(str(small_schema))
     env = task.training_env(1)
@@ -91,12 +82,18 @@ def test_training_sees_the_training_split_alone(small_schema: Path) -> None:
     assert all(w.hours <= TRAINING_HOURS and set(range(w.start, w.start + w.hours)) <= own for w in env.windows)
 
 
-@pytest.mark.parametrize(("backend", "kind"), [("batch", WindowsEnv), ("citylearn", SiteEnv)])
-def test_an_evaluation_runs_all_windows_that_validate(small_schema: Path, backend: Backend, kind: type) -> None:
+@pytest.mark.parametrize(
+    ("backend", "trains", "validates"), [("batch", SiteVectorEnv, WindowsEnv), ("citylearn", SiteEnvs, SiteEnv)]
+)
+def test_each_backend_trains_copies_and_runs_all_windows_that_validate(
+    small_schema: Path, backend: Backend, trains: type, validates: type
+) -> None:
     task = SiteTask(str(small_schema), backend=backend)
-    env = task.evaluation_env()
-    assert isinstance(env, kind)
+    copies, env = task.training_env(2), task.evaluation_env()
+    assert (type(copies), type(env)) == (trains, validates)
+    assert copies.reset(seed=0)[0].shape[0] == copies.num_envs == 2
     assert env.windows == task.site.windows("validation")
+    copies.close()
     env.close()
 
 
