@@ -6,17 +6,7 @@ import numpy as np
 
 from common.texts import number_or_nan
 from envs.scenarios.conversion.cells import Cells, Found
-from envs.scenarios.series_files import (
-    ARRIVAL_SOC,
-    AWAY,
-    COMING,
-    CURRENT_SOC,
-    DEPARTURE,
-    ID,
-    PLUGGED,
-    REQUIRED_SOC,
-    STATE,
-)
+from envs.scenarios.series_files import ARRIVAL_SOC, AWAY, COMING, CURRENT_SOC, DEPARTURE, ID, PLUGGED, REQUIRED_SOC, STATE
 
 MEAN = "mean"  # of `ConversionOptions.arrival_soc`
 _LAST = 1  # countdown in the last row of a session where no session of the file has one

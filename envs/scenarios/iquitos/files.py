@@ -9,15 +9,7 @@ from common.units import YEAR
 from envs.scenarios import entries
 from envs.scenarios.entries import ACTIONS, AT_CHARGERS, Building, Socket
 from envs.scenarios.iquitos import site as parameters
-from envs.scenarios.iquitos.series import (
-    Calendar,
-    Weather,
-    ac_power,
-    calendar,
-    mall_load,
-    sessions,
-    weather,
-)
+from envs.scenarios.iquitos.series import Calendar, Weather, ac_power, calendar, mall_load, sessions, weather
 from envs.scenarios.iquitos.site import Site
 from envs.scenarios.schema_shape import AHEAD
 from envs.scenarios.tariff import DemandCharge, write_tariff

@@ -11,16 +11,7 @@ import numpy as np
 import pytest
 
 from envs.environments.vector_env import WindowsEnv
-from envs.objective.evaluate import (
-    Episode,
-    ValidityError,
-    check_episode,
-    check_kpis,
-    check_score,
-    evaluate,
-    evaluated,
-    score,
-)
+from envs.objective.evaluate import Episode, ValidityError, check_episode, check_kpis, check_score, evaluate, evaluated, score
 from envs.objective.kpis import CITYLEARN, Kpis
 from envs.objective.series import cut
 from envs.objective.weights import DEFAULT

@@ -13,16 +13,7 @@ from common.units import DAY
 from envs.environments.site_env import SiteEnv
 from envs.environments.vector_env import WindowsEnv
 from envs.objective.evaluate import evaluate
-from envs.objective.kpis import (
-    ENTRIES,
-    KPIS,
-    RATIOS,
-    JoinedRun,
-    Kpis,
-    Part,
-    district_ratios,
-    scores,
-)
+from envs.objective.kpis import ENTRIES, KPIS, RATIOS, JoinedRun, Kpis, Part, district_ratios, scores
 from envs.objective.kpis import kpis as kpis_of
 from envs.objective.series import Exogenous, Sessions
 from envs.scenarios.scenario import Window, scenario
