@@ -1,10 +1,11 @@
-"""Makes a site of files of meters, as its options say."""
+"""Makes a site of files of meters, as its options say, and writes its folder."""
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,15 +13,16 @@ import pandas as pd
 from common.errors import ScenarioError, UsageError
 from common.paths import name_fault, new_folder, user_path
 from common.texts import counted, hint, number_or_nan, option, option_words, python_command
+from envs.scenarios import entries
 from envs.scenarios.doubts import doubts
-from envs.scenarios.entries import Building, Socket
+from envs.scenarios.entries import ACTIONS, AT_CHARGERS, Building, Socket
 from envs.scenarios.metered import SiteOptions
 from envs.scenarios.metered.meter_file import CARBON, LOAD, PRICE, PV, Clock, read_hours
 from envs.scenarios.metered.neighbourhood import write_meters
 from envs.scenarios.metered.sessions_file import read_sessions
-from envs.scenarios.metered.site_folder import SERIES, write_site
 from envs.scenarios.metered.typical_sun import typical_sun
 from envs.scenarios.scenario import scenario
+from envs.scenarios.schema_shape import AHEAD
 from envs.scenarios.series_files import MOST_CARBON, MOST_LOAD, MOST_PV
 from envs.scenarios.tariff import is_currency, write_tariff
 
@@ -29,6 +31,14 @@ MOST = 1e7  # kW or kWh of a device: 10 GW is more than any site has
 LEAST_HOURS = 300 * 24  # from which on a year's seasons are in the data
 LEAST_PART = 0.02  # of the mean load, that batteries have at least if they matter
 METERS, EXAMPLE_DAYS = "meters", 364  # folder of an example's files within the site's, and how much they cover
+# CityLearn needs these columns. Nobody sees them, and nothing here depends on them.
+_WEATHER = {
+    "outdoor_dry_bulb_temperature": 20.0,
+    "outdoor_relative_humidity": 50.0,
+    "diffuse_solar_irradiance": 0.0,
+    "direct_solar_irradiance": 0.0,
+}
+SERIES = ("weather", "carbon_intensity", "pricing")  # files that are no building's
 _DECIMAL_COMMA = re.compile(r"\d+,\d+")
 # Options that act on another one.
 _ACT_ON = {
@@ -108,8 +118,7 @@ def _fill_folder(folder: Path, options: SiteOptions) -> list[str]:
         raise UsageError("nothing can be controlled: give a battery by --battery-kwh and --battery-kw, or --sessions")
     _refuse_doubled(buildings)
     _refuse_other_units(buildings, tables)
-    price, carbon = (tables[name].iloc[:, 0].to_numpy() if name in tables else None for name in ("price", "carbon"))
-    write_site(folder, buildings, clock.local(hours), price, carbon)
+    _write_site(folder, buildings, clock.local(hours), tables)
     if currency:
         write_tariff(folder, currency)
     schema = folder / SCHEMA
@@ -309,3 +318,56 @@ def _with_sockets(
     for (name, charger), of_charger in sorted(sessions.items()):
         sockets[name].append(Socket(f"{name}_{charger}", options.charger_kw, options.vehicle_kwh, of_charger))
     return [replace(building, sockets=sockets[building.name]) for building in buildings], left_out
+
+
+def _write_site(
+    folder: Path, buildings: Sequence[Building], clock: pd.DatetimeIndex, tables: Mapping[str, pd.DataFrame]
+) -> None:
+    """Write schema and series into an existing folder, that is empty.
+
+    `clock` is what clocks show at the begin of each hour, shape (hours,), with summer time where there is one. Of the tables
+    come price and carbon intensity, where they are known. Forecasts of prices are those that come.
+    """
+    series: dict[str, dict[str, Any]] = {
+        "weather": {f"{name}{ahead}": value for name, value in _WEATHER.items() for ahead in AHEAD}
+    }
+    if "carbon" in tables:
+        series["carbon_intensity"] = {"carbon_intensity": tables["carbon"].iloc[:, 0].to_numpy()}
+    if "price" in tables:
+        price = tables["price"].iloc[:, 0].to_numpy()
+        # Behind the end prices are those of the last day.
+        longer = np.append(price, price[-24:])
+        series["pricing"] = {f"electricity_pricing{name}": longer[h : h + len(price)] for name, h in AHEAD.items()}
+    schema = {**_schema(buildings, series, len(clock) - 1), "start_date": f"{clock[0]:%Y-%m-%d}"}
+    # CityLearn counts the hours of a day from 1 to 24.
+    hours = {"month": clock.month, "hour": clock.hour + 1, "day_type": clock.day_of_week + 1}
+    is_summer = np.array([bool(instant.dst()) for instant in clock], int)
+    entries.write_site(folder, schema, buildings, series, {**hours, "daylight_savings_status": is_summer}, 20.0)
+
+
+def _schema(buildings: Sequence[Building], series: Mapping[str, Any], last_row: int) -> dict[str, Any]:
+    sockets = [socket for building in buildings for socket in building.sockets]
+    has_battery = any(building.battery for building in buildings)
+    shared = ["month", "day_type", "hour", *(["carbon_intensity"] if "carbon_intensity" in series else [])]
+    shared += series.get("pricing", ())
+    own = ["non_shiftable_load", "net_electricity_consumption"]
+    own += ["solar_generation"] if any(building.pv_kw for building in buildings) else []
+    own += ["electrical_storage_soc"] if has_battery else []
+    own += AT_CHARGERS if sockets else ()
+    actions = [name for name, is_there in zip(ACTIONS, (has_battery, sockets), strict=True) if is_there]
+    return entries.schema(
+        {**dict.fromkeys(shared, True), **dict.fromkeys(own, False)},
+        actions,
+        {building.name: building.entry(series, _lacking(building, {*own, *actions})) for building in buildings},
+        entries.vehicles(sockets),
+        last_row,
+    )
+
+
+def _lacking(building: Building, of_site: set[str]) -> tuple[list[str], list[str]]:
+    """Observations, and actions, of those that some buildings of a site have of their own that this one has not."""
+    has = dict.fromkeys(("electrical_storage_soc", "electrical_storage"), building.battery is not None)
+    has |= {"solar_generation": building.pv_kw > 0.0}
+    has |= dict.fromkeys((*AT_CHARGERS, "electric_vehicle_storage"), len(building.sockets) > 0)
+    lacking = [name for name, device in has.items() if name in of_site and not device]
+    return [name for name in lacking if name not in ACTIONS], [name for name in lacking if name in ACTIONS]
