@@ -148,16 +148,10 @@ class _Series:
     frame: pd.DataFrame  # the rows that are run
     first: int  # row of the file that the frame begins with
     faults: Faults  # takes what is wrong
-    _numbers: dict[str, np.ndarray] = field(default_factory=dict)
     _told: dict[str, np.ndarray] = field(default_factory=dict)
 
     def numbers(self, column: str) -> np.ndarray:
         """Values of a column, NaN where there is none, shape (rows,); text, infinity and true are faults."""
-        if column not in self._numbers:
-            self._numbers[column] = self._read_numbers(column)
-        return self._numbers[column]
-
-    def _read_numbers(self, column: str) -> np.ndarray:
         import pandas as pd
 
         raw = self.frame[column]
