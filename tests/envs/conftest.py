@@ -1,5 +1,7 @@
-"""Fixtures of the environments: the small site's year as arrays, and the site with vehicles over night."""
+"""Fixtures of the environments: the small site's year as arrays, the site with vehicles over night, and a command."""
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,21 @@ def site(small_schema: Path) -> Scenario:
 def small_tables(small_schema: Path) -> Tables:
     """Tables of the small site; tests that change arrays change copies."""
     return read_tables(CityLearnSimulator(small_schema, with_reward=False), schema_reward(small_schema))
+
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Runs the `main` of a command with arguments; gives exit status, stdout and stderr."""
+
+    def run(main: Callable[[], int], *arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["command", *map(str, arguments)])
+        status = main()
+        return status, *capsys.readouterr()
+
+    return run
 
 
 ROWS, NAMES = 8761, ("motorcycle_001", "motorcycle_002", "motorcycle_003")

@@ -2,8 +2,7 @@
 
 import json
 import shutil
-import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +10,16 @@ import pytest
 
 from envs.convert import main
 from envs.scenarios.scenario import scenario
+from tests.envs.conftest import Command
 from tests.envs.schema_changes import edit, edited, put
-
-Convert = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def convert(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Convert:
-    """Run the command; gives exit status, stdout and stderr."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["convert", *map(str, arguments)])
-        status = main()
-        shown = capsys.readouterr()
-        return status, shown.out, shown.err
-
-    return run
+def convert(command: Command) -> Command:
+    return partial(command, main)
 
 
-def test_the_search_that_is_printed_can_be_run(small_schema: Path, tmp_path: Path, convert: Convert) -> None:
+def test_the_search_that_is_printed_can_be_run(small_schema: Path, tmp_path: Path, convert: Command) -> None:
     assert convert(small_schema, "--to", tmp_path / "known")[1].endswith(f"--scenario {tmp_path / 'known' / 'schema.json'}\n")
     path = edited(small_schema, tmp_path / "other", put("actions", "deferrable_appliance", value={"active": True}))
     assert convert(path, "--to", tmp_path / "new")[1].endswith("schema.json --reward schema\n")
@@ -37,7 +27,7 @@ def test_the_search_that_is_printed_can_be_run(small_schema: Path, tmp_path: Pat
     assert convert(strange, "--to", tmp_path / "own")[1].endswith("schema.json --trust-scenario\n")
 
 
-def test_a_sound_site_is_copied_as_it_is(small_schema: Path, tmp_path: Path, convert: Convert) -> None:
+def test_a_sound_site_is_copied_as_it_is(small_schema: Path, tmp_path: Path, convert: Command) -> None:
     status, out, _ = convert(small_schema, "--to", tmp_path / "new")
     assert status == 0
     assert "nothing to repair" in out
@@ -48,7 +38,7 @@ def test_a_sound_site_is_copied_as_it_is(small_schema: Path, tmp_path: Path, con
 
 
 def test_what_is_undecided_or_broken_otherwise_is_told_at_once_and_nothing_is_written(
-    small_schema: Path, tmp_path: Path, convert: Convert
+    small_schema: Path, tmp_path: Path, convert: Command
 ) -> None:
     site = Path(shutil.copytree(small_schema.parent, tmp_path / "site"))
 
@@ -80,7 +70,7 @@ def test_what_is_undecided_or_broken_otherwise_is_told_at_once_and_nothing_is_wr
     ],
 )
 def test_a_command_that_cannot_be_carried_out_is_one_line(
-    arguments: list[str], message: str, small_schema: Path, tmp_path: Path, convert: Convert
+    arguments: list[str], message: str, small_schema: Path, tmp_path: Path, convert: Command
 ) -> None:
     status, out, err = convert(*(text.format(site=small_schema.parent, other=tmp_path) for text in arguments))
     assert (status, out) == (2, "")

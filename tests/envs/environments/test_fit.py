@@ -4,11 +4,9 @@ import json
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
-import pandas as pd
 import pytest
 
 from common.errors import ScenarioError
@@ -32,14 +30,9 @@ from envs.yardsticks.bound import Objective, bound
 from tests.envs.changed_rows import two_buildings
 from tests.envs.models import with_dynamics
 from tests.envs.schema_changes import SET_POINTS, edited, put, with_series
+from tests.envs.series_changes import put_cells
 from tests.envs.tanks import with_tank
 from tests.envs.yardsticks.sites import changed
-
-
-def below_zero(name: str, column: str, folder: Path) -> None:
-    series = pd.read_csv(folder / name)
-    series.loc[12, column] = -0.1
-    series.to_csv(folder / name, index=False)
 
 
 def peaks_rewarded(folder: Path) -> None:
@@ -51,8 +44,8 @@ def peaks_rewarded(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "objective", "why"),
     [
-        (partial(below_zero, "pricing.csv", "electricity_pricing"), "cost", "below zero"),
-        (partial(below_zero, "carbon_intensity.csv", "carbon_intensity"), "cost", "below zero"),
+        (lambda folder: put_cells(folder / "pricing.csv", 14, electricity_pricing="-0.1"), "cost", "below zero"),
+        (lambda folder: put_cells(folder / "carbon_intensity.csv", 14, carbon_intensity="-0.1"), "cost", "below zero"),
         (peaks_rewarded, "score", "demand charge"),
     ],
 )
