@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ import pytest
 
 from envs.convert import main
 from envs.scenarios.scenario import scenario
-from tests.envs.conftest import Command
 from tests.envs.schema_changes import edit, edited, put
+
+Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture

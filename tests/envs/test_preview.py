@@ -1,12 +1,14 @@
 """Pictures of a generated year."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib
 import pytest
 
 from envs.preview import LAST_YEAR, main
-from tests.envs.conftest import Command
+
+Command = Callable[..., tuple[int, str, str]]
 
 
 def test_both_pictures_are_drawn_where_they_are_wanted(tmp_path: Path, command: Command) -> None:
