@@ -299,10 +299,8 @@ class Aim:
     def told(self, outcome: Outcome) -> str:
         """What a line says of an outcome: the score, then what else was aimed at."""
         parts = [f"score {SCORE.shown(outcome.score)}"]
-        if outcome.objective is not None:
-            parts.append(f"{self.objective.name} {self.objective.shown(outcome.objective)}")
-        if self.second and outcome.objective_2 is not None:
-            parts.append(f"{self.second.name} {self.second.shown(outcome.objective_2)}")
+        values = zip(self.objectives, (outcome.objective, outcome.objective_2), strict=False)
+        parts += [f"{own.name} {own.shown(value)}" for own, value in values if value is not None]
         if outcome.shortfall:
             parts.append(self._missed)
         return ", ".join(parts)
