@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -75,76 +76,7 @@ def decide(
     Returns:
         Number of the frozen trial that goes on by one rung; None to begin the candidate, or for nothing without one.
     """
-    frozen = [curve for curve in curves if curve.state == "frozen" and curve.steps < most_steps]
-    if not frozen:
-        return None
-    young = _young(frozen, most_steps)
-    if young is not None:
-        return young
-    beginning = [] if candidate is None else [candidate]
-    model = _Model(curves, beginning, distributions, most_steps, rung_steps)
-    return _chosen(model, [curve for curve in frozen if curve.number in model.rows], candidate, seed, steps_left)
-
-
-def _young(frozen: Sequence[Curve], most_steps: int) -> int | None:
-    """Number of the trial that has not had its first steps yet, the one with the most of them; None where all have."""
-    young = [curve for curve in frozen if curve.steps * max(curve.cost, 1.0) < FIRST * most_steps]
-    return max(young, key=lambda curve: (curve.steps, -curve.number)).number if young else None
-
-
-def _chosen(
-    model: _Model, frozen: Sequence[Curve], candidate: Curve | None, seed: int, steps_left: float, late: Curve | None = None
-) -> int | None:
-    """Steps two and three of `decide`. The model may lack evaluations of `late`, one of the frozen ones."""
-    most_steps, rung_steps = model.most_steps, model.rung_steps
-    beginning = [] if candidate is None else [candidate]
-    options = [*frozen, *beginning]
-    rows = np.array([model.rows[option.number] for option in options])
-    begun = np.array([option.steps for option in options])
-    costs = np.array([option.cost for option in options])
-    ends, deviation = model.at(rows, np.full(len(options), most_steps), late)
-    leader = int(ends[: len(frozen)].argmax())
-    first = sum(max(FIRST * most_steps * min(each.cost, 1.0), rung_steps * each.cost) for each in beginning)
-    if steps_left < costs[leader] * (most_steps - begun[leader]) + first:
-        if ends[leader] > model.best:
-            return frozen[leader].number
-        reached = np.minimum(begun + np.maximum(steps_left / costs, rung_steps), most_steps)
-        values = expected_improvement(*model.at(rows, reached, late), model.best)
-    else:
-        values = expected_improvement(ends, deviation, model.best_end()) / costs
-    # Equal values are drawn: no trial is favoured by its number.
-    best = np.flatnonzero(values == values.max())
-    chosen = options[int(np.random.default_rng(seed).choice(best))]
-    return None if chosen is candidate else chosen.number
-
-
-class Outlook:
-    """What the model expects of a search at one moment, for several decisions soon after it.
-
-    Where hundreds of trials run at once, evaluations come faster than a model can be fitted. Each decision still knows all
-    evaluations of the trial that it is about. Those of others it knows as of that moment.
-    """
-
-    def __init__(
-        self, curves: Sequence[Curve], distributions: Mapping[str, BaseDistribution], most_steps: int, rung_steps: int
-    ) -> None:
-        self._distributions = distributions
-        self._model = _Model(curves, [], distributions, most_steps, rung_steps)
-        self.ends = _ends(self._model, curves)
-
-    def decide(
-        self, curves: Sequence[Curve], candidate: Curve | None, seed: int, steps_left: float, as_frozen: int | None = None
-    ) -> int | None:
-        """See the function `decide`."""
-        most_steps = self._model.most_steps
-        frozen = [curve for curve in curves if curve.state == "frozen" and curve.steps < most_steps]
-        young = _young(frozen, most_steps)
-        known = [curve for curve in frozen if curve.number in self._model.rows]
-        if young is not None or not known:
-            return young
-        model = self._model if candidate is None else self._model.beside(candidate, self._distributions)
-        late = next((curve for curve in known if curve.number == as_frozen), None)
-        return _chosen(model, known, candidate, seed, steps_left, late)
+    return Outlook(curves, distributions, most_steps, rung_steps, candidate).decide(curves, candidate, seed, steps_left)
 
 
 def predicted_ends(curves: Sequence[Curve], distributions: Mapping[str, BaseDistribution], most_steps: int) -> dict[int, float]:
@@ -155,82 +87,139 @@ def predicted_ends(curves: Sequence[Curve], distributions: Mapping[str, BaseDist
     Returns:
         Empty where no trial has an evaluation. Of more trials than the model knows, those without evaluations are not in it.
     """
-    if not any(curve.evaluations for curve in curves):
-        return {}
-    return _ends(_Model(curves, [], distributions, most_steps, most_steps), curves)
+    is_known = any(curve.evaluations for curve in curves)
+    return Outlook(curves, distributions, most_steps, most_steps).ends if is_known else {}
 
 
-def _ends(model: _Model, curves: Sequence[Curve]) -> dict[int, float]:
-    known = np.arange(len(model.curves))
-    mean, _ = model.at(known, np.full(len(known), model.most_steps))
-    ratings = model.scale.ratings(mean)
-    ends = {curve.number: float(rating) for curve, rating in zip(model.curves, ratings, strict=True)}
-    if len(model.curves) < len(curves):
-        rough = zip(curves, rough_ends([curve.evaluations for curve in curves]).tolist(), strict=True)
-        ends = {**{curve.number: end for curve, end in rough if curve.evaluations}, **ends}
-    return ends
+class Outlook:
+    """What a model expects of a search at one moment, for several decisions soon after it. It is fitted when it is needed.
 
+    Where hundreds of trials run at once, evaluations come faster than a model can be fitted. Each decision still knows all
+    evaluations of the trial that it is about. Those of others it knows as of that moment.
+    """
 
-class _Model:
     def __init__(
         self,
         curves: Sequence[Curve],
-        candidates: Sequence[Curve],
         distributions: Mapping[str, BaseDistribution],
         most_steps: int,
         rung_steps: int,
+        candidate: Curve | None = None,
     ) -> None:
-        everything = np.array([rating for curve in curves for _, rating in curve.evaluations])
-        self.scale = Scale.of(everything)
-        self.best = float(self.scale.scaled(everything).max())  # scaled rating
+        self._all, self._distributions, self._most_steps, self._rung_steps = curves, distributions, most_steps, rung_steps
         kept = considered([curve.evaluations for curve in curves], [curve.state == "frozen" for curve in curves])
-        if len(kept) < len(curves):
-            curves = [curves[place] for place in kept]
-        everyone = [*curves, *candidates]
-        self.rows = {curve.number: row for row, curve in enumerate(everyone)}
-        observed = [(row, steps, rating) for row, curve in enumerate(curves) for steps, rating in curve.evaluations]
-        self.curves, self.most_steps, self.rung_steps = curves, most_steps, rung_steps
-        data = Evaluations(
-            np.array([row for row, _, _ in observed], dtype=np.int64),
-            np.log([steps for _, steps, _ in observed]),
-            self.scale.scaled(np.array([rating for _, _, rating in observed])),
-        )
-        points = encode([curve.point for curve in everyone], distributions)
-        model = CurveModel.fitted(points, _of_few(data), FIT_EVALUATIONS)
-        model = CurveModel(points, thinned(data, EVALUATIONS), model.logs)
-        self._alone = model  # without what is believed
-        running = [(row, curve) for row, curve in enumerate(curves) if curve.state == "running" and curve.steps < most_steps]
-        if running:
-            # What runs is expected to give its predicted evaluation (Ginsbourger et al. 2010, "kriging believer"), so that
-            # nothing else is begun in order to learn the same.
-            at = np.array([row for row, _ in running])
-            logs = np.log([min(curve.steps + rung_steps, most_steps) for _, curve in running])
-            believed, _ = model.predict(at, logs)
-            known = model.data
-            data = Evaluations(
-                np.concatenate([known.trial, at]),
-                np.concatenate([known.log_steps, logs]),
-                np.concatenate([known.ratings, believed]),
-            )
-            model = replace(model, data=data)
-        self._model = model
+        self._curves = [curves[place] for place in kept]
+        everyone = [*self._curves, *([candidate] if candidate else [])]
+        self._rows = {curve.number: row for row, curve in enumerate(everyone)}
+        self._points = encode([curve.point for curve in everyone], distributions)
 
-    def beside(self, candidate: Curve, distributions: Mapping[str, BaseDistribution]) -> _Model:
+    @cached_property
+    def ends(self) -> dict[int, float]:
+        """See `predicted_ends`; an evaluation at least is known."""
+        known = np.arange(len(self._curves))
+        mean, _ = self._at(known, np.full(len(known), self._most_steps))
+        ratings = self._scale.ratings(mean)
+        ends = {curve.number: float(rating) for curve, rating in zip(self._curves, ratings, strict=True)}
+        if len(self._curves) < len(self._all):
+            rough = zip(self._all, rough_ends([curve.evaluations for curve in self._all]).tolist(), strict=True)
+            ends = {**{curve.number: end for curve, end in rough if curve.evaluations}, **ends}
+        return ends
+
+    def decide(
+        self, curves: Sequence[Curve], candidate: Curve | None, seed: int, steps_left: float, as_frozen: int | None = None
+    ) -> int | None:
+        """See the function `decide`. The model may lack evaluations of the frozen trial `as_frozen`."""
+        frozen = [curve for curve in curves if curve.state == "frozen" and curve.steps < self._most_steps]
+        if young := [curve for curve in frozen if curve.steps * max(curve.cost, 1.0) < FIRST * self._most_steps]:
+            return max(young, key=lambda curve: (curve.steps, -curve.number)).number
+        known = [curve for curve in frozen if curve.number in self._rows]
+        if not known:
+            return None
+        late = next((curve for curve in known if curve.number == as_frozen), None)
+        outlook = self._beside(candidate) if candidate and candidate.number not in self._rows else self
+        return outlook._chosen(known, candidate, seed, steps_left, late)
+
+    def _chosen(
+        self, frozen: Sequence[Curve], candidate: Curve | None, seed: int, steps_left: float, late: Curve | None
+    ) -> int | None:
+        """Steps two and three of `decide`."""
+        beginning = [] if candidate is None else [candidate]
+        options = [*frozen, *beginning]
+        rows = np.array([self._rows[option.number] for option in options])
+        begun = np.array([option.steps for option in options])
+        costs = np.array([option.cost for option in options])
+        ends, deviation = self._at(rows, np.full(len(options), self._most_steps), late)
+        leader = int(ends[: len(frozen)].argmax())
+        first = sum(max(FIRST * self._most_steps * min(each.cost, 1.0), self._rung_steps * each.cost) for each in beginning)
+        if steps_left < costs[leader] * (self._most_steps - begun[leader]) + first:
+            if ends[leader] > self._best:
+                return frozen[leader].number
+            reached = np.minimum(begun + np.maximum(steps_left / costs, self._rung_steps), self._most_steps)
+            values = expected_improvement(*self._at(rows, reached, late), self._best)
+        else:
+            values = expected_improvement(ends, deviation, self._best_end()) / costs
+        # Equal values are drawn: no trial is favoured by its number.
+        best = np.flatnonzero(values == values.max())
+        chosen = options[int(np.random.default_rng(seed).choice(best))]
+        return None if chosen is candidate else chosen.number
+
+    @cached_property
+    def _scale(self) -> Scale:
+        return Scale.of(_ratings(self._all))
+
+    @cached_property
+    def _best(self) -> float:
+        return float(self._scale.scaled(_ratings(self._all)).max())
+
+    @cached_property
+    def _alone(self) -> CurveModel:
+        """The model without what is believed."""
+        observed = [(row, steps) for row, curve in enumerate(self._curves) for steps, _ in curve.evaluations]
+        data = Evaluations(
+            np.array([row for row, _ in observed], dtype=np.int64),
+            np.log([steps for _, steps in observed]),
+            self._scale.scaled(_ratings(self._curves)),
+        )
+        fitted = CurveModel.fitted(self._points, _of_few(data), FIT_EVALUATIONS)
+        return CurveModel(self._points, thinned(data, EVALUATIONS), fitted.logs)
+
+    @cached_property
+    def _model(self) -> CurveModel:
+        """The model in which what runs has given its predicted evaluation (Ginsbourger et al. 2010, "kriging believer").
+
+        So nothing else is begun in order to learn the same.
+        """
+        running = [(row, curve.steps) for row, curve in enumerate(self._curves) if curve.state == "running"]
+        running = [(row, steps) for row, steps in running if steps < self._most_steps]
+        if not running:
+            return self._alone
+        at = np.array([row for row, _ in running])
+        logs = np.log([min(steps + self._rung_steps, self._most_steps) for _, steps in running])
+        believed, _ = self._alone.predict(at, logs)
+        known = self._alone.data
+        data = Evaluations(
+            np.concatenate([known.trial, at]),
+            np.concatenate([known.log_steps, logs]),
+            np.concatenate([known.ratings, believed]),
+        )
+        return replace(self._alone, data=data)
+
+    def _beside(self, candidate: Curve) -> Outlook:
         """The same with a candidate."""
+        model = self._model.with_points(encode([candidate.point], self._distributions))
         found = copy(self)
-        found.rows = {**self.rows, candidate.number: len(self._model.points)}
-        found._model = self._model.with_points(encode([candidate.point], distributions))
+        found._rows, found.__dict__["_model"] = {**self._rows, candidate.number: len(self._points)}, model
         return found
 
-    def best_end(self) -> float:
+    def _best_end(self) -> float:
         """The best rating that there is, or that a trial is expected to have at its end, scaled."""
-        rows = np.array([row for row, curve in enumerate(self.curves) if curve.state != "ended"], dtype=np.int64)
+        rows = np.array([row for row, curve in enumerate(self._curves) if curve.state != "ended"], dtype=np.int64)
         if not len(rows):
-            return self.best
-        mean, _ = self.at(rows, np.full(len(rows), self.most_steps))
-        return max(self.best, float(mean.max()))
+            return self._best
+        mean, _ = self._at(rows, np.full(len(rows), self._most_steps))
+        return max(self._best, float(mean.max()))
 
-    def at(self, rows: NDArray[np.int64], steps: NDArray[Any], late: Curve | None = None) -> tuple[Array, Array]:
+    def _at(self, rows: NDArray[np.int64], steps: NDArray[Any], late: Curve | None = None) -> tuple[Array, Array]:
         """Mean and standard deviation of scaled ratings of trials after some steps.
 
         `late` is a trial that is predicted with all of its evaluations, also where they came later than the model.
@@ -238,15 +227,18 @@ class _Model:
         mean, deviation = self._model.predict(rows, np.log(steps))
         if late is None:
             return mean, deviation
-        known = self.curves[self.rows[late.number]].steps
-        new = [(taken, rating) for taken, rating in late.evaluations if taken > known]
-        place = int(np.flatnonzero(rows == self.rows[late.number])[0])
-        if new:
+        row = self._rows[late.number]
+        if new := [(taken, rating) for taken, rating in late.evaluations if taken > self._curves[row].steps]:
+            place = int(np.flatnonzero(rows == row)[0])
             logs = np.log([taken for taken, _ in new])
-            ratings = self.scale.scaled(np.array([rating for _, rating in new]))
+            ratings = self._scale.scaled(np.array([rating for _, rating in new]))
             at = float(np.log(steps[place]))
-            mean[place], deviation[place] = self._alone.predict_after(self.rows[late.number], logs, ratings, at)
+            mean[place], deviation[place] = self._alone.predict_after(row, logs, ratings, at)
         return mean, deviation
+
+
+def _ratings(curves: Sequence[Curve]) -> Array:
+    return np.array([rating for curve in curves for _, rating in curve.evaluations])
 
 
 def _of_few(data: Evaluations) -> Evaluations:
