@@ -36,6 +36,7 @@ from tuning.search.record.trials import (
     SAME_AS,
     Costs,
     alike,
+    last_rating,
     on_front,
 )
 
@@ -286,5 +287,5 @@ def _least_rounds(contenders: Sequence[int]) -> list[Training]:
 
 def _rating(trial: FrozenTrial) -> float:
     """The last one; the lowest of one that failed."""
-    steps = max(trial.intermediate_values, default=None)
-    return -math.inf if steps is None or trial.state is TrialState.FAIL else trial.intermediate_values[steps]
+    rating = last_rating(trial)
+    return -math.inf if rating is None or trial.state is TrialState.FAIL else rating

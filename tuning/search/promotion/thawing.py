@@ -40,25 +40,12 @@ _FIRST_WEIGHTS = (0.5, 0.0, 1.0)  # the middle and both ends
 MOST_PART, ALWAYS = 0.1, 10.0  # of the budget, and times the default's cost: what a draw may cost, the greater of both
 
 
-@dataclass(frozen=True)
-class _Drawn:
-    number: int
-    rungs: int
-    trial: FrozenTrial
-
-
 @dataclass
-class _Recent:
-    """What is used for several decisions, where many trials run at once."""
-
-    drawn: _Drawn | None = None  # the last proposal
-    # The last ones by direction, each with the evaluations at that moment.
-    outlooks: dict[float | None, tuple[int, Outlook]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class Thawing:
-    """Decides between frozen trials and a new one. All that it knows is in the study."""
+    """Decides between frozen trials and a new one. All that it knows is in the study.
+
+    Where many trials run at once, the last proposal and what the model expects are used for several decisions.
+    """
 
     memory: StudyMemory  # the study
     costs: Costs  # of trials
@@ -70,7 +57,10 @@ class Thawing:
     two_aims: bool = False  # whether there are two objectives
     # Whether policies with a plan have had their part of the budget, see `tuning.search.record.ledger`.
     plans_wait: Callable[[int | None], bool] = lambda as_frozen: False
-    _recent: _Recent = field(default_factory=_Recent, init=False, repr=False, compare=False)
+    # The last proposal, with the number of trials and evaluations before it.
+    _drawn: tuple[int, int, FrozenTrial] | None = field(default=None, init=False)
+    # The last ones by direction, each with the evaluations at that moment.
+    _outlooks: dict[float | None, tuple[int, Outlook]] = field(default_factory=dict, init=False)
 
     def draw(self, draw: Callable[[Values, Affordable], FrozenTrial]) -> FrozenTrial:
         """The next proposal of the sampler, which sees of each trial what is expected at its end, in each objective.
@@ -78,21 +68,21 @@ class Thawing:
         One that would cost more than a tenth of the budget as a whole training is drawn anew, but not below ten of the default.
         `draw` is given what trials count by number, and what it may cost.
         """
-        kept, next_number = self._recent.drawn, len(self.memory.trials())
-        if self._lag and kept and kept.number == next_number and not self._is_old(kept.rungs):
-            return kept.trial
+        kept, number = self._drawn, len(self.memory.trials())
+        if self._lag and kept and kept[0] == number and not self._is_old(kept[1]):
+            return kept[2]
         affordable = Affordable(self.costs.of_assignment, max(ALWAYS, MOST_PART * self.steps_promised() / self.steps))
         first = self._ends(1.0 if self.two_aims else None)
         if self.two_aims:
             second = self._ends(0.0)
             if first.keys() != second.keys():
                 # A decision has renewed one of them alone, and trials have been evaluated for the first time between them.
-                self._recent.outlooks.clear()
+                self._outlooks.clear()
                 first, second = self._ends(1.0), self._ends(0.0)
             drawn = draw({number: (value, second[number]) for number, value in first.items()}, affordable)
         else:
             drawn = draw(first, affordable)
-        self._recent.drawn = _Drawn(next_number, self._rungs, drawn)
+        self._drawn = number, self._rungs, drawn
         return drawn
 
     def choose(self, drawn: FrozenTrial | None, steps_left: float, as_frozen: int | None = None) -> int | None:
@@ -158,10 +148,10 @@ class Thawing:
 
     def _outlook(self, curves: list[Curve], of_first: float | None) -> Outlook:
         """What the model expects, as of now or a little before; with an evaluation at least."""
-        known = self._recent.outlooks.get(of_first)
+        known = self._outlooks.get(of_first)
         if known is None or self._is_old(known[0]):
             known = self._rungs, Outlook(curves, self.distributions, self.steps, self.rung_steps)
-            self._recent.outlooks[of_first] = known
+            self._outlooks[of_first] = known
         return known[1]
 
     @property

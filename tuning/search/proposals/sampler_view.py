@@ -28,7 +28,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from envs.objective.aim import Aim
 from search_spaces import SearchSpace
-from tuning.search.record.trials import ALIKE, HYPERPARAMETERS, REQUIRED, Seen, alike, last_gains
+from tuning.search.record.trials import ALIKE, HYPERPARAMETERS, REQUIRED, Seen, alike, last_gains, last_rating
 
 # Of trials by number: what counts of each, a pair with two objectives.
 Values = Mapping[int, float | tuple[float, ...]]
@@ -114,10 +114,8 @@ def _values(trial: FrozenTrial, values: Values, objectives: int) -> tuple[float,
 
 def _with_requirements(trial: FrozenTrial) -> FrozenTrial:
     """A trial that tells by how much it misses the requirements so far; the study is told of that when a trial ends."""
-    if trial.state not in (TrialState.RUNNING, TrialState.WAITING) or not trial.intermediate_values:
-        return trial
-    last = trial.intermediate_values[max(trial.intermediate_values)]
-    if not Aim.is_missed(last):
+    last = last_rating(trial)
+    if trial.state not in (TrialState.RUNNING, TrialState.WAITING) or last is None or not Aim.is_missed(last):
         return trial
     told = Seen.of(trial)
     told.system_attrs = dict(trial.system_attrs)
@@ -135,7 +133,7 @@ def _value(trial: FrozenTrial) -> float | None:
     # A rating of one that misses requirements is far below all values, see `envs.objective.aim`.
     if not _has_stopped(trial):
         return None
-    last = trial.intermediate_values.get(trial.last_step) if trial.last_step is not None else None
+    last = last_rating(trial)
     return last if last is not None and math.isfinite(last) else None
 
 

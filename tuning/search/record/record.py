@@ -45,6 +45,7 @@ from tuning.search.record.trials import (
     OfTrials,
     Seen,
     Standing,
+    last_rating,
     state_of,
 )
 from tuning.trial.checkpoint_files import OF_AN_AIM
@@ -168,9 +169,8 @@ class Record:
         if state_of(trial) == "running":
             return None
         self.rows.begin(proposal)
-        if trial.intermediate_values:
+        if (rating := last_rating(trial)) is not None:
             # What decides whether its checkpoint is kept.
-            rating = trial.intermediate_values[max(trial.intermediate_values)]
             self.rows.update(number, **{"score" if self._aim.is_score and not Aim.is_missed(rating) else "rating": rating})
         return "running"
 

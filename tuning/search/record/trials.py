@@ -113,6 +113,11 @@ def gains_of(trial: FrozenTrial) -> dict[int, Gains]:
     return {int(steps): (float(pair[0]), float(pair[1])) for steps, pair in known.items()}
 
 
+def last_rating(trial: FrozenTrial) -> float | None:
+    """Rating of a trial's last evaluation; None before the first."""
+    return trial.intermediate_values.get(max(trial.intermediate_values, default=0))
+
+
 def last_gains(trial: FrozenTrial) -> Gains | None:
     """Both gains of a trial's last evaluation; None before the first."""
     return gains_of(trial).get(max(trial.intermediate_values, default=0))
@@ -210,9 +215,9 @@ def _last_outcome(trial: FrozenTrial) -> Outcome | None:
     So it is before the first, where it is not finite, for a trial that was not trained, and where policies that differ may tie,
     as those do that miss a requirement by as much.
     """
-    if not trial.intermediate_values or {SAME_AS, MAY_TIE} & trial.user_attrs.keys():
+    rating = last_rating(trial)
+    if rating is None or {SAME_AS, MAY_TIE} & trial.user_attrs.keys():
         return None
-    rating = trial.intermediate_values[max(trial.intermediate_values)]
     return (rating, last_gains(trial)) if math.isfinite(rating) and not Aim.is_missed(rating) else None
 
 
