@@ -44,46 +44,33 @@ _FACTS = {
 }
 
 
+class _Below:
+    """Something of a constant name in the folder of an experiment."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, paths: ExperimentPaths, owner: object) -> Path:
+        return paths.folder / self._name
+
+
 @dataclass(frozen=True)
 class ExperimentPaths:
     """Paths of all files of an experiment; nothing else builds one."""
 
     folder: Path
 
-    @property
-    def settings(self) -> Path:
-        """Settings, as JSON."""
-        return self.folder / EXPERIMENT
-
-    @property
-    def study(self) -> Path:
-        """Optuna's journal."""
-        return self.folder / "study.journal"
-
-    @property
-    def space(self) -> Path:
-        """The user's changes to the search space, if there are any."""
-        return self.folder / SPACE
-
-    @property
-    def learned(self) -> Path:
-        """Trials and ranks of other experiments that it learns from, as JSON, if there are any."""
-        return self.folder / FROM_OTHERS
-
-    @property
-    def lock(self) -> Path:
-        """Locked while a run works on the experiment."""
-        return self.folder / "experiment.lock"
-
-    @property
-    def owner(self) -> Path:
-        """Which run that is, as JSON; removed when it ends, so one that is left over tells of a run that was killed."""
-        return self.folder / OWNER_FILE
-
-    @property
-    def moved(self) -> Path:
-        """Where the experiment has gone that was in this folder alone, as JSON; see `tuning.experiment.lock.Move`."""
-        return self.folder / "moved.json"
+    settings = _Below(EXPERIMENT)  # settings, as JSON
+    study = _Below("study.journal")  # Optuna's journal
+    space = _Below(SPACE)  # the user's changes to the search space, if there are any
+    learned = _Below(FROM_OTHERS)  # trials and ranks of other experiments that it learns from, as JSON, if there are any
+    lock = _Below("experiment.lock")  # locked while a run works on the experiment
+    # Which run that is, as JSON; removed when it ends, so one that is left over tells of a run that was killed.
+    owner = _Below(OWNER_FILE)
+    # Where the experiment has gone that was in this folder alone, as JSON; see `tuning.experiment.lock.Move`.
+    moved = _Below("moved.json")
+    tune = _Below("tune")  # Ray Tune's own bookkeeping; nothing reads it
+    results = _Below(FOLDER)  # folder of the results' tables
 
     def running(self, run: str) -> Path:
         """File that is there while a run lets its trials go on; trials stop when it is removed."""
@@ -92,16 +79,6 @@ class ExperimentPaths:
     def leaving(self, run: str, trial: int) -> Path:
         """File that tells a trial to write a checkpoint and end, as its node goes; another node continues it."""
         return self.folder / f"running-{run}-leave-{trial:05d}"
-
-    @property
-    def tune(self) -> Path:
-        """Ray Tune's own bookkeeping; nothing reads it."""
-        return self.folder / "tune"
-
-    @property
-    def results(self) -> Path:
-        """Folder of the results' tables."""
-        return self.folder / FOLDER
 
     def part(self, table: str, trial: int) -> Path:
         """File with a trial's rows of a table; see `results.table_files.rows_path`."""
