@@ -280,11 +280,11 @@ class Settings(TrialSettings):
         if not 0.0 <= self.confirm <= MOST_CONFIRM:
             raise UsageError(f"--confirm {self.confirm:g}: it is a part of the budget from 0 to {MOST_CONFIRM:g}")
         _ = self.kept_trials, self.aim, self.starts
-        if (budget := self.limit) and not budget.is_time and budget.amount < self.steps // self.evaluations:
+        if (budget := self.limit) and not budget.is_time and budget.amount < self.rung_steps:
             time = f", {self.budget}m for minutes" if self.budget.isdigit() else ""
             raise UsageError(
-                f"--budget {self.budget}: that is {budget.shown}, and a trial takes {self.steps // self.evaluations:,} to its "
-                f"first evaluation; give more{time}, or a larger --evaluations"
+                f"--budget {self.budget}: that is {budget.shown}, and a trial takes {self.rung_steps:,} to its first "
+                f"evaluation; give more{time}, or a larger --evaluations"
             )
         if self.aim.second:
             self._check_for_a_front()
@@ -314,6 +314,11 @@ class Settings(TrialSettings):
             raise UsageError(
                 f"--sampler {self.sampler}: it searches for one objective, not for {self.objective}; take {' or '.join(others)}"
             )
+
+    @property
+    def rung_steps(self) -> int:
+        """Steps to the first evaluation of a trial, and between two."""
+        return self.steps // self.evaluations
 
     @property
     def ending_evaluation(self) -> int:

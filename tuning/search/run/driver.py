@@ -52,7 +52,6 @@ from tuning.search.run.time_left import Work
 from tuning.search.run.watches import BudgetWatch, ClusterWatch, StartWatch, StorageWatch
 from tuning.storage.search_files import SearchFiles
 from tuning.trial.checkpoint import Checkpoints
-from tuning.trial.evaluations import due_steps
 from tuning.trial.records import TrialRecords
 from tuning.trial.trainable import run_trial
 
@@ -238,16 +237,11 @@ class Parts:
         """What trials cost of the budget."""
         return Costs.under(self.experiment.settings.limit, self.plan.space, self.planner.cost)
 
-    @property
-    def rung_steps(self) -> int:
-        """Steps between two evaluations of a trial."""
-        return due_steps(1, self.experiment.settings.steps, self.experiment.settings.evaluations)
-
     @cached_property
     def ledger(self) -> Ledger:
         """What was used of the budget."""
         settings = self.experiment.settings
-        return Ledger(self.record.study, settings.limit, self.rung_steps, most_steps=settings.steps, costs=self.costs)
+        return Ledger(self.record.study, settings.limit, settings.rung_steps, most_steps=settings.steps, costs=self.costs)
 
     @cached_property
     def last_part(self) -> LastPart | None:
@@ -258,7 +252,7 @@ class Parts:
         # In the space of this search, as its first trial is: bounds of the user's may exclude a value of the preset.
         spec = replace(algorithm_of(settings), space=self.plan.space)
         default = spec.preset(DEFAULT, self.plan.fixed, limits(settings.steps))
-        return LastPart(Confirmation(self.costs, default, settings.steps, self.rung_steps), self.ledger, *of_budget)
+        return LastPart(Confirmation(self.costs, default, settings.steps, settings.rung_steps), self.ledger, *of_budget)
 
     @cached_property
     def thawing(self) -> Thawing | None:
@@ -269,7 +263,7 @@ class Parts:
         drawn_from = self.plan.space.distributions(self.plan.fixed, limits(settings.steps))
         promised, two = self.ledger.steps_promised, settings.aim.second is not None
         return Thawing(
-            self.record.study, self.costs, drawn_from, settings.steps, self.rung_steps, settings.seed, promised, two,
+            self.record.study, self.costs, drawn_from, settings.steps, settings.rung_steps, settings.seed, promised, two,
             self.plans_wait,
         )  # fmt: skip
 
@@ -279,7 +273,7 @@ class Parts:
         drawn_from = self.plan.space.distributions(self.plan.fixed, limits(self.experiment.settings.steps))
         if PLAN not in drawn_from or self.plan.space[PLAN].own:
             return lambda as_frozen: False
-        return PlansPart(self.record.study, self.costs, self.rung_steps).wait
+        return PlansPart(self.record.study, self.costs, self.experiment.settings.rung_steps).wait
 
     @cached_property
     def draws(self) -> Draws:

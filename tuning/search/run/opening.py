@@ -42,7 +42,6 @@ from tuning.storage.stored_experiment import (
     storage_of,
     withdraw,
 )
-from tuning.trial.evaluations import due_steps
 from tuning.trial.provenance import provenance, version_differences
 from tuning.trial.report_copies import check_trackers
 
@@ -317,7 +316,7 @@ def _check_time(settings: Settings) -> None:
     if (limit := settings.limit) and limit.is_time and limit.amount < LEAST_SECONDS:
         raise UsageError(
             f"--budget {settings.budget}: the process of a trial alone takes some ten seconds to begin, and its first "
-            f"evaluation comes after {settings.steps // settings.evaluations:,} steps; give at least "
+            f"evaluation comes after {settings.rung_steps:,} steps; give at least "
             f"--budget {LEAST_SECONDS / 60.0:.0f}m, or 10m to compare some trials"
         )
 
@@ -329,8 +328,7 @@ def _slowly(settings: Settings, task: SiteTask) -> tuple[Settings, list[str]]:
     """
     windows, lines = task.validation_windows, []
     if settings.validation_weeks == Settings.validation_weeks:
-        trained = due_steps(1, settings.steps, settings.evaluations)
-        fit = max(1, int(trained * RATED / (1.0 - RATED)) // max(window.hours for window in windows))
+        fit = max(1, int(settings.rung_steps * RATED / (1.0 - RATED)) // max(window.hours for window in windows))
         if fit < len(windows):
             settings = replace(settings, validation_weeks=fit)
             lines.append(
@@ -376,7 +374,7 @@ def of_environment(settings: Settings) -> tuple[Settings, str, list[str]]:
             f"take {others}"
         )
     copies = DEFAULT_COPIES if settings.num_envs == Settings.num_envs else settings.num_envs
-    episodes = settings.episodes or task.episodes_for(due_steps(1, settings.steps, settings.evaluations))
+    episodes = settings.episodes or task.episodes_for(settings.rung_steps)
     settings = replace(settings, env=source.name, env_config=source.config, num_envs=copies, episodes=episodes)
     where = "processes of their own" if task.in_processes else "the process of their trial"
     lines = [f"{task.title}, Gymnasium's checker: {finding}" for finding in found.findings]
