@@ -130,7 +130,7 @@ def population(options: Options, members: int, seed: int) -> float:
         ratings: dict[int, float] = {}
         for member in range(members):
             handout = records.hand_out(Proposal(member, own[member]))
-            with Training(experiment, handout, running) as trial:
+            with Training(experiment, handout, running.exists) as trial:
                 for report in trial.updates():
                     records.take(member, report)
                     if report.evaluated and report.evaluated.number >= rung:

@@ -166,7 +166,7 @@ def steady_trial(config: dict[str, Any]) -> None:
             until = time.monotonic() + SECONDS * PACES.get(settings.name.partition("-")[0], 1.0)
             while evaluation > done and time.monotonic() < until:
                 time.sleep(0.02)
-                if not files.permission.exists():
+                if not files.may_go_on():
                     tune.report(Report(each * (evaluation - 1), ending=Ending.STOPPED).for_tune())
                     return
             steps, score = each * evaluation, -abs(clip - 0.25) * (1.0 + 1.0 / evaluation)

@@ -39,7 +39,7 @@ def train(experiment: Experiment, proposal: Proposal, steps: int | None = None) 
     """Train a trial of an experiment to its end, or until it has told that it has taken so many steps."""
     records, running = TrialRecords(experiment), experiment.paths.running("this")
     running.touch()
-    with Training(experiment, records.hand_out(proposal), running) as trial:
+    with Training(experiment, records.hand_out(proposal), running.exists) as trial:
         for report in trial.updates():
             records.take(proposal.number, report)
             if report.steps == steps:

@@ -207,7 +207,7 @@ def train(given: dict[str, Any]) -> dict[str, Any]:
         marker = Path(folder) / "marker"
         with (
             Monitor(0, marker, device.card, seconds=0.1) as monitor,
-            Training(experiment, handout, running, device, monitor) as trial,
+            Training(experiment, handout, running.exists, device, monitor) as trial,
         ):
             for report in trial.updates():
                 records.take(0, report)

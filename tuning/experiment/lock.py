@@ -7,7 +7,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
 import filelock
 
@@ -62,24 +61,6 @@ def trial_lock(path: Path) -> Iterator[None]:
             yield
     except filelock.Timeout as error:
         raise TimeoutError(f"another process still trains this trial after {TRIAL_WAIT_SECONDS:.0f} s: end it first") from error
-
-
-class Mark(Protocol):
-    """Something that is there or not, such as the path of a file."""
-
-    def exists(self) -> bool: ...  # noqa: D102
-
-
-@dataclass(frozen=True)
-class Permission:
-    """Holds as long as a trial may go on. Without it, the trial writes a checkpoint and ends."""
-
-    running: Mark  # is there while the run goes on; see `ExperimentPaths.running`
-    leaving: Mark  # is there when the trial is to leave its node; see `ExperimentPaths.leaving`
-
-    def exists(self) -> bool:
-        """Whether the trial may go on."""
-        return self.running.exists() and not self.leaving.exists()
 
 
 TOKEN = "moved.token"  # key of the object that says which move filled the place

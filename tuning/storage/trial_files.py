@@ -16,7 +16,7 @@ from common.storage.location import StorageError, location
 from common.storage.objects import Objects
 from common.storage.working_copy import working_folder
 from tuning.experiment.folder import Experiment, ExperimentPaths, open_experiment
-from tuning.experiment.lock import Permission, trial_lock
+from tuning.experiment.lock import trial_lock
 from tuning.experiment.reading import with_found_site
 from tuning.storage.lease import Guarded, run_key
 from tuning.storage.search_files import STATE, Home, checkpoints_of, complete, file_state, remove_states_first
@@ -38,7 +38,14 @@ class TrialFiles:
     def __init__(self, experiment: Experiment, run: str = "", number: int = 0) -> None:
         self.experiment = experiment
         paths = experiment.paths
-        self.permission = Permission(paths.running(run), paths.leaving(run, number))
+        self._running, self._leaving = paths.running(run), paths.leaving(run, number)
+
+    def may_go_on(self) -> bool:
+        """Whether the run goes on, and the trial is not to leave its node; else it writes a checkpoint and ends."""
+        return self._is_there(self._running) and not self._is_there(self._leaving)
+
+    def _is_there(self, mark: Path) -> bool:
+        return mark.exists()
 
     def begun(self) -> None:
         """What is beyond the newest whole checkpoint was removed."""
@@ -62,10 +69,14 @@ class PushedFiles(TrialFiles):
         super().__init__(experiment, run, number)
         self._objects, self._number, self._own = objects, number, own
         self._known: dict[str, object] = {}  # state of the checkpoints' files that the storage has as they are here, by key
-        paths = experiment.paths
-        self.permission = Permission(
-            _StoredMark(objects, paths.running(run).name), _StoredMark(objects, paths.leaving(run, number).name)
-        )
+        self._looks: dict[Path, tuple[float, bool]] = {}  # at marks in the storage: when, and whether each was there
+
+    def _is_there(self, mark: Path) -> bool:
+        looked, is_there = self._looks.get(mark, (-math.inf, False))
+        if time.monotonic() - looked >= LOOK_SECONDS:
+            is_there = self._objects.has(mark.name)
+            self._looks[mark] = time.monotonic(), is_there
+        return is_there
 
     def begun(self) -> None:
         """Remove from the storage what is beyond the newest whole checkpoint: the trial makes it again."""
@@ -106,21 +117,6 @@ class PushedFiles(TrialFiles):
         paths = self.experiment.paths
         files = (path for path in paths.checkpoints(self._number).rglob("*") if path.is_file())
         return {path.relative_to(paths.folder).as_posix(): file_state(path) for path in files}
-
-
-class _StoredMark:
-    """An object that tells a trial something by being there; looked at now and then."""
-
-    def __init__(self, objects: Objects, key: str) -> None:
-        self._objects, self._key = objects, key
-        self._looked, self._is_there = -math.inf, False
-
-    def exists(self) -> bool:
-        """Whether it was there at the last look."""
-        if time.monotonic() - self._looked >= LOOK_SECONDS:
-            self._is_there = self._objects.has(self._key)
-            self._looked = time.monotonic()
-        return self._is_there
 
 
 @contextmanager

@@ -53,17 +53,17 @@ def run_trial(config: dict[str, Any]) -> None:
 
 
 def _trained(handout: Handout, files: TrialFiles, tell: Callable[[Report], None]) -> Report | None:
-    experiment, running = files.experiment, files.permission
+    experiment = files.experiment
     untold = Report()
     try:
-        if not running.exists():
+        if not files.may_go_on():
             return Report(ending=Ending.STOPPED)
         granted = handout.place.grant
         device = Device.take_granted(granted.vram_bytes, granted.context_bytes)
         marker = experiment.paths.memory_marker(handout.number)
         with (
             Monitor(granted.ram_bytes, marker, device.card, end=files.end_process) as monitor,
-            Training(experiment, handout, running, device, monitor, files) as trial,
+            Training(experiment, handout, files.may_go_on, device, monitor, files) as trial,
         ):
             try:
                 for report in trial.updates():

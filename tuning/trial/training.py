@@ -18,7 +18,6 @@ from search_spaces import Assignment
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.trainer import Update, finite
 from tuning.experiment.folder import Experiment
-from tuning.experiment.lock import Mark
 from tuning.storage.trial_files import TrialFiles
 from tuning.trial.checkpoint import Checkpoint, Checkpoints
 from tuning.trial.checkpoint_files import OF_AN_AIM, TrialState
@@ -45,17 +44,18 @@ class Training:
         self,
         experiment: Experiment,
         handout: Handout,
-        running: Mark,
+        goes_on: Callable[[], bool],
         device: Device = CPU,
         monitor: Monitor | None = None,
         files: TrialFiles | None = None,
     ) -> None:
         """Build the trainer of a trial, and restore the newest undamaged checkpoint that the search knows of.
 
-        Checkpoints after this one are removed: the trial makes them again.
+        Checkpoints after this one are removed: the trial makes them again. Where it no longer `goes_on`, it writes a checkpoint
+        and ends.
         """
         self._files, self._measurements = files or TrialFiles(experiment), Measurements(device, monitor, time.perf_counter())
-        self._handout, self._running, self._monitor = handout, running, monitor
+        self._handout, self._goes_on, self._monitor = handout, goes_on, monitor
         self._settings, self._scenario = experiment.settings, experiment.scenario
         self._task = self._settings.task.seeing(handout.hyperparameters)
         self._checkpoints = Checkpoints(experiment.paths.checkpoints(handout.number))
@@ -122,7 +122,7 @@ class Training:
             # The study may lack it, as after a kill between two of its writes.
             yield Report(state.steps, evaluated=self._evaluated(), columns=self._columns())
         while self.evaluations < settings.ending_evaluation:
-            if not self._running.exists():
+            if not self._goes_on():
                 may_save = self._task.resumes_anywhere and state.steps > self._checkpoints.steps
                 stopped = self._saved() if may_save else Report(state.steps)
                 yield replace(stopped, ending=Ending.STOPPED)

@@ -10,7 +10,7 @@ import pytest
 from common.errors import UsageError
 from tuning.experiment import lock
 from tuning.experiment.folder import ExperimentPaths
-from tuning.experiment.lock import TOKEN, Move, Permission, experiment_lock, move_of, note_move, refuse_moved, trial_lock
+from tuning.experiment.lock import TOKEN, Move, experiment_lock, move_of, note_move, refuse_moved, trial_lock
 
 HOLD = """
 import sys, time
@@ -87,15 +87,6 @@ def test_an_owner_that_cannot_be_read_is_no_owner(tmp_path: Path, content: bytes
     (tmp_path / "owner.json").write_bytes(content)
     with experiment_lock(ExperimentPaths(tmp_path)) as before:
         assert before is None
-
-
-@pytest.mark.parametrize(("runs", "leaves", "goes_on"), [(True, False, True), (True, True, False), (False, False, False)])
-def test_a_trial_goes_on_while_its_run_does_and_its_node_stays(tmp_path: Path, runs: bool, leaves: bool, goes_on: bool) -> None:
-    permission = Permission(tmp_path / "running", tmp_path / "leaving")
-    for name, is_there in (("running", runs), ("leaving", leaves)):
-        if is_there:
-            (tmp_path / name).touch()
-    assert permission.exists() is goes_on
 
 
 def test_a_folder_that_was_moved_says_where_its_experiment_goes_on(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def trained_in(folder: Path, env: str, algo: str) -> Experiment:
     space = algorithm_of(of.settings).space
     assignment = space.complete({**SMALL[algo], "hidden_sizes": "8"}, {"steps": float(of.settings.steps)})
     records = TrialRecords(of)
-    with Training(of, records.hand_out(Proposal(0, assignment)), of.paths.folder) as trial:  # type: ignore[arg-type]
+    with Training(of, records.hand_out(Proposal(0, assignment)), of.paths.folder.exists) as trial:
         for report in trial.updates():
             records.take(0, report)
     records.end(0, "complete")

@@ -58,9 +58,11 @@ def test_local_files_are_those_of_the_experiment(tmp_path: Path) -> None:
         assert files.experiment.settings.trust_scenario
         files.begun()
         files.saved()
-        assert not files.permission.exists()
+        assert not files.may_go_on()
         made.paths.running("this").touch()
-        assert files.permission.exists()
+        assert files.may_go_on()
+        made.paths.leaving("this", 3).touch()
+        assert not files.may_go_on()
         assert made.paths.trial_lock(3).exists()
 
 
@@ -156,11 +158,11 @@ def test_it_looks_now_and_then_whether_the_run_goes_on(
     place: Location, objects: Objects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(place) as (files, _):
-        assert files.permission.exists()
+        assert files.may_go_on()
         objects.remove(["running-this"])
-        assert files.permission.exists(), "it looked a moment ago"
+        assert files.may_go_on(), "it looked a moment ago"
         monkeypatch.setattr(module, "LOOK_SECONDS", 0.0)
-        assert not files.permission.exists()
+        assert not files.may_go_on()
 
 
 @pytest.mark.parametrize("is_slow", [False, True])

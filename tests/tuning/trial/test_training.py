@@ -3,7 +3,7 @@
 import importlib
 import math
 import runpy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +27,6 @@ from tests.tuning.trial.small_trials import EVALUATIONS, STEPS_OF_A_TRIAL, exper
 from tuning.algorithms.registry import algorithm_of, names
 from tuning.algorithms.trainer import Acting
 from tuning.experiment.folder import Experiment, ExperimentPaths
-from tuning.experiment.lock import Permission
 from tuning.experiment.settings import Settings
 from tuning.memory.placement import ANYWHERE
 from tuning.memory.planner import FALLBACKS
@@ -44,10 +43,12 @@ SLOW = pytest.mark.slow
 
 
 @contextmanager
-def training(of: Experiment, assignment: dict[str, Any], running: Any = None, fallback: int = 0) -> Iterator[Training]:
+def training(
+    of: Experiment, assignment: dict[str, Any], goes_on: Callable[[], bool] = lambda: True, fallback: int = 0
+) -> Iterator[Training]:
     handout = TrialRecords(of).hand_out(Proposal(0, assignment))
     handout = replace(handout, place=replace(handout.place, fallback=FALLBACKS[fallback]))
-    with Training(of, handout, running or of.paths.folder) as trial:
+    with Training(of, handout, goes_on) as trial:
         yield trial
 
 
@@ -219,12 +220,12 @@ def test_a_stop_between_evaluations_goes_back_to_the_last_one(tmp_path: Path) ->
     whole, stopped = (in_environment(tmp_path / name, "CartPole-v1", "ppo") for name in ("whole", "stopped"))
     assignment = hyperparameters("ppo", algorithm_of(whole.settings).space)
     train(whole, assignment)
-    permission = stopped.paths.running("this")
-    permission.touch()
-    with training(stopped, assignment, permission) as trial:
+    running = stopped.paths.running("this")
+    running.touch()
+    with training(stopped, assignment, running.exists) as trial:
         for said in told(stopped, trial):
             if said.steps > 400 and not said.evaluated:
-                permission.unlink(missing_ok=True)
+                running.unlink(missing_ok=True)
     assert said.ending is Ending.STOPPED
     assert not said.saved
     train(stopped, assignment)
@@ -329,8 +330,7 @@ def test_a_trial_that_is_told_to_stop_goes_on_where_it_was(small_schema: Path, t
     train(whole, assignment)
     running, leaving = tmp_path / "running", tmp_path / "leaving"
     running.touch()
-    permission: Any = Permission(running, leaving)
-    with training(stopped, assignment, permission) as trial:
+    with training(stopped, assignment, lambda: running.exists() and not leaving.exists()) as trial:
         said = []
         for report in told(stopped, trial):
             said.append(report)
@@ -510,5 +510,5 @@ def test_a_trainer_is_stopped_that_cannot_begin(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("tuning.trial.training.algorithm", lambda name: SimpleNamespace(build=lambda setup: trainer))
     monkeypatch.setattr("tuning.trial.training.trial_setup", lambda *given: None)
     with pytest.raises(ValueError, match="no values"):
-        Training(of, handout, tmp_path)
+        Training(of, handout, tmp_path.exists)
     assert stopped == [True]
