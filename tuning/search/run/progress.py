@@ -48,10 +48,8 @@ class Progress(DriverOnly, Callback):
         self, console: Console, settings: Settings, before: pd.DataFrame, work: Work | None = None, folder: Path | None = None,
         again: Sequence[str] = (),
     ) -> None:  # fmt: skip
-        limited = work if settings.limit else None
         self._console, self._folder, self._again = console, folder, tuple(again)
         self._aim = settings.aim.measured(settings.task.columns)
-        self._ledger = limited.ledger if limited else None
         self._trials, self._steps = 0 if settings.limit else int(settings.most_trials), settings.steps
         is_ended = ~before["state"].isin(["running", "frozen"])
         self._ended = {"complete": 0, "pruned": 0, "oom": 0, "failed": 0} | before.loc[
@@ -66,9 +64,8 @@ class Progress(DriverOnly, Callback):
         self._trial_steps = dict(resumed)  # of all trials that have not ended before
         self._begun_steps = sum(resumed.values())
         self._running: dict[int, LiveTrial] = {}
-        self._budget_left = None
-        if limited and limited.ledger.budget:
-            self._budget_left = BudgetLeft(limited.ledger.budget, limited, time.monotonic)
+        self._work, self._budget = work, settings.limit
+        self._budget_left = BudgetLeft(self._budget, work, time.monotonic) if work and self._budget else None
         self._live = LiveRegion(console) if replaces_lines(console) else None
         self._curve: list[tuple[float, float]] = []
         self._add_to_curve()
@@ -192,12 +189,12 @@ class Progress(DriverOnly, Callback):
     def _done(self) -> tuple[float, list[str]]:
         ended = [f"{count} {state}" for state, count in self._ended.items() if count]
         number = sum(self._ended.values())
-        if self._ledger and self._ledger.budget:
+        if self._work and self._budget:
             ended += [f"{len(self._frozen)} frozen"] if self._frozen else []
             begun = len(self._begun)  # also those that a run left when it was stopped
-            used = min(1.0, self._ledger.used() / self._ledger.budget.amount)
+            used = min(1.0, self._work.used() / self._budget.amount)
             trials = counted(begun, "trial") + (f" ({', '.join(ended)})" if ended else "")
-            return used, [f"{used:.0%} of {self._ledger.budget.shown}", trials]
+            return used, [f"{used:.0%} of {self._budget.shown}", trials]
         done = f"{number}/{self._trials} trials done"
         if len(ended) > 1 or self._ended["complete"] != number:
             done += f" ({', '.join(ended)})"
