@@ -21,7 +21,7 @@ from tuning.experiment.settings import Settings
 from tuning.search.proposals.plan import PLAN
 from tuning.search.proposals.prior import Point, propose
 from tuning.search.proposals.sampler_view import Values, as_seen, point_in
-from tuning.search.proposals.transfer import LearnedExperiment, Source, Transfer
+from tuning.search.proposals.transfer import LearnedExperiment, LearnedTrial, Source, Transfer
 from tuning.search.record.study import StudyMemory, pace, with_outcome_of
 from tuning.search.record.trials import (
     AT_ANY_COST,
@@ -98,16 +98,15 @@ class Drawing:
         """
         number, settings = len(known), self.settings
         startup = startup_trials(settings.expected_trials(pace))  # trials before the sampler's model
-        distributions = self.space.distributions(self.fixed, self.limits)
         objectives = len(settings.aim.objectives)
         sampler = SAMPLERS[settings.sampler]
         by_number = SCHEDULERS[settings.scheduler].by_number or sampler.by_number
         most = math.inf if by_number else sampler.most_shown
-        seen = as_seen(known, self.space, distributions, values, objectives, self._point_of, most)
+        seen = as_seen(known, self.space, self.distributions, values, objectives, self._point_of, most)
         start = self.starts[number] if number < len(self.starts) else None
         numbers = ((number,), *((number, again) for again in range(1, sampler.attempts)))
         fixed = {**self.fixed, PLAN: "none"} if without_plan else self.fixed
-        attempts = (self._attempt(each, start, startup, seen, distributions, study_name, fixed) for each in numbers)
+        attempts = (self._attempt(each, start, startup, seen, study_name, fixed) for each in numbers)
         study, trial, assignment = first_affordable(
             attempts, lambda attempt: affordable.cost(attempt.assignment), affordable.most
         )
@@ -119,7 +118,7 @@ class Drawing:
                 trial.set_user_attr(REFUSED, why)
         drawn = deepcopy(study.get_trials(deepcopy=False)[-1])
         drawn.number = number
-        drawn.params = self.space.point(assignment, distributions)
+        drawn.params = self._point(assignment)
         return drawn
 
     def _attempt(
@@ -128,7 +127,6 @@ class Drawing:
         start: Assignment | None,
         startup: int,
         seen: Sequence[FrozenTrial],
-        distributions: Mapping[str, BaseDistribution],
         study_name: str,
         fixed: Assignment,
     ) -> Attempt:
@@ -138,11 +136,7 @@ class Drawing:
         hold whatever the sampler says.
         """
         settings = self.settings
-        point: Point | None
-        if start is not None:
-            point = self.space.point(start, distributions)
-        else:
-            point = self._beside_the_sampler(numbers, startup, seen, distributions)
+        point = self._point(start) if start is not None else self._beside_the_sampler(numbers, startup, seen)
         # A new sampler for each attempt. So a draw depends on the experiment's seed, the trial's number and the trials before
         # it, and not on earlier draws of this process. Where the point is known it only hands that over.
         name = settings.sampler if point is None else "random"
@@ -155,18 +149,12 @@ class Drawing:
         study.add_trials(seen)
         if point is not None:
             study.enqueue_trial(point)
-        trial = study.ask(dict(distributions))
+        trial = study.ask(dict(self.distributions))
         # A start is exactly what was named, also where the search would not draw it.
         assignment = {**start, **self.fixed} if start else self.space.assignment(trial.params, fixed, self.limits)
         return Attempt(study, trial, assignment)
 
-    def _beside_the_sampler(
-        self,
-        numbers: tuple[int, ...],
-        startup: int,
-        seen: Sequence[FrozenTrial],
-        distributions: Mapping[str, BaseDistribution],
-    ) -> Point | None:
+    def _beside_the_sampler(self, numbers: tuple[int, ...], startup: int, seen: Sequence[FrozenTrial]) -> Point | None:
         """A point around what is known to work or of the whole space; None where the sampler draws."""
         if SAMPLERS[self.settings.sampler].draws_alone:
             return None
@@ -175,29 +163,30 @@ class Drawing:
             if learned is not None:
                 return learned
         random = np.random.default_rng(stream(Stream.PRIOR, self.settings.seed, *numbers))
-        starts = [self.space.point(start, distributions) for start in self.starts]
-        return propose(numbers[0], startup, seen, starts, distributions, random)
+        return propose(numbers[0], startup, seen, [self._point(start) for start in self.starts], self.distributions, random)
+
+    def _point(self, assignment: Assignment) -> Point:
+        return self.space.point(assignment, self.distributions)
+
+    @cached_property
+    def distributions(self) -> Mapping[str, BaseDistribution]:
+        """What is drawn from, by inner name; see `SearchSpace.distributions`."""
+        return self.space.distributions(self.fixed, self.limits)
 
     @cached_property
     def _point_of(self) -> OfTrials[Mapping[str, float | int | str] | None]:
-        distributions = self.space.distributions(self.fixed, self.limits)
-        return OfTrials(partial(point_in, space=self.space, distributions=distributions))
+        return OfTrials(partial(point_in, space=self.space, distributions=self.distributions))
 
     @cached_property
     def _transfer(self) -> Transfer:
-        distributions = self.space.distributions(self.fixed, self.limits)
-
-        def point(assignment: Assignment) -> Point:
-            nearest = self.space.assignment(self.space.point(assignment, distributions), self.fixed, self.limits)
-            return self.space.point(nearest, distributions)
+        def point(trial: LearnedTrial) -> Point:
+            inside = self._point(self.space.whole(trial.hyperparameters))
+            return self._point(self.space.assignment(inside, self.fixed, self.limits))
 
         sources = [
-            Source(
-                [point(self.space.whole(trial.hyperparameters)) for trial in each.trials], [trial.rank for trial in each.trials]
-            )
-            for each in self.learned
+            Source([point(trial) for trial in each.trials], [trial.rank for trial in each.trials]) for each in self.learned
         ]
-        return Transfer(sources, distributions)
+        return Transfer(sources, self.distributions)
 
 
 def already_tried(drawn: FrozenTrial, known: Sequence[FrozenTrial]) -> FrozenTrial | None:
