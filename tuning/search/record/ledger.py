@@ -126,28 +126,19 @@ class Ledger:
 PLANS = 0.5  # part of what a search uses that policies with a plan may have, where it draws whether they have one
 
 
-@dataclass(frozen=True)
-class PlansPart:
-    """Whether policies that start from a plan wait, as they have had their part of what the search has used.
+def plans_wait(memory: StudyMemory, costs: Costs, rung_steps: int, as_frozen: int | None = None) -> bool:
+    """Whether policies that start from a plan wait, as one more evaluation of theirs would be more than their part.
 
-    On many sites a plan is hard to improve and quick to follow, so without this nearly all of a search would follow it.
+    On many sites a plan is hard to improve and quick to follow, so without this nearly all of a search would follow it. A trial
+    that runs counts up to its next evaluation, but `as_frozen`, which is about to give up its slot. What confirms is no part of
+    the search.
     """
-
-    memory: StudyMemory  # the study
-    costs: Costs  # of trials
-    rung_steps: int  # between two evaluations; a trial that runs counts up to its next one
-
-    def wait(self, as_frozen: int | None = None) -> bool:
-        """Whether one more evaluation of theirs would be more than their part. What confirms is no part of the search.
-
-        `as_frozen` is a running trial that is about to give up its slot.
-        """
-        used, planned, whole = self.memory.used_steps(self.rung_steps), 0.0, 0.0
-        for trial in self.memory.trials():
-            if not was_run(trial) or CONFIRMS in trial.user_attrs:
-                continue
-            coming = self.rung_steps if trial.state is TrialState.RUNNING and trial.number != as_frozen else 0
-            cost = (used.get(trial.number, 0) + coming) * self.costs.of(trial)
-            whole += cost
-            planned += cost if has_plan(self.costs.assignment(trial)) else 0.0
-        return planned + self.rung_steps > PLANS * (whole + self.rung_steps)
+    used, planned, whole = memory.used_steps(rung_steps), 0.0, 0.0
+    for trial in memory.trials():
+        if not was_run(trial) or CONFIRMS in trial.user_attrs:
+            continue
+        coming = rung_steps if trial.state is TrialState.RUNNING and trial.number != as_frozen else 0
+        cost = (used.get(trial.number, 0) + coming) * costs.of(trial)
+        whole += cost
+        planned += cost if has_plan(costs.assignment(trial)) else 0.0
+    return planned + rung_steps > PLANS * (whole + rung_steps)

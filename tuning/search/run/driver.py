@@ -33,11 +33,12 @@ from tuning.search.promotion.thawing import Thawing
 from tuning.search.proposals.drawing import Drawing, Draws
 from tuning.search.proposals.learning import read_learned
 from tuning.search.proposals.plan import PLAN, Plan, limits, seen_by
-from tuning.search.record.ledger import Ledger, PlansPart
+from tuning.search.record.ledger import Ledger, plans_wait
 from tuning.search.record.record import Record
 from tuning.search.record.study import StudyMemory
 from tuning.search.record.trials import CONFIRMS, Costs, front_of_search
 from tuning.search.run.adapters import MOST_TRIALS, tuner
+from tuning.search.run.phases import Losses
 from tuning.search.run.preparation import (
     plan_resources,
     prepare,
@@ -58,8 +59,6 @@ from tuning.trial.trainable import run_trial
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_LOSSES = 5  # of Ray's last node, without a step between them
-
 
 def search(
     experiment: Experiment,
@@ -79,7 +78,7 @@ def search(
         KeyboardInterrupt: if a signal stopped the search.
         NodeLostError: if Ray's processes are lost again and again, or a Ray that was not started here has no node left.
     """
-    address, losses, before = cluster_address(experiment.settings.address), 0, -1.0
+    address, losses = cluster_address(experiment.settings.address), Losses()  # of Ray's last node, without a step between them
     # A cluster, and a Ray that this process had already, belong to the user.
     is_own = not address and not is_ray_running()
     while True:
@@ -105,9 +104,8 @@ def search(
                         at_end()
                 return reason
         except NodeLostError:
-            steps = float(load(experiment.paths.folder).trials["steps"].sum())
-            losses, before = losses + 1 if steps == before else 1, steps
-            if not is_own or losses > MOST_LOSSES:
+            losses = losses.another(int(load(experiment.paths.folder).trials["steps"].sum()))
+            if not is_own or losses.are_too_many:
                 raise
             say(console, "Ray's processes on this machine were lost; they are started again")
 
@@ -260,36 +258,32 @@ class Parts:
         settings = self.experiment.settings
         if not settings.freezes:
             return None
-        drawn_from = self.plan.space.distributions(self.plan.fixed, limits(settings.steps))
-        promised, two = self.ledger.steps_promised, settings.aim.second is not None
         return Thawing(
-            self.record.study, self.costs, drawn_from, settings.steps, settings.rung_steps, settings.seed, promised, two,
-            self.plans_wait,
+            self.record.study, self.costs, self.drawing.distributions, settings.steps, settings.rung_steps, settings.seed,
+            self.ledger.steps_promised, settings.aim.second is not None, self.plans_wait,
         )  # fmt: skip
 
     @cached_property
     def plans_wait(self) -> Callable[[int | None], bool]:
         """Whether policies with a plan wait, where the search draws whether they have one and the user said nothing of it."""
-        drawn_from = self.plan.space.distributions(self.plan.fixed, limits(self.experiment.settings.steps))
-        if PLAN not in drawn_from or self.plan.space[PLAN].own:
+        if PLAN not in self.drawing.distributions or self.plan.space[PLAN].own:
             return lambda as_frozen: False
-        return PlansPart(self.record.study, self.costs, self.experiment.settings.rung_steps).wait
+        return partial(plans_wait, self.record.study, self.costs, self.experiment.settings.rung_steps)
 
     @cached_property
-    def draws(self) -> Draws:
-        """Draws new trials."""
+    def drawing(self) -> Drawing:
+        """How new trials are drawn."""
         experiment, plan = self.experiment, self.plan
-        drawing = Drawing(
+        return Drawing(
             experiment.settings, plan.space, plan.fixed, limits(experiment.settings.steps), plan.starts,
             self.placement.excess, read_learned(experiment, plan.space),
         )  # fmt: skip
-        return Draws(self.record.study, drawing, self.plans_wait)
 
     @property
     def choosing(self) -> Choosing:
         """Chooses trials."""
-        most = self.experiment.settings.most_trials
-        return Choosing(self.draws, most, self.ledger, self.thawing, self.last_part)
+        draws, most = Draws(self.record.study, self.drawing, self.plans_wait), self.experiment.settings.most_trials
+        return Choosing(draws, most, self.ledger, self.thawing, self.last_part)
 
     @cached_property
     def progress(self) -> Progress:

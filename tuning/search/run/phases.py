@@ -99,13 +99,14 @@ def after(phase: Phase, event: Event) -> tuple[Phase, Write]:
     return TRANSITIONS[phase, event]
 
 
-# A process may die with its node, or be killed by the system, any number of times as long as its trial gets new checkpoints.
-MOST_LOSSES = 5  # in a row without a new checkpoint
+# A process may die with its node, or be killed by the system, any number of times as long as its trial gets new checkpoints. So
+# may Ray, as long as any trial takes steps.
+MOST_LOSSES = 5  # in a row without any
 
 
 @dataclass(frozen=True)
 class Losses:
-    """Losses of a trial's process in a row, without a new checkpoint between them."""
+    """Losses of a trial's process in a row without a new checkpoint between them, or of Ray without a step."""
 
     times: int = 0
     steps: int = -1

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import create
 from tuning.experiment.option_values import Budget
 from tuning.experiment.settings import Settings
-from tuning.search.record.ledger import Ledger, PlansPart
+from tuning.search.record.ledger import Ledger, plans_wait
 from tuning.search.record.study import pace
 from tuning.search.record.trials import CONFIRMS, HYPERPARAMETERS, Costs
 
@@ -185,17 +186,17 @@ def test_only_a_budget_of_time_knows_what_costs_more() -> None:
 def test_policies_with_a_plan_wait_once_one_more_evaluation_would_be_more_than_half(tmp_path: Path) -> None:
     starts = [SPACE.complete({"plan": plan}, {"steps": 1000.0}) for plan in ("none", "learned")]
     study = asked(tmp_path, starts)
-    part = PlansPart(study, Costs(SPACE), RUNG)
-    assert part.wait()  # a search begins with one without
+    wait = partial(plans_wait, study, Costs(SPACE), RUNG)
+    assert wait()  # a search begins with one without
     plain, planned = study.ask().number, study.ask().number
-    assert part.wait()  # both run to their first evaluation
+    assert wait()  # both run to their first evaluation
     study.report(planned, RUNG, 0.1)
     study.freeze(planned)
     study.report(plain, RUNG, 0.1)
-    assert not part.wait(), "the other runs on to its second evaluation"
-    assert part.wait(as_frozen=plain)
+    assert not wait(), "the other runs on to its second evaluation"
+    assert wait(as_frozen=plain)
     again = study.draw()
     again.set_user_attr(CONFIRMS, plain)
     confirming = study.add(again).number
     study.report(confirming, 10 * RUNG, 0.1)
-    assert part.wait(as_frozen=plain), "what confirms is no part of the search"
+    assert wait(as_frozen=plain), "what confirms is no part of the search"
