@@ -36,7 +36,7 @@ from tuning.search.run.search import Search
 from tuning.storage.search_files import SearchFiles
 from tuning.trial.evaluations import due_steps, evaluations_due
 from tuning.trial.protocol import Ending, Evaluated, Handout, Report
-from tuning.trial.records import ResultTables, TrialRecords
+from tuning.trial.records import TrialRecords
 
 STEPS, REPORTS = 400, 4  # of a trial
 RUNG = STEPS // REPORTS
@@ -52,7 +52,7 @@ class KilledError(Exception):
 
 
 @dataclass
-class Disk(ResultTables):
+class Disk:
     """What survives a kill.
 
     Attributes:
@@ -81,10 +81,10 @@ class Disk(ResultTables):
     def read(self, table: str, number: int) -> list[dict[str, Any]]:
         return [dict(row) for row in self.tables.get((table, number), [])]
 
-    def write(self, number: int, row: Any) -> None:
-        self._put("trials", number, [row])
+    def write(self, row: Any) -> None:
+        self._put("trials", row["trial"], [row])
 
-    def add(self, table: str, number: int, rows: Sequence[Any], currency: str = "") -> None:
+    def add(self, table: str, number: int, rows: Sequence[Any]) -> None:
         self._put(table, number, [*self.read(table, number), *rows])
 
     def drop_after(self, table: str, number: int, steps: int) -> None:
@@ -100,6 +100,14 @@ class Disk(ResultTables):
 
     def states(self) -> dict[int, str]:
         return {number: rows[0]["state"] for (table, number), rows in self.tables.items() if table == "trials"}
+
+
+class DiskRecords(TrialRecords):
+    """Rows on such a disk."""
+
+    def __init__(self, experiment: Experiment, disk: Disk) -> None:
+        super().__init__(experiment)
+        self._read, self._write, self._add, self._drop = disk.read, disk.write, disk.add, disk.drop_after
 
 
 class MemoryJournal:
@@ -301,7 +309,7 @@ class World:
 
     def open(self) -> tuple[Search, Control]:
         settings, study = self._experiment.settings, self.study()
-        rows = TrialRecords(self._experiment, tables=self.disk)
+        rows = DiskRecords(self._experiment, self.disk)
         record = Record(study, rows, STEPS, REPORTS)
         record.mend(self._experiment.paths, self.disk.states())
         record.set_aside()

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from common.generators import Stream, stream_seed
-from common.measure import Measure
 from envs.objective.aim import Aim, Outcome
 from results.schema import CANDIDATE, GIVEN
 from results.table_files import ResultsError, add_rows, drop_rows_after, read_rows, rows_path, write_rows
@@ -40,47 +39,17 @@ def rated_columns(aim: Aim, outcome: Outcome) -> dict[str, float | None]:
     return {**columns, "rating": rating if math.isfinite(rating) else -math.inf}
 
 
-class ResultTables:
-    """The tables in the results of an experiment; see `results.table_files`. A write is whole or has not happened.
+class TrialRecords:
+    """Writes what the results say of trials; see `results.table_files`. A write is whole or has not happened.
 
     `written` is told of each file after it was written.
     """
 
-    def __init__(self, folder: Path, space: SearchSpace, written: Callable[[Path], None] = lambda path: None) -> None:
-        self._folder, self._written = folder, written
-        self._hyperparameters = {parameter.name: _TYPES[parameter.kind] for parameter in space.parameters}
-
-    def read(self, table: str, number: int) -> list[dict[str, Any]]:
-        """Rows of a trial; none where it has none. Raises a ResultsError if they are damaged."""
-        return read_rows(self._folder, table, number)
-
-    def write(self, number: int, row: Row) -> None:
-        """Replace the row of a trial in `trials`."""
-        self._written(write_rows(self._folder, "trials", number, [row], self._hyperparameters))
-
-    def add(self, table: str, number: int, rows: Sequence[Row], measures: Mapping[str, Measure]) -> None:
-        """Add rows to those of a trial; evaluations have these measures."""
-        self._written(add_rows(self._folder, table, number, rows, measures if table == "evaluations" else None))
-
-    def drop_after(self, table: str, number: int, steps: int) -> None:
-        """Drop the rows of a trial beyond some steps."""
-        if drop_rows_after(self._folder, table, number, steps):
-            self._written(rows_path(self._folder, table, number))
-
-
-class TrialRecords:
-    """Writes what the results say of trials.
-
-    `written` is told of each file after it was written; `tables` are by default those of the experiment.
-    """
-
-    def __init__(
-        self, experiment: Experiment, written: Callable[[Path], None] | None = None, tables: ResultTables | None = None
-    ) -> None:
-        self._experiment, self._written = experiment, written or (lambda path: None)
+    def __init__(self, experiment: Experiment, written: Callable[[Path], None] = lambda path: None) -> None:
+        self._experiment, self._folder, self._written = experiment, experiment.paths.folder, written
         self.aim = experiment.settings.aim
         self.space: SearchSpace = algorithm_of(experiment.settings).space
-        self._tables = tables or ResultTables(experiment.paths.folder, self.space, self._written)
+        self._hyperparameters = {parameter.name: _TYPES[parameter.kind] for parameter in self.space.parameters}
         self._copies: dict[int, list[Copy]] = {}
 
     def begin(self, proposal: Proposal, **columns: Any) -> None:
@@ -120,7 +89,7 @@ class TrialRecords:
         copies = self._copied(number) if report.reports else []  # of those before
         for table, rows in zip(OF_A_REPORT, (report.evaluations, report.reports), strict=True):
             if rows:
-                self._tables.add(table, number, rows, self._experiment.settings.task.columns)
+                self._add(table, number, rows)
         for copy in copies:
             copy.add(report.reports)
             self._all_written(copy.paths)
@@ -130,7 +99,7 @@ class TrialRecords:
         self.leave(number)  # a copy is made anew
         for table in OF_A_REPORT:
             # A copy of a teacher is evaluated at 0 steps, before training, and again where training begins anew.
-            self._tables.drop_after(table, number, steps or -1)
+            self._drop(table, number, steps or -1)
         row = self._row(number)
         if row and row.get("further_episodes") and row["kept_steps"] > steps:
             self.update(number, further_episodes=None)
@@ -149,7 +118,7 @@ class TrialRecords:
         if number not in self._copies:
             settings, self._copies[number] = self._experiment.settings, []
             if settings.track:
-                rows, given = self._tables.read("reports", number), self.assignment(number)
+                rows, given = self._read("reports", number), self.assignment(number)
                 self._copies[number] = copies_of(settings, self._experiment.paths, self.row(number), given, rows)
         return self._copies[number]
 
@@ -235,10 +204,10 @@ class TrialRecords:
 
     def add_further(self, number: int, rows: Sequence[Row]) -> None:
         """Add episodes of the policy that a trial is rated by, beside those of its evaluation, and rate it by all of them."""
-        before, steps = self._tables.read("evaluations", number), self.row(number)["kept_steps"]
+        before, steps = self._read("evaluations", number), self.row(number)["kept_steps"]
         whole = [row for row in (*before, *rows) if row["steps"] == steps]
         if rows:
-            self._tables.add("evaluations", number, rows, self._experiment.settings.task.columns)
+            self._add("evaluations", number, rows)
         further = len(whole) - self._experiment.settings.episodes
         self.update(number, **rated_columns(self.aim, self.aim.outcome(whole)), further_episodes=further)
 
@@ -250,7 +219,7 @@ class TrialRecords:
         return self._experiment.paths.part("trials", number)
 
     def _row(self, number: int) -> dict[str, Any] | None:
-        rows, settings = self._tables.read("trials", number), self._experiment.settings
+        rows, settings = self._read("trials", number), self._experiment.settings
         if not rows:
             return None
         (row,) = rows
@@ -266,8 +235,21 @@ class TrialRecords:
                 )
         return row
 
-    def _write(self, row: Mapping[str, Any]) -> None:
-        self._tables.write(row["trial"], row)
+    def _read(self, table: str, number: int) -> list[dict[str, Any]]:
+        """Rows of a trial; none where it has none. Raises a ResultsError if they are damaged."""
+        return read_rows(self._folder, table, number)
+
+    def _write(self, row: Row) -> None:
+        self._written(write_rows(self._folder, "trials", row["trial"], [row], self._hyperparameters))
+
+    def _add(self, table: str, number: int, rows: Sequence[Row]) -> None:
+        measures = self._experiment.settings.task.columns if table == "evaluations" else None
+        self._written(add_rows(self._folder, table, number, rows, measures))
+
+    def _drop(self, table: str, number: int, steps: int) -> None:
+        """Drop rows beyond some steps."""
+        if drop_rows_after(self._folder, table, number, steps):
+            self._written(rows_path(self._folder, table, number))
 
 
 @cache
