@@ -98,7 +98,7 @@ def population(options: Options, members: int, seed: int) -> float:
     from tuning.experiment.settings import Settings
     from tuning.search.proposals.drawing import Drawing
     from tuning.search.proposals.plan import limits, plan, seen_by
-    from tuning.search.record.trials import HYPERPARAMETERS
+    from tuning.search.record.trials import Key
     from tuning.search.run.preparation import prepare
     from tuning.trial.protocol import Proposal
     from tuning.trial.records import TrialRecords
@@ -123,7 +123,7 @@ def population(options: Options, members: int, seed: int) -> float:
     known, own = [], {}
     for member in range(members):
         known.append(drawing.draw(known, name))
-        own[member] = known[-1].user_attrs[HYPERPARAMETERS]
+        own[member] = known[-1].user_attrs[Key.HYPERPARAMETERS]
     random = np.random.default_rng(stream(Stream.PRIOR, seed, 0))
     best = -np.inf
     for rung in range(1, options.rungs + 1):

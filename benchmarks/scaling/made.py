@@ -19,7 +19,7 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.search.record.journal import open_mended_journal
-from tuning.search.record.trials import HYPERPARAMETERS
+from tuning.search.record.trials import Key
 from tuning.trial.evaluations import due_steps
 
 STEPS, REPORTS = 500_000, 20  # of a trial
@@ -105,7 +105,7 @@ def _entries(
         "op_code": int(JournalOperation.CREATE_TRIAL), "worker_id": worker, "study_id": 0, "datetime_start": now,
         "state": int(TrialState.RUNNING), "distributions": described,
         "params": {name: DISTRIBUTIONS[name].to_internal_repr(value) for name, value in point.items()},
-        "user_attrs": {HYPERPARAMETERS: assignment}, "system_attrs": {}, "intermediate_values": {},
+        "user_attrs": {Key.HYPERPARAMETERS: assignment}, "system_attrs": {}, "intermediate_values": {},
         "value": None, "values": None,
     }  # fmt: skip
     last = 0.0

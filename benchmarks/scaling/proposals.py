@@ -15,7 +15,7 @@ from benchmarks.scaling.made import DISTRIBUTIONS, LIMITS, REPORTS, SPACE, STEPS
 from tuning.experiment.settings import Settings
 from tuning.search.promotion.thawing import Thawing
 from tuning.search.proposals.drawing import Drawing
-from tuning.search.record.trials import AT_ANY_COST, HYPERPARAMETERS, Affordable, Costs
+from tuning.search.record.trials import AT_ANY_COST, Affordable, Costs, Key
 from tuning.trial.evaluations import due_steps
 
 DISTINCT = 500  # assignments of made-up trials; more trials repeat them, moved by their own noise
@@ -44,7 +44,7 @@ def _trials(count: int, running: int, content: Iterator[Any]) -> Iterator[Frozen
         ratings = {due_steps(each, STEPS, REPORTS): curve[each - 1] + 1e-9 * number for each in range(1, taken + 1)}
         yield FrozenTrial(
             number, state, ratings[STEPS] if state is TrialState.COMPLETE else None, now,
-            now if state is TrialState.COMPLETE else None, point, DISTRIBUTIONS, {HYPERPARAMETERS: assignment}, {}, ratings,
+            now if state is TrialState.COMPLETE else None, point, DISTRIBUTIONS, {Key.HYPERPARAMETERS: assignment}, {}, ratings,
             number,
         )  # fmt: skip
 

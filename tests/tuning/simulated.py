@@ -31,7 +31,7 @@ from tuning.search.record.journal import JournaledStorage
 from tuning.search.record.ledger import Ledger
 from tuning.search.record.record import Record
 from tuning.search.record.study import StudyMemory
-from tuning.search.record.trials import HYPERPARAMETERS, REFUSED, SAME_AS, Standing, state_of
+from tuning.search.record.trials import Key, Standing, state_of
 from tuning.search.run.search import Search
 from tuning.storage.search_files import SearchFiles
 from tuning.trial.evaluations import due_steps, evaluations_due
@@ -201,14 +201,14 @@ class SimpleDraws:
         number = len(trials)
         drawn = optuna.trial.create_trial(
             state=TrialState.RUNNING, params={"x": number / 100.0}, distributions=DISTRIBUTIONS,
-            user_attrs={HYPERPARAMETERS: ASSIGNMENT},
+            user_attrs={Key.HYPERPARAMETERS: ASSIGNMENT},
         )  # fmt: skip
         if number % 5 == 2:
-            drawn.set_user_attr(REFUSED, "does not fit")
+            drawn.set_user_attr(Key.REFUSED, "does not fit")
             drawn.set_constraint("predicted memory", 1)
             drawn.state, drawn.datetime_complete = TrialState.PRUNED, drawn.datetime_start
         elif number % 5 == 3 and trials[0].state is TrialState.COMPLETE:
-            drawn.set_user_attr(SAME_AS, 0)
+            drawn.set_user_attr(Key.SAME_AS, 0)
             drawn.state, drawn.values, drawn.datetime_complete = TrialState.COMPLETE, trials[0].values, drawn.datetime_start
         return drawn
 
@@ -418,7 +418,7 @@ def check(world: World) -> list[FrozenTrial]:
         assert state != "running", number
         (row,) = disk.tables["trials", number]
         assert row["state"] == state, (number, row["state"], state)
-        if {SAME_AS, REFUSED} & trial.user_attrs.keys():
+        if {Key.SAME_AS, Key.REFUSED} & trial.user_attrs.keys():
             assert ends[number] == 0
             continue
         # Each trial ends once, and each evaluation is told once, with its own value.

@@ -28,7 +28,7 @@ from tests.tuning.killed_search import (
 )
 from tuning.experiment.folder import ExperimentPaths, open_experiment
 from tuning.search.record.study import read_trials
-from tuning.search.record.trials import CONFIRMS, state_of
+from tuning.search.record.trials import Key, state_of
 from tuning.trial.checkpoint import Checkpoints
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="its raylet and workers are found by their POSIX names")
@@ -86,7 +86,7 @@ class InAFolder(Torturer):
             newest, damage = Checkpoints(paths.checkpoints(number)).newest()
             assert damage == []
             # What was trained again to its end needs none any more.
-            is_kept = CONFIRMS not in trials[number].user_attrs or state_of(trials[number]) in ("running", "frozen")
+            is_kept = Key.CONFIRMS not in trials[number].user_attrs or state_of(trials[number]) in ("running", "frozen")
             assert not is_kept or (newest.trial.steps if newest else 0) >= steps, number
             for table in ("reports", "evaluations"):
                 if (path := paths.part(table, number)).exists():

@@ -13,7 +13,7 @@ from tuning.search.promotion.thawing import Thawing
 from tuning.search.proposals.drawing import Draws
 from tuning.search.record.ledger import Ledger
 from tuning.search.record.study import StudyMemory
-from tuning.search.record.trials import CONFIRMS
+from tuning.search.record.trials import Key
 
 MOST_IN_VAIN = 20  # trials in a row that repeat others or do not fit; then the space has no more to try
 
@@ -68,7 +68,7 @@ class Choosing:
 
     def confirms(self, number: int) -> bool:
         """Whether a trial trains another one's assignment again."""
-        return CONFIRMS in self.memory.trial(number).user_attrs
+        return Key.CONFIRMS in self.memory.trial(number).user_attrs
 
     def is_paid(self, number: int, others: Set[int]) -> bool:
         """Whether the budget pays for a trial to go on beside others."""
@@ -82,7 +82,7 @@ class Choosing:
 
     def _frozen(self) -> list[int]:
         waiting = (trial for trial in self.memory.trials() if trial.state is TrialState.WAITING)
-        return [trial.number for trial in waiting if CONFIRMS not in trial.user_attrs]
+        return [trial.number for trial in waiting if Key.CONFIRMS not in trial.user_attrs]
 
     def _search_steps_left(self, running: Set[int]) -> float:
         return self.last_part.search_steps_left(running) if self.last_part else self.ledger.steps_left(running)

@@ -24,21 +24,7 @@ from optuna.trial import FrozenTrial, TrialState
 from results.schema import CANDIDATE
 from search_spaces import Assignment
 from tuning.experiment.settings import LEAST_CONFIRMING_RUNS
-from tuning.search.record.trials import (
-    CAN_BE_BEST,
-    CONFIRM_AFTER,
-    CONFIRM_ROLE,
-    CONFIRM_RUN,
-    CONFIRM_STEPS,
-    CONFIRMS,
-    HYPERPARAMETERS,
-    REFUSED,
-    SAME_AS,
-    Costs,
-    alike,
-    last_rating,
-    on_front,
-)
+from tuning.search.record.trials import CAN_BE_BEST, Costs, Key, alike, last_rating, on_front
 
 DEFAULT, BEST = "default", "best"  # roles of a trial that confirms, or CANDIDATE
 
@@ -165,12 +151,12 @@ class Confirmation:
             params=self.costs.space.point(assignment, distributions),
             distributions=distributions,
             user_attrs={
-                HYPERPARAMETERS: assignment,
-                CONFIRMS: number,
-                CONFIRM_RUN: max(run, 0),
-                CONFIRM_ROLE: DEFAULT if assignment == self.default else role,
-                CONFIRM_STEPS: self.steps,
-                CONFIRM_AFTER: known.progress,
+                Key.HYPERPARAMETERS: assignment,
+                Key.CONFIRMS: number,
+                Key.CONFIRM_RUN: max(run, 0),
+                Key.CONFIRM_ROLE: DEFAULT if assignment == self.default else role,
+                Key.CONFIRM_STEPS: self.steps,
+                Key.CONFIRM_AFTER: known.progress,
             },
         )
 
@@ -185,7 +171,7 @@ class _Known:
     @cached_property
     def search(self) -> list[FrozenTrial]:
         """Trials of the search that ran, or were to run."""
-        return [trial for trial in self.trials if not {CONFIRMS, REFUSED, SAME_AS} & trial.user_attrs.keys()]
+        return [trial for trial in self.trials if not {Key.CONFIRMS, Key.REFUSED, Key.SAME_AS} & trial.user_attrs.keys()]
 
     @cached_property
     def rated(self) -> list[FrozenTrial]:
@@ -216,7 +202,7 @@ class _Known:
     @cached_property
     def again(self) -> dict[Training, FrozenTrial]:
         """Trials that confirm. Those with other steps, before an experiment was continued with these, are not comparable."""
-        return {_training(trial): trial for trial in self.trials if trial.user_attrs.get(CONFIRM_STEPS) == self.of.steps}
+        return {_training(trial): trial for trial in self.trials if trial.user_attrs.get(Key.CONFIRM_STEPS) == self.of.steps}
 
     @cached_property
     def running(self) -> list[Training]:
@@ -231,7 +217,7 @@ class _Known:
     @cached_property
     def since(self) -> dict[Training, FrozenTrial]:
         """Those that confirm and began after all that the search did so far."""
-        return {key: trial for key, trial in self.again.items() if trial.user_attrs[CONFIRM_AFTER] == self.progress}
+        return {key: trial for key, trial in self.again.items() if trial.user_attrs[Key.CONFIRM_AFTER] == self.progress}
 
     @cached_property
     def rated_again(self) -> dict[int, FrozenTrial]:
@@ -241,7 +227,7 @@ class _Known:
     @cached_property
     def control(self) -> int:
         """Number of the trial that had the default: that of its trainings so far, as the search may have tried it since."""
-        trained = [training.number for training, trial in self.again.items() if trial.user_attrs[CONFIRM_ROLE] == DEFAULT]
+        trained = [training.number for training, trial in self.again.items() if trial.user_attrs[Key.CONFIRM_ROLE] == DEFAULT]
         tried = [trial.number for trial in self.search if self.of.costs.assignment(trial) == self.of.default]
         return [*trained, *tried, NOT_TRIED][0]
 
@@ -273,8 +259,8 @@ class _Known:
 
 
 def _training(trial: FrozenTrial) -> Training:
-    is_candidate = trial.user_attrs[CONFIRM_ROLE] == CANDIDATE
-    return Training(trial.user_attrs[CONFIRMS], CHOOSING if is_candidate else trial.user_attrs[CONFIRM_RUN])
+    is_candidate = trial.user_attrs[Key.CONFIRM_ROLE] == CANDIDATE
+    return Training(trial.user_attrs[Key.CONFIRMS], CHOOSING if is_candidate else trial.user_attrs[Key.CONFIRM_RUN])
 
 
 def _stage(numbers: Iterable[int], run: int) -> list[Training]:

@@ -20,17 +20,7 @@ from envs.objective.aim import Aim
 from tuning.search.models.freeze_thaw import MOST_TRIALS, Curve, Outlook, comparable, decide, predicted_ends
 from tuning.search.proposals.sampler_view import Values
 from tuning.search.record.study import StudyMemory
-from tuning.search.record.trials import (
-    CONFIRMS,
-    Affordable,
-    Costs,
-    OfTrials,
-    Standing,
-    gains_of,
-    has_plan,
-    repeats,
-    was_run,
-)
+from tuning.search.record.trials import Affordable, Costs, Key, OfTrials, Standing, gains_of, has_plan, repeats, was_run
 from tuning.trial.evaluations import GIVEN_UP, kept_plan
 
 LAGGING = 16  # trials that run, for each evaluation that a decision may lack
@@ -115,7 +105,7 @@ class Thawing:
 
         A policy that starts from a plan can keep it for ever, as one that does nothing can. It is given up as late as that.
         """
-        trials, least = [trial for trial in self._ran() if CONFIRMS not in trial.user_attrs], GIVEN_UP * self.steps
+        trials, least = [trial for trial in self._ran() if Key.CONFIRMS not in trial.user_attrs], GIVEN_UP * self.steps
         same = "policy is rated exactly as trial {} after all of its evaluations"
         repeating = {number: same.format(first) for number, first in repeats(trials, least).items()}
         keeping = (trial for trial in trials if Standing.of(trial).keeps_plan and max(trial.intermediate_values) >= least)
@@ -213,7 +203,7 @@ def _weighted(curves: list[Curve], trials: Sequence[FrozenTrial], of_first: floa
 def _state(trial: FrozenTrial) -> Literal["running", "frozen", "ended"]:
     if trial.state is TrialState.WAITING:
         # One that confirms another is no part of the search, and only teaches.
-        return "ended" if CONFIRMS in trial.user_attrs else "frozen"
+        return "ended" if Key.CONFIRMS in trial.user_attrs else "frozen"
     return "running" if trial.state is TrialState.RUNNING else "ended"
 
 

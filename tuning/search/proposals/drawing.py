@@ -23,16 +23,7 @@ from tuning.search.proposals.prior import Point, propose
 from tuning.search.proposals.sampler_view import Values, as_seen, point_in
 from tuning.search.proposals.transfer import LearnedExperiment, LearnedTrial, Source, Transfer
 from tuning.search.record.study import StudyMemory, pace, with_outcome_of
-from tuning.search.record.trials import (
-    AT_ANY_COST,
-    CONFIRMS,
-    HYPERPARAMETERS,
-    PREDICTED,
-    REFUSED,
-    SAME_AS,
-    Affordable,
-    OfTrials,
-)
+from tuning.search.record.trials import AT_ANY_COST, Affordable, Key, OfTrials
 
 # Bytes that an assignment lacks to fit into memory, below 0 if it fits, and why.
 Excess = Callable[[Assignment], tuple[int, str]]
@@ -110,12 +101,12 @@ class Drawing:
         study, trial, assignment = first_affordable(
             attempts, lambda attempt: affordable.cost(attempt.assignment), affordable.most
         )
-        trial.set_user_attr(HYPERPARAMETERS, assignment)
+        trial.set_user_attr(Key.HYPERPARAMETERS, assignment)
         if self.excess:
             excess, why = self.excess(assignment)
-            trial.set_constraint(PREDICTED, max(excess, 0))
+            trial.set_constraint(Key.PREDICTED, max(excess, 0))
             if excess > 0:
-                trial.set_user_attr(REFUSED, why)
+                trial.set_user_attr(Key.REFUSED, why)
         drawn = deepcopy(study.get_trials(deepcopy=False)[-1])
         drawn.number = number
         drawn.params = self._point(assignment)
@@ -199,9 +190,9 @@ def already_tried(drawn: FrozenTrial, known: Sequence[FrozenTrial]) -> FrozenTri
     ended = (trial for trial in known if trial.state in (TrialState.COMPLETE, TrialState.PRUNED))
     # An assignment that was refused may fit now: on another card, or by a better prediction. What confirms is no trial of the
     # search: its seed is not to choose anything.
-    tried = (trial for trial in ended if not {REFUSED, CONFIRMS} & trial.user_attrs.keys())
-    assignment = drawn.user_attrs[HYPERPARAMETERS]
-    same = (trial for trial in tried if trial.user_attrs[HYPERPARAMETERS] == assignment)
+    tried = (trial for trial in ended if not {Key.REFUSED, Key.CONFIRMS} & trial.user_attrs.keys())
+    assignment = drawn.user_attrs[Key.HYPERPARAMETERS]
+    same = (trial for trial in tried if trial.user_attrs[Key.HYPERPARAMETERS] == assignment)
     return next(same, None)
 
 
@@ -221,7 +212,7 @@ class Draws:
         """
         known = self.memory.trials()
         drawn = self.drawing.draw(known, self.memory.name, values, pace(self.memory), affordable, self.plans_wait(None))
-        if drawn.user_attrs.get(REFUSED):
+        if drawn.user_attrs.get(Key.REFUSED):
             drawn.state, drawn.datetime_complete = TrialState.PRUNED, datetime.now()
         elif (same := already_tried(drawn, known)) is not None:
             return with_outcome_of(drawn, same)
@@ -242,11 +233,11 @@ class Draws:
         return next((count for count, trial in enumerate(reversed(trials)) if not self._is_in_vain(trial)), len(trials))
 
     def _of_search(self) -> list[FrozenTrial]:
-        return [trial for trial in self.memory.trials() if CONFIRMS not in trial.user_attrs]
+        return [trial for trial in self.memory.trials() if Key.CONFIRMS not in trial.user_attrs]
 
     def _is_in_vain(self, trial: FrozenTrial) -> bool:
-        if REFUSED not in trial.user_attrs:
-            return SAME_AS in trial.user_attrs
+        if Key.REFUSED not in trial.user_attrs:
+            return Key.SAME_AS in trial.user_attrs
         # It was refused on the machine of then.
         excess = self.drawing.excess
         return excess is not None and excess(self.memory.proposal(trial.number).hyperparameters)[0] > 0

@@ -34,7 +34,7 @@ from tuning.search.proposals.plan import limits
 from tuning.search.proposals.transfer import LearnedExperiment, LearnedTrial
 from tuning.search.record.journal import DamagedStudyError
 from tuning.search.record.study import read_trials
-from tuning.search.record.trials import CONFIRMS, HYPERPARAMETERS, REFUSED, SAME_AS, lacked_memory
+from tuning.search.record.trials import Key, lacked_memory
 from tuning.storage.journal_mirror import with_journal
 
 LEAST = 2  # trials: one has no rank
@@ -111,7 +111,7 @@ def usable(
             left_out[reason] += 1
             continue
         try:
-            assignment = trial.user_attrs[HYPERPARAMETERS]
+            assignment = trial.user_attrs[Key.HYPERPARAMETERS]
             assignment = _with_share_of(assignment, settings.reward_share, share)
             if unknown := sorted(assignment.keys() - space.describe().keys()):
                 raise SpaceError(unknown[0])
@@ -137,11 +137,11 @@ def _with_share_of(assignment: Assignment, theirs: RewardShare | None, ours: Rew
 def _why_not(trial: FrozenTrial, settings: Settings) -> str:
     reported = [steps for steps, _ in _evaluations(trial)]
     reasons = {
-        "that repeat another": SAME_AS in trial.user_attrs,
-        "that confirm another": CONFIRMS in trial.user_attrs,
-        "that did not fit into memory": REFUSED in trial.user_attrs or lacked_memory(trial),
+        "that repeat another": Key.SAME_AS in trial.user_attrs,
+        "that confirm another": Key.CONFIRMS in trial.user_attrs,
+        "that did not fit into memory": Key.REFUSED in trial.user_attrs or lacked_memory(trial),
         "that failed": trial.state is TrialState.FAIL,
-        "without hyperparameters": not isinstance(trial.user_attrs.get(HYPERPARAMETERS), dict),
+        "without hyperparameters": not isinstance(trial.user_attrs.get(Key.HYPERPARAMETERS), dict),
         # Ranks before that mislead, see `FIRST`.
         f"below {FIRST:.0%} of their steps": max(reported, default=0) < FIRST * settings.steps,
     }
@@ -165,7 +165,7 @@ def expected_ends(used: Sequence[FrozenTrial], other: Experiment) -> dict[int, f
     So trials that were frozen or stopped after different steps can be ranked. The model is that of freeze-thaw.
     """
     searched = algorithm_of(other.settings).space
-    tried = [searched.whole(trial.user_attrs[HYPERPARAMETERS]) for trial in used]
+    tried = [searched.whole(trial.user_attrs[Key.HYPERPARAMETERS]) for trial in used]
     space = _with_what_differs(searched, tried)
     distributions = space.distributions({}, limits(other.settings.steps))
     curves = []

@@ -28,7 +28,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from envs.objective.aim import Aim
 from search_spaces import SearchSpace
-from tuning.search.record.trials import ALIKE, HYPERPARAMETERS, REQUIRED, Seen, alike, last_gains, last_rating
+from tuning.search.record.trials import Key, Seen, alike, last_gains, last_rating
 
 # Of trials by number: what counts of each, a pair with two objectives.
 Values = Mapping[int, float | tuple[float, ...]]
@@ -68,7 +68,7 @@ def as_seen(
     finite = [each for each in counted.values() if each is not None]
     neutral = tuple(map(median, zip(*finite, strict=True))) if finite else (0.0,) * objectives
     repeats = alike(known)
-    names = dict.fromkeys([*(name for trial in known for name in trial.constraints), *([ALIKE] if repeats else [])])
+    names = dict.fromkeys([*(name for trial in known for name in trial.constraints), *([Key.ALIKE] if repeats else [])])
     shown = known if len(known) <= most else [known[place] for place in _most_telling(known, counted, repeats, int(most))]
     return [_seen(trial, point_of(trial), shared, counted[trial.number], neutral, names, repeats) for trial in shown]
 
@@ -95,7 +95,7 @@ def _most_telling(
 
 def point_in(trial: FrozenTrial, space: SearchSpace, distributions: Mapping[str, BaseDistribution]) -> Point | None:
     """The point of a trial's assignment in today's distributions, or the nearest one; None for one without an assignment."""
-    assignment = trial.user_attrs.get(HYPERPARAMETERS)
+    assignment = trial.user_attrs.get(Key.HYPERPARAMETERS)
     return space.point(assignment, distributions) if isinstance(assignment, dict) else None
 
 
@@ -119,7 +119,7 @@ def _with_requirements(trial: FrozenTrial) -> FrozenTrial:
         return trial
     told = Seen.of(trial)
     told.system_attrs = dict(trial.system_attrs)
-    told.set_constraint(REQUIRED, Aim.shortfall_of(last))
+    told.set_constraint(Key.REQUIRED, Aim.shortfall_of(last))
     return told
 
 
@@ -160,7 +160,7 @@ def _seen(
         seen.datetime_complete = trial.datetime_complete or trial.datetime_start or datetime.now()
     if seen.state in _SEEN_STATES:
         if trial.number in repeats:
-            seen.set_constraint(ALIKE, 1.0)
+            seen.set_constraint(Key.ALIKE, 1.0)
         for name in names:
             if name not in seen.constraints:
                 # It was not told, so nothing is known against the trial.

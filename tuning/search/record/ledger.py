@@ -9,7 +9,7 @@ from optuna.trial import TrialState
 
 from tuning.experiment.option_values import Budget
 from tuning.search.record.study import StudyMemory
-from tuning.search.record.trials import CONFIRMS, Costs, has_plan, was_run
+from tuning.search.record.trials import Costs, Key, has_plan, was_run
 
 
 @dataclass
@@ -135,7 +135,7 @@ def plans_wait(memory: StudyMemory, costs: Costs, rung_steps: int, as_frozen: in
     """
     used, planned, whole = memory.used_steps(rung_steps), 0.0, 0.0
     for trial in memory.trials():
-        if not was_run(trial) or CONFIRMS in trial.user_attrs:
+        if not was_run(trial) or Key.CONFIRMS in trial.user_attrs:
             continue
         coming = rung_steps if trial.state is TrialState.RUNNING and trial.number != as_frozen else 0
         cost = (used.get(trial.number, 0) + coming) * costs.of(trial)

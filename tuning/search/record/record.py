@@ -32,22 +32,7 @@ from tuning.experiment.settings import MOST_DIGITS
 from tuning.runtime.processes import DIED
 from tuning.search.record.journal import UNREADABLE, DamagedStudyError
 from tuning.search.record.study import StudyMemory, read_trials
-from tuning.search.record.trials import (
-    CONFIRM_STEPS,
-    CONFIRMS,
-    GAINS,
-    HYPERPARAMETERS,
-    MEASURED,
-    REASON,
-    REFUSED,
-    REQUIRED,
-    SAME_AS,
-    OfTrials,
-    Seen,
-    Standing,
-    last_rating,
-    state_of,
-)
+from tuning.search.record.trials import Key, OfTrials, Seen, Standing, last_rating, state_of
 from tuning.trial.checkpoint_files import OF_AN_AIM
 from tuning.trial.evaluations import did_nothing, does_nothing, due_steps, kept_plan
 from tuning.trial.protocol import Proposal, Report
@@ -129,7 +114,7 @@ class Record:
 
     def prune(self, number: int, outcome: Outcome) -> None:
         """A trial was stopped for good after this evaluation."""
-        self.study.stop(number, TrialState.PRUNED, misses={REQUIRED: outcome.shortfall})
+        self.study.stop(number, TrialState.PRUNED, misses={Key.REQUIRED: outcome.shortfall})
         self.rows.end(number, "pruned")
 
     def fail(self, number: int, error: str = "") -> None:
@@ -140,7 +125,7 @@ class Record:
 
     def run_out_of_memory(self, number: int, error: str, missing: int) -> None:
         """A trial needs more memory than there is, by so many bytes."""
-        self.study.stop(number, TrialState.PRUNED, raised(error), {MEASURED: missing})
+        self.study.stop(number, TrialState.PRUNED, raised(error), {Key.MEASURED: missing})
         self.rows.end(number, "oom", error)
 
     def mend(self, paths: ExperimentPaths, states: Mapping[int, str]) -> None:
@@ -153,7 +138,7 @@ class Record:
             number, state = trial.number, state_of(trial)
             known = states.get(number) or self._row_again(number)
             if known not in (None, state):
-                error = Standing.of(trial).error or trial.user_attrs.get(REASON)
+                error = Standing.of(trial).error or trial.user_attrs.get(Key.REASON)
                 self.rows.update(number, state=state, finished=trial.datetime_complete, error=error)
             if known and state == "running":
                 self.rows.drop_after(number, Standing.of(trial).checkpoint)
@@ -161,10 +146,10 @@ class Record:
     def _row_again(self, number: int) -> str | None:
         """Write the row that a trial lacks, and give its state. One that runs gets its row as it is handed out."""
         trial, proposal = self.study.trial(number), self.study.proposal(number)
-        if REFUSED in trial.user_attrs:
+        if Key.REFUSED in trial.user_attrs:
             self.rows.refuse(proposal, {})
             return "oom"
-        if SAME_AS in trial.user_attrs:
+        if Key.SAME_AS in trial.user_attrs:
             return self.rows.repeat(proposal)[0]
         if state_of(trial) == "running":
             return None
@@ -181,7 +166,7 @@ class Record:
         """
         for proposal in self.study.adopt_unfinished():
             trial = self.study.trial(proposal.number)
-            if CONFIRMS in trial.user_attrs and trial.user_attrs[CONFIRM_STEPS] != self._steps:
+            if Key.CONFIRMS in trial.user_attrs and trial.user_attrs[Key.CONFIRM_STEPS] != self._steps:
                 self.study.freeze(proposal.number)
                 if self.rows.has(proposal.number):
                     self.rows.update(proposal.number, state="frozen")
@@ -198,7 +183,7 @@ class Record:
             trial.number
             for trial in self.study.trials()
             if state_of(trial) == "complete"
-            and not {SAME_AS, CONFIRMS} & trial.user_attrs.keys()
+            and not {Key.SAME_AS, Key.CONFIRMS} & trial.user_attrs.keys()
             and Standing.of(trial).budget < self._steps
         ]
         continued = [number for number in short if checkpoint_steps.get(number)]
@@ -210,10 +195,10 @@ class Record:
 
     def retry(self) -> list[int]:
         """Reopen failed trials, to begin anew; their numbers. One whose assignment was trained since then is left as it is."""
-        trials = [trial for trial in self.study.trials() if not {REFUSED, CONFIRMS} & trial.user_attrs.keys()]
-        sound = [trial.user_attrs[HYPERPARAMETERS] for trial in trials if trial.state is not TrialState.FAIL]
+        trials = [trial for trial in self.study.trials() if not {Key.REFUSED, Key.CONFIRMS} & trial.user_attrs.keys()]
+        sound = [trial.user_attrs[Key.HYPERPARAMETERS] for trial in trials if trial.state is not TrialState.FAIL]
         failed = [trial for trial in trials if trial.state is TrialState.FAIL]
-        numbers = [trial.number for trial in failed if trial.user_attrs[HYPERPARAMETERS] not in sound]
+        numbers = [trial.number for trial in failed if trial.user_attrs[Key.HYPERPARAMETERS] not in sound]
         if numbers:
             self.study.reopen(numbers, afresh=True)
             for number in numbers:
@@ -290,7 +275,7 @@ def check_trials(trials: Sequence[FrozenTrial], space: SearchSpace, two_aims: bo
 
 
 def _fault(trial: FrozenTrial, space: SearchSpace, two_aims: bool) -> str:
-    if not isinstance(assignment := trial.user_attrs.get(HYPERPARAMETERS), dict):
+    if not isinstance(assignment := trial.user_attrs.get(Key.HYPERPARAMETERS), dict):
         return "has no hyperparameters"
     if lacking := [parameter.name for parameter in space.parameters if parameter.search and parameter.name not in assignment]:
         return f"has no {lacking[0]}"
@@ -301,7 +286,7 @@ def _fault(trial: FrozenTrial, space: SearchSpace, two_aims: bool) -> str:
         return f"has {error}"
     except TypeError as error:
         return f"does not say how far it is: {error}"
-    same = trial.user_attrs.get(SAME_AS, 0)
+    same = trial.user_attrs.get(Key.SAME_AS, 0)
     if type(same) is not int or not 0 <= same <= trial.number:
         return f"repeats trial {same!r}, which is none before it"
     if any(type(rating) not in (int, float) for rating in trial.intermediate_values.values()):
@@ -310,7 +295,7 @@ def _fault(trial: FrozenTrial, space: SearchSpace, two_aims: bool) -> str:
 
 
 def _has_gains(trial: FrozenTrial) -> bool:
-    known = trial.user_attrs.get(GAINS, {})
+    known = trial.user_attrs.get(Key.GAINS, {})
     if not isinstance(known, dict):
         return False
     pairs = [known.get(str(steps)) for steps in trial.intermediate_values]
@@ -329,7 +314,7 @@ def check_rows(trials: Sequence[FrozenTrial], rows: pd.DataFrame, aim: Aim, path
 
 
 def _check_row(trial: FrozenTrial, row: Mapping[Any, Any], aim: Aim, path: Path) -> None:
-    for name, value in trial.user_attrs[HYPERPARAMETERS].items():
+    for name, value in trial.user_attrs[Key.HYPERPARAMETERS].items():
         told = _known(row.get(GIVEN + name, value))
         if told != value:
             raise DamagedStudyError(path, f"trial {trial.number} has {name}={value} in it, and {told} in the results")

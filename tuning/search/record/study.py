@@ -25,23 +25,7 @@ from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.folder import Experiment, ExperimentPaths
 from tuning.experiment.settings import Settings
 from tuning.search.record.journal import DamagedStudyError, JournaledStorage, has_entries, open_mended_journal
-from tuning.search.record.trials import (
-    CONFIRM_ROLE,
-    CONFIRM_RUN,
-    CONFIRMS,
-    GAINS,
-    HYPERPARAMETERS,
-    MAY_TIE,
-    REASON,
-    REFUSED,
-    REQUIRED,
-    SAME_AS,
-    STANDING,
-    Gains,
-    OfTrials,
-    Standing,
-    was_run,
-)
+from tuning.search.record.trials import Gains, Key, OfTrials, Standing, was_run
 from tuning.trial.protocol import Proposal
 
 _WHOLE = "whole"  # user attribute of a study into which all earlier trials were copied
@@ -87,7 +71,7 @@ class StudyMemory:
         """Add a trial that was drawn."""
         number = len(self.trials())
         if drawn.state is TrialState.RUNNING:
-            drawn.set_user_attr(STANDING, Standing(budget=self._settings.steps).attribute())
+            drawn.set_user_attr(Key.STANDING, Standing(budget=self._settings.steps).attribute())
         self._study.add_trial(drawn)
         if drawn.state is TrialState.RUNNING:
             self._adopt(number)
@@ -114,7 +98,7 @@ class StudyMemory:
         """Change what is kept of a running trial beside its evaluations. Nothing is written where it stays."""
         before = self._standing_of(self.trial(number))
         if (after := change(before)) != before:
-            self._running[number].set_user_attr(STANDING, after.attribute())
+            self._running[number].set_user_attr(Key.STANDING, after.attribute())
 
     def used_steps(self, least: int) -> dict[int, int]:
         """Due steps of the last evaluation of each trial that ran, by number.
@@ -139,8 +123,8 @@ class StudyMemory:
     def proposal(self, number: int) -> Proposal:
         """A trial as it was proposed."""
         attributes = self.trial(number).user_attrs
-        names = (SAME_AS, REFUSED, CONFIRMS, CONFIRM_RUN, CONFIRM_ROLE)
-        assignment = self._space.whole(attributes[HYPERPARAMETERS])  # what is newer than the study has its default
+        names = (Key.SAME_AS, Key.REFUSED, Key.CONFIRMS, Key.CONFIRM_RUN, Key.CONFIRM_ROLE)
+        assignment = self._space.whole(attributes[Key.HYPERPARAMETERS])  # what is newer than the study has its default
         return Proposal(number, assignment, *(attributes.get(name) for name in names))
 
     def trials(self) -> list[FrozenTrial]:
@@ -173,12 +157,13 @@ class StudyMemory:
             if trial.number in numbers:
                 trial.state, trial.values, trial.datetime_complete = TrialState.RUNNING, None, None
                 # By its end it misses them by another amount, and Optuna ignores what is set twice.
-                kept = {key: value for key, value in trial.system_attrs.items() if not key.endswith(f":{REQUIRED}")}
+                kept = {key: value for key, value in trial.system_attrs.items() if not key.endswith(f":{Key.REQUIRED}")}
                 trial.system_attrs = kept
                 if afresh:
                     trial.intermediate_values = {}
-                    trial.user_attrs = {key: value for key, value in trial.user_attrs.items() if key not in (GAINS, REASON)}
-                    trial.set_user_attr(STANDING, Standing(budget=self._settings.steps).attribute())
+                    told = (Key.GAINS, Key.REASON)
+                    trial.user_attrs = {key: value for key, value in trial.user_attrs.items() if key not in told}
+                    trial.set_user_attr(Key.STANDING, Standing(budget=self._settings.steps).attribute())
             new.add_trial(trial)
         for key, value in self._study.user_attrs.items():
             if key != _WHOLE:
@@ -201,10 +186,10 @@ class StudyMemory:
         if steps in known.intermediate_values:
             return False
         if self._settings.env and not known.intermediate_values:
-            running.set_user_attr(MAY_TIE, True)
+            running.set_user_attr(Key.MAY_TIE, True)
         if gains is not None:
             # First: an evaluation that counts has its gains.
-            running.set_user_attr(GAINS, {**known.user_attrs.get(GAINS, {}), str(steps): list(gains)})
+            running.set_user_attr(Key.GAINS, {**known.user_attrs.get(Key.GAINS, {}), str(steps): list(gains)})
         running.report(rating, steps)
         return True
 
@@ -214,7 +199,7 @@ class StudyMemory:
 
     def complete(self, number: int, goal: float, shortfall: float | None = None) -> None:
         """Tell that a trial came to its end. `goal` is what the search maximises, finite."""
-        trial = self._leave(number, {REQUIRED: shortfall})
+        trial = self._leave(number, {Key.REQUIRED: shortfall})
         self._study.tell(trial, goal)
 
     def stop(
@@ -231,7 +216,7 @@ class StudyMemory:
         """
         trial = self._leave(number, misses)
         if reason:
-            trial.set_user_attr(REASON, reason)
+            trial.set_user_attr(Key.REASON, reason)
         self._study.tell(trial, state=state)
 
     def _leave(self, number: int, misses: Mapping[str, float | None]) -> optuna.Trial:
@@ -248,12 +233,12 @@ class StudyMemory:
 
 def with_outcome_of(drawn: FrozenTrial, same: FrozenTrial) -> FrozenTrial:
     """A trial that was drawn with the assignment of another one, which has ended, as one with the outcome of that."""
-    drawn.set_user_attr(SAME_AS, same.number)
+    drawn.set_user_attr(Key.SAME_AS, same.number)
     drawn.state, drawn.values = same.state, same.values
     drawn.datetime_complete = datetime.now()
     drawn.system_attrs |= deepcopy(same.system_attrs)  # constraints among them
-    if GAINS in same.user_attrs:
-        drawn.set_user_attr(GAINS, deepcopy(same.user_attrs[GAINS]))
+    if Key.GAINS in same.user_attrs:
+        drawn.set_user_attr(Key.GAINS, deepcopy(same.user_attrs[Key.GAINS]))
         drawn.intermediate_values = dict(same.intermediate_values)
     return drawn
 

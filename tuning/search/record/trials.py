@@ -17,28 +17,33 @@ from results.loader import not_dominated, spread_out
 from search_spaces import Assignment, SearchSpace
 from tuning.experiment.option_values import Budget
 
-# User attributes.
-HYPERPARAMETERS = "hyperparameters"  # the full assignment
-SAME_AS = "same_as"  # number of an earlier trial with the same assignment, which has its outcome; it was not trained
-REFUSED = "refused"  # why it does not fit into memory and was not started
-REASON = "reason"  # why it failed
-MAY_TIE = "may_tie"  # whether policies that differ may be rated equally, as by returns of an environment
-GAINS = "gains"  # of two objectives: both gains of each evaluation, by its due steps as a text
-STANDING = "standing"  # see `Standing`
 
-# User attributes of a trial that confirms.
-CONFIRMS = "confirms"  # number of the trial with the same assignment
-CONFIRM_RUN = "confirm_run"  # number of its seed, from 0
-CONFIRM_ROLE = "confirm_role"  # `default`, `best` or `candidate`
-CONFIRM_STEPS = "confirm_steps"  # most steps of it
-CONFIRM_AFTER = "confirm_after"  # trials and evaluations of the search itself before it began
+class Key:
+    """Names in a trial of a study."""
 
-# Constraints, each violated above 0. Optuna lets none be set twice.
-# Free memory is no constraint: it differs from hour to hour, and a search that goes on draws what it would have drawn.
-PREDICTED = "predicted memory"  # missing bytes, 0 where none are
-MEASURED = "measured memory"  # missing bytes, after it ran out of memory
-REQUIRED = "requirements"  # by how much they are missed
-ALIKE = "does what an earlier trial does"
+    # User attributes.
+    HYPERPARAMETERS = "hyperparameters"  # the full assignment
+    SAME_AS = "same_as"  # number of an earlier trial with the same assignment, which has its outcome; it was not trained
+    REFUSED = "refused"  # why it does not fit into memory and was not started
+    REASON = "reason"  # why it failed
+    MAY_TIE = "may_tie"  # whether policies that differ may be rated equally, as by returns of an environment
+    GAINS = "gains"  # of two objectives: both gains of each evaluation, by its due steps as a text
+    STANDING = "standing"  # see `Standing`
+
+    # User attributes of a trial that confirms.
+    CONFIRMS = "confirms"  # number of the trial with the same assignment
+    CONFIRM_RUN = "confirm_run"  # number of its seed, from 0
+    CONFIRM_ROLE = "confirm_role"  # `default`, `best` or `candidate`
+    CONFIRM_STEPS = "confirm_steps"  # most steps of it
+    CONFIRM_AFTER = "confirm_after"  # trials and evaluations of the search itself before it began
+
+    # Constraints, each violated above 0. Optuna lets none be set twice.
+    # Free memory is no constraint: it differs from hour to hour, and a search that goes on draws what it would have drawn.
+    PREDICTED = "predicted memory"  # missing bytes, 0 where none are
+    MEASURED = "measured memory"  # missing bytes, after it ran out of memory
+    REQUIRED = "requirements"  # by how much they are missed
+    ALIKE = "does what an earlier trial does"
+
 
 # States of a trial that is, or may become, the best of a search. One that a pruner stopped, or that ran out of memory, is not.
 CAN_BE_BEST = (TrialState.RUNNING, TrialState.WAITING, TrialState.COMPLETE)
@@ -68,7 +73,7 @@ class Standing:
     @classmethod
     def of(cls, trial: FrozenTrial) -> Self:
         """That of a trial."""
-        known = dict(trial.user_attrs.get(STANDING, {}))
+        known = dict(trial.user_attrs.get(Key.STANDING, {}))
         if known.get("evaluated"):
             due, rating, gains = known["evaluated"]
             known["evaluated"] = int(due), float(rating), None if gains is None else (float(gains[0]), float(gains[1]))
@@ -104,12 +109,12 @@ def has_plan(assignment: Assignment) -> bool:
 
 def was_run(trial: FrozenTrial) -> bool:
     """Whether a trial was handed out, or is to be."""
-    return not {SAME_AS, REFUSED} & trial.user_attrs.keys()
+    return not {Key.SAME_AS, Key.REFUSED} & trial.user_attrs.keys()
 
 
 def gains_of(trial: FrozenTrial) -> dict[int, Gains]:
     """Both gains of a trial's evaluations, by due steps; empty with one objective."""
-    known: Mapping[str, Sequence[float]] = trial.user_attrs.get(GAINS, {})
+    known: Mapping[str, Sequence[float]] = trial.user_attrs.get(Key.GAINS, {})
     return {int(steps): (float(pair[0]), float(pair[1])) for steps, pair in known.items()}
 
 
@@ -216,7 +221,7 @@ def _last_outcome(trial: FrozenTrial) -> Outcome | None:
     as those do that miss a requirement by as much.
     """
     rating = last_rating(trial)
-    if rating is None or {SAME_AS, MAY_TIE} & trial.user_attrs.keys():
+    if rating is None or {Key.SAME_AS, Key.MAY_TIE} & trial.user_attrs.keys():
         return None
     return (rating, last_gains(trial)) if math.isfinite(rating) and not Aim.is_missed(rating) else None
 
@@ -249,7 +254,7 @@ def front_of_search(trials: Sequence[FrozenTrial]) -> list[int]:
 
     Those are among them that only a running trial is better than, as that one may fail.
     """
-    search = [trial for trial in trials if CONFIRMS not in trial.user_attrs]
+    search = [trial for trial in trials if Key.CONFIRMS not in trial.user_attrs]
     still = [trial for trial in search if trial.state is not TrialState.RUNNING]
     return list(dict.fromkeys(trial.number for some in (search, still) for trial in on_front(some)))
 
@@ -272,7 +277,7 @@ class Costs:
     @cached_property
     def assignment(self) -> OfTrials[Assignment]:
         """Whole assignment of a trial."""
-        return OfTrials(lambda trial: self.space.whole(trial.user_attrs[HYPERPARAMETERS]))
+        return OfTrials(lambda trial: self.space.whole(trial.user_attrs[Key.HYPERPARAMETERS]))
 
     @cached_property
     def of(self) -> OfTrials[float]:

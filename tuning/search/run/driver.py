@@ -36,7 +36,7 @@ from tuning.search.proposals.plan import PLAN, Plan, limits, seen_by
 from tuning.search.record.ledger import Ledger, plans_wait
 from tuning.search.record.record import Record
 from tuning.search.record.study import StudyMemory
-from tuning.search.record.trials import CONFIRMS, Costs, front_of_search
+from tuning.search.record.trials import Costs, Key, front_of_search
 from tuning.search.run.adapters import MOST_TRIALS, tuner
 from tuning.search.run.phases import Losses
 from tuning.search.run.preparation import (
@@ -162,7 +162,7 @@ def run_trials(
 def _used_up(parts: Parts, settings: Settings) -> str:
     """What is used up of trials and budget, and what goes on; empty where nothing is."""
     trials, budget, ended, more = parts.record.study.trials(), parts.ledger.budget, list[str](), list[str]()
-    begun = sum(CONFIRMS not in trial.user_attrs for trial in trials)
+    begun = sum(Key.CONFIRMS not in trial.user_attrs for trial in trials)
     is_spent = budget is not None and parts.ledger.is_spent()
     confirms = parts.last_part is not None and parts.last_part.next(frozenset()) is not None
     if begun >= settings.most_trials and all(trial.state.is_finished() for trial in trials) and (is_spent or not confirms):

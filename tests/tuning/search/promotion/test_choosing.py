@@ -12,7 +12,7 @@ from tuning.experiment.option_values import Budget
 from tuning.experiment.settings import Settings
 from tuning.search.promotion.choosing import Choosing
 from tuning.search.record.ledger import Ledger
-from tuning.search.record.trials import CONFIRMS
+from tuning.search.record.trials import Key
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_without_freeze_thaw_a_frozen_trial_goes_on_before_a_new_one_begins(memo
 
 def test_a_trial_that_confirms_is_none_of_the_search(memory: AskedStudy) -> None:
     drawn = memory.draw()
-    drawn.set_user_attr(CONFIRMS, 0)
+    drawn.set_user_attr(Key.CONFIRMS, 0)
     number = memory.add(drawn).number
     memory.freeze(number)
     of = choosing(memory)

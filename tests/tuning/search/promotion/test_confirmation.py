@@ -22,17 +22,7 @@ from tuning.experiment.option_values import Budget
 from tuning.search.promotion.choosing import LastPart
 from tuning.search.promotion.confirmation import MOST_CANDIDATES, MOST_CONTENDERS, NOT_TRIED, Confirmation
 from tuning.search.record.ledger import Ledger
-from tuning.search.record.trials import (
-    CONFIRM_ROLE,
-    CONFIRM_RUN,
-    CONFIRMS,
-    HYPERPARAMETERS,
-    MEASURED,
-    REFUSED,
-    SAME_AS,
-    Costs,
-    front_of_search,
-)
+from tuning.search.record.trials import Costs, Key, front_of_search
 from tuning.trial.protocol import Proposal
 from tuning.trial.records import trial_seed
 
@@ -156,7 +146,7 @@ def test_what_confirms_is_not_confirmed_itself(memory: AskedStudy) -> None:
 def test_the_longest_of_a_round_begins_first(memory: AskedStudy) -> None:
     # As many as run at once would else wait for it at the end.
     cost = dict(zip(range(4), (2.0, 1.0, 3.0, 1.0), strict=True))
-    assignments = [trial.user_attrs[HYPERPARAMETERS] for trial in memory.trials()]
+    assignments = [trial.user_attrs[Key.HYPERPARAMETERS] for trial in memory.trials()]
     costly = Confirmation(Costs(SPACE, lambda given: cost[assignments.index(given)]), DEFAULT, STEPS, RUNG)
     found = []
     for _ in range(3):
@@ -177,7 +167,7 @@ def test_it_is_under_way_until_the_search_goes_on(memory: AskedStudy) -> None:
     first = begun(memory, 6.0)
     assert CONFIRMATION.is_under_way(memory.trials())
     end(memory, first)
-    for reason in (REFUSED, SAME_AS):  # what is drawn in vain is no search that goes on
+    for reason in (Key.REFUSED, Key.SAME_AS):  # what is drawn in vain is no search that goes on
         in_vain = memory.draw()
         in_vain.set_user_attr(reason, 0)
         memory.add(in_vain)
@@ -236,7 +226,7 @@ def test_a_third_seed_from_before_comes_after_the_two_seeds_of_a_new_best_and_pa
     following = drawn(memory, 2.0)
     assert following
     assert (following.number == third.number) is is_frozen
-    assert following.user_attrs[CONFIRM_RUN] == 2
+    assert following.user_attrs[Key.CONFIRM_RUN] == 2
 
 
 def test_the_default_is_trained_where_it_was_not_tried_and_keeps_its_trainings_if_it_is_later(tmp_path: Path) -> None:
@@ -244,7 +234,7 @@ def test_the_default_is_trained_where_it_was_not_tried_and_keeps_its_trainings_i
     complete(memory, 0.2)
     assert spend(memory, 4) == [(NOT_TRIED if number == 0 else 0, run, name) for number, run, name in rounds(0, 1)]
     tried = memory.draw()
-    tried.set_user_attr(HYPERPARAMETERS, DEFAULT)
+    tried.set_user_attr(Key.HYPERPARAMETERS, DEFAULT)
     memory.add(tried)
     assert contenders(memory, 0.0) == [[NOT_TRIED, 0]]
     assert CONFIRMATION.least(memory.trials()) == 0.0  # both have their seeds
@@ -295,9 +285,9 @@ def test_a_trial_that_failed_was_stopped_or_never_ran_is_no_contender_and_a_fail
     memory.stop(0, TrialState.FAIL, "bad luck")
     memory.stop(1, TrialState.FAIL, "bad luck")
     memory.complete(2, 0.2)
-    memory.stop(3, TrialState.PRUNED, "too big", {MEASURED: 1})
+    memory.stop(3, TrialState.PRUNED, "too big", {Key.MEASURED: 1})
     memory.stop(4, TrialState.PRUNED)
-    for reason in (REFUSED, SAME_AS):
+    for reason in (Key.REFUSED, Key.SAME_AS):
         in_vain = memory.draw()
         in_vain.set_user_attr(reason, 1)
         in_vain.intermediate_values = {RUNG: 0.8}
@@ -323,7 +313,7 @@ def test_an_assignment_is_confirmed_once_however_often_it_ran(memory: AskedStudy
 
 def dear(memory: AskedStudy, number: int, cost: float) -> Confirmation:
     """A confirmation where a step of one trial's assignment costs so many of the default's."""
-    assignment = SPACE.whole(memory.trials()[number].user_attrs[HYPERPARAMETERS])
+    assignment = SPACE.whole(memory.trials()[number].user_attrs[Key.HYPERPARAMETERS])
     return Confirmation(Costs(SPACE, lambda one: cost if one == assignment else 1.0), DEFAULT, STEPS, RUNG)
 
 
@@ -345,7 +335,7 @@ def test_what_runs_takes_what_it_costs_from_what_is_left(memory: AskedStudy) -> 
 @pytest.mark.parametrize(("cost", "candidates"), [(1.0, 8), (2.0, 7), (8.0, 0)])
 def test_dear_candidates_are_fewer(many: AskedStudy, cost: float, candidates: int) -> None:
     confirmation, count = dear(many, 12, cost), 0
-    while (found := drawn(many, 20.0, confirmation)) and found.user_attrs[CONFIRM_ROLE] == "candidate":
+    while (found := drawn(many, 20.0, confirmation)) and found.user_attrs[Key.CONFIRM_ROLE] == "candidate":
         many.add(found)
         count += 1
     assert count == candidates
@@ -497,13 +487,13 @@ def simulated(rng: np.random.Generator, truths: np.ndarray, trainings: int) -> t
 
     for number, truth in enumerate(truths):
         assignment = DEFAULT | {"gamma": DEFAULT["gamma"] - 1e-4 * number}
-        add(optuna.trial.create_trial(value=0.0, user_attrs={HYPERPARAMETERS: assignment}), float(truth))
+        add(optuna.trial.create_trial(value=0.0, user_attrs={Key.HYPERPARAMETERS: assignment}), float(truth))
     confirmation = Confirmation(Costs(SPACE), DEFAULT, STEPS, RUNG)
     for spent in range(trainings):
         drawn = confirmation.next(trials, float(STEPS * (trainings - spent)))
         if drawn is None:
             break
-        add(drawn, float(truths[drawn.user_attrs[CONFIRMS]]))
+        add(drawn, float(truths[drawn.user_attrs[Key.CONFIRMS]]))
     return confirmation.contenders(trials, 0.0)[1:], trials
 
 
@@ -511,8 +501,8 @@ def test_where_nothing_is_better_that_is_said_as_often_as_promised() -> None:
     rng, wrong = np.random.default_rng(5), 0
     for _ in range(SIMULATED):
         contenders, trials = simulated(rng, np.zeros(41), 24)
-        in_rounds = [one for one in trials if one.user_attrs.get(CONFIRM_ROLE) in ("best", "default")]
-        found = {k: np.array([one.value for one in in_rounds if one.user_attrs[CONFIRMS] == k]) for k in (0, *contenders)}
+        in_rounds = [one for one in trials if one.user_attrs.get(Key.CONFIRM_ROLE) in ("best", "default")]
+        found = {k: np.array([one.value for one in in_rounds if one.user_attrs[Key.CONFIRMS] == k]) for k in (0, *contenders)}
         gains = [paired_mean(found[number], found[0], 1.0 - 0.05 / len(contenders)) for number in contenders]
         wrong += any(gain.low > 0.0 for gain in gains)
     # Together the intervals hold in 95 %, so 2.5 % are promised on this side; three standard errors are 2.7 points.

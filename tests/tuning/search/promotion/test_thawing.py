@@ -17,7 +17,7 @@ from tests.tuning.search.fakes import AskedStudy, study
 from tuning.algorithms.registry import algorithm
 from tuning.search.promotion.thawing import ALWAYS, Thawing, chebyshev, weight
 from tuning.search.proposals.drawing import Draws
-from tuning.search.record.trials import CONFIRMS, Costs, gains_of
+from tuning.search.record.trials import Costs, Key, gains_of
 
 SPACE = algorithm("ppo").space
 FIXED: Assignment = {"gamma": 0.9}
@@ -75,7 +75,7 @@ def test_ended_trials_and_those_that_confirm_do_not_go_on(memory: AskedStudy) ->
     failed = memory.ask().number
     memory.stop(failed, TrialState.FAIL, "bad luck")
     again = memory.draw()
-    again.set_user_attr(CONFIRMS, number)
+    again.set_user_attr(Key.CONFIRMS, number)
     memory.freeze(memory.add(again).number)
     assert thawing(memory).choose(None, 1e6) is None
 
@@ -131,7 +131,7 @@ def test_while_plans_wait_others_go_on_and_nothing_waits_where_there_is_no_other
 def test_a_trial_that_confirms_is_no_earlier_one(memory: AskedStudy) -> None:
     memory.train(0.1)
     again = memory.draw()
-    again.set_user_attr(CONFIRMS, 0)
+    again.set_user_attr(Key.CONFIRMS, 0)
     number = memory.add(again).number
     memory.report(number, 10 * RUNG, 0.2)
     memory.complete(number, 0.2)

@@ -24,7 +24,7 @@ from tuning.search.proposals.drawing import Drawing, Draws, already_tried
 from tuning.search.proposals.sampler_view import as_seen
 from tuning.search.proposals.transfer import LearnedExperiment, LearnedTrial
 from tuning.search.record.study import StudyMemory, pace
-from tuning.search.record.trials import CONFIRMS, HYPERPARAMETERS, MEASURED, PREDICTED, REFUSED, SAME_AS, Affordable
+from tuning.search.record.trials import Affordable, Key
 from tuning.search.run.opening import check, open_checked
 from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords
@@ -59,31 +59,31 @@ def test_it_is_running_and_has_its_number_and_full_assignment() -> None:
     known = draw_some(drawing(), 3)
     trial = drawing().draw(known, "one")
     assert (trial.number, trial.state) == (3, TrialState.RUNNING)
-    assert set(trial.user_attrs[HYPERPARAMETERS]) == {parameter.name for parameter in algorithm("ppo").space.parameters}
-    assert trial.user_attrs[HYPERPARAMETERS]["gamma"] == 0.9
+    assert set(trial.user_attrs[Key.HYPERPARAMETERS]) == {parameter.name for parameter in algorithm("ppo").space.parameters}
+    assert trial.user_attrs[Key.HYPERPARAMETERS]["gamma"] == 0.9
     assert trial.constraints == {}
 
 
 def test_first_trials_are_the_given_starts_with_the_fixed_values() -> None:
     start = algorithm("ppo").space.complete({"n_epochs": 7}, LIMITS)
     first, second = draw_some(drawing(starts=[start]), 2)
-    assert first.user_attrs[HYPERPARAMETERS] == {**start, "gamma": 0.9}
-    assert second.user_attrs[HYPERPARAMETERS] != first.user_attrs[HYPERPARAMETERS]
+    assert first.user_attrs[Key.HYPERPARAMETERS] == {**start, "gamma": 0.9}
+    assert second.user_attrs[Key.HYPERPARAMETERS] != first.user_attrs[Key.HYPERPARAMETERS]
 
 
 @pytest.mark.parametrize(("excess", "refused"), [(5, "too big"), (0, None), (-5, None)])
 def test_missing_memory_is_a_violated_constraint_and_refuses_the_trial(excess: int, refused: str | None) -> None:
     trial = drawing(excess=lambda assignment: (excess, "too big")).draw([], "one")
     # What is free is not in the study: it differs from hour to hour.
-    assert trial.constraints == {PREDICTED: max(excess, 0)}
-    assert trial.user_attrs.get(REFUSED) == refused
+    assert trial.constraints == {Key.PREDICTED: max(excess, 0)}
+    assert trial.user_attrs.get(Key.REFUSED) == refused
 
 
 def trial_of(assignment: Any, state: TrialState, **attributes: Any) -> FrozenTrial:
     return optuna.trial.create_trial(
         state=state, value=0.0 if state is TrialState.COMPLETE else None, params={"x": 0.5},
         distributions={"x": optuna.distributions.FloatDistribution(0.0, 1.0)},
-        user_attrs={HYPERPARAMETERS: assignment, **attributes},
+        user_attrs={Key.HYPERPARAMETERS: assignment, **attributes},
     )  # fmt: skip
 
 
@@ -94,8 +94,8 @@ def trial_of(assignment: Any, state: TrialState, **attributes: Any) -> FrozenTri
         (TrialState.PRUNED, {}, True),
         (TrialState.FAIL, {}, False),  # it may have been bad luck
         (TrialState.RUNNING, {}, False),  # its outcome is not known
-        (TrialState.PRUNED, {REFUSED: "too big"}, False),  # it may fit now
-        (TrialState.COMPLETE, {CONFIRMS: 0}, False),  # its seed is not to choose anything
+        (TrialState.PRUNED, {Key.REFUSED: "too big"}, False),  # it may fit now
+        (TrialState.COMPLETE, {Key.CONFIRMS: 0}, False),  # its seed is not to choose anything
     ],
 )
 def test_only_a_known_outcome_is_repeated(state: TrialState, attributes: dict[str, str], repeated: bool) -> None:
@@ -106,7 +106,7 @@ def test_only_a_known_outcome_is_repeated(state: TrialState, attributes: dict[st
 
 def test_without_anything_to_search_trials_are_repeated_on_purpose() -> None:
     known = [trial_of({"gamma": 0.9}, TrialState.COMPLETE)]
-    drawn = optuna.trial.create_trial(state=TrialState.RUNNING, user_attrs={HYPERPARAMETERS: {"gamma": 0.9}})
+    drawn = optuna.trial.create_trial(state=TrialState.RUNNING, user_attrs={Key.HYPERPARAMETERS: {"gamma": 0.9}})
     assert already_tried(drawn, known) is None
 
 
@@ -115,10 +115,10 @@ def test_a_start_outside_of_the_search_leaves_every_hyperparameter_in_the_joint_
     spec = algorithm("ppo")
     starts = [spec.preset(name, {}, LIMITS) for name in ("default", "rllib")]
     known = draw_some(drawing(starts=starts, fixed={}, settings={"trials": 16}), 4)
-    assert [trial.user_attrs[HYPERPARAMETERS]["ent_coef"] for trial in known[:2]] == [0.0, 0.0]
+    assert [trial.user_attrs[Key.HYPERPARAMETERS]["ent_coef"] for trial in known[:2]] == [0.0, 0.0]
     assert [trial.params["ent_coef"] for trial in known[:2]] == [1e-7, 1e-7]
-    assert known[1].user_attrs[HYPERPARAMETERS]["max_grad_norm"] is None
-    assert (known[1].user_attrs[HYPERPARAMETERS]["n_steps"], known[1].params["log2_n_steps"]) == (4000, 12)
+    assert known[1].user_attrs[Key.HYPERPARAMETERS]["max_grad_norm"] is None
+    assert (known[1].user_attrs[Key.HYPERPARAMETERS]["n_steps"], known[1].params["log2_n_steps"]) == (4000, 12)
     searched = {own.inner_name for own in spec.space.parameters if own.search}
     assert all(trial.distributions.keys() == searched for trial in known)
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0, n_startup_trials=2))
@@ -153,9 +153,9 @@ def test_what_other_experiments_found_good_is_drawn_and_nothing_else_changes_wit
     trials = tuple(LearnedTrial(number, number + 1.0, own) for number, own in enumerate([good, *others]))
     learned = (LearnedExperiment("elsewhere", "4 of 4 trials", trials),)
     drawn = [drawing(settings={"seed": seed}, fixed={}, learned=learned).draw([], "one").user_attrs for seed in range(10)]
-    rates = [own[HYPERPARAMETERS]["learning_rate"] for own in drawn]
+    rates = [own[Key.HYPERPARAMETERS]["learning_rate"] for own in drawn]
     assert rates.count(pytest.approx(1e-3)) >= 6
-    assert drawing(fixed={"gamma": 0.99}, learned=learned).draw([], "one").user_attrs[HYPERPARAMETERS]["gamma"] == 0.99
+    assert drawing(fixed={"gamma": 0.99}, learned=learned).draw([], "one").user_attrs[Key.HYPERPARAMETERS]["gamma"] == 0.99
     known = draw_some(drawing(fixed={}, learned=learned, settings={"trials": 16}), 8)
     # The good one is drawn once as it is; others may lie around it.
     assert sum(trial.params == known[0].params for trial in known) == 1
@@ -188,7 +188,7 @@ def test_while_plans_wait_what_is_drawn_has_none_and_a_start_is_as_it_was_named(
         known = list[FrozenTrial]()
         for _ in range(12):
             known.append(of.draw(known, "one", without_plan=without))
-        assigned = [trial.user_attrs[HYPERPARAMETERS] for trial in known]
+        assigned = [trial.user_attrs[Key.HYPERPARAMETERS] for trial in known]
         assert assigned[0] == start
         assert {assignment["plan"] for assignment in assigned[1:]} == plans
         for trial, assignment in zip(known, assigned, strict=True):
@@ -197,13 +197,13 @@ def test_while_plans_wait_what_is_drawn_has_none_and_a_start_is_as_it_was_named(
 
 def test_what_costs_more_than_it_may_is_drawn_anew() -> None:
     of, known = drawing(), draw_some(drawing(), 3)
-    costs = [epochs(of.draw(known[:count], "one").user_attrs[HYPERPARAMETERS]) for count in range(4)]
+    costs = [epochs(of.draw(known[:count], "one").user_attrs[Key.HYPERPARAMETERS]) for count in range(4)]
     dear = max(range(4), key=costs.__getitem__)
     cheaper = [of.draw(known[:dear], "one", affordable=Affordable(epochs, costs[dear] - 1)) for _ in range(2)]
-    assert epochs(cheaper[0].user_attrs[HYPERPARAMETERS]) < costs[dear]
+    assert epochs(cheaper[0].user_attrs[Key.HYPERPARAMETERS]) < costs[dear]
     assert cheaper[0].params == cheaper[1].params
     as_it_was = of.draw(known[:dear], "one", affordable=Affordable(epochs, costs[dear]))
-    assert epochs(as_it_was.user_attrs[HYPERPARAMETERS]) == costs[dear]
+    assert epochs(as_it_was.user_attrs[Key.HYPERPARAMETERS]) == costs[dear]
 
 
 def test_where_all_draws_cost_too_much_the_cheapest_one_is_taken() -> None:
@@ -215,7 +215,7 @@ def test_where_all_draws_cost_too_much_the_cheapest_one_is_taken() -> None:
 
     drawn = drawing().draw([], "one", affordable=Affordable(cost, 0.0))
     assert len(costs) == SAMPLERS["tpe"].attempts
-    assert epochs(drawn.user_attrs[HYPERPARAMETERS]) == min(costs) < max(costs)
+    assert epochs(drawn.user_attrs[Key.HYPERPARAMETERS]) == min(costs) < max(costs)
 
 
 def test_random_draws_cost_what_they_cost() -> None:
@@ -228,7 +228,7 @@ def test_random_draws_cost_what_they_cost() -> None:
 def test_a_start_costs_what_it_costs() -> None:
     start = algorithm("ppo").space.complete({"n_epochs": 10}, LIMITS)
     drawn = drawing(starts=[start]).draw([], "one", affordable=Affordable(epochs, 0.0))
-    assert drawn.user_attrs[HYPERPARAMETERS]["n_epochs"] == 10
+    assert drawn.user_attrs[Key.HYPERPARAMETERS]["n_epochs"] == 10
 
 
 @pytest.fixture
@@ -275,7 +275,7 @@ def test_an_assignment_that_was_tried_is_not_run_again(experiment: Experiment) -
                 of.memory.report(proposal.number, 10, 0.25)
                 of.memory.complete(proposal.number, 0.5)
             else:
-                of.memory.stop(proposal.number, TrialState.PRUNED, "too big", {MEASURED: 1})
+                of.memory.stop(proposal.number, TrialState.PRUNED, "too big", {Key.MEASURED: 1})
     assert len(run) == 2
     trials = small(experiment).memory.trials()
     first, second = (proposal.number for proposal in run)
@@ -284,7 +284,7 @@ def test_an_assignment_that_was_tried_is_not_run_again(experiment: Experiment) -
         assert trial.state is (TrialState.COMPLETE if same == first else TrialState.PRUNED)
         assert trial.value == (0.5 if same == first else None)
         assert bool(trial.constraints) == (same == second)
-        assert trial.user_attrs.get(SAME_AS) == (None if trial.number in (first, second) else same)
+        assert trial.user_attrs.get(Key.SAME_AS) == (None if trial.number in (first, second) else same)
 
 
 def test_a_training_that_confirms_is_no_new_trial_to_try(experiment: Experiment) -> None:
@@ -293,7 +293,7 @@ def test_a_training_that_confirms_is_no_new_trial_to_try(experiment: Experiment)
         ask(of)
     drawn = of.draw()
     drawn.state, drawn.datetime_complete = TrialState.RUNNING, None
-    drawn.user_attrs = {"hyperparameters": drawn.user_attrs["hyperparameters"], CONFIRMS: 0}
+    drawn.user_attrs = {"hyperparameters": drawn.user_attrs["hyperparameters"], Key.CONFIRMS: 0}
     of.memory.add(drawn)
     assert (of.in_vain, of.searched) == (3, 3)
 

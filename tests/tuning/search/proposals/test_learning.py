@@ -17,7 +17,7 @@ from tuning.experiment.settings import Settings
 from tuning.search.proposals.learning import digest, expected_ends, learned_from, read_learned, text_of, usable
 from tuning.search.proposals.transfer import LearnedExperiment, LearnedTrial
 from tuning.search.record.study import read_trials
-from tuning.search.record.trials import HYPERPARAMETERS, MEASURED
+from tuning.search.record.trials import Key
 
 LIMITS = {"steps": 1000.0}
 RUNG = 100
@@ -64,7 +64,7 @@ def with_curve(number: int, curve: dict[int, float], is_complete: bool = True, *
     trial = create_trial(
         state=TrialState.COMPLETE if is_complete else TrialState.WAITING,
         value=curve[max(curve)] if is_complete else None,
-        user_attrs={HYPERPARAMETERS: {**SPACE.complete({}, LIMITS), **own}},
+        user_attrs={Key.HYPERPARAMETERS: {**SPACE.complete({}, LIMITS), **own}},
         intermediate_values=curve,
     )
     trial.number = number
@@ -135,13 +135,13 @@ def test_trials_that_cannot_teach_are_left_out_by_reason(tmp_path: Path) -> None
     of = experiment(tmp_path)
     memory = trained(of, [rising(0.1), rising(0.2), rising(0.3)])
     memory.stop(memory.ask().number, TrialState.FAIL, "crash")
-    memory.stop(memory.ask().number, TrialState.PRUNED, "too big", {MEASURED: 1})
+    memory.stop(memory.ask().number, TrialState.PRUNED, "too big", {Key.MEASURED: 1})
     trials = read_trials(of)
     used, left_out = usable(trials, of.settings, algorithm("ppo").space)
     assert set(used) == {0, 1, 2}
     assert left_out == {"that failed": 1, "that did not fit into memory": 1}
-    trials[0].user_attrs[HYPERPARAMETERS]["profile_hours"] = 12  # a version before searched it
-    trials[1].user_attrs[HYPERPARAMETERS]["of_another_version"] = 1
+    trials[0].user_attrs[Key.HYPERPARAMETERS]["profile_hours"] = 12  # a version before searched it
+    trials[1].user_attrs[Key.HYPERPARAMETERS]["of_another_version"] = 1
     used, left_out = usable(trials, of.settings, algorithm("ppo").space)
     assert set(used) == {2}
     assert left_out["with hyperparameters that this version does not take"] == 2

@@ -14,7 +14,7 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.settings import Settings
 from tuning.search.proposals.drawing import Drawing
 from tuning.search.proposals.prior import FIRST_SHARE, WHOLE_PART, anywhere, around, centre, share
-from tuning.search.record.trials import HYPERPARAMETERS
+from tuning.search.record.trials import Key
 
 SPACE = {
     "rate": FloatDistribution(1e-5, 1e-1, log=True),
@@ -136,6 +136,6 @@ def test_a_choice_that_no_trial_has_is_still_drawn() -> None:
     others = 0
     for seed in range(draws):
         drawn = Drawing(Settings(seed=seed), space, {}, limits).draw(known, "one")
-        others += drawn.user_attrs[HYPERPARAMETERS]["learning_rate_schedule"] != "linear"
+        others += drawn.user_attrs[Key.HYPERPARAMETERS]["learning_rate_schedule"] != "linear"
     choices = len(space.distributions({}, limits)["learning_rate_schedule"].choices)  # type: ignore[attr-defined]
     assert others > 0.5 * WHOLE_PART * (1 - 1 / choices) * draws

@@ -12,7 +12,7 @@ from search_spaces import Kind, SearchSpace
 from search_spaces.parameter import Parameter
 from tuning.experiment.option_values import SAMPLERS
 from tuning.search.proposals.sampler_view import as_seen
-from tuning.search.record.trials import GAINS, HYPERPARAMETERS, REQUIRED
+from tuning.search.record.trials import Key
 
 WITHIN = FloatDistribution(0.0, 1.0)
 SPACE = SearchSpace(
@@ -32,7 +32,7 @@ def trial(
 ) -> FrozenTrial:
     found = optuna.trial.create_trial(
         state=state, value=value, intermediate_values=steps or {}, constraints=more.get("constraints"),
-        user_attrs={HYPERPARAMETERS: {"x": more.get("x", 0.5), "y": more.get("y", 0.5), "note": 1.0}},
+        user_attrs={Key.HYPERPARAMETERS: {"x": more.get("x", 0.5), "y": more.get("y", 0.5), "note": 1.0}},
     )  # fmt: skip
     found.number = number
     return found
@@ -86,7 +86,7 @@ def test_parameters_are_the_nearest_points_of_the_assignment() -> None:
 def of_two(state: TrialState, gains: dict[int, tuple[float, float]], number: int = 0, **more: Any) -> FrozenTrial:
     value = 0.0 if state is COMPLETE else None
     found = trial(state, dict.fromkeys(gains, 0.0), value, number, **more)
-    found.user_attrs[GAINS] = {str(steps): list(pair) for steps, pair in gains.items()}
+    found.user_attrs[Key.GAINS] = {str(steps): list(pair) for steps, pair in gains.items()}
     return found
 
 
@@ -125,9 +125,9 @@ def test_of_too_many_trials_those_that_run_the_best_and_some_of_all_are_shown() 
 def test_with_two_objectives_the_best_in_each_are_shown() -> None:
     known = [trial(COMPLETE, {1: 0.0}, 0.0, number=number) for number in range(300)]
     for number, each in enumerate(known):
-        each.user_attrs[GAINS] = {"1": [0.0, 0.0]}
+        each.user_attrs[Key.GAINS] = {"1": [0.0, 0.0]}
         if number in (50, 150):
-            each.user_attrs[GAINS] = {"1": [1.0, -5.0] if number == 50 else [-5.0, 1.0]}
+            each.user_attrs[Key.GAINS] = {"1": [1.0, -5.0] if number == 50 else [-5.0, 1.0]}
     shown = [seen.number for seen in as_seen(known, SPACE, BOX, objectives=2, most=36)]
     assert {50, 150} <= set(shown)
 
@@ -146,15 +146,15 @@ def test_a_view_shares_no_change_with_the_study() -> None:
 @pytest.mark.parametrize("state", [TrialState.WAITING, RUNNING])
 def test_what_missed_a_requirement_when_last_evaluated_violates_a_constraint_by_as_much(state: TrialState) -> None:
     known = [
-        trial(COMPLETE, {1: 0.1}, 0.2, number=0, constraints={REQUIRED: 0.0}),
+        trial(COMPLETE, {1: 0.1}, 0.2, number=0, constraints={Key.REQUIRED: 0.0}),
         trial(state, {1: 0.1, 2: MISSED}, number=1),
         trial(state, {1: MISSED_MORE}, number=2),
         trial(state, {1: MISSED, 2: 0.3}, number=3),  # it meets all by now
     ]
     seen = as_seen(known, SPACE, BOX, {1: 0.05, 2: 0.0, 3: 0.3})
-    assert [one.constraints[REQUIRED] for one in seen] == pytest.approx([0.0, 0.1, 0.5, 0.0])
+    assert [one.constraints[Key.REQUIRED] for one in seen] == pytest.approx([0.0, 0.1, 0.5, 0.0])
     assert [one.value for one in seen] == [0.2, 0.05, 0.0, 0.3]
-    assert all(REQUIRED not in one.constraints for one in known[1:])  # the study's own trials stay as they are
+    assert all(Key.REQUIRED not in one.constraints for one in known[1:])  # the study's own trials stay as they are
 
 
 def test_without_a_model_a_frozen_miss_has_no_value_of_its_own() -> None:
@@ -162,4 +162,4 @@ def test_without_a_model_a_frozen_miss_has_no_value_of_its_own() -> None:
     seen = as_seen(known, SPACE, BOX)
     assert [one.state for one in seen] == [COMPLETE, COMPLETE]
     assert [one.value for one in seen] == [0.2, 0.2]
-    assert seen[1].constraints[REQUIRED] == pytest.approx(0.1)
+    assert seen[1].constraints[Key.REQUIRED] == pytest.approx(0.1)

@@ -18,7 +18,7 @@ from tuning.experiment.option_values import Budget
 from tuning.experiment.settings import Settings
 from tuning.search.record.ledger import Ledger, plans_wait
 from tuning.search.record.study import pace
-from tuning.search.record.trials import CONFIRMS, HYPERPARAMETERS, Costs
+from tuning.search.record.trials import Costs, Key
 
 RUNG = 100
 SPACE = algorithm("ppo").space
@@ -95,7 +95,7 @@ def test_what_a_time_pays_for_is_told_in_steps_of_the_default() -> None:
     # A third of the steps are the default's; each of the others cost ten times as much.
     space = algorithm("ppo").space
     hyperparameters = [space.complete({}), space.complete({"n_epochs": 10})]
-    trials = [optuna.trial.create_trial(value=0.0, user_attrs={HYPERPARAMETERS: each}) for each in hyperparameters]
+    trials = [optuna.trial.create_trial(value=0.0, user_attrs={Key.HYPERPARAMETERS: each}) for each in hyperparameters]
     for number, trial in enumerate(trials):
         trial.number = number
     used: dict[int, int] = {}
@@ -169,14 +169,14 @@ def test_what_a_trial_does_not_say_has_its_default() -> None:
         return 3.0
 
     costs = Costs(SPACE, cost)
-    trial = optuna.trial.create_trial(value=0.0, user_attrs={HYPERPARAMETERS: {"n_epochs": 7}})
+    trial = optuna.trial.create_trial(value=0.0, user_attrs={Key.HYPERPARAMETERS: {"n_epochs": 7}})
     assert costs.of(trial) == costs.of(trial) == 3.0
     assert asked == [SPACE.whole({"n_epochs": 7})]  # computed once
     assert costs.assignment(trial) == asked[0]
 
 
 def test_only_a_budget_of_time_knows_what_costs_more() -> None:
-    trial = optuna.trial.create_trial(value=0.0, user_attrs={HYPERPARAMETERS: {"n_epochs": 7}})
+    trial = optuna.trial.create_trial(value=0.0, user_attrs={Key.HYPERPARAMETERS: {"n_epochs": 7}})
     assert Costs(SPACE).of(trial) == 1.0
     budgets = (Budget(9.0, "seconds"), Budget(9.0, "steps"), None)
     found = [Costs.under(budget, SPACE, lambda one: 3.0).of(trial) for budget in budgets]
@@ -196,7 +196,7 @@ def test_policies_with_a_plan_wait_once_one_more_evaluation_would_be_more_than_h
     assert not wait(), "the other runs on to its second evaluation"
     assert wait(as_frozen=plain)
     again = study.draw()
-    again.set_user_attr(CONFIRMS, plain)
+    again.set_user_attr(Key.CONFIRMS, plain)
     confirming = study.add(again).number
     study.report(confirming, 10 * RUNG, 0.1)
     assert wait(as_frozen=plain), "what confirms is no part of the search"

@@ -19,16 +19,7 @@ from tuning.experiment.settings import Settings
 from tuning.search.record.journal import DamagedStudyError
 from tuning.search.record.record import Record, check_study, take_memory_marker
 from tuning.search.record.study import StudyMemory
-from tuning.search.record.trials import (
-    CONFIRM_ROLE,
-    CONFIRM_RUN,
-    CONFIRM_STEPS,
-    CONFIRMS,
-    HYPERPARAMETERS,
-    REFUSED,
-    SAME_AS,
-    Standing,
-)
+from tuning.search.record.trials import Key, Standing
 from tuning.trial.protocol import Evaluated, Proposal, Report
 from tuning.trial.records import TrialRecords
 
@@ -127,7 +118,7 @@ def test_a_row_that_is_missing_is_written_again(experiment: Experiment) -> None:
     record = begun(experiment, 1)
     record.take(0, told(1000, 0.5))
     record.complete(0, Outcome(0.5))
-    same, refused = (ask_attributes(record, **{name: value}) for name, value in ((SAME_AS, 0), (REFUSED, "too large")))
+    same, refused = (ask_attributes(record, **{name: value}) for name, value in ((Key.SAME_AS, 0), (Key.REFUSED, "too large")))
     ended = ask_attributes(record)
     mended(experiment)
     trials = load(experiment.paths.folder).trials
@@ -146,8 +137,8 @@ def test_a_row_that_is_missing_is_written_again(experiment: Experiment) -> None:
 def ask_attributes(record: Record, **attributes: Any) -> int:
     """An ended trial in the study alone, with the assignment of trial 0."""
     first = record.study.trial(0)
-    kept = {HYPERPARAMETERS: first.user_attrs[HYPERPARAMETERS], **attributes}
-    is_refused = REFUSED in attributes
+    kept = {Key.HYPERPARAMETERS: first.user_attrs[Key.HYPERPARAMETERS], **attributes}
+    is_refused = Key.REFUSED in attributes
     trial = create_trial(
         state=TrialState.PRUNED if is_refused else TrialState.COMPLETE, values=None if is_refused else [0.5],
         params=first.params, distributions=first.distributions, user_attrs=kept,
@@ -211,10 +202,10 @@ def test_failed_trials_begin_anew_unless_their_assignment_was_trained_since(expe
 def confirming(experiment: Experiment, record: Record, steps: int) -> int:
     """A trial that confirms trial 0, and has so many steps."""
     again = record.study.trial(0)
-    attributes = {CONFIRMS: 0, CONFIRM_RUN: 0, CONFIRM_ROLE: "best", CONFIRM_STEPS: steps}
+    attributes = {Key.CONFIRMS: 0, Key.CONFIRM_RUN: 0, Key.CONFIRM_ROLE: "best", Key.CONFIRM_STEPS: steps}
     drawn = create_trial(
         state=TrialState.RUNNING, params=again.params, distributions=again.distributions,
-        user_attrs={HYPERPARAMETERS: again.user_attrs[HYPERPARAMETERS], **attributes},
+        user_attrs={Key.HYPERPARAMETERS: again.user_attrs[Key.HYPERPARAMETERS], **attributes},
     )  # fmt: skip
     proposal = record.study.add(drawn)
     record.begin(proposal, {})
@@ -225,7 +216,7 @@ def test_what_confirms_another_trial_or_repeats_one_is_not_trained_further(exper
     record = begun(experiment, 1)
     complete(record, 0)
     complete(record, confirming(experiment, record, 1000))
-    ask_attributes(record, **{SAME_AS: 0})
+    ask_attributes(record, **{Key.SAME_AS: 0})
     larger = replace(experiment, settings=replace(experiment.settings, steps=2000))
     assert record_of(larger).extend(dict.fromkeys(range(3), 1000)) == ([0], [])
 

@@ -12,7 +12,7 @@ from tests.tuning.search.fakes import ask
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.search.record.study import StudyMemory
-from tuning.search.record.trials import HYPERPARAMETERS, REASON, REQUIRED, alike
+from tuning.search.record.trials import Key, alike
 from tuning.search.run.driver import pruner_of
 
 
@@ -52,8 +52,8 @@ def test_what_is_told_is_remembered(experiment: Experiment) -> None:
     assert trials[0].value == 0.2
     assert trials[1].intermediate_values == {100: -0.3}
     assert trials[1].value == -0.3
-    assert trials[2].user_attrs[REASON] == "out of luck"
-    assert [t.user_attrs[HYPERPARAMETERS] for t in trials] == [p.hyperparameters for p in proposals]
+    assert trials[2].user_attrs[Key.REASON] == "out of luck"
+    assert [t.user_attrs[Key.HYPERPARAMETERS] for t in trials] == [p.hyperparameters for p in proposals]
 
 
 def test_what_misses_a_requirement_violates_a_constraint_and_keeps_its_value(experiment: Experiment) -> None:
@@ -63,9 +63,9 @@ def test_what_misses_a_requirement_violates_a_constraint_and_keeps_its_value(exp
     for number, shortfall in enumerate((0.2, 0.0, None)):
         study.complete(number, -50.0 - number, shortfall)
     study.report(3, 100, -1e15)
-    study.stop(3, TrialState.PRUNED, misses={REQUIRED: 0.3})
+    study.stop(3, TrialState.PRUNED, misses={Key.REQUIRED: 0.3})
     trials = stored(experiment)
-    assert [trial.constraints.get(REQUIRED) for trial in trials] == [0.2, 0.0, None, 0.3]
+    assert [trial.constraints.get(Key.REQUIRED) for trial in trials] == [0.2, 0.0, None, 0.3]
     assert [trial.value for trial in trials[:3]] == [-50.0, -51.0, -52.0]
     # Optuna takes none that violates one for the best.
     assert study._study.best_trial.number == 1
@@ -108,7 +108,7 @@ def test_a_trial_that_goes_on_misses_requirements_by_what_it_misses_at_its_new_e
     study.reopen([0])
     study.adopt_unfinished()
     study.complete(0, -51.0, 0.0)
-    assert [trial.constraints for trial in stored(experiment)] == [{REQUIRED: 0.0}, {REQUIRED: 0.3}]
+    assert [trial.constraints for trial in stored(experiment)] == [{Key.REQUIRED: 0.0}, {Key.REQUIRED: 0.3}]
 
 
 def test_a_kill_while_trials_are_taken_over_leaves_the_study_of_before(experiment: Experiment) -> None:

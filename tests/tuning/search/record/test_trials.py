@@ -16,15 +16,7 @@ from tuning.experiment.settings import Settings
 from tuning.search.proposals.sampler_view import as_seen
 from tuning.search.record.study import StudyMemory
 from tuning.search.record.trials import (
-    ALIKE,
-    GAINS,
-    HYPERPARAMETERS,
-    MAY_TIE,
-    MEASURED,
-    PREDICTED,
-    REQUIRED,
-    SAME_AS,
-    STANDING,
+    Key,
     OfTrials,
     Standing,
     alike,
@@ -44,7 +36,7 @@ PLAN = 0.2429273125
 
 @pytest.mark.parametrize(
     ("name", "excess", "lacked"),
-    [(PREDICTED, 1.0, True), (MEASURED, 1.0, True), (PREDICTED, 0.0, False), (REQUIRED, 1.0, False)],
+    [(Key.PREDICTED, 1.0, True), (Key.MEASURED, 1.0, True), (Key.PREDICTED, 0.0, False), (Key.REQUIRED, 1.0, False)],
 )
 def test_a_trial_lacked_memory_where_its_prediction_or_a_measurement_says_so(name: str, excess: float, lacked: bool) -> None:
     study = optuna.create_study()
@@ -57,7 +49,7 @@ def test_a_trial_lacked_memory_where_its_prediction_or_a_measurement_says_so(nam
 
 def test_a_standing_is_what_was_written() -> None:
     standing = Standing(100, 1000, 2, 1, True, "Traceback", (100, 0.1, (0.2, -0.3)))
-    trial = create_trial(state=TrialState.RUNNING, user_attrs={STANDING: standing.attribute()})
+    trial = create_trial(state=TrialState.RUNNING, user_attrs={Key.STANDING: standing.attribute()})
     assert Standing.of(trial) == standing
     assert Standing.of(create_trial(state=TrialState.RUNNING)) == Standing()
 
@@ -65,7 +57,7 @@ def test_a_standing_is_what_was_written() -> None:
 def test_gains_are_those_of_the_last_evaluation() -> None:
     trial = create_trial(
         state=TrialState.RUNNING, intermediate_values={10: 0.1, 20: 0.2},
-        user_attrs={GAINS: {"10": [0.1, 0.3], "20": [0.2, 0.4]}}
+        user_attrs={Key.GAINS: {"10": [0.1, 0.3], "20": [0.2, 0.4]}}
     )  # fmt: skip
     assert gains_of(trial) == {10: (0.1, 0.3), 20: (0.2, 0.4)}
     assert last_gains(trial) == (0.2, 0.4)
@@ -106,7 +98,7 @@ def trial(
     number: int, ratings: dict[int, float], x: float = 0.5, state: TrialState = TrialState.PRUNED, **attributes: Any
 ) -> FrozenTrial:
     found = optuna.trial.create_trial(
-        state=state, intermediate_values=ratings, user_attrs={HYPERPARAMETERS: {"x": x, "y": 0.5}, **attributes}
+        state=state, intermediate_values=ratings, user_attrs={Key.HYPERPARAMETERS: {"x": x, "y": 0.5}, **attributes}
     )
     found.number = number
     return found
@@ -123,7 +115,7 @@ def test_a_trial_with_the_last_rating_of_an_earlier_one_does_the_same() -> None:
         trial(6, {10: float("nan")}),
         trial(7, {10: float("nan")}),
         trial(8, {10: PLAN}),
-        trial(9, {10: PLAN}, **{SAME_AS: 1}),  # it was not trained
+        trial(9, {10: PLAN}, **{Key.SAME_AS: 1}),  # it was not trained
     ]
     assert alike(trials) == {3, 8}
     assert alike(trials[2:]) == {8}
@@ -131,7 +123,7 @@ def test_a_trial_with_the_last_rating_of_an_earlier_one_does_the_same() -> None:
 
 def test_where_policies_that_differ_may_be_rated_equally_none_does_the_same() -> None:
     """In many environments the best return is one that many policies reach."""
-    trials = [trial(number, {10: 500.0, 20: 500.0}, **{MAY_TIE: True}) for number in range(3)]
+    trials = [trial(number, {10: 500.0, 20: 500.0}, **{Key.MAY_TIE: True}) for number in range(3)]
     assert alike(trials) == frozenset()
     assert repeats(trials, 10) == {}
 
@@ -141,7 +133,7 @@ def test_one_that_failed_or_ran_out_of_memory_is_no_earlier_one() -> None:
     failed = trial(0, {10: PLAN})
     failed.state = TrialState.FAIL  # Optuna makes none with a rating
     study = optuna.create_study()
-    study.ask().set_constraint(MEASURED, 1.0)
+    study.ask().set_constraint(Key.MEASURED, 1.0)
     out_of_memory = trial(1, {10: PLAN})
     out_of_memory.system_attrs = study.get_trials()[0].system_attrs
     assert alike([failed, out_of_memory, trial(2, {10: PLAN}), trial(3, {10: PLAN})]) == {3}
@@ -169,7 +161,7 @@ def test_a_trial_repeats_an_earlier_one_if_all_that_it_did_is_the_same() -> None
         frozen(2, PLAN, PLAN),  # not for long enough
         frozen(3, PLAN, 0.2, PLAN),  # it did something else in between
         frozen(4, PLAN, PLAN, PLAN + 1e-12),
-        frozen(5, PLAN, PLAN, PLAN, **{SAME_AS: 1}),  # it was not trained
+        frozen(5, PLAN, PLAN, PLAN, **{Key.SAME_AS: 1}),  # it was not trained
         frozen(6, 0.1, 0.1, 0.1),  # 0 has gone on from there
         frozen(7, PLAN, PLAN, PLAN, PLAN),
         frozen(8),
@@ -196,7 +188,7 @@ def test_with_two_objectives_a_repetition_has_both_gains_in_all_evaluations() ->
 def test_samplers_see_them_as_violating_a_constraint_and_nothing_is_written() -> None:
     trials = [trial(0, {10: PLAN}), trial(1, {10: 0.1}), trial(2, {10: PLAN})]
     seen = as_seen(trials, SPACE, BOX)
-    assert [one.constraints for one in seen] == [{ALIKE: 0.0}, {ALIKE: 0.0}, {ALIKE: 1.0}]
+    assert [one.constraints for one in seen] == [{Key.ALIKE: 0.0}, {Key.ALIKE: 0.0}, {Key.ALIKE: 1.0}]
     assert [one.value for one in seen] == [PLAN, 0.1, PLAN]
     assert all(not one.constraints for one in trials)
     assert all(not one.constraints for one in as_seen(trials[:2], SPACE, BOX))
@@ -210,7 +202,7 @@ def test_of_many_trials_those_are_shown_that_differ() -> None:
 
 def gains(number: int, *pairs: tuple[float, float], rating: float = 0.2, state: TrialState = TrialState.WAITING) -> FrozenTrial:
     found = frozen(
-        number, *[rating] * len(pairs), **{GAINS: {str(10 * rung): list(pair) for rung, pair in enumerate(pairs, 1)}}
+        number, *[rating] * len(pairs), **{Key.GAINS: {str(10 * rung): list(pair) for rung, pair in enumerate(pairs, 1)}}
     )
     found.state = state
     return found

@@ -23,7 +23,7 @@ from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.search.proposals.plan import Plan, plan
 from tuning.search.record.study import StudyMemory
-from tuning.search.record.trials import REASON, Costs
+from tuning.search.record.trials import Costs, Key
 from tuning.search.run.driver import final_scores, run_trials
 from tuning.search.run.preparation import refuse_nothing_to_learn
 from tuning.search.run.search import Search
@@ -124,9 +124,9 @@ def test_study_and_results_agree_and_nothing_is_left_running(searched: tuple[Exp
 def test_failures_are_told_with_their_reason(searched: tuple[Experiment, str]) -> None:
     experiment, _ = searched
     told = study(experiment)
-    assert told[FAILS].user_attrs[REASON] == "ValueError: bad luck"
-    assert told[RUNS_OUT].user_attrs[REASON] == "too big"
-    assert "died" in told[DIES].user_attrs[REASON]
+    assert told[FAILS].user_attrs[Key.REASON] == "ValueError: bad luck"
+    assert told[RUNS_OUT].user_attrs[Key.REASON] == "too big"
+    assert "died" in told[DIES].user_attrs[Key.REASON]
     trials = load(experiment.paths.folder).trials
     assert trials["crashes"].tolist() == [2 if number == FAILS else 0 for number in range(14)]
 

@@ -19,7 +19,7 @@ from tuning.search.promotion.choosing import MOST_IN_VAIN
 from tuning.search.promotion.thawing import Thawing
 from tuning.search.record.ledger import Ledger
 from tuning.search.record.study import StudyMemory
-from tuning.search.record.trials import REQUIRED
+from tuning.search.record.trials import Key
 from tuning.storage.search_files import Home, SearchFiles
 from tuning.trial.evaluations import did_nothing
 from tuning.trial.protocol import Report
@@ -237,7 +237,7 @@ def test_the_study_is_told_the_objective_and_what_is_missing_not_the_score(tmp_p
     lowest, met, last = trial.intermediate_values.values()
     assert met == -40.0
     assert lowest == last < -1e15
-    assert (trial.value, trial.constraints[REQUIRED]) == (-40.0, 0.5)
+    assert (trial.value, trial.constraints[Key.REQUIRED]) == (-40.0, 0.5)
 
 
 def idle(evaluation: int, is_idle: bool = True, number: int = 0) -> Report:
