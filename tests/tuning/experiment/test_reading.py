@@ -17,14 +17,7 @@ from tests.envs.schema_changes import edit, put
 from tests.tuning.judging.test_contenders import experiment
 from tests.uploads import upload
 from tuning.experiment.folder import Experiment, ExperimentPaths, create
-from tuning.experiment.reading import (
-    FOLDER,
-    is_given,
-    open_to_read,
-    site_files,
-    with_checkpoints,
-    with_found_site,
-)
+from tuning.experiment.reading import FOLDER, is_given, open_to_read, site_files, with_checkpoints, with_found_site
 from tuning.experiment.settings import Settings
 from tuning.judging.contenders import contenders
 

@@ -13,14 +13,7 @@ from tuning.search.promotion.choosing import MOST_IN_VAIN, Choosing
 from tuning.search.record.record import Record
 from tuning.search.record.trials import state_of
 from tuning.search.run.ends import Ends
-from tuning.search.run.phases import (
-    LIVE,
-    Event,
-    Phase,
-    RunningTrial,
-    RunningTrials,
-    memory_saving,
-)
+from tuning.search.run.phases import LIVE, Event, Phase, RunningTrial, RunningTrials, memory_saving
 from tuning.search.run.run_control import RunControl
 from tuning.storage.search_files import Home, SearchFiles
 from tuning.trial.evaluations import is_given_up

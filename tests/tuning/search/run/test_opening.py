@@ -24,14 +24,7 @@ from tuning.search.proposals.learning import read_learned
 from tuning.search.record.journal import DamagedStudyError
 from tuning.search.record.study import StudyMemory
 from tuning.search.run import opening
-from tuning.search.run.opening import (
-    Opened,
-    check,
-    check_continued,
-    check_new,
-    experiment_to_continue,
-    open_checked,
-)
+from tuning.search.run.opening import Opened, check, check_continued, check_new, experiment_to_continue, open_checked
 from tuning.search.tune import search_opened
 from tuning.storage import lease
 from tuning.storage.stored_experiment import run_files
