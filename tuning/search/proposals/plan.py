@@ -66,8 +66,8 @@ def plan(settings: Settings, space_file: Path | None, task: Task | None = None) 
         # What a plan does not go with is said of `--set plan=learned`; a search just leaves it out.
         may = settings.reward == "improvement" and settings.teacher == "none"
         may = may and any(preset.get(PLAN, "none") != "none" for preset in spec.presets.values())
-        fit = fitted(space, task, may, fixed.keys())
-        space, notes, more = fit.space, fit.notes, SEVERAL if fit.several else ONE
+        space, notes = fitted(space, task, may, fixed.keys())
+        more = SEVERAL if can_share(task.site) else ONE
     if isinstance(task, EnvTask) and not settings.preset and task.probe.actions == "choices":
         space, notes = without(
             space, [name for name in DEVIATIONS if name not in fixed], f"{task.title} has choices for actions"
@@ -149,17 +149,10 @@ def seen_by(planned: Plan, weights: Weights) -> tuple[Seen, ...]:
     return tuple(dict.fromkeys(seens))
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """A space that fits its site."""
-
-    space: SearchSpace  # with which the experiment draws
-    notes: tuple[str, ...] = ()  # what differs from the algorithm's own space, each in a line
-    several: bool = False  # whether the site has several buildings, the same in all splits
-
-
-def fitted(space: SearchSpace, task: SiteTask, plans: bool = False, fixed: Collection[str] = ()) -> Fitted:
-    """The space of an experiment: without what does nothing on its site, and with what decides there.
+def fitted(
+    space: SearchSpace, task: SiteTask, plans: bool = False, fixed: Collection[str] = ()
+) -> tuple[SearchSpace, tuple[str, ...]]:
+    """The space of an experiment, without what does nothing on its site and with what decides there; a line for each change.
 
     What the user's file says of a hyperparameter holds. What the search may draw and does not fit into memory is refused trial
     by trial, so the machine changes nothing here. Raises a SpaceError if the user's file searches what does nothing on the
@@ -175,8 +168,7 @@ def fitted(space: SearchSpace, task: SiteTask, plans: bool = False, fixed: Colle
     if not has_chargers(site):
         space, idle = without(space, CHARGING, f"{site.title} has no chargers")
         notes += idle
-    several = can_share(site)
-    if several and SHARED in space and space[SHARED].own is None:
+    if can_share(site) and SHARED in space and space[SHARED].own is None:
         space = _with(space, replace(space[SHARED], search=CategoricalDistribution((False, True))))
         if SHARED not in fixed:
             notes.append(f"searched too, as {site.title} has several buildings: {SHARED}")
@@ -187,7 +179,7 @@ def fitted(space: SearchSpace, task: SiteTask, plans: bool = False, fixed: Colle
                 f"searched too, as {site.title} has model predictive control: {PLAN}. A policy with a plan needs it "
                 f"wherever it acts; --set {PLAN}=none leaves it out"
             )
-    return Fitted(space, tuple(notes), several)
+    return space, tuple(notes)
 
 
 def without(space: SearchSpace, names: Iterable[str], why: str) -> tuple[SearchSpace, tuple[str, ...]]:

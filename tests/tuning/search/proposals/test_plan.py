@@ -169,22 +169,21 @@ def changed(path: Path, change: Callable[[dict[str, Any]], object]) -> SiteTask:
 
 def test_a_site_with_chargers_and_one_building_has_the_algorithms_own_space(small_schema: Path) -> None:
     for site in (SiteTask("iquitos-38"), SiteTask(str(small_schema))):
-        assert fitted(PPO, site).space is PPO
-        assert fitted(PPO, site).notes == ()
+        assert fitted(PPO, site) == (PPO, ())
 
 
 def test_without_chargers_nothing_of_them_is_searched_and_with_several_buildings_sharing_is(homes: SiteTask) -> None:
-    found = fitted(PPO, homes)
-    assert searched(PPO) - searched(found.space) == {"learn_charging"}
-    assert searched(found.space) - searched(PPO) == {"shared_policy"}
-    assert [note.rpartition(" ")[2] for note in found.notes] == ["learn_charging", "shared_policy"]
-    assert found.space["learn_charging"].default is False
+    space, notes = fitted(PPO, homes)
+    assert searched(PPO) - searched(space) == {"learn_charging"}
+    assert searched(space) - searched(PPO) == {"shared_policy"}
+    assert [note.rpartition(" ")[2] for note in notes] == ["learn_charging", "shared_policy"]
+    assert space["learn_charging"].default is False
 
 
 def test_what_the_users_file_says_holds_and_what_it_searches_for_nothing_is_refused(homes: SiteTask, tmp_path: Path) -> None:
     path = tmp_path / "space.toml"
     path.write_text("shared_policy = {value = true}\nlearn_charging = {value = true}", encoding="utf-8")
-    space = fitted(override(PPO, path), homes).space
+    space = fitted(override(PPO, path), homes)[0]
     assert not {"shared_policy", "learn_charging"} & searched(space)
     assert space.own_values() == {"shared_policy": True, "learn_charging": True}
     path.write_text("learn_charging = {choices = [true, false]}", encoding="utf-8")
@@ -205,7 +204,7 @@ def test_splits_of_other_buildings_search_neither_sharing_nor_a_plan(
 ) -> None:
     monkeypatch.setattr("envs.scenarios.scenario.Scenario.same_buildings", lambda site, split: split != "test")
     for site in (homes, SiteTask(str(small_schema))):
-        assert not {"shared_policy", "plan"} & searched(fitted(PPO, site, plans=True).space)
+        assert not {"shared_policy", "plan"} & searched(fitted(PPO, site, plans=True)[0])
 
 
 def test_a_search_on_one_building_starts_with_its_plan_too(small_schema: Path) -> None:
@@ -241,7 +240,7 @@ def test_several_buildings_whose_batteries_do_not_act_have_no_plan_either(homes:
     assert homes.site.schema
     for buildings, is_planned in ((("mall",), True), (("mall", "office"), False)):
         site = changed(homes.site.schema, lambda schema, names=buildings: rests(schema, *names))  # type: ignore[misc]
-        assert ("plan" in searched(fitted(PPO, site, plans=True).space)) is is_planned
+        assert ("plan" in searched(fitted(PPO, site, plans=True)[0])) is is_planned
 
 
 @pytest.mark.parametrize("change", [rest_everywhere, lambda schema: rests(schema, "mall")])
@@ -275,7 +274,7 @@ def test_where_thermal_storages_alone_act_a_plan_is_searched_too(small_schema: P
 
 def test_no_plan_is_searched_where_there_is_none(homes: SiteTask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("envs.environments.fit.why_no_plan", lambda site: "no bound")
-    assert "plan" not in searched(fitted(PPO, homes, plans=True).space)
+    assert "plan" not in searched(fitted(PPO, homes, plans=True)[0])
 
 
 def test_a_search_on_several_buildings_starts_with_what_won_there_too(homes: SiteTask) -> None:
