@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import optuna
 from optuna.trial import FrozenTrial, TrialState
@@ -37,9 +37,6 @@ from tuning.trial.checkpoint_files import OF_AN_AIM
 from tuning.trial.evaluations import did_nothing, does_nothing, due_steps, kept_plan
 from tuning.trial.protocol import Proposal, Report
 from tuning.trial.records import OF_A_REPORT, TrialRecords
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class Record:
@@ -255,8 +252,11 @@ def check_study(experiment: Experiment) -> None:
     for path_of_rows in (rows_path(experiment.paths.folder, table, n) for n in running for table in OF_A_REPORT):
         if path_of_rows.exists():
             read_file(path_of_rows)
-    rows = load(experiment.paths.folder).trials
-    check_rows(trials, rows, experiment.settings.aim, path)
+    rows, kept = load(experiment.paths.folder).trials, ("trial", "score", "further_episodes", *OF_AN_AIM)
+    needed = [name for name in rows if str(name).startswith(GIVEN) or name in kept]
+    for row in rows[needed].to_dict("records"):
+        if fault := _fault_of_row(trials[row["trial"]], row, experiment.settings.aim):
+            raise DamagedStudyError(path, f"trial {row['trial']} {fault}")
 
 
 def check_trials(trials: Sequence[FrozenTrial], space: SearchSpace, two_aims: bool, path: Path) -> None:
@@ -302,31 +302,20 @@ def _has_gains(trial: FrozenTrial) -> bool:
     return all(isinstance(pair, list) and len(pair) == 2 and all(type(gain) is float for gain in pair) for pair in pairs)
 
 
-def check_rows(trials: Sequence[FrozenTrial], rows: pd.DataFrame, aim: Aim, path: Path) -> None:
-    """Check that rows are of the trials that the study has.
-
-    Raises a DamagedStudyError if one has another assignment, or another value at its end.
-    """
-    kept = ("trial", "score", "further_episodes", *OF_AN_AIM)
-    needed = [name for name in rows if str(name).startswith(GIVEN) or name in kept]
-    for row in rows[needed].to_dict("records"):
-        _check_row(trials[row["trial"]], row, aim, path)
-
-
-def _check_row(trial: FrozenTrial, row: Mapping[Any, Any], aim: Aim, path: Path) -> None:
+def _fault_of_row(trial: FrozenTrial, row: Mapping[Any, Any], aim: Aim) -> str:
+    """Another assignment, or another value at its end, than the study has."""
     for name, value in trial.user_attrs[Key.HYPERPARAMETERS].items():
         told = _known(row.get(GIVEN + name, value))
         if told != value:
-            raise DamagedStudyError(path, f"trial {trial.number} has {name}={value} in it, and {told} in the results")
+            return f"has {name}={value} in it, and {told} in the results"
     told_at_end = {name: _known(row.get(name)) for name in ("score", *OF_AN_AIM)}
     # No decision of a search depends on further episodes, so the study has none.
     is_of_study = trial.state is TrialState.COMPLETE and not _known(row.get("further_episodes"))
     if is_of_study and told_at_end["score"] is not None:
         goal = aim.goal(Outcome(**told_at_end))
         if goal != trial.value and not math.isnan(goal):
-            raise DamagedStudyError(
-                path, f"trial {trial.number} ended with {trial.value} in it, and with {goal} in the results"
-            )
+            return f"ended with {trial.value} in it, and with {goal} in the results"
+    return ""
 
 
 def _known(value: Any) -> Any:
