@@ -83,11 +83,24 @@ class Search:
         running = len(self.running)
         if self._control.is_stopping or (running and self._at_once and running >= self._at_once()):
             return None
-        number = self._next()
-        if number is None:
+        if (number := self._next()) is None:
             return None
         self.handed_out += 1
-        return self._handed_out(number)
+        self._trials.move(number, Event.HANDED_OUT)
+        trial, standing = self._trials[number], self._record.standing(number)
+        proposal, times = trial.proposal, standing.out_of_memory
+        fallback = memory_saving(times)
+        place = self._placement.place(number, proposal.hyperparameters, fallback, alone=times > 0)
+        columns = {
+            "granted_vram_bytes": place.grant.vram_bytes,
+            "granted_ram_bytes": place.grant.ram_bytes,
+            "gpu_share": place.grant.gpu_share,
+            "savings": fallback.name or None,
+        }
+        self._record.begin(proposal, self._predicted(proposal) | columns)
+        seed, confirms = self._record.rows.seed(number), proposal.confirms is not None
+        home = self._files.hand_out(self._home, number)
+        return Handout(number, proposal.hyperparameters, seed, standing.checkpoint, place, home, confirms)
 
     def _wait(self, proposal: Proposal, is_thawed: bool = False) -> None:
         """Add a trial to those that wait. It may have run out of memory in an earlier run, beside others."""
@@ -148,23 +161,6 @@ class Search:
             return
         self._control.say(f"trial {number}: has the assignment of trial {proposal.same_as}, and is not run again")
         self._control.on_ended(number, *self._record.rows.repeat(proposal))
-
-    def _handed_out(self, number: int) -> Handout:
-        self._trials.move(number, Event.HANDED_OUT)
-        trial, standing = self._trials[number], self._record.standing(number)
-        proposal, times = trial.proposal, standing.out_of_memory
-        fallback = memory_saving(times)
-        place = self._placement.place(number, proposal.hyperparameters, fallback, alone=times > 0)
-        columns = {
-            "granted_vram_bytes": place.grant.vram_bytes,
-            "granted_ram_bytes": place.grant.ram_bytes,
-            "gpu_share": place.grant.gpu_share,
-            "savings": fallback.name or None,
-        }
-        self._record.begin(proposal, self._predicted(proposal) | columns)
-        seed, confirms = self._record.rows.seed(number), proposal.confirms is not None
-        home = self._files.hand_out(self._home, number)
-        return Handout(number, proposal.hyperparameters, seed, standing.checkpoint, place, home, confirms)
 
     def _predicted(self, proposal: Proposal) -> dict[str, object]:
         prediction = self._placement.prediction(proposal.hyperparameters)

@@ -155,20 +155,15 @@ class ClusterWatch(DriverOnly, Callback):
         self._placement.started(number)
 
     def on_trial_complete(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
-        """A trial's process has ended."""
-        self._forget(trial)
-
-    def on_trial_error(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
-        """A trial's process has ended in an error."""
-        self._forget(trial)
-
-    def _forget(self, trial: Trial) -> None:
+        """A trial's process has ended, also in an error."""
         number = handout_in(trial.config).number
         # Handed out again it may have begun already.
         if self._running.get(number) is trial:
             del self._running[number]
             self._on.pop(number, None)
         self._waits.pop(number, None)
+
+    on_trial_error = on_trial_complete
 
     def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
         """One pass of Tune's loop has ended."""
