@@ -93,7 +93,7 @@ class Drawing:
         sampler = SAMPLERS[settings.sampler]
         by_number = SCHEDULERS[settings.scheduler].by_number or sampler.by_number
         most = math.inf if by_number else sampler.most_shown
-        seen = as_seen(known, self.space, self.distributions, values, objectives, self._point_of, most)
+        seen = as_seen(known, self._point_of, self.distributions, values, objectives, most)
         start = self.starts[number] if number < len(self.starts) else None
         numbers = ((number,), *((number, again) for again in range(1, sampler.attempts)))
         fixed = {**self.fixed, PLAN: "none"} if without_plan else self.fixed

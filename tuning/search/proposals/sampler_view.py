@@ -18,7 +18,6 @@ each. So all of them see the same view. Nothing in the study changes.
 import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import datetime
-from functools import partial
 from operator import itemgetter
 from statistics import median
 from types import MappingProxyType
@@ -39,11 +38,10 @@ Point = Mapping[str, float | int | str]
 
 def as_seen(
     known: Sequence[FrozenTrial],
-    space: SearchSpace,
+    point_of: Callable[[FrozenTrial], Point | None],
     distributions: Mapping[str, BaseDistribution],
     values: Values = MappingProxyType({}),
     objectives: int = 1,
-    point_of: Callable[[FrozenTrial], Point | None] | None = None,
     most: float = math.inf,
 ) -> list[FrozenTrial]:
     """Trials as a sampler sees them.
@@ -53,16 +51,14 @@ def as_seen(
 
     Args:
         known: all trials of the study, by number.
-        space: of the experiment.
+        point_of: gives the point of a trial's assignment, see `point_in`.
         distributions: that are drawn from, by inner name, see `SearchSpace.distributions`.
         values: of trials, by number, such as what a model expects of one that has not ended. They replace the trial's own, and
             a running trial with one is seen as complete. By default the last value counts.
         objectives: with two, each trial has both gains as its values.
-        point_of: gives the point of a trial's assignment, see `point_in`; None to compute each anew.
         most: trials that are shown. Of more, those that run, the best quarter of that number, and others spread evenly.
     """
     known = [_with_requirements(trial) for trial in known]
-    point_of = point_of or partial(point_in, space=space, distributions=distributions)
     shared = dict(distributions)
     counted = {trial.number: _values(trial, values, objectives) for trial in known}
     finite = [each for each in counted.values() if each is not None]

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from tuning.experiment.folder import Experiment, create
 from tuning.experiment.option_values import SAMPLERS
 from tuning.experiment.settings import Settings
 from tuning.search.proposals.drawing import Drawing, Draws, already_tried
-from tuning.search.proposals.sampler_view import as_seen
+from tuning.search.proposals.sampler_view import as_seen, point_in
 from tuning.search.proposals.transfer import LearnedExperiment, LearnedTrial
 from tuning.search.record.study import StudyMemory, pace
 from tuning.search.record.trials import Affordable, Key
@@ -132,7 +133,7 @@ def test_a_larger_budget_leaves_the_trials_before_it_in_the_joint_model() -> Non
     known = draw_some(small, 4)
     drawn = large.draw(known, "one")
     assert known[0].distributions["log2_buffer_size"] != drawn.distributions["log2_buffer_size"]
-    seen = as_seen(known, space, drawn.distributions)
+    seen = as_seen(known, partial(point_in, space=space, distributions=drawn.distributions), drawn.distributions)
     assert all(trial.distributions == drawn.distributions for trial in seen)
 
 

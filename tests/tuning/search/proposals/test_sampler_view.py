@@ -1,5 +1,6 @@
 """What a sampler sees of the trials before."""
 
+from functools import partial
 from typing import Any
 
 import optuna
@@ -11,7 +12,7 @@ from envs.objective.aim import Aim, Outcome
 from search_spaces import Kind, SearchSpace
 from search_spaces.parameter import Parameter
 from tuning.experiment.option_values import SAMPLERS
-from tuning.search.proposals.sampler_view import as_seen
+from tuning.search.proposals.sampler_view import as_seen, point_in
 from tuning.search.record.trials import Key
 
 WITHIN = FloatDistribution(0.0, 1.0)
@@ -23,6 +24,7 @@ SPACE = SearchSpace(
     )
 )
 BOX = SPACE.distributions({})
+POINT = partial(point_in, space=SPACE, distributions=BOX)
 COMPLETE, PRUNED, RUNNING, FAIL = TrialState.COMPLETE, TrialState.PRUNED, TrialState.RUNNING, TrialState.FAIL
 MISSED, MISSED_MORE = (Aim.parse(require=("ev_served>=0.9",)).rating(Outcome(0.9, shortfall=short)) for short in (0.1, 0.5))
 
@@ -55,7 +57,7 @@ def trial(
 def test_each_state_is_seen_as_the_table_says(
     known: FrozenTrial, values: dict[int, float], state: TrialState, value: float | None
 ) -> None:
-    (seen,) = as_seen([known], SPACE, BOX, values)
+    (seen,) = as_seen([known], POINT, BOX, values)
     assert (seen.state, seen.value if state is COMPLETE else None) == (state, value)
 
 
@@ -67,7 +69,7 @@ def test_what_is_lost_violates_a_constraint_and_its_value_says_nothing() -> None
         # Its rating is far below all values, as it misses requirements.
         trial(PRUNED, {1: -1e15}, number=3, constraints={"memory": -5.0, "requirements": 0.1}),
     ]
-    seen = as_seen(known, SPACE, BOX)
+    seen = as_seen(known, POINT, BOX)
     assert [one.state for one in seen] == [COMPLETE] * 4
     assert [one.value for one in seen] == [1.0, 3.0, 2.0, 2.0]
     # The same constraints of each, as the Gaussian process needs them.
@@ -79,7 +81,7 @@ def test_what_is_lost_violates_a_constraint_and_its_value_says_nothing() -> None
 
 
 def test_parameters_are_the_nearest_points_of_the_assignment() -> None:
-    (seen,) = as_seen([trial(COMPLETE, value=0.0, x=1.7, y=0.25)], SPACE, BOX)
+    (seen,) = as_seen([trial(COMPLETE, value=0.0, x=1.7, y=0.25)], POINT, BOX)
     assert (seen.params, seen.distributions) == ({"x": 1.0, "y": 0.25}, BOX)
 
 
@@ -103,7 +105,7 @@ def of_two(state: TrialState, gains: dict[int, tuple[float, float]], number: int
 def test_with_two_objectives_both_gains_are_the_values(
     known: FrozenTrial, values: dict[int, tuple[float, float]], expected: list[float] | None
 ) -> None:
-    (seen,) = as_seen([known], SPACE, BOX, values, objectives=2)
+    (seen,) = as_seen([known], POINT, BOX, values, objectives=2)
     assert (seen.values if seen.state is COMPLETE else None) == expected
 
 
@@ -111,8 +113,8 @@ def test_of_too_many_trials_those_that_run_the_best_and_some_of_all_are_shown() 
     known = [trial(COMPLETE, {}, 0.001 * (number % 100), number=number) for number in range(500)]
     known[7] = trial(RUNNING, number=7)
     known[11] = trial(COMPLETE, {}, 9.0, number=11, constraints={"memory": 1.0})
-    assert len(as_seen(known, SPACE, BOX, most=500)) == 500
-    shown = [seen.number for seen in as_seen(known, SPACE, BOX, most=40)]
+    assert len(as_seen(known, POINT, BOX, most=500)) == 500
+    shown = [seen.number for seen in as_seen(known, POINT, BOX, most=40)]
     assert shown == sorted(set(shown))
     assert len(shown) == 40
     assert 7 in shown
@@ -128,13 +130,13 @@ def test_with_two_objectives_the_best_in_each_are_shown() -> None:
         each.user_attrs[Key.GAINS] = {"1": [0.0, 0.0]}
         if number in (50, 150):
             each.user_attrs[Key.GAINS] = {"1": [1.0, -5.0] if number == 50 else [-5.0, 1.0]}
-    shown = [seen.number for seen in as_seen(known, SPACE, BOX, objectives=2, most=36)]
+    shown = [seen.number for seen in as_seen(known, POINT, BOX, objectives=2, most=36)]
     assert {50, 150} <= set(shown)
 
 
 def test_a_view_shares_no_change_with_the_study() -> None:
     known = trial(COMPLETE, {1: 0.1}, 0.2, constraints={"a": 0.0})
-    (seen,) = as_seen([known], SPACE, BOX)
+    (seen,) = as_seen([known], POINT, BOX)
     study = optuna.create_study()
     study.add_trials([seen])
     seen.params["x"] = 0.9
@@ -151,7 +153,7 @@ def test_what_missed_a_requirement_when_last_evaluated_violates_a_constraint_by_
         trial(state, {1: MISSED_MORE}, number=2),
         trial(state, {1: MISSED, 2: 0.3}, number=3),  # it meets all by now
     ]
-    seen = as_seen(known, SPACE, BOX, {1: 0.05, 2: 0.0, 3: 0.3})
+    seen = as_seen(known, POINT, BOX, {1: 0.05, 2: 0.0, 3: 0.3})
     assert [one.constraints[Key.REQUIRED] for one in seen] == pytest.approx([0.0, 0.1, 0.5, 0.0])
     assert [one.value for one in seen] == [0.2, 0.05, 0.0, 0.3]
     assert all(Key.REQUIRED not in one.constraints for one in known[1:])  # the study's own trials stay as they are
@@ -159,7 +161,7 @@ def test_what_missed_a_requirement_when_last_evaluated_violates_a_constraint_by_
 
 def test_without_a_model_a_frozen_miss_has_no_value_of_its_own() -> None:
     known = [trial(COMPLETE, {1: 0.1}, 0.2, number=0), trial(TrialState.WAITING, {1: MISSED}, number=1)]
-    seen = as_seen(known, SPACE, BOX)
+    seen = as_seen(known, POINT, BOX)
     assert [one.state for one in seen] == [COMPLETE, COMPLETE]
     assert [one.value for one in seen] == [0.2, 0.2]
     assert seen[1].constraints[Key.REQUIRED] == pytest.approx(0.1)

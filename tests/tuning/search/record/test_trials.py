@@ -1,5 +1,6 @@
 """What a trial of a study says, and that what follows from it is computed again where it changed, and only there."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from search_spaces.parameter import Parameter
 from tests.tuning.search.fakes import ask
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
-from tuning.search.proposals.sampler_view import as_seen
+from tuning.search.proposals.sampler_view import as_seen, point_in
 from tuning.search.record.study import StudyMemory
 from tuning.search.record.trials import (
     Key,
@@ -31,6 +32,7 @@ from tuning.search.record.trials import (
 WITHIN = optuna.distributions.FloatDistribution(0.0, 1.0)
 SPACE = SearchSpace((Parameter("x", Kind.NUMBER, 0.5, "", search=WITHIN), Parameter("y", Kind.NUMBER, 0.5, "", search=WITHIN)))
 BOX = SPACE.distributions({})
+POINT = partial(point_in, space=SPACE, distributions=BOX)
 PLAN = 0.2429273125
 
 
@@ -187,16 +189,16 @@ def test_with_two_objectives_a_repetition_has_both_gains_in_all_evaluations() ->
 
 def test_samplers_see_them_as_violating_a_constraint_and_nothing_is_written() -> None:
     trials = [trial(0, {10: PLAN}), trial(1, {10: 0.1}), trial(2, {10: PLAN})]
-    seen = as_seen(trials, SPACE, BOX)
+    seen = as_seen(trials, POINT, BOX)
     assert [one.constraints for one in seen] == [{Key.ALIKE: 0.0}, {Key.ALIKE: 0.0}, {Key.ALIKE: 1.0}]
     assert [one.value for one in seen] == [PLAN, 0.1, PLAN]
     assert all(not one.constraints for one in trials)
-    assert all(not one.constraints for one in as_seen(trials[:2], SPACE, BOX))
+    assert all(not one.constraints for one in as_seen(trials[:2], POINT, BOX))
 
 
 def test_of_many_trials_those_are_shown_that_differ() -> None:
     many = [trial(n, {10: PLAN}) for n in range(40)] + [trial(40 + n, {10: 0.001 * n}) for n in range(40)]
-    shown = {one.number for one in as_seen(many, SPACE, BOX, most=16)}
+    shown = {one.number for one in as_seen(many, POINT, BOX, most=16)}
     assert {0, 77, 78, 79} <= shown
 
 
