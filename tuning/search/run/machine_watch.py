@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import psutil
 
@@ -17,31 +16,26 @@ STEADY_SECONDS = 60.0
 MOST_MEMORY, MOST_TEMPERATURE_C, LEAST_UTILIZATION = 0.9, 83.0, 0.5
 
 
-@dataclass(frozen=True)
-class Granted:
-    """What all searches and other programs have of a cluster."""
+def granted_texts(nodes: int, total: Mapping[str, float], free: Mapping[str, float]) -> list[str]:
+    """What all searches and other programs have of a cluster of some nodes, in short texts.
 
-    nodes: int  # that are alive
-    total: Mapping[str, float]  # amounts by Ray's names: `CPU`, `GPU`, `memory`
-    free: Mapping[str, float]  # likewise
-
-    def texts(self) -> list[str]:
-        """In short texts."""
-        texts = [counted(self.nodes, "node")]
-        for name, unit, words in (("CPU", 1.0, "cores"), ("memory", GIB, "GiB"), ("GPU", 1.0, "cards")):
-            if total := self.total.get(name, 0.0):
-                texts.append(f"{(total - self.free.get(name, 0.0)) / unit:.3g}/{total / unit:.4g} {words}")
-        return texts
+    Amounts, in all and free, are by Ray's names: `CPU`, `GPU`, `memory`.
+    """
+    texts = [counted(nodes, "node")]
+    for name, unit, words in (("CPU", 1.0, "cores"), ("memory", GIB, "GiB"), ("GPU", 1.0, "cards")):
+        if whole := total.get(name, 0.0):
+            texts.append(f"{(whole - free.get(name, 0.0)) / unit:.3g}/{whole / unit:.4g} {words}")
+    return texts
 
 
-def granted_of_cluster() -> Granted | None:
-    """What Ray has granted; None of a single node."""
+def granted_of_cluster() -> list[str]:
+    """What Ray has granted, in short texts; none of a single node."""
     if not is_ray_running():
-        return None
+        return []
     import ray
 
     nodes = sum(node["Alive"] for node in ray.nodes())
-    return Granted(nodes, ray.cluster_resources(), ray.available_resources()) if nodes > 1 else None
+    return granted_texts(nodes, ray.cluster_resources(), ray.available_resources()) if nodes > 1 else []
 
 
 class MachineWatch:
@@ -56,11 +50,11 @@ class MachineWatch:
         watched: Sequence[Card] | None = None,
         look: Callable[[], Sequence[Load]] = loads,
         clock: Callable[[], float] = time.monotonic,
-        granted: Callable[[], Granted | None] = lambda: None,
+        granted: Callable[[], list[str]] = list,
     ) -> None:
         """Prepare it; `look` measures.
 
-        By default the cards are those of this machine. `granted` tells what Ray has granted of a cluster; None of a single
+        By default the cards are those of this machine. `granted` tells what Ray has granted of a cluster; nothing of a single
         machine.
         """
         self._granted = granted
@@ -90,8 +84,7 @@ class MachineWatch:
         memory = psutil.virtual_memory()
         granted = self._granted()
         # With several nodes this machine is only the driver's.
-        parts = granted.texts() if granted else []
-        parts += [f"{'driver ' if granted else ''}CPU {psutil.cpu_percent():.0f} %", f"RAM {memory.percent:.0f} %"]
+        parts = [*granted, f"{'driver ' if granted else ''}CPU {psutil.cpu_percent():.0f} %", f"RAM {memory.percent:.0f} %"]
         parts += [_card_text(card, load) for card, load in zip(self._cards, seen, strict=True)]
         self.text = ", ".join(parts)
         for index, (card, load) in enumerate(zip(self._cards, seen, strict=True)):

@@ -4,7 +4,7 @@ from typing import Any
 
 from common.units import GIB
 from tuning.memory.gpus import Card, DriverError, Load
-from tuning.search.run.machine_watch import SECONDS, STEADY_SECONDS, Granted, MachineWatch
+from tuning.search.run.machine_watch import SECONDS, STEADY_SECONDS, MachineWatch, granted_texts
 
 CARD = Card(0, "RTX 4060", 8 * GIB)
 
@@ -89,7 +89,7 @@ def test_a_card_without_figures_of_its_load_is_not_reported() -> None:
 
 def test_of_a_cluster_the_load_of_all_nodes_comes_first() -> None:
     total = {"CPU": 48.0, "GPU": 4.0, "memory": 192.0 * GIB, "node:a": 1.0}
-    granted = Granted(12, total, {"CPU": 36.0, "GPU": 1.25, "memory": 100.0 * GIB})
+    granted = granted_texts(12, total, {"CPU": 36.0, "GPU": 1.25, "memory": 100.0 * GIB})
     watch = MachineWatch([], clock=lambda: 0.0, granted=lambda: granted)
     watch.look(running=True)
     assert watch.text.startswith("12 nodes, 12/48 cores, 92/192 GiB, 2.75/4 cards, driver CPU ")
@@ -97,4 +97,4 @@ def test_of_a_cluster_the_load_of_all_nodes_comes_first() -> None:
 
 
 def test_what_is_granted_as_a_whole_is_all_of_it() -> None:
-    assert Granted(2, {"CPU": 4.0}, {}).texts() == ["2 nodes", "4/4 cores"]
+    assert granted_texts(2, {"CPU": 4.0}, {}) == ["2 nodes", "4/4 cores"]
