@@ -200,7 +200,6 @@ def test_a_frozen_training_goes_on_only_for_what_is_to_be_trained(memory: AskedS
     assert role(frozen) == (3, 1, "best")
     half_trained(memory, frozen)
     again = drawn(memory, 0.5)
-    assert again
     assert (again.number, again.state) == (frozen.number, TrialState.WAITING)
     go_on(memory, 1, 0.9)
     # 1 is in the place of 3: it is trained twice, and what 3 would still take is not counted.
@@ -224,7 +223,6 @@ def test_a_third_seed_from_before_comes_after_the_two_seeds_of_a_new_best_and_pa
     go_on(memory, 1, 0.9)
     assert spend(memory, 2.5) == [(1, 0, "best"), (1, 1, "best")]
     following = drawn(memory, 2.0)
-    assert following
     assert (following.number == third.number) is is_frozen
     assert following.user_attrs[Key.CONFIRM_RUN] == 2
 
@@ -245,7 +243,6 @@ def test_a_frozen_candidate_of_an_earlier_part_keeps_no_round_waiting(many: Aske
     assert first.confirm_role == "candidate"
     half_trained(many, first)
     again = drawn(many, 19.5)
-    assert again
     assert again.number == first.number
     complete(many, 99.0)
     assert begun(many, 4.0).confirm_role != "candidate"  # too little for candidates
@@ -270,7 +267,6 @@ def test_a_further_round_goes_on_though_the_pace_falls(memory: AskedStudy) -> No
     third = begun(memory, 3.0)
     half_trained(memory, third)
     again = drawn(memory, 0.2)
-    assert again
     assert again.number == third.number
     memory.thaw(third.number)
     end(memory, third)
@@ -392,7 +388,6 @@ def test_rounds_wait_for_the_candidates(memory: AskedStudy) -> None:
     left = 9.7
     memory.freeze(running[0].number)  # a budget of time was over, and a larger one follows
     again = drawn(memory, left)
-    assert again
     assert memory.thaw(again.number) == running[0]
     for proposal in running:
         assert contenders(memory, left) != [[]]  # the search knows that there is more to do

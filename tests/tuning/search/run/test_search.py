@@ -30,7 +30,6 @@ def test_a_trial_gets_what_cuda_takes_of_its_card_with_its_grant(experiment: Exp
     baseline = CardBaseline(640 * MIB, 64 * MIB, 500 * MIB, "measured on this card")
     card = planner(experiment.settings, experiment.paths.folder, gpus=1, card_bytes=8 * GIB, baseline=baseline)
     handout = Searched(experiment, planner=card).search.hand_out()
-    assert handout
     assert handout.place.grant.context_bytes == baseline.context
     assert handout.place.grant.vram_bytes > baseline.vram()
 
@@ -38,7 +37,6 @@ def test_a_trial_gets_what_cuda_takes_of_its_card_with_its_grant(experiment: Exp
 def test_trust_reaches_a_trial_by_its_handout_alone(experiment: Experiment) -> None:
     for trusted in (False, True):
         handout = Searched(experiment.trusting(trusted)).search.hand_out()
-        assert handout
         assert handout.home.trusted is trusted
     assert "trust_scenario" not in experiment.paths.settings.read_text(encoding="utf-8")
 
@@ -57,7 +55,6 @@ def test_a_trial_goes_on_once_what_is_known_of_it_is_where_it_belongs(experiment
     files = Files()
     of = Searched(experiment, files=files)
     handout = of.search.hand_out()
-    assert handout
     assert (handout.home.storage, handout.home.lease) == ("memory://here", 7)
     of.search.take(0, Report(500, saved=True))
     assert files.steps == (500,)

@@ -101,7 +101,6 @@ def test_tune_uses_it_in_place_of_its_own(capsys: pytest.CaptureFixture[str], mo
     result = Report(100, reports=({"trial": 0},)).for_tune()
     quiet.on_trial_result(1, [trial], trial, result)
     told = report_in(result)
-    assert told
     assert (told.steps, told.reports) == (100, ())
 
 
