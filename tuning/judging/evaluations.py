@@ -13,7 +13,7 @@ from common.measure import SCORE, Measure
 from envs.environments.backend import Backend
 from envs.forecasts import Method
 from envs.gym.task import EnvTask, own_rows, simple_rows
-from envs.objective.aim import Aim
+from envs.objective.aim import SCORE_ALONE, Aim
 from envs.objective.columns import CHANGED
 from envs.objective.evaluate import ValidityError
 from envs.objective.kpis import CITYLEARN
@@ -155,17 +155,10 @@ def check_agreement(part: Path, other: Path) -> None:
                 )
 
 
-def score_of(rows: Sequence[Mapping[str, Any]]) -> float:
-    """Mean score of a run over its years, weighted by their hours. Raises a ValidityError if it is no number."""
-    score = SCORE.value(rows)
-    if not np.isfinite(score):
-        raise ValidityError(f"{rows[0]['contender']}, run {rows[0]['trial']}: a score of {score} is no number")
-    return score
-
-
-def objective_of(rows: Sequence[Mapping[str, Any]], aim: Aim) -> float:
+def objective_of(rows: Sequence[Mapping[str, Any]], aim: Aim = SCORE_ALONE) -> float:
     """A run's score or objective over its years, turned so that more is better. Raises a ValidityError if it is no number."""
-    value = score_of(rows) if aim.is_score else aim.goal(aim.outcome(rows))
+    value = aim.goal(aim.outcome(rows))
     if not np.isfinite(value):
-        raise ValidityError(f"{rows[0]['contender']}, run {rows[0]['trial']}: {aim.objective.name} of {value} is no number")
+        what = "a score" if aim.is_score else aim.objective.name
+        raise ValidityError(f"{rows[0]['contender']}, run {rows[0]['trial']}: {what} of {value} is no number")
     return value

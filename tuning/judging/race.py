@@ -32,7 +32,6 @@ from tuning.judging.evaluations import (
     objective_of,
     run_all,
     run_jobs,
-    score_of,
     years_of,
 )
 from tuning.judging.folder import Contender, Judgement
@@ -197,7 +196,7 @@ class Race:
     def _judged(self, rows: list[dict[str, Any]]) -> None:
         first = rows[0]
         if first["contender"] in NAMES.values() or first.get("seed") is not None:
-            score_of(rows)
+            objective_of(rows)  # whatever it is judged by
             told = self._aim.told(self._aim.outcome(rows))
             run = "" if first.get("seed") is None else f", run {first['trial']}"
             self._say(f"{first['contender']}{run}: {told} by {first['backend']}")

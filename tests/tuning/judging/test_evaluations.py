@@ -18,7 +18,7 @@ from envs.task import SiteTask
 from envs.yardsticks.bound import BoundError
 from results.table_files import judged_path, read_file, write_file
 from tuning.judging import evaluations
-from tuning.judging.evaluations import Job, check_agreement, run_all, score_of
+from tuning.judging.evaluations import Job, check_agreement, objective_of, run_all
 from tuning.runtime.jobs import result_of
 
 
@@ -95,9 +95,9 @@ def test_backends_agree_in_ratios_too(tmp_path: Path, name: str, values: tuple[f
 
 def test_years_of_a_run_count_by_what_they_hold() -> None:
     years = [year(100, 0.1, 2.0), year(300, 0.2, 6.0)]
-    assert score_of(years) == pytest.approx(0.175)
+    assert objective_of(years) == pytest.approx(0.175)
     with pytest.raises(ValidityError, match="a, run 2: a score of nan is no number"):
-        score_of([*years, year(100, math.nan, 2.0)])
+        objective_of([*years, year(100, math.nan, 2.0)])
 
 
 @pytest.mark.parametrize("shares", [False, True])
