@@ -88,18 +88,21 @@ def _carry_out(kind: type[T], words: Sequence[str], program: str, answer: Callab
         raise
 
 
+# Of options that are numbers: what stands for one in the help, what reads it, and the types that are one.
+_READ: dict[Any, tuple[str, Callable[[str], Any], tuple[type, ...]]] = {
+    int: ("INT", whole_number, (int,)), float: ("FLOAT", number, (int, float)),
+}  # fmt: skip
+
+
 @_NUMBERS.primitive_rule
-def _numbers(option: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[int] | PrimitiveConstructorSpec[float] | None:
+def _numbers(option: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
     """How the text of an option becomes a number; None for options of other types."""
-    if option.type is int:
-        return PrimitiveConstructorSpec(
-            1, "INT", lambda texts: whole_number(texts[0]), lambda value: type(value) is int, lambda value: [str(value)]
-        )
-    if option.type is float:
-        return PrimitiveConstructorSpec(
-            1, "FLOAT", lambda texts: number(texts[0]), lambda value: type(value) in (int, float), lambda value: [str(value)]
-        )
-    return None
+    if option.type not in _READ:
+        return None
+    name, read, kinds = _READ[option.type]
+    return PrimitiveConstructorSpec(
+        1, name, lambda texts: read(texts[0]), lambda value: type(value) in kinds, lambda value: [str(value)]
+    )
 
 
 def parse(kind: type[T], arguments: Sequence[str], default: T | None, program: str) -> T:
