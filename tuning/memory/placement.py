@@ -121,25 +121,21 @@ class Placement:
     def _fits(self, kind: Kind, hyperparameters: Assignment) -> bool:
         return self._of(kind).excess(hyperparameters)[0] <= 0
 
-    def _taken(self, kind: Kind) -> tuple[float, float, float]:
-        own = [place.grant for place in self._places.values() if place.key == kind.key]
-        return len(own), sum(g.ram_bytes for g in own), sum(g.gpu_share for g in own)
+    def _load(self, kind: Kind, *further: Grant) -> float:
+        """Part of its cores, memory or cards, whichever is the largest, that this search takes of a kind, with further trials.
 
-    def _has_room(self, kind: Kind, granted: Grant) -> bool:
-        """Whether a trial fits beside those of this search, as far as sums tell; how they lie on its nodes, Ray knows."""
-        cores, ram, share = self._taken(kind)
-        all_ram = sum(node.ram_bytes for node in kind.nodes)
-        return (
-            cores + 1 <= kind.budget.cores
-            and ram + granted.ram_bytes <= all_ram
-            # Sums of shares are rounded.
-            and share + granted.gpu_share <= kind.budget.gpus + 1e-9
+        It is a sum over all nodes; how trials lie on these, Ray knows.
+        """
+        own = [*(place.grant for place in self._places.values() if place.key == kind.key), *further]
+        return max(
+            len(own) / kind.budget.cores,
+            sum(granted.ram_bytes for granted in own) / max(1, sum(node.ram_bytes for node in kind.nodes)),
+            sum(granted.gpu_share for granted in own) / max(1, kind.budget.gpus),
         )
 
-    def _load(self, kind: Kind) -> float:
-        cores, ram, share = self._taken(kind)
-        parts = [cores / kind.budget.cores, ram / max(1, sum(node.ram_bytes for node in kind.nodes))]
-        return max([*parts, share / kind.budget.gpus] if kind.budget.gpus else parts)
+    def _has_room(self, kind: Kind, granted: Grant) -> bool:
+        """Whether a trial fits beside those of this search, as far as sums tell; those of shares are rounded."""
+        return self._load(kind, granted) <= 1.0 + 1e-9
 
     def free(self, number: int) -> None:
         """Note that a trial does not run any more; nothing happens if it was not placed."""
