@@ -9,6 +9,7 @@ import torch
 from gymnasium import spaces
 from torch import nn
 
+from tuning.algorithms.networks.layers import buffer
 from tuning.cli.console import busy, terminal
 from tuning.experiment.folder import Experiment
 from tuning.experiment.reading import with_checkpoints
@@ -20,10 +21,6 @@ from tuning.trial.policy import trained
 class EnvironmentPolicy(nn.Module):
     """The deterministic policy, to actions as the author of the environment has them, in one row each."""
 
-    low: torch.Tensor
-    high: torch.Tensor
-    start: torch.Tensor
-
     def __init__(self, mode: nn.Module, features: int, actions: spaces.Space[Any]) -> None:
         """`mode` is a trainer's `mode_network`, which sees so many `features`."""
         super().__init__()
@@ -34,9 +31,7 @@ class EnvironmentPolicy(nn.Module):
         elif isinstance(actions, spaces.Discrete | spaces.MultiDiscrete):
             start = np.asarray(actions.start, np.int64).ravel()
         self._is_bounded = bool(np.isfinite([low, high]).all())
-        self.register_buffer("low", torch.tensor(low, dtype=torch.float32))
-        self.register_buffer("high", torch.tensor(high, dtype=torch.float32))
-        self.register_buffer("start", torch.tensor(start))
+        self.low, self.high, self.start = buffer(low), buffer(high), nn.Buffer(torch.tensor(start))
         self.example = torch.zeros(2, features)
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:

@@ -23,14 +23,6 @@ class SitePolicy(nn.Module):
     double where the environment's is.
     """
 
-    centre: torch.Tensor
-    inverse: torch.Tensor
-    periodic: torch.Tensor
-    period: torch.Tensor
-    low: torch.Tensor
-    span: torch.Tensor
-    flat: torch.Tensor
-
     def __init__(
         self,
         layout: ObservationLayout,
@@ -42,15 +34,14 @@ class SitePolicy(nn.Module):
     ) -> None:
         """`view`, `mode` and `changes` are a trainer's, `low` and `high` the range of CityLearn's actions, shape (actions,)."""
         super().__init__()
-        centre, inverse = layout.linear
-        for name, values in {
-            "centre": centre, "inverse": inverse, "period": layout.period, "low": low, "span": np.asarray(high) - low,
-        }.items():  # fmt: skip
-            self.register_buffer(name, torch.tensor(np.asarray(values, dtype=np.float64)))
-        self.register_buffer("periodic", torch.tensor(layout.periodic))
-        self.register_buffer("flat", torch.tensor([i not in layout.periodic for i in range(len(layout.names))]))
+        given = (*layout.linear, layout.period, low, np.asarray(high) - low)
+        self.centre, self.inverse, self.period, self.low, self.span = (
+            nn.Buffer(torch.tensor(np.asarray(values, dtype=np.float64))) for values in given
+        )
+        self.periodic = nn.Buffer(torch.tensor(layout.periodic))
+        self.flat = nn.Buffer(torch.tensor([i not in layout.periodic for i in range(len(layout.names))]))
         self._view, self._mode, self._changes = view, mode, changes
-        self.example = torch.zeros(2, len(centre), dtype=torch.float64)
+        self.example = torch.zeros(2, len(self.centre), dtype=torch.float64)
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         """Actions of CityLearn, shape (rows, actions), float64.

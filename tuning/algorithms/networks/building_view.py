@@ -21,7 +21,7 @@ from tuning.algorithms.networks.building_kinds import (
     unit,
     why_unfit,
 )
-from tuning.algorithms.networks.layers import UncontrolledCharging
+from tuning.algorithms.networks.layers import UncontrolledCharging, buffer
 from tuning.algorithms.networks.views import ViewEnv, applied
 
 # A change of the uncontrolled site's action within [-1, 1], times this, reaches every action from every other.
@@ -34,10 +34,6 @@ class BuildingInputs(nn.Module):
     For each building: its own features, what never changes of it, sums of energies and means of the rest over all buildings,
     and what they have in common.
     """
-
-    matrix: torch.Tensor
-    offset: torch.Tensor
-    fixed: torch.Tensor
 
     def __init__(self, kinds: BuildingKinds, site: District) -> None:
         super().__init__()
@@ -66,14 +62,11 @@ class BuildingInputs(nn.Module):
             i = common[kind]
             shared[j, i], shifts[j] = _rescaling(site, i, unit(site, kind, COMMON), bounds)
         district = np.einsum("nj,njf->jf", weight, own), (weight * constant).sum(axis=0)
-        self._register("matrix", np.concatenate([own[parts.acting].reshape(-1, features), district[0], shared]))
-        self._register("offset", np.concatenate([constant[parts.acting].ravel(), district[1], shifts]))
+        self.matrix = buffer(np.concatenate([own[parts.acting].reshape(-1, features), district[0], shared]))
+        self.offset = buffer(np.concatenate([constant[parts.acting].ravel(), district[1], shifts]))
         fixed = [[_fixed(kind, site, parts, n) for kind in kinds.fixed] for n in parts.acting]
-        self._register("fixed", np.reshape(fixed, (len(parts.acting), -1)))
+        self.fixed = buffer(np.reshape(fixed, (len(parts.acting), -1)))
         self.agents, self._own = len(parts.acting), (len(parts.acting), count)
-
-    def _register(self, name: str, values: np.ndarray) -> None:
-        self.register_buffer(name, torch.tensor(values, dtype=torch.float32), persistent=False)
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         """What is seen, shape (rows * A, size), of the site as its layout scales it, shape (rows, features)."""
@@ -91,10 +84,6 @@ class BuildingActions(nn.Module):
     Learned chargers' actions are changes of the uncontrolled site's, so it begins with vehicles that charge.
     """
 
-    order: torch.Tensor
-    scale: torch.Tensor
-    features: torch.Tensor
-
     def __init__(self, kinds: BuildingKinds, site: District) -> None:
         super().__init__()
         parts, groups, count = Parts.of(site, kinds.learn_charging), site.layout.any_chargers, len(site.layout.actions)
@@ -105,13 +94,12 @@ class BuildingActions(nn.Module):
             for kind, i in parts.actions[n].items():
                 order[i] = a * len(kinds.actions) + kinds.actions.index(kind)
                 scale[i] = _CHANGE if groups and kind.startswith(CHARGER) else 1.0
-        self.register_buffer("order", torch.tensor(order), persistent=False)
-        self.register_buffer("scale", torch.tensor(scale), persistent=False)
+        self.order, self.scale = nn.Buffer(torch.tensor(order), persistent=False), buffer(scale)
         self.charging = UncontrolledCharging(count, kinds.initial_charging, groups) if groups else None
         if groups:
             each = torch.tensor(groups.observations).T
             self._kinds = tuple(each.shape)
-            self.register_buffer("features", each.flatten(), persistent=False)
+            self.features = nn.Buffer(each.flatten(), persistent=False)
 
     def forward(self, actions: torch.Tensor, observations: torch.Tensor) -> torch.Tensor:
         """Actions of the site, shape (rows, actions), of those of its buildings, (rows * A, kinds); not cut yet."""

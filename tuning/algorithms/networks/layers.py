@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 import torch
+from numpy.typing import ArrayLike
 from torch import nn
 
 from envs.observation import ChargerGroups, Charging
@@ -24,6 +25,11 @@ def perceptron(inputs: int, sizes: Sequence[int], activation: str) -> nn.Sequent
     return nn.Sequential(*layers)
 
 
+def buffer(values: ArrayLike) -> nn.Buffer:
+    """Numbers that belong to a site and not to what is learned, in single precision."""
+    return nn.Buffer(torch.tensor(values, dtype=torch.float32), persistent=False)
+
+
 class UncontrolledCharging(nn.Module):
     """What policies of a site with chargers start from: vehicles are charged while they lack something.
 
@@ -32,18 +38,14 @@ class UncontrolledCharging(nn.Module):
     barely moves the reward, so full-power charging is not learned within 500,000 steps.
     """
 
-    weights: torch.Tensor
-    bias: torch.Tensor
-    idle: torch.Tensor
-
     def __init__(self, actions: int, initial_charging: float, groups: ChargerGroups, limit: float = 1.0) -> None:
         super().__init__()
         self.initial_charging, self.limit = initial_charging, limit
         charging = groups.uncontrolled or tuple(Charging(1.0, (0.0,) * len(own), 0.0) for own in groups.observations)
         self.order = _ActionOrder(actions, groups)
-        self.register_buffer("weights", torch.tensor([each.weights for each in charging]).T.contiguous(), persistent=False)
-        self.register_buffer("bias", torch.tensor([each.bias for each in charging]), persistent=False)
-        self.register_buffer("idle", torch.tensor([each.idle for each in charging]), persistent=False)
+        self.weights = nn.Buffer(torch.tensor([each.weights for each in charging]).T.contiguous(), persistent=False)
+        self.bias = nn.Buffer(torch.tensor([each.bias for each in charging]), persistent=False)
+        self.idle = nn.Buffer(torch.tensor([each.idle for each in charging]), persistent=False)
 
     def forward(self, each: torch.Tensor) -> torch.Tensor:
         """Actions within [-limit, limit], 0 where not a charger's, shape (rows, actions), of features of shape (rows, F, S)."""
@@ -59,14 +61,12 @@ class SiteInputs(nn.Module):
     With the features of single chargers a battery needs 500,000 steps to learn what it learns without them in 100,000.
     """
 
-    order: torch.Tensor
-
     def __init__(self, inputs: int, groups: ChargerGroups) -> None:
         super().__init__()
         kinds = torch.tensor(groups.observations).T
         others = sorted(set(range(inputs)) - set(kinds.flatten().tolist()))
         self.others, self.kinds = len(others), tuple(kinds.shape)
-        self.register_buffer("order", torch.tensor([*others, *kinds.flatten().tolist()]), persistent=False)
+        self.order = nn.Buffer(torch.tensor([*others, *kinds.flatten().tolist()]), persistent=False)
         self.size = len(others) + len(kinds)
 
     def forward(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -115,13 +115,11 @@ class ChargerHead(nn.Module):
 class _ActionOrder(nn.Module):
     """Puts the site's actions and the chargers' into the environment's order."""
 
-    order: torch.Tensor
-
     def __init__(self, actions: int, groups: ChargerGroups) -> None:
         super().__init__()
         given = [*other_actions(actions, groups), *groups.actions]
         self.others, self.sorted = actions - len(groups.actions), given == sorted(given)
-        self.register_buffer("order", torch.tensor(given).argsort(), persistent=False)
+        self.order = nn.Buffer(torch.tensor(given).argsort(), persistent=False)
 
     def forward(self, others: torch.Tensor, chargers: torch.Tensor) -> torch.Tensor:
         """Both together, shape (rows, actions)."""
@@ -185,13 +183,9 @@ def initialize_orthogonally(layers: nn.Module, gain: float) -> None:
 class ModeNetwork(nn.Module):
     """From what an environment shows to what it takes, with the statistics as they were when it was made."""
 
-    mean: torch.Tensor
-    scale: torch.Tensor
-
     def __init__(self, preprocess: FrozenNormalizer, network: nn.Module, act: Callable[[torch.Tensor], torch.Tensor]) -> None:
         super().__init__()
-        self.register_buffer("mean", torch.tensor(preprocess.mean))
-        self.register_buffer("scale", torch.tensor(preprocess.scale))
+        self.mean, self.scale = nn.Buffer(torch.tensor(preprocess.mean)), nn.Buffer(torch.tensor(preprocess.scale))
         self.limit, self.network, self._act = preprocess.clip, network, act
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:

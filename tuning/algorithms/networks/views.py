@@ -15,7 +15,7 @@ from envs.district import District
 from envs.observation import ChargerGroups
 from envs.scenarios.schema_shape import USES
 from envs.seen import PLANNED_BATTERY, PLANNED_DEVICE, PLANNED_SOC, PLANNED_TANK, PLANNED_TANK_SOC
-from tuning.algorithms.networks.layers import SiteInputs, UncontrolledCharging, other_actions
+from tuning.algorithms.networks.layers import SiteInputs, UncontrolledCharging, buffer, other_actions
 
 # Changes up to this magnitude change nothing. A plan stands on kinks: where a home neither imports nor exports, a deviation of
 # 0.02 costs an eighth of the score of five homes, one of 0.05 a third. Exploring by noise would unlearn the plan.
@@ -93,8 +93,6 @@ class ViewEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 class SiteView(nn.Module):
     """What a policy of the site's other actions sees, and the site's actions from its own."""
 
-    index: torch.Tensor  # of the other actions
-
     def __init__(self, observations: int, actions: int, chargers: ChargerGroups, initial_charging: float) -> None:
         """Look at a site. Raises `ValueError` if all actions are chargers'."""
         super().__init__()
@@ -102,7 +100,7 @@ class SiteView(nn.Module):
         self.others = other_actions(actions, chargers)
         if not self.others:
             raise ValueError("every action is a charger's, so nothing is left to learn: set learn_charging=true")
-        self.register_buffer("index", torch.tensor(self.others))
+        self.index = nn.Buffer(torch.tensor(self.others))
         self.inputs = SiteInputs(observations, chargers)
         self.charging = UncontrolledCharging(actions, initial_charging, chargers)
         self._features = self.inputs.order[: self.inputs.others].numpy()
@@ -207,15 +205,10 @@ class ChangedActions(nn.Module):
     A change counts from its action's `zone` on, as what it is more. Actions without a rule pass unchanged.
     """
 
-    matrix: torch.Tensor
-    offset: torch.Tensor
-    zone: torch.Tensor
-
     def __init__(self, matrix: np.ndarray, offset: np.ndarray, zone: np.ndarray) -> None:
         """`matrix` has shape (actions, observations); of actions without a rule it is 0. Others have shape (actions,)."""
         super().__init__()
-        for name, values in (("matrix", matrix), ("offset", offset), ("zone", zone)):
-            self.register_buffer(name, torch.tensor(values, dtype=torch.float32), persistent=False)
+        self.matrix, self.offset, self.zone = (buffer(values) for values in (matrix, offset, zone))
 
     def rule(self, observations: torch.Tensor) -> torch.Tensor:
         """Actions without a change within [-1, 1], 0 where there is no rule, shape (rows, actions)."""

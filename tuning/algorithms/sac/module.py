@@ -66,14 +66,11 @@ class SiteCritics(nn.Module):
     the uncontrolled site would do. A charger that does less will lack something; without that, critics long see only the costs.
     """
 
-    others: torch.Tensor
-    actions: torch.Tensor
-
     def __init__(self, inputs: int, actions: int, h: Assignment, chargers: ChargerGroups) -> None:
         super().__init__()
         others = other_actions(actions, chargers)
-        self.register_buffer("others", torch.tensor(others, dtype=torch.int64), persistent=False)
-        self.register_buffer("actions", torch.tensor(chargers.actions), persistent=False)
+        self.others = nn.Buffer(torch.tensor(others, dtype=torch.int64), persistent=False)
+        self.actions = nn.Buffer(torch.tensor(chargers.actions), persistent=False)
         self.inputs = SiteInputs(inputs, chargers)
         self.site = TwinCritics(self.inputs.size + len(others) + 1, hidden_sizes(h), str(h["activation"]))
         self.charging = UncontrolledCharging(actions, 1.0, chargers)
