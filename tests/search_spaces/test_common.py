@@ -6,7 +6,6 @@ from search_spaces import Kind, SearchSpace
 from search_spaces.common import FALLING, REWARD_SHARE, SHAPES, schedule, with_reward_share
 from tests.search_spaces.draws import drawn
 from tuning.algorithms import rllib_base
-from tuning.algorithms.precision import NEED_GPU
 from tuning.algorithms.registry import AlgorithmSpec, algorithm
 
 BUDGET = {"steps": 1e6}
@@ -42,9 +41,8 @@ def test_presets_are_valid_full_assignments_and_no_other_value_switches_off_what
 
 @ALL
 def test_what_needs_a_gpu_is_a_switch_that_is_off(spec: AlgorithmSpec) -> None:
-    for name in NEED_GPU:
-        parameter = spec.space[name]
-        assert (parameter.kind, parameter.default, parameter.search) == (Kind.FLAG, False, None)
+    parameter = spec.space["pin_memory"]
+    assert (parameter.kind, parameter.default, parameter.search) == (Kind.FLAG, False, None)
 
 
 def test_a_schedules_end_acts_only_where_the_value_falls() -> None:

@@ -17,14 +17,12 @@ if TYPE_CHECKING:
     import numpy as np
 
 F = TypeVar("F")
-NEED_GPU = ("pin_memory",)
 
 
 def check_device(hyperparameters: Assignment, gpu: bool) -> None:
     """Raises `ValueError` with the hyperparameter that needs a GPU where there is none."""
-    for name in NEED_GPU:
-        if hyperparameters[name] and not gpu:
-            raise ValueError(f"{name}=true: it needs a GPU, and this trial learns on the CPU")
+    if hyperparameters["pin_memory"] and not gpu:
+        raise ValueError("pin_memory=true: it needs a GPU, and this trial learns on the CPU")
 
 
 def compiled(function: F, h: Assignment) -> F:

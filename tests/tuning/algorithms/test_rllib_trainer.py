@@ -10,14 +10,9 @@ import torch
 
 from search_spaces import Kind
 from tests.tuning.algorithms.match import FEATURES, built, setup
-from tuning.algorithms.precision import NEED_GPU
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.rllib_base import DivergedError
-from tuning.algorithms.rllib_trainer import (
-    not_normalised,
-    random_state,
-    set_random_state,
-)
+from tuning.algorithms.rllib_trainer import not_normalised, random_state, set_random_state
 from tuning.runtime.stopwatch import Stopwatch
 
 pytestmark = pytest.mark.usefixtures("small_ray")
@@ -51,7 +46,7 @@ def test_what_is_read_back_is_what_was_given(algo: str, monkeypatch: pytest.Monk
     # Compiling takes a minute; that it is asked for shows elsewhere.
     monkeypatch.setattr(torch, "compile", lambda function: function)
     for parameter in algorithm(algo).space.parameters:
-        if parameter.name in (*NEED_GPU, "plan", "shared_policy"):
+        if parameter.name in ("pin_memory", "plan", "shared_policy"):
             # Refused here, see test_precision; or needs several buildings, see test_building_view.
             continue
         other = OTHERS.get(parameter.kind, next((choice for choice in parameter.choices if choice != parameter.default), None))

@@ -91,13 +91,7 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
         super().build()
         self.kl_coefficient = KL_COEFFICIENT if self.h.get("kl_target") is not None else 0.0
         self.entropy_coefficient = self.live("ent_coef", self.recipe.value("ent_coef"))
-        self._find_gradient = self.replayed(partial(self.gradient, rows=self.rows_at_once))
         self._written_out = self.network.written_out if self.device.type == "cpu" else None
-
-    @property
-    def rows_at_once(self) -> int | None:
-        """Rows of a gradient's pieces at most; None for a minibatch at once."""
-        return None
 
     @property
     def optimizer(self) -> torch.optim.Optimizer:
@@ -278,7 +272,7 @@ class PPOLearner(OnPolicyLearner):
     def build(self) -> None:
         """See `Learner`."""
         super().build()
-        self._take_step = self.replayed(self.step)
+        self._find_gradient, self._take_step = self.replayed(self.gradient), self.replayed(self.step)
 
     def make_optimizer(self, parameters: list[torch.nn.Parameter]) -> torch.optim.Optimizer:
         """See `OnPolicyLearner`."""
@@ -322,11 +316,10 @@ class PPOLearner(OnPolicyLearner):
 class A2CLearner(OnPolicyLearner):
     """Advantage actor-critic (Mnih et al. 2016), the synchronous one: one gradient step over each rollout."""
 
-    @property
-    def rows_at_once(self) -> int | None:
-        """See `OnPolicyLearner`."""
-        rows: int | None = self.h["batch_size"]
-        return rows
+    def build(self) -> None:
+        """See `Learner`."""
+        super().build()
+        self._find_gradient = self.replayed(partial(self.gradient, rows=self.h["batch_size"]))
 
     def make_optimizer(self, parameters: list[torch.nn.Parameter]) -> torch.optim.Optimizer:
         """See `OnPolicyLearner`."""
