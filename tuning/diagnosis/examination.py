@@ -25,7 +25,7 @@ from tuning.experiment.option_values import ALL
 from tuning.experiment.settings import Settings, check_gpu_memory, check_types
 from tuning.memory.allocation import grant
 from tuning.memory.machine import this_machine
-from tuning.memory.planner import CPU, Calibration, Planner
+from tuning.memory.planner import CPU, PEAKS, Calibration, Planner
 from tuning.memory.prediction import size, sizes_of
 from tuning.runtime.ray_session import ENVIRONMENT, ray_session
 from tuning.search.proposals.plan import limits
@@ -48,7 +48,6 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "pinned memory": {"pin_memory": True},
 }
 NAMES: dict[Place, str] = {"vram": "GPU memory", "ram": "host memory"}
-PEAKS: dict[Place, str] = {"vram": "peak_process_vram_bytes", "ram": "peak_rss_bytes"}
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ class Calibration:
         self._path = path or cache_folder() / FILE
 
     def add(self, device: str, algo: str, place: Place, predicted: int, measured: int) -> None:
-        """Add the peak of a trial."""
+        """Add the peak of a trial; nothing where there is none, or none was predicted."""
         if predicted <= 0 or measured <= 0:
             return
         with usable_cache():
@@ -107,6 +107,7 @@ FALLBACKS = (
 
 
 CPU = "cpu"
+PEAKS: dict[Place, str] = {"vram": "peak_process_vram_bytes", "ram": "peak_rss_bytes"}  # columns of what was measured
 
 
 @dataclass(frozen=True)
@@ -176,13 +177,11 @@ class Planner:
 
     def missing(self, row: dict[str, Any]) -> int:
         """Bytes that a trial lacked which was expected to fit and ran out of memory; at least one."""
-        vram, ram = (row["peak_process_vram_bytes"] or 0), (row["peak_rss_bytes"] or 0)
+        vram, ram = (row[PEAKS[place]] or 0 for place in PLACES)
         over = max(vram - self.budget.card_bytes if self.budget.gpus else 0, ram - self.budget.ram_bytes)
         return max(1, over)
 
     def learn(self, row: dict[str, Any]) -> None:
         """Add the measured memory of a trial that ended."""
-        for place, measured in (("vram", row["peak_process_vram_bytes"]), ("ram", row["peak_rss_bytes"])):
-            predicted = row[f"predicted_{place}_bytes"]
-            if predicted and measured:
-                self.calibration.add(self.device, self.settings.algo, place, predicted, measured)  # type: ignore[arg-type]
+        for place, peak in PEAKS.items():
+            self.calibration.add(self.device, self.settings.algo, place, row[f"predicted_{place}_bytes"] or 0, row[peak] or 0)
