@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,26 +16,19 @@ from results.judgement import JUDGEMENT_VERSION, STATISTIC, cells, headings, mar
 from results.table_files import read_parquet
 from search_spaces import Assignment, Value
 from tuning.experiment.folder import Experiment, open_experiment
-from tuning.experiment.settings import Settings
-from tuning.judging.folder import Contender, JudgementPaths, read_judgement
+from tuning.experiment.settings import OF_A_SITE, OF_AN_ENVIRONMENT, Settings
+from tuning.judging.folder import OF_TRAINING, Contender, JudgementPaths, read_judgement
 from tuning.trial.records import TrialRecords
-
-# Settings that change the training or which of its evaluations is kept, beside the hyperparameters.
-_OF_TRAINING = (
-    "algo", "scenario", "backend", "num_envs", "reward", "steps", "evaluations", "keep", "validation_weeks", "require", "seed",
-)  # fmt: skip
-_IN_ENVIRONMENT = (
-    "algo", "env", "env_config", "num_envs", "steps", "evaluations", "keep", "episodes", "require", "seed",
-)  # fmt: skip
 
 
 def hyperparameters_toml(hyperparameters: Assignment, settings: Settings) -> str:
     """A full assignment as TOML, in the form that `--space` reads, with the command that trains it."""
     command = ["python", "-m", "tuning.run", "--trials", "1", "--space", "hyperparameters.toml"]
-    given: dict[str, object] = {name: getattr(settings, name) for name in (_IN_ENVIRONMENT if settings.env else _OF_TRAINING)}
-    given |= asdict(settings.splits) | {"weights": settings.weights, "teacher": settings.teacher}
+    others = OF_A_SITE if settings.env else (*OF_AN_ENVIRONMENT, "env")
+    given: dict[str, object] = {name: getattr(settings, name) for name in OF_TRAINING if name not in others}
     given["objective"] = tuple(settings.objective.split()) if settings.objective != Settings.objective else ()
-    given |= {"minimize": True} if settings.minimize else {}
+    if not settings.minimize:
+        given.pop("minimize", None)
     # TOML has no null, so hyperparameters that are none are set on the command line.
     given["set"] = tuple(f"{name}=none" for name, value in hyperparameters.items() if value is None)
     for name, value in given.items():

@@ -6,7 +6,7 @@ Each is trained as an experiment with one assignment, and each of its runs is a 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 from rich.console import Console
@@ -27,7 +27,7 @@ from tuning.experiment.folder import Experiment, create, open_experiment, save
 from tuning.experiment.lock import experiment_lock
 from tuning.experiment.reading import is_given, open_to_read
 from tuning.experiment.settings import Settings, changed, typed
-from tuning.judging.folder import Contender, JudgementPaths
+from tuning.judging.folder import OF_TRAINING, Contender, JudgementPaths
 from tuning.search.proposals.plan import SHARED, limits, plan
 from tuning.search.run.driver import search
 from tuning.trial.evaluations import evaluations_due
@@ -175,15 +175,11 @@ def run_settings(contender: Contender, of: Settings, runs: Path, seed: int, gpu_
     # The texts must parse back to the same values. Those of a damaged row may not.
     if space.parse(dict(pair.split("=", 1) for pair in pairs)) != contender.hyperparameters:
         raise UsageError(f"{contender.name} has hyperparameters that cannot be: restore the row of its trial from a copy")
-    return Settings(
-        algo=of.algo, scenario=of.scenario, backend=of.backend, num_envs=of.num_envs, reward=of.reward,
-        weights=of.weights, objective=of.objective, require=of.require, teacher=of.teacher, trials=1,
-        steps=of.steps, evaluations=of.evaluations, keep=contender.keep or of.keep, last_evaluation=contender.evaluations,
-        validation_weeks=of.validation_weeks, seed=seed, set=(pairs,), start_from=(),
-        sampler="random", scheduler="none", retries=of.retries, keep_checkpoints="all", gpu_memory=gpu_memory, on_oom=of.on_oom,
-        name=contender.slug, dir=str(runs), address=address, env=of.env, env_config=of.env_config, minimize=of.minimize,
-        episodes=of.episodes,
-        **asdict(of.splits),
+    same: dict[str, Any] = {name: getattr(of, name) for name in (*OF_TRAINING, "retries", "on_oom")}
+    return replace(
+        Settings(**same), keep=contender.keep or of.keep, last_evaluation=contender.evaluations, seed=seed, set=(pairs,),
+        trials=1, start_from=(), sampler="random", scheduler="none", keep_checkpoints="all", gpu_memory=gpu_memory,
+        name=contender.slug, dir=str(runs), address=address,
     )  # fmt: skip
 
 

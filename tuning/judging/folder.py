@@ -8,6 +8,7 @@ from typing import Any, Literal
 from common.errors import UsageError
 from common.json_values import checked, described, read_json, write_json
 from common.paths import missing_folders, refuse_links, user_path
+from envs.scenarios.splits import Splits
 from results.places import JUDGED, JUDGEMENT
 from results.table_files import judged_path
 from search_spaces import Assignment
@@ -15,6 +16,12 @@ from tuning.experiment.folder import ExperimentPaths, check_format, check_name, 
 
 FORMAT = 1  # version of `judgement.json`
 _SETTINGS = "question"  # key of the settings in the file
+# Settings of a search that change a training, or which of its evaluations counts, beside the hyperparameters.
+OF_TRAINING = (
+    "algo", "scenario", "env", "env_config", "backend", "num_envs", "reward", "steps", "evaluations", "keep",
+    "validation_weeks", "episodes", "require", "seed", *Splits.__dataclass_fields__, "weights", "teacher", "objective",
+    "minimize",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
