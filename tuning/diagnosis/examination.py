@@ -23,7 +23,6 @@ from tuning.diagnosis.settings import DoctorSettings
 from tuning.experiment.folder import create
 from tuning.experiment.option_values import ALL
 from tuning.experiment.settings import Settings, check_gpu_memory, check_types
-from tuning.memory.allocation import grant
 from tuning.memory.machine import this_machine
 from tuning.memory.planner import CPU, PEAKS, Calibration, Planner
 from tuning.memory.prediction import size, sizes_of
@@ -84,7 +83,7 @@ class Outcome:
 def run_train(algo: str, hyperparameters: Assignment, planner: Planner, backend: str) -> dict[str, Any]:
     """Train a little in a process of its own. Raises `RuntimeError`, with the last line of what went wrong."""
     settings = {**asdict(planner.settings), "algo": algo, "backend": backend, "steps": STEPS}
-    granted = grant(planner.prediction(hyperparameters), planner.budget)
+    granted = planner.grant(hyperparameters)
     given = {"settings": settings, "hyperparameters": hyperparameters, "vram": (granted.vram_bytes, granted.context_bytes)}
     done = subprocess.run(
         [sys.executable, "-m", "tuning.diagnosis.examination", json.dumps(given)],

@@ -25,11 +25,11 @@ VRAM_HEADROOM = 1.1
 
 @dataclass(frozen=True)
 class Budget:
-    """What all trials of a machine may take together."""
+    """What all trials of a machine, or of the nodes of a kind, may take together."""
 
     gpus: int
     card_bytes: int  # GPU memory of each card that trials may take; 0 without a card
-    ram_bytes: int  # host memory of the largest node
+    ram_bytes: int  # host memory of the machine, of nodes that of the largest
     cores: int
     baseline: CardBaseline = ASSUMED  # of a process on its cards
 
@@ -106,22 +106,13 @@ ACCELERATOR = "accelerator_type:"  # begins the names of resources by which Ray 
 MARK_SHARE = 0.001  # of such a resource that a trial takes, so that a node holds a thousand
 
 
-@dataclass(frozen=True)
-class Node:
-    """A node of a cluster."""
+@dataclass(frozen=True, kw_only=True)
+class Node(Budget):
+    """A node of a cluster, with what trials may take of it."""
 
     id: str
-    cores: int
-    ram_bytes: int  # memory that it gives to trials
-    gpus: int = 0
     device: str = "cpu"  # name of its cards; `cpu` without any
-    card_bytes: int = 0  # GPU memory of each of them that trials may take
     marks: frozenset[str] = frozenset()  # names of its resources that begin with `ACCELERATOR`
-    baseline: CardBaseline = ASSUMED  # of a process on its cards
-
-    def room(self, prediction: Prediction) -> int:
-        """Trials like this one that fit on it at once."""
-        return room(prediction, Budget(self.gpus, self.card_bytes, self.ram_bytes, self.cores))
 
     def holds(self, granted: Grant) -> bool:
         """Whether a trial that is granted this fits on it while nothing else runs there."""

@@ -103,10 +103,10 @@ def cluster(gpu_memory_gib: float, look: Look, device: str = "auto") -> Cluster:
         cores, marks = int(has.get("CPU", 0)), frozenset(name for name in has if name.startswith(ACCELERATOR))
         if card and card.baseline:
             budget = card_budget(card.total_bytes, gpu_memory_gib)
-            nodes.append(Node(of, cores, ram, gpus, card.name, budget, marks, card.baseline))
+            nodes.append(Node(gpus, budget, ram, cores, card.baseline, id=of, device=card.name, marks=marks))
         else:
             unusable = card.name if card else unusable
-            nodes.append(Node(of, cores, ram, marks=marks))
+            nodes.append(Node(0, 0, ram, cores, id=of, marks=marks))
     # Ray's public interfaces do not tell which nodes are drained.
     leaving = frozenset(state.state.get_draining_nodes()) & {node.id for node in nodes}
     return Cluster(tuple(nodes), leaving, unusable)

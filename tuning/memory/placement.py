@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from search_spaces import Assignment
-from tuning.memory.allocation import Grant, Key, Kind, Node, Request, kinds_of, largest
+from tuning.memory.allocation import Grant, Key, Kind, Node, Request, kinds_of, largest, room
 from tuning.memory.planner import CPU, FALLBACKS, Fallback, Planner
 from tuning.memory.prediction import Prediction
 
@@ -183,7 +183,7 @@ class Placement:
     def at_once(self, usual: Prediction) -> int:
         """Trials like this one that run at once on all nodes; at least one."""
         if self._at_once is None or self._at_once[0] is not usual:
-            self._at_once = usual, max(1, sum(node.room(usual) for kind in self.kinds for node in kind.nodes))
+            self._at_once = usual, max(1, sum(room(usual, node) for kind in self.kinds for node in kind.nodes))
         return self._at_once[1]
 
     def missing(self, number: int, row: dict[str, Any]) -> int:
@@ -201,5 +201,4 @@ class Placement:
 
 
 def _only(planner: Planner) -> Kind:
-    has = planner.budget
-    return Kind((Node("", has.cores, has.ram_bytes, has.gpus, planner.device, has.card_bytes, baseline=has.baseline),))
+    return Kind((Node(**vars(planner.budget), id="", device=planner.device),))

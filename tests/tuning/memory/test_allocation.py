@@ -139,9 +139,8 @@ def test_packing_mixed_trials_fills_a_card_and_never_more(card: int, seed: int) 
 
 def node(name: str, gib: int = 0, cores: int = 4, ram: int = 16, gpus: int = 1, device: str = "", marks: str = "") -> Node:
     """A node; with GPU memory, it has cards."""
-    if not gib:
-        return Node(name, cores, ram * GIB, marks=frozenset(marks.split()))
-    return Node(name, cores, ram * GIB, gpus, device or f"card of {gib}", gib * GIB, frozenset(marks.split()))
+    named = (device or f"card of {gib}") if gib else "cpu"
+    return Node(gpus if gib else 0, gib * GIB, ram * GIB, cores, id=name, device=named, marks=frozenset(marks.split()))
 
 
 def names(kind: Kind) -> list[str]:

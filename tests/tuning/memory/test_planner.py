@@ -150,7 +150,7 @@ def test_a_cost_is_in_units_of_the_default_and_grows_with_what_is_computed(tmp_p
 
 
 def test_steps_that_are_recorded_have_a_workspace_of_their_own(calibration: Calibration) -> None:
-    card = Node("a", 4, 16 * GIB, 1, "CARD", 8 * GIB, baseline=CardBaseline(500 * MIB, 10 * MIB, 500 * MIB, "measured"))
+    card = Node(1, 8 * GIB, 16 * GIB, 4, CardBaseline(500 * MIB, 10 * MIB, 500 * MIB, "measured"), id="a", device="CARD")
     own = Planner.of(Settings(), SMALL, kinds_of([card]), calibration)
     plain, recorded = (algorithm("ppo").space.complete({"cuda_graphs": on}) for on in (False, True))
     assert own.prediction(recorded).vram - own.prediction(plain).vram >= 10 * MIB
@@ -158,8 +158,8 @@ def test_steps_that_are_recorded_have_a_workspace_of_their_own(calibration: Cali
 
 def test_all_kinds_of_cards_are_predicted_by_the_largest_baseline(calibration: Calibration) -> None:
     small, large = (CardBaseline(size * MIB, 10 * MIB, 500 * MIB, "measured on this card") for size in (300, 700))
-    first = Node("a", 4, 16 * GIB, 1, "SMALL", 8 * GIB, baseline=large)
-    nodes = [first, Node("b", 4, 16 * GIB, 1, "LARGE", 16 * GIB, baseline=small)]
+    first = Node(1, 8 * GIB, 16 * GIB, 4, large, id="a", device="SMALL")
+    nodes = [first, Node(1, 16 * GIB, 16 * GIB, 4, small, id="b", device="LARGE")]
     own = Planner.of(Settings(), SMALL, kinds_of(nodes), calibration)
     terms = {term.name: term.nbytes for term in own.prediction(algorithm("ppo").space.complete({})).terms}
     assert (terms["CUDA context"], terms["cuBLAS workspace"], terms["CUDA's libraries"]) == (700 * MIB, 20 * MIB, 500 * MIB)
