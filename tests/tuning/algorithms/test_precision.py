@@ -10,7 +10,7 @@ from tests.tuning.algorithms import recorder
 from tests.tuning.algorithms.match import built
 from tuning.algorithms import precision
 from tuning.algorithms.networks import layers, shared_network
-from tuning.algorithms.precision import Replayed, check_device, compiled, to_device
+from tuning.algorithms.precision import Replayed, check_device, to_device
 from tuning.algorithms.rllib_base import ArrayLearner
 
 pytestmark = pytest.mark.usefixtures("small_ray")
@@ -21,12 +21,6 @@ def test_what_only_a_card_can_do_is_refused_without_one() -> None:
         check_device({"pin_memory": True}, gpu=False)
     check_device({"pin_memory": True}, gpu=True)
     check_device({"pin_memory": False}, gpu=False)
-
-
-def test_functions_are_compiled_where_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch, "compile", lambda function: (function,))
-    assert compiled(torch.sin, {"torch_compile": True}) == (torch.sin,)
-    assert compiled(torch.sin, {"torch_compile": False}) is torch.sin
 
 
 def test_what_is_replayed_does_what_it_did_once_for_each_call(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,15 +40,6 @@ def test_what_is_not_trained_has_no_gradient() -> None:
     assert FlatParameters(list(module.parameters())).vector.grad is None
 
 
-@pytest.mark.parametrize("most", [None, 1e-3])
-def test_a_gradient_is_cut_to_a_norm(most: float | None) -> None:
-    flat = FlatParameters(list(network().parameters()))
-    flat.gradient.fill_(1.0)
-    norm = float(flat.gradient.norm())
-    assert float(flat.cut(most)) == norm
-    assert float(flat.gradient.norm()) == pytest.approx(most or norm, rel=1e-4)
-
-
 @pytest.mark.parametrize(("ours", "torchs"), [(Adam, torch.optim.Adam), (RMSprop, torch.optim.RMSprop)])
 def test_steps_are_those_of_torch(ours: type[torch.optim.Optimizer], torchs: type[torch.optim.Optimizer]) -> None:
     ends = []

@@ -35,11 +35,6 @@ def test_errors_that_are_told_in_a_line_come_as_they_were_raised(small_ray: None
     assert str(caught.value) == "what is wrong"
 
 
-def test_a_fault_of_the_package_keeps_its_trace(small_ray: None) -> None:
-    with pytest.raises(ray.exceptions.RayTaskError):
-        result_of(failing.remote(KeyError("column")))
-
-
 def rows_of(number: int) -> list[dict[str, Any]]:
     return [{**year(10, 0.1, 2.0), "year": number}]
 
