@@ -6,13 +6,14 @@ from rich.console import Console
 from rich.table import Table
 
 from envs.environments.backend import choose_backend
+from tuning.algorithms.memory import PLACES, Place
 from tuning.cli.console import plain_table, say
 from tuning.diagnosis.settings import MemorySettings
 from tuning.experiment.settings import Settings
 from tuning.memory.allocation import Budget, Grant, grant, room
 from tuning.memory.machine import this_machine
 from tuning.memory.planner import Calibration, Correction, Planner
-from tuning.memory.prediction import PLACES, Place, Prediction, size, sizes_of
+from tuning.memory.prediction import Prediction, size, sizes_of
 from tuning.search.proposals.plan import check_teacher, limits, plan
 from tuning.search.run.opening import of_environment
 

@@ -122,10 +122,8 @@ class Placement:
         return self._of(kind).excess(hyperparameters)[0] <= 0
 
     def _load(self, kind: Kind, *further: Grant) -> float:
-        """Part of its cores, memory or cards, whichever is the largest, that this search takes of a kind, with further trials.
-
-        It is a sum over all nodes; how trials lie on these, Ray knows.
-        """
+        """The largest part of a kind's cores, memory or cards that this search takes, with further trials."""
+        # Sums over all nodes; how trials lie on these, Ray knows.
         own = [*(place.grant for place in self._places.values() if place.key == kind.key), *further]
         return max(
             len(own) / kind.budget.cores,

@@ -27,8 +27,6 @@ from tuning.algorithms.memory import PLACES, Place, Problem, Term, Workload, flo
 from tuning.algorithms.networks.building_kinds import BuildingKinds, Parts
 from tuning.algorithms.registry import AlgorithmSpec
 
-__all__ = ["PLACES", "Place", "Prediction", "Sizes", "predict", "problem_of", "size", "sizes_of"]
-
 # Segments that torch's allocator takes from the driver: 2 MiB for tensors below 1 MiB, 20 MiB below 10 MiB, else steps of 2.
 # On average half of each kind stays empty. Source: PyTorch's documentation of CUDA memory management.
 SEGMENTS_BYTES: Final = (2 * MIB + 20 * MIB + 2 * MIB) // 2
