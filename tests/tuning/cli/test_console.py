@@ -13,19 +13,16 @@ from rich.console import Console
 from results import report
 from results.table_files import write_rows
 from tests.results.trials import KINDS, trial
+from tests.tuning.cli.printing import text_of
 from tuning.cli.console import Fitted, SteadyOutput, busy, draw_report, plain_table, say, steady_output, terminal
 
 
 def said(line: object, width: int = 40, **console: Any) -> str:
-    output = io.StringIO()
-    say(Console(file=output, width=width, **console), line)
-    return output.getvalue()
+    return text_of(lambda own: say(own, line), width, **console)
 
 
 def printed(table: object, width: int) -> list[str]:
-    output = io.StringIO()
-    Console(file=output, width=width).print(table)
-    return [line.rstrip() for line in output.getvalue().splitlines() if line.strip()]
+    return [line.rstrip() for line in text_of(lambda own: own.print(table), width).splitlines() if line.strip()]
 
 
 def test_a_line_is_neither_broken_nor_read_as_markup() -> None:
@@ -137,9 +134,7 @@ def test_who_wants_no_colour_gets_no_style_either(monkeypatch: pytest.MonkeyPatc
 
 
 def drawn(folder: Path) -> str:
-    output = io.StringIO()
-    draw_report([folder], Console(file=output, width=200))
-    return output.getvalue()
+    return text_of(lambda own: draw_report([folder], own))
 
 
 def test_its_path_is_printed(tmp_path: Path) -> None:

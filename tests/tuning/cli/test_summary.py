@@ -1,6 +1,5 @@
 """What the terminal shows at the end, from results alone."""
 
-import io
 import math
 import re
 from collections.abc import Sequence
@@ -11,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from rich.console import Console
 
 from common.measure import Measure
 from envs.objective.aim import SCORE_ALONE, Aim, Outcome
@@ -20,6 +18,7 @@ from results import load
 from results.schema import FOLDER, schema
 from results.statistics import paired_mean
 from results.table_files import add_rows, write_rows
+from tests.tuning.cli.printing import text_of
 from tuning.cli import summary
 from tuning.cli.console import Fitted
 from tuning.cli.summary import (
@@ -38,15 +37,11 @@ KINDS = {"learning_rate": float, "target_kl": float}
 
 
 def shown(folder: Path, aim: Aim = SCORE_ALONE, validation: str = "", width: int = 140, **again: Any) -> str:
-    output = io.StringIO()
-    print_summary(load(folder), Console(file=output, width=width), aim, validation, again=again)
-    return output.getvalue()
+    return text_of(lambda own: print_summary(load(folder), own, aim, validation, again=again), width)
 
 
 def compared(*folders: Path, aim: Aim = SCORE_ALONE) -> str:
-    output = io.StringIO()
-    print_comparison([load(folder) for folder in folders], Console(file=output, width=140), aim)
-    return output.getvalue()
+    return text_of(lambda own: print_comparison([load(folder) for folder in folders], own, aim), 140)
 
 
 def write_trial(folder: Path, number: int, state: str, score: float | None = None, **columns: Any) -> None:
@@ -243,9 +238,7 @@ def write_gains(folder: Path, number: int, gains: tuple[float, float], **more: A
 
 
 def front(folder: Path, width: int = 80) -> str:
-    output = io.StringIO()
-    Console(file=output, width=width).print(Fitted(front_table(load(folder), AIM)))
-    return output.getvalue()
+    return text_of(lambda own: own.print(Fitted(front_table(load(folder), AIM))), width)
 
 
 def test_the_table_has_the_front_alone_with_both_gains_and_each_member_a_line(tmp_path: Path) -> None:

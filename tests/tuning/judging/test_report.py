@@ -1,13 +1,11 @@
 """The tables fit into a terminal of 60 columns or more, and their units fit the site."""
 
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from rich.console import Console
 
 from envs.objective.aim import Aim
 from envs.objective.columns import measures
@@ -17,6 +15,7 @@ from results.judgement import BOUND, judgement
 from tests.results.analysis.test_judged import experiment
 from tests.results.analysis.test_judged import judgement as judged
 from tests.results.judged_rows import judged_frame, judged_row
+from tests.tuning.cli.printing import text_of
 from tuning.cli.console import Fitted
 from tuning.judging.report import INTERVAL, _extent, check_amounts, check_scores, promised, ranking_of, tables
 
@@ -38,11 +37,8 @@ def shown(width: int, **given: Any) -> str:
     rows = [row(BOUND, 0.0772, **given), row(LONG, -0.07, **{"ev_served": 1 / 3, **given})]
     runs = (row("ppo default, 1,000,000 steps", 0.07 + seed / 1e4, seed, **given) for seed in range(3))
     found = judged_frame([*rows, *runs])
-    out = StringIO()
-    console = Console(file=out, width=width)
-    for table in tables(judgement(found, measures()), "iquitos, test years 3"):
-        console.print(Fitted(table))
-    return out.getvalue()
+    parts = tables(judgement(found, measures()), "iquitos, test years 3")
+    return text_of(lambda own: [own.print(Fitted(table)) for table in parts], width)
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
