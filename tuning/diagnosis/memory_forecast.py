@@ -1,5 +1,6 @@
 """Memory of a trial on this machine, predicted before it runs."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from rich.console import Console
@@ -26,7 +27,7 @@ class MemoryForecast:
 
     algo: str
     prediction: Prediction  # its memory, term by term, corrected by earlier trials on this machine
-    corrections: tuple[Correction, Correction]  # of GPU memory and host memory
+    corrections: Mapping[Place, Correction]  # of each kind of memory
     budget: Budget  # memory and cores of this machine
     grant: Grant | None  # what Ray reserves for the trial; None where it does not fit
     at_once: int  # trials of its kind that run at once; 0 where it does not fit
@@ -79,7 +80,7 @@ def _table(forecast: MemoryForecast, place: Place) -> Table:
     for term in sorted(forecast.prediction.terms, key=lambda term: -term.nbytes):
         if term.place == place:
             table.add_row(term.name, size(term.nbytes), term.formula)
-    correction = forecast.corrections[PLACES.index(place)]
+    correction = forecast.corrections[place]
     if correction.trials:
         table.add_row(
             "correction", f"x {correction.factor:.3f}", f"what {correction.trials} trials on {correction.device} took of it"

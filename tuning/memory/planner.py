@@ -145,17 +145,15 @@ class Planner:
         windows = s.episodes if s.env else s.validation_weeks or 1
         return Workload(copies, s.steps, s.evaluations, windows, bool(self.budget.gpus), fallback.parts, lessons)
 
-    def corrections(self) -> tuple[Correction, Correction]:
-        """Of the predictions of GPU memory and of host memory."""
-        vram, ram = (self.calibration.correction(self.device, self.settings.algo, place) for place in PLACES)
-        return vram, ram
+    def corrections(self) -> dict[Place, Correction]:
+        """Of the predictions, by place."""
+        return {place: self.calibration.correction(self.device, self.settings.algo, place) for place in PLACES}
 
     def prediction(self, hyperparameters: Assignment, fallback: Fallback = FALLBACKS[0]) -> Prediction:
         """Memory of a trial, with the corrections."""
         h, run = fallback.apply(hyperparameters), self.workload(hyperparameters, fallback)
         found = predict(self.spec, h, run, self.sizes, self.budget.baseline)
-        vram, ram = self.corrections()
-        return replace(found, correction=(vram.factor, ram.factor))
+        return replace(found, correction={place: own.factor for place, own in self.corrections().items()})
 
     def excess(self, hyperparameters: Assignment) -> tuple[int, str]:
         """Bytes by which a trial exceeds the budget, below 0 where it fits, and the reason."""

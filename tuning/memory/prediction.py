@@ -6,7 +6,8 @@ Here is what all trials share; each algorithm adds its own terms, see `Algorithm
 from __future__ import annotations
 
 import zipfile
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Self
 
@@ -23,7 +24,7 @@ from envs.seen import Seen
 from envs.task import Task
 from envs.yardsticks.lessons import lesson_windows
 from search_spaces import Assignment
-from tuning.algorithms.memory import PLACES, Place, Problem, Term, Workload, floats, product, total
+from tuning.algorithms.memory import Place, Problem, Term, Workload, floats, product, total
 from tuning.algorithms.networks.building_kinds import BuildingKinds, Parts
 from tuning.algorithms.registry import AlgorithmSpec
 
@@ -60,7 +61,8 @@ class Prediction:
     """Predicted memory of a trial."""
 
     terms: tuple[Term, ...]  # of its memory; their sum is what it takes at its worst moment
-    correction: tuple[float, float] = (1.0, 1.0)  # factors from earlier trials of this algorithm on this machine, by place
+    # Factors from earlier trials of this algorithm on this machine; 1 for a place without one.
+    correction: Mapping[Place, float] = field(default_factory=dict)
 
     def uncorrected(self, place: Place) -> int:
         """Sum of the terms of a place, bytes."""
@@ -68,7 +70,7 @@ class Prediction:
 
     def nbytes(self, place: Place) -> int:
         """Bytes of a place: the terms with their correction."""
-        return round(self.uncorrected(place) * self.correction[PLACES.index(place)])
+        return round(self.uncorrected(place) * self.correction.get(place, 1.0))
 
     @property
     def vram(self) -> int:

@@ -107,7 +107,7 @@ def test_what_was_learned_corrects_the_next_prediction(tmp_path: Path) -> None:
     after = plan.prediction(H)
     assert after.ram == pytest.approx(1.2 * before.ram, rel=1e-3)
     assert after.uncorrected("ram") == before.ram
-    assert plan.corrections()[1].trials == LEAST
+    assert plan.corrections()["ram"].trials == LEAST
 
 
 def test_fallbacks_take_less_and_less(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ TERMS = (Term("weights", "vram", 100, ""), Term("process", "ram", 1000, ""), Ter
 
 
 def test_each_place_has_its_own_sum_and_correction() -> None:
-    found = Prediction(TERMS, correction=(2.0, 0.5))
+    found = Prediction(TERMS, correction={"vram": 2.0, "ram": 0.5})
     assert (found.uncorrected("vram"), found.uncorrected("ram")) == (100, 4000)
     assert (found.vram, found.ram) == (200, 2000)
 
