@@ -56,13 +56,10 @@ class ModelPredictiveControl:
         self,
         present: PlannedHour,
         plants: Mapping[int, Plant],
-        programme: Callable[[MpcSite, int], RecedingProgramme] = RecedingProgramme,
         on_hour: Callable[[], None] | None = None,
         on_plan: Callable[[SiteState, Plan], None] | None = None,
     ) -> None:
-        self._present, self._plants, self._on_hour = present, plants, on_hour
-        self._on_plan = on_plan
-        self._programme = programme
+        self._present, self._plants, self._on_hour, self._on_plan = present, plants, on_hour, on_plan
         # With what each hour of the window pays of its month, see `month_shares`.
         self._programmes: dict[tuple[int, Window], tuple[RecedingProgramme, np.ndarray]] = {}
 
@@ -81,7 +78,7 @@ class ModelPredictiveControl:
         window = state.window
         if (copy, window) not in self._programmes:
             share = month_shares(plant.site.month, window.start, window.hours)
-            self._programmes[copy, window] = self._programme(plant.site, plant.steps), share
+            self._programmes[copy, window] = RecedingProgramme(plant.site, plant.steps), share
         programme, share = self._programmes[copy, window]
         hour, need = hour_plan(plant, state, plant.steps, share)
         plan = programme.solve(hour)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,56 +28,66 @@ from common.errors import InconsistentError
 from common.units import DAY
 from envs.planning.mpc_site import MpcSite
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 
 class LinearProgramme:
-    """Minimises `cost`, shape (variables,), times the variables, within their bounds and the rows."""
+    """Minimises `cost`, shape (variables,), times the variables, within the bounds of these and of the rows."""
 
     def __init__(self) -> None:
-        self._size = 0
-        self._low: list[np.ndarray] = []
-        self._high: list[np.ndarray] = []
-        self._rows: dict[bool, list[tuple[np.ndarray, np.ndarray, np.ndarray]]] = {True: [], False: []}
-        self._right: dict[bool, list[np.ndarray]] = {True: [], False: []}
-        self._count = {True: 0, False: 0}
         self.cost = np.zeros(0)
+        self._bounds, self._row_bounds = list[np.ndarray](), list[np.ndarray]()
+        self._terms: list[tuple[np.ndarray, ...]] = []  # rows, variables and factors
+        self._count = 0  # of rows
 
     def variables(self, *shape: int, low: Any = 0.0, high: Any = np.inf) -> np.ndarray:
         """Add variables within bounds and return their indices, of the given shape."""
-        count = int(np.prod(shape))
-        indices = np.arange(self._size, self._size + count).reshape(shape)
-        self._size += count
-        self._low.append(np.broadcast_to(low, shape).ravel().astype(float))
-        self._high.append(np.broadcast_to(high, shape).ravel().astype(float))
-        self.cost = np.concatenate([self.cost, np.zeros(count)])
-        return indices
+        first, count = len(self.cost), int(np.prod(shape))
+        self._bounds.append(np.stack([np.broadcast_to(end, shape).ravel().astype(float) for end in (low, high)], axis=1))
+        self.cost = np.append(self.cost, np.zeros(count))
+        return np.arange(first, first + count).reshape(shape)
 
-    def rows(self, equal: bool, right: np.ndarray, *terms: tuple[np.ndarray, np.ndarray, Any]) -> np.ndarray:
-        """Add rows `sum of factor * variable = right`, or `<= right`; each term is row, variable and factor, broadcast.
+    def rows(self, equal: bool, right: np.ndarray, *terms: tuple[Any, np.ndarray, Any]) -> np.ndarray:
+        """Add rows `sum of factor * variable = right`, or `<= right`, and return their numbers, of the shape of `right`.
 
-        Returns their numbers among the equations, or among the others, shape (rows,).
+        Each term is an index into these rows, such as `...` for all, the variable there and its factor; these are broadcast.
         """
-        for row, variable, factor in terms:
-            row, variable, factor = np.broadcast_arrays(row, variable, np.asarray(factor, dtype=float))
-            self._rows[equal].append((row.ravel() + self._count[equal], variable.ravel(), factor.ravel()))
-        self._right[equal].append(np.asarray(right, dtype=float))
-        self._count[equal] += len(right)
-        return np.arange(self._count[equal] - len(right), self._count[equal])
+        numbers = np.arange(self._count, self._count + right.size).reshape(right.shape)
+        for index, variable, factor in terms:
+            each = np.broadcast_arrays(numbers[index], variable, np.asarray(factor, dtype=float))
+            self._terms.append(tuple(part.ravel() for part in each))
+        least = right if equal else np.full(right.shape, -np.inf)
+        self._row_bounds.append(np.stack([least.ravel(), right.ravel()], axis=1))
+        self._count += right.size
+        return numbers
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """Least and greatest value of each variable, shape (variables, 2)."""
+        return np.concatenate(self._bounds)
+
+    @property
+    def row_bounds(self) -> np.ndarray:
+        """Least and greatest value of each row, shape (rows, 2)."""
+        return np.concatenate(self._row_bounds)
+
+    @property
+    def matrix(self) -> csr_array:
+        """Factors of the variables in the rows, shape (rows, variables)."""
+        from scipy.sparse import csr_array
+
+        row, column, value = (np.concatenate(parts) for parts in zip(*self._terms, strict=True))
+        return csr_array((value, (row, column)), shape=(self._count, len(self.cost)))
 
     def arguments(self) -> dict[str, Any]:
         """Arguments of `scipy.optimize.linprog`, but for the method."""
-        from scipy.sparse import csr_array
-
-        arguments: dict[str, Any] = {
-            "c": self.cost,
-            "bounds": np.stack([np.concatenate(self._low), np.concatenate(self._high)], 1),
-        }
-        for equal, name in ((True, "eq"), (False, "ub")):
-            if not self._rows[equal]:
-                continue
-            row, column, value = (np.concatenate(parts) for parts in zip(*self._rows[equal], strict=True))
-            arguments[f"A_{name}"] = csr_array((value, (row, column)), shape=(self._count[equal], self._size))
-            arguments[f"b_{name}"] = np.concatenate(self._right[equal])
-        return arguments
+        matrix, (low, high) = self.matrix, self.row_bounds.T
+        equal = low == high
+        return {
+            "c": self.cost, "bounds": self.bounds,
+            "A_eq": matrix[equal], "b_eq": high[equal], "A_ub": matrix[~equal], "b_ub": high[~equal],
+        }  # fmt: skip
 
 
 MONTHS = 2  # a horizon reaches into the next month at most
@@ -157,20 +167,14 @@ class Plan:
 
 
 class RecedingProgramme:
-    """The programme of a site, solved again and again.
+    """The programme of a site, solved again and again: HiGHS goes on from the solution of the call before."""
 
-    With `keeps`, HiGHS goes on from the solution of the call before; without it every call solves a fresh programme, which is
-    slower and has the same optimum.
-    """
+    def __init__(self, site: MpcSite, hours: int) -> None:
+        self._site, self._hours = site, hours
+        self._solver = self._opened(self._build())
 
-    def __init__(self, site: MpcSite, hours: int, keeps: bool = True) -> None:
-        self._site, self._hours, self._keeps = site, hours, keeps
-        self._programme = LinearProgramme()
-        self._build()
-        self._solver: Any = None
-
-    def _build(self) -> None:
-        site, programme, slots = self._site, self._programme, self._hours + 1
+    def _build(self) -> LinearProgramme:
+        site, programme, slots = self._site, LinearProgramme(), self._hours + 1
         buildings, charged = site.buildings, len(site.with_chargers)
         power = site.power[:, np.newaxis]
         self._drawn, self._fed = programme.variables(buildings, slots), programme.variables(buildings, slots)
@@ -191,100 +195,72 @@ class RecedingProgramme:
         days = -(-self._hours // DAY) + 1 if site.worth["peak"] else 0
         self._day_peak = programme.variables(days)
         before = np.roll(np.arange(slots), 1)
-        cell = np.arange(buildings * slots).reshape(buildings, slots)
-        own = np.arange(charged * slots).reshape(charged, slots)
         self._balance = programme.rows(
-            True, np.zeros(cell.size),
-            (cell, self._drawn, 1.0), (cell, self._fed, -1.0), (cell, self._taken, -1.0), (cell, self._given, 1.0),
-            (cell[site.with_chargers], self._charging, -1.0),
+            True, np.zeros((buildings, slots)),
+            (..., self._drawn, 1.0), (..., self._fed, -1.0), (..., self._taken, -1.0), (..., self._given, 1.0),
+            (site.with_chargers, self._charging, -1.0),
             # What a kilowatt-hour of heat takes changes from hour to hour, see `_efficiencies`.
-            (cell[tanks.building], self._filled, -1.0), (cell[tanks.building], self._tapped, 1.0),
-            (cell[rooms.device_building], self._delivered, -1.0),
-        ).reshape(cell.shape)  # fmt: skip
+            (tanks.building, self._filled, -1.0), (tanks.building, self._tapped, 1.0),
+            (rooms.device_building, self._delivered, -1.0),
+        )  # fmt: skip
         kept = site.kept[:, np.newaxis]
         # Standby takes nothing from an empty battery.
-        idle = np.repeat((1.0 - site.kept) * site.least, slots)
+        idle = np.repeat((1.0 - site.kept) * site.least, slots).reshape(buildings, slots)
         self._storage = programme.rows(
             True, idle,
-            (cell, self._stored, 1.0), (cell, self._stored[:, before], -kept),
-            (cell, self._taken, -site.root_in[:, np.newaxis]), (cell, self._given, 1.0 / site.root_out[:, np.newaxis]),
-        ).reshape(cell.shape)  # fmt: skip
+            (..., self._stored, 1.0), (..., self._stored[:, before], -kept),
+            (..., self._taken, -site.root_in[:, np.newaxis]), (..., self._given, 1.0 / site.root_out[:, np.newaxis]),
+        )  # fmt: skip
         self._service = programme.rows(
-            True, np.zeros(own.size),
-            (own, self._served, 1.0), (own, self._served[:, before], -1.0), (own, self._charging, -1.0),
-            (own, self._missing, -1.0),
-        ).reshape(own.shape)  # fmt: skip
-        held = np.arange(self._held.size).reshape(self._held.shape)
+            True, np.zeros((charged, slots)),
+            (..., self._served, 1.0), (..., self._served[:, before], -1.0), (..., self._charging, -1.0),
+            (..., self._missing, -1.0),
+        )  # fmt: skip
         self._tank = programme.rows(
-            True, np.zeros(held.size),
-            (held, self._held, 1.0), (held, self._held[:, before], -tanks.kept[:, np.newaxis]),
-            (held, self._filled, -tanks.root[:, np.newaxis]), (held, self._tapped, 1.0 / tanks.root[:, np.newaxis]),
-        ).reshape(held.shape)  # fmt: skip
-        inside = np.arange(self._deviation.size).reshape(self._deviation.shape)
+            True, np.zeros(self._held.shape),
+            (..., self._held, 1.0), (..., self._held[:, before], -tanks.kept[:, np.newaxis]),
+            (..., self._filled, -tanks.root[:, np.newaxis]), (..., self._tapped, 1.0 / tanks.root[:, np.newaxis]),
+        )  # fmt: skip
         now, later = rooms.now[:, np.newaxis], rooms.later[:, np.newaxis]
         self._indoor = programme.rows(
-            True, np.zeros(inside.size),
-            (inside, self._deviation, 1.0), (inside, self._deviation[:, before], -rooms.kept[:, np.newaxis]),
-            (inside[rooms.room], self._delivered, -now), (inside[rooms.room], self._delivered[:, before], -later),
-        ).reshape(inside.shape)  # fmt: skip
-        slot = np.arange(slots)
+            True, np.zeros(self._deviation.shape),
+            (..., self._deviation, 1.0), (..., self._deviation[:, before], -rooms.kept[:, np.newaxis]),
+            (rooms.room, self._delivered, -now), (rooms.room, self._delivered[:, before], -later),
+        )  # fmt: skip
         self._sum = programme.rows(
-            True, np.zeros(slots), (slot, self._net, 1.0), (slot, self._drawn, -1.0), (slot, self._fed, 1.0)
+            True, np.zeros(slots), (..., self._net, 1.0), (..., self._drawn, -1.0), (..., self._fed, 1.0)
         )
         self._ramp = programme.rows(
             True, np.zeros(slots),
-            (slot, self._net, 1.0), (slot, self._net[before], -1.0), (slot, self._up, -1.0), (slot, self._down, 1.0),
+            (..., self._net, 1.0), (..., self._net[before], -1.0), (..., self._up, -1.0), (..., self._down, 1.0),
         )  # fmt: skip
-        # Rows other than equations come after these in the solver.
-        self._limits: list[np.ndarray] = [
-            programme.rows(False, np.repeat(site.power, slots), (cell, self._taken, 1.0), (cell, self._given, 1.0))
-        ]
-        for n, part, slope in site.taper:
+        # From here on rows are no equations.
+        power = np.repeat(power, slots, axis=1)
+        self._limits = [programme.rows(False, power, (..., self._taken, 1.0), (..., self._given, 1.0))]
+        for n, part, slope in site.taper[site.taper[:, 2] != 0.0]:
             n, nominal = int(n), site.nominal_power[int(n)]
-            if slope == 0.0:
-                continue
-            self._limits.append(
-                programme.rows(
-                    False,
-                    np.full(slots, nominal * part),
-                    (slot, self._taken[n], 1.0),
-                    (slot, self._given[n], 1.0),
-                    (slot, self._stored[n, before], -nominal * slope / site.capacity[n]),
-                )
-            )
+            after_charge = (..., self._stored[n, before], -nominal * slope / site.capacity[n])
+            own_rows = (..., self._taken[n], 1.0), (..., self._given[n], 1.0), after_charge
+            self._limits.append(programme.rows(False, np.full(slots, nominal * part), *own_rows))
         # Tanks of devices that act: these fill them with what they need not deliver, and tanks give no more than that.
         tank, self._filling = np.nonzero(rooms.fill(tanks))
         self._fills_kwh = tanks.device_kw[tank, np.newaxis]
-        shared = np.arange(len(tank) * slots).reshape(len(tank), slots)
+        delivered = self._delivered[self._filling]
         self._fill, self._tap = (
-            programme.rows(
-                False, np.zeros(shared.size), (shared, variable[tank], 1.0), (shared, self._delivered[self._filling], side)
-            ).reshape(shared.shape)
+            programme.rows(False, np.zeros(delivered.shape), (..., variable[tank], 1.0), (..., delivered, side))
             for variable, side in ((self._filled, 1.0), (self._tapped, -1.0))
         )
         self._warm, self._cold = (
-            programme.rows(False, np.zeros(inside.size), (inside, self._deviation, side), (inside, self._unmet, -1.0)).reshape(
-                inside.shape
-            )
+            programme.rows(False, np.zeros(self._deviation.shape), (..., self._deviation, side), (..., self._unmet, -1.0))
             for side in (1.0, -1.0)
         )
-        peaks = np.arange(months * 2 * slots).reshape(months, 2, slots)
-        self._peaks = programme.rows(
-            False, np.zeros(peaks.size), (peaks, self._net, 1.0), (peaks, self._peak[..., np.newaxis], -1.0)
-        ).reshape(peaks.shape)
-        day_peaks = np.arange(days * slots).reshape(days, slots)
-        self._day_peaks = programme.rows(
-            False, np.zeros(day_peaks.size), (day_peaks, self._net, 1.0), (day_peaks, self._day_peak[:, np.newaxis], -1.0)
-        ).reshape(day_peaks.shape)
-        each = np.arange(months)
-        programme.rows(
-            False, np.zeros(months), (each, self._peak[:, 1], 1.0), (each, self._peak[:, 0], -1.0), (each, self._above, -1.0)
+        self._peaks, self._day_peaks = (
+            programme.rows(False, np.zeros((*peak.shape, slots)), (..., self._net, 1.0), (..., peak[..., np.newaxis], -1.0))
+            for peak in (self._peak, self._day_peak)
         )
-        self._arguments = programme.arguments()
-        self._low, self._high = (self._arguments["bounds"][:, side].copy() for side in (0, 1))
-        self._equations = len(self._arguments["b_eq"])
-        self._row_high = np.concatenate([self._arguments["b_eq"], self._arguments["b_ub"]])
-        self._row_low = np.where(np.arange(len(self._row_high)) < self._equations, self._row_high, -np.inf)
+        excess = (..., self._peak[:, 1], 1.0), (..., self._peak[:, 0], -1.0), (..., self._above, -1.0)
+        programme.rows(False, np.zeros(months), *excess)
+        return programme
 
     def solve(self, hour: HourPlan) -> Plan:
         """Plan the next hours; a `MpcError` if HiGHS finds no optimum."""
@@ -304,13 +280,6 @@ class RecedingProgramme:
             loss=loss,
         )
 
-    def matrices(self, hour: HourPlan) -> tuple[Any, Any]:
-        """Factors in the equations and in the other rows, as SciPy's sparse arrays; only those of tanks' devices change."""
-        equal = self._arguments["A_eq"].tolil()
-        for row, column, value in self._efficiencies(hour):
-            equal[row, column] = value
-        return equal.tocsr(), self._arguments["A_ub"]
-
     def _efficiencies(self, hour: HourPlan) -> Iterator[tuple[int, int, float]]:
         """Row, variable and factor of what tanks and devices take of the electricity of their buildings in an hour."""
         if not len(self._site.tanks) and not len(self._site.rooms):
@@ -325,13 +294,13 @@ class RecedingProgramme:
             cells = self._balance[building][:, now], variable[:, now], factor
             yield from zip(*(cell.ravel().tolist() for cell in cells), strict=True)
 
-    def numbers(self, hour: HourPlan) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Costs and bounds of the variables, shape (variables,), and bounds of the rows, shape (rows,), the equations first."""
+    def _numbers(self, hour: HourPlan) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Costs and bounds of the variables, shape (variables,), and bounds of the rows, shape (rows,)."""
         site, slots = self._site, self._hours + 1
         now = (hour.row + np.arange(self._hours)) % slots
         past, last = (hour.row - 1) % slots, now[-1]
-        cost, low, high = np.zeros(len(self._low)), self._low.copy(), self._high.copy()
-        row_low, row_high = self._row_low.copy(), self._row_high.copy()
+        (low, high), (row_low, row_high) = self._bounds.T.copy(), self._row_bounds.T.copy()
+        cost = np.zeros(len(low))
         worth = site.worth
         cost[self._drawn[:, now]] = hour.import_worth
         cost[self._fed[:, now]] = worth["solar"] * hour.certainty
@@ -367,14 +336,14 @@ class RecedingProgramme:
         for rows in free:
             row_low[rows], row_high[rows] = -np.inf, np.inf
         for rows in (*self._limits, self._fill, self._tap, self._warm, self._cold):
-            row_high[self._equations + rows.reshape(-1, slots)[:, past]] = np.inf
+            row_high[rows.reshape(-1, slots)[:, past]] = np.inf
         if len(self._peak):
             self._set_peaks(hour, now, cost, low, row_high)
         if len(self._day_peak):
             low[self._day_peak[0]] = hour.day_peak_kw
             cost[self._day_peak] = worth["peak"]
-            row_high[self._equations + self._day_peaks] = np.inf
-            row_high[self._equations + self._day_peaks[hour.day, now]] = 0.0
+            row_high[self._day_peaks] = np.inf
+            row_high[self._day_peaks[hour.day, now]] = 0.0
         return cost, low, high, row_low, row_high
 
     def _set_rooms(
@@ -394,22 +363,20 @@ class RecedingProgramme:
         usual = np.zeros((len(rooms), self._hours))
         np.add.at(usual, rooms.room, rooms.now[:, np.newaxis] * hours.asked_kwh + rooms.later[:, np.newaxis] * before)
         row_low[self._indoor[:, now]] = row_high[self._indoor[:, now]] = -usual
-        row_high[self._equations + self._warm[:, now]] = hours.too_warm_c
-        row_high[self._equations + self._cold[:, now]] = hours.too_cold_c
-        row_high[self._equations + self._fill[:, now]] = self._fills_kwh * hours.efficiency[self._filling]
+        row_high[self._warm[:, now]] = hours.too_warm_c
+        row_high[self._cold[:, now]] = hours.too_cold_c
+        row_high[self._fill[:, now]] = self._fills_kwh * hours.efficiency[self._filling]
 
     def _set_peaks(self, hour: HourPlan, now: np.ndarray, cost: np.ndarray, low: np.ndarray, row_high: np.ndarray) -> None:
         low[self._peak] = hour.peaks_kw
         cost[self._peak[:, 0]], cost[self._above] = hour.peak_worth[:, 0], hour.peak_worth[:, 1]
-        row_high[self._equations + self._peaks] = np.inf
-        row_high[self._equations + self._peaks[hour.month, hour.outside.astype(int), now]] = 0.0
+        row_high[self._peaks] = np.inf
+        row_high[self._peaks[hour.month, hour.outside.astype(int), now]] = 0.0
 
     def _optimum(self, hour: HourPlan) -> tuple[np.ndarray, float]:
         import highspy
 
-        cost, low, high, row_low, row_high = self.numbers(hour)
-        if self._solver is None or not self._keeps:
-            self._solver = self._open()
+        cost, low, high, row_low, row_high = self._numbers(hour)
         solver, columns, rows = self._solver, len(cost), len(row_low)
         solver.changeColsCost(columns, np.arange(columns, dtype=np.int32), cost)
         solver.changeColsBounds(columns, np.arange(columns, dtype=np.int32), low, high)
@@ -425,15 +392,15 @@ class RecedingProgramme:
             raise MpcError(f"the plan of an hour was not found: {solver.modelStatusToString(solver.getModelStatus())}")
         return np.array(solver.getSolution().col_value), float(solver.getInfo().objective_function_value)
 
-    def _open(self) -> Any:
+    def _opened(self, programme: LinearProgramme) -> Any:
+        """A solver with a programme, without its costs."""
         import highspy
-        from scipy.sparse import csr_array, vstack
 
-        matrix = csr_array(vstack([self._arguments["A_eq"], self._arguments["A_ub"]]))
+        self._bounds, self._row_bounds, matrix = programme.bounds, programme.row_bounds, programme.matrix
         model = highspy.HighsLp()
-        model.num_col_, model.num_row_ = matrix.shape[1], matrix.shape[0]
-        model.col_cost_, model.col_lower_, model.col_upper_ = np.zeros(matrix.shape[1]), self._low, self._high
-        model.row_lower_, model.row_upper_ = self._row_low, self._row_high
+        model.num_row_, model.num_col_ = matrix.shape
+        model.col_cost_, (model.col_lower_, model.col_upper_) = programme.cost, self._bounds.T
+        model.row_lower_, model.row_upper_ = self._row_bounds.T
         model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
         model.a_matrix_.start_, model.a_matrix_.index_ = matrix.indptr, matrix.indices
         model.a_matrix_.value_ = matrix.data

@@ -122,7 +122,7 @@ def _served(
     may_miss = sum(site.required_kwh - site.lost_kwh for site, _ in parts) - LEAST_SERVED * served
     missing = np.concatenate([variables.missing for _, variables in parts])
     if len(missing):
-        programme.rows(False, np.array([may_miss]), (np.zeros(len(missing), int), missing, 1.0))
+        programme.rows(False, np.array([may_miss]), (..., missing, 1.0))
     return parts, _solved(programme, "score", most_seconds)
 
 
@@ -255,35 +255,35 @@ def constrain(programme: LinearProgramme, site: BoundSite) -> Variables:
     charging = programme.variables(len(group), high=site.charge[group])
     back = programme.variables(len(group), high=site.v2g[group])
     filled, tapped, of_tanks = _add_tanks(programme, site)
-    cell = np.arange(buildings * hours).reshape(everywhere)
-    at = cell[site.building[group], hour]
+    at = site.building[group], hour
     programme.rows(
-        True, site.base_kwh.ravel(),
-        (cell, drawn, 1.0), (cell, fed, -1.0), (cell, taken, -1.0), (cell, given, 1.0), (at, charging, -1.0), (at, back, 1.0),
-        (cell[of_tanks], filled, -site.filled_kwh), (cell[of_tanks], tapped, site.tapped_kwh),
+        True, site.base_kwh,
+        (..., drawn, 1.0), (..., fed, -1.0), (..., taken, -1.0), (..., given, 1.0), (at, charging, -1.0), (at, back, 1.0),
+        (of_tanks, filled, -site.filled_kwh), (of_tanks, tapped, site.tapped_kwh),
     )  # fmt: skip
     start = np.zeros(everywhere)
     start[:, 0] = site.least
     root = site.root[:, np.newaxis]
     programme.rows(
-        True, start.ravel(),
-        (cell, stored, 1.0), (cell[:, 1:], stored[:, :-1], -1.0), (cell, taken, -root), (cell, given, 1.0 / root),
+        True, start,
+        (..., stored, 1.0), (np.s_[:, 1:], stored[:, :-1], -1.0), (..., taken, -root), (..., given, 1.0 / root),
     )  # fmt: skip
     # A battery charges or discharges, so both together stay within its power.
-    programme.rows(False, np.repeat(site.power, hours), (cell, taken, 1.0), (cell, given, 1.0))
-    groups, efficiency = np.arange(len(site.first)), site.efficiency[group]
-    missing = programme.variables(len(groups), low=site.unavoidable)
+    power = np.repeat(site.power[:, np.newaxis], hours, axis=1)
+    programme.rows(False, power, (..., taken, 1.0), (..., given, 1.0))
+    efficiency = site.efficiency[group]
+    missing = programme.variables(len(site.first), low=site.unavoidable)
     delivered = ((group, charging, efficiency), (group, back, -1.0 / efficiency))
     programme.rows(False, site.room, *delivered)
     programme.rows(False, site.held, *((row, variable, -factor) for row, variable, factor in delivered))
     lacking = [(row, variable, -factor) for row, variable, factor in delivered]
-    programme.rows(False, -site.required, *lacking, (groups, missing, -1.0))
+    programme.rows(False, -site.required, *lacking, (..., missing, -1.0))
     owes = np.flatnonzero(site.owes)
-    owed, row = programme.variables(len(owes)), np.full(len(groups), -1)
+    owed, row = programme.variables(len(owes)), np.full(len(site.first), -1)
     row[owes] = np.arange(len(owes))
     own = np.flatnonzero(row[group] >= 0)
     taken_back = [(row[group[own]], variable[own], factor[own]) for _, variable, factor in lacking]
-    programme.rows(False, -site.due[owes], *taken_back, (row[owes], owed, -1.0))
+    programme.rows(False, -site.due[owes], *taken_back, (..., owed, -1.0))
     ramp = programme.variables(hours)
     _add_ramp(programme, site, drawn, fed, ramp)
     months, peak, above = _add_peaks(programme, site, drawn, fed)
@@ -295,12 +295,12 @@ def _add_tanks(programme: LinearProgramme, site: BoundSite) -> tuple[np.ndarray,
     tanks, shape = site.tanks, (len(site.tanks), site.hours)
     filled, tapped = programme.variables(*shape, high=site.fill), programme.variables(*shape, high=site.tap)
     held = programme.variables(*shape, high=tanks.capacity[:, np.newaxis])
-    cell, first = np.arange(held.size).reshape(shape), np.zeros(shape)
+    first = np.zeros(shape)
     first[:, 0] = site.first_held
     kept, root = tanks.kept[:, np.newaxis], tanks.root[:, np.newaxis]
     programme.rows(
-        True, first.ravel(),
-        (cell, held, 1.0), (cell[:, 1:], held[:, :-1], -kept), (cell, filled, -root), (cell, tapped, 1.0 / root),
+        True, first,
+        (..., held, 1.0), (np.s_[:, 1:], held[:, :-1], -kept), (..., filled, -root), (..., tapped, 1.0 / root),
     )  # fmt: skip
     return filled, tapped, tanks.building
 
@@ -308,15 +308,13 @@ def _add_tanks(programme: LinearProgramme, site: BoundSite) -> tuple[np.ndarray,
 def _add_ramp(programme: LinearProgramme, site: BoundSite, drawn: np.ndarray, fed: np.ndarray, ramp: np.ndarray) -> None:
     """Keep `ramp` at or above the size of the change of the site's net import."""
     before = site.uncontrolled.previous_net_kwh
-    hours = np.arange(site.hours - 1)
     for sign in (1.0, -1.0):
         now, past = ((drawn[:, 1:], sign), (fed[:, 1:], -sign)), ((drawn[:, :-1], -sign), (fed[:, :-1], sign))
-        terms = [(hours, variable, factor) for variable, factor in (*now, *past)]
-        programme.rows(False, np.zeros(site.hours - 1), *terms, (hours, ramp[1:], -1.0))
+        terms = [(..., variable, factor) for variable, factor in (*now, *past)]
+        programme.rows(False, np.zeros(site.hours - 1), *terms, (..., ramp[1:], -1.0))
         if before is not None:
-            zero = np.zeros(site.buildings, dtype=int)
-            first = [(zero, drawn[:, 0], sign), (zero, fed[:, 0], -sign)]
-            programme.rows(False, np.array([sign * before]), *first, (zero[:1], ramp[:1], -1.0))
+            first = (..., drawn[:, 0], sign), (..., fed[:, 0], -sign), (..., ramp[:1], -1.0)
+            programme.rows(False, np.array([sign * before]), *first)
 
 
 def _add_peaks(
@@ -329,8 +327,7 @@ def _add_peaks(
     if site.tariff:
         outside = np.where(np.isin(site.hour, site.tariff.peak_hours), 0, 1)
         _keep_above_net(programme, site, drawn, fed, peak[months, outside])
-        each = np.arange(count)
-        programme.rows(False, np.zeros(count), (each, peak[:, 1], 1.0), (each, peak[:, 0], -1.0), (each, above, -1.0))
+        programme.rows(False, np.zeros(count), (..., peak[:, 1], 1.0), (..., peak[:, 0], -1.0), (..., above, -1.0))
     return months, peak, above
 
 
@@ -346,8 +343,7 @@ def _add_day_peaks(programme: LinearProgramme, site: BoundSite, drawn: np.ndarra
 
 def _keep_above_net(programme: LinearProgramme, site: BoundSite, drawn: np.ndarray, fed: np.ndarray, peak: np.ndarray) -> None:
     """Keep a variable of each hour at or above the site's net import."""
-    hours = np.arange(site.hours)
-    programme.rows(False, np.zeros(site.hours), (hours, drawn, 1.0), (hours, fed, -1.0), (hours, peak, -1.0))
+    programme.rows(False, np.zeros(site.hours), (..., drawn, 1.0), (..., fed, -1.0), (..., peak, -1.0))
 
 
 def emission_and_cost(site: BoundSite, variables: Variables) -> tuple[Terms, Terms]:

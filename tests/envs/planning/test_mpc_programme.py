@@ -15,6 +15,7 @@ from envs.scenarios.tariff import month_shares
 from envs.task import SiteTask
 from envs.yardsticks.mpc_runs import mpc_plant
 from tests.envs.models import with_rooms
+from tests.envs.planning import held
 from tests.envs.tanks import with_tank
 
 WINDOW = Window(0, 31 * 24 - 30, 60)  # a month ends within
@@ -48,18 +49,10 @@ def test_a_fresh_programme_of_each_hour_has_the_same_optimum(hours: tuple[mpc.Pl
     plant, found = hours
     for hour, plan in found[::7]:
         programme = RecedingProgramme(plant.site, 12)
-        cost, low, high, _, row_high = programme.numbers(hour)
-        equal, other = programme.matrices(hour)
-        equations = equal.shape[0]
-        held = np.isfinite(row_high[:equations])
-        limited = np.isfinite(row_high[equations:])
-        result = linprog(
-            cost, A_eq=equal[held], b_eq=row_high[:equations][held], A_ub=other[limited],
-            b_ub=row_high[equations:][limited], bounds=np.stack([low, high], axis=1), method="highs",
-        )  # fmt: skip
+        assert programme.solve(hour).loss == pytest.approx(plan.loss, rel=1e-6, abs=1e-9)
+        result = linprog(**held.arguments(programme), method="highs")
         assert result.status == 0
         assert plan.loss == pytest.approx(result.fun, rel=1e-6, abs=1e-9)
-        assert RecedingProgramme(plant.site, 12, keeps=False).solve(hour).loss == pytest.approx(plan.loss, rel=1e-6, abs=1e-9)
 
 
 def test_plans_keep_to_power_and_charge(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]) -> None:

@@ -14,6 +14,7 @@ from envs.planning.mpc_programme import RecedingProgramme
 from envs.planning.mpc_site import MpcSite, Need, Tanks, Vehicles, curve_roots, planned_actions
 from envs.scenarios.scenario import Window, scenario
 from envs.yardsticks.mpc_runs import mpc_plant
+from tests.envs.planning import held
 from tests.envs.tanks import with_tank
 
 
@@ -91,7 +92,8 @@ def test_their_electricity_is_that_of_their_buildings(small_schema: Path, tmp_pa
     state = SiteState(Window(0, 0, 900), 400, np.full(2, 0.5), np.zeros((2, 3)), np.full(10, 0.3), 100.0, (50.0, 60.0), 0.0)
     hour, _ = hour_plan(plant, state, hours, np.ones(900))
     programme, tanks = RecedingProgramme(plant.site, hours), plant.site.tanks
-    equal, _ = programme.matrices(hour)
+    programme.solve(hour)
+    factors = held.matrix(programme)
     assert tanks.building.tolist() == [0, 1, 1]
     cooling = plant.forecast._series.values["cooling_efficiency"][1, 400]
     np.testing.assert_allclose(hour.efficiency[:, 0], [0.9, cooling, 0.9])
@@ -101,8 +103,8 @@ def test_their_electricity_is_that_of_their_buildings(small_schema: Path, tmp_pa
         for other in range(2):
             row = programme._balance[other, slot]
             expected = 1.0 / hour.efficiency[t, 0] if other == building else 0.0
-            assert equal[row, programme._filled[t, slot]] == pytest.approx(-expected)
-            assert equal[row, programme._tapped[t, slot]] == pytest.approx(expected)
+            assert factors[row, programme._filled[t, slot]] == pytest.approx(-expected)
+            assert factors[row, programme._tapped[t, slot]] == pytest.approx(expected)
 
 
 def need(*vehicles: tuple[float, float, int, int]) -> Need:
