@@ -14,7 +14,6 @@ import numpy as np
 from common.units import DAY, WEEK
 from envs.batch_backend.tables import Tables
 from envs.cache import cached_array, cached_arrays, is_cached
-from envs.current_hour import PlannedHour, SiteState
 from envs.environments.vector_env import Start, open_years
 from envs.environments.year_cache import tables_file, year_reference, year_tables
 from envs.environments.year_forecasts import cached_model, forecasts_version, series_of, train_rows, train_statistics
@@ -117,6 +116,8 @@ def teach(
     simulator = open_years(task.site, years, len(starts), weights=weights)
     for b, (window, start) in enumerate(zip(windows, starts, strict=True)):
         simulator.begin(b, window.year, window.start, window.hours, EVALUATION_SEED, start.charge)
+    # The site's import in the hour before a window may be of another split.
+    simulator.state.copy["net"] = np.nan
     hours = np.array([window.hours for window in windows])
     total, done = int(hours.sum()), 0
 
@@ -127,7 +128,7 @@ def teach(
             on_progress(done / total)
 
     plants = {year: train_plant(task.site, year, weights) for year in years}
-    teacher = ModelPredictiveControl(_InTrainHours(simulator), plants, on_hour=hour_done)
+    teacher = ModelPredictiveControl(simulator, plants, on_hour=hour_done)
     shape = len(starts), int(hours.max()), simulator.actions
     labels, executed = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
     noise = np.stack([_noise(b, start, shape[1:]) for b, start in enumerate(starts)])
@@ -137,23 +138,6 @@ def teach(
         executed[going, hour] = np.clip(labels[going, hour] + noise[going, hour], -1.0, 1.0)
         simulator.step(executed[:, hour].astype(np.float64), going)
     return Lessons(tuple(starts), executed, labels)
-
-
-class _InTrainHours:
-    """The present hour of a simulator, without the site's import in the hour before a window: it may be of another split."""
-
-    def __init__(self, present: PlannedHour) -> None:
-        self._present = present
-
-    @property
-    def action_range(self) -> tuple[np.ndarray, np.ndarray]:
-        """See `Present`."""
-        return self._present.action_range
-
-    def site_state(self, copy: int) -> SiteState | None:
-        """See `Present`."""
-        state = self._present.site_state(copy)
-        return replace(state, previous_net_kwh=None) if state and state.row == state.window.start else state
 
 
 def _charges(window: Window) -> tuple[float, float]:
