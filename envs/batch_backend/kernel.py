@@ -19,55 +19,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from envs.batch_backend.records import (
-    APPLIANCE_KWH,
-    APPLIANCE_STATE,
-    BATTERY_CONSUMPTION,
-    BATTERY_KWH,
-    BATTERY_SOC,
-    CAN_START,
-    CHARGING,
-    CHARGING_KWH,
-    CHARGING_LIMITS,
-    COOLING,
-    COOLS,
-    DAY_PEAK,
-    DHW,
-    DISCHARGING,
-    DOUBLE,
-    DRIFT,
-    EFFICIENCY_CURVE,
-    HEATING,
-    HEATS,
-    IMPORT_ROOM,
-    LANES,
-    LOAD_KWH,
-    MISSED,
-    NET,
-    NET_KWH,
-    PENDING,
-    POWER_CURVE,
-    PYTHON,
-    RUNNING,
-    SERVICE,
-    SET,
-    SINGLE,
-    SLACK,
-    SLACK_RATIO,
-    TANK_CONSUMPTION,
-    TANK_SOC,
-    THERMAL_CONSUMPTION,
-    THERMAL_DEMAND,
-    THIRD,
-    UNTIL_DEADLINE,
-    UNTIL_LATEST,
-    URGENCY,
-    VIOLATION,
-    Out,
-    Rows,
-    Site,
-    State,
-)
+from envs.batch_backend import records
+from envs.batch_backend.records import Out, Rows, Site, State
 
 _TINY = 1e-6  # CityLearn's placeholder for zero in denominators
 _DRIFT_LOW, _DRIFT_HIGH = 0.6, 1.4
@@ -311,13 +264,13 @@ def _charger_curves(lane: Any, plugged: np.ndarray, charger: np.ndarray, curve: 
         lane.curved[j] = points
         if points:
             _, part = _commanded(lane, j)
-            lane.efficiency[j] = _interpolate(curve, c, CHARGING if charging else DISCHARGING, points, part)
+            lane.efficiency[j] = _interpolate(curve, c, records.CHARGING if charging else records.DISCHARGING, points, part)
 
 
 @_inlined
 def _root(curve: np.ndarray, k: int, points: int, part: float) -> float:
     """Root of the efficiency at a part of the nominal power."""
-    efficiency = _on_curve(curve, k, EFFICIENCY_CURVE, points, min(max(part, 0.0), 1.0))
+    efficiency = _on_curve(curve, k, records.EFFICIENCY_CURVE, points, min(max(part, 0.0), 1.0))
     # CityLearn takes the power 0.5, which is rounded otherwise than a square root in one case of a thousand. LLVM would make
     # one of a constant exponent; it does not know that a curve has two rows, its x and its y.
     return efficiency ** (1.0 / curve.shape[2])
@@ -330,7 +283,7 @@ def _battery_curves(lane: Any, j: int, battery: Any, curve: np.ndarray, k: int, 
     if battery.power_points:
         capacity = max(battery.capacity, _TINY)
         level = _f32(before / _f32(capacity)) if narrow else before / capacity
-        power = battery.nominal_power * _on_curve(curve, k, POWER_CURVE, battery.power_points, level)
+        power = battery.nominal_power * _on_curve(curve, k, records.POWER_CURVE, battery.power_points, level)
         lane.greatest[j] = max(power, 0.0) * hours
     if battery.efficiency_points:
         nominal = max(battery.nominal_power, _TINY)
@@ -411,7 +364,7 @@ def _load_common_kind(lane: Any, charger: np.ndarray, battery: np.ndarray) -> bo
         ):
             return False
     if battery.size and charger.size:
-        for j in range(LANES):
+        for j in range(records.LANES):
             _load_kind(lane, j, battery[0])
             lane.efficiency[j], lane.least[j], lane.curved[j] = charger[0].efficiency, charger[0].charge_min, 0
     return True
@@ -422,7 +375,7 @@ def _unload_vehicles(
     lane: Any, plugged: np.ndarray, charger: np.ndarray, soc: np.ndarray, degraded: np.ndarray, energy: np.ndarray
 ) -> None:
     """Write back what `_load_vehicles` read. Add up what chargers took in their order, which is that of the buildings."""
-    building, total = np.uint64(0), energy[0, CHARGING_KWH]
+    building, total = np.uint64(0), energy[0, records.CHARGING_KWH]
     for j in range(plugged.size):
         v, unit = plugged[j].vehicle, charger[plugged[j].charger]
         # CityLearn does not charge where there is no action.
@@ -430,11 +383,11 @@ def _unload_vehicles(
             continue
         soc[v], degraded[v] = lane.soc[j], lane.left[j]
         if np.uint64(unit.building) != building:
-            energy[building, CHARGING_KWH] = total
+            energy[building, records.CHARGING_KWH] = total
             building = np.uint64(unit.building)
-            total = energy[building, CHARGING_KWH]
+            total = energy[building, records.CHARGING_KWH]
         total += lane.taken[j]
-    energy[building, CHARGING_KWH] = total
+    energy[building, records.CHARGING_KWH] = total
 
 
 @_compiled
@@ -459,8 +412,8 @@ def _supply(meter: Any, tank: np.ndarray, load: float, battery: float) -> float:
     """`Building.downward_electrical_flexibility` [kWh]: what PV and battery have left in a power outage, else infinite."""
     if not meter.off_grid:
         return np.inf
-    used = np.float32(tank[COOLING].consumption + tank[HEATING].consumption)
-    used = np.float32(np.float32(used + tank[DHW].consumption) + np.float32(load))
+    used = np.float32(tank[records.COOLING].consumption + tank[records.HEATING].consumption)
+    used = np.float32(np.float32(used + tank[records.DHW].consumption) + np.float32(load))
     return max(np.float64(np.float32(abs(meter.solar) - np.float32(used + np.float32(battery)))), 0.0)
 
 
@@ -468,7 +421,7 @@ def _supply(meter: Any, tank: np.ndarray, load: float, battery: float) -> float:
 def _output_limit(thermal: Any, tank: Any, cop: float, supply: float) -> tuple[float, bool]:
     """`get_max_output_power` of a thermal device, with what it has already taken in this step; whether it is a float64."""
     used = np.float64(tank.consumption)
-    double = thermal.power_type == DOUBLE
+    double = thermal.power_type == records.DOUBLE
     left = thermal.device_power - used if double else _f32(_f32(thermal.device_power) - used)
     # NumPy joins what a heater has left with the supply in one array; a heat pump takes one of both as it is.
     heats = thermal.device_wide != 0
@@ -483,13 +436,13 @@ def _demand(thermal: Any, building: Any, meter: Any, use: int, cop: float, grant
     """`LSTMDynamicsBuilding.update_*_demand`: what a device is to deliver [kWh], by its action or else by the series."""
     if thermal.device_action < 0 or step <= building.lookback:
         return np.float64(meter.demand[use])
-    if not meter.mode & (COOLS if use == COOLING else HEATS):
+    if not meter.mode & (records.COOLS if use == records.COOLING else records.HEATS):
         return 0.0
     part = max(thermal.device_sign * _wish(granted, thermal.device_action), 0.0)
-    if thermal.power_type == SINGLE:
+    if thermal.power_type == records.SINGLE:
         return _f32(_f32(_f32(_f32(part) * thermal.device_power) * _f32(thermal.device_hours)) * _f32(cop))
     power = part * thermal.device_power * thermal.device_hours
-    if thermal.device_wide and thermal.power_type == PYTHON:
+    if thermal.device_wide and thermal.power_type == records.PYTHON:
         power = min(power, _f32(thermal.device_power))
     return _f32(power * cop)
 
@@ -539,7 +492,7 @@ def _use_tank(thermal: Any, tank: Any, hours: float, demand: float, cop: float, 
             after, clipped = 0.0, True
     tank.soc = np.float32(after / max(capacity, _TINY))
     # Against an empty tank's Python zero nothing is rounded.
-    narrow = clipped and (stored > 0.0 or thermal.capacity_type == SINGLE)
+    narrow = clipped and (stored > 0.0 or thermal.capacity_type == records.SINGLE)
     change = _f32(_f32(after) - stored) if narrow else after - stored
     root = _f32(root) if narrow else root
     balance = _f32(change / root if change >= 0.0 else change * root)
@@ -586,7 +539,7 @@ def _charge_alone(site: Site, state: State, out: Out, b: int, n: int, request: f
     lane.request[0] = request
     _battery_curves(lane, 0, battery, site.battery_curve, n, hours)
     _charge(lane, _whole_vectors(1), True)
-    state.soc[b, n], state.degraded[b, n], out.energy[b, n, BATTERY_KWH] = lane.soc[0], lane.left[0], lane.balance[0]
+    state.soc[b, n], state.degraded[b, n], out.energy[b, n, records.BATTERY_KWH] = lane.soc[0], lane.left[0], lane.balance[0]
 
 
 @_compiled
@@ -603,11 +556,11 @@ def _act_off_grid(site: Site, state: State, out: Out, meter: Any, b: int, n: int
             need += np.float64(meter.demand[use]) / meter.cop[use] / hours
         need = max(need + np.float64(meter.load) / hours + np.float64(meter.solar) / hours, 0.0) * hours
         _charge_alone(site, state, out, b, n, max(request, -need))
-        battery = float(out.energy[b, n, BATTERY_KWH])
+        battery = float(out.energy[b, n, records.BATTERY_KWH])
     if site.building[n].thermal:
         _run_thermal(site, tank, meter, n, granted, step, battery)
     load = min(np.float64(meter.load), _supply(meter, tank, 0.0, battery))
-    out.energy[b, n, LOAD_KWH] = load
+    out.energy[b, n, records.LOAD_KWH] = load
     if not wish < 0.0:
         supply = _supply(meter, tank, load, battery)
         # A comparison with a float32 rounds the request; a supply of nothing is a Python float.
@@ -615,7 +568,7 @@ def _act_off_grid(site: Site, state: State, out: Out, meter: Any, b: int, n: int
             request = supply
         _charge_alone(site, state, out, b, n, request)
     if step == 0:
-        _first_off_grid(site, tank, meter, n, load, float(out.energy[b, n, BATTERY_KWH]))
+        _first_off_grid(site, tank, meter, n, load, float(out.energy[b, n, records.BATTERY_KWH]))
 
 
 @_compiled
@@ -624,7 +577,7 @@ def _first_off_grid(site: Site, tank: np.ndarray, meter: Any, n: int, load: floa
     left = abs(float(meter.solar)) + max(-battery, 0.0)
     left = max(left - min(load, left), 0.0)
     if site.building[n].thermal:
-        for use in (DHW, HEATING, COOLING):
+        for use in (records.DHW, records.HEATING, records.COOLING):
             _first_thermal(tank[use], meter.cop[use])
             served = min(max(float(tank[use].consumption), 0.0), left)
             tank[use].consumption = np.float32(served)
@@ -647,7 +600,7 @@ def _asked(unit: Any, wish: float) -> float:
 
 @_inlined
 def _part(power: float, on: int) -> float:
-    return 0.0 if on == 0 else (power / THIRD if on == THIRD else power)
+    return 0.0 if on == 0 else (power / records.THIRD if on == records.THIRD else power)
 
 
 @_compiled
@@ -806,7 +759,7 @@ def _whole_room(building: Any, room: Any, meter: Any) -> None:
     """`Building._set_default_charging_headroom`, as an episode begins."""
     room.violation = 0.0
     _open(building, room)
-    if building.connection == SERVICE:
+    if building.connection == records.SERVICE:
         load = np.zeros(1 + building.phases)
         _base_load(building, meter, load)
         for p in range(load.size):
@@ -847,7 +800,7 @@ def _act_appliances(site: Site, state: State, out: Out, copies: np.ndarray) -> N
     """`DeferrableAppliance.start_cycle`."""
     for b in copies:
         copy, energy = state.copy[b], out.energy[b]
-        energy[:, APPLIANCE_KWH] = 0.0
+        energy[:, records.APPLIANCE_KWH] = 0.0
         for k in range(site.appliance.size):
             appliance, run = site.appliance[k], state.run[b, k]
             now = copy.start + copy.step + appliance.offset
@@ -857,7 +810,7 @@ def _act_appliances(site: Site, state: State, out: Out, copies: np.ndarray) -> N
                 run.current, run.started = run.next, now
                 run.next += site.cycle[run.next].steps
             if run.current >= 0:
-                energy[appliance.building, APPLIANCE_KWH] += site.cycle[run.current + now - run.started].energy
+                energy[appliance.building, records.APPLIANCE_KWH] += site.cycle[run.current + now - run.started].energy
 
 
 @_compiled
@@ -867,37 +820,37 @@ def _of_appliance(site: Site, state: State, b: int, k: int, feature: int) -> flo
     hours = site.building[appliance.building].step_hours
     now = copy.start + copy.step + appliance.offset
     _pass_cycles(appliance, site.cycle, run, now)
-    if run.current >= 0:
-        cycle = site.cycle[run.current + now - run.started]
-        return max(float(cycle.deadline - now), 0.0) * hours if feature == UNTIL_DEADLINE else cycle.shown[RUNNING, feature]
-    if run.next == appliance.end:
-        return appliance.shown[feature] if run.missed < 0 else site.cycle[run.missed].shown[MISSED, feature]
-    cycle = site.cycle[run.next]
+    runs = run.current >= 0
+    if not runs and run.next == appliance.end:
+        return appliance.shown[feature] if run.missed < 0 else site.cycle[run.missed].shown[records.MISSED, feature]
+    cycle = site.cycle[run.current + now - run.started if runs else run.next]
+    if feature == records.UNTIL_DEADLINE:
+        return max(float(cycle.deadline - now), 0.0) * hours
+    if runs:
+        return cycle.shown[records.RUNNING, feature]
     slack = max(float(cycle.latest - now), 0.0)
     ratio = min(slack / max(float(cycle.latest - cycle.earliest), 1.0), 1.0)
-    if feature == CAN_START:
+    if feature == records.CAN_START:
         return 1.0 if _can_start(cycle, now, copy) else 0.0
-    if feature == UNTIL_LATEST:
+    if feature == records.UNTIL_LATEST:
         return slack * hours
-    if feature == SLACK:
+    if feature == records.SLACK:
         return slack
-    if feature == UNTIL_DEADLINE:
-        return max(float(cycle.deadline - now), 0.0) * hours
-    if feature in (SLACK_RATIO, URGENCY):
-        return ratio if feature == SLACK_RATIO else 1.0 - ratio
-    return cycle.shown[PENDING, feature]
+    if feature in (records.SLACK_RATIO, records.URGENCY):
+        return ratio if feature == records.SLACK_RATIO else 1.0 - ratio
+    return cycle.shown[records.PENDING, feature]
 
 
 @_compiled
 def _beside_devices(site: Site, state: State, b: int, observed: Any) -> float:
     """An observation of an appliance or of a building's connection."""
     n, use = observed.building, observed.use
-    if observed.kind == APPLIANCE_STATE:
+    if observed.kind == records.APPLIANCE_STATE:
         return _of_appliance(site, state, b, n, use)
     room = state.room[b, n]
-    if observed.kind == VIOLATION:
+    if observed.kind == records.VIOLATION:
         return room.violation
-    return room.left[use, 0] if observed.kind == IMPORT_ROOM else room.left[use, 1]
+    return room.left[use, 0] if observed.kind == records.IMPORT_ROOM else room.left[use, 1]
 
 
 # -- the phases of a step, each over all copies of a range ---------------------------------
@@ -912,9 +865,9 @@ def _grant(site: Site, rows: Rows, state: State, actions: np.ndarray, copies: np
             part = (min(max(given[a], -1.0), 1.0) + 1.0) / 2.0
             granted[a] = min(max(site.action[a].low + part * site.action[a].span, -1.0), 1.0)
         for n in range(site.building.size):
-            if site.building[n].connection == CHARGING_LIMITS:
+            if site.building[n].connection == records.CHARGING_LIMITS:
                 _limit_charging(site, n, granted, state.room[b, n])
-            elif site.building[n].connection == SERVICE:
+            elif site.building[n].connection == records.SERVICE:
                 meter = rows.meter[state.copy[b].start + state.copy[b].step, n]
                 _limit_service(site, n, meter, granted, state.room[b, n])
 
@@ -933,8 +886,8 @@ def _act_stationary(site: Site, rows: Rows, state: State, out: Out, copies: np.n
                 if copy.step == 0:
                     for use in range(3):
                         _first_thermal(tank[use], meter.cop[use])
-    for start in range(0, copies.size * buildings, LANES):
-        lanes = min(LANES, copies.size * buildings - start)
+    for start in range(0, copies.size * buildings, records.LANES):
+        lanes = min(records.LANES, copies.size * buildings - start)
         for j in range(lanes):
             b, n = copies[(start + j) // buildings], (start + j) % buildings
             _load_battery(lane, j, battery[n], state.soc[b, n], state.degraded[b, n], hours)
@@ -947,7 +900,8 @@ def _act_stationary(site: Site, rows: Rows, state: State, out: Out, copies: np.n
             b, n = copies[(start + j) // buildings], (start + j) % buildings
             if site.building[n].outages and rows.meter[state.copy[b].start + state.copy[b].step, n].off_grid:
                 continue
-            state.soc[b, n], state.degraded[b, n], out.energy[b, n, BATTERY_KWH] = lane.soc[j], lane.left[j], lane.balance[j]
+            state.soc[b, n], state.degraded[b, n] = lane.soc[j], lane.left[j]
+            out.energy[b, n, records.BATTERY_KWH] = lane.balance[j]
     for n in range(buildings):
         if site.building[n].outages:
             for b in copies:
@@ -964,7 +918,7 @@ def _act_vehicles(site: Site, rows: Rows, state: State, out: Out, copies: np.nda
     for b in copies:
         row = state.copy[b].start + state.copy[b].step
         soc, degraded, energy = state.soc[b, buildings:], state.degraded[b, buildings:], out.energy[b]
-        energy[:, CHARGING_KWH] = 0.0
+        energy[:, records.CHARGING_KWH] = 0.0
         end, at_once = rows.hour[row + 1].first_plugged, rows.hour[row].at_once
         for first in range(rows.hour[row].first_plugged, end, at_once):
             plugged = rows.plugged[first : min(first + at_once, end)]
@@ -992,15 +946,15 @@ def _balance(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray)
             meter = rows.meter[row, n]
             net = zero
             if site.building[n].thermal:
-                net = np.float32(tank[b, n, COOLING].consumption + tank[b, n, HEATING].consumption)
-                net = np.float32(net + tank[b, n, DHW].consumption)
+                net = np.float32(tank[b, n, records.COOLING].consumption + tank[b, n, records.HEATING].consumption)
+                net = np.float32(net + tank[b, n, records.DHW].consumption)
             net = np.float32(net + meter.load)
-            net = np.float32(net + energy[b, n, BATTERY_KWH])
+            net = np.float32(net + energy[b, n, records.BATTERY_KWH])
             net = np.float32(net + meter.solar)
-            net = np.float32(net + energy[b, n, CHARGING_KWH])
-            net = np.float32(net + energy[b, n, APPLIANCE_KWH])
+            net = np.float32(net + energy[b, n, records.CHARGING_KWH])
+            net = np.float32(net + energy[b, n, records.APPLIANCE_KWH])
             net = zero if meter.off_grid else net
-            energy[b, n, NET_KWH] = net
+            energy[b, n, records.NET_KWH] = net
 
 
 @_inlined
@@ -1041,7 +995,7 @@ def _reward(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) 
         emission, cost, solar, net = 0.0, 0.0, 0.0, 0.0
         for n in range(buildings):
             meter = rows.meter[row, n]
-            kwh = np.float64(out.energy[b, n, NET_KWH])
+            kwh = np.float64(out.energy[b, n, records.NET_KWH])
             drawn = max(kwh, 0.0)
             net += kwh
             emission += drawn * np.float64(meter.carbon)
@@ -1121,11 +1075,11 @@ def _park(site: Site, rows: Rows, state: State, copies: np.ndarray) -> None:
             if ends:
                 continue
             event = rows.event[row, v]
-            if event.kind == DRIFT:
+            if event.kind == records.DRIFT:
                 factor = 1.0 + battery[k].drift * _gauss(own_key, copy)
                 factor = min(max(factor, _DRIFT_LOW), _DRIFT_HIGH)
                 soc[b, k] = min(max(np.float64(previous[b, k]) * factor, 0.0), 1.0)
-            elif event.kind == SET:
+            elif event.kind == records.SET:
                 soc[b, k] = event.soc
 
 
@@ -1204,28 +1158,28 @@ def _observe(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray)
         for i in range(others):
             observed = site.observed[i]
             n = observed.building
-            if observed.kind > DAY_PEAK:
+            if observed.kind > records.DAY_PEAK:
                 _show(observation, observed, _beside_devices(site, state, b, observed))
                 continue
             tank = state.tank[b, n, observed.use]
             raw: float
-            if observed.kind == NET:
-                raw = np.float64(energy[n, NET_KWH])
-            elif observed.kind == BATTERY_SOC:
+            if observed.kind == records.NET:
+                raw = np.float64(energy[n, records.NET_KWH])
+            elif observed.kind == records.BATTERY_SOC:
                 raw = np.float64(soc[n])
-            elif observed.kind == BATTERY_CONSUMPTION:
-                raw = np.float64(energy[n, BATTERY_KWH])
-            elif observed.kind == TANK_SOC:
+            elif observed.kind == records.BATTERY_CONSUMPTION:
+                raw = np.float64(energy[n, records.BATTERY_KWH])
+            elif observed.kind == records.TANK_SOC:
                 raw = np.float64(tank.previous_soc)
-            elif observed.kind == TANK_CONSUMPTION:
+            elif observed.kind == records.TANK_CONSUMPTION:
                 # Of the device, at the efficiency of the step before.
                 cop = rows.meter[row - 1, n].cop[observed.use] if copy.step else 1.0
                 raw = np.float64(tank.balance / np.float32(cop))
-            elif observed.kind == THERMAL_DEMAND:
+            elif observed.kind == records.THERMAL_DEMAND:
                 raw = _f32(np.float64(tank.given) + abs(min(np.float64(tank.balance), 0.0)))
-            elif observed.kind == THERMAL_CONSUMPTION:
+            elif observed.kind == records.THERMAL_CONSUMPTION:
                 raw = np.float64(tank.consumption)
-            elif observed.kind == DAY_PEAK:
+            elif observed.kind == records.DAY_PEAK:
                 raw = day.peak
             else:
                 raw = copy.peak[observed.use]
