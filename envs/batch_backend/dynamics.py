@@ -17,9 +17,8 @@ Letters in shapes: B copies, R rows, N buildings, I inputs, L layers, H neurons 
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -180,45 +179,39 @@ def step(
 class Dynamics:
     """Models of the indoor temperature of some buildings of a site, and what all copies remember of it."""
 
-    def __init__(self, models: Mapping[int, Model], series: Mapping[int, np.ndarray], indoor: np.ndarray, copies: int) -> None:
-        """Take models by building, their inputs of all rows as of `step`, and temperatures without control, shape (R, N)."""
-        self._models, self._series = models, series
-        self._indoor = {n: np.ascontiguousarray(indoor[:, n]) for n in models}
-        self._memory = {n: _empty(model, copies) for n, model in models.items()}
-
-    @classmethod
-    def of(cls, years: Sequence[Tables], copies: int) -> Dynamics | None:
-        """The models of years that follow one another; None where there are none."""
+    def __init__(self, years: Sequence[Tables], copies: int) -> None:
+        """Take years that follow one another."""
         arrays = years[0].dynamics
-        numbers = [int(name.partition("_")[0]) for name in arrays if name.endswith("_lookback")]
-        if not numbers:
-            return None
-        models = {n: Model(**{name: arrays[f"{n}_{name}"] for name in Model._fields}) for n in numbers}
-        series = {n: np.concatenate([year.dynamics[f"{n}_series"] for year in years]) for n in numbers}
-        return cls(models, series, np.concatenate([year.rows["comfort"]["indoor"] for year in years]), copies)
+        # By building: model, memory, inputs and temperatures without control, as `step` takes them.
+        self._of: dict[int, tuple[Model, Memory, np.ndarray, np.ndarray]] = {}
+        for n in (int(name.partition("_")[0]) for name in arrays if name.endswith("_lookback")):
+            model = Model(**{name: arrays[f"{n}_{name}"] for name in Model._fields})
+            layers, size, gates = model.recurrent.shape
+            shapes = ((int(model.lookback), gates), (layers, size), (layers, size), (2,))
+            memory = Memory(*(np.zeros((copies, *shape), np.float32) for shape in shapes))
+            series = np.concatenate([year.dynamics[f"{n}_series"] for year in years])
+            self._of[n] = model, memory, series, np.concatenate([year.rows["comfort"]["indoor"][:, n] for year in years])
+
+    def __len__(self) -> int:
+        """Number of these buildings."""
+        return len(self._of)
 
     def begin(self, copies: np.ndarray) -> None:
         """Begin an episode of the copies of the indices `copies`, shape (M,)."""
-        for array in itertools.chain(*self._memory.values()):
+        for _, array in self.remembered():
             array[copies] = 0.0
 
     def step(self, copy: np.ndarray, tank: np.ndarray, copies: np.ndarray) -> None:
         """Follow a step of the kernel in the copies of the indices `copies`, shape (M,); its `copy` and `tank`, (B, N, 3)."""
-        for n, model in self._models.items():
-            step(model, self._memory[n], self._series[n], self._indoor[n], copy, tank[:, n], copies)
+        for n, own in self._of.items():
+            step(*own, copy, tank[:, n], copies)
 
     @property
     def indoor(self) -> dict[int, np.ndarray]:
         """Temperature of the last hour by building [C], each of shape (B,)."""
-        return {n: memory.indoor[:, 0] for n, memory in self._memory.items()}
+        return {n: memory.indoor[:, 0] for n, (_, memory, *_) in self._of.items()}
 
     def remembered(self) -> Iterator[tuple[str, np.ndarray]]:
         """All that later steps depend on, by name."""
-        for n, memory in self._memory.items():
+        for n, (_, memory, *_) in self._of.items():
             yield from ((f"indoor_{n}_{name}", array) for name, array in zip(Memory._fields, memory, strict=True))
-
-
-def _empty(model: Model, copies: int) -> Memory:
-    layers, size, gates = model.recurrent.shape
-    shapes = ((int(model.lookback), gates), (layers, size), (layers, size), (2,))
-    return Memory(*(np.zeros((copies, *shape), np.float32) for shape in shapes))

@@ -87,7 +87,7 @@ def draw(number: np.ndarray, seed: np.ndarray, copy: np.ndarray, copies: np.ndar
 
 @_entry
 def step(
-    people: People, memory: Memory, number: np.ndarray, habit: np.ndarray, room: np.ndarray, lookback: int, indoor: np.ndarray,
+    people: People, memory: Memory, habit: np.ndarray, room: np.ndarray, lookback: int, number: np.ndarray, indoor: np.ndarray,
     copy: np.ndarray, observation: np.ndarray, copies: np.ndarray,
 ) -> None:  # fmt: skip
     """Let people act in the step that the kernel has covered, in the copies of the indices `copies`, and show what they set.
@@ -128,44 +128,42 @@ class Occupants:
     def __init__(self, years: Sequence[Tables], copies: int, layout: ObservationLayout | None) -> None:
         """Take years that follow one another; their observations are scaled by a layout, if there is one."""
         arrays = years[0].dynamics
-        self._people: dict[int, People] = {}
-        self._habit, self._room, self._lookback, self._memory = {}, {}, {}, {}
         self._seed, self._number = np.zeros(copies, np.int64), np.zeros(copies, np.float32)
+        # By building: model, memory, habit, room and lookback, as `step` takes them.
+        self._of: dict[int, tuple[People, Memory, np.ndarray, np.ndarray, int]] = {}
         for n in (int(name.partition("_")[0]) for name in arrays if name.endswith("_people_node")):
             people = People(**{name: arrays[f"{n}_people_{name}"].copy() for name in People._fields})
             if layout:
                 at = people.shown["at"]
                 people.shown["centre"], people.shown["inverse"] = (values[at] for values in layout.linear)
                 people.shown["bound"] = 1.0
-            self._people[n] = people
-            self._habit[n] = np.concatenate([year.dynamics[f"{n}_people_series"] for year in years])
-            self._room[n] = np.concatenate([year.rows["comfort"][:, n] for year in years])
-            self._lookback[n] = int(arrays[f"{n}_lookback"])
             points = np.zeros((2, copies, 2), np.float32)
-            self._memory[n] = Memory(points[0], points[1], np.zeros(copies, np.float32))
+            memory = Memory(points[0], points[1], np.zeros(copies, np.float32))
+            habit = np.concatenate([year.dynamics[f"{n}_people_series"] for year in years])
+            room = np.concatenate([year.rows["comfort"][:, n] for year in years])
+            self._of[n] = people, memory, habit, room, int(arrays[f"{n}_lookback"])
 
     def begin(self, copies: np.ndarray, seed: int) -> None:
         """Begin an episode of the copies of the indices `copies`, shape (M,)."""
         self._seed[copies] = seed
-        for memory in self._memory.values():
+        for _, memory, *_ in self._of.values():
             memory.held[copies] = np.nan
 
     def step(self, copy: np.ndarray, indoor: Mapping[int, np.ndarray], observation: np.ndarray, copies: np.ndarray) -> None:
         """Follow a step of the kernel and of the temperatures `indoor` by building; see `step` above."""
-        if self._people:
+        if self._of:
             draw(self._number, self._seed, copy, copies)
-        for n, people in self._people.items():
-            own = self._habit[n], self._room[n], self._lookback[n]
-            step(people, self._memory[n], self._number, *own, np.ascontiguousarray(indoor[n]), copy, observation, copies)
+        for n, own in self._of.items():
+            step(*own, self._number, np.ascontiguousarray(indoor[n]), copy, observation, copies)
 
     @property
     def set_points(self) -> dict[int, np.ndarray]:
         """Set points for cooling and heating in the last step by building [C], each of shape (B, 2)."""
-        return {n: memory.point for n, memory in self._memory.items()}
+        return {n: memory.point for n, (_, memory, *_) in self._of.items()}
 
     def remembered(self) -> Iterator[tuple[str, np.ndarray]]:
         """All that later steps depend on, by name."""
-        if self._people:
+        if self._of:
             yield "people_seed", self._seed
-        for n, memory in self._memory.items():
+        for n, (_, memory, *_) in self._of.items():
             yield from ((f"people_{n}_{name}", array) for name, array in zip(Memory._fields, memory, strict=True))

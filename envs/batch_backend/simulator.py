@@ -54,7 +54,7 @@ class BatchSimulator:
         self.site = site_arrays(list(years.values()), layout, weights)
         self._rows = row_arrays(tuple(years.values()))
         self.state, self.out = allocate(self.site, self._rows, copies, record)
-        self._dynamics, self._occupants = Dynamics.of(tables, copies), Occupants(tables, copies, layout)
+        self._dynamics, self._occupants = Dynamics(tables, copies), Occupants(tables, copies, layout)
         self.comfort_parts = np.zeros((copies, len(self.site.building)))
         # Degrees of the uncontrolled site, see `compare_with`, shape (copies, N, hours).
         self._uncomfortable: np.ndarray | None = None
@@ -150,9 +150,8 @@ class BatchSimulator:
         own["position"], own["has_spare"] = state.key.shape[1], 0
         copies, first_row = np.array([copy]), np.array([first])
         kernel.begin(self.site, self._rows, state, self.out, copies, first_row, soc[np.newaxis], tables.initial_tank)
-        if self._dynamics:
-            self._dynamics.begin(copies)
-            self._occupants.begin(copies, seed)
+        self._dynamics.begin(copies)
+        self._occupants.begin(copies, seed)
 
     def step(self, actions: np.ndarray, which: np.ndarray | None = None) -> None:
         """Take a step, all copies or those of the indices `which`; actions within [-1, 1], shape (copies, actions)."""
@@ -164,7 +163,7 @@ class BatchSimulator:
         if self._dynamics:
             self._dynamics.step(self.state.copy, self.state.tank, copies)
             self._occupants.step(self.state.copy, self._dynamics.indoor, self.observation, copies)
-            self._rate_comfort(self._dynamics, copies, rows, steps)
+            self._rate_comfort(copies, rows, steps)
 
     def compare_with(self, windows: Sequence[Window], alone: Sequence[Run]) -> None:
         """Rate comfort from now on by these runs of the uncontrolled site; each copy runs the window of its own."""
@@ -175,10 +174,10 @@ class BatchSimulator:
             rows = window.rows
             own[:, : window.hours] = self._years[window.year].tables.exogenous.unmet_c(run.indoor_c, rows)
 
-    def _rate_comfort(self, dynamics: Dynamics, copies: np.ndarray, rows: np.ndarray, steps: np.ndarray) -> None:
+    def _rate_comfort(self, copies: np.ndarray, rows: np.ndarray, steps: np.ndarray) -> None:
         """Set the term comfort of `envs.objective.reward.improvement_terms`, of copies that took a step at rows."""
         indoor = np.full((self.net_buildings, len(copies)), np.nan)
-        for n, values in dynamics.indoor.items():
+        for n, values in self._dynamics.indoor.items():
             indoor[n] = values[copies]
         for reward, (number, year) in zip(self.site.reward, self._years.items(), strict=True):
             first = self._offset[number]
@@ -246,14 +245,13 @@ class BatchSimulator:
                 # These hold intermediate results only.
                 if name not in ("lane", "granted"):
                     yield name, array
-        if self._dynamics:
-            yield from self._dynamics.remembered()
-            yield from self._occupants.remembered()
+        yield from self._dynamics.remembered()
+        yield from self._occupants.remembered()
 
     def comfort(self, rows: np.ndarray) -> np.ndarray:
         """`COMFORT` of each building in the hour that the last step covered, of rows of shape (copies,); (copies, N)."""
         series = self._comfort[rows]
-        for n, indoor in (self._dynamics.indoor if self._dynamics else {}).items():
+        for n, indoor in self._dynamics.indoor.items():
             series["indoor"][:, n] = indoor
         for n, points in self._occupants.set_points.items():
             series["cooling"][:, n], series["heating"][:, n] = points.T

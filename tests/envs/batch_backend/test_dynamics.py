@@ -88,7 +88,7 @@ def test_models_survive_a_file(tables: Tables, tmp_path: Path) -> None:
 
 def test_a_site_without_models_has_none(small_tables: Tables) -> None:
     assert small_tables.dynamics == {}
-    assert dynamics.Dynamics.of([small_tables], 1) is None
+    assert not dynamics.Dynamics([small_tables], 1)
 
 
 def test_what_a_device_delivers_changes_the_temperature_once_the_window_is_full(tables: Tables) -> None:
