@@ -75,8 +75,7 @@ def write_rows(
     if table == "trials" and path.exists():
         others = _usable(path).filter(pc.field("trial") != trial)
         content = pa.concat_tables([others, content], promote_options="default").sort_by("trial")
-    _write(path, content)
-    return path
+    return _write(path, content)
 
 
 def add_rows(folder: Path, table: str, trial: int, rows: Rows, measures: Measures | None = None) -> Path:
@@ -84,11 +83,8 @@ def add_rows(folder: Path, table: str, trial: int, rows: Rows, measures: Measure
     import pyarrow as pa
 
     path = rows_path(folder, table, trial)
-    content = _table_of(table, rows, None, measures)
-    if path.exists():
-        content = pa.concat_tables([_usable(path), content], promote_options="default")
-    _write(path, content)
-    return path
+    before = [_usable(path)] if path.exists() else []
+    return _write(path, pa.concat_tables([*before, _table_of(table, rows, None, measures)], promote_options="default"))
 
 
 def read_rows(folder: Path, table: str, trial: int) -> list[dict[str, Any]]:
@@ -96,10 +92,7 @@ def read_rows(folder: Path, table: str, trial: int) -> list[dict[str, Any]]:
     import pyarrow.compute as pc
 
     path = rows_path(folder, table, trial)
-    if not path.exists():
-        return []
-    rows: list[dict[str, Any]] = _usable(path).filter(pc.field("trial") == trial).to_pylist()
-    return rows
+    return _usable(path).filter(pc.field("trial") == trial).to_pylist() if path.exists() else []
 
 
 def drop_rows_after(folder: Path, table: str, trial: int, steps: int) -> bool:
@@ -107,13 +100,11 @@ def drop_rows_after(folder: Path, table: str, trial: int, steps: int) -> bool:
     import pyarrow.compute as pc
 
     path = rows_path(folder, table, trial)
-    if not path.exists():
-        return False
-    content = _usable(path)
+    content = _usable(path) if path.exists() else schema(table).empty_table()
     kept = content.filter(pc.field("steps") <= steps)
-    if len(kept) < len(content):
+    if drops := len(kept) < len(content):
         _write(path, kept)
-    return len(kept) < len(content)
+    return drops
 
 
 def write_file(path: Path, rows: Rows, hyperparameters: Kinds | None = None, measures: Measures | None = None) -> None:
@@ -123,8 +114,7 @@ def write_file(path: Path, rows: Rows, hyperparameters: Kinds | None = None, mea
 
 def read_file(path: Path) -> list[dict[str, Any]]:
     """Rows of a file. Raises ResultsError if it is missing, damaged or of another version."""
-    rows: list[dict[str, Any]] = _usable(path).to_pylist()
-    return rows
+    return _usable(path).to_pylist()
 
 
 def _table_of(table: str, rows: Rows, hyperparameters: Kinds | None, measures: Measures | None) -> pa.Table:
@@ -137,19 +127,20 @@ def _table_of(table: str, rows: Rows, hyperparameters: Kinds | None, measures: M
     return pa.Table.from_pylist(list(rows), schema=columns)
 
 
-def _write(path: Path, content: pa.Table) -> None:
-    import pyarrow.parquet as pq
-
-    path.parent.mkdir(parents=True, exist_ok=True)
+def _write(path: Path, content: pa.Table) -> Path:
     checksum = checksum_of(columns_text(content.schema), len(content))
     content = content.replace_schema_metadata({**content.schema.metadata, FINGERPRINT.encode(): checksum})
     # Columns are short: to read a dictionary, statistics and a codec's frame takes longer than to read the values.
-    write_whole(
-        path,
-        lambda file: pq.write_table(
-            content, file, compression="none", use_dictionary=False, write_statistics=False, write_page_checksum=True
-        ),
-    )
+    return write_parquet(path, content, compression="none", use_dictionary=False, write_statistics=False)
+
+
+def write_parquet(path: Path, content: pa.Table, **options: Any) -> Path:
+    """Write a table as a file, whole or not at all, with checksums and options of Arrow; its path."""
+    import pyarrow.parquet as pq
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, lambda file: pq.write_table(content, file, write_page_checksum=True, **options))
+    return path
 
 
 def _usable(path: Path) -> pa.Table:
@@ -193,14 +184,6 @@ def _file_fault(metadata: pq.FileMetaData) -> str:
         return f"its schema version is {printable(version)}, and this package reads {SCHEMA_VERSION}: {OTHER_VERSION}"
     fault = _size_fault(metadata)
     return f"{fault}: {_RESTORE}" if fault else ""
-
-
-def write_parquet(path: Path, content: pa.Table) -> None:
-    """Write a table as a file, whole or not at all, with checksums."""
-    import pyarrow.parquet as pq
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, lambda file: pq.write_table(content, file, write_page_checksum=True))
 
 
 def read_parquet(path: Path, remedy: str) -> tuple[pa.Table, dict[str, str]]:
