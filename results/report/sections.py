@@ -22,21 +22,14 @@ from results.report.words import duration, listed, score
 from results.schema import FOLDER
 from results.table_files import ResultsError
 
-_SCORE = (
-    "The score of a policy is its mean reward an hour on the validation hours, which no training used. 0 is the site without "
-    "control. By the default reward +0.05 means five per cent better in the mean of all aims, such as CO2 and cost, each "
-    "with its weight. Charts show the rating, which ranks trials: without another aim it is the score. Words are explained at "
-    "the end."
+_SCORE = "The score of a policy is its mean reward an hour on the validation hours, which no training used."
+_RATING = "Charts show the rating, which ranks trials: without another aim it is the score. Words are explained at the end."
+_BY_IMPROVEMENT = (
+    f"{_SCORE} 0 is the site without control. By the default reward +0.05 means five per cent better in the mean of all aims, "
+    f"such as CO2 and cost, each with its weight. {_RATING}"
 )
-_BY_SCHEMA = (
-    "The score of a policy is its mean reward an hour on the validation hours, which no training used. The reward is the "
-    "schema's own, by which the site without control does not score 0. Charts show the rating, which ranks trials: without "
-    "another aim it is the score. Words are explained at the end."
-)
-_RETURN = (
-    "The score of a policy is its mean return in the episodes that rate it, whose seeds no training had. Charts show the "
-    "rating, which ranks trials: without another aim it is the score. Words are explained at the end."
-)
+_BY_SCHEMA = f"{_SCORE} The reward is the schema's own, by which the site without control does not score 0. {_RATING}"
+_RETURN = f"The score of a policy is its mean return in the episodes that rate it, whose seeds no training had. {_RATING}"
 _BY_GAINS = (
     "Here the rating is the mean of both gains: by what part {} are better than on the uncontrolled site. It names the "
     "balanced member of the front."
@@ -88,7 +81,7 @@ def _rating(aims: tuple[str, ...], of_environment: bool) -> list[str]:
 def _score(results: Results) -> str:
     if results.of_environment:
         return _RETURN
-    return _BY_SCHEMA if (results.trials["reward"] == "schema").any() else _SCORE
+    return _BY_SCHEMA if (results.trials["reward"] == "schema").any() else _BY_IMPROVEMENT
 
 
 def _required(search: Search) -> list[str]:
