@@ -61,33 +61,19 @@ def call_for_nothing() -> None:
     from envs.batch_backend import kernel, records
     from envs.batch_backend.tables import allocate
 
-    zeros = np.zeros
-    site = records.Site(
-        action=zeros(0, records.ACTION),
-        building=zeros(0, records.BUILDING),
-        thermal=zeros((0, 3), records.THERMAL),
-        battery=zeros(0, records.BATTERY),
-        battery_curve=zeros((0, 2, 2, 1)),
-        charger=zeros(0, records.CHARGER),
-        charger_curve=zeros((0, 2, 2, 1)),
-        observed=zeros(0, records.OBSERVED),
-        reward=zeros(1, records.REWARD),
-        appliance=zeros(0, records.APPLIANCE),
-        cycle=zeros(0, records.CYCLE),
-    )
-    rows = records.Rows(
-        hour=zeros(1, records.HOUR),
-        meter=zeros((0, 0), records.METER),
-        template=zeros((0, 0), np.float32),
-        plugged=zeros(0, records.PLUGGED),
-        session=zeros(0, records.SESSION),
-        held_soc=zeros(0, np.float32),
-        event=zeros((0, 0), records.EVENT),
-    )
+    shapes = {"thermal": (0, 3), "battery_curve": (0, 2, 2, 1), "charger_curve": (0, 2, 2, 1), "reward": (1,), "hour": (1,)}
+    shapes |= dict.fromkeys(("meter", "template", "event"), (0, 0))
+    kinds = dict.fromkeys(("template", "held_soc"), np.float32)
+
+    def none(fields: tuple[str, ...]) -> list[np.ndarray]:
+        # An array of records has the name of its record.
+        return [np.zeros(shapes.get(name, 0), kinds.get(name) or vars(records).get(name.upper())) for name in fields]
+
+    site, rows = records.Site(*none(records.Site._fields)), records.Rows(*none(records.Rows._fields))
     state, out = allocate(site, rows, 1, 0)
-    none = zeros(0, np.int64)
-    kernel.begin(site, rows, state, out, none, none, zeros((0, 0)), zeros((0, 3)))
-    kernel.step(site, rows, state, out, zeros((1, 0)), none)
+    nobody = np.zeros(0, np.int64)
+    kernel.begin(site, rows, state, out, nobody, nobody, np.zeros((0, 0)), np.zeros((0, 3)))
+    kernel.step(site, rows, state, out, np.zeros((1, 0)), nobody)
 
 
 if __name__ == "__main__":
