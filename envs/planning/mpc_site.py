@@ -371,7 +371,7 @@ class Vehicles:
         sessions, site = reference.sessions, tables.site
         charger = site["charger"]
         buildings = len(site["building"])
-        self.with_chargers = np.unique(charger["building"][charger["action"] >= 0])
+        with_chargers = np.unique(charger["building"][charger["action"] >= 0])
         # One that the data cut off leaves at an unknown hour.
         leaves = sessions.end < reference.run.net_kwh.shape[1]
         can = np.flatnonzero((charger["action"][sessions.charger] >= 0) & leaves)
@@ -381,22 +381,16 @@ class Vehicles:
         self._vehicle, self._capacity = sessions.vehicle[order], sessions.capacity_kwh[order]
         self._required, self._arrival = sessions.required_soc[order], sessions.arrival_soc[order]
         own = charger[sessions.charger[order]]
-        self._building, self._action = np.searchsorted(self.with_chargers, own["building"]), own["action"]
+        self._building, self._action = np.searchsorted(with_chargers, own["building"]), own["action"]
         self._power = own["charge_max"] / tables.exogenous.steps_per_hour
         # Pairs of charger and vehicle that charge alike share a table.
-        kinds: dict[bytes, int] = {}
-        delivered: list[np.ndarray] = []
         vehicles = len(site["battery"]) - buildings
-        pairs, pair = np.unique(sessions.charger[order].astype(np.int64) * vehicles + self._vehicle, return_inverse=True)
-        kind_of_pair = np.zeros(len(pairs), dtype=np.int64)
-        for i, (c, v) in enumerate(divmod(own, vehicles) for own in pairs.tolist()):
-            key = _key(tables, c, buildings + v)
-            if key not in kinds:
-                kinds[key] = len(delivered)
-                delivered.append(_delivered(tables, c, buildings + v))
-            kind_of_pair[i] = kinds[key]
-        self._kind = kind_of_pair[pair]
-        self._delivered = np.array(delivered).reshape(-1, len(_ACTIONS))
+        codes, pair = np.unique(sessions.charger[order].astype(np.int64) * vehicles + self._vehicle, return_inverse=True)
+        pairs = [(c, buildings + v) for c, v in (divmod(code, vehicles) for code in codes.tolist())]
+        keys = [_key(tables, *each) for each in pairs]
+        kinds = dict(zip(keys, pairs, strict=True))
+        self._kind = np.array([[*kinds].index(key) for key in keys], np.int64)[pair]
+        self._delivered = np.array([_delivered(tables, *each) for each in kinds.values()]).reshape(-1, len(_ACTIONS))
         least, most = np.minimum(own["charge_min"], own["charge_max"]), own["charge_max"]
         self._least_part = np.divide(least, most, out=np.zeros(len(order)), where=most > 0.0)
 
