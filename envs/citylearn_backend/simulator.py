@@ -455,8 +455,7 @@ class CityLearnSimulator:
             device.next_time_step()
         env.associate_chargers_to_electric_vehicles()
         env._observations_cache = None
-        observations: Sequence[Sequence[float]] = env.observations
-        return observations
+        return env.observations
 
 
 @contextmanager

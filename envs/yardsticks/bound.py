@@ -151,8 +151,7 @@ def _solved(programme: LinearProgramme, objective: Objective, most_seconds: floa
         raise TooLongError
     if result.status != 0:
         raise BoundError(f"the bound of {objective} was not found: {result.message}")
-    solution: np.ndarray = result.x
-    return solution
+    return result.x
 
 
 TOLERANCE = 1e-4  # of the solver, as a part

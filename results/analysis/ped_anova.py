@@ -87,8 +87,7 @@ def _shares(values: np.ndarray) -> np.ndarray:
     """Parts of the sum of each column, shape (hyperparameters, cases); what is negative counts as 0."""
     positive = np.maximum(values, 0.0)
     total = positive.sum(axis=0)
-    shares: np.ndarray = positive / np.where(total > 0.0, total, 1.0)
-    return shares
+    return positive / np.where(total > 0.0, total, 1.0)
 
 
 def _points(trials: pd.DataFrame, own: Range) -> tuple[np.ndarray, int, bool]:
@@ -141,8 +140,7 @@ def _choice_density(counts: np.ndarray) -> np.ndarray:
     width = 1.0 + number * even
     total = counts.sum(axis=1, keepdims=True)
     density = (counts * (1.0 + even) + (total - counts) * even) / width + 1.0 / number
-    shares: np.ndarray = density / (total + 1.0)
-    return shares
+    return density / (total + 1.0)
 
 
 def _density(counts: np.ndarray) -> np.ndarray:
@@ -169,8 +167,7 @@ def _density(counts: np.ndarray) -> np.ndarray:
     reach = ndtr((edges - grid[:, np.newaxis]) / width[:, np.newaxis, np.newaxis])
     mass = np.diff(reach, axis=2) / (reach[:, :, -1:] - reach[:, :, :1])
     flat = np.diff(own := ndtr((edges - (number - 1) / 2.0) / number)) / (own[-1] - own[0])
-    density: np.ndarray = (np.einsum("rk,rkp->rp", counts, mass) + flat) / (total + 1.0)[:, np.newaxis]
-    return density
+    return (np.einsum("rk,rkp->rp", counts, mass) + flat) / (total + 1.0)[:, np.newaxis]
 
 
 def _at_or_after(present: np.ndarray, start: np.ndarray) -> np.ndarray:
