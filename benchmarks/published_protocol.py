@@ -275,7 +275,7 @@ def verdict(rows: Mapping[str, Rows], weights: Sequence[float]) -> list[str]:
         difference = interval(own - score, weights)
         each = np.average(own, axis=1, weights=weights)
         student = paired_mean(each, np.full(len(each), score))
-        if difference.excludes(0.0):
+        if not difference.low <= 0.0 <= difference.high:
             says = f"the policy is {'better' if difference.value < 0.0 else 'worse'}, the interval is without zero"
         else:
             says = "no difference is shown, the interval has zero in it"

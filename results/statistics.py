@@ -39,10 +39,6 @@ class Interval:
     def __str__(self) -> str:
         return f"{SCORE.shown(self.value)} ({SCORE.shown(self.low)} to {SCORE.shown(self.high)})"
 
-    def excludes(self, number: float) -> bool:
-        """Whether a number lies outside."""
-        return not self.low <= number <= self.high
-
 
 def iqm(scores: np.ndarray) -> float:
     """Interquartile mean: the mean of the middle half, with parts of the numbers at its borders (Agarwal et al. 2021, 4.3)."""
