@@ -59,12 +59,12 @@ def judge(scenario: str, policy: Policy | None, seen: Seen) -> dict[str, list[fl
     """`COLUMNS` of a policy on all weeks of each split; None for the solar-priority rule."""
     from envs.objective.evaluate import evaluate, score
     from envs.task import SiteTask
-    from envs.yardsticks.baselines import SolarPriority
+    from envs.yardsticks.baselines import solar_priority
 
     task, found = SiteTask(scenario, seen=seen), {}
     for split in SPLITS:
         env: Any = task.evaluation_env(task.site.windows(split))
-        evaluations = evaluate(env, policy or SolarPriority(env.present))
+        evaluations = evaluate(env, policy or solar_priority(env.present))
         now, before = (
             {name: sum(kpis[name] for kpis in years) for name in ("co2_kg", "bill", "ev_required_kwh", "ev_missing_kwh")}
             for years in ([each.kpis for each in evaluations], [each.uncontrolled for each in evaluations])

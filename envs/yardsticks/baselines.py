@@ -1,6 +1,6 @@
 """Baselines of learned policies: the site uncontrolled, without PV and battery, and under rules."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +9,7 @@ from envs.cache import cached_json
 from envs.citylearn_backend.simulator import SIMULATORS, read_rules
 from envs.current_hour import Present, scaled
 from envs.environments.year_cache import run_alone
-from envs.objective.evaluate import Evaluation, evaluate
+from envs.objective.evaluate import Evaluation, Policy, evaluate
 from envs.objective.kpis import JoinedRun, Part, kpis
 from envs.objective.reference import Reference
 from envs.objective.series import import_kwh
@@ -19,31 +19,28 @@ from envs.task import SiteTask
 VERSION = 1  # part of the cache's key of CityLearn's rules
 
 
-class SolarPriority:
+def solar_priority(present: Present, dear_hours: bool = True) -> Policy:
     """PV serves load and vehicles first; batteries store the surplus and return it when the site imports.
 
     Vehicles charge as on the uncontrolled site. So the surplus or deficit of an hour is the uncontrolled site's export or
-    import. The batteries share it in proportion to their power. It knows nothing of the next hour.
+    import. The batteries share it in proportion to their power. It knows nothing of the next hour. It gives at any hour, or in
+    dear ones alone. There is a battery that can be controlled.
     """
+    at = present.battery_actions
+    low, high = (limit[at] for limit in present.action_range)
 
-    def __init__(self, present: Present, dear_hours: bool = True) -> None:
-        """Give at any hour or in dear ones alone; there is a battery that can be controlled."""
-        self._present, self._dear_hours = present, dear_hours
-
-    def __call__(self, observations: np.ndarray) -> np.ndarray:
-        """Actions of the hour within [-1, 1], shape (copies, actions)."""
-        present = self._present
-        actions = present.uncontrolled_actions()
-        net = present.uncontrolled_net_kwh
-        if self._dear_hours:
+    def act(observations: np.ndarray) -> np.ndarray:
+        actions, net = present.uncontrolled_actions(), present.uncontrolled_net_kwh
+        if dear_hours:
             net = np.where(present.is_dear, net, np.minimum(net, 0.0))
-        low, high = (limit[present.battery_actions] for limit in present.action_range)
         wanted = np.clip(-net / present.battery_step_kwh, -1.0, 1.0)[:, np.newaxis]
-        actions[:, present.battery_actions] = scaled(wanted, low, high)
+        actions[:, at] = scaled(wanted, low, high)
         return actions
 
+    return act
 
-def hourly(present: Present, actions: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+
+def hourly(present: Present, actions: np.ndarray) -> Policy:
     """A controller that acts by the hour of the day alone; `actions` of each in CityLearn's ranges, shape (24, actions)."""
     of_hour = scaled(actions, *present.action_range)
     return lambda observations: of_hour[present.hour_of_day]
@@ -79,7 +76,7 @@ def baselines(task: SiteTask, windows: Sequence[Window]) -> dict[str, list[Evalu
     has_dear = all(reference.dear.any() for reference in references.values())
     for name, dear_hours in RULES.items() if present.battery_step_kwh > 0.0 else ():
         if has_dear or not dear_hours:
-            evaluations[name] = evaluate(env, SolarPriority(present, dear_hours))
+            evaluations[name] = evaluate(env, solar_priority(present, dear_hours))
     for name, actions in citylearn_rules(task.site, task.site.split_of(windows[0].year)).items():
         evaluations[f"{CITYLEARN}: {name}"] = evaluate(env, hourly(present, actions))
     env.close()

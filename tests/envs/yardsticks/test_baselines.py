@@ -20,9 +20,9 @@ from envs.yardsticks.baselines import (
     RULES,
     UNCONTROLLED,
     WITHOUT,
-    SolarPriority,
     baselines,
     citylearn_rules,
+    solar_priority,
 )
 from tests.envs.schema_changes import MALL, edit, edited, put, with_series
 
@@ -109,7 +109,7 @@ WINDOWS = (Window(0, 0, 168), Window(0, 500, 168))
 @pytest.mark.parametrize("peak_hours", [True, False])
 def test_a_surplus_is_stored_and_given_back_where_the_site_imports(small_schema: Path, peak_hours: bool) -> None:
     env = WindowsEnv(scenario(str(small_schema)), WINDOWS)
-    rule, simulator = SolarPriority(env.present, peak_hours), env.simulator
+    rule, simulator = solar_priority(env.present, peak_hours), env.simulator
     power = simulator.site.battery["nominal_power"][0]
     seen = []
 
