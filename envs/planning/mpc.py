@@ -4,6 +4,7 @@ Each hour it observes the site, forecasts the next hours, plans them by a linear
 and carries out the first hour. It runs in the same simulators as policies and maximises the same reward, `improvement`.
 """
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -46,20 +47,23 @@ class Plant:
     steps: int  # that it looks ahead, the present one among them
 
 
+OnPlan = Callable[[SiteState, Plan], object]
+
+
+def hours_told(on_progress: Callable[[float], None] | None, total: int, before: int = 0) -> OnPlan | None:
+    """What tells after each planned hour which part of all is done, those `before` among them; None where nobody listens."""
+    done = itertools.count(before + 1)
+    return (lambda *_: on_progress(next(done) / total)) if on_progress else None
+
+
 class ModelPredictiveControl:
     """A policy for the environment that `present` belongs to.
 
-    `on_plan` is called with the state of a copy and the plan that is made in it; `on_hour` after each hour that was planned.
+    `on_plan` is called with the state of a copy and the plan that is made in it.
     """
 
-    def __init__(
-        self,
-        present: PlannedHour,
-        plants: Mapping[int, Plant],
-        on_hour: Callable[[], None] | None = None,
-        on_plan: Callable[[SiteState, Plan], None] | None = None,
-    ) -> None:
-        self._present, self._plants, self._on_hour, self._on_plan = present, plants, on_hour, on_plan
+    def __init__(self, present: PlannedHour, plants: Mapping[int, Plant], on_plan: OnPlan | None = None) -> None:
+        self._present, self._plants, self._on_plan = present, plants, on_plan
         # With what each hour of the window pays of its month, see `month_shares`.
         self._programmes: dict[tuple[int, Window], tuple[RecedingProgramme, np.ndarray]] = {}
 
@@ -85,8 +89,6 @@ class ModelPredictiveControl:
         if self._on_plan:
             self._on_plan(state, plan)
         carry_out(plant.site, plan, need, actions)
-        if self._on_hour:
-            self._on_hour()
 
 
 def horizon_steps(scenario: Scenario) -> int:

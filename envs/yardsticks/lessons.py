@@ -31,7 +31,7 @@ from envs.objective.evaluate import EVALUATION_SEED
 from envs.objective.reference import Reference, scale_of
 from envs.objective.series import Sessions
 from envs.objective.weights import DEFAULT, Weights
-from envs.planning.mpc import ModelPredictiveControl, Plant, horizon_steps
+from envs.planning.mpc import ModelPredictiveControl, Plant, horizon_steps, hours_told
 from envs.planning.mpc_site import MpcSite, Vehicles
 from envs.scenarios.scenario import Scenario, Window, evenly, weeks_of
 from envs.task import SiteTask
@@ -119,16 +119,8 @@ def teach(
     # The site's import in the hour before a window may be of another split.
     simulator.state.copy["net"] = np.nan
     hours = np.array([window.hours for window in windows])
-    total, done = int(hours.sum()), 0
-
-    def hour_done() -> None:
-        nonlocal done
-        done += 1
-        if on_progress:
-            on_progress(done / total)
-
     plants = {year: train_plant(task.site, year, weights) for year in years}
-    teacher = ModelPredictiveControl(simulator, plants, on_hour=hour_done)
+    teacher = ModelPredictiveControl(simulator, plants, hours_told(on_progress, int(hours.sum())))
     shape = len(starts), int(hours.max()), simulator.actions
     labels, executed = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
     noise = np.stack([_noise(b, start, shape[1:]) for b, start in enumerate(starts)])
@@ -187,21 +179,15 @@ def train_reference(scenario: Scenario, year: int) -> Reference:
 
     # A vehicle is known from its arrival on; those that arrive in other hours are not.
     begun = own[np.minimum(sessions.start, steps - 1)] & (sessions.start < steps)
+    of_run = {name: filled(getattr(run, name)) for name in ("net_kwh", "battery_kwh", "charging_kwh")}
+    of_site = {name: filled(getattr(exogenous, name)) for name in ("load_kwh", "pv_kwh", "price", "carbon")}
     known = Reference(
-        replace(
-            run,
-            net_kwh=filled(run.net_kwh), battery_kwh=filled(run.battery_kwh), charging_kwh=filled(run.charging_kwh),
-            missing_kwh=run.missing_kwh[begun], owed_kwh=run.owed_kwh[begun],
-        ),
-        replace(
-            exogenous,
-            load_kwh=filled(exogenous.load_kwh), pv_kwh=filled(exogenous.pv_kwh), price=filled(exogenous.price),
-            carbon=filled(exogenous.carbon),
-        ),
+        replace(run, **of_run, missing_kwh=run.missing_kwh[begun], owed_kwh=run.owed_kwh[begun]),
+        replace(exogenous, **of_site),
         Sessions(**{field.name: getattr(sessions, field.name)[begun] for field in fields(Sessions)}),
         reference.tariff,
         reference.held_soc[np.repeat(begun, sessions.end - sessions.start + 1)],
-    )  # fmt: skip
+    )
     if scenario.segments:
         return known.scaled_by(reference.scale)
     return known.scaled_by(scale_of([(known, window) for window in scenario.windows("train") if window.year == year]))

@@ -1,6 +1,7 @@
 """Runs of model predictive control over windows of a scenario, each simulated once and cached."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import lru_cache
 from typing import Any
@@ -13,7 +14,7 @@ from envs.forecasts import Method
 from envs.objective.evaluate import Episode, Evaluation, evaluated
 from envs.objective.series import Run
 from envs.objective.weights import DEFAULT, Weights
-from envs.planning.mpc import ModelPredictiveControl, Plant, horizon_steps
+from envs.planning.mpc import ModelPredictiveControl, OnPlan, Plant, horizon_steps, hours_told
 from envs.planning.mpc_site import MpcSite, Vehicles
 from envs.scenarios.scenario import Scenario, Window
 from envs.task import SiteTask
@@ -37,33 +38,17 @@ def mpc(
     on_progress: Callable[[float], None] | None = None,
 ) -> list[Evaluation]:
     """Evaluations of model predictive control for `improvement`, one a year; each window is run once and cached."""
-    total, done = sum(window.hours for window in windows), 0
-
-    def hour_done() -> None:
-        nonlocal done
-        done += 1
-        if on_progress:
-            on_progress(done / total)
-
-    def episodes() -> Iterator[Episode]:
-        nonlocal done
-        before = 0
-        for window in windows:
-            yield mpc_episode(task, window, method, steps, hour_done)
-            # A window from the cache has no hours to count.
-            before += window.hours
-            done = before
-
-    return evaluated(episodes())
+    hours = [window.hours for window in windows]
+    # A window from the cache has no hours to count.
+    told = (hours_told(on_progress, sum(hours), before) for before in itertools.accumulate(hours, initial=0))
+    return evaluated(mpc_episode(task, window, method, steps, own) for window, own in zip(windows, told, strict=False))
 
 
-def run_mpc(
-    task: SiteTask, window: Window, method: Method, steps: int | None = None, on_hour: Callable[[], None] | None = None
-) -> Episode:
+def run_mpc(task: SiteTask, window: Window, method: Method, steps: int | None = None, on_plan: OnPlan | None = None) -> Episode:
     """Run model predictive control through a window, by what steps the task; see `mpc`."""
     env = task.evaluation_env([window])
     plants = {window.year: _last_plant(task.site, window.year, method, steps, task.aim.weights)}
-    (episode,) = env.episodes(ModelPredictiveControl(env.present, plants, on_hour=on_hour))
+    (episode,) = env.episodes(ModelPredictiveControl(env.present, plants, on_plan=on_plan))
     env.close()
     return episode
 
@@ -81,13 +66,13 @@ _last_plant, _last_reference = lru_cache(maxsize=1)(mpc_plant), lru_cache(maxsiz
 
 
 def mpc_episode(
-    task: SiteTask, window: Window, method: Method, steps: int | None = None, on_hour: Callable[[], None] | None = None
+    task: SiteTask, window: Window, method: Method, steps: int | None = None, on_plan: OnPlan | None = None
 ) -> Episode:
     """A run of model predictive control through a window, simulated once and cached; see `mpc`."""
     site = task.site
 
     def planned() -> dict[str, Any]:
-        episode = run_mpc(task.by("batch"), window, method, steps, on_hour)
+        episode = run_mpc(task.by("batch"), window, method, steps, on_plan)
         return {
             "reward": episode.reward, "names": list(episode.terms), "terms": list(episode.terms.values()),
             **asdict(episode.run),
