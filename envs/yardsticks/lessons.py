@@ -8,6 +8,7 @@ Lessons hold no observation: a policy that learns from them carries out the same
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -180,7 +181,7 @@ def train_reference(scenario: Scenario, year: int) -> Reference:
     # A vehicle is known from its arrival on; those that arrive in other hours are not.
     begun = own[np.minimum(sessions.start, steps - 1)] & (sessions.start < steps)
     of_run = {name: filled(getattr(run, name)) for name in ("net_kwh", "battery_kwh", "charging_kwh")}
-    of_site = {name: filled(getattr(exogenous, name)) for name in ("load_kwh", "pv_kwh", "price", "carbon")}
+    of_site: dict[str, Any] = {name: filled(getattr(exogenous, name)) for name in ("load_kwh", "pv_kwh", "price", "carbon")}
     known = Reference(
         replace(run, **of_run, missing_kwh=run.missing_kwh[begun], owed_kwh=run.owed_kwh[begun]),
         replace(exogenous, **of_site),
