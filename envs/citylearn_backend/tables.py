@@ -388,7 +388,7 @@ def read_layout(simulator: CityLearnSimulator, tariff: DemandCharge | None, day_
     largest_battery = float(max(sessions.capacity_kwh, default=1.0))
     net_low, net_high = _net_bounds(simulator)
     net = iter(zip(net_low, net_high, strict=True))
-    names, lows, highs = list(simulator.observation_names), [], []
+    names, shown = simulator.observation_names, list[tuple[str, float, float]]()
     moved = [people_move(building, name) for building, own in observed(simulator) for name in own]
     for name, low, high, change in zip(names, space.low.tolist(), space.high.tolist(), moved, strict=True):
         if name.endswith("_departure_time"):
@@ -402,26 +402,14 @@ def read_layout(simulator: CityLearnSimulator, tariff: DemandCharge | None, day_
         elif not _has_fixed_bounds(name):
             margin = MARGIN * (high - low) + change
             low, high = low - margin, high + margin
-        lows.append(low)
-        highs.append(high)
-    if tariff:
-        names += PEAK_NAMES
-        lows += [0.0, 0.0]
-        highs += [float(net_high.sum())] * 2
-    if day_peak:
-        names.append(DAY_PEAK_NAME)
-        lows.append(0.0)
-        highs.append(float(net_high.sum()))
+        shown.append((name, low, high))
+    peaks = [*(PEAK_NAMES if tariff else ()), *([DAY_PEAK_NAME] if day_peak else ())]
+    shown += [(name, 0.0, float(net_high.sum())) for name in peaks]
     action_low, action_high = simulator.action_low.astype(np.float64), simulator.action_high.astype(np.float64)
     idle = scaled(np.zeros(len(action_low)), action_low, action_high)
-    return ObservationLayout(
-        tuple(names),
-        tuple(lows),
-        tuple(highs),
-        tuple(simulator.action_names),
-        tuple(idle.tolist()),
-        tuple(_hourly_soc(simulator).tolist()),
-    )
+    every, lows, highs = zip(*shown, strict=True)
+    actions, hourly_soc = tuple(simulator.action_names), tuple(_hourly_soc(simulator).tolist())
+    return ObservationLayout(every, lows, highs, actions, tuple(idle.tolist()), hourly_soc)
 
 
 def _hourly_soc(simulator: CityLearnSimulator) -> np.ndarray:
