@@ -20,16 +20,12 @@ from tests.envs.models import with_rooms
 from tests.envs.schema_changes import edit
 
 
-def test_a_ratio_of_another_type_which_rounds_otherwise_is_refused(small_schema: Path) -> None:
-    with SIMULATORS.lend(small_schema) as simulator:
-        device = simulator.env.buildings[0].electrical_storage
-        before = device.time_step_ratio
-        device.time_step_ratio = 1.0
-        try:
-            with pytest.raises(ScenarioError, match="no minutes"):
-                read_tables(simulator, ("RewardFunction", "null"))
-        finally:
-            device.time_step_ratio = before
+def test_a_ratio_of_another_type_which_rounds_otherwise_is_refused(
+    simulator: CityLearnSimulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(simulator.env.buildings[0].electrical_storage, "time_step_ratio", 1.0)
+    with pytest.raises(ScenarioError, match="no minutes"):
+        read_tables(simulator, ("RewardFunction", "null"))
 
 
 def test_a_curve_of_one_point_is_refused() -> None:

@@ -19,12 +19,11 @@ from tests.envs.planning import held
 from tests.envs.tanks import with_tank
 
 WINDOW = Window(0, 31 * 24 - 30, 60)  # a month ends within
+Hours = tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]
 
 
 @pytest.fixture(scope="module", params=["batteries", "tanks", "rooms"])
-def hours(
-    request: pytest.FixtureRequest, small_schema: Path, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]:
+def hours(request: pytest.FixtureRequest, small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Hours:
     """A run's hours with their plans."""
     schema, folder = small_schema, tmp_path_factory.mktemp("site")
     if request.param != "batteries":
@@ -45,7 +44,7 @@ def hours(
     return plant, found
 
 
-def test_a_fresh_programme_of_each_hour_has_the_same_optimum(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]) -> None:
+def test_a_fresh_programme_of_each_hour_has_the_same_optimum(hours: Hours) -> None:
     plant, found = hours
     for hour, plan in found[::7]:
         programme = RecedingProgramme(plant.site, 12)
@@ -55,7 +54,7 @@ def test_a_fresh_programme_of_each_hour_has_the_same_optimum(hours: tuple[mpc.Pl
         assert plan.loss == pytest.approx(result.fun, rel=1e-6, abs=1e-9)
 
 
-def test_plans_keep_to_power_and_charge(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]) -> None:
+def test_plans_keep_to_power_and_charge(hours: Hours) -> None:
     plant, found = hours
     site = plant.site
     for hour, plan in found:
@@ -70,7 +69,7 @@ def test_plans_keep_to_power_and_charge(hours: tuple[mpc.Plant, list[tuple[HourP
         assert (given <= hour.can_kwh + 1e-6).all()
 
 
-def test_plans_keep_to_tanks_and_devices(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]) -> None:
+def test_plans_keep_to_tanks_and_devices(hours: Hours) -> None:
     plant, found = hours
     tanks = plant.site.tanks
     used = np.concatenate([plan.tank_kwh for _, plan in found], axis=1)
@@ -89,7 +88,7 @@ def test_plans_keep_to_tanks_and_devices(hours: tuple[mpc.Plant, list[tuple[Hour
         assert (used.min(axis=1) < -1.0).all()
 
 
-def test_a_room_is_as_warm_as_what_is_delivered_leaves_it(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]) -> None:
+def test_a_room_is_as_warm_as_what_is_delivered_leaves_it(hours: Hours) -> None:
     plant, found = hours
     rooms = plant.site.rooms
     for hour, plan in found:
@@ -104,7 +103,7 @@ def test_a_room_is_as_warm_as_what_is_delivered_leaves_it(hours: tuple[mpc.Plant
             before, surplus = deviation, now
 
 
-def test_a_device_leaves_its_tank_what_it_does_not_deliver(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]) -> None:
+def test_a_device_leaves_its_tank_what_it_does_not_deliver(hours: Hours) -> None:
     plant, found = hours
     rooms, tanks = plant.site.rooms, plant.site.tanks
     pairs = [
@@ -121,7 +120,7 @@ def test_a_device_leaves_its_tank_what_it_does_not_deliver(hours: tuple[mpc.Plan
             assert (-plan.tank_kwh[t] <= most * plan.device_use[d] + 1e-6).all()
 
 
-def test_comfort_that_is_worth_more_is_greater(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]) -> None:
+def test_comfort_that_is_worth_more_is_greater(hours: Hours) -> None:
     plant, found = hours
     if not len(plant.site.rooms):
         pytest.skip("nobody feels what this site does")
@@ -134,9 +133,7 @@ def test_comfort_that_is_worth_more_is_greater(hours: tuple[mpc.Plant, list[tupl
     assert unmet(10.0) < unmet(0.0) - 1.0
 
 
-def test_tanks_and_devices_take_the_electricity_of_their_building(
-    hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]],
-) -> None:
+def test_tanks_and_devices_take_the_electricity_of_their_building(hours: Hours) -> None:
     plant, found = hours
     for hour, plan in found:
         electric = (plan.tank_kwh / hour.efficiency).sum(axis=0)
@@ -145,7 +142,7 @@ def test_tanks_and_devices_take_the_electricity_of_their_building(
         np.testing.assert_allclose(plan.net_kwh, net, atol=1e-5)
 
 
-def test_a_peak_that_costs_more_is_lower(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]) -> None:
+def test_a_peak_that_costs_more_is_lower(hours: Hours) -> None:
     plant, found = hours
     hour = found[0][0]
 
@@ -160,7 +157,7 @@ def test_a_peak_that_costs_more_is_lower(hours: tuple[mpc.Plant, list[tuple[Hour
     assert highest(1.0) < highest(0.0) - 1.0
 
 
-def test_an_hour_without_a_solution_is_an_error(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]) -> None:
+def test_an_hour_without_a_solution_is_an_error(hours: Hours) -> None:
     plant, found = hours
     hour = found[0][0]
     impossible = replace(hour, stored_kwh=hour.stored_kwh + 2.0 * plant.site.capacity)
@@ -168,14 +165,14 @@ def test_an_hour_without_a_solution_is_an_error(hours: tuple[mpc.Plant, list[tup
         RecedingProgramme(plant.site, 12).solve(impossible)
 
 
-def test_a_plan_prints_nothing(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]], capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_prints_nothing(hours: Hours, capfd: pytest.CaptureFixture[str]) -> None:
     """Commands that plan would show it, and programs read their output. HiGHS 1.16 writes its name."""
     plant, found = hours
     RecedingProgramme(plant.site, 12).solve(found[0][0])
     assert capfd.readouterr().out == ""
 
 
-def test_a_window_pays_its_part_of_a_month(hours: tuple[mpc.Plant, list[tuple[HourPlan, Plan]]]) -> None:
+def test_a_window_pays_its_part_of_a_month(hours: Hours) -> None:
     plant, found = hours
     share = month_shares(plant.site.month, WINDOW.start, WINDOW.hours)
     assert plant.site.tariff is not None
