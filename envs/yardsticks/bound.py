@@ -283,10 +283,8 @@ def constrain(programme: LinearProgramme, site: BoundSite) -> Variables:
     own = np.flatnonzero(row[group] >= 0)
     taken_back = [(row[group[own]], variable[own], factor[own]) for _, variable, factor in lacking]
     programme.rows(False, -site.due[owes], *taken_back, (..., owed, -1.0))
-    ramp = programme.variables(hours)
-    _add_ramp(programme, site, drawn, fed, ramp)
-    months, peak, above = _add_peaks(programme, site, drawn, fed)
-    return Variables(drawn, fed, ramp, missing, owed, peak, above, months, _add_day_peaks(programme, site, drawn, fed))
+    ramp, *peaks = _add_ramp_and_peaks(programme, site, drawn, fed)
+    return Variables(drawn, fed, ramp, missing, owed, *peaks)
 
 
 def _add_tanks(programme: LinearProgramme, site: BoundSite) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -304,45 +302,35 @@ def _add_tanks(programme: LinearProgramme, site: BoundSite) -> tuple[np.ndarray,
     return filled, tapped, tanks.building
 
 
-def _add_ramp(programme: LinearProgramme, site: BoundSite, drawn: np.ndarray, fed: np.ndarray, ramp: np.ndarray) -> None:
-    """Keep `ramp` at or above the size of the change of the site's net import."""
-    before = site.uncontrolled.previous_net_kwh
-    for sign in (1.0, -1.0):
-        now, past = ((drawn[:, 1:], sign), (fed[:, 1:], -sign)), ((drawn[:, :-1], -sign), (fed[:, :-1], sign))
-        terms = [(..., variable, factor) for variable, factor in (*now, *past)]
-        programme.rows(False, np.zeros(site.hours - 1), *terms, (..., ramp[1:], -1.0))
-        if before is not None:
-            first = (..., drawn[:, 0], sign), (..., fed[:, 0], -sign), (..., ramp[:1], -1.0)
-            programme.rows(False, np.array([sign * before]), *first)
-
-
-def _add_peaks(
+def _add_ramp_and_peaks(
     programme: LinearProgramme, site: BoundSite, drawn: np.ndarray, fed: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Add the highest imports of each month: at or above the site's net import in its hours."""
-    months = np.concatenate([[0], np.cumsum(np.diff(site.month) != 0)])
+) -> tuple[np.ndarray, ...]:
+    """Add `ramp`, at or above the size of the change of the site's net import, and `peak` to `day_peak` of `Variables`.
+
+    Peaks are at or above net import in their hours. Those of days are there where the reward weighs them.
+    """
+
+    def net(hours: slice, sign: float = 1.0) -> tuple[tuple[Any, np.ndarray, float], ...]:
+        return (..., drawn[:, hours], sign), (..., fed[:, hours], -sign)
+
+    ramp, before = programme.variables(site.hours), site.uncontrolled.previous_net_kwh
+    for sign in (1.0, -1.0):
+        change = *net(np.s_[1:], sign), *net(np.s_[:-1], -sign), (..., ramp[1:], -1.0)
+        programme.rows(False, np.zeros(site.hours - 1), *change)
+        if before is not None:
+            programme.rows(False, np.array([sign * before]), *net(np.s_[:1], sign), (..., ramp[:1], -1.0))
+    months, whole = np.concatenate([[0], np.cumsum(np.diff(site.month) != 0)]), net(np.s_[:])
     count = int(months[-1]) + 1 if site.tariff else 0
     peak, above = programme.variables(count, 2), programme.variables(count)
     if site.tariff:
         outside = np.where(np.isin(site.hour, site.tariff.peak_hours), 0, 1)
-        _keep_above_net(programme, site, drawn, fed, peak[months, outside])
+        programme.rows(False, np.zeros(site.hours), *whole, (..., peak[months, outside], -1.0))
         programme.rows(False, np.zeros(count), (..., peak[:, 1], 1.0), (..., peak[:, 0], -1.0), (..., above, -1.0))
-    return months, peak, above
-
-
-def _add_day_peaks(programme: LinearProgramme, site: BoundSite, drawn: np.ndarray, fed: np.ndarray) -> np.ndarray:
-    """Add the highest import of each day, at or above the site's net import in its hours, where the reward weighs it."""
-    if not site.weights.peak:
-        return programme.variables(0)
     day = site.day - site.day[0]
-    peak = programme.variables(int(day[-1]) + 1)
-    _keep_above_net(programme, site, drawn, fed, peak[day])
-    return peak
-
-
-def _keep_above_net(programme: LinearProgramme, site: BoundSite, drawn: np.ndarray, fed: np.ndarray, peak: np.ndarray) -> None:
-    """Keep a variable of each hour at or above the site's net import."""
-    programme.rows(False, np.zeros(site.hours), (..., drawn, 1.0), (..., fed, -1.0), (..., peak, -1.0))
+    day_peak = programme.variables(int(day[-1]) + 1 if site.weights.peak else 0)
+    if site.weights.peak:
+        programme.rows(False, np.zeros(site.hours), *whole, (..., day_peak[day], -1.0))
+    return ramp, peak, above, months, day_peak
 
 
 def emission_and_cost(site: BoundSite, variables: Variables) -> tuple[Terms, Terms]:
