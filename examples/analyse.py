@@ -29,7 +29,9 @@ def main(experiment: tyro.conf.Positional[Path]) -> None:
         print(error)
         return
     rated = results.rated_evaluations[results.rated_evaluations["trial"] == best["trial"]]
-    for kpi in ("co2_kg", "bill", "peak_kw", "ev_served"):
+    print(f"score: {best['score']:,.4g}")
+    # Of an environment none of these.
+    for kpi in [kpi for kpi in ("co2_kg", "bill", "peak_kw", "ev_served") if kpi in results.measures]:
         now, before = (results.measures[kpi].value(rated, site) for site in ("", "uncontrolled_"))
         print(f"{kpi}: {now:,.4g}, without control {before:,.4g}")
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import psutil
 from gymnasium import spaces
@@ -91,6 +92,8 @@ def look(source: Source) -> Probe:
     try:
         env.reset(seed=0)
         first = process.memory_info().rss
+        _check_step(env.unwrapped)
+        env.reset(seed=0)
         env.action_space.seed(0)
         taken, episode, ended, reported, begun = 0, 0, False, set[str](), time.perf_counter()
         while taken < (STEPS if ended else MOST_STEPS) and time.perf_counter() - begun < SECONDS:
@@ -122,6 +125,14 @@ def look(source: Source) -> Probe:
     for one in (env, *others):
         one.close()
     return found
+
+
+def _check_step(env: gym.Env[Any, Any]) -> None:
+    """Raise an EnvError where a step of an environment that was reset gives something else than Gymnasium says."""
+    told = env.step(env.action_space.sample())
+    if not isinstance(told, tuple) or len(told) != 5:
+        what = f"{len(told)} values" if isinstance(told, tuple) else type(told).__name__
+        raise EnvError(f"step returned {what}, and has to return observation, reward, terminated, truncated, info")
 
 
 def findings_of(source: Source) -> tuple[str, ...]:

@@ -6,7 +6,9 @@ import importlib
 import importlib.util
 import json
 import sys
+import sysconfig
 import tomllib
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -77,6 +79,8 @@ class Source:
 
     def _maker(self) -> Callable[..., Any]:
         module, _, name = self.name.rpartition(":")
+        if self.name.endswith(".py"):
+            raise ValueError(f"the function is missing behind the file, as in {Path(self.name).name}:make")
         if not module or not name.isidentifier():
             # `module:Id-v0` is Gymnasium's own form: the module registers the id. Its checks at each step are left out.
             return lambda **config: gym.make(self.name, disable_env_checker=True, **config)
@@ -87,6 +91,8 @@ def named(name: str) -> Callable[..., Any]:
     """The function or class of a name of the form `module:function` or `file.py:function`; raises what its import raises."""
     module, _, attribute = name.rpartition(":")
     there = _module_at(module) if module.endswith(".py") else importlib.import_module(module)
+    if not hasattr(there, attribute):
+        raise AttributeError(f'there is no {attribute} in {module}; what is below if __name__ == "__main__": does not count')
     found: Callable[..., Any] = getattr(there, attribute)
     return found
 
@@ -107,7 +113,12 @@ def _module_at(path: str) -> ModuleType:
 
 def name_of(make: Callable[..., Any]) -> str:
     """The name by which other processes find a function or class; an EnvError for one that they cannot find."""
-    module, name = make.__module__, make.__qualname__
+    module, name = getattr(make, "__module__", ""), getattr(make, "__qualname__", "")
+    if not callable(make) or not name:
+        raise EnvError(
+            f"env={printable(str(make))}: it takes the class or function that makes the environment, not one that is made: "
+            "env=Pump, env_config={...}"
+        )
     if module.startswith(OF_A_FILE):
         raise EnvError(
             f"env={name}: other processes import the script that makes it, and its call of tune with it; put what the script "
@@ -140,16 +151,24 @@ def config_of(given: str | Mapping[str, Any]) -> str:
         raise EnvError(f"--env-config {given}: {reason}; it takes a TOML or JSON file of keyword arguments") from None
 
 
-def _as_text(config: Mapping[str, Any]) -> str:
+def _as_text(config: Any) -> str:
+    if not isinstance(config, Mapping):
+        raise EnvError(f"the configuration of the environment is {printable(str(config))}: it takes names and their values")
     try:
         return json.dumps(config, sort_keys=True)
     except TypeError as error:
         raise EnvError(f"the configuration of the environment is stored as JSON: {error}") from None
 
 
+# Where frames are none of a user's code: this package, Python and what is installed.
+_NOT_OWN = (str(Path(__file__).parents[1]), "<", *(sysconfig.get_path(kind) for kind in ("stdlib", "purelib", "platlib")))
+
+
 def first_line(error: BaseException) -> str:
-    """What went wrong in code of a user, in a line."""
+    """What went wrong in code of a user, in a line, and where, if it is known."""
     text = printable(str(error).strip().partition("\n")[0])
     if isinstance(error, EnvError):
         return text
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_NOT_OWN)]
+    where = f" ({Path(own[-1].filename).name}, line {own[-1].lineno}, in {own[-1].name})" if own else ""
+    return f"{type(error).__name__}: {text}{where}" if text else f"{type(error).__name__}{where}"

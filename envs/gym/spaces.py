@@ -49,8 +49,8 @@ def _check(space: spaces.Space[Any], what: str) -> None:
     elif not isinstance(space, spaces.Discrete | spaces.MultiDiscrete | spaces.MultiBinary) and not (
         isinstance(space, spaces.Box) and len(space.shape) <= 1
     ):
-        remedy = "flatten them (gymnasium.wrappers.FlattenObservation), or compute features of them"
-        raise EnvError(f"{what} of {_shown(space)} are no vector of numbers, as images are none: {remedy}")
+        remedy = "compute features of them, or flatten those that are numbers (gymnasium.wrappers.FlattenObservation)"
+        raise EnvError(f"{what} of {_shown(space)} are no vector of numbers: {remedy}")
 
 
 def _shown(space: spaces.Space[Any]) -> str:

@@ -387,6 +387,8 @@ def _measure(option: str, name: str) -> Measure:
     known, name = measures(), ALIASES.get(name, name)
     if name in known:
         return known[name]
+    if ":" in name:
+        raise AimError(f"{option} {printable(name)}: it is of an environment, which --env names")
     remedy = hint(name, [*known, *ALIASES], f"there are {', '.join(known)}")
     raise AimError(f"{option} {printable(name)!r}: there is no KPI of this name; {remedy}")
 

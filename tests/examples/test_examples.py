@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tuning.trial.small_trials import completed, in_environment
 from tuning.algorithms.registry import algorithm_of
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
@@ -76,6 +77,11 @@ def test_where_no_trial_is_complete_each_is_shown_with_its_error(tmp_path: Path,
     assert lines[1].endswith("ValueError: bad luck")
     last = lines[-1]
     assert "no trial is complete yet, so there is no best one; --resume" in last
+
+
+def test_results_of_an_environment_are_analysed_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main_of("analyse")(completed(in_environment(tmp_path / "one", "CartPole-v1", "ppo"), (21.0, {})).paths.folder)
+    assert capsys.readouterr().out.splitlines()[-1] == "score: 21"
 
 
 def test_a_policy_is_put_to_work(searched: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

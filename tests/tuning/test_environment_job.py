@@ -72,7 +72,9 @@ def test_a_folder_that_names_code_runs_none_of_it_unless_it_is_trusted(job: Path
     for command in (main, judge):
         arguments = ["--resume", str(job / "job")] if command is main else [str(job / "job")]
         assert command(arguments) == 2
-        assert "--trust-scenario" in capsys.readouterr().err
+        told = capsys.readouterr()
+        assert "--trust-scenario" in told.err
+        assert "starting Ray" not in told.out + told.err
 
 
 def test_a_judgement_of_it_takes_no_option_of_a_site_and_no_policy_that_is_none(

@@ -20,6 +20,8 @@ def policy() -> onnxruntime.InferenceSession:
 def act(env: gymnasium.Env[Any, Any], observation: Any) -> Any:
     """The action of the policy, as the environment takes it."""
     row = np.asarray(flatten(env.observation_space, observation), np.float32)[None]
+    if (sees := policy().get_inputs()[0].shape[1]) != row.shape[1]:
+        raise ValueError(f"the policy is of an environment that shows {sees} numbers, and this one shows {row.shape[1]}")
     (action,) = policy().run(None, {"observations": row})[0]
     space = env.action_space
     return int(action[0]) if isinstance(space, gymnasium.spaces.Discrete) else action.reshape(space.shape).astype(space.dtype)
@@ -38,4 +40,7 @@ def episode(env: gymnasium.Env[Any, Any], seed: int = 0) -> float:
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit("error: name an environment, as in python controller.py Pendulum-v1; one of your own is given to episode()")
-    print(f"return {episode(gymnasium.make(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0):,.1f}")
+    try:
+        print(f"return {episode(gymnasium.make(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0):,.1f}")
+    except (gymnasium.error.Error, ImportError, ValueError) as error:
+        sys.exit(f"error: {error}")

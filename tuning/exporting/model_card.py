@@ -97,7 +97,8 @@ _FILES = (
 _FILES_OF_ENVIRONMENT = (
     "- `policy.onnx`: the mode of the policy, from observations of the environment (float32, flattened as",
     "  `gymnasium.spaces.utils.flatten` does, one row each) to its actions; normalisation and the range of actions are inside.",
-    "- `controller.py`: runs an episode with it; needs gymnasium, numpy and onnxruntime.",
+    "- `controller.py`: runs an episode with it, by `python controller.py ID`, or in Python, in an environment of your own,",
+    "  `from controller import episode; print(episode(make()))`; needs gymnasium, numpy and onnxruntime.",
     "- `policy.json`: the spaces, in words.",
     "- `hyperparameters.toml`: the full assignment.",
 )

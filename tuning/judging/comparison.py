@@ -100,8 +100,10 @@ def _check_kind(settings: JudgeSettings, task: Task) -> None:
     for name in others:
         if getattr(settings, name) != getattr(JudgeSettings, name):
             raise UsageError(f"--{name}: it is an option of {kind}, which these experiments are not of; leave it out")
-    if isinstance(task, EnvTask) and settings.baseline:
-        own_rows(replace(task, episodes=1), "test", settings.baseline)  # before anything is trained
+    if isinstance(task, EnvTask):
+        task.check_trust()  # before Ray begins
+        if settings.baseline:
+            own_rows(replace(task, episodes=1), "test", settings.baseline)  # before anything is trained
 
 
 def _command(settings: JudgeSettings, name: str) -> str:

@@ -286,7 +286,8 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
     experiment = opened.experiment
     with experiment_lock(experiment.paths) as killed:
         refuse_moved(experiment.paths)  # by another command, since this one looked
-        say(console, f"experiment {experiment.place}")
+        copied = f", and {experiment.storage.uri}" if experiment.storage and experiment.is_local else ""
+        say(console, f"experiment {experiment.place}{copied}")
         if killed:
             say(console, f"the run before was killed ({killed}); continuing from its checkpoints")
         if not opened.made:

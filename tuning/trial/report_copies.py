@@ -165,8 +165,9 @@ def check_trackers(names: Sequence[str]) -> None:
             try:
                 importlib.import_module(name)
             except ImportError as error:
-                again = python_command("tuning.run", "...", "--track", name).replace("uv run", f"uv run --with {name}")
-                raise UsageError(f"--track {name}: it is not installed ({error}); pip install {name}, or {again}") from None
+                again = python_command("tuning.run", "...", "--track", name)
+                under_uv = f", or uv run --with {name}{again.removeprefix('uv run')}" if again.startswith("uv run") else ""
+                raise UsageError(f"--track {name}: it is not installed ({error}); pip install {name}{under_uv}") from None
 
 
 class Tracked:

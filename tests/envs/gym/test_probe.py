@@ -35,6 +35,9 @@ class Outside(Env):
 class Breaks(Env):
     def step(self, action):
         raise RuntimeError("the valve is stuck")
+class Old(Env):
+    def step(self, action):
+        return np.zeros(2), 0.0, False, {}
 class Unmeasured(Env):
     def step(self, action):
         return np.zeros(2), float("nan"), False, True, {}
@@ -94,9 +97,10 @@ def test_chance_is_a_finding_and_a_broken_promise_is_an_error(sick: Path) -> Non
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("Breaks", "RuntimeError: the valve is stuck"),
+        ("Breaks", r"RuntimeError: the valve is stuck \(sick.py, line 28, in step\)$"),
+        ("Old", "step returned 4 values, and has to return observation, reward, terminated, truncated, info$"),
         ("Dies", "ended with status 7$"),
-        ("None", "no attribute"),
+        ("None", "there is no None in "),
         ("Unmeasured", "Unmeasured: the environment gave nan in its rewards"),
         ("Listed", "has to be a number"),
     ],

@@ -56,7 +56,8 @@ def test_a_file_has_the_files_beside_it_and_is_found_from_any_folder(tmp_path: P
     [
         ("CartPoll-v1", "{}", "CartPole"),
         ("no_such_module:make", "{}", "ModuleNotFoundError: No module named 'no_such_module'"),
-        ("examples.pump:nothing", "{}", "has no attribute 'nothing'"),
+        ("examples.pump:nothing", "{}", "there is no nothing in examples.pump; what is below if __name__"),
+        ("examples/pump.py", "{}", "the function is missing behind the file, as in pump.py:make"),
         ("no/such/file.py:make", "{}", "there is no file"),
         ("examples.pump:make", '{"volumes": 1.0}', "unexpected keyword argument 'volumes'"),
         ("math:sqrt", "{}", "whose arguments --env-config gives"),
@@ -82,6 +83,9 @@ def test_a_configuration_that_cannot_be_read_is_one_line(tmp_path: Path, name: s
         config_of(str(tmp_path / name))
     with pytest.raises(EnvError, match="stored as JSON"):
         config_of({"volume": object()})
+    (tmp_path / "list.json").write_text("[3]", encoding="utf-8")
+    with pytest.raises(EnvError, match=r"is \[3\]: it takes names and their values"):
+        config_of(str(tmp_path / "list.json"))
 
 
 def test_a_function_is_named_so_that_other_processes_find_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,6 +97,9 @@ def test_a_function_is_named_so_that_other_processes_find_it(monkeypatch: pytest
     assert name_of(Pump) == "examples.pump:Pump"
     with pytest.raises(EnvError, match="a name of its own"):
         name_of(lambda: Pump())
+    for given in (Pump(), 3):
+        with pytest.raises(EnvError, match="not one that is made: env=Pump"):
+            name_of(given)  # type: ignore[arg-type]
     monkeypatch.setattr(sys.modules["__main__"], "__file__", "my script.py", raising=False)
     in_script = type("Mine", (Pump,), {"__module__": "__main__", "__qualname__": "Mine"})
     assert name_of(in_script) == f"{Path('my script.py').resolve()}:Mine"

@@ -103,7 +103,7 @@ class Falls(gym.Env[np.ndarray, int]):
 
 
 def test_an_episode_that_fails_is_a_line_with_what_the_environment_says() -> None:
-    with pytest.raises(EnvError, match=r"^an episode failed: OSError: no such pump$"):
+    with pytest.raises(EnvError, match=r"^an episode failed: OSError: no such pump \(test_task.py, line 102, in step\)$"):
         simple_rows(EnvTask(Source(f"{__name__}:Falls"), episodes=2, trusted=True), "validation")
 
 

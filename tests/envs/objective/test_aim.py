@@ -207,6 +207,7 @@ def test_a_second_objective_without_a_value_fails_a_trial_and_does_not_rank_it()
         ("co2 co2_kg", "--objective co2 co2_kg: both are co2_kg"),
         ("bill departures", "--objective departures: it says nothing about a policy"),
         ("bill bil", "--objective 'bil': there is no KPI of this name; did you mean bill?"),
+        ("info:kwh", "--objective info:kwh: it is of an environment, which --env names"),
     ],
 )
 def test_objectives_that_make_no_front_are_refused(objective: str, message: str) -> None:

@@ -65,6 +65,8 @@ def test_the_files_score_what_the_policy_scored(tmp_path: Path, algo: str, env: 
     kept = load(of.paths.folder).rated_evaluations.sort_values("year")["score"]
     seeds = range(2**30, 2**30 + len(kept))
     assert [example["episode"](task.source.make(), seed) for seed in seeds] == pytest.approx(kept.tolist(), rel=1e-4)
+    with pytest.raises(ValueError, match=r"the policy is of an environment that shows \d+ numbers, and this one shows 6"):
+        example["episode"](gym.make("Acrobot-v1"))
     card = (to / "README.md").read_text(encoding="utf-8")
     assert f"| environment | {task.title} |" in card
     assert "mean of 2 episodes" in card

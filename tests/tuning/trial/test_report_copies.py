@@ -256,5 +256,9 @@ def test_a_service_that_does_not_answer_costs_a_line(
 
 def test_a_library_that_is_not_there_is_named_with_the_way_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "wandb", None)
-    with pytest.raises(UsageError, match=r"^--track wandb: it is not installed .*; pip install wandb, or .*--track wandb"):
+    monkeypatch.delenv("UV_RUN_RECURSION_DEPTH", raising=False)
+    with pytest.raises(UsageError, match=r"^--track wandb: it is not installed .*; pip install wandb$"):
+        check_trackers(["tensorboard", "wandb"])
+    monkeypatch.setenv("UV_RUN_RECURSION_DEPTH", "1")
+    with pytest.raises(UsageError, match=r"pip install wandb, or uv run --with wandb python -m .* --track wandb$"):
         check_trackers(["tensorboard", "wandb"])

@@ -84,7 +84,7 @@ def search(
     while True:
         try:
             with ExitStack() as stack:
-                with busy(console, "starting Ray"):
+                with busy(console, f"joining {address}" if address else "starting Ray"):
                     stack.enter_context(ray_session(address, address_source(experiment.settings.address)))
                 if address and (files is None or files.checkpoints is None):
                     check_folder(experiment.paths.folder)
