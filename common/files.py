@@ -46,14 +46,17 @@ def told_full(folder: Path | str, error: BaseException) -> str:
     return f"the disk of {folder} is full ({os.strerror(error.args[0])}): free some of it"
 
 
-def write_whole(path: Path, write: Callable[[BinaryIO], object], suffix: str = NEW) -> None:
-    """Write a file under another name, with a suffix of its own, flush it to the disk, and rename it."""
+def write_whole(path: Path, content: bytes | Callable[[BinaryIO], object], suffix: str = NEW) -> None:
+    """Write a file under another name, with a suffix of its own, flush it to the disk, and rename it.
+
+    `content` is what it holds, or writes that.
+    """
     new = path.with_suffix(suffix)
     # Whatever waits under that name is removed and not written through: it may be a link to another place.
     new.unlink(missing_ok=True)
     try:
         with new.open("xb") as file:
-            write(file)
+            file.write(content) if isinstance(content, bytes) else content(file)
             file.flush()
             os.fsync(file.fileno())
         replace(new, path)

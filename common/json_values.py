@@ -23,7 +23,7 @@ def read_json(path: Path) -> Any:
 
 def write_json(path: Path, content: Any) -> None:
     """Write a JSON file, whole or not at all; see `write_whole`."""
-    write_whole(path, lambda file: file.write(json.dumps(content, indent=1).encode()))
+    write_whole(path, json.dumps(content, indent=1).encode())
 
 
 def parsed(text: str, whole: Callable[[str], int] = int) -> Any:

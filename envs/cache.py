@@ -90,8 +90,7 @@ def cached_file(key: str, write: Callable[[Path], object]) -> Path:
 def cached_json(kind: type[T], key: str, make: Callable[[], T]) -> T:
     """Value of a cache key, as a dataclass or a list of some, kept as JSON and made the first time; see `cached_folder`."""
     path = cached_file(key, lambda path: path.write_text(json.dumps(make(), default=asdict), encoding="utf-8"))
-    value: T = checked(json.loads(path.read_text(encoding="utf-8")), kind, key)
-    return value
+    return checked(json.loads(path.read_text(encoding="utf-8")), kind, key)
 
 
 def cached_arrays(key: str, make: Callable[[], Mapping[str, Any]]) -> dict[str, np.ndarray]:
@@ -103,8 +102,7 @@ def cached_arrays(key: str, make: Callable[[], Mapping[str, Any]]) -> dict[str, 
 def cached_array(key: str, make: Callable[[], np.ndarray], by_rows: bool = False) -> np.ndarray:
     """The same for one array, with a key in `.npy`; with `by_rows` only rows that are read come into memory."""
     file = cached_file(key, lambda path: np.save(path, make()))
-    array: np.ndarray = np.load(file, mmap_mode="r" if by_rows else None)
-    return array
+    return np.load(file, mmap_mode="r" if by_rows else None)
 
 
 def _cached(key: str, make: Callable[[Path], object], is_folder: bool) -> Path:
@@ -172,7 +170,7 @@ def _sum_file(target: Path) -> Path:
 
 
 def _write_sum(target: Path, digest: str) -> None:
-    write_whole(_sum_file(target), lambda file: file.write(f"{digest}\n".encode()))
+    write_whole(_sum_file(target), f"{digest}\n".encode())
     sync_folder(target.parent)
 
 

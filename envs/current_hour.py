@@ -28,8 +28,8 @@ class SiteState:
     delivered_kwh: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
 
 
-class PlannedHour(Protocol):
-    """What model predictive control needs of the present hour."""
+class Present(Protocol):
+    """The hour that the next step of each copy covers: `BatchSimulator` is one, and `present` of `SiteEnv`."""
 
     @property
     def action_range(self) -> tuple[np.ndarray, np.ndarray]:
@@ -37,10 +37,6 @@ class PlannedHour(Protocol):
 
     def site_state(self, copy: int) -> SiteState | None:
         """State of a copy; None at the end of its window."""
-
-
-class Present(PlannedHour, Protocol):
-    """The hour that the next step of each copy covers: `BatchSimulator` is one, and `present` of `SiteEnv`."""
 
     @property
     def battery_actions(self) -> np.ndarray:

@@ -64,7 +64,7 @@ class Objects:
         """Write an object into a file, which appears as a whole and replaces an existing one; see `read`."""
         content = self.read(key)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, lambda file: file.write(content), suffix=f".{uuid.uuid4().hex}{NEW}")
+        write_whole(path, content, suffix=f".{uuid.uuid4().hex}{NEW}")
 
     def put(self, key: str, content: Content) -> None:
         """Write an object; an existing one is replaced as a whole."""

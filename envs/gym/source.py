@@ -93,8 +93,7 @@ def named(name: str) -> Callable[..., Any]:
     there = _module_at(module) if module.endswith(".py") else importlib.import_module(module)
     if not hasattr(there, attribute):
         raise AttributeError(f'there is no {attribute} in {module}; what is below if __name__ == "__main__": does not count')
-    found: Callable[..., Any] = getattr(there, attribute)
-    return found
+    return getattr(there, attribute)
 
 
 @lru_cache

@@ -175,8 +175,7 @@ def _unexplained(run: Run, series: Exogenous, part: slice) -> np.ndarray:
     """Net import without its known parts, over the size of these (and of 1 kWh), shape (buildings, hours)."""
     load, pv = series.load_kwh[:, part], series.pv_kwh[:, part]
     size = load + pv + np.abs(run.battery_kwh) + np.abs(run.charging_kwh) + 1.0
-    rest: np.ndarray = (run.net_kwh - (load - pv + run.battery_kwh + run.charging_kwh)) / size
-    return rest
+    return (run.net_kwh - (load - pv + run.battery_kwh + run.charging_kwh)) / size
 
 
 def check_kpis(year: int, kpis: Kpis, vehicles_give: bool = False) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from envs.current_hour import PlannedHour, SiteState, scaled
+from envs.current_hour import Present, SiteState, scaled
 from envs.forecasts import DEMANDS, EFFICIENCIES, Kind, SiteForecast
 from envs.planning.mpc_programme import HourPlan, Plan, RecedingProgramme, RoomHours
 from envs.planning.mpc_site import MpcSite, Need, Tanks, Vehicles, tank_uses
@@ -62,7 +62,7 @@ class ModelPredictiveControl:
     `on_plan` is called with the state of a copy and the plan that is made in it.
     """
 
-    def __init__(self, present: PlannedHour, plants: Mapping[int, Plant], on_plan: OnPlan | None = None) -> None:
+    def __init__(self, present: Present, plants: Mapping[int, Plant], on_plan: OnPlan | None = None) -> None:
         self._present, self._plants, self._on_plan = present, plants, on_plan
         # With what each hour of the window pays of its month, see `month_shares`.
         self._programmes: dict[tuple[int, Window], tuple[RecedingProgramme, np.ndarray]] = {}

@@ -33,13 +33,11 @@ class Splits:
 
     def ranges(self, split: Split) -> tuple[str, ...]:
         """Ranges of a split."""
-        found: tuple[str, ...] = getattr(self, split)
-        return found
+        return getattr(self, split)
 
     def own_buildings(self, split: Split) -> tuple[str, ...]:
         """Buildings that are stated for a split itself."""
-        found: tuple[str, ...] = getattr(self, f"{split}_buildings")
-        return found
+        return getattr(self, f"{split}_buildings")
 
     def buildings(self, split: Split) -> tuple[str, ...]:
         """Buildings of a split; none for all that the schema includes."""

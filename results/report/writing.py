@@ -44,7 +44,7 @@ def write(
     target = destination(given, to)
     content = page(_title(made), made)
     target.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(target, lambda file: file.write(content))
+    write_whole(target, content)
     if figures is not None:
         write_pictures(made, user_path(figures), format)
     return target
@@ -95,7 +95,7 @@ def write_pictures(sections: Sequence[Section], folder: Path, format: str) -> tu
                 content = vl_convert.vegalite_to_svg(drawing).encode()
             place = f"{number}-" if len(sections) > 1 else ""
             paths.append(folder / f"{place}{figure.name}.{format}")
-            _write(paths[-1], content)
+            write_whole(paths[-1], content)
     return tuple(paths)
 
 
@@ -106,10 +106,6 @@ def _drawable(content: Any) -> Any:
     if isinstance(content, dict):
         return {_drawable(name): _drawable(value) for name, value in content.items()}
     return [_drawable(value) for value in content] if isinstance(content, list | tuple) else content
-
-
-def _write(path: Path, content: bytes) -> None:
-    write_whole(path, lambda file: file.write(content))
 
 
 def whole(figure: Figure) -> dict[str, Any]:

@@ -67,8 +67,7 @@ class ArrayEnvRunner(SingleAgentEnvRunner):
     def reward_factor(self) -> float:
         """What the environment's rewards are multiplied by on their way to the learner now."""
         deviation = 1.0 if self.reward_normalizer is None else self.reward_normalizer.std
-        factor: float = self.h["reward_scale"] / deviation
-        return factor
+        return self.h["reward_scale"] / deviation
 
     def begin(self, observations: np.ndarray) -> None:
         """Take the first observations."""

@@ -27,8 +27,7 @@ def check_device(hyperparameters: Assignment, gpu: bool) -> None:
 
 def compiled(function: F, h: Assignment) -> F:
     """A function of tensors, compiled where hyperparameters say so."""
-    found: Any = torch.compile(function) if h["torch_compile"] else function  # type: ignore[call-overload]
-    return found
+    return torch.compile(function) if h["torch_compile"] else function  # type: ignore[call-overload]
 
 
 def record(function: Callable[[], Any], pool: Any) -> tuple[Callable[[], object], Any, Any]:

@@ -159,8 +159,7 @@ class ArrayLearner(TorchLearner, Generic[M]):
     @property
     def network(self) -> M:
         """The one module."""
-        network: M = self.module[MODULE]
-        return network
+        return self.module[MODULE]
 
     def replayed(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A part of a gradient step that waits for nothing, recorded where hyperparameters say so; see `Replayed`."""

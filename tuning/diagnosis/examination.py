@@ -91,8 +91,7 @@ def run_train(algo: str, hyperparameters: Assignment, planner: Planner, backend:
     )  # fmt: skip
     if done.returncode:
         raise RuntimeError(raised(done.stderr) or f"exit status {done.returncode}")
-    row: dict[str, Any] = json.loads(done.stdout.strip().rpartition("\n")[2])
-    return row
+    return json.loads(done.stdout.strip().rpartition("\n")[2])
 
 
 def try_algorithm(algo: str, planner: Planner, backend: str, **given: Any) -> Outcome:

@@ -183,7 +183,7 @@ def create(
             # A copy: the file may change before the experiment is continued.
             shutil.copyfile(user_path(settings.space), paths.space)
         if learned:
-            write_whole(paths.learned, lambda file: file.write(learned.encode()))
+            write_whole(paths.learned, learned.encode())
         save(experiment)
     except BaseException as error:
         discard(paths.folder, created)

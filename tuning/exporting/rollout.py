@@ -87,7 +87,7 @@ def roll_out(settings: RolloutSettings) -> Rollout:
         figure.savefig(drawn, dpi=110)
         table, picture = folder / f"{name}.parquet", folder / f"{name}.png"
         write_parquet(table, output.table(series, {key: str(value) for key, value in about.items()}))
-        write_whole(picture, lambda file: file.write(drawn.getvalue()))
+        write_whole(picture, drawn.getvalue())
         return Rollout(pd.DataFrame(series), table, picture)
     except BaseException:
         remove_empty(created)

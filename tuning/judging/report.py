@@ -100,7 +100,7 @@ def conclude(race: Race, console: Console, searched: Sequence[Experiment] = ()) 
     write_table(paths.table, table, {**about, **aim.facts})
     points = [f"- {markdown(line)}" for line in lines]
     text = "\n".join([f"# {markdown(heading)}", "", to_markdown(table, ranking), f"{intervals}\n", *points, ""])
-    write_whole(paths.report, lambda file: file.write(text.encode()))
+    write_whole(paths.report, text.encode())
     for shown in tables(table, heading, ranking):
         if len(shown.columns) == 1:
             continue  # nothing is known beside the ratings

@@ -120,8 +120,7 @@ def request_node() -> object:
     def has_core() -> None:
         pass
 
-    waiting: object = has_core.remote()
-    return waiting
+    return has_core.remote()
 
 
 def machine(

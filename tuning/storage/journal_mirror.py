@@ -88,7 +88,7 @@ def _fetch(objects: Objects, path: Path) -> list[int]:
     while _key(len(pieces)) in keys:
         pieces.append(objects.read(_key(len(pieces))))
     if pieces:
-        write_whole(path, lambda file: file.write(b"".join(pieces)))
+        write_whole(path, b"".join(pieces))
     return [len(piece) for piece in pieces]
 
 

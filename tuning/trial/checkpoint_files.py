@@ -86,7 +86,7 @@ def write_state(folder: Path, trial: TrialState, trainer: Mapping[str, Any], row
     how_far = {name: value for name, value in asdict(trial).items() if value is not None or name not in OF_AN_AIM}
     content = json.dumps({"trial": how_far, "files": files, "trainer": packed}, allow_nan=False)
     text = f'{{"version": {VERSION}, "sha256": "{_checksum(VERSION, content)}", "content": {content}}}'
-    write_whole(folder / STATE, lambda file: file.write(text.encode()))
+    write_whole(folder / STATE, text.encode())
 
 
 def check_file(path: Path, expected: dict[str, Any]) -> None:

@@ -33,8 +33,7 @@ class Handout:
 
 def handout_in(config: Mapping[str, Any]) -> Handout:
     """The handout in a configuration for Tune."""
-    handout: Handout = config[_HANDOUT]
-    return handout
+    return config[_HANDOUT]
 
 
 class Ending(StrEnum):

@@ -165,8 +165,7 @@ class TrialRecords:
 
     def seed(self, number: int) -> int:
         """Seed of a trial."""
-        seed: int = self.row(number)["seed"]
-        return seed
+        return self.row(number)["seed"]
 
     def assignment(self, number: int) -> Assignment:
         """Hyperparameters that the search assigned to a trial.

@@ -56,7 +56,7 @@ class CsvCopy:
                 with self.paths[0].open("ab") as file:
                     file.write(text)
             else:
-                write_whole(self.paths[0], lambda file: file.write(text))
+                write_whole(self.paths[0], text)
         except PermissionError:
             if not HELD_FILES_REFUSE:
                 raise

@@ -69,8 +69,7 @@ class Cells:
 
     def numbers(self, column: str) -> np.ndarray:
         """Numbers of a column, NaN where there is none, shape (rows,)."""
-        values: np.ndarray = pd.to_numeric(self.frame[column], errors="coerce").to_numpy(np.float64, copy=True)
-        return values
+        return pd.to_numeric(self.frame[column], errors="coerce").to_numpy(np.float64, copy=True)
 
     def put(self, column: str, rows: np.ndarray, values: Iterable[Any]) -> None:
         """Write values into rows of a column, given as a mask of shape (rows,)."""

@@ -49,7 +49,7 @@ def searched(tmp_path: Path) -> Experiment:
         records.begin(Proposal(number, records.space.complete({})))
         rows = [told(number, episode, number + episode + 1.0) for episode in range(3)]
         records.update(number, state="complete", kept_steps=BUDGET, steps=BUDGET, score=number + 2.0, seconds=1.0)
-        records._tables.add("evaluations", number, rows, of.settings.task.columns)
+        records._add("evaluations", number, rows)
     return of
 
 

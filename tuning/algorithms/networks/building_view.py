@@ -118,8 +118,7 @@ class BuildingActions(nn.Module):
 
     def _rule(self, observations: torch.Tensor) -> torch.Tensor:
         assert self.charging is not None
-        rule: torch.Tensor = self.charging(observations.index_select(1, self.features).unflatten(1, self._kinds))
-        return rule
+        return self.charging(observations.index_select(1, self.features).unflatten(1, self._kinds))
 
 
 class BuildingView(nn.Module):
@@ -140,8 +139,7 @@ class BuildingView(nn.Module):
 
     def forward(self, observations: torch.Tensor, mode: nn.Module) -> torch.Tensor:
         """All actions of the site, shape (rows, actions), by the mode of a policy of the buildings."""
-        actions: torch.Tensor = self.actions(mode(self.inputs(observations)), observations)
-        return actions
+        return self.actions(mode(self.inputs(observations)), observations)
 
     @property
     def agents(self) -> int:

@@ -24,8 +24,7 @@ def shared_network(*arrays: torch.Tensor) -> torch.Tensor:
     """
     on_cpu = arrays[0].device.type == "cpu" and not torch.is_autocast_enabled("cpu") and not torch.compiler.is_compiling()
     if on_cpu and all(array.dtype == torch.float32 for array in arrays):
-        found: torch.Tensor = _Compiled.apply(*arrays)
-        return found
+        return _Compiled.apply(*arrays)
     return as_layers(*arrays)
 
 

@@ -71,8 +71,7 @@ class ViewEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def own_actions(self, actions: np.ndarray) -> np.ndarray:
         """The actions that `step` takes, of the site's, shape (copies, actions); NaN for a device that there is not."""
-        found: np.ndarray = self.view.own_actions(own_actions(self.env, actions), self._observations)
-        return found
+        return self.view.own_actions(own_actions(self.env, actions), self._observations)
 
     def get_state(self) -> dict[str, Any]:
         """State of the environment, with the observations that the next actions follow."""

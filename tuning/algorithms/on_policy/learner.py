@@ -172,8 +172,7 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
             return torch.cat([of({Columns.OBS: block}) for block in observations.split(VALUE_ROWS)])
 
     def _inputs(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        inputs: torch.Tensor = self.network._forward(batch)[Columns.ACTION_DIST_INPUTS]
-        return inputs
+        return self.network._forward(batch)[Columns.ACTION_DIST_INPUTS]
 
     def distribution(self, inputs: torch.Tensor) -> Any:
         """Distribution of actions, of its parameters, shape (T, parameters)."""

@@ -80,8 +80,7 @@ def a2c_memory(h: Any, run: Workload, problem: Problem) -> list[Term]:
 
 def _rollout_rows(h: Any, run: Workload, problem: Problem) -> int:
     """Transitions of a rollout at most: all of the hour in which the last one is due."""
-    rows: int = (h["n_steps"] + run.num_envs) * problem.agents
-    return rows
+    return (h["n_steps"] + run.num_envs) * problem.agents
 
 
 def _terms(h: Any, run: Workload, problem: Problem, slots: int, learned_rows: int) -> list[Term]:

@@ -70,7 +70,7 @@ class SAC(ArrayAlgorithm):
 
 
 ACTOR, CRITIC, ENT_COEF = "actor", "critic", "ent_coef"  # the optimizers' names
-GENERATOR, COUNT = "generator", "gradient_steps"  # names in a learner's state
+GENERATOR = "generator"  # name in a learner's state
 
 TERMS = ("value_loss", "policy_loss", "entropy", "ent_coef", "ent_coef_loss", "gradient_norm", "actor_gradient_norm", "q_value")
 
@@ -82,7 +82,6 @@ class SACLearner(ArrayLearner[SACModule]):
         """See `Learner`."""
         super().build()
         network, h, recipe = self.network, self.h, self.recipe
-        self.gradient_steps = 0
         actions = float(network.action_space.shape[0])
         self.target_entropy = -actions if h["target_entropy"] is None else h["target_entropy"]
         self._generator = torch.Generator(self.device).manual_seed(self.config.seed + 2)
@@ -132,7 +131,6 @@ class SACLearner(ArrayLearner[SACModule]):
         for batch in self.batches(data, count):
             found.add(self._gradient_step(batch, steps >= self._actor_starts))
         sums = found.totals()  # the one time that the device is waited for
-        self.gradient_steps += count
         self._sums = {name: total + sums[name] for name, total in self._sums.items()}
         self._summed += count
         check_finite(sums, steps)
@@ -169,8 +167,7 @@ class SACLearner(ArrayLearner[SACModule]):
 
     def _gradient_step(self, batch: Batch, acts: bool = True) -> dict[str, torch.Tensor]:
         """One gradient step of critics, policy and entropy coefficient, one of the targets; `TERMS`, each of shape ()."""
-        found: dict[str, torch.Tensor] = self._steps[acts](batch, self._noise(batch), self._noise(batch))
-        return found
+        return self._steps[acts](batch, self._noise(batch), self._noise(batch))
 
     def _all_steps(self, acts: bool, batch: Batch, noise: torch.Tensor, actor_noise: torch.Tensor) -> dict[str, torch.Tensor]:
         ent_coef = self.ent_coef
@@ -256,8 +253,7 @@ class SACLearner(ArrayLearner[SACModule]):
         """See `Learner`; with the state of the random numbers."""
         state: dict[str, Any] = super().get_state(components, **given)
         # RLlib asks for the weights alone, and hands what it gets to the env runner.
-        own = {GENERATOR: self._generator.get_state().numpy(), COUNT: self.gradient_steps}
-        return state if components else {**state, **own}
+        return state if components else {**state, GENERATOR: self._generator.get_state().numpy()}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """See `Learner`."""
@@ -267,4 +263,3 @@ class SACLearner(ArrayLearner[SACModule]):
             # Those of a CPU and of a GPU have nothing in common: after a change of device others are drawn.
             if generator.shape == self._generator.get_state().shape:
                 self._generator.set_state(generator)
-            self.gradient_steps = state[COUNT]

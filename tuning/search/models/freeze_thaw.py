@@ -312,5 +312,4 @@ def considered(curves: Curves, frozen: Sequence[bool]) -> list[int]:
     rest = np.sort(others[_OF_ALL:])
     room = min(MOST_TRIALS - len(best), len(rest))
     spread = rest[np.linspace(0, len(rest) - 1, room).round().astype(np.int64)] if room else rest[:0]
-    places: list[int] = np.sort(np.concatenate([best, spread])).tolist()
-    return places
+    return np.sort(np.concatenate([best, spread])).tolist()

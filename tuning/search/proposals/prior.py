@@ -119,5 +119,4 @@ def _moved(value: float | int | str, within: BaseDistribution, random: np.random
 def _choice(
     within: CategoricalDistribution, random: np.random.Generator, chances: np.ndarray | None = None
 ) -> float | int | str:
-    choice: float | int | str = within.choices[int(random.choice(len(within.choices), p=chances))]  # type: ignore[assignment]
-    return choice
+    return within.choices[int(random.choice(len(within.choices), p=chances))]  # type: ignore[return-value]
