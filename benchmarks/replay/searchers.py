@@ -18,7 +18,7 @@ from benchmarks.replay.surrogate import Open, Surrogate
 from tuning.experiment.option_values import SAMPLERS, startup_trials
 from tuning.experiment.settings import BEGUN_FOR_EACH
 from tuning.search.models.curve_model import Point
-from tuning.search.models.freeze_thaw import FIRST, Curve, decide, predicted_ends
+from tuning.search.models.freeze_thaw import FIRST, Curve, Outlook, predicted_ends
 from tuning.search.promotion.thawing import ALWAYS, MOST_PART
 from tuning.search.proposals.drawing import first_affordable
 from tuning.search.proposals.prior import propose
@@ -151,7 +151,8 @@ def freeze_thaw(
         if free:
             chosen = _candidate(replay, curves, order, decisions, beside)
             candidate = Curve(len(order), land.points[chosen], (), _cost(land, chosen, costs), "frozen")
-        number = decide(curves, candidate, land.distributions, most, rung, _seed(replay, decisions, 2), left)
+        outlook = Outlook(curves, land.distributions, most, rung, candidate)
+        number = outlook.decide(curves, candidate, _seed(replay, decisions, 2), left)
         if number is None and chosen is None:
             return
         if number is None:

@@ -47,38 +47,6 @@ class Curve:
         return self.evaluations[-1][0] if self.evaluations else 0
 
 
-def decide(
-    curves: Sequence[Curve],
-    candidate: Curve | None,
-    distributions: Mapping[str, BaseDistribution],
-    most_steps: int,
-    rung_steps: int,
-    seed: int,
-    steps_left: float,
-) -> int | None:
-    """Decide what a free slot does, in three steps; the page docs/search.md says why.
-
-    1. A trial that has begun gets its first `FIRST` of the most steps: before, curves say little. One with costly steps gets as
-       many rungs as cost no less than that part does at the default's cost.
-    2. The option with the greatest expected improvement of its end over the best expected end, per cost of a step, gets a rung.
-    3. Where the budget just suffices to finish the trial with the best expected end, that one goes on, if it is expected to
-       exceed the best rating so far. Else the option that is expected to gain most over it with all that is left.
-
-    Args:
-        curves: all trials so far; running ones count with their expected next evaluation.
-        candidate: the trial that would begin; None where none may.
-        distributions: of the space, by inner name.
-        most_steps: most that a trial may learn.
-        rung_steps: steps of one rung.
-        seed: of this decision; it decides between equal values.
-        steps_left: of the budget, in steps of the default's cost.
-
-    Returns:
-        Number of the frozen trial that goes on by one rung; None to begin the candidate, or for nothing without one.
-    """
-    return Outlook(curves, distributions, most_steps, rung_steps, candidate).decide(curves, candidate, seed, steps_left)
-
-
 def predicted_ends(curves: Sequence[Curve], distributions: Mapping[str, BaseDistribution], most_steps: int) -> dict[int, float]:
     """Rating that each trial is expected to have after the most steps, by number.
 
@@ -128,7 +96,25 @@ class Outlook:
     def decide(
         self, curves: Sequence[Curve], candidate: Curve | None, seed: int, steps_left: float, as_frozen: int | None = None
     ) -> int | None:
-        """See the function `decide`. The model may lack evaluations of the frozen trial `as_frozen`."""
+        """Decide what a free slot does, in three steps; the page docs/search.md says why.
+
+        1. A trial that has begun gets its first `FIRST` of the most steps: before, curves say little. One with costly steps
+           gets as many rungs as cost no less than that part does at the default's cost.
+        2. The option with the greatest expected improvement of its end over the best expected end, per cost of a step, gets a
+           rung.
+        3. Where the budget just suffices to finish the trial with the best expected end, that one goes on, if it is expected to
+           exceed the best rating so far. Else the option that is expected to gain most over it with all that is left.
+
+        Args:
+            curves: all trials by now; running ones count with their expected next evaluation.
+            candidate: the trial that would begin; None where none may.
+            seed: of this decision; it decides between equal values.
+            steps_left: of the budget, in steps of the default's cost.
+            as_frozen: number of a frozen trial of which the model may lack evaluations.
+
+        Returns:
+            Number of the frozen trial that goes on by one rung; None to begin the candidate, or for nothing without one.
+        """
         frozen = [curve for curve in curves if curve.state == "frozen" and curve.steps < self._most_steps]
         if young := [curve for curve in frozen if curve.steps * max(curve.cost, 1.0) < FIRST * self._most_steps]:
             return max(young, key=lambda curve: (curve.steps, -curve.number)).number

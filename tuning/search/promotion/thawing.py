@@ -17,7 +17,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from common.generators import Stream, stream_seed
 from envs.objective.aim import Aim
-from tuning.search.models.freeze_thaw import MOST_TRIALS, Curve, Outlook, comparable, decide, predicted_ends
+from tuning.search.models.freeze_thaw import MOST_TRIALS, Curve, Outlook, comparable, predicted_ends
 from tuning.search.proposals.sampler_view import Values
 from tuning.search.record.study import StudyMemory
 from tuning.search.record.trials import Affordable, Costs, Key, OfTrials, Standing, gains_of, has_plan, repeats, was_run
@@ -96,9 +96,9 @@ class Thawing:
             curves = self._curves(as_frozen, of_first, with_plans=True)  # nothing else could have the slot
         candidate = None if drawn is None else replace(self._curve_of(drawn), state="frozen")
         seed = stream_seed(Stream.DECISION, self.seed, len(curves), rungs)
-        if self._lag and rungs:
-            return self._outlook(curves, of_first).decide(curves, candidate, seed, steps_left, as_frozen)
-        return decide(curves, candidate, self.distributions, self.steps, self.rung_steps, seed, steps_left)
+        is_kept = self._lag and rungs
+        known = self._outlook(curves, of_first) if is_kept else self._new_outlook(curves, candidate)
+        return known.decide(curves, candidate, seed, steps_left, as_frozen)
 
     def given_up(self) -> dict[int, str]:
         """Trials that are not continued, each with what its policy does: all the time what its plan or an earlier trial does.
@@ -140,9 +140,11 @@ class Thawing:
         """What the model expects, as of now or a little before; with an evaluation at least."""
         known = self._outlooks.get(of_first)
         if known is None or self._is_old(known[0]):
-            known = self._rungs, Outlook(curves, self.distributions, self.steps, self.rung_steps)
-            self._outlooks[of_first] = known
+            known = self._outlooks[of_first] = self._rungs, self._new_outlook(curves)
         return known[1]
+
+    def _new_outlook(self, curves: list[Curve], candidate: Curve | None = None) -> Outlook:
+        return Outlook(curves, self.distributions, self.steps, self.rung_steps, candidate)
 
     @property
     def _planned(self) -> list[int]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from optuna.distributions import BaseDistribution, FloatDistribution
 
-from tuning.search.models.freeze_thaw import MOST_TRIALS, Curve, Outlook, considered, decide, predicted_ends, rough_ends
+from tuning.search.models.freeze_thaw import MOST_TRIALS, Curve, Outlook, considered, predicted_ends, rough_ends
 
 SPACE: dict[str, BaseDistribution] = {"x": FloatDistribution(0, 1), "y": FloatDistribution(0, 1)}
 MOST, RUNG = 1000, 100
@@ -18,7 +18,7 @@ def curve(number: int, x: float, ratings: list[float], state: str = "frozen", co
 
 
 def decided(curves: list[Curve], candidate: Curve | None, seed: int = 0, steps_left: float = 1e6) -> int | None:
-    return decide(curves, candidate, SPACE, MOST, RUNG, seed, steps_left)
+    return Outlook(curves, SPACE, MOST, RUNG, candidate).decide(curves, candidate, seed, steps_left)
 
 
 ENDED = [curve(0, 0.5, RISING, "ended"), curve(1, 0.1, [0.2 * r for r in RISING], "ended")]
@@ -125,7 +125,7 @@ def many(count: int, seed: int = 0) -> list[Curve]:
 def test_of_many_trials_one_of_the_best_goes_on_and_all_have_an_end() -> None:
     box = {"x": FloatDistribution(0.0, 1.0)}
     curves = many(MOST_TRIALS + 300)
-    chosen = decide(curves, None, box, 1000, 200, 0, 1e9)
+    chosen = Outlook(curves, box, 1000, 200).decide(curves, None, 0, 1e9)
     assert chosen is not None
     best = sorted(curves, key=lambda curve: -curve.point["x"])  # type: ignore[operator]
     assert chosen in [curve.number for curve in best[:20]]
@@ -140,14 +140,15 @@ def test_an_outlook_decides_as_a_model_of_now_does() -> None:
     candidate = Curve(30, {"x": 0.5}, (), 1.0, "frozen")
     outlook = Outlook(curves, box, 1000, 200)
     for seed in range(3):
-        assert outlook.decide(curves, candidate, seed, 1e9) == decide(curves, candidate, box, 1000, 200, seed, 1e9)
+        anew = Outlook(curves, box, 1000, 200, candidate)
+        assert outlook.decide(curves, candidate, seed, 1e9) == anew.decide(curves, candidate, seed, 1e9)
 
 
 def test_an_outlook_knows_later_evaluations_of_the_trial_that_a_decision_is_about() -> None:
     box = {"x": FloatDistribution(0.0, 1.0)}
     curves = many(30)
     outlook = Outlook(curves, box, 1000, 200)
-    best = decide(curves, None, box, 1000, 200, 0, 1e9)
+    best = outlook.decide(curves, None, 0, 1e9)
     assert best is not None
     for rating, goes_on in ((5.0, True), (-5.0, False)):
         own = replace(curves[best], evaluations=(*curves[best].evaluations, (600, rating)))

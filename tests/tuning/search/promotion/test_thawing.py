@@ -15,6 +15,7 @@ from tests.tuning.search.fakes import SHORT as STEPS
 from tests.tuning.search.fakes import SHORT_RUNG as RUNG
 from tests.tuning.search.fakes import AskedStudy, study
 from tuning.algorithms.registry import algorithm
+from tuning.search.models.freeze_thaw import Outlook
 from tuning.search.promotion.thawing import ALWAYS, Thawing, chebyshev, weight
 from tuning.search.proposals.drawing import Draws
 from tuning.search.record.trials import Costs, Key, gains_of
@@ -182,7 +183,7 @@ def test_with_two_objectives_what_is_left_pays_for_the_leaders_of_three_directio
     two: AskedStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []
-    monkeypatch.setattr("tuning.search.promotion.thawing.decide", lambda *given: seen.append(given[-1]))
+    monkeypatch.setattr(Outlook, "decide", lambda outlook, curves, candidate, seed, left, as_frozen: seen.append(left))
     two.train((0.2, 0.8))
     thawing(two, two_aims=True).choose(None, 3.0 * STEPS)
     assert seen == [1.0 * STEPS]
