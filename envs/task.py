@@ -80,7 +80,6 @@ class SiteTask:
         self.aim.check(self.site, self.reward)
 
     def _but(self, **values: Any) -> SiteTask:
-        """The task with other values, on the same site."""
         other = replace(self, **values)
         vars(other)["site"] = self.site
         return other

@@ -81,7 +81,6 @@ def _read_batch(
 
 
 def _joined(folder: Path, table: str, parts: list[pa.Table]) -> pa.Table:
-    """All rows, with the table's own columns first."""
     import pyarrow as pa
 
     try:

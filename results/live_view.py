@@ -178,7 +178,6 @@ class LiveRegion(Live):
 
 
 def _handlers() -> set[logging.StreamHandler[Any]]:
-    """All handlers that write to a stream which is no file of their own."""
     loggers = [logging.root, *(own for own in logging.root.manager.loggerDict.values() if isinstance(own, logging.Logger))]
     handlers = {handler for own in loggers for handler in own.handlers if isinstance(handler, logging.StreamHandler)}
     return {handler for handler in handlers if not isinstance(handler, logging.FileHandler)}

@@ -287,7 +287,6 @@ def load(folder: str | Path | Sequence[str | Path]) -> Results:
 
 
 def _found(given: str | Path) -> list[Path]:
-    """Folders of experiments that a folder or a pattern names, by name."""
     if not is_pattern(given):
         return [local_folder(given)]
     if is_uri(given):

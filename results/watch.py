@@ -105,7 +105,6 @@ def _run(folder: Path) -> tuple[Owner | None, tuple[Path, ...]]:
 
 
 def _age(now: float, *paths: Path) -> float:
-    """Seconds since the last of some files was written; infinite without any."""
     times = []
     for path in paths:
         with suppress(FileNotFoundError):
@@ -114,7 +113,6 @@ def _age(now: float, *paths: Path) -> float:
 
 
 def _search(folder: Path, attempts: int = REFUSED_LOOKS) -> LiveSearch | None:
-    """What the run wrote last; None without it."""
     try:
         return LiveSearch.read(folder)
     except FileNotFoundError:
@@ -203,7 +201,6 @@ class Watch:
         self._events = count
 
     def _end(self, seen: Seen) -> int:
-        """Say how the run ended; the exit status."""
         self._tell_events(seen)
         if seen.search:
             # A run that was killed could not write that it has ended.

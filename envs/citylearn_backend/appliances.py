@@ -44,7 +44,6 @@ def appliance_places(simulator: CityLearnSimulator, building: Any) -> dict[str, 
 
 
 def _appliances(simulator: CityLearnSimulator) -> list[tuple[int, Any]]:
-    """All appliances, and the numbers of their buildings."""
     return [(n, device) for n, b in enumerate(simulator.env.buildings) for device in b.deferrable_appliances]
 
 

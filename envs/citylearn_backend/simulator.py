@@ -581,7 +581,6 @@ def check_repeats(used: CityLearnSimulator) -> None:
 
 
 def _driven(simulator: CityLearnSimulator, start: int, hours: int, seed: int) -> Iterator[dict[str, np.ndarray]]:
-    """Figures of each hour under random actions."""
     rng = np.random.default_rng([seed, start])
     yield {"observations": simulator.begin(start, hours, seed=0)}
     for step in range(hours):

@@ -131,7 +131,6 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return rewards
 
     def _split(self, series: BuildingSeries, actions: np.ndarray, going: np.ndarray) -> None:
-        """Take a step, and write down what each building earned."""
         simulator, net = self.simulator, self.simulator.out.energy[:, :, records.NET_KWH]
         copy, rows = simulator.state.copy[going], simulator.row[going]
         before = Before(net[going].astype(np.float64), copy["net"], copy["step"] == 0)

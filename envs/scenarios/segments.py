@@ -219,7 +219,6 @@ def _rows(data: _Data, split: Split, text: str) -> tuple[int, int]:
 
 
 def _joined(split: Split, ranges: Sequence[tuple[int, int]], day: int) -> list[tuple[int, int]]:
-    """Ranges of a split without those that begin where another ends."""
     found: list[tuple[int, int]] = []
     for first, end in ranges:
         if found and first < found[-1][1]:

@@ -240,7 +240,6 @@ class _Cells:
 
 
 def _lines(values: Sequence[_Cells], row: int) -> Iterator[Text]:
-    """A row: as many lines as its values have."""
     for cells in zip_longest(*(column.texts[row].split("\n") for column in values), fillvalue=""):
         shown = "".join(_GAP + column.placed(cell) for column, cell in zip(values, cells, strict=True)).rstrip()
         if shown:

@@ -92,7 +92,6 @@ def _torch() -> Torch:
 
 
 def _existing(folder: Path) -> Path:
-    """The folder, or the nearest one above it that is there."""
     folder = user_path(folder).resolve()
     return next(path for path in (folder, *folder.parents) if path.exists())
 

@@ -217,7 +217,6 @@ class Race:
         return False
 
     def _ahead(self, racing: list[Contender]) -> list[Contender]:
-        """Contenders that the leader does not beat."""
         scores = {contender.name: self._of_runs(contender, lambda rows: objective_of(rows, self._aim)) for contender in racing}
         now = standing(scores, len(self.looks))
         for name in now.beaten:

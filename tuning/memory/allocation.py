@@ -194,6 +194,5 @@ def largest(kinds: Iterable[Kind]) -> Kind:
 
 
 def _mark(own: Sequence[Node], others: Sequence[Node]) -> str:
-    """Resource that tells nodes from others; empty without one."""
     common = frozenset.intersection(*(node.marks for node in own)) - frozenset().union(*(node.marks for node in others))
     return min(common, default="")

@@ -188,7 +188,6 @@ class Checkpoints:
         return self._row_files[folder]
 
     def _complete(self) -> list[Path]:
-        """Checkpoints that were renamed into place, oldest first."""
         return sorted(path for path in self._folder.glob("[0-9]*") if _NAME.fullmatch(path.name) and path.is_dir())
 
 

@@ -246,7 +246,6 @@ class TrialRecords:
         self._written(add_rows(self._folder, table, number, rows, measures))
 
     def _drop(self, table: str, number: int, steps: int) -> None:
-        """Drop rows beyond some steps."""
         if drop_rows_after(self._folder, table, number, steps):
             self._written(rows_path(self._folder, table, number))
 

@@ -103,7 +103,6 @@ def _example(folder: Path, options: SiteOptions) -> SiteOptions:
 
 
 def _fill_folder(folder: Path, options: SiteOptions) -> list[str]:
-    """Write a site's files, and check them; gives the lines of `make_site`."""
     clock = Clock(options.zone, options.label)
     tables, currency, lines = _tables(options, clock)
     buildings = _buildings(options, tables)

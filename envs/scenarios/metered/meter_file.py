@@ -283,7 +283,6 @@ def _year_first(path: Path, texts: pd.Series) -> pd.Series:
 
 
 def _in_order(path: Path, values: pd.DataFrame, clock: Clock) -> pd.DataFrame:
-    """Rows in the order of time; equal ones once."""
     values = values[~(values.index.duplicated() & values.reset_index().duplicated().to_numpy())].sort_index(kind="stable")
     twice = pd.DatetimeIndex(values.index[values.index.duplicated()])
     if len(twice):
@@ -350,6 +349,5 @@ def _filled(path: Path, hours: pd.DataFrame, fill: int, clock: Clock) -> tuple[p
 
 
 def _runs(missing: np.ndarray) -> list[tuple[int, int]]:
-    """Start and length of each run of True."""
     edges = np.flatnonzero(np.diff(missing.astype(int), prepend=0, append=0))
     return list(zip(edges[::2].tolist(), np.diff(edges)[::2].tolist(), strict=True))

@@ -89,7 +89,6 @@ def _late_share(own: pd.DataFrame) -> float:
 
 
 def _rising(own: pd.DataFrame, best: int) -> str:
-    """Whether the best still rose; empty where its evaluations do not tell."""
     winner = own[own["trial"] == best]
     share = _late_share(winner)
     if share != share:

@@ -167,7 +167,6 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
         return Batch(observations, actions, torch.cat(logp), inputs, values, targets, weights)
 
     def _in_blocks(self, of: Callable[[dict[str, torch.Tensor]], torch.Tensor], observations: torch.Tensor) -> torch.Tensor:
-        """What the networks give for observations, without gradients."""
         with torch.no_grad(), autocast(self.device, self.h["bf16"]):
             return torch.cat([of({Columns.OBS: block}) for block in observations.split(VALUE_ROWS)])
 

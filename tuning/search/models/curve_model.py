@@ -351,7 +351,6 @@ def encode(points: Sequence[Point], distributions: Mapping[str, BaseDistribution
 
 
 def _share(distribution: BaseDistribution, value: float | int | str | None) -> float:
-    """Where a value lies between low and high of a range."""
     if value is None or isinstance(value, str) or not isinstance(distribution, FloatDistribution | IntDistribution):
         return _UNKNOWN
     low, high, inner = float(distribution.low), float(distribution.high), float(value)

@@ -159,7 +159,6 @@ class Outlook:
 
     @cached_property
     def _alone(self) -> CurveModel:
-        """The model without what is believed."""
         observed = [(row, steps) for row, curve in enumerate(self._curves) for steps, _ in curve.evaluations]
         data = Evaluations(
             np.array([row for row, _ in observed], dtype=np.int64),
@@ -191,7 +190,6 @@ class Outlook:
         return replace(self._alone, data=data)
 
     def _beside(self, candidate: Curve) -> Outlook:
-        """The same with a candidate."""
         model = self._model.with_points(encode([candidate.point], self._distributions))
         found = copy(self)
         found._rows, found.__dict__["_model"] = {**self._rows, candidate.number: len(self._points)}, model

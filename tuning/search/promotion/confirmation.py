@@ -272,6 +272,5 @@ def _least_rounds(contenders: Sequence[int]) -> list[Training]:
 
 
 def _rating(trial: FrozenTrial) -> float:
-    """The last one; the lowest of one that failed."""
     rating = last_rating(trial)
     return -math.inf if rating is None or trial.state is TrialState.FAIL else rating

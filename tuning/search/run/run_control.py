@@ -141,7 +141,6 @@ class RunControl:
 
 
 def _place(error: str) -> str:
-    """The line of code and the kind of error with which a traceback ends."""
     frames = [line.strip() for line in error.splitlines() if line.lstrip().startswith("File ")]
     return os.linesep.join([*frames[-1:], raised(error).partition(":")[0]])
 
