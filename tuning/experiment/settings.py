@@ -35,7 +35,8 @@ LEAST_CONFIRMING_RUNS = 2  # with fresh seeds, of the best and of the default: o
 MOST_DIGITS = 18  # of a number of trials
 # Commands to this run, not properties of the experiment. No file gives them: a stranger's would grant trust in a scenario, or
 # let Ray join a cluster, which runs what it is sent and sends what is run here, name code to import, or send results elsewhere.
-OF_A_RUN = ("resume", "extend", "retry_failed", "trust_scenario", "address", "callback", "track")
+REOPENING = ("extend", "retry_failed")  # what becomes of trials that have ended
+OF_A_RUN = ("resume", *REOPENING, "trust_scenario", "address", "callback", "track")
 # Settings that mean something for one of both alone.
 OF_A_SITE = (
     "scenario", "train", "validation", "test", "train_buildings", "validation_buildings", "test_buildings", "backend", "reward",

@@ -246,7 +246,7 @@ def search_opened(opened: Opened, console: Console) -> Results:
 
 
 def _continuing(opened: Opened) -> str:
-    return continue_command(opened.experiment.place, opened.experiment.again)
+    return continue_command(opened.experiment.place, opened.again)
 
 
 def _search(opened: Opened, console: Console) -> Results:
@@ -255,7 +255,7 @@ def _search(opened: Opened, console: Console) -> Results:
     from tuning.storage.stored_experiment import run_files
 
     experiment = opened.experiment
-    of_run, place, is_begun = experiment.again, experiment.place, False
+    place, is_begun = experiment.place, False
     try:
         with run_files(experiment, lambda line: say(console, line)) as (held, files):
             is_begun = True
@@ -263,15 +263,15 @@ def _search(opened: Opened, console: Console) -> Results:
     except NodeLostError as error:
         where = f": see its logs in {error.logs}" if error.logs else ""
         reason = f"Ray lost its last node again and again{where}"
-        raise SearchStoppedError(reason, place, of_run) from error
+        raise SearchStoppedError(reason, place, opened.again) from error
     except StorageError as error:
         if not is_begun:
             raise
-        raise SearchStoppedError(str(error), place, of_run) from error
+        raise SearchStoppedError(str(error), place, opened.again) from error
     except OSError as error:
         if not is_full(error):
             raise
-        raise SearchStoppedError(told_full(experiment.paths.folder, error), place, of_run) from error
+        raise SearchStoppedError(told_full(experiment.paths.folder, error), place, opened.again) from error
 
 
 def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Results:
@@ -303,8 +303,8 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
                 write_yardsticks(experiment, files.written, console)
                 write_week(experiment, files.written, console)
 
-        if reason := search(experiment, opened.plan, console, files, at_end):
-            raise SearchStoppedError(reason, experiment.place, experiment.again)
+        if reason := search(experiment, opened.plan, console, files, at_end, opened.asked.clear):
+            raise SearchStoppedError(reason, experiment.place, opened.again)
         return load(experiment.paths.folder)
 
 

@@ -31,10 +31,15 @@ class Search:
     def __init__(self) -> None:
         self.searched: list[Experiment] = []
         self.then: Callable[[Experiment], str | None] = lambda experiment: None
+        self.reopens = True  # trials that had ended, as asked; False where it ends before
 
-    def __call__(self, experiment: Experiment, plan: Any, console: Console, files: Any, at_end: Any) -> str | None:
+    def __call__(
+        self, experiment: Experiment, plan: Any, console: Console, files: Any, at_end: Any, reopened: Any
+    ) -> str | None:
         assert experiment.paths.owner.exists(), "the experiment is not locked"
         self.searched.append(experiment)
+        if self.reopens:
+            reopened()
         reason = self.then(experiment)
         if reason is None:
             at_end()
@@ -150,6 +155,16 @@ def test_a_search_that_had_to_stop_says_why_and_how_to_continue(
     assert stopped.value.folder == tmp_path / "one"
     search.then = lambda experiment: None
     assert resume(stopped.value.folder, console=quiet()).folder == tmp_path / "one"
+
+
+@pytest.mark.parametrize("reopens", [False, True])
+def test_what_was_asked_of_ended_trials_and_not_done_is_asked_again(search: Search, tmp_path: Path, reopens: bool) -> None:
+    search.then = after_one_row(lambda experiment: None)
+    folder, console = tune(settings(tmp_path), console=quiet()).folder, quiet()
+    search.reopens, search.then = reopens, raises(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        resume(folder, extend=True, retry_failed=True, steps=8192, console=console)
+    assert said(console).rstrip().endswith(f"{folder}" if reopens else f"{folder} --extend --retry-failed")
 
 
 def test_another_error_of_the_system_is_not_hidden(search: Search, tmp_path: Path) -> None:

@@ -66,11 +66,13 @@ def search(
     console: Console,
     files: SearchFiles | None = None,
     at_end: Callable[[], None] = lambda: None,
+    on_reopened: Callable[[], None] = lambda: None,
 ) -> str | None:
     """Start Ray, prepare the scenario, and run trials until the experiment has as many as its settings say.
 
     Ray on this machine is started again when its processes are lost, and the search goes on. `at_end` is called once the
-    experiment has its trials, as long as Ray is there. It returns what `run_trials` does.
+    experiment has its trials, as long as Ray is there; `on_reopened` once trials that had ended are reopened, as asked. It
+    returns what `run_trials` does.
 
     Raises:
         UsageError: if trials have nothing to learn, or do not fit into this machine's memory.
@@ -81,6 +83,13 @@ def search(
     address, losses = cluster_address(experiment.settings.address), Losses()  # of Ray's last node, without a step between them
     # A cluster, and a Ray that this process had already, belong to the user.
     is_own = not address and not is_ray_running()
+
+    def reopened() -> None:
+        nonlocal experiment
+        # Not once more where Ray is started again.
+        experiment = replace(experiment, settings=replace(experiment.settings, extend=False, retry_failed=False))
+        on_reopened()
+
     while True:
         try:
             with ExitStack() as stack:
@@ -98,7 +107,7 @@ def search(
                 planner = plan_resources(experiment.settings, console, look)
                 refuse_nothing_to_learn(plan, planner)
                 refuse_what_cannot_fit(plan, planner)
-                reason = run_trials(experiment, plan, planner, console, run_trial, look, files)
+                reason = run_trials(experiment, plan, planner, console, run_trial, look, files, reopened)
                 if reason is None:
                     with as_lost_node():
                         at_end()
@@ -118,6 +127,7 @@ def run_trials(
     trainable: Callable[[dict[str, Any]], None],
     look: Look | None = None,
     files: SearchFiles | None = None,
+    on_reopened: Callable[[], None] = lambda: None,
 ) -> str | None:
     """Let Tune run the trials that the study proposes. Ray is running.
 
@@ -132,6 +142,7 @@ def run_trials(
         _extend(parts, experiment, console)
     if experiment.settings.retry_failed:
         say(console, f"failed trials that begin anew: {_numbers(parts.record.retry())}")
+    on_reopened()
     if line := _used_up(parts, experiment.settings):
         say(console, line)
     search, control = parts.search(), parts.control

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from tuning.algorithms.registry import algorithm, algorithm_of, names
 from tuning.experiment.callbacks import callbacks_named
 from tuning.experiment.folder import LEARNED, Experiment, ExperimentPaths, create, discard, existing
 from tuning.experiment.option_values import ALL
-from tuning.experiment.settings import Settings, changed, check_types
+from tuning.experiment.settings import REOPENING, Settings, changed, check_types
 from tuning.memory.gpus import cards
 from tuning.runtime.cluster import check_address, cluster_address, is_ray_running
 from tuning.search.proposals.learning import digest, learned_from, read_learned, text_of, whole_place
@@ -75,6 +75,13 @@ class Opened:
     # Folders that were created just now, the experiment's first; none for an existing one. With a storage, that was
     # created too.
     made: tuple[Path, ...] = ()
+    # Of `extend` and `retry_failed` what the user asked for and the search has not done yet.
+    asked: set[str] = field(default_factory=set)
+
+    @property
+    def again(self) -> dict[str, Any]:
+        """Settings of this run that a command which continues needs again."""
+        return self.experiment.again | dict.fromkeys(sorted(self.asked), True)
 
     @property
     def is_there(self) -> bool:
@@ -147,7 +154,7 @@ def check(settings: Settings, as_continued: AsContinued | None = None) -> Checke
 
 def check_new(settings: Settings) -> Checked:
     """Check the settings of a new experiment."""
-    for name in ("extend", "retry_failed"):
+    for name in REOPENING:
         if getattr(settings, name):
             raise UsageError(f"{option(name)} continues an experiment: say which with --resume, or with its --name")
     checked = _checked(settings, user_path(settings.space) if settings.space else None)
@@ -238,7 +245,7 @@ def open_checked(checked: Checked, say: Callable[[str], None] = lambda line: Non
             compatibility=checked.compatibility,
             begun_with=before.begun_with if is_copied else "",
         )
-        return Opened(experiment, checked.plan)
+        return Opened(experiment, checked.plan, asked={name for name in REOPENING if getattr(experiment.settings, name)})
     if above := storage_of(checked.settings):
         experiment = create_stored(above, checked.settings, checked.compatibility, checked.learned)
         return Opened(experiment, checked.plan, (experiment.paths.folder,))

@@ -4,6 +4,7 @@ import gc
 import io
 import math
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,12 +19,15 @@ from rich.console import Console
 from common.errors import UsageError
 from results import load
 from tests.tuning.roomy import SMALL, planner, roomy
+from tests.tuning.trial.small_trials import completed
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
+from tuning.runtime.ray_session import NodeLostError
 from tuning.search.proposals.plan import Plan, plan
 from tuning.search.record.study import StudyMemory
 from tuning.search.record.trials import Costs, Key
+from tuning.search.run import driver
 from tuning.search.run.driver import final_scores, run_trials
 from tuning.search.run.preparation import refuse_nothing_to_learn
 from tuning.search.run.search import Search
@@ -258,3 +262,26 @@ def test_only_trials_that_ended_by_themselves_or_the_pruner_have_a_final_score()
     found = final_scores(ended)
     assert {number: score for number, score in found.items() if not math.isnan(score)} == {0: 0.1, 1: 0.2}
     assert set(found) == {0, 1, 2, 3, 4}
+
+
+def test_trials_that_had_ended_are_reopened_once_also_where_ray_is_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = completed(create(Settings(env="CartPole-v1", name="e", dir=str(tmp_path))), (1.0, {}))
+    asked = list[bool]()
+
+    def runs(given: Experiment, *others: Any) -> None:
+        asked.append(given.settings.extend)
+        others[-1]()
+        if len(asked) == 1:
+            raise NodeLostError
+
+    for name in ("plan_resources", "refuse_nothing_to_learn", "refuse_what_cannot_fit"):
+        monkeypatch.setattr(driver, name, lambda *_: None)
+    monkeypatch.setattr(driver, "ray_session", lambda *_: nullcontext())
+    monkeypatch.setattr(driver, "is_ray_running", lambda: False)
+    monkeypatch.setattr(driver, "run_trials", runs)
+    asking = replace(experiment, settings=replace(experiment.settings, extend=True))
+    plain = Plan(algorithm("ppo").space, {}, ())
+    driver.search(asking, plain, Console(quiet=True))
+    assert asked == [True, False]
