@@ -28,7 +28,7 @@ MOST_BAR = 24  # cells
 MOST_SPARKS = 30  # cells
 NOT_YET = "time left not known yet"
 MOST_COLUMNS = 100  # of a line in a log
-_COPIED = re.compile(r"python -m |[\w.~-][/\\][\w.-]")  # a command or a path
+_COPIED = re.compile(r"python -m |[\w.~-][/\\][\w.-]{2}")  # a command or a path, but no "steps/s"
 _SPARKS, _ASCII_SPARKS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588", "_.-=+*%#"
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.segment import ControlType
 
 from results.live import LiveSearch, LiveTrial
-from results.live_view import BETWEEN, LiveRegion, LiveView, sparkline, texts
+from results.live_view import BETWEEN, LiveRegion, LiveView, say, sparkline, texts
 from tests.results.searches import SEARCH, search
 
 LONG = search(
@@ -42,6 +42,16 @@ def test_a_view_is_no_wider_than_its_terminal_and_cuts_nothing(width: int, shown
         assert line.endswith(own.rating or "%")
     assert ("and 4 more" in told) == (len(shown.trials) == 12)
     assert encoding != "ascii" or text.isascii()
+
+
+def test_a_terminal_breaks_a_sentence_between_words_and_no_command_or_path() -> None:
+    output = io.StringIO()
+    console = Console(file=output, width=30, force_terminal=True)
+    say(console, "75% of 32,768 steps | 1,240 steps/s | 0:10 left")
+    say(console, "Report: /tmp/experiments/one of mine/report.html")
+    assert [line.rstrip() for line in output.getvalue().splitlines()] == [
+        "75% of 32,768 steps | 1,240", "steps/s | 0:10 left", "Report: /tmp/experiments/one of mine/report.html"
+    ]  # fmt: skip
 
 
 def test_columns_of_trials_line_up() -> None:
