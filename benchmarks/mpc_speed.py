@@ -45,7 +45,7 @@ def main() -> None:
     whole = time.process_time() - begun
     programme = RecedingProgramme(plant.site, HORIZON)
     for hour in planned:
-        programme._solver.clearSolver()
+        programme._solver.clearSolver()  # it keeps the programme, and forgets the last solution
         begun = time.process_time()
         solve(programme, hour)
         anew += time.process_time() - begun

@@ -201,6 +201,7 @@ class Watch:
         self._events = count
 
     def _end(self, seen: Seen) -> int:
+        """Say how the run ended; the exit status."""
         self._tell_events(seen)
         if seen.search:
             # A run that was killed could not write that it has ended.

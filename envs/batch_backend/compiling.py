@@ -65,11 +65,11 @@ def call_for_nothing() -> None:
     shapes |= dict.fromkeys(("meter", "template", "event"), (0, 0))
     kinds = dict.fromkeys(("template", "held_soc"), np.float32)
 
-    def none(fields: tuple[str, ...]) -> list[np.ndarray]:
+    def empty(fields: tuple[str, ...]) -> list[np.ndarray]:
         # An array of records has the name of its record.
         return [np.zeros(shapes.get(name, 0), kinds.get(name) or vars(records).get(name.upper())) for name in fields]
 
-    site, rows = records.Site(*none(records.Site._fields)), records.Rows(*none(records.Rows._fields))
+    site, rows = records.Site(*empty(records.Site._fields)), records.Rows(*empty(records.Rows._fields))
     state, out = allocate(site, rows, 1, 0)
     nobody = np.zeros(0, np.int64)
     kernel.begin(site, rows, state, out, nobody, nobody, np.zeros((0, 0)), np.zeros((0, 3)))

@@ -124,13 +124,13 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             if self._series is None:
                 self.simulator.step(actions, going)
             else:
-                self._split(self._series, actions, going)
+                self._step_and_split(self._series, actions, going)
             return np.asarray(self.simulator.terms.sum(axis=1))
         rewards = self._schema_reward.step(actions, going)
         self._shares[going] = rewards[going, np.newaxis]
         return rewards
 
-    def _split(self, series: BuildingSeries, actions: np.ndarray, going: np.ndarray) -> None:
+    def _step_and_split(self, series: BuildingSeries, actions: np.ndarray, going: np.ndarray) -> None:
         simulator, net = self.simulator, self.simulator.out.energy[:, :, records.NET_KWH]
         copy, rows = simulator.state.copy[going], simulator.row[going]
         before = Before(net[going].astype(np.float64), copy["net"], copy["step"] == 0)

@@ -92,8 +92,9 @@ def look(source: Source) -> Probe:
     try:
         env.reset(seed=0)
         first = process.memory_info().rss
-        _check_step(env.unwrapped)
-        env.reset(seed=0)
+        if isinstance(env.unwrapped.action_space, spaces.Space):  # else Gymnasium's checker says so
+            _check_step(env.unwrapped)
+            env.reset(seed=0)
         env.action_space.seed(0)
         taken, episode, ended, reported, begun = 0, 0, False, set[str](), time.perf_counter()
         while taken < (STEPS if ended else MOST_STEPS) and time.perf_counter() - begun < SECONDS:

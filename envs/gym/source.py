@@ -113,9 +113,9 @@ def _module_at(path: str) -> ModuleType:
 def name_of(make: Callable[..., Any]) -> str:
     """The name by which other processes find a function or class; an EnvError for one that they cannot find."""
     module, name = getattr(make, "__module__", ""), getattr(make, "__qualname__", "")
-    if not callable(make) or not name:
+    if not name:
         raise EnvError(
-            f"env={printable(str(make))}: it takes the class or function that makes the environment, not one that is made: "
+            f"env={printable(str(make))}: it takes a class or function that makes the environment, with its arguments apart: "
             "env=Pump, env_config={...}"
         )
     if module.startswith(OF_A_FILE):
@@ -159,8 +159,15 @@ def _as_text(config: Any) -> str:
         raise EnvError(f"the configuration of the environment is stored as JSON: {error}") from None
 
 
-# Where frames are none of a user's code: this package, Python and what is installed.
-_NOT_OWN = (str(Path(__file__).parents[1]), "<", *(sysconfig.get_path(kind) for kind in ("stdlib", "purelib", "platlib")))
+# Where frames are none of a user's code: these packages, Python and what is installed.
+_HERE = ("common", "envs", "results", "search_spaces", "tuning")
+_NOT_OWN = [Path(__file__).parents[2] / name for name in _HERE] + [
+    Path(sysconfig.get_path(kind)) for kind in ("stdlib", "purelib", "platlib")
+]
+
+
+def _is_own(file: str) -> bool:
+    return not file.startswith("<") and not any(Path(file).is_relative_to(folder) for folder in _NOT_OWN)
 
 
 def first_line(error: BaseException) -> str:
@@ -168,6 +175,6 @@ def first_line(error: BaseException) -> str:
     text = printable(str(error).strip().partition("\n")[0])
     if isinstance(error, EnvError):
         return text
-    own = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_NOT_OWN)]
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_own(frame.filename)]
     where = f" ({Path(own[-1].filename).name}, line {own[-1].lineno}, in {own[-1].name})" if own else ""
     return f"{type(error).__name__}: {text}{where}" if text else f"{type(error).__name__}{where}"

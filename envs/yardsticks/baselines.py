@@ -27,14 +27,14 @@ def solar_priority(present: Present, dear_hours: bool = True) -> Policy:
     dear ones alone. There is a battery that can be controlled.
     """
     at = present.battery_actions
-    low, high = (limit[at] for limit in present.action_range)
 
     def act(observations: np.ndarray) -> np.ndarray:
         actions, net = present.uncontrolled_actions(), present.uncontrolled_net_kwh
         if dear_hours:
             net = np.where(present.is_dear, net, np.minimum(net, 0.0))
         wanted = np.clip(-net / present.battery_step_kwh, -1.0, 1.0)[:, np.newaxis]
-        actions[:, at] = scaled(wanted, low, high)
+        low, high = present.action_range
+        actions[:, at] = scaled(wanted, low[at], high[at])
         return actions
 
     return act

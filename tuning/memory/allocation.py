@@ -119,7 +119,7 @@ class Node(Budget):
         return self.cores >= 1 and granted.ram_bytes <= self.ram_bytes and granted.gpu_share <= self.gpus
 
 
-class Key(NamedTuple):
+class KindKey(NamedTuple):
     """By what nodes are of one kind: name of the card, and its GPU memory for trials, bytes."""
 
     device: str
@@ -152,9 +152,9 @@ class Kind:
     mark: str = ""  # resource that all of these nodes have, and no other ones; empty without one
 
     @property
-    def key(self) -> Key:
+    def key(self) -> KindKey:
         """By what its nodes are of one kind."""
-        return Key(self.nodes[0].device, self.nodes[0].card_bytes)
+        return KindKey(self.nodes[0].device, self.nodes[0].card_bytes)
 
     @property
     def budget(self) -> Budget:
@@ -182,9 +182,9 @@ def kinds_of(nodes: Sequence[Node]) -> tuple[Kind, ...]:
     """
     able = [node for node in nodes if node.cores]
     able = [node for node in able if node.gpus] or able
-    of: dict[Key, list[Node]] = {}
+    of: dict[KindKey, list[Node]] = {}
     for node in sorted(able, key=lambda node: (node.card_bytes, node.device, node.id)):
-        of.setdefault(Key(node.device, node.card_bytes), []).append(node)
+        of.setdefault(KindKey(node.device, node.card_bytes), []).append(node)
     return tuple(Kind(tuple(own), _mark(own, [node for node in nodes if node not in own])) for own in of.values())
 
 

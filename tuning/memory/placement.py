@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from search_spaces import Assignment
-from tuning.memory.allocation import Grant, Key, Kind, Node, Request, kinds_of, largest, room
+from tuning.memory.allocation import Grant, Kind, KindKey, Node, Request, kinds_of, largest, room
 from tuning.memory.planner import CPU, FALLBACKS, Fallback, Planner
 from tuning.memory.prediction import Prediction
 
@@ -14,14 +14,14 @@ from tuning.memory.prediction import Prediction
 class Place:
     """Where a trial runs, or waits to run."""
 
-    key: Key
+    key: KindKey
     grant: Grant  # what Ray reserves for it, and its limits
     request: Request
     fallback: Fallback = FALLBACKS[0]
     alone: bool = False  # whether it has a whole card, and may take all memory of a node
 
 
-ANYWHERE = Place(Key("", 0), Grant(0.0, 0, 0), Request({}, {}))  # of a trial outside of a search, which is held to no limit
+ANYWHERE = Place(KindKey("", 0), Grant(0.0, 0, 0), Request({}, {}))  # of a trial outside of a search, which is held to no limit
 
 
 class Placement:
@@ -34,11 +34,11 @@ class Placement:
 
     def __init__(self, planner: Planner) -> None:
         self._planner = planner
-        self._seen: dict[Key, Kind] = {}
-        self._present: dict[Key, Kind] = {}
+        self._seen: dict[KindKey, Kind] = {}
+        self._present: dict[KindKey, Kind] = {}
         self._leaving: frozenset[str] = frozenset()
         self._places: dict[int, Place] = {}
-        self._full: set[Key] = set()
+        self._full: set[KindKey] = set()
         self._at_once: tuple[Prediction, int] | None = None
         self._nodes = {node.id: node for kind in planner.kinds for node in kind.nodes}
         self._take(planner.kinds or (_only(planner),))

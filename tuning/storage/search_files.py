@@ -257,6 +257,7 @@ class StoredCheckpoints:
                 self._remove(names.keys() - needed.keys() - {state} - spared)
 
     def _listed(self) -> dict[str, int]:
+        """Lengths of the objects below the trial's folder, by their names there."""
         there = self._objects.listed(self._folder) if self._may_be_there else {}
         return {key.removeprefix(self._folder): stamp.nbytes for key, stamp in there.items()}
 

@@ -349,5 +349,6 @@ def _filled(path: Path, hours: pd.DataFrame, fill: int, clock: Clock) -> tuple[p
 
 
 def _runs(missing: np.ndarray) -> list[tuple[int, int]]:
+    """Start and length of each run of True."""
     edges = np.flatnonzero(np.diff(missing.astype(int), prepend=0, append=0))
     return list(zip(edges[::2].tolist(), np.diff(edges)[::2].tolist(), strict=True))

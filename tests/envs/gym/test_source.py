@@ -1,11 +1,13 @@
 """An environment comes from an id, a module or a file, and each fault is one line that says what to do."""
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import gymnasium as gym
 import pytest
 
+from envs.gym import source
 from envs.gym.source import EnvError, Source, config_of, name_of
 from examples.pump import Pump, make
 
@@ -72,6 +74,17 @@ def test_what_makes_none_is_one_line(name: str, config: str, said: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_what_fails_in_code_of_a_user_says_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Also where the file's name begins as a package here does.
+    monkeypatch.setattr("envs.gym.source._NOT_OWN", [*source._NOT_OWN, tmp_path / "envs"])
+    for name, where in (("envs_mine", r" \(envs_mine.py, line 2, in make\)"), ("envs/ours", "")):
+        path = tmp_path / f"{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("def make():\n    raise ValueError('stuck')\n", encoding="utf-8")
+        with pytest.raises(EnvError, match=rf": ValueError: stuck{where}; it takes"):
+            Source(f"{path}:make").make()
+
+
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [("none.toml", None, "No such file"), ("bad.toml", "volume = ", "--env-config"), ("bad.json", "{", "--env-config")],
@@ -97,8 +110,8 @@ def test_a_function_is_named_so_that_other_processes_find_it(monkeypatch: pytest
     assert name_of(Pump) == "examples.pump:Pump"
     with pytest.raises(EnvError, match="a name of its own"):
         name_of(lambda: Pump())
-    for given in (Pump(), 3):
-        with pytest.raises(EnvError, match="not one that is made: env=Pump"):
+    for given in (Pump(), partial(Pump, 3.0), 3):
+        with pytest.raises(EnvError, match="with its arguments apart: env=Pump"):
             name_of(given)  # type: ignore[arg-type]
     monkeypatch.setattr(sys.modules["__main__"], "__file__", "my script.py", raising=False)
     in_script = type("Mine", (Pump,), {"__module__": "__main__", "__qualname__": "Mine"})

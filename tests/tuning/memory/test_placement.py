@@ -9,7 +9,7 @@ from common.units import GIB
 from tests.tuning.memory.test_allocation import node, prediction
 from tests.tuning.roomy import SMALL, planner
 from tuning.experiment.settings import Settings
-from tuning.memory.allocation import NODE_LABEL, Key, Node, kinds_of, room
+from tuning.memory.allocation import NODE_LABEL, KindKey, Node, kinds_of, room
 from tuning.memory.placement import Placement
 from tuning.memory.planner import Calibration, Planner
 from tuning.memory.prediction import Prediction
@@ -53,7 +53,7 @@ def test_without_room_a_trial_waits_where_the_least_is_taken(tmp_path: Path) -> 
     for number in range(10):
         own.place(number, USUAL)
     own.place(10, USUAL)
-    loads = {Key("card of 8", 8 * GIB): 0, Key("card of 24", 24 * GIB): 0}
+    loads = {KindKey("card of 8", 8 * GIB): 0, KindKey("card of 24", 24 * GIB): 0}
     for number in range(11):
         loads[own._places[number].key] += 1
     # Nine have room. Then 83 % of the small card are taken, and 98 % of the large one.

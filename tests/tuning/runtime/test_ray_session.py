@@ -36,6 +36,7 @@ from tuning.runtime.ray_session import (
     keep_credentials,
     private_ray,
     ray_session,
+    set_environment,
 )
 
 
@@ -198,6 +199,13 @@ def test_an_error_that_tells_of_lost_processes_names_their_logs(ray: Ray) -> Non
     folder = Path(ray.calls[0]["_temp_dir"])
     assert lost.value.logs == folder / LOGS
     assert folder.parent.is_dir()
+
+
+def test_what_ray_reads_of_the_environment_is_set_whatever_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ENVIRONMENT:
+        monkeypatch.setenv(name, "other")
+    set_environment()
+    assert {name: os.environ[name] for name in ENVIRONMENT} == ENVIRONMENT
 
 
 @pytest.mark.parametrize("alive", [True, False])

@@ -157,6 +157,13 @@ def test_a_search_that_had_to_stop_says_why_and_how_to_continue(
     assert resume(stopped.value.folder, console=quiet()).folder == tmp_path / "one"
 
 
+def test_a_folder_with_a_storage_names_both(search: Search, tmp_path: Path) -> None:
+    (tmp_path / "share").mkdir()
+    console, storage = quiet(), (tmp_path / "share").as_uri()
+    tune(settings(tmp_path, storage=storage), console=console)
+    assert f"experiment {tmp_path / 'one'}, and {storage}/one\n" in said(console)
+
+
 @pytest.mark.parametrize("reopens", [False, True])
 def test_what_was_asked_of_ended_trials_and_not_done_is_asked_again(search: Search, tmp_path: Path, reopens: bool) -> None:
     search.then = after_one_row(lambda experiment: None)

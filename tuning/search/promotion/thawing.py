@@ -96,8 +96,8 @@ class Thawing:
             curves = self._curves(as_frozen, of_first, with_plans=True)  # nothing else could have the slot
         candidate = None if drawn is None else replace(self._curve_of(drawn), state="frozen")
         seed = stream_seed(Stream.DECISION, self.seed, len(curves), rungs)
-        is_kept = self._lag and rungs
-        known = self._outlook(curves, of_first) if is_kept else self._new_outlook(curves, candidate)
+        lags = self._lag and rungs
+        known = self._outlook(curves, of_first) if lags else self._new_outlook(curves, candidate)
         return known.decide(curves, candidate, seed, steps_left, as_frozen)
 
     def given_up(self) -> dict[int, str]:

@@ -101,7 +101,7 @@ def after(phase: Phase, event: Event) -> tuple[Phase, Write]:
 
 # A process may die with its node, or be killed by the system, any number of times as long as its trial gets new checkpoints. So
 # may Ray, as long as any trial takes steps.
-MOST_LOSSES = 5  # in a row without any
+MOST_LOSSES = 5  # in a row without that
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Losses:
 
     @property
     def are_too_many(self) -> bool:
-        """Whether the trial fails and is not tried again."""
+        """Whether it is not tried again."""
         return self.times > MOST_LOSSES
 
 

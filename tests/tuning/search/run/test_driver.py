@@ -264,6 +264,22 @@ def test_only_trials_that_ended_by_themselves_or_the_pruner_have_a_final_score()
     assert set(found) == {0, 1, 2, 3, 4}
 
 
+@pytest.mark.parametrize(("address", "said"), [("", "starting Ray"), ("10.0.0.5:6379", "joining 10.0.0.5:6379")])
+def test_a_search_says_which_ray_it_waits_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str, said: str) -> None:
+    shown = list[str]()
+    monkeypatch.setattr(driver, "busy", lambda console, doing: shown.append(doing) or nullcontext())
+    monkeypatch.setattr(driver, "is_ray_running", lambda: False)
+
+    def session(address: str, source: str) -> None:
+        raise UsageError("there is none")
+
+    monkeypatch.setattr(driver, "ray_session", session)
+    experiment = create(Settings(env="CartPole-v1", name="e", dir=str(tmp_path), address=address))
+    with pytest.raises(UsageError, match="there is none"):
+        driver.search(experiment, Plan(algorithm("ppo").space, {}, ()), Console(quiet=True))
+    assert shown == [said]
+
+
 def test_trials_that_had_ended_are_reopened_once_also_where_ray_is_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
