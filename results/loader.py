@@ -238,7 +238,11 @@ class Results:
         read = read_frame(self.folder, name)
         _warn_of(read.skipped)
         self._skipped[name] = tuple(sorted(read.skipped))
-        return read.frame
+        frame = read.frame
+        if "scenario" in frame and frame["scenario"].nunique() > 1:
+            # An experiment has one site. If its files were moved, later rows have another path.
+            frame["scenario"] = frame["scenario"].iloc[0]
+        return frame
 
     def _checked(self, name: str) -> pd.DataFrame:
         """A table; once all three are in memory, what they lack is told."""

@@ -110,6 +110,14 @@ def test_filters_by_trial_open_no_files_of_others(results: Results, monkeypatch:
     assert results.read("reports", filters=[("trial", "==", 7)]).empty
 
 
+def test_an_experiment_has_one_site_also_where_its_files_were_moved(tmp_path: Path) -> None:
+    for number, place in enumerate("ab"):
+        write_rows(tmp_path, "trials", number, [{**trial(number, 0.1 * number), "scenario": f"/{place}/pump.py:make"}], KINDS)
+    results = load(tmp_path)
+    assert results.best["trial"] == 1
+    assert results.trials["scenario"].tolist() == ["/a/pump.py:make"] * 2
+
+
 def test_columns_and_filters_give_what_the_whole_table_has(results: Results) -> None:
     whole = results.reports
     found = results.read("reports", ["update", "trial"], [("trial", "not in", [1]), ("update", "<=", 1)])
