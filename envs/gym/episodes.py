@@ -1,7 +1,8 @@
 """Episodes of an environment by which policies are rated: the same ones for all policies, and none that training has."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import gymnasium as gym
@@ -113,13 +114,23 @@ class TrainingCopies(VectorWrapper):
         """See `VectorEnv`; `seed` is one number, or None to go on with the random numbers that the copies have."""
         if isinstance(seed, int):
             seed = [int(word) % VALIDATION for word in np.random.SeedSequence(seed).generate_state(self.num_envs)]
-        return super().reset(seed=seed, options=options)
+        with _alive():
+            return super().reset(seed=seed, options=options)
 
     def step(self, actions: Any) -> Any:
-        """See `VectorEnv`; an EnvError where an observation or a reward is no finite number."""
-        taken: Any = super().step(actions)
+        """See `VectorEnv`; an EnvError where an observation or a reward is no finite number, or a copy's process is gone."""
+        with _alive():
+            taken: Any = super().step(actions)
         check_finite(*taken[:2])
         return taken
+
+
+@contextmanager
+def _alive() -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, BrokenPipeError, ConnectionResetError) as error:
+        raise EnvError("a copy of the environment ended its process, as by running out of memory or a crash") from error
 
 
 def training_copies(make: Callable[[], gym.Env[np.ndarray, Any]], copies: int) -> VectorEnv[Any, Any, Any]:

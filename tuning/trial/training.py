@@ -205,11 +205,12 @@ class Training:
         """A line where the first policy of a search comes out otherwise in the same episodes of an environment; else empty."""
         if self._handout.number or self._task.resumes_anywhere:
             return ""
-        # In other copies, as what is drawn where one is made may differ too.
+        again = self._evaluate()  # in the same copies, which may remember
+        # And in other ones, as what is drawn where one is made may differ too.
         if self._evaluator:
             self._evaluator.close()
             self._evaluator = None
-        if self._evaluate() == evaluations:
+        if again == evaluations == self._evaluate():
             return ""
         return (
             f"{self._task.title}: the same policy comes out otherwise in the same episodes, so they do not follow from their "

@@ -1,5 +1,6 @@
 """Policies are rated by the same episodes, which training never has; copies that train are alike in one process and in many."""
 
+import os
 from typing import Any
 
 import gymnasium as gym
@@ -115,3 +116,30 @@ def test_copies_in_processes_give_the_same_numbers(monkeypatch: pytest.MonkeyPat
         taken.append(np.concatenate([each.ravel() for each in seen]))
         copies.close()
     np.testing.assert_array_equal(*taken)
+
+
+def test_a_copy_whose_process_ends_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("envs.gym.episodes.PROCESS_SECONDS", 0.0)
+    monkeypatch.setattr("envs.gym.episodes.TIMED_STEPS", 1)
+    copies = training_copies(Ends, 2)
+    copies.reset(seed=0)
+    copies.step(np.zeros(2, np.int64))
+    with pytest.raises(EnvError, match="a copy of the environment ended its process"):
+        copies.step(np.zeros(2, np.int64))
+    copies.env.closed = True  # type: ignore[attr-defined]  # no process is there that could answer
+
+
+class Ends(gym.Env[np.ndarray, int]):
+    """Ends its process in its second step."""
+
+    observation_space, action_space = gym.spaces.Box(-1.0, 1.0, (1,)), gym.spaces.Discrete(2)
+    taken = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action: int) -> Any:
+        self.taken += 1
+        if self.taken == 2:
+            os._exit(1)
+        return np.zeros(1, np.float32), 0.0, False, False, {}

@@ -1,4 +1,4 @@
-"""Environments for tests of trials: several choices at once, chance beside the seed, rewards of any scale."""
+"""Environments for tests of trials: several choices at once, chance beside the seed, memory, rewards of any scale."""
 
 from typing import Any
 
@@ -52,3 +52,17 @@ class Scaled(PendulumEnv):
         shown, reward, *_ = super().step(u)
         self.taken += 1
         return shown, float(reward) * self.factor, False, self.taken == 50, {}
+
+
+class Remembering(Chooser):
+    """Rewards become greater with each episode of a copy."""
+
+    episodes = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        self.episodes += 1
+        return super().reset(seed=seed)
+
+    def step(self, action: np.ndarray) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        shown, reward, *rest = super().step(action)
+        return (shown, reward + 0.01 * self.episodes, *rest)  # type: ignore[return-value]

@@ -232,7 +232,10 @@ def test_a_stop_between_evaluations_goes_back_to_the_last_one(tmp_path: Path) ->
     same_tables(whole, stopped)
 
 
-@pytest.mark.parametrize(("env", "doubted"), [("CartPole-v1", False), ("tests.tuning.trial.chooser:Fickle", True)])
+@pytest.mark.parametrize(
+    ("env", "doubted"),
+    [("CartPole-v1", False), ("tests.tuning.trial.chooser:Fickle", True), ("tests.tuning.trial.chooser:Remembering", True)],
+)
 def test_episodes_that_do_not_follow_from_their_seeds_are_told_once(tmp_path: Path, env: str, doubted: bool) -> None:
     of = in_environment(tmp_path / "one", env, "ppo")
     said = [report.message for report in train(of, hyperparameters("ppo", algorithm_of(of.settings).space)) if report.message]
