@@ -333,5 +333,4 @@ def _units(sizes: Value) -> int:
 
 
 def _is_of(kind: Kind, value: Value) -> bool:
-    """Whether a value has the type of a kind other than `Kind.TEXT`."""
     return isinstance(value, _TYPES[kind]) and isinstance(value, bool) == (kind is Kind.FLAG)

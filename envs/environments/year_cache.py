@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -241,6 +241,26 @@ def is_prepared(scenario: Scenario, year: int, day_peak: bool = False) -> bool:
 def building_series(scenario: Scenario, year: int, weights: Weights) -> BuildingSeries:
     """What the rewards of single buildings are computed from in a year."""
     return BuildingSeries.of([year_reference(scenario, year)], weights)
+
+
+ASTRAY = 5.0  # C in the mean of a year; in the challenge of 2023 it is 1.8 at most, in some public neighbourhoods 22
+
+
+def rooms_astray(scenario: Scenario, years: Iterable[int]) -> list[str]:
+    """A line where temperatures of the uncontrolled site are far from those of the data, as its models of rooms do not fit."""
+    furthest = [0.0]
+    for year in years:
+        reference = year_reference(scenario, year)
+        indoor, given = reference.run.indoor_c, reference.exogenous.given_c
+        if indoor.size:
+            furthest = list(np.nan_to_num(np.abs(indoor - given[:, : indoor.shape[1]])).mean(axis=1))
+        if max(furthest) > ASTRAY:
+            count = sum(distance > ASTRAY for distance in furthest)
+            return [
+                f"doubtful: without control {count} of {len(furthest)} buildings are over {ASTRAY:.0f} C from the temperatures "
+                f"of the data in the mean, at most {max(furthest):.0f} C: models of rooms do not fit, so scores say little"
+            ]
+    return []
 
 
 def run_alone(scenario: Scenario, window: Window, reference: Reference) -> Run:

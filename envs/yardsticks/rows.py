@@ -96,7 +96,6 @@ def _may_not_win(bounds: Sequence[Bound], task: SiteTask) -> bool:
 
 
 def _rows_of(name: str, bounds: Sequence[Bound], task: SiteTask, split: str, windows: Sequence[Window]) -> list[Row]:
-    """A row for each year of the windows."""
     rows, of_window = list[Row](), dict(zip(windows, bounds, strict=True))
     for year, own in by_year(windows).items():
         steps, of_year = [window.hours for window in own], [of_window[window] for window in own]

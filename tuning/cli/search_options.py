@@ -77,7 +77,6 @@ def _words(file: Path, given: Sequence[str]) -> list[str]:
 
 
 def _after_set(words: Sequence[str]) -> Iterator[str]:
-    """Words of a command line that `--set` takes."""
     is_set = False
     for word in words:
         is_set = word == option("set") if word.startswith("--") else is_set

@@ -12,6 +12,7 @@ from rich.table import Table
 from common.errors import UsageError
 from common.measure import LEAST_SERVED, SCORE, Scale, by_the_year
 from envs.environments import fit
+from envs.environments.year_cache import rooms_astray
 from envs.objective.aim import SCORE_ALONE, Aim
 from envs.objective.columns import measures
 from envs.scenarios.doubts import doubts
@@ -95,7 +96,8 @@ def find_headroom(settings: HeadroomSettings, console: Console | None = None) ->
         lines.append(best_of(rows, aim))
     if left_out := [row.name for row in rows if row.misses and row.score is not None]:
         lines.append(f"not counted, as they miss {aim.required(years)}: {', '.join(left_out)}")
-    lines += doubts(site.schema) if site.schema else []
+    if site.schema:
+        lines += [*doubts(site.schema), *rooms_astray(site, site.years(settings.split))]
     lines += aim.idle_lines(site)
     if aim.shown:
         lines = [f"aim: {aim.shown}", *lines]

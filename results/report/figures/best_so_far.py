@@ -84,7 +84,6 @@ def best_so_far(known: pd.DataFrame, references: pd.DataFrame) -> Figure:
 
 
 def _references(references: pd.DataFrame) -> pd.DataFrame:
-    """Lines to compare with: the best of each kind that the chart names."""
     known = references[references["score"].notna() & references["kind"].isin(_KINDS)]
     best = known.sort_values("score", ascending=False).drop_duplicates("kind")
     return best.sort_index()

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,10 +15,12 @@ from common.errors import ScenarioError
 from common.paths import cache_folder
 from envs.batch_backend.tables import Tables, serving_actions
 from envs.citylearn_backend.simulator import SIMULATORS, CityLearnSimulator
+from envs.environments import year_cache
 from envs.environments.year_cache import (
     is_prepared,
     observation_layout,
     prepare_year,
+    rooms_astray,
     scaled_template,
     tables_file,
     uncontrolled_run,
@@ -179,3 +182,18 @@ def test_it_spans_the_year_and_reports_rising_parts_of_it() -> None:
     assert parts == sorted(parts)
     assert parts[0] == 0.0
     assert 0.9 <= parts[-1] < 1.0
+
+
+def test_rooms_whose_models_do_not_fit_are_doubted(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = np.full((3, 11), 20.0)
+    runs = {0: given[:, :10] + 1.0, 1: given[:, :10] + np.array([[-9.0], [4.9], [np.nan]]), 2: np.zeros((0, 0))}
+
+    def reference(site: Scenario, year: int) -> SimpleNamespace:
+        return SimpleNamespace(run=SimpleNamespace(indoor_c=runs[year]), exogenous=SimpleNamespace(given_c=given))
+
+    monkeypatch.setattr(year_cache, "year_reference", reference)
+    site = scenario("iquitos")
+    assert rooms_astray(site, [0, 2]) == []
+    (line,) = rooms_astray(site, [2, 0, 1])
+    assert line.startswith("doubtful: without control 1 of 3 buildings are over 5 C")
+    assert "at most 9 C" in line

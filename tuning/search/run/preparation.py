@@ -10,7 +10,7 @@ from rich.console import Console
 
 from common.errors import UsageError
 from envs.environments.seen_year import forecasts_to_make, has_shadow, models_to_train, shadow
-from envs.environments.year_cache import is_prepared, prepare_year
+from envs.environments.year_cache import is_prepared, prepare_year, rooms_astray
 from envs.environments.year_forecasts import learned_model, learned_table
 from envs.planning.mpc import horizon_steps
 from envs.scenarios.splits import Split
@@ -68,6 +68,8 @@ def prepare(
             ]
             _run("forecasts", jobs, console)
         _run("plans", [Job(partial(shadow, scenario, year, part), True) for year, part in lacking], console)
+    for line in rooms_astray(scenario, sorted(of_splits)) if scenario.schema else ():
+        say(console, line)
 
 
 def prepare_lessons(task: SiteTask, console: Console) -> None:
