@@ -33,9 +33,9 @@ MOST_CONFIRM = 0.5  # of a budget
 CONFIRM_MORE = 4.0 / 3.0  # times --confirm, at most, where that itself does not pay for the least
 LEAST_CONFIRMING_RUNS = 2  # with fresh seeds, of the best and of the default: one has no interval
 MOST_DIGITS = 18  # of a number of trials
+REOPENING = ("extend", "retry_failed")  # what becomes of trials that have ended
 # Commands to this run, not properties of the experiment. No file gives them: a stranger's would grant trust in a scenario, or
 # let Ray join a cluster, which runs what it is sent and sends what is run here, name code to import, or send results elsewhere.
-REOPENING = ("extend", "retry_failed")  # what becomes of trials that have ended
 OF_A_RUN = ("resume", *REOPENING, "trust_scenario", "address", "callback", "track")
 # Settings that mean something for one of both alone.
 OF_A_SITE = (

@@ -68,8 +68,10 @@ def prepare(
             ]
             _run("forecasts", jobs, console)
         _run("plans", [Job(partial(shadow, scenario, year, part), True) for year, part in lacking], console)
-    for line in rooms_astray(scenario, sorted(of_splits)) if scenario.schema else ():
-        say(console, line)
+    if scenario.schema:
+        # What other nodes of a cluster have prepared is not looked at.
+        for line in rooms_astray(scenario, [year for year in sorted(of_splits) if is_prepared(scenario, year, day_peak)]):
+            say(console, line)
 
 
 def prepare_lessons(task: SiteTask, console: Console) -> None:
