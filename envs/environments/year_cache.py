@@ -252,7 +252,7 @@ def rooms_astray(scenario: Scenario, years: Iterable[int]) -> list[str]:
     for year in years:
         reference = year_reference(scenario, year)
         indoor, given = reference.run.indoor_c, reference.exogenous.given_c
-        if indoor.size:
+        if given.size:  # else no room has a model
             furthest = list(np.nan_to_num(np.abs(indoor - given[:, : indoor.shape[1]])).mean(axis=1))
         if max(furthest) > ASTRAY:
             count = sum(distance > ASTRAY for distance in furthest)

@@ -48,9 +48,9 @@ def test_a_terminal_breaks_a_sentence_between_words_and_no_command_or_path() -> 
     output = io.StringIO()
     console = Console(file=output, width=30, force_terminal=True)
     say(console, "75% of 32,768 steps | 1,240 steps/s | 0:10 left")
-    say(console, "Report: /tmp/experiments/one of mine/report.html")
+    say(console, "Report: /data/experiments/one of mine/report.html")
     assert [line.rstrip() for line in output.getvalue().splitlines()] == [
-        "75% of 32,768 steps | 1,240", "steps/s | 0:10 left", "Report: /tmp/experiments/one of mine/report.html"
+        "75% of 32,768 steps | 1,240", "steps/s | 0:10 left", "Report: /data/experiments/one of mine/report.html"
     ]  # fmt: skip
 
 

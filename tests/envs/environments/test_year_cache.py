@@ -185,10 +185,11 @@ def test_it_spans_the_year_and_reports_rising_parts_of_it() -> None:
 
 
 def test_rooms_whose_models_do_not_fit_are_doubted(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = np.full((3, 11), 20.0)
-    runs = {0: given[:, :10] + 1.0, 1: given[:, :10] + np.array([[-9.0], [4.9], [np.nan]]), 2: np.zeros((0, 0))}
+    data, none = np.full((3, 11), 20.0), np.zeros((0, 0))  # of a year without models of rooms
+    runs = {0: data[:, :10] + 1.0, 1: data[:, :10] + np.array([[-9.0], [4.9], [np.nan]]), 2: np.full((3, 10), np.nan)}
 
     def reference(site: Scenario, year: int) -> SimpleNamespace:
+        given = none if year == 2 else data
         return SimpleNamespace(run=SimpleNamespace(indoor_c=runs[year]), exogenous=SimpleNamespace(given_c=given))
 
     monkeypatch.setattr(year_cache, "year_reference", reference)
