@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import nn
@@ -54,16 +55,23 @@ for _name in ("add_param_group", "zero_grad", "state_dict", "load_state_dict"):
     _plain.__dict__["__dynamo_disable"] = _plain
 
 
+def _plain_step(optimizer: type[torch.optim.Optimizer]) -> Any:
+    """Torch's own step, which does not import the compiler either, and is not wrapped once more for hooks that nobody sets."""
+    step = torch.no_grad()(inspect.unwrap(optimizer.step))
+    step.__dict__["hooked"] = True
+    return step
+
+
 class Adam(torch.optim.Adam):
-    """Torch's own, whose step does not import the compiler either."""
+    """See `_plain_step`."""
 
     # The first step is taken before one is recorded, see `precision.Replayed`; torch would warn that it was not recorded.
     _warned_capturable_if_run_uncaptured = True
 
-    step = torch.no_grad()(inspect.unwrap(torch.optim.Adam.step))
+    step = _plain_step(torch.optim.Adam)
 
 
 class RMSprop(torch.optim.RMSprop):
-    """See `Adam`."""
+    """See `_plain_step`."""
 
-    step = torch.no_grad()(inspect.unwrap(torch.optim.RMSprop.step))
+    step = _plain_step(torch.optim.RMSprop)

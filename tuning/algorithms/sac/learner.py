@@ -108,10 +108,8 @@ class SACLearner(ArrayLearner[SACModule]):
     def configure_optimizers_for_module(self, module_id: str, config: Any = None) -> None:
         """See `Learner`."""
         network: SACModule = self.module[module_id]
-        self._flat = {
-            CRITIC: FlatParameters(list(network.critics.parameters())),
-            ACTOR: FlatParameters(network.policy_parameters()),
-        }
+        self._policy = network.policy_parameters()
+        self._flat = {CRITIC: FlatParameters(list(network.critics.parameters())), ACTOR: FlatParameters(self._policy)}
         trained = {name: flat.vector for name, flat in self._flat.items()}
         if network.log_ent_coef is not None:
             trained[ENT_COEF] = network.log_ent_coef
@@ -215,18 +213,16 @@ class SACLearner(ArrayLearner[SACModule]):
     ) -> tuple[torch.Tensor, ...]:
         """The policy's loss (equation 9), log-probabilities, norm of the gradient before its cut; none reaches the critics."""
         network, losses, logps = self.network, [], []
-        network.critics.requires_grad_(False)
         self._flat[ACTOR].gradient.zero_()
         for piece, rows, part in self._pieces(batch):
             with autocast(self.device, self.h["bf16"]):
                 actions, logp = network.draw(piece.observations, noise[rows])
                 values = network.values(piece.observations, actions, least=True)
             loss = (ent_coef * logp - values).mean()
-            (loss * part).backward()
+            (loss * part).backward(inputs=self._policy)  # the critics' gradients are not computed
             losses.append(loss.detach() * part)
             logps.append(logp.detach())
         norm = self._step(ACTOR) if moves else self._flat[ACTOR].gradient.norm()
-        network.critics.requires_grad_(True)
         return torch.stack(losses).sum(), torch.cat(logps), norm
 
     def _ent_coef_step(self, logp: torch.Tensor) -> torch.Tensor:

@@ -42,6 +42,7 @@ class TwinCritics(nn.Module):
         layers = [[nn.Linear(*pair) for _ in range(2)] for pair in zip((inputs, *sizes), (*sizes, 1), strict=True)]
         self.weights = nn.ParameterList(torch.stack([each.weight.detach().T for each in pair]) for pair in layers)
         self.biases = nn.ParameterList(torch.stack([each.bias.detach()[None] for each in pair]) for pair in layers)
+        self._layers = list(zip(self.weights, self.biases, strict=True))  # to index the lists takes as long as a small layer
         self.activation = ACTIVATIONS[activation]()
         overwrite_inputs(self)
 
@@ -49,8 +50,8 @@ class TwinCritics(nn.Module):
         """Values of actions within [-1, 1], shape (2, rows), or (rows,) of the smaller with `least`; float32."""
         inputs = torch.cat((observations, actions), dim=-1)
         hidden = inputs.expand(2, *inputs.shape)
-        (*weights, output), (*biases, bias) = self.weights, self.biases
-        for weight, own in zip(weights, biases, strict=True):
+        *layers, (output, bias) = self._layers
+        for weight, own in layers:
             # Not `baddbmm`: it first writes the biases to all rows.
             hidden = self.activation(torch.bmm(hidden, weight).add_(own))
         # Of each both outputs, by one product: two stacked ones of a single column take ten times as long on a CPU.
