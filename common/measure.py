@@ -90,7 +90,7 @@ class Measure:
     def shown(self, value: float) -> str:
         """A value as a person reads it, with its unit."""
         if self.name == SCORE.name:
-            return _signed(value)
+            return signed(value)
         scale = self.scale((value,))
         return f"{scale.text(value)} {scale.unit}".rstrip()
 
@@ -108,7 +108,7 @@ class Measure:
     def fitted(self, values: Iterable[float | None]) -> tuple[str, Callable[[float], str]]:
         """How a column of values is shown, all in one unit with as many decimals: its heading, and a value in words."""
         if self.name == SCORE.name:
-            return self.name, _signed
+            return self.name, signed
         scale = self.scale(values)
         # As in tables of several amounts; a plain number is found by its name.
         label = self.label if self.unit != "1" else ""
@@ -129,9 +129,12 @@ class Measure:
         return "" if self.unit in ("1", MONEY) else self.unit
 
 
-def _signed(value: float) -> str:
-    """Four decimals with a sign, fewer of large numbers, and three digits of small ones, as returns may have any size."""
-    size = abs(value)
+def signed(value: float, beside: float = 0.0) -> str:
+    """Four decimals with a sign, fewer of large numbers, and three digits of small ones, as returns may have any size.
+
+    It has no more decimals than the number that it stands `beside`.
+    """
+    size = max(abs(value), abs(beside))
     if size >= _LARGE_SCORE:
         return f"{value:+,.1f}" if size < _LARGEST_WITH_TENTHS else f"{value:+,.0f}"
     return f"{value:+.{SIGNIFICANT}g}" if _NOTHING < size < _SMALL_SCORE else f"{round(value, 4) + 0.0:+.4f}"

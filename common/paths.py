@@ -59,8 +59,10 @@ def new_folder(given: str | Path) -> Iterator[Path]:
         raise PathError(f"{folder} cannot be made ({error.strerror}); name a folder that you may write to") from error
     try:
         yield folder
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(folder)
+        if isinstance(error, OSError) and not error.filename:
+            error.filename = str(folder)  # as that of a write to a full disk
         raise
 
 

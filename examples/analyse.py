@@ -1,9 +1,11 @@
 """Results as pandas DataFrames; this imports neither Ray nor torch."""
 
+import sys
 from pathlib import Path
 
 import tyro
 
+from common.errors import UserError
 from results import ResultsError, load
 
 
@@ -37,4 +39,7 @@ def main(experiment: tyro.conf.Positional[Path]) -> None:
 
 
 if __name__ == "__main__":
-    tyro.cli(main)
+    try:
+        tyro.cli(main)
+    except UserError as error:
+        sys.exit(f"error: {error}")

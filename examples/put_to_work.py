@@ -1,9 +1,11 @@
 """The best policy's hours of a year, and the policy as files that need neither Ray nor torch."""
 
+import sys
 from pathlib import Path
 
 import tyro
 
+from common.errors import UserError
 from tuning import ExportSettings, RolloutSettings, export_policy, roll_out
 
 
@@ -22,4 +24,7 @@ def main(experiment: tyro.conf.Positional[Path], to: Path = Path("controller")) 
 
 
 if __name__ == "__main__":
-    tyro.cli(main)
+    try:
+        tyro.cli(main)
+    except UserError as error:
+        sys.exit(f"error: {error}")

@@ -22,7 +22,7 @@ from typing import Literal
 
 import numpy as np
 
-from common.measure import SCORE
+from common.measure import signed
 
 CONFIDENCE = 0.95
 NORMAL = 1.959964  # quantile of the standard normal distribution for 95 %
@@ -37,7 +37,8 @@ class Interval:
     high: float
 
     def __str__(self) -> str:
-        return f"{SCORE.shown(self.value)} ({SCORE.shown(self.low)} to {SCORE.shown(self.high)})"
+        size = max(abs(self.low), abs(self.high))
+        return f"{signed(self.value, size)} ({signed(self.low, size)} to {signed(self.high, size)})"
 
 
 def iqm(scores: np.ndarray) -> float:

@@ -242,7 +242,10 @@ def _in_full(path: Path) -> Path:
 def _interleaved(steps: int, per_hour: int, split: Split, name: str) -> tuple[Window, ...]:
     block = per_hour * (WEEK if steps >= 20 * WEEK * per_hour else DAY)
     if steps < 5 * block:
-        raise ScenarioError(f"{name} has {steps} steps; at least {5 * block} are needed to train, validate and test on it")
+        raise ScenarioError(
+            f"{name} has {steps} steps, one fewer than rows; "
+            f"to train, validate and test on it takes at least {5 * block + 1} rows"
+        )
     windows: list[Window] = []
     for i in range(steps // block):
         if i % 5 not in BLOCKS[split]:

@@ -80,6 +80,12 @@ def test_any_text_begins_a_name_and_long_paths_are_shortened() -> None:
     assert len(shortened("a" * 5000)) < 110
 
 
+def test_an_error_of_a_full_disk_has_the_new_folders_name(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="space") as full, new_folder(tmp_path / "a"):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert full.value.filename == str(tmp_path / "a")
+
+
 def test_a_new_folder_stays_unless_an_error_ends_its_making(tmp_path: Path) -> None:
     with new_folder(tmp_path / "a/b") as folder:
         (folder / "file").touch()

@@ -67,6 +67,17 @@ def test_results_are_analysed_without_ray_and_torch(searched: Path) -> None:
     assert "co2_kg: " in done.stdout
 
 
+@pytest.mark.parametrize("arguments", [["analyse.py", "absent"], ["put_to_work.py", "absent", "--to", "x"]])
+def test_an_experiment_that_is_not_there_is_one_line(tmp_path: Path, arguments: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / arguments[0]), *arguments[1:]],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: ")
+
+
 def test_where_no_trial_is_complete_each_is_shown_with_its_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     experiment = create(Settings(name="failed", dir=str(tmp_path), backend="batch"))
     records = TrialRecords(experiment)

@@ -9,6 +9,7 @@ from scipy.stats import t
 from results.statistics import (
     OWN,
     Family,
+    Interval,
     compared_in_pairs,
     compared_with_value,
     iqm,
@@ -150,3 +151,9 @@ def test_pairs_are_given_in_both_orders() -> None:
     assert len(found) == 6
     assert found["a", "c"].value == pytest.approx(float(np.mean(scores["a"] - scores["c"])))
     assert (found["c", "a"].low, found["c", "a"].high) == (-found["a", "c"].high, -found["a", "c"].low)
+
+
+def test_the_ends_of_an_interval_have_as_many_decimals_as_its_value_needs() -> None:
+    assert str(Interval(-29.2, -11.6478, 5.9116)) == "-11.6 (-29.2 to +5.9)"
+    assert str(Interval(0.01, 0.02, 0.03)) == "+0.0200 (+0.0100 to +0.0300)"
+    assert str(Interval(np.nan, 512.25, np.nan)) == "+512.2 (+nan to +nan)"

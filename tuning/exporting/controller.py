@@ -22,8 +22,9 @@ def opened(path: Path) -> tuple[dict[str, Any], CityLearnEnv]:
         sys.exit(f"error: {error.filename or path}: {error.strerror or error}")
     except ImportError as error:
         sys.exit(f"error: {path} names code that Python does not find: {error}; name its folder in PYTHONPATH")
-    except ValueError as error:
-        sys.exit(f"error: {path} or a file that it names is damaged: {error}")
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        # CityLearn fails in many ways where a schema lacks what it needs.
+        sys.exit(f"error: {path} or a file that it names is damaged, or none of a site: {type(error).__name__}: {error}")
 
 
 def check_order(path: Path, what: str, theirs: list[str], own: list[str]) -> None:

@@ -54,9 +54,9 @@ def export_environment(
     observations, actions = env.observation_space, env.action_space
     env.close()
     with (
+        beside(to) as new,
         busy(terminal(stderr=True), f"exporting the policy of trial {number}"),
         trained(with_checkpoints(experiment, number), number, keep=keep) as policy,
-        beside(to) as new,
     ):
         exported = EnvironmentPolicy(policy.network, spaces.flatdim(observations), actions)
         write_onnx(exported, new / "policy.onnx")

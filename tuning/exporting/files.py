@@ -60,11 +60,10 @@ def export_policy(settings: ExportSettings) -> list[Path]:
         check_seen(site, seen)
     year = site.years(split)[0]
     _check_peaks(task, task.layout(year))
-    # The folder comes last, so that a refused export creates nothing.
     with (
+        beside(to) as new,  # first, so that a disk that takes no files is named at once
         busy(terminal(stderr=True), f"exporting the policy of trial {number}, with what it sees"),
         trained(with_checkpoints(experiment, number), number, task if elsewhere else None, split, settings.keep) as policy,
-        beside(to) as new,
     ):
         # A policy for single buildings knows those of a split by bounds of their own.
         layout = task.layout(year, own_layout=policy.shares)

@@ -29,7 +29,7 @@ def beside(to: Path) -> Iterator[Path]:
         scratch = TemporaryDirectory(prefix=".export-", dir=to.parent)
     except OSError as error:
         remove_empty(created)
-        raise UsageError(f"--to {to}: cannot create {error.filename}: {error.strerror}") from error
+        raise UsageError(f"--to {to}: cannot create files in {to.parent}: {error.strerror}") from error
     try:
         with scratch as name:
             # A folder within: the outer one is readable by its owner alone.

@@ -196,7 +196,9 @@ def remaining(rows: Sequence[Row], uncontrolled: Row) -> list[str]:
             if base <= 0.0:
                 continue
             gap, texts = (reached - most) / base, (f"{reached / base - 1.0:+z.1%}", f"{most / base - 1.0:+z.1%}")
-        serving = "" if name == BOUND or not uncontrolled.served else " that serves vehicles"
+        # The bounds of amounts leave no vehicle without what it can be given.
+        served = f"{LEAST_SERVED:.0%} of the vehicle energy" if objective == "score" else "every vehicle"
+        serving = "" if name == BOUND or not uncontrolled.served else f" that serves {served}"
         share = (
             f"the best controller without learning reaches {texts[0]} ({best.name}), no policy{serving} more than {texts[1]}"
         )

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -30,6 +31,7 @@ _answered: dict[str, str] = {}  # by address
 # Of the process that tries an address.
 OPEN, GUARDED = "open", "guarded"  # a cluster without tokens, and one that accepts the token of this process
 CONNECT_SECONDS = 5.0
+NO_NODE = "this machine is no node of a Ray cluster that ray start began; give host:port of one"
 MODE = "RAY_AUTH_MODE"
 GIVE_TOKEN = "give it in the file that RAY_AUTH_TOKEN_PATH names, or in RAY_AUTH_TOKEN, beside RAY_AUTH_MODE=token"
 
@@ -149,6 +151,13 @@ def _ask(node: str, folder: str) -> Any:
     return has.options(scheduling_strategy=on_node).remote(folder)
 
 
+def only_joined() -> None:
+    """Let `auto` be the cluster that `ray start` made this machine a node of; Ray also takes what a search runs for itself."""
+    from ray._private import services
+
+    cast(Any, services).find_gcs_addresses = cache(frozenset)
+
+
 def main() -> None:
     """Try the address that is the first argument, and print the answer."""
     from ray import _raylet
@@ -156,10 +165,11 @@ def main() -> None:
     from ray._private.services import canonicalize_bootstrap_address
     from ray.exceptions import AuthenticationError, RayError
 
+    only_joined()
     try:
         head = canonicalize_bootstrap_address(sys.argv[1])
     except (ConnectionError, ValueError) as error:
-        print("no Ray cluster runs on this machine" if isinstance(error, ConnectionError) else _line(error))
+        print(_line(error) if isinstance(error, ValueError) else NO_NODE)
         return
     try:
         # Quicker than Ray, which tries again and again.

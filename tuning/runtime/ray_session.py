@@ -23,7 +23,7 @@ from typing import Any, cast
 import psutil
 
 from common.errors import UserError
-from tuning.runtime.cluster import ClusterError, check_cluster, is_ray_running, set_variables
+from tuning.runtime.cluster import ClusterError, check_cluster, is_ray_running, only_joined, set_variables
 from tuning.runtime.processes import own_stop_signals
 from tuning.runtime.ray_processes import few_processes
 
@@ -169,6 +169,7 @@ def _join(address: str, source: str) -> None:
     import ray
     from ray._private import ray_constants
 
+    only_joined()
     ray_constants.RAY_ENABLE_UV_RUN_RUNTIME_ENV = OF_A_JOB in os.environ and _is_run_by_uv()
     try:
         with own_stop_signals():

@@ -40,7 +40,7 @@ def does_nothing(evaluation: Mapping[str, Any]) -> bool:
 def did_nothing(evaluations: int) -> str:
     """What a trial's row says of a policy that did nothing in so many evaluations, which are all of it."""
     hours = f"every hour of {_all_of(evaluations)} is as on the uncontrolled site"
-    return f"policy does nothing: {hours}; longer trials (--steps) give it time to begin"
+    return f"policy does nothing, as one that discharges an empty battery: {hours}; more trials (--trials) begin otherwise"
 
 
 def kept_plan(evaluations: int) -> str:

@@ -76,7 +76,7 @@ def trial_number(results: Results, trial: str) -> int:
         or int(trial) not in set(results.trials["trial"])
     ):
         last = int(results.trials["trial"].max()) if len(results.trials) else -1
-        raise UsageError(f"--trial {trial}: it takes {BEST}, or a number from 0 to {last}")
+        raise UsageError(f"--trial {trial}: there is no such trial, they go from 0 to {last}; it takes {BEST}, or a number")
     return int(trial)
 
 

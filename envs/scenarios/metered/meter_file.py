@@ -252,7 +252,7 @@ def instants(path: Path, texts: pd.Series, clock: Clock) -> pd.DatetimeIndex:
     has_offset = bool(_OFFSET.search(written.iloc[0]))
     times = pd.to_datetime(written, format="ISO8601", errors="coerce", utc=has_offset)
     if times.isna().any():
-        raise ScenarioError(f"{at_line(path, times.isna())}: the time is {written[times.isna()].iloc[0]!r}; {_AS_TIME}")
+        raise ScenarioError(f"{at_line(path, times.isna())}: the time is {texts[times.isna()].iloc[0]!r}; {_AS_TIME}")
     if has_offset and not clock.zone:
         raise ScenarioError(f"{path}: times have an offset from UTC; say by --zone which clock people there live by")
     if not has_offset:

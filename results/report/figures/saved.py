@@ -16,7 +16,7 @@ PLACES = {"experiment": 4}  # in the sections of these kinds
 # A page may be read from its first lines alone, so these sentences stand with the savings.
 _CHOSEN = "Expect less: these hours also chose the trial."
 _CHECKED = "What fresh seeds or new hours give is under the question of luck."
-_UNCHECKED = "No new hours or seeds have checked it."
+_UNCHECKED = "No new hours or seeds have checked trainings of this length."
 
 
 def figure(search: Search) -> Figure | None:

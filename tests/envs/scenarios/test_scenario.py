@@ -64,7 +64,7 @@ def test_a_generated_year_is_the_same_whatever_trains(monkeypatch: pytest.Monkey
 
 def test_too_short_a_year_is_refused(small_schema: Path, tmp_path: Path) -> None:
     path = edited(small_schema, tmp_path, put("simulation_end_time_step", value=100))
-    with pytest.raises(ScenarioError, match="100 steps; at least 120"):
+    with pytest.raises(ScenarioError, match=r"100 steps, one fewer than rows; .* at least 121 rows"):
         scenario(str(path)).windows("train")
 
 

@@ -161,11 +161,14 @@ def test_what_is_no_number_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
     ("arguments", "says"),
     [
         ([], "usage: "), (["a.json", "many"], "usage: "), (["absent.json"], "error: absent.json: No such file"),
-        (["damaged.json"], "error: damaged.json or a file that it names is damaged: "),
+        (["damaged.json"], "error: damaged.json or a file that it names is damaged, or none of a site: JSONDecodeError: "),
+        (["list.json"], "error: list.json or a file that it names is damaged, or none of a site: "),
+        (["empty.json"], "error: empty.json or a file that it names is damaged, or none of a site: "),
     ],
 )  # fmt: skip
 def test_bad_arguments_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], says: str) -> None:
-    (tmp_path / "damaged.json").write_text("{", encoding="utf-8")
+    for name, text in {"damaged": "{", "list": "[1]", "empty": "{}"}.items():
+        (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
     (tmp_path / "policy.json").write_text('{"peak_hours": [], "observations": ["hour"]}', encoding="utf-8")
     copy = shutil.copy(controller.__file__, tmp_path / "controller.py")
     monkeypatch.chdir(tmp_path)

@@ -50,5 +50,5 @@ def test_an_export_that_is_cut_off_leaves_no_folder_and_is_never_half_there(
 
 def test_a_target_that_cannot_be_created_is_one_line(trained_one: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match=r"--to .*mall: cannot create .*file"):
+    with pytest.raises(UsageError, match=r"--to .*mall: cannot create files in .*file"):
         export_policy(ExportSettings(trained_one, to=tmp_path / "file" / "mall"))

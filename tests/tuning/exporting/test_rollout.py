@@ -204,7 +204,7 @@ def test_citylearn_steps_what_the_batch_backend_cannot(
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["--trial", "7"], "--trial 7: it takes best, or a number from 0 to 0"),
+        (["--trial", "7"], "--trial 7: there is no such trial, they go from 0 to 0; it takes best, or a number"),
         (["--trial", "worst"], "--trial worst"),
         (["--year", "3"], "has the one year 0"),
         (["--year", "-1"], "has the one year 0"),

@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from common.errors import UsageError
+from common.measure import SERVED_BOUND
 from envs.objective.aim import Aim
 from envs.objective.evaluate import ValidityError
 from envs.yardsticks.baselines import UNCONTROLLED
@@ -43,6 +44,14 @@ def test_a_bound_that_leaves_vehicles_empty_is_told_so() -> None:
     for served, told in ((0.2, True), (0.86, False)):
         score, *_ = remaining([before, RULE, replace(limit, served=served), *others], before)
         assert (f"which serves {served:.1%} of the vehicle energy" in score) is told
+
+
+def test_what_a_bound_serves_is_told() -> None:
+    before, (limit, *others) = replace(BEFORE, served=0.9), bounds(0.08, 92.9, 170.0)
+    score, co2, bill = remaining([before, RULE, limit, replace(limit, name=SERVED_BOUND), *others], before)
+    assert "no policy that serves 95% of the vehicle energy more than +0.0800" in score
+    assert "no policy that serves every vehicle more than -7.1%" in co2
+    assert "no policy that serves every vehicle more than -15.0%" in bill
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from common.errors import UserError
 from tuning.runtime import cluster
 from tuning.runtime.cluster import (
     GUARDED,
+    NO_NODE,
     OPEN,
     OPEN_NOTE,
     ClusterError,
@@ -217,11 +218,11 @@ def test_a_port_where_nothing_listens_is_named(monkeypatch: pytest.MonkeyPatch, 
     assert str(port) in line
 
 
-def test_a_machine_without_a_cluster_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("ray._private.services.find_gcs_addresses", set)
+def test_another_searchs_ray_is_no_cluster_to_join(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("ray._private.services.find_gcs_addresses", lambda: {"127.0.0.1:6379"})
     monkeypatch.setattr("ray._private.services.find_bootstrap_address", lambda folder: None)
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    assert printed("auto", monkeypatch, capsys) == ["no Ray cluster runs on this machine"]
+    assert printed("auto", monkeypatch, capsys) == [NO_NODE]
 
 
 class Cluster:

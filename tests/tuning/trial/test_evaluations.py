@@ -57,7 +57,10 @@ def test_discharging_an_empty_battery_is_nothing_and_charging_it_or_vehicles_oth
 def test_a_row_says_how_often_a_policy_did_nothing_and_what_to_do() -> None:
     assert does_nothing(IDLE_ROW)
     assert not does_nothing(ACTIVE_ROW)
-    told = "policy does nothing: every hour of {} is as on the uncontrolled site; longer trials (--steps) give it time to begin"
+    told = (
+        "policy does nothing, as one that discharges an empty battery: every hour of {} is as on the uncontrolled site; more "
+        "trials (--trials) begin otherwise"
+    )
     assert did_nothing(2) == told.format("all of its 2 evaluations")
     assert did_nothing(1) == told.format("its one evaluation")
 

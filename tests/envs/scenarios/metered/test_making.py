@@ -52,7 +52,9 @@ def test_what_is_missing_gets_a_line_and_no_folder_stays(given: SiteOptions, cha
 def test_a_site_that_no_command_could_split_is_refused(given: SiteOptions) -> None:
     load = pd.read_csv(given.load)
     load.iloc[: 4 * 24].to_csv(given.load, index=False)
-    with pytest.raises(UserError, match="at least 120 are needed to train, validate and test"):
+    with pytest.raises(
+        UserError, match="steps, one fewer than rows; to train, validate and test on it takes at least 121 rows"
+    ):
         make_site(given)
     assert not given.folder.exists()
 

@@ -199,6 +199,7 @@ def test_short_gaps_are_filled_and_long_ones_named(read: Read) -> None:
         ("time,home (kWh)\n", "no rows"),
         ("time\n2024-01-01 00:00\n2024-01-01 01:00\n", "has a single column"),
         ("time,home (kWh)\nnoon,1\n2024-01-01 01:00,2\n", "line 2: the time is 'noon'"),
+        ("time,home (kWh)\n13/01/2023 12:00 AM,1\n14/01/2023 12:00 AM,2\n", "line 2: the time is '13/01/2023 12:00 AM'"),
         ("time,home (kWh)\n2024-01-01 00:00,1\n2024-01-01 01:00,much\n", "line 3: home .kWh. is 'much'"),
         ("time,home (kWh)\n2024-01-01 00:00,1\n2024-01-01 00:00,2\n2024-01-01 01:00,2\n", "twice, .*; remove one"),
         ("time,home (kWh)\n2024-01-01 00:00,1\n2024-01-01 02:00,1\n2024-01-01 04:00,1\n", "a row every"),

@@ -17,7 +17,7 @@ def test_savings_of_the_best_are_said_and_none_too() -> None:
     assert saved(last, MEASURES, 3).answer == (
         "Against the same site without control (batteries idle), trial 3 lowers CO2 by 10.0 % "
         "(87.6 kg a year) and raises peak by 10.0 % (1.00 kW) on the validation hours. "
-        "Expect less: these hours also chose the trial. No new hours or seeds have checked it."
+        "Expect less: these hours also chose the trial. No new hours or seeds have checked trainings of this length."
     )
     assert saved(last, MEASURES, 3, checked=True).answer.endswith(
         "What fresh seeds or new hours give is under the question of luck."
@@ -42,6 +42,6 @@ def test_a_winner_is_checked_by_its_training_again(tmp_path: Path) -> None:
     reported = [own for each in (*trials, again) for own in made.reports(each["trial"], each["score"])]
     last = [made.evaluation(2, made.BUDGET, 0.2, co2_kg=90.0, uncontrolled_co2_kg=100.0)]
     alone = figure(Search(made.tables(tmp_path, trials, [], last)))
-    assert alone.answer.endswith("No new hours or seeds have checked it.")
+    assert alone.answer.endswith("No new hours or seeds have checked trainings of this length.")
     both = figure(Search(made.tables(tmp_path, [*trials, again], reported, last)))
     assert both.answer.endswith("What fresh seeds or new hours give is under the question of luck.")
