@@ -1,6 +1,7 @@
 """The front door of all commands: options from a dataclass, and one line for each error."""
 
 import contextlib
+import gc
 import io
 import itertools
 import re
@@ -22,6 +23,7 @@ from tuning.runtime.ray_session import set_environment
 
 T = TypeVar("T")
 INCONSISTENT = UNWRITTEN = 1  # exit status
+SELDOM = 50_000  # objects more, after which a command looks for garbage: imports have none, and looking takes a tenth of them
 _NUMBERS = ConstructorRegistry()
 UNKNOWN = "Unrecognized options: "  # as tyro says it
 _PLAINLY = tuple(
@@ -59,6 +61,7 @@ def command(
         Exit status: the answer's; with a line on stderr 1 for a failed internal check or output that cannot be written, and 2
         for a command that cannot be carried out as given; 130 after Ctrl-C or SIGTERM.
     """
+    gc.set_threshold(SELDOM)
     given = sys.argv[1:] if arguments is None else list(arguments)
     with steady_output() as output:
         if groups and {"-h", "--help"} & set(given):

@@ -31,7 +31,7 @@ def test_the_best_trial_or_one_by_its_number(experiment: Experiment) -> None:
     results = load(experiment.paths.folder)
     assert [trial_number(results, name) for name in ("best", "0", "2")] == [1, 0, 2]
     for name in ("3", "-1", "worst", ""):
-        with pytest.raises(UsageError, match="a number from 0 to 2"):
+        with pytest.raises(UsageError, match="no such trial, they go from 0 to 2"):
             trial_number(results, name)
 
 
