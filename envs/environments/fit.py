@@ -20,6 +20,7 @@ from envs.planning.mpc_site import planned_actions
 from envs.scenarios.scenario import SPLITS, Scenario, Split
 from envs.scenarios.schema_file import active_actions, count_steps, read_schema
 from envs.scenarios.schema_shape import STORAGE_ACTIONS, THERMAL_ACTIONS
+from envs.scenarios.segments import check_statable
 from envs.scenarios.shapes import included
 from envs.scenarios.tariff import DemandCharge
 from envs.scenarios.trust import CLASSES, reward_classes
@@ -161,8 +162,15 @@ def check_stays(scenario: Scenario, split: Split) -> None:
 
 
 def long_splits(scenario: Scenario) -> list[str]:
-    """Options that give half of a schema's days to train, a quarter each to validation and test; none where that is no week."""
+    """Options that give half of a schema's days to train, a quarter each to validation and test.
+
+    There are none where that is no week, or splits cannot be stated.
+    """
     assert scenario.schema is not None
+    try:
+        check_statable(scenario.schema, read_schema(scenario.schema))
+    except ScenarioError:
+        return []
     days = (count_steps(scenario.schema) + 1) // (DAY * scenario.steps_per_hour)
     if days // 4 * DAY < WEEK:
         return []

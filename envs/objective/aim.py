@@ -294,7 +294,7 @@ class Aim:
     @property
     def _missed(self) -> str:
         # Without any of the user's, what is missed is that of `services`.
-        return "misses a requirement" if self.requirements else "serves vehicles or people too little"
+        return "misses a requirement" if self.requirements else "serves too little"
 
     def told(self, outcome: Outcome) -> str:
         """What a line says of an outcome: the score, then what else was aimed at."""

@@ -164,7 +164,7 @@ def segments_of(path: Path, schema: Mapping[str, Any], splits: Splits) -> tuple[
     not stated; and for devices that see the whole data.
     """
     _check_complete(splits)
-    _check_schema(path, schema)
+    check_statable(path, schema)
     data = _Data(path, schema)
     found: list[Segment] = []
     for split in SPLITS:
@@ -252,7 +252,7 @@ def _check_complete(splits: Splits) -> None:
         )
 
 
-def _check_schema(path: Path, schema: Mapping[str, Any]) -> None:
+def check_statable(path: Path, schema: Mapping[str, Any]) -> None:
     """Refuse what CityLearn derives from other rows than those of a split, or counts from the first row of the data."""
     advice = "so splits cannot be stated"
     if is_on((schema.get("robustness") or {}).get("enabled")):

@@ -223,12 +223,18 @@ class _Files:
             self._faults.add(table)
             return None
         missing = [column for column in required if column not in table]
-        if missing:
-            names = f"column{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
-            self._faults.add(f"{file} lacks the {names}; add {'them' if len(missing) > 1 else 'it'}, as CityLearn needs it")
         # From a charger's file CityLearn picks the columns that it needs.
         unknown = [] if is_charger else [column for column in table if column not in known]
-        for other in unknown:
+        if missing:
+            names = f"column{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
+            others = (
+                f"; it has {', '.join(shortened(str(other)) for other in unknown)} instead: rename what is meant, or {CONVERT}"
+            )
+            self._faults.add(
+                f"{file} lacks the {names}; add {'them' if len(missing) > 1 else 'it'}, as CityLearn needs it"
+                + (others if unknown else "")
+            )
+        for other in () if missing else unknown:
             self._faults.add(f"{file} has a column '{shortened(str(other))}', which CityLearn does not take; remove it")
         if missing or not self._is_long_enough(file, len(table), is_charger):
             return None

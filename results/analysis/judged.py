@@ -145,7 +145,9 @@ def luck(results: Results, judgement: Results | None = None) -> pd.DataFrame:
             steps = f", {int(budget):,} steps" if pd.notna(budget) else " steps"
             is_default = name.startswith(f"{algorithm} {DEFAULT}") and name.endswith(steps)
             trial = int(number) if of in (named, folder) and number.isdigit() else -1
-            trial = default if is_default and default is not None else trial
+            # A search with values or a space of its own began with another one.
+            is_alike = not (facts.settings.get("set") or facts.settings.get("space"))
+            trial = default if is_default and is_alike and default is not None else trial
             if trial not in trials.index and not is_default:
                 continue  # of another experiment
             searched = float(scores.get(trial, math.nan))

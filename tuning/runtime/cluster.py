@@ -6,6 +6,7 @@ stopped. It prints what answers, or why nothing does.
 
 import logging
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -14,6 +15,8 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
+
+import psutil
 
 from common.errors import UserError
 
@@ -31,9 +34,13 @@ _answered: dict[str, str] = {}  # by address
 # Of the process that tries an address.
 OPEN, GUARDED = "open", "guarded"  # a cluster without tokens, and one that accepts the token of this process
 CONNECT_SECONDS = 5.0
+_GCS = "--gcs-address="  # in the command of a node's processes
+_PRIVATE = re.compile(r"[/\\]ray-\w{8}[/\\]ray[/\\]session_")  # likewise, of `ray_session.private_ray`
 NO_NODE = "this machine is no node of a Ray cluster that ray start began; give host:port of one"
 MODE = "RAY_AUTH_MODE"
-GIVE_TOKEN = "give it in the file that RAY_AUTH_TOKEN_PATH names, or in RAY_AUTH_TOKEN, beside RAY_AUTH_MODE=token"
+GIVE_TOKEN = (
+    "give RAY_AUTH_MODE=token, and it in ~/.ray/auth_token, in the file that RAY_AUTH_TOKEN_PATH names, or in RAY_AUTH_TOKEN"
+)
 
 
 class ClusterError(UserError):
@@ -152,10 +159,17 @@ def _ask(node: str, folder: str) -> Any:
 
 
 def only_joined() -> None:
-    """Let `auto` be the cluster that `ray start` made this machine a node of; Ray also takes what a search runs for itself."""
+    """Let `auto` be a cluster that `ray start` made this machine a node of; Ray also takes what a search runs for itself."""
     from ray._private import services
 
-    cast(Any, services).find_gcs_addresses = cache(frozenset)
+    @cache
+    def addresses() -> frozenset[str]:
+        commands = (process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"]))
+        texts = [" ".join(words) for words in commands if any(word.startswith(_GCS) for word in words)]
+        own = (text.partition(_GCS)[2].split() for text in texts if not _PRIVATE.search(text))
+        return frozenset(words[0] for words in own if words)
+
+    cast(Any, services).find_gcs_addresses = addresses
 
 
 def main() -> None:

@@ -78,6 +78,16 @@ def on_stop_signals(act: Callable[[int], None]) -> Iterator[None]:
 
 
 @contextmanager
+def stop_signals_later() -> Iterator[None]:
+    """Raise a KeyboardInterrupt for `stop_signals` at the end, so that what closes is closed before."""
+    came: list[int] = []
+    with on_stop_signals(came.append):
+        yield
+    if came:
+        raise KeyboardInterrupt
+
+
+@contextmanager
 def _handled(begin: Callable[[int], Any]) -> Iterator[None]:
     """Begin with each of `stop_signals`, in the main thread alone, and have afterwards the handlers that `begin` gave."""
     is_main = threading.current_thread() is threading.main_thread()

@@ -24,7 +24,7 @@ import psutil
 
 from common.errors import UserError
 from tuning.runtime.cluster import ClusterError, check_cluster, is_ray_running, only_joined, set_variables
-from tuning.runtime.processes import own_stop_signals
+from tuning.runtime.processes import own_stop_signals, stop_signals_later
 from tuning.runtime.ray_processes import few_processes
 
 # Of a Ray on this machine. Trials pass a few kilobytes; by default Ray's store takes a third of the memory.
@@ -148,7 +148,8 @@ def ray_session(address: str = "", source: str = "--address", **options: Any) ->
         try:
             yield
         finally:
-            ray.shutdown()
+            with stop_signals_later():
+                ray.shutdown()
         return
     with private_ray() as folder:
         _start({**OPTIONS, **_python(sys.executable), "_temp_dir": str(folder), **options})
@@ -158,7 +159,9 @@ def ray_session(address: str = "", source: str = "--address", **options: Any) ->
             error.logs = folder / LOGS
             raise
         finally:
-            ray.shutdown()
+            # An interrupted shutdown would go on as Python ends, without the token that opens this Ray.
+            with stop_signals_later():
+                ray.shutdown()
 
 
 def _join(address: str, source: str) -> None:

@@ -190,8 +190,6 @@ class _Conversion:
     def _machine(self, building: dict[str, Any], at: str, name: str, machine: Any) -> tuple[list[Found], str, bool]:
         """What becomes of a washing machine: what was found in its file, what is done, and whether that is decided."""
         wanted = self._options.washing_machines
-        if not wanted:
-            return [], f"{OPTION} leave-out, or deferrable for an appliance with the same energy and hours", False
         if wanted == "leave-out":
             return [], "left out", True
         file = machine.get(FILE_KEY) if isinstance(machine, dict) else None
@@ -201,6 +199,8 @@ class _Conversion:
         profiles, schedule, found = tables(cells)
         if schedule.empty:
             return found, f"it never runs: {OPTION} leave-out", False
+        if not wanted:
+            return [], f"{OPTION} leave-out, or deferrable for an appliance with the same energy and hours", False
         names = {"cycle_profiles_file": f"{at}_{name}_profiles.csv", "flexibility_schedule_file": f"{at}_{name}_schedule.csv"}
         for table, file in zip((profiles, schedule), names.values(), strict=True):
             table.to_csv(self._new(file), index=False, lineterminator="\n")

@@ -198,7 +198,8 @@ def _left_out(tables: dict[str, pd.DataFrame], common: pd.DatetimeIndex, clock: 
     if ends := len(shared) - len(common):
         yield f"{counted(ends, 'hour')} at the ends left out, as they are no whole day from midnight to midnight"
     if len(common) < LEAST_HOURS:
-        yield f"{len(common) // 24} days: amounts of a year are scaled from them, whatever other seasons are like"
+        count = clock.local(common).normalize().nunique()
+        yield f"{count} days: amounts of a year are scaled from them, whatever other seasons are like"
 
 
 def _computed_pv(options: SiteOptions, load: pd.DataFrame) -> tuple[pd.DataFrame, str]:
@@ -223,11 +224,13 @@ def _common(tables: dict[str, pd.DataFrame], clock: Clock) -> pd.DatetimeIndex:
         if hours.empty:
             raise ScenarioError(f"--{name} has no hour that the files before it have; do they cover the same days?")
     hours = hours[np.cumsum(clock.local(hours).hour == 0) > 0]
-    if len(hours) < 24:
+    # The days on which clocks change have 23 hours and 25.
+    hours = hours[: 1 + max(np.flatnonzero(clock.local(hours).hour == 23), default=-1)]
+    if hours.empty:
         raise ScenarioError(
             "--load: no day has all of its hours, from midnight to midnight, in each file; a site needs whole days"
         )
-    return hours[: len(hours) // 24 * 24]
+    return hours
 
 
 def _refuse_doubled(buildings: Sequence[Building]) -> None:

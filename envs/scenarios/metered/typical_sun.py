@@ -59,7 +59,11 @@ def typical_sun(path: Path, tilt: float, azimuth: float | None) -> TypicalSun:
     except OSError as error:
         raise ScenarioError(f"--weather {path}: {error.strerror or error}") from None
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise ScenarioError(f"--weather {path}: it is no EPW file ({error})") from None
+        first = " ".join(str(error).partition(". ")[0].split())
+        raise ScenarioError(
+            f"--weather {path}: it is no EPW file of EnergyPlus, which begins with LOCATION and has 8,760 rows behind 8 lines "
+            f"({type(error).__name__}: {first})"
+        ) from None
     if len(weather) != 8760 or not (weather[list(_NEEDED)] < pd.Series(_NEEDED)).to_numpy().all():
         raise ScenarioError(f"--weather {path}: it has {len(weather):,} hours, or gaps; a typical year has 8,760 without any")
     half = pd.Timedelta(minutes=30)

@@ -131,7 +131,7 @@ def test_a_policy_that_leaves_vehicles_empty_does_not_win_unless_the_user_says_w
         assert not aim.outcome(fair).shortfall
         assert aim.missed(thief) == ["ev_served >= 0.893 (it has 0.5000; the uncontrolled site 0.9400)"]
         assert aim.required(ROWS).endswith(VEHICLES_SERVED.text)
-        says = "misses a requirement" if aim.requirements else "serves vehicles or people too little"
+        says = "misses a requirement" if aim.requirements else "serves too little"
         assert aim.told(aim.outcome(thief)).endswith(f", {says}")
         assert aim.told_rating(aim.rating(aim.outcome(thief))) == says
     stated = Aim.parse(require=("departures_met>=0",))

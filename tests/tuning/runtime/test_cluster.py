@@ -5,6 +5,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -218,11 +219,17 @@ def test_a_port_where_nothing_listens_is_named(monkeypatch: pytest.MonkeyPatch, 
     assert str(port) in line
 
 
-def test_another_searchs_ray_is_no_cluster_to_join(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("ray._private.services.find_gcs_addresses", lambda: {"127.0.0.1:6379"})
+@pytest.mark.parametrize(("folder", "told"), [("/any/ray-ab1cd_2e/ray", NO_NODE), ("/mine/ray", "nothing answers at ")])
+def test_another_searchs_ray_is_no_cluster_to_join(
+    folder: str, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["raylet", f"--raylet_socket_name={folder}/session_1/sockets/raylet", "--gcs-address=127.0.0.1:1"]
+    monkeypatch.setattr("psutil.process_iter", lambda names: [SimpleNamespace(info={"cmdline": own}) for own in (words, None)])
+    monkeypatch.setattr("ray._private.services.find_gcs_addresses", None)  # which it replaces, and has back afterwards
     monkeypatch.setattr("ray._private.services.find_bootstrap_address", lambda folder: None)
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    assert printed("auto", monkeypatch, capsys) == [NO_NODE]
+    (line,) = printed("auto", monkeypatch, capsys)
+    assert line.startswith(told)
 
 
 class Cluster:
@@ -271,7 +278,9 @@ def test_a_cluster_without_a_token_is_named_open_and_sent_none(
     assert os.environ["RAY_AUTH_MODE"] == "token"
 
 
-NEEDED = "needs a token that it accepts: give it in the file that RAY_AUTH_TOKEN_PATH names, or in RAY_AUTH_TOKEN"
+NEEDED = (
+    "needs a token that it accepts: give RAY_AUTH_MODE=token, and it in ~/.ray/auth_token, in the file that RAY_AUTH_TOKEN_"
+)
 
 
 @pytest.mark.parametrize(
