@@ -57,6 +57,7 @@ class Control:
     """Substitute for `RunControl` that records its calls."""
 
     run = "this"
+    reason: str | None = None
 
     def __init__(self) -> None:
         self.is_stopping = self.is_finishing = False
@@ -87,9 +88,9 @@ def draws_of(
     return Draws(memory, Drawing(experiment.settings, space, fixed or {}, {"steps": float(steps)}, starts, excess))
 
 
-def draw_some(of: Drawing, count: int, known: Sequence[FrozenTrial] = ()) -> list[FrozenTrial]:
+def draw_some(of: Drawing, count: int) -> list[FrozenTrial]:
     """Draw trials one after the other; each is complete, and worse than the one before."""
-    drawn = list(known)
+    drawn = list[FrozenTrial]()
     for number in range(count):
         trial = of.draw(drawn, "one")
         trial.state, trial.value, trial.datetime_complete = TrialState.COMPLETE, -float(number), datetime.now()
@@ -166,7 +167,6 @@ class Searched:
     def __init__(
         self,
         experiment: Experiment,
-        control: Any = None,
         planner: Planner | None = None,
         trials: float | None = None,
         freezes: bool = False,
@@ -176,7 +176,7 @@ class Searched:
         files: SearchFiles | None = None,
     ) -> None:
         settings = experiment.settings
-        self.experiment, self.control = experiment, control or Control()
+        self.experiment, self.control = experiment, Control()
         self.memory = StudyMemory.open(experiment, pruner)
         self.rows = TrialRecords(experiment)
         self.record = Record(self.memory, self.rows, STEPS, REPORTS)
@@ -221,9 +221,10 @@ class Searched:
         self.search.take(number, Report(ending=Ending.CRASHED, message=error))
         self.search.end(number, Report(ending=Ending.CRASHED, message=error), True)
 
-    def run_out(self, number: int, error: str = "Traceback\nOutOfMemoryError: too big") -> None:
+    def run_out(self, number: int) -> None:
         """A trial runs out of memory."""
-        self.search.end(number, Report(ending=Ending.OUT_OF_MEMORY, message=error), False)
+        out = Report(ending=Ending.OUT_OF_MEMORY, message="Traceback\nOutOfMemoryError: too big")
+        self.search.end(number, out, False)
 
     def frozen(self) -> list[FrozenTrial]:
         """The trials as Optuna has them."""

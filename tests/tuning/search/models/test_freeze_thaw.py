@@ -17,8 +17,8 @@ def curve(number: int, x: float, ratings: list[float], state: str = "frozen", co
     return Curve(number, {"x": x, "y": 0.5}, known, cost, state)  # type: ignore[arg-type]
 
 
-def decided(curves: list[Curve], candidate: Curve | None, seed: int = 0, steps_left: float = 1e6) -> int | None:
-    return Outlook(curves, SPACE, MOST, RUNG, candidate).decide(curves, candidate, seed, steps_left)
+def decided(curves: list[Curve], candidate: Curve | None, steps_left: float = 1e6) -> int | None:
+    return Outlook(curves, SPACE, MOST, RUNG, candidate).decide(curves, candidate, 0, steps_left)
 
 
 ENDED = [curve(0, 0.5, RISING, "ended"), curve(1, 0.1, [0.2 * r for r in RISING], "ended")]
@@ -112,10 +112,9 @@ def test_ends_of_all_trials_are_predicted_also_without_evaluations() -> None:
     assert predicted_ends([curve(0, 0.5, [])], SPACE, MOST) == {}
 
 
-def many(count: int, seed: int = 0) -> list[Curve]:
+def many(count: int) -> list[Curve]:
     """Frozen trials whose ends follow from their points."""
-    rng = np.random.default_rng(seed)
-    points = [{"x": float(x)} for x in rng.random(count)]
+    points = [{"x": float(x)} for x in np.random.default_rng(0).random(count)]
     return [
         Curve(number, point, tuple((200 * rung, point["x"] * rung / 5.0) for rung in (1, 2)), 1.0, "frozen")
         for number, point in enumerate(points)

@@ -20,9 +20,9 @@ def memory(tmp_path: Path) -> AskedStudy:
     return asked_study(create(Settings(name="one", dir=str(tmp_path), steps=STEPS)))
 
 
-def choosing(memory: AskedStudy, most: float = math.inf, budget: float | None = None) -> Choosing:
+def choosing(memory: AskedStudy, budget: float | None = None) -> Choosing:
     limit = None if budget is None else Budget(budget, "steps")
-    return Choosing(memory.draws, most, Ledger(memory, limit, RUNG, most_steps=STEPS))
+    return Choosing(memory.draws, math.inf, Ledger(memory, limit, RUNG, most_steps=STEPS))
 
 
 def test_questions_write_nothing(memory: AskedStudy) -> None:

@@ -117,6 +117,16 @@ def spend(memory: AskedStudy, trainings: float, **ratings: float) -> list[Role]:
     return found
 
 
+def to_the_end(memory: AskedStudy, trainings: float) -> list[Role]:
+    """Confirm one trial at a time, though what is left stays the same."""
+    found: list[Role] = []
+    while drawn(memory, trainings):
+        proposal = begun(memory, trainings)
+        found.append(role(proposal))
+        end(memory, proposal)
+    return found
+
+
 def rounds(*numbers: int, count: int = 2) -> list[Role]:
     """Rounds of the default, which is 0, and the best."""
     return [(number, run, "best" if number else "default") for run in range(count) for number in numbers]
@@ -251,12 +261,7 @@ def test_a_frozen_candidate_of_an_earlier_part_keeps_no_round_waiting(many: Aske
 def test_what_has_begun_goes_on_to_the_least_though_the_pace_falls(memory: AskedStudy) -> None:
     end(memory, begun(memory, 4.0))
     # Less than is needed: the second of this round, and both of the next one, follow nevertheless.
-    found = []
-    while drawn(memory, 1.0):
-        proposal = begun(memory, 1.0)
-        found.append(role(proposal))
-        end(memory, proposal)
-    assert found == rounds(0, 3)[1:]
+    assert to_the_end(memory, 1.0) == rounds(0, 3)[1:]
     # Not so where the search went on since.
     memory.ask()
     assert drawn(memory, 1.0) is None
@@ -421,12 +426,7 @@ def test_a_pace_that_changes_in_the_rounds_changes_no_candidate(many: AskedStudy
 def test_rounds_follow_candidates_that_have_begun_though_the_pace_falls(many: AskedStudy) -> None:
     end(many, begun(many, 10.0))
     assert contenders(many, 0.0) == [[0, 12]]  # the search does not come back
-    found = []
-    while drawn(many, 0.0):
-        proposal = begun(many, 0.0)
-        found.append(role(proposal))
-        end(many, proposal)
-    assert found == rounds(0, 12)
+    assert to_the_end(many, 0.0) == rounds(0, 12)
 
 
 @pytest.mark.parametrize("paid_again", [9, 10, 12])

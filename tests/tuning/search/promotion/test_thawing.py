@@ -41,14 +41,6 @@ def thawing(memory: AskedStudy, costs: Costs | None = None, **changes: Any) -> T
     return Thawing(memory, costs or Costs(SPACE), distributions, STEPS, RUNG, **given)
 
 
-def test_a_running_trial_can_keep_its_slot_and_others_cannot_take_it_over(memory: AskedStudy) -> None:
-    number = memory.ask().number
-    memory.report(number, RUNG, 0.1)
-    model = thawing(memory)
-    assert model.choose(None, 1e6, as_frozen=number) == number
-    assert model.choose(None, 1e6) is None
-
-
 def test_what_costs_too_much_is_left_for_what_gains_as_much(memory: AskedStudy) -> None:
     for _ in range(2):
         memory.train(0.05, 0.1, 0.15)

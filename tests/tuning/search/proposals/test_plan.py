@@ -55,12 +55,6 @@ def test_a_preset_fixes_everything_and_has_no_starts() -> None:
     assert planned.starts == ()
 
 
-def test_a_file_changes_the_space(tmp_path: Path) -> None:
-    path = tmp_path / "space.toml"
-    path.write_text("[gamma]\nlow = 0.9\nhigh = 0.95\n", encoding="utf-8")
-    assert plan(Settings(), path).space["gamma"].search != algorithm("ppo").space["gamma"].search
-
-
 def test_the_first_trial_lies_within_the_bounds_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "space.toml"
     path.write_text("batch_size = {low = 8192, high = 16384}\nhidden_sizes = {choices = ['32']}", encoding="utf-8")

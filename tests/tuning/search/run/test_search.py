@@ -99,11 +99,11 @@ def thawing(experiment: Experiment, steps: int, trials: float = 3, freezes: bool
     return of
 
 
-def advance(of: Searched, number: int, evaluation: int, score: float = 0.1) -> bool:
+def advance(of: Searched, number: int, evaluation: int) -> bool:
     """Whether a trial that was evaluated keeps its slot; if not, its process ends."""
-    kept = of.tell(number, evaluation, score)
+    kept = of.tell(number, evaluation)
     if not kept:
-        of.end(number, evaluation, score)
+        of.end(number, evaluation)
     return kept
 
 

@@ -12,7 +12,7 @@ from common.storage.faults import StorageLostError
 from common.units import GIB
 from tests.tuning.memory.test_allocation import node
 from tests.tuning.memory.test_placement import LARGE, LARGE_CARD, SMALL_CARD, USUAL, placement
-from tests.tuning.search.fakes import Control, handed_out
+from tests.tuning.search.fakes import Control, FailingFiles, handed_out
 from tuning.experiment.option_values import Budget
 from tuning.memory.allocation import Node
 from tuning.memory.machine import Cluster
@@ -28,28 +28,15 @@ from tuning.search.run.watches import (
     StartWatch,
     StorageWatch,
 )
-from tuning.storage.search_files import SearchFiles
 from tuning.trial.protocol import Report, handout_in, report_in
 
 
-class Lost(SearchFiles):
-    failure: Any = None
-
-
-class Stopped(Control):
-    reason: str | None = None
-
-    def stop(self, reason: str) -> None:
-        self.reason = reason
-        self.told.append(("stop", reason))
-
-
 def test_a_search_stops_once_its_files_cannot_be_written_and_ends_though_trials_do_not_see_it() -> None:
-    files, control, now = Lost(), Stopped(), [0.0]
+    files, control, now = FailingFiles(), Control(), [0.0]
     watch = StorageWatch(files, control, lambda: now[0])  # type: ignore[arg-type]
     watch.on_step_end(1, [])
     assert control.told == []
-    files.failure = "the storage is lost"
+    files.lost = "the storage is lost"
     for now[0] in (0.0, LEFT_SECONDS):
         watch.on_step_end(1, [])
     assert control.told == [("say", "stopping: the storage is lost"), ("stop", "the storage is lost")]
@@ -59,9 +46,9 @@ def test_a_search_stops_once_its_files_cannot_be_written_and_ends_though_trials_
 
 
 def test_a_search_that_stops_already_keeps_its_reason() -> None:
-    files, control = Lost(), Stopped()
+    files, control = FailingFiles(), Control()
     control.reason = "the disk is full"
-    files.failure = "the storage is lost"
+    files.lost = "the storage is lost"
     StorageWatch(files, control).on_step_end(1, [])  # type: ignore[arg-type]
     assert control.names() == []
 
@@ -152,9 +139,6 @@ class Watched:
             self.watch.on_trial_start(0, [], trial)
         return trial
 
-    def said(self) -> list[str]:
-        return [line for name, line, *_ in self.control.told if name == "say"]
-
 
 @pytest.fixture
 def watched(tmp_path: Path) -> Watched:
@@ -167,14 +151,14 @@ def test_nodes_that_come_and_go_are_told_and_followed(watched: Watched) -> None:
     watched.nodes = watched.nodes[1:]
     watched.step()
     watched.step()
-    assert watched.said() == ["cluster: 1 joined; 3 nodes", "cluster: 1 gone; 2 nodes"]
+    assert watched.control.lines == ["cluster: 1 joined; 3 nodes", "cluster: 1 gone; 2 nodes"]
     assert [kind.key.card_bytes // GIB for kind in watched.placement.kinds] == [24, 40]
 
 
 def test_it_looks_only_every_few_seconds(watched: Watched) -> None:
     watched.nodes = watched.nodes[1:]
     watched.step(LOOK_SECONDS / 2)
-    assert watched.said() == []
+    assert watched.control.lines == []
 
 
 def test_trials_leave_a_node_that_is_drained_and_only_they(watched: Watched) -> None:
@@ -185,7 +169,7 @@ def test_trials_leave_a_node_that_is_drained_and_only_they(watched: Watched) -> 
     watched.leaving = frozenset("a")
     watched.step()
     assert watched.search.left == [0]
-    assert watched.said() == ["cluster: 1 drained; 2 nodes"]
+    assert watched.control.lines == ["cluster: 1 drained; 2 nodes"]
     # One that starts there later, as its process was used again, leaves too.
     watched.hand_out(2, USUAL, "a")
     watched.step()
