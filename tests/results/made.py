@@ -71,15 +71,15 @@ def again(first: int, of: int, scores: Sequence[float]) -> list[Row]:
     return [row(first + run, own, confirms=of, confirm_run=run, confirm_role=role) for run, own in enumerate(scores)]
 
 
-def reports(number: int, score: float, rungs: int = REPORTS, begin: float | None = None) -> list[Row]:
+def reports(number: int, score: float, begin: float | None = None) -> list[Row]:
     """Reports of a trial that runs for 10 s to each evaluation, the first trial first; it rises to its score."""
     first = 40.0 * number if begin is None else begin
     return [
         {
             "trial": number, "update": rung, "steps": rung * BUDGET // REPORTS, "seconds": 10.0 * rung,
-            "time": BEGIN + timedelta(seconds=first + 10.0 * rung), "score": score * rung / rungs,
+            "time": BEGIN + timedelta(seconds=first + 10.0 * rung), "score": score * rung / REPORTS,
         }
-        for rung in range(1, rungs + 1)
+        for rung in range(1, REPORTS + 1)
     ]  # fmt: skip
 
 

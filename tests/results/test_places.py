@@ -41,13 +41,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(params=["s3", "file"])
-def each_place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+def each_place(request: pytest.FixtureRequest) -> str:
     """A place for experiments: a bucket, and a share."""
-    return (
-        request.getfixturevalue("s3_bucket") + "/experiments"
-        if request.param == "s3"
-        else tmp_path_factory.mktemp("share").as_uri()
-    )
+    return request.getfixturevalue("s3_bucket") + "/experiments" if request.param == "s3" else request.getfixturevalue("place")
 
 
 def test_results_from_a_uri_are_those_of_the_folder(experiment: Path, each_place: str) -> None:

@@ -72,9 +72,9 @@ NOISE = {
 }
 
 
-def most(rate: float, repetitions: int = REPETITIONS) -> float:
+def most(rate: float) -> float:
     """Greatest part that repetitions find of a rate: three standard deviations of the count above it."""
-    return rate + 3.0 * np.sqrt(rate * (1.0 - rate) / repetitions)
+    return rate + 3.0 * np.sqrt(rate * (1.0 - rate) / REPETITIONS)
 
 
 def drawn(contenders: int, runs: int, noise: str, seed: int = 0, common: float = 0.0) -> np.ndarray:

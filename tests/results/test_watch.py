@@ -211,11 +211,11 @@ def test_a_file_that_is_replaced_just_now_is_read_a_little_later(
 class _Run:
     """A run as storage shows it: its marks, its beat and its progress."""
 
-    def __init__(self, uri: str, host: str = "another", process: int = 7) -> None:
+    def __init__(self, uri: str) -> None:
         self.objects, self.beats = Objects(location(uri)), 0
         self.objects.put("experiment.json", b"{}")
         since = datetime.fromtimestamp(NOW - 100, UTC).isoformat()
-        self.owner = {"process": process, "host": host, "since": since, "token": "abc"}
+        self.owner = {"process": 7, "host": "another", "since": since, "token": "abc"}
         self.objects.put("runs/00000001.json", b'{"ended": true}')
         self.beat()
 

@@ -264,18 +264,9 @@ def check(folder: Path, budgets: list[int], steps: int, confirms: bool) -> None:
     assert set(zip(scored["trial"], scored["steps"], strict=True)) == set(
         zip(evaluations["trial"], evaluations["steps"], strict=True)
     )
-    ended: Counter[int] = Counter()
-    waiting: Counter[int] = Counter()
-    told: Counter[tuple[int, int]] = Counter()
-    for log in journal(folder):
-        if "trial_id" in log and log.get("state") == TrialState.WAITING:
-            waiting[log["trial_id"]] += 1
-        elif "trial_id" in log and log.get("state") in (TrialState.COMPLETE, TrialState.PRUNED):
-            ended[log["trial_id"]] += 1
-        elif "intermediate_value" in log:
-            told[log["trial_id"], log["step"]] += 1
+    states, ended, told = in_journal(folder)
     assert ended == dict.fromkeys(found.trials.loc[found.trials["state"].isin(["complete", "pruned"]), "trial"], 1)
-    assert set(found.trials.loc[found.trials["state"] == "frozen", "trial"]) <= set(waiting)
+    assert all(states[number] is TrialState.WAITING for number in found.trials.loc[found.trials["state"] == "frozen", "trial"])
     # Each evaluation was told once, and the study lacks none.
     due = [due_steps(evaluations_due(taken, steps, EVALUATIONS), steps, EVALUATIONS) for taken in scored["steps"]]
     assert told == dict.fromkeys(zip(scored["trial"], due, strict=True), 1)
@@ -299,6 +290,20 @@ def journal(folder: Path) -> list[dict[str, Any]]:
         for log in logs
         if {"trial_id", "distributions"} & log.keys()
     ]
+
+
+def in_journal(folder: Path) -> tuple[dict[int, TrialState], Counter[int], Counter[tuple[int, int]]]:
+    """What the study has at last of each trial: its state, how often it ended, and how often it told each evaluation."""
+    states, ended, told = dict[int, TrialState](), Counter[int](), Counter[tuple[int, int]]()
+    for log in journal(folder):
+        if "distributions" in log:
+            states[len(states)] = TrialState(log["state"])
+        elif "state" in log:
+            states[log["trial_id"]] = TrialState(log["state"])
+            ended[log["trial_id"]] += states[log["trial_id"]].is_finished()
+        elif "intermediate_value" in log:
+            told[log["trial_id"], log["step"]] += 1
+    return states, +ended, told
 
 
 def numbers(frame: pd.DataFrame) -> pd.DataFrame:

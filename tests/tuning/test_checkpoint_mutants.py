@@ -4,7 +4,6 @@ Some mutants keep their old checksums: these must never be used. Others get chec
 These may be used, since they are checkpoints, but never end in anything else than a refusal.
 """
 
-import hashlib
 import json
 import random
 import shutil
@@ -16,12 +15,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.tuning.test_mutants import cut, dropped, emptied, flipped, made_a_folder, places
 from tests.tuning.trial.small_trials import experiment, hyperparameters
+from tests.tuning.trial.test_checkpoint_files import sign
 from tuning.algorithms.registry import algorithm
 from tuning.algorithms.rllib_trainer import RLlibTrainer
 from tuning.algorithms.trainer import Trainer
 from tuning.trial.checkpoint import Checkpoint, Checkpoints
-from tuning.trial.checkpoint_files import VERSION, FormatError, TrialState, fingerprint
+from tuning.trial.checkpoint_files import FormatError, TrialState, fingerprint
 from tuning.trial.packed_state import read_arrays, unpack
 from tuning.trial.policy import trial_setup
 
@@ -50,58 +51,34 @@ def trained(
     trainer.stop()
 
 
-def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Every place in a JSON document but its root."""
-    if place:
-        yield place
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, each in items:
-        yield from places(each, (*place, key))
-
-
 def change_value(content: dict[str, Any], draw: random.Random) -> None:
     """Put another value at a place of what a checkpoint says, or remove what is there."""
-    place = draw.choice(list(places(content)))
-    owner = content
-    for key in place[:-1]:
-        owner = owner[key]
+    owner, key = draw.choice(list(places(content)))
     if draw.random() < 0.2:
-        del owner[place[-1]]
+        del owner[key]
     else:
-        owner[place[-1]] = draw.choice(VALUES)
+        owner[key] = draw.choice(VALUES)
+
+
+def lengthened(path: Path, draw: random.Random, other: Path) -> None:
+    path.write_bytes(path.read_bytes() + draw.randbytes(9))
 
 
 def damage(path: Path, draw: random.Random) -> None:
-    """Flip bits of a file, cut it, lengthen it, empty it, remove it, or put a folder in its place."""
-    content = bytearray(path.read_bytes())
-    kind = draw.randrange(6)
-    if kind == 0:
-        for _ in range(draw.choice((1, 1, 8))):
-            content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
-    elif kind == 1:
-        content = content[: draw.randrange(len(content))]
-    elif kind == 2:
-        content += bytes(draw.randrange(256) for _ in range(9))
-    elif kind == 3:
-        content = bytearray()
-    path.unlink()
-    if kind < 4:
-        path.write_bytes(content)
-    elif kind == 4:
-        path.mkdir()
+    draw.choice((flipped, cut, lengthened, emptied, dropped, made_a_folder))(path, draw, path)
 
 
-def sign(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+def signed(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
     """Give a checkpoint checksums that fit what it holds."""
-    path = folder / "state.json"
-    content = json.loads(path.read_text())["content"]
-    for name in content["files"]:
-        file = (folder if name == "arrays.npz" else folder.parent) / name
-        if file.is_file():
-            content["files"][name] = fingerprint(file)
-    change(content)
-    checksum = hashlib.sha256(f"{VERSION} {json.dumps(content)}".encode()).hexdigest()
-    path.write_text(json.dumps({"version": VERSION, "sha256": checksum, "content": content}))
+
+    def fitted(content: dict[str, Any]) -> None:
+        for name in content["files"]:
+            file = (folder if name == "arrays.npz" else folder.parent) / name
+            if file.is_file():
+                content["files"][name] = fingerprint(file)
+        change(content)
+
+    sign(folder, fitted)
 
 
 def used(folder: Path) -> Checkpoint | None:
@@ -135,10 +112,10 @@ def run(trained: tuple[Trainer, Path], tmp_path: Path, seed: int, count: int) ->
                 assert newest.trainer == before[newest.trial.steps]["content"]["trainer"]
         else:
             if number % 4:
-                sign(last, lambda content: change_value(content, draw))
+                signed(last, lambda content: change_value(content, draw))
             else:
                 damage(last / "arrays.npz", draw)
-                sign(last, lambda content: None)
+                signed(last, lambda content: None)
             newest, became = used(folder), "around"
             if newest and newest.folder == last:
                 became = "taken"

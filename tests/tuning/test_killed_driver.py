@@ -11,7 +11,6 @@ import random
 import shutil
 import sys
 import traceback
-from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +24,7 @@ from optuna.trial import TrialState
 from rich.console import Console
 
 from results import load
-from tests.tuning.killed_search import compare, journal
+from tests.tuning.killed_search import compare, in_journal
 from tests.tuning.made_up import evaluated
 from tests.tuning.roomy import roomy
 from tuning.algorithms.registry import algorithm
@@ -175,12 +174,13 @@ def begun(folder: Path, budget: int) -> Experiment:
     """The experiment, new or continued."""
     if (folder / "experiment.json").exists():
         return open_experiment(folder)
-    return create(
-        Settings(
-            name=folder.name, dir=str(folder.parent), steps=STEPS_OF_A_TRIAL, evaluations=EVALUATIONS, budget=str(budget),
-            confirm=0.34, concurrency=1,
-        )
-    )  # fmt: skip
+    return create(settings(folder.name, str(folder.parent), budget))
+
+
+def settings(name: str, above: str, budget: int) -> Settings:
+    return Settings(
+        name=name, dir=above, steps=STEPS_OF_A_TRIAL, evaluations=EVALUATIONS, budget=str(budget), confirm=0.34, concurrency=1
+    )
 
 
 def die_at(patched: pytest.MonkeyPatch, operation: float) -> None:
@@ -241,20 +241,12 @@ def check_kills(folder: Path, at_once: int, trials: int, most: int, least: int, 
 
 def check(folder: Path, budget: int) -> None:
     """Check that study and rows hold everything once, and that the budget was spent."""
-    found, states, told = load(folder), {}, Counter[tuple[int, int]]()
-    ended: Counter[int] = Counter()
-    for log in journal(folder):
-        if "distributions" in log:
-            states[len(states)] = TrialState(log["state"])
-        elif "state" in log:
-            states[log["trial_id"]] = TrialState(log["state"])
-            ended[log["trial_id"]] += states[log["trial_id"]].is_finished()
-        elif "intermediate_value" in log:
-            told[log["trial_id"], log["step"]] += 1
+    found = load(folder)
+    states, ended, told = in_journal(folder)
     assert found.trials["trial"].tolist() == list(range(len(states)))
     named = {TrialState.COMPLETE: "complete", TrialState.WAITING: "frozen"}
     assert found.trials["state"].tolist() == [named[states[number]] for number in range(len(states))]
-    assert set(ended.values()) <= {0, 1}
+    assert set(ended.values()) <= {1}
     reports = found.reports
     assert told == dict.fromkeys(zip(reports["trial"].tolist(), reports["steps"].tolist(), strict=True), 1)
     assert reports.groupby("trial")["steps"].max().sum() == budget

@@ -20,7 +20,6 @@ from common.storage.working_copy import WorkingCopy
 from results import load
 from tests.tuning import test_killed_driver as local
 from tests.tuning.killed_search import compare
-from tuning.experiment.settings import Settings
 from tuning.storage import lease
 from tuning.storage.journal_mirror import JournalMirror
 from tuning.storage.stored_experiment import create_stored, experiment_at, look_up, moved, run_files
@@ -85,11 +84,7 @@ def made_again(folder: Path) -> int:
 
 def begun(above: Location, name: str, budget: int) -> Location:
     """Create the experiment."""
-    settings = Settings(
-        name=name, dir=above.uri, steps=local.STEPS_OF_A_TRIAL, evaluations=local.EVALUATIONS, budget=str(budget),
-        confirm=0.34, concurrency=1,
-    )  # fmt: skip
-    return create_stored(above, settings, {}, "").storage or above
+    return create_stored(above, local.settings(name, above.uri, budget), {}, "").storage or above
 
 
 def fetched(place: Location, folder: Path) -> Path:

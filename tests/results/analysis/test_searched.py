@@ -106,20 +106,15 @@ def test_each_trial_has_its_place_in_the_range_of_the_search(tmp_path: Path) -> 
     assert choices[["low", "value"]].isna().all(axis=None)
 
 
-def test_the_lower_edge_is_one_too_and_only_the_best_is_at_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "best", "other", "edge"),
+    [
+        ("gamma", 0.9005, 0.999, "lower"),
+        ("learning_rate", 1e-2, 1e-3, "beyond the upper"),  # a start may lie outside of the range
+        ("learning_rate", 0.0, 1e-3, ""),  # no range could hold it
+    ],
+)
+def test_only_the_best_is_at_an_edge(tmp_path: Path, name: str, best: float, other: float, edge: str) -> None:
     settle(tmp_path)
-    trials = [row(0, 0.5, hp_gamma=0.9005), row(1, 0.3, hp_gamma=0.999)]
-    found = effects(tables(tmp_path, trials))
-    assert found.loc[found["hyperparameter"] == "gamma", "at_edge"].tolist() == ["lower", ""]
-
-
-def test_a_start_outside_of_the_range_lies_beyond_its_end(tmp_path: Path) -> None:
-    settle(tmp_path)
-    found = effects(tables(tmp_path, [row(0, 0.5, hp_learning_rate=1e-2), row(1, 0.3, hp_learning_rate=1e-3)]))
-    assert found.loc[found["hyperparameter"] == "learning_rate", "at_edge"].tolist() == ["beyond the upper", ""]
-
-
-def test_nothing_is_an_edge_that_no_range_could_hold(tmp_path: Path) -> None:
-    settle(tmp_path)
-    found = effects(tables(tmp_path, [row(0, 0.5, hp_learning_rate=0.0), row(1, 0.3, hp_learning_rate=1e-3)]))
-    assert not found.loc[found["hyperparameter"] == "learning_rate", "at_edge"].any()
+    found = effects(tables(tmp_path, [row(0, 0.5, **{f"hp_{name}": best}), row(1, 0.3, **{f"hp_{name}": other})]))
+    assert found.loc[found["hyperparameter"] == name, "at_edge"].tolist() == [edge, ""]

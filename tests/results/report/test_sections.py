@@ -86,9 +86,9 @@ def test_a_site_is_named_without_its_path() -> None:
     ]  # fmt: skip
 
 
-def required(folder: Path, missed: set[int], count: int = 12) -> Results:
-    """A search with a requirement that some of its trials miss, from the first evaluation on."""
-    found = made.search(folder, count)
+def required(folder: Path, missed: set[int]) -> Results:
+    """A search of 12 trials with a requirement that some of them miss, from the first evaluation on."""
+    found = made.search(folder, 12)
     made.settle(folder, require=["ev_served>=0.95"])
     for name in ("trials", "reports"):
         table = getattr(found, name)

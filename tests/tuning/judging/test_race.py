@@ -124,15 +124,6 @@ def test_without_citylearn_the_batch_backend_has_the_last_word(made: Made) -> No
     assert all(name.endswith("citylearn") for name in made.judged[before:])
 
 
-def test_what_is_there_is_not_judged_again(made: Made) -> None:
-    judgement = made.judgement()
-    made.run(judgement)
-    assert len(set(made.judged)) == len(made.judged)
-    before = len(made.judged)
-    made.run(judgement)
-    assert len(made.judged) == before
-
-
 def test_the_objective_decides_who_is_behind(made: Made, console: Console) -> None:
     made.settings = replace(made.settings, objective="peak_kw")
     found = made.run(made.judgement(), "batch")
@@ -208,10 +199,13 @@ def test_at_the_last_look_who_does_not_serve_is_not_judged_by_citylearn(made: Ma
     assert not any(name.endswith("citylearn") for name in made.judged)
 
 
-def test_a_judgement_that_is_continued_decides_as_it_did(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_judgement_that_is_continued_decides_as_it_did_and_judges_nothing_again(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
     judgement = made.judgement()
     first = made.run(judgement).finalists
     before = len(made.judged)
+    assert len(set(made.judged)) == before
     # All of the five runs are there at its first look, too.
     monkeypatch.setattr(race, "train", lambda experiment, runs, console: list(range(5)))
     assert made.run(judgement).finalists == first

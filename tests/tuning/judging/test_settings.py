@@ -36,8 +36,9 @@ def test_each_limit_is_named_with_the_value(change: dict[str, object], message: 
 
 
 def test_command_lines_become_settings() -> None:
-    given = parse(JudgeSettings, ["a", "b", "--seeds", "3", "--backend", "batch"], None, "test")
-    assert given == JudgeSettings(("a", "b"), seeds=3, backend="batch")
+    places = ("a", "s3://bucket/a", "file:///mnt/b")  # a URI stays as it was typed
+    given = parse(JudgeSettings, [*places, "--seeds", "3", "--backend", "batch"], None, "test")
+    assert given == JudgeSettings(places, seeds=3, backend="batch")
     assert parse(HeadroomSettings, ["--split", "test"], None, "test") == HeadroomSettings(split="test")
     chosen = parse(HeadroomSettings, ["--mpc", "learned", "exact"], None, "test")
     assert chosen.mpc == ("learned", "exact")
@@ -51,8 +52,3 @@ def test_headroom_refuses_forecasts_that_contradict() -> None:
 def test_forecasts_of_the_command_line_are_those_of_the_controller() -> None:
     assert methods(ALL_MPC) == METHODS
     assert methods(("none",)) == ()
-
-
-def test_a_uri_reaches_the_settings_as_it_was_typed() -> None:
-    given = parse(JudgeSettings, ["s3://bucket/a", "file:///mnt/b"], None, "python -m tuning.judge")
-    assert given.experiments == ("s3://bucket/a", "file:///mnt/b")

@@ -45,12 +45,14 @@ def wait_for(condition: Any) -> None:
     pytest.fail("it did not come")
 
 
-def test_within_its_limit_a_process_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("limit", "rss"), [(200 * MIB, 199 * MIB), (0, 2**50)], ids=["within", "without"])
+def test_within_its_limit_or_without_one_a_process_goes_on(tmp_path: Path, limit: int, rss: int) -> None:
     process = Process()
-    with monitor(process, tmp_path / "marker") as watching:
-        process.rss = 199 * MIB
+    with monitor(process, tmp_path / "marker", limit) as watching:
+        process.rss = rss
+        time.sleep(0.05)
         watching.check()
-    assert watching.peak_rss_bytes == 199 * MIB
+    assert watching.peak_rss_bytes == rss
     assert not process.ended
     assert not (tmp_path / "marker").exists()
 
@@ -88,15 +90,6 @@ def test_without_free_memory_a_process_above_its_grant_ends(tmp_path: Path, monk
         assert not process.ended
         process.rss = 201 * MIB
         wait_for(lambda: process.ended)
-
-
-def test_without_a_limit_nothing_is_stopped(tmp_path: Path) -> None:
-    process = Process()
-    with monitor(process, tmp_path / "marker", limit=0) as watching:
-        process.rss = 2**50
-        time.sleep(0.05)
-        watching.check()
-    assert not process.ended
 
 
 def test_means_since_the_last_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

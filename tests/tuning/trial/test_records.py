@@ -114,14 +114,11 @@ def test_values_that_no_search_assigns_are_refused_with_their_file(
     assert len(str(refused.value)) < 1000
 
 
-def test_trials_have_seeds_of_their_own() -> None:
-    seeds = [trial_seed(3, number) for number in range(50)]
-    assert len(set(seeds)) == 50
-    assert all(0 <= seed < 2**31 for seed in seeds)
-
-
-def test_trials_that_are_compared_share_a_seed_that_no_other_trial_has() -> None:
+def test_trials_have_seeds_of_their_own_and_those_that_are_compared_share_one_that_no_other_has() -> None:
+    own = {trial_seed(3, number) for number in range(100)}
+    assert len(own) == 100
+    assert all(0 <= seed < 2**31 for seed in own)
     fresh = [trial_seed(3, number, run) for run in range(10) for number in (50, 51)]
     assert fresh[::2] == fresh[1::2]
     assert len(set(fresh)) == 10
-    assert not set(fresh) & {trial_seed(3, number) for number in range(100)}
+    assert not set(fresh) & own
