@@ -148,11 +148,6 @@ def test_each_round_has_the_default_and_the_best_and_begins_where_all_of_it_is_p
     assert spend(memory, trainings) == rounds(*of_a_round)
 
 
-def test_what_confirms_is_not_confirmed_itself(memory: AskedStudy) -> None:
-    end(memory, begun(memory, 6.0), 9.0)
-    assert contenders(memory, 5.0) == [[0, 3, 2]]
-
-
 def test_the_longest_of_a_round_begins_first(memory: AskedStudy) -> None:
     # As many as run at once would else wait for it at the end.
     cost = dict(zip(range(4), (2.0, 1.0, 3.0, 1.0), strict=True))
