@@ -130,10 +130,7 @@ class Measure:
 
 
 def signed(value: float, beside: float = 0.0) -> str:
-    """Four decimals with a sign, fewer of large numbers, and three digits of small ones, as returns may have any size.
-
-    It has no more decimals than the number that it stands `beside`.
-    """
+    """Four decimals with a sign, fewer of what is or stands `beside` large numbers, and three digits of small ones."""
     size = max(abs(value), abs(beside))
     if size >= _LARGE_SCORE:
         return f"{value:+,.1f}" if size < _LARGEST_WITH_TENTHS else f"{value:+,.0f}"

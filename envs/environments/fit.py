@@ -162,10 +162,7 @@ def check_stays(scenario: Scenario, split: Split) -> None:
 
 
 def long_splits(scenario: Scenario) -> list[str]:
-    """Options that give half of a schema's days to train, a quarter each to validation and test.
-
-    There are none where that is no week, or splits cannot be stated.
-    """
+    """Options that give half of a schema's days to train, a quarter each to validate and test; none where they cannot."""
     assert scenario.schema is not None
     try:
         check_statable(scenario.schema, read_schema(scenario.schema))

@@ -57,10 +57,7 @@ def best_trial(results: Results) -> int | None:
 
 
 def default_trial(results: Results) -> int | None:
-    """Number of the trial that has the default preset; None where none is known to have it.
-
-    Confirmations name it. Else it follows from the settings: the first trials have the presets of `--start-from`.
-    """
+    """Number of the trial with the default preset, by confirmations, else by `--start-from`; None where none is known."""
     again = results.confirmations
     of_default = again.loc[(again["confirm_role"] == DEFAULT) & (again["confirms"] >= 0), "confirms"]
     if len(of_default):

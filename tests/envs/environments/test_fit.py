@@ -163,6 +163,10 @@ def test_a_reward_of_the_users_own_is_tried_before_anything_learns(
         check_own_reward(site)
 
 
+def refuse(*given: object) -> None:
+    raise ScenarioError("splits cannot be stated")
+
+
 def test_a_site_all_of_whose_stays_cross_the_borders_of_its_windows_is_refused(
     site: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,7 +184,8 @@ def test_a_site_all_of_whose_stays_cross_the_borders_of_its_windows_is_refused(
     with pytest.raises(ScenarioError, match=f"as {' '.join(words)}$"):
         check_stays(site, "validation")
     with monkeypatch.context() as patched:
-        patched.setattr("envs.environments.fit.long_splits", lambda scenario: [])
+        # What cannot be stated is not proposed.
+        patched.setattr("envs.environments.fit.check_statable", refuse)
         with pytest.raises(ScenarioError, match=r"; give at least 20 weeks$"):
             check_stays(site, "validation")
     # They are as many days as there are, and the site takes them.

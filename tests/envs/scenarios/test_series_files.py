@@ -164,6 +164,15 @@ def test_a_missing_column_is_named(site: Path, file: str, column: str) -> None:
     assert f"{site / file} lacks the column {column};" in refusal(site)
 
 
+def test_columns_of_other_names_are_one_line_with_the_way_out(site: Path) -> None:
+    lines = lines_of(site / "pricing.csv")
+    write_lines(site / "pricing.csv", [lines[0].replace("electricity_pricing", "Price"), *lines[1:]])
+    told = [line for line in refusal(site).splitlines() if "pricing.csv" in line]
+    assert len(told) == 1
+    assert "it has Price, Price_predicted_1" in told[0]
+    assert told[0].endswith("instead: rename what is meant, or run python -m envs.convert")
+
+
 def test_a_column_that_citylearn_would_stop_at_is_named(site: Path) -> None:
     append(site / "pricing.csv", "note", "1")
     assert f"{site / 'pricing.csv'} has a column 'note'" in refusal(site)

@@ -51,6 +51,14 @@ def test_the_default_of_another_algorithm_or_of_other_steps_is_not_this_experime
     assert len(found) == 2
 
 
+@pytest.mark.parametrize("own", [{"set": [["gamma=0.9"]]}, {"space": "bounds.toml"}])
+def test_a_search_with_values_or_a_space_of_its_own_has_not_tried_the_default(own: dict[str, object], tmp_path: Path) -> None:
+    searched = experiment(tmp_path)
+    settle(tmp_path, **own)
+    found = luck(searched, judgement(tmp_path))
+    assert found.loc[found["is_default"], "trial"].tolist() == [-1]
+
+
 def test_scores_stand_beside_ratings_only_where_these_are_scores(tmp_path: Path) -> None:
     by_score = experiment(tmp_path)
     assert set(luck(by_score, judgement(tmp_path))["measure"]) == {"score"}

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from tuning.runtime import processes
-from tuning.runtime.processes import own_stop_signals, stop_signals_as_interrupts
+from tuning.runtime.processes import own_stop_signals, stop_signals_as_interrupts, stop_signals_later
 
 NUMBERS = [signal.SIGINT, signal.SIGTERM]
 
@@ -38,6 +38,20 @@ def test_a_signal_that_is_sent_twice_interrupts_once_and_ctrl_c_each_time() -> N
                 signal.raise_signal(number)
             if not again:
                 signal.raise_signal(number)
+
+
+def test_a_signal_while_something_closes_interrupts_afterwards() -> None:
+    closed: list[bool] = []
+
+    def close() -> None:
+        signal.raise_signal(signal.SIGINT)
+        closed.append(True)
+
+    with pytest.raises(KeyboardInterrupt), stop_signals_later():
+        close()
+    assert closed
+    with stop_signals_later():
+        pass
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there is no such signal")

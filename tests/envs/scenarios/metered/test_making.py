@@ -151,6 +151,9 @@ def test_the_clock_is_that_of_the_people_there(given: SiteOptions, tmp_path: Pat
     switch = 24 * 11  # the night to the 31st of March
     assert home["hour"].tolist()[switch : switch + 4] == [1, 2, 4, 5]
     assert home["daylight_savings_status"].tolist()[switch : switch + 4] == [0, 0, 1, 1]
+    # The day of the change has 23 hours, and the last one all of its own.
+    assert len(home) == len(local)
+    assert home["hour"].iloc[-1] == 24
 
 
 def test_forecasts_of_prices_are_those_that_come_and_behind_the_end_those_of_the_last_day(

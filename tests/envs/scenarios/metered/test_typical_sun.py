@@ -59,7 +59,7 @@ def test_a_file_with_gaps_or_of_another_kind_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="gaps"):
         typical_sun(write_epw(tmp_path / "a.epw", (12,), gap=99.9), 0.0, None)
     (tmp_path / "b.epw").write_text("time,ghi\n1,2\n", encoding="utf-8")
-    with pytest.raises(ScenarioError, match="it is no EPW file"):
+    with pytest.raises(ScenarioError, match="it is no EPW file of EnergyPlus, which begins with LOCATION"):
         typical_sun(tmp_path / "b.epw", 0.0, None)
 
 
