@@ -79,9 +79,16 @@ def on_stop_signals(act: Callable[[int], None]) -> Iterator[None]:
 
 @contextmanager
 def stop_signals_later() -> Iterator[None]:
-    """Raise a KeyboardInterrupt for `stop_signals` at the end, so that what closes is closed before."""
-    came: list[int] = []
-    with on_stop_signals(came.append):
+    """Raise a KeyboardInterrupt for the first of `stop_signals` at the end, as something closes, and for the second at once."""
+    came = 0
+
+    def act(count: int) -> None:
+        nonlocal came
+        came = count
+        if count > 1:
+            raise KeyboardInterrupt
+
+    with on_stop_signals(act):
         yield
     if came:
         raise KeyboardInterrupt
