@@ -118,7 +118,7 @@ def references(results: Results, judgement: Results | None = None) -> pd.DataFra
 
 _TAKEN = (
     "trial", "state", "score", "rating", "objective", "shortfall", "kept_steps", "steps", "budget_steps", "seconds",
-    "steps_per_second",    "peak_rss_bytes", "peak_process_vram_bytes", "device", "noticed", "same_as",
+    "further_episodes", "steps_per_second", "peak_rss_bytes", "peak_process_vram_bytes", "device", "noticed", "same_as",
 )  # fmt: skip
 
 
@@ -128,9 +128,9 @@ def leaderboard(results: Results) -> pd.DataFrame:
     Returns:
         A row a trial: `rank` from 1 and `rating` (what ranks), empty where a requirement is missed; `trial`; `state`; `score`;
         `objective` and `shortfall` where wanted; `kept_steps` (at the evaluation that rates it), `steps` and `budget_steps`;
-        `seconds`; `steps_per_second` (evaluations left out); `peak_rss_bytes` and `peak_process_vram_bytes`; `device`;
-        `noticed`; `same_as`; `is_default`; `is_best`; `confirmed`, `confirmed_low`, `confirmed_high` (mean rating with fresh
-        seeds, Student's 95 % interval) and `confirmed_runs`; the `hp_` columns.
+        `seconds`; `further_episodes`; `steps_per_second` (evaluations left out); `peak_rss_bytes`, `peak_process_vram_bytes`;
+        `device`; `noticed`; `same_as`; `is_default`; `is_best`; `confirmed`, `confirmed_low`, `confirmed_high` (mean rating
+        with fresh seeds, Student's 95 % interval) and `confirmed_runs`; the `hp_` columns.
     """
     trials = results.trials[results.trials["confirms"].isna()].copy()
     first = ranked(trials[np.isfinite(ratings(trials).astype(float))]).index
