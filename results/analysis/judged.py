@@ -137,6 +137,8 @@ def luck(results: Results, judgement: Results | None = None) -> pd.DataFrame:
         named = str(facts.settings.get("name") or folder)
         algorithm = str(trials["algorithm"].iloc[0]) if len(trials) else str(facts.settings.get("algo", ""))
         budget = trials["budget_steps"].get(default) if default is not None else facts.settings.get("steps")
+        # A search with values or a space of its own began with another one.
+        alike = None if facts.settings.get("set") or facts.settings.get("space") else default
         runs = judged_runs(judgement)
         for contender, group in runs[runs["kind"] == CONTENDER].groupby("contender", sort=False):
             name = str(contender)
@@ -145,9 +147,7 @@ def luck(results: Results, judgement: Results | None = None) -> pd.DataFrame:
             steps = f", {int(budget):,} steps" if pd.notna(budget) else " steps"
             is_default = name.startswith(f"{algorithm} {DEFAULT}") and name.endswith(steps)
             trial = int(number) if of in (named, folder) and number.isdigit() else -1
-            # A search with values or a space of its own began with another one.
-            is_alike = not (facts.settings.get("set") or facts.settings.get("space"))
-            trial = default if is_default and is_alike and default is not None else trial
+            trial = alike if is_default and alike is not None else trial
             if trial not in trials.index and not is_default:
                 continue  # of another experiment
             searched = float(scores.get(trial, math.nan))

@@ -35,7 +35,8 @@ _answered: dict[str, str] = {}  # by address
 OPEN, GUARDED = "open", "guarded"  # a cluster without tokens, and one that accepts the token of this process
 CONNECT_SECONDS = 5.0
 _GCS = "--gcs-address="  # in the command of a node's processes
-_PRIVATE = re.compile(r"[/\\]ray-\w{8}[/\\]ray[/\\]session_")  # likewise, of `ray_session.private_ray`
+PRIVATE = "ray-"  # beginning of the name of a folder of `ray_session.private_ray`
+_PRIVATE = re.compile(rf"[/\\]{PRIVATE}\w{{8}}[/\\]ray[/\\]session_")  # in the command of such a node's processes
 NO_NODE = "this machine is no node of a Ray cluster that ray start began; give host:port of one"
 MODE = "RAY_AUTH_MODE"
 GIVE_TOKEN = (
@@ -162,7 +163,7 @@ def only_joined() -> None:
     """Let `auto` be a cluster that `ray start` made this machine a node of; Ray also takes what a search runs for itself."""
     from ray._private import services
 
-    @cache
+    @cache  # Ray clears it
     def addresses() -> frozenset[str]:
         commands = (process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"]))
         texts = [" ".join(words) for words in commands if any(word.startswith(_GCS) for word in words)]

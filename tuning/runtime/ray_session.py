@@ -23,7 +23,7 @@ from typing import Any, cast
 import psutil
 
 from common.errors import UserError
-from tuning.runtime.cluster import ClusterError, check_cluster, is_ray_running, only_joined, set_variables
+from tuning.runtime.cluster import PRIVATE, ClusterError, check_cluster, is_ray_running, only_joined, set_variables
 from tuning.runtime.processes import own_stop_signals, stop_signals_later
 from tuning.runtime.ray_processes import few_processes
 
@@ -274,7 +274,7 @@ def private_ray() -> Iterator[Path]:
         The folder for Ray, which makes it. It is removed at the end, except after an error that its logs may explain.
     """
     _protect_token()
-    folder = Path(tempfile.mkdtemp(prefix="ray-", dir=_temporary()))
+    folder = Path(tempfile.mkdtemp(prefix=PRIVATE, dir=_temporary()))
     is_needed = False
     try:
         values = {"RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}

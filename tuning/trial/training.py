@@ -40,7 +40,7 @@ CHECKPOINT_SECONDS = 300.0  # at most, plus one update, between two checkpoints
 
 @contextmanager
 def _without_collection() -> Iterator[None]:
-    """Look for no garbage meanwhile: of what PyTorch and RLlib import there is none, and to look takes a fifth of the time."""
+    """Look for no garbage meanwhile: of what PyTorch and RLlib import there is none, and to look takes a sixth of the time."""
     gc.disable()
     try:
         yield

@@ -1,5 +1,6 @@
 """A trial that was interrupted is, from there on, the trial that was not."""
 
+import gc
 import importlib
 import math
 import runpy
@@ -35,7 +36,7 @@ from tuning.trial.device import Device
 from tuning.trial.policy import trained
 from tuning.trial.protocol import Ending, Evaluated, Proposal, Report
 from tuning.trial.records import TrialRecords
-from tuning.trial.training import Training
+from tuning.trial.training import Training, _without_collection
 
 pytestmark = pytest.mark.usefixtures("small_ray", "every_update_is_reported")
 
@@ -515,3 +516,13 @@ def test_a_trainer_is_stopped_that_cannot_begin(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(ValueError, match="no values"):
         Training(of, handout, tmp_path.exists)
     assert stopped == [True]
+
+
+def test_garbage_is_looked_for_again_also_where_a_trainer_cannot_be_built() -> None:
+    def build() -> None:
+        assert not gc.isenabled()
+        raise ValueError("no trainer")
+
+    with pytest.raises(ValueError, match="no trainer"), _without_collection():
+        build()
+    assert gc.isenabled()
