@@ -80,11 +80,11 @@ class Outcome:
         return Finding(self.algo, "ok", text)
 
 
-def run_train(algo: str, hyperparameters: Assignment, planner: Planner, backend: str) -> dict[str, Any]:
+def run_train(hyperparameters: Assignment, planner: Planner) -> dict[str, Any]:
     """Train a little in a process of its own. Raises `RuntimeError`, with the last line of what went wrong."""
-    settings = {**asdict(planner.settings), "algo": algo, "backend": backend, "steps": STEPS}
     granted = planner.grant(hyperparameters)
-    given = {"settings": settings, "hyperparameters": hyperparameters, "vram": (granted.vram_bytes, granted.context_bytes)}
+    vram = granted.vram_bytes, granted.context_bytes
+    given = {"settings": asdict(planner.settings), "hyperparameters": hyperparameters, "vram": vram}
     done = subprocess.run(
         [sys.executable, "-m", "tuning.diagnosis.examination", json.dumps(given)],
         capture_output=True, text=True, check=False, env={**os.environ, **ENVIRONMENT},
@@ -94,21 +94,22 @@ def run_train(algo: str, hyperparameters: Assignment, planner: Planner, backend:
     return json.loads(done.stdout.strip().rpartition("\n")[2])
 
 
-def try_algorithm(algo: str, planner: Planner, backend: str, **given: Any) -> Outcome:
-    """One real update of an algorithm with its default hyperparameters."""
-    h = algorithm(algo).space.complete(given, limits(STEPS))
+def try_algorithm(planner: Planner, **given: Any) -> Outcome:
+    """One real update of the planner's algorithm with its default hyperparameters."""
+    algo, h = planner.settings.algo, planner.spec.space.complete(given, limits(STEPS))
     prediction = planner.prediction(h)
     predicted = {place: prediction.nbytes(place) for place in PLACES}
     try:
-        return Outcome(algo, run_train(algo, h, planner, backend), predicted)
+        return Outcome(algo, run_train(h, planner), predicted)
     except RuntimeError as error:
         return Outcome(algo, None, predicted, str(error))
 
 
-def try_switches(algo: str, usual: Outcome, attempt: Callable[..., Outcome]) -> Iterator[Finding]:
+def try_switches(usual: Outcome, attempt: Callable[..., Outcome]) -> Iterator[Finding]:
     """What each GPU switch is worth beside the usual run, one after the other: to compile networks takes a minute."""
+    algo = usual.algo
     for name, given in SWITCHES.items():
-        if not set(given) <= {parameter.name for parameter in algorithm(algo).space.parameters}:
+        if any(switch not in algorithm(algo).space for switch in given):
             continue
         if "cuda_graphs" in given and usual.row and usual.row["device"] == CPU:
             continue  # there is nothing to do without
@@ -122,15 +123,16 @@ def try_switches(algo: str, usual: Outcome, attempt: Callable[..., Outcome]) -> 
         yield Finding(f"{algo}, {name}", "ok", f"{times:.2f} times as fast in gradient steps: {verdict}")
 
 
-def compare_devices(algo: str, on_card: Outcome, on_host: Outcome) -> Finding:
+def compare_devices(on_card: Outcome, on_host: Outcome) -> Finding:
     """Whether the card is worth it for an algorithm's default networks."""
+    name = f"{on_card.algo}, card or CPU"
     if on_host.row is None or on_card.row is None:
-        return Finding(f"{algo}, card or CPU", "note", "not compared, as one of them failed")
+        return Finding(name, "note", "not compared, as one of them failed")
     times = on_card.row["steps"] / on_card.row["seconds"] * on_host.row["seconds"] / on_host.row["steps"]
     text = f"the card is {times:.2f} times as fast as a core of the CPU with the default networks"
     if times < 1.0:
         text += ": the CPU wins, and runs a trial on each core (--device cpu)"
-    return Finding(f"{algo}, card or CPU", "ok", text)
+    return Finding(name, "ok", text)
 
 
 LABELS: dict[Status, str] = {"ok": "[green]ok   [/]", "note": "[yellow]note [/]", "wrong": "[red]wrong[/]"}
@@ -146,8 +148,8 @@ def examine(settings: DoctorSettings, console: Console | None = None) -> list[Fi
         scenario=settings.scenario, steps=STEPS, gpu_memory=settings.gpu_memory, trust_scenario=settings.trust_scenario,
         **asdict(settings.splits),
     )  # fmt: skip
-    task, backend = of_trials.site_task, of_trials.site_task.stepped_by
-    of_trials = replace(of_trials, backend=backend)
+    task = of_trials.site_task
+    of_trials = replace(of_trials, backend=task.stepped_by)
     facts = gather(Path(settings.dir))
     usable = bool(facts.torch and facts.torch.sees_card)
     with busy(console, f"preparing {task.site.title}"):
@@ -167,14 +169,14 @@ def examine(settings: DoctorSettings, console: Console | None = None) -> list[Fi
     for algo in names() if settings.algo == ALL else (settings.algo,):
         own = planner(algo, "auto" if usable else CPU)
         with busy(console, f"{algo}: a few real updates"):
-            outcome = try_algorithm(algo, own, backend)
+            outcome = try_algorithm(own)
         tell([outcome.finding()])
         if outcome.row is None or not (usable or settings.switches):
             continue
         with busy(console, f"{algo}: speed with each switch"):
-            tell(try_switches(algo, outcome, partial(try_algorithm, algo, own, backend)))
+            tell(try_switches(outcome, partial(try_algorithm, own)))
             if usable:
-                tell([compare_devices(algo, outcome, try_algorithm(algo, planner(algo, CPU), backend))])
+                tell([compare_devices(outcome, try_algorithm(planner(algo, CPU)))])
     return findings
 
 

@@ -41,9 +41,9 @@ def test_the_hyperparameters_of_a_step_are_the_default_ones_but_for_what_is_trie
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Assignment] = []
-    monkeypatch.setattr(examination, "run_train", lambda algo, h, plan, backend: asked.append(h) or row())
+    monkeypatch.setattr(examination, "run_train", lambda h, plan: asked.append(h) or row())
     for given in ({}, {"bf16": True}):
-        try_algorithm("ppo", planner(SETTINGS, tmp_path), "batch", **given)
+        try_algorithm(planner(SETTINGS, tmp_path), **given)
     assert {name for name in asked[0] if asked[0][name] != asked[1][name]} == {"bf16"}
 
 
@@ -53,8 +53,8 @@ def test_switches_are_compared_with_the_run_without_them() -> None:
             return Outcome("ppo", None, {"vram": 0, "ram": 0}, "needs a GPU")
         return outcome(learner=2.5 if given.get("bf16") else 5.2)
 
-    assert "ppo, no CUDA graphs" not in {finding.name for finding in try_switches("ppo", outcome(), attempt)}
-    found = {finding.name: finding.text for finding in try_switches("ppo", outcome(device="cuda"), attempt)}
+    assert "ppo, no CUDA graphs" not in {finding.name for finding in try_switches(outcome(), attempt)}
+    found = {finding.name: finding.text for finding in try_switches(outcome(device="cuda"), attempt)}
     assert "2.00 times as fast" in found["ppo, bfloat16"]
     assert "pays: --set bf16=true" in found["ppo, bfloat16"]
     assert "does not pay" in found["ppo, TF32"]
@@ -62,10 +62,10 @@ def test_switches_are_compared_with_the_run_without_them() -> None:
 
 
 def test_where_the_cpu_wins_it_is_said() -> None:
-    slower = compare_devices("ppo", outcome(seconds=20.0), outcome())
+    slower = compare_devices(outcome(seconds=20.0), outcome())
     assert "0.50 times" in slower.text
     assert "the CPU wins" in slower.text
-    assert "the CPU wins" not in compare_devices("ppo", outcome(seconds=5.0), outcome()).text
+    assert "the CPU wins" not in compare_devices(outcome(seconds=5.0), outcome()).text
 
 
 @pytest.fixture
@@ -73,9 +73,9 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any, dict[str, Any
     """What was tried, by which planner, with the hyperparameters that differ from the default; nothing is trained."""
     own: list[tuple[str, Any, dict[str, Any]]] = []
 
-    def attempt(algo: str, planner: Any, backend: str, **given: Any) -> Outcome:
-        own.append((algo, planner, given))
-        return Outcome(algo, row(), {"vram": 0, "ram": 10**9})
+    def attempt(planner: Any, **given: Any) -> Outcome:
+        own.append((planner.settings.algo, planner, given))
+        return Outcome(planner.settings.algo, row(), {"vram": 0, "ram": 10**9})
 
     monkeypatch.setattr(examination, "try_algorithm", attempt)
     return own
