@@ -6,7 +6,7 @@ from typing import Any
 from common.units import GIB
 from tuning.experiment.folder import Experiment
 from tuning.experiment.settings import Settings
-from tuning.memory.allocation import Budget
+from tuning.memory.allocation import Budget, Kind, Node
 from tuning.memory.planner import Calibration, Planner
 from tuning.memory.prediction import Sizes
 
@@ -31,4 +31,5 @@ def planner(settings: Settings, folder: Path, **budget: Any) -> Planner:
     """
     # No more than the smallest machine has: Ray waits for ever for what there is not.
     has = {"gpus": 0, "card_bytes": 0, "ram_bytes": 4 * GIB, "cores": 2, **budget}
-    return Planner(settings, SMALL, Budget(**has), "cpu", Calibration(folder / "calibration.json"))
+    kind = Kind((Node(**has, id="", device="cpu"),))
+    return Planner(settings, SMALL, Budget(**has), "cpu", Calibration(folder / "calibration.json"), (kind,))

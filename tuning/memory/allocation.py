@@ -127,21 +127,22 @@ class KindKey(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What a placement group asks for beside cores, memory and a share of a card; both empty where any node will do."""
+    """What a placement group asks for beside cores, memory and a share of a card; all empty where any node will do."""
 
     resources: dict[str, float]
-    labels: dict[str, str]  # conditions on labels of a node, by label
+    nodes: frozenset[str] = frozenset()  # ids of those that may be chosen; empty where names do not matter
+    leaving: frozenset[str] = frozenset()  # without such names, ids of those that go soon
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Conditions on labels of a node, by label, as Ray takes them."""
+        if self.nodes:
+            return {NODE_LABEL: f"in({','.join(sorted(self.nodes))})"}
+        return {NODE_LABEL: f"!in({','.join(sorted(self.leaving))})"} if self.leaving else {}
 
     def allows(self, node: Node) -> bool:
         """Whether Ray may choose a node for it, as far as names of nodes tell."""
-        condition = self.labels.get(NODE_LABEL, "")
-        named = condition.removeprefix("!").removeprefix("in(").removesuffix(")").split(",")
-        return not condition or (node.id in named) != condition.startswith("!")
-
-    @property
-    def nodes_named(self) -> Request:
-        """It without nodes that are excluded as they go soon: Ray places nothing there anyway."""
-        return Request(self.resources, {name: of for name, of in self.labels.items() if not of.startswith("!")})
+        return node.id in self.nodes if self.nodes else node.id not in self.leaving
 
 
 @dataclass(frozen=True)
@@ -166,13 +167,10 @@ class Kind:
 
     def request(self, is_only: bool, leaving: Collection[str] = ()) -> Request:
         """How Ray is asked for one of its nodes."""
-        left = {NODE_LABEL: f"!in({','.join(sorted(leaving))})"} if leaving else {}
-        if is_only:
-            return Request({}, left)
-        if self.mark:
-            return Request({self.mark: MARK_SHARE}, left)
-        ids = sorted({node.id for node in self.nodes} - set(leaving)) or sorted(node.id for node in self.nodes)
-        return Request({}, {NODE_LABEL: f"in({','.join(ids)})"})
+        if is_only or self.mark:
+            return Request({} if is_only else {self.mark: MARK_SHARE}, leaving=frozenset(leaving))
+        ids = frozenset(node.id for node in self.nodes)
+        return Request({}, ids - frozenset(leaving) or ids)
 
 
 def kinds_of(nodes: Sequence[Node]) -> tuple[Kind, ...]:

@@ -21,7 +21,7 @@ class Place:
     alone: bool = False  # whether it has a whole card, and may take all memory of a node
 
 
-ANYWHERE = Place(KindKey("", 0), Grant(0.0, 0, 0), Request({}, {}))  # of a trial outside of a search, which is held to no limit
+ANYWHERE = Place(KindKey("", 0), Grant(0.0, 0, 0), Request({}))  # of a trial outside of a search, which is held to no limit
 
 
 class Placement:
@@ -41,7 +41,7 @@ class Placement:
         self._full: set[KindKey] = set()
         self._at_once: tuple[Prediction, int] | None = None
         self._nodes = {node.id: node for kind in planner.kinds for node in kind.nodes}
-        self._take(planner.kinds or (_only(planner),))
+        self._take(planner.kinds)
 
     def follow(self, nodes: Collection[Node], leaving: Collection[str] = ()) -> None:
         """Take over which nodes there are. A search that began on the CPU stays there, one on cards waits for cards."""
@@ -165,7 +165,8 @@ class Placement:
         """Whether Ray would be asked otherwise today for a waiting trial's kind, as where a second kind of card joined."""
         place = self._places[number]
         kind = self._present.get(place.key)
-        return kind is not None and self._request(kind).nodes_named != place.request.nodes_named
+        # Which nodes go soon does not matter: Ray places nothing there anyway.
+        return kind is not None and self._request(kind)._replace(leaving=place.request.leaving) != place.request
 
     def has_better(self, number: int, hyperparameters: Assignment) -> bool:
         """Whether another kind has room for a trial that has waited long; its own one is chosen last from now on."""
@@ -196,7 +197,3 @@ class Placement:
         place = self._places.get(number)
         kind = self._seen.get(place.key) if place else None
         return self._of(kind) if kind else self._planner
-
-
-def _only(planner: Planner) -> Kind:
-    return Kind((Node(**vars(planner.budget), id="", device=planner.device),))

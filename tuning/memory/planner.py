@@ -119,7 +119,7 @@ class Planner:
     budget: Budget
     device: str  # the card's name, or `cpu`
     calibration: Calibration  # from earlier trials of this user
-    # Of the nodes; budget and device are those of the one with the largest card. Empty for one machine of this budget.
+    # Of the nodes on which trials are placed; budget and device are those of the one with the largest card.
     kinds: tuple[Kind, ...] = ()
 
     @classmethod

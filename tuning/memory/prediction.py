@@ -110,17 +110,18 @@ def problem_of(h: Assignment, sizes: Sizes) -> Problem:
 
 
 def _host(run: Workload, sizes: Sizes) -> list[Term]:
-    years = sizes.training_years * (sizes.year_bytes + sizes.joined_bytes) + sizes.year_bytes + sizes.single_bytes
-    years += years // READING
+    process = Term("process", "ram", PROCESS_BYTES, "Python, Ray, RLlib, torch and compiled code, measured")
     if not sizes.training_years:
         return [
-            Term("process", "ram", PROCESS_BYTES, "Python, Ray, RLlib, torch and compiled code, measured"),
+            process,
             Term("environment", "ram", sizes.year_bytes, "what its process grew by with its first copy, measured"),
             product("copies", "ram", "--num-envs", (run.num_envs, "copies"), (sizes.copy_bytes, "B, measured")),
             product("evaluation", "ram", "--episodes", (run.windows, "copies"), (sizes.copy_bytes, "B, measured")),
         ]
+    years = sizes.training_years * (sizes.year_bytes + sizes.joined_bytes) + sizes.year_bytes + sizes.single_bytes
+    years += years // READING
     return [
-        Term("process", "ram", PROCESS_BYTES, "Python, Ray, RLlib, torch and compiled code, measured"),
+        process,
         Term(
             "scenario years", "ram", years,
             f"{sizes.training_years} for training, each as it is read and joined to the others, one for validation, "

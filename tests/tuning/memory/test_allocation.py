@@ -168,29 +168,30 @@ def test_no_trial_runs_on_a_node_without_cores() -> None:
 
 def test_one_kind_asks_for_no_particular_node() -> None:
     (kind,) = kinds_of([node("a", 8, marks="accelerator_type:X"), node("b", 8, marks="accelerator_type:X")])
-    assert kind.request(is_only=True) == ({}, {})
+    assert kind.request(is_only=True) == Request({})
 
 
 def test_of_several_kinds_each_asks_by_its_resource_or_else_by_its_nodes() -> None:
     small, large = kinds_of([node("a", 8, marks="accelerator_type:X"), node("b", 24, marks="accelerator_type:Y")])
-    assert small.request(is_only=False) == ({"accelerator_type:X": MARK_SHARE}, {})
-    assert large.request(is_only=False) == ({"accelerator_type:Y": MARK_SHARE}, {})
+    assert small.request(is_only=False) == Request({"accelerator_type:X": MARK_SHARE})
+    assert large.request(is_only=False) == Request({"accelerator_type:Y": MARK_SHARE})
     # Ray has one name for cards of two sizes.
     small, large = kinds_of([node(name, gib, marks="accelerator_type:A100") for name, gib in (("a", 40), ("b", 80), ("c", 80))])
-    assert small.request(is_only=False) == ({}, {NODE_LABEL: "in(a)"})
-    assert large.request(is_only=False) == ({}, {NODE_LABEL: "in(b,c)"})
+    assert [kind.request(is_only=False).resources for kind in (small, large)] == [{}, {}]
+    assert small.request(is_only=False).labels == {NODE_LABEL: "in(a)"}
+    assert large.request(is_only=False).labels == {NODE_LABEL: "in(b,c)"}
 
 
 def test_nothing_is_placed_on_a_node_that_leaves() -> None:
     (kind,) = kinds_of([node("a", 8), node("b", 8)])
-    assert kind.request(True, {"b"}) == ({}, {NODE_LABEL: "!in(b)"})
-    assert kind.request(False, {"b"}) == ({}, {NODE_LABEL: "in(a)"})
+    assert kind.request(True, {"b"}).labels == {NODE_LABEL: "!in(b)"}
+    assert kind.request(False, {"b"}).labels == {NODE_LABEL: "in(a)"}
 
 
 def test_a_request_allows_the_nodes_that_it_names() -> None:
-    assert [Request({}, {NODE_LABEL: "in(a,b)"}).allows(node(name)) for name in "abc"] == [True, True, False]
-    assert [Request({}, {NODE_LABEL: "!in(a,b)"}).allows(node(name)) for name in "abc"] == [False, False, True]
-    assert Request({}, {}).allows(node("a"))
+    assert [Request({}, frozenset("ab")).allows(node(name)) for name in "abc"] == [True, True, False]
+    assert [Request({}, leaving=frozenset("ab")).allows(node(name)) for name in "abc"] == [False, False, True]
+    assert Request({}).allows(node("a"))
 
 
 def test_a_node_holds_what_it_has_alone() -> None:

@@ -9,7 +9,7 @@ from common.units import GIB
 from tests.tuning.memory.test_allocation import node, prediction
 from tests.tuning.roomy import SMALL, planner
 from tuning.experiment.settings import Settings
-from tuning.memory.allocation import NODE_LABEL, KindKey, Node, kinds_of, room
+from tuning.memory.allocation import NODE_LABEL, KindKey, Node, Request, kinds_of, room
 from tuning.memory.placement import Placement
 from tuning.memory.planner import Calibration, Planner
 from tuning.memory.prediction import Prediction
@@ -94,7 +94,7 @@ def test_with_one_machine_all_is_as_its_planner_says(tmp_path: Path) -> None:
         for alone in (False, True):
             place = own.place(0, usual, alone=alone)
             assert place.grant == plan.grant(usual, alone=alone)
-            assert place.request == ({}, {})
+            assert place.request == Request({})
 
 
 def test_trials_at_once_are_a_sum_over_nodes_and_follow_them(own: Placement) -> None:
@@ -138,12 +138,12 @@ def test_a_trial_waits_in_vain_where_no_node_left_has_its_memory(tmp_path: Path)
 
 def test_nothing_goes_to_a_node_that_is_drained(tmp_path: Path) -> None:
     own = placement(tmp_path, node("a"), node("b"))
-    assert own.place(0, USUAL).request == ({}, {})
+    assert own.place(0, USUAL).request == Request({})
     own.follow([node("a"), node("b")], {"b"})
     assert own.place(0, USUAL).request.labels == {NODE_LABEL: "!in(b)"}
     assert own.at_once(prediction()) == 4
     own.follow([node("a")])
-    assert own.place(0, USUAL).request == ({}, {})
+    assert own.place(0, USUAL).request == Request({})
 
 
 def test_a_search_on_cards_waits_for_cards_and_one_on_the_cpu_stays_there(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_where_ray_has_one_name_for_two_cards_a_trial_follows_the_nodes_of_its_k
 
 def test_where_a_second_kind_joins_trials_that_wait_have_to_name_theirs(tmp_path: Path) -> None:
     own = placement(tmp_path, LARGE_CARD)
-    assert own.place(0, LARGE).request == ({}, {})
+    assert own.place(0, LARGE).request == Request({})
     own.follow([LARGE_CARD, node("c", 24, marks=Y)], {"c"})
     assert not own.is_outdated(0)
     own.follow([LARGE_CARD, SMALL_CARD])
