@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,10 +19,7 @@ import pandas as pd
 from common.measure import A_YEAR, BASIS, SCORE, SERVED_BOUND, SITE, VEHICLES_SERVED, Measure, Scale, services
 from common.texts import markdown
 from results.schema import measures_of
-from results.table_files import write_parquet
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from results.table_files import ResultsError, read_parquet, write_parquet
 
 JUDGEMENT_VERSION = 1
 # Of each metric, over the runs. A bootstrap of few runs is too narrow.
@@ -72,7 +69,7 @@ def _labelled(measures: Mapping[str, Measure]) -> list[Measure]:
 
 
 def metrics_of(table: pd.DataFrame, ranking: Ranking | None = None) -> dict[str, Measure]:
-    """Metrics of a table that `judgement` or `table_of` gave, without those that the site does not have.
+    """Metrics of a table that `judgement` or `written_table` gave, without those that the site does not have.
 
     The first is `OBJECTIVE` where a ranking has another than the score.
     """
@@ -83,13 +80,20 @@ def metrics_of(table: pd.DataFrame, ranking: Ranking | None = None) -> dict[str,
     return first | {name: own for name, own in read.items() if own is not None and not (own.needs and name in lacking)}
 
 
-def table_of(content: pa.Table) -> pd.DataFrame:
-    """The table of a file that `write_table` wrote."""
+def written_table(path: Path) -> tuple[pd.DataFrame, dict[str, str]]:
+    """The table of a file that `write_table` wrote, and what that was told `about` it.
+
+    Raises ResultsError if the file is damaged or of another version, FileNotFoundError if it is missing.
+    """
+    remedy = f"the judge writes it anew with --name {path.parent.name}"
+    content, about = read_parquet(path, remedy)
+    if (version := about.get("schema_version")) != str(JUDGEMENT_VERSION):
+        raise ResultsError(f"{path}: it has the version {version}, not {JUDGEMENT_VERSION}: {remedy}")
     # What pandas wrote of the index beside the columns is not needed, and may be anything.
     table: pd.DataFrame = content.replace_schema_metadata().to_pandas()
     stored = measures_of(content.schema)
     table.attrs[METRICS] = {name: own.metadata for name, own in stored.items() if not name.endswith(("_low", "_high"))}
-    return table
+    return table, about
 
 
 def per_run(evaluations: pd.DataFrame, measures: Mapping[str, Measure], ranking: Ranking | None = None) -> pd.DataFrame:

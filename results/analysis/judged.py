@@ -11,12 +11,11 @@ from common.measure import SCORE, SITE, Measure
 from results.analysis.curves import confirmed
 from results.analysis.searched import default_trial, frame, ranks_by_score, rated
 from results.fresh import DEFAULT
-from results.judgement import BOUNDS, preferred, table_of
+from results.judgement import BOUNDS, preferred, written_table
 from results.judgement import judgement as judged_table
 from results.loader import Results
 from results.places import JUDGED
 from results.statistics import known_mean
-from results.table_files import read_parquet
 
 UNNOTICED = 0.01  # part of the vehicles' energy, and of people's hours, that a policy may serve less than without control
 CONTENDER, RULE, MPC, BOUND, UNCONTROLLED = "contender", "rule", "mpc", "bound", "uncontrolled"
@@ -39,11 +38,11 @@ def verdict(judgement: Results) -> Verdict:
     Raises ResultsError if the file cannot be read.
     """
     try:
-        table, known = read_parquet(judgement.folder / JUDGED, "run the judgement again with its name to write it anew")
+        table, known = written_table(judgement.folder / JUDGED)
     except FileNotFoundError:
         return Verdict(judged_table(judgement.evaluations, judgement.measures))
     aim: dict[str, str] = {name: known[name] for name in ("weights", "objective", "requirements") if name in known}
-    return Verdict(table_of(table), aim)
+    return Verdict(table, aim)
 
 
 def caveats(rows: pd.DataFrame, measures: Mapping[str, Measure], reward: str) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -13,6 +14,7 @@ from common.measure import Measure, Scale
 from envs.objective.columns import measures
 from results.judgement import (
     BOUND,
+    JUDGEMENT_VERSION,
     SHORTFALL,
     Ranking,
     cells,
@@ -22,10 +24,11 @@ from results.judgement import (
     metrics_of,
     per_run,
     scales,
-    table_of,
     to_markdown,
     write_table,
+    written_table,
 )
+from results.table_files import ResultsError
 from tests.results.judged_rows import judged_frame, judged_row
 
 
@@ -148,11 +151,43 @@ def test_the_table_is_written_in_both_forms(tmp_path: Path) -> None:
     found = pq.read_table(tmp_path / "table.parquet")
     assert found.schema.metadata[b"scenario"] == b"small"
     assert found.schema.field("co2_kg_low").metadata[b"unit"] == b"kg"
-    pd.testing.assert_frame_equal(table_of(found), table)
+    read, about = written_table(tmp_path / "table.parquet")
+    assert about["scenario"] == "small"
+    pd.testing.assert_frame_equal(read, table)
     # What the site does not have, as comfort where no temperature is computed, is no column for people.
     shown = {name: own for name, own in metrics(MEASURES).items() if not own.needs or table[name].notna().any()}
-    assert metrics_of(table_of(found)) == metrics_of(table) == shown
+    assert metrics_of(read) == metrics_of(table) == shown
     assert len(metrics(MEASURES)) > len(shown) > 5
+
+
+OF_TODAY = {b"schema_version": str(JUDGEMENT_VERSION).encode()}
+
+
+def written(folder: Path) -> tuple[Path, pa.Table]:
+    table = judgement(frame(row("a", 3, 0.05, 1), row("uncontrolled", 3, 0.0)), MEASURES)
+    return folder / "judgement.parquet", pa.Table.from_pandas(table)
+
+
+@pytest.mark.parametrize("pandas", [b"{}", b"[]", b"nothing"])
+def test_what_pandas_wrote_beside_the_columns_is_not_read(tmp_path: Path, pandas: bytes) -> None:
+    path, table = written(tmp_path)
+    pq.write_table(table.replace_schema_metadata({**OF_TODAY, b"pandas": pandas}), path)
+    assert written_table(path)[0]["contender"].tolist() == ["a", "uncontrolled"]
+
+
+def test_a_table_with_a_column_twice_is_told_in_a_line(tmp_path: Path) -> None:
+    path, table = written(tmp_path)
+    pq.write_table(table.append_column("score", table["score"]).replace_schema_metadata(OF_TODAY), path)
+    with pytest.raises(ResultsError, match="Multiple matches") as refused:
+        written_table(path)
+    assert "__fragment_index" not in str(refused.value)
+
+
+def test_a_table_of_another_version_is_not_read(tmp_path: Path) -> None:
+    path, table = written(tmp_path)
+    pq.write_table(table.replace_schema_metadata({b"schema_version": b"99"}), path)
+    with pytest.raises(ResultsError, match=f"it has the version 99, not {JUDGEMENT_VERSION}: the judge writes it anew"):
+        written_table(path)
 
 
 def by_peak(years: Sequence[Mapping[str, Any]]) -> tuple[float, float, float]:

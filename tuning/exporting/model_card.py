@@ -11,9 +11,7 @@ from common.errors import UsageError
 from common.measure import BASIS, SCORE, Measure
 from common.paths import user_path
 from common.texts import counted, markdown, option_words, printable, quoted
-from results import ResultsError
-from results.judgement import JUDGEMENT_VERSION, STATISTIC, cells, headings, markdown_table, metrics_of, scales, table_of
-from results.table_files import read_parquet
+from results.judgement import STATISTIC, cells, headings, markdown_table, metrics_of, scales, written_table
 from search_spaces import Assignment, Value
 from tuning.experiment.folder import Experiment, open_experiment
 from tuning.experiment.settings import OF_A_SITE, OF_AN_ENVIRONMENT, Settings
@@ -129,8 +127,8 @@ def own_judgement(experiment: Experiment) -> tuple[pd.DataFrame | None, str]:
     paths = JudgementPaths(folder.parent.parent)
     if folder.parent != paths.runs or not paths.table.is_file():
         return None, ""
-    table = _judged_table(paths)
-    names = [contender.name for contender in read_judgement(paths)[1] if paths.run(contender) == folder]
+    table, _ = written_table(paths.table)
+    names = [contender.name for contender in read_judgement(paths).contenders if paths.run(contender) == folder]
     judged = [name for name in names if name in set(table["contender"])]
     return (table, judged[0]) if judged else (None, "")
 
@@ -145,14 +143,14 @@ def given_judgement(experiment: Experiment, number: int, folder: Path) -> tuple[
     for path in (paths.table, paths.settings):
         if not path.is_file():
             raise UsageError(f"--judgement {folder}: there is no {path.name} in it")
-    table, (judged_settings, contenders), settings = _judged_table(paths), read_judgement(paths), experiment.settings
+    (table, _), judgement, settings = written_table(paths.table), read_judgement(paths), experiment.settings
     hyperparameters = TrialRecords(experiment).assignment(number)
     matching = [
         contender.name
-        for contender in contenders
+        for contender in judgement.contenders
         if contender.name in set(table["contender"]) and _trains(contender, paths, hyperparameters, settings)
     ]
-    if not matching or judged_settings.scenario != settings.task.key:
+    if not matching or judgement.settings.scenario != settings.task.key:
         raise UsageError(
             f"--judgement {folder}: no contender in it has scenario, reward, algorithm, steps and hyperparameters of trial "
             f"{number} of {settings.name}"
@@ -168,12 +166,3 @@ def _trains(contender: Contender, paths: JudgementPaths, hyperparameters: Assign
         return False
     run = open_experiment(paths.run(contender)).settings
     return all(getattr(run, name) == getattr(settings, name) for name in ("algo", "steps", "reward", "weights", "teacher"))
-
-
-def _judged_table(paths: JudgementPaths) -> pd.DataFrame:
-    """The table of a judgement. Raises a ResultsError if its file is damaged or of another version."""
-    remedy = f"the judge writes it anew with --name {paths.folder.name}"
-    content, about = read_parquet(paths.table, remedy)
-    if (version := about.get("schema_version")) != str(JUDGEMENT_VERSION):
-        raise ResultsError(f"{paths.table}: it has the version {version}, not {JUDGEMENT_VERSION}: {remedy}")
-    return table_of(content)

@@ -107,11 +107,12 @@ def create_or_open(folder: Path, settings: RaceSettings, contenders: list[Conten
     paths = JudgementPaths(user_path(folder).resolve())
     check_name(paths.folder.name)
     refuse_links(paths.folder)
+    judgement = Judgement(settings, contenders, paths)
     if paths.settings.exists():
-        before, now = read_judgement(paths), (settings, contenders)
-        if differ := [name for name, old, new in zip(("settings", "contenders"), before, now, strict=True) if old != new]:
+        before = read_judgement(paths)
+        if differ := [name for name in ("settings", "contenders") if getattr(before, name) != getattr(judgement, name)]:
             raise UsageError(f"{paths.folder} judges something else (other {' and '.join(differ)}): choose another --name")
-        return Judgement(settings, contenders, paths), True
+        return judgement, True
     if paths.folder.exists():
         raise UsageError(f"{paths.folder} is there already and holds no judgement: choose another --name")
     created = missing_folders(paths.folder)
@@ -122,11 +123,11 @@ def create_or_open(folder: Path, settings: RaceSettings, contenders: list[Conten
     except OSError as error:
         discard(paths.folder, created)
         raise UsageError(f"cannot create {paths.folder}: {error.strerror}; choose another --dir") from error
-    return Judgement(settings, contenders, paths), False
+    return judgement, False
 
 
-def read_judgement(paths: JudgementPaths) -> tuple[RaceSettings, list[Contender]]:
-    """Settings and contenders that `create_or_open` wrote. Raises a UsageError if the file is damaged."""
+def read_judgement(paths: JudgementPaths) -> Judgement:
+    """The judgement that `create_or_open` wrote. Raises a UsageError if the file is damaged."""
     try:
         content = checked(read_json(paths.settings), dict[str, Any], "its content")
         check_format(paths.settings, content, FORMAT)
@@ -136,4 +137,4 @@ def read_judgement(paths: JudgementPaths) -> tuple[RaceSettings, list[Contender]
         raise UsageError(
             f"{paths.settings} is damaged ({error}): restore it from a copy, or judge anew under another --name"
         ) from error
-    return settings, contenders
+    return Judgement(settings, contenders, paths)

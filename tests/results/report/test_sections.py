@@ -169,7 +169,7 @@ def test_a_judgement_with_a_verdict_is_ranked_by_its_aim(tmp_path: Path) -> None
     assert section.figures[0].answer == "a 2 has 50.0 of bill (less is better)."
     assert section.facts["objective"] == "bill (less is better)"
     (tmp_path / "judgement.parquet").write_bytes(b"no table")
-    with pytest.raises(ResultsError, match="run the judgement again with its name"):
+    with pytest.raises(ResultsError, match=f"the judge writes it anew with --name {tmp_path.name}"):
         sections(Sources(judgements=(results,)))
 
 

@@ -5,24 +5,22 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from common.errors import UsageError
 from envs.objective.columns import measures
 from envs.scenarios.scenario import scenario
-from results.judgement import JUDGEMENT_VERSION, write_table
-from results.table_files import ResultsError
+from results.judgement import write_table
 from tests.tuning.exporting.judged_table import judgement_of
 from tests.tuning.trial.small_trials import completed
 from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.export import main
-from tuning.exporting.model_card import _judged_table, card, given_judgement, hyperparameters_toml, own_judgement
+from tuning.exporting.model_card import card, given_judgement, hyperparameters_toml, own_judgement
 from tuning.judging.contenders import contenders, experiment_of
-from tuning.judging.folder import Judgement, JudgementPaths, RaceSettings, create_or_open
+from tuning.judging.folder import Judgement, RaceSettings, create_or_open
+from tuning.judging.settings import JudgeSettings
 from tuning.search.proposals.plan import limits
 from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords
@@ -87,7 +85,7 @@ def test_the_command_has_both_objectives_as_the_share_of_the_reward_is_theirs() 
 
 
 STEPS = 100_000
-OF_TODAY = {b"schema_version": str(JUDGEMENT_VERSION).encode()}
+JUDGE = JudgeSettings((), seed=1)
 DEFAULT = algorithm("ppo").preset("default", {}, limits(STEPS))
 
 
@@ -104,7 +102,7 @@ def judge(folder: Path, *experiments: Experiment) -> Judgement:
     asked = RaceSettings(scenario(experiments[0].settings.scenario).key, 2, 1)
     judgement, _ = create_or_open(folder / "judgement", asked, contenders(experiments, 2))
     for contender in judgement.contenders:
-        experiment_of(contender, judgement.paths, 1)
+        experiment_of(contender, judgement.paths, JUDGE)
     write_table(judgement.paths.table, judgement_of(*(contender.name for contender in judgement.contenders)), {})
     return judgement
 
@@ -154,20 +152,20 @@ def test_a_folder_without_a_judgement_is_refused(judged: tuple[Experiment, Judge
 def test_a_run_of_a_judgement_finds_its_contender(judged: tuple[Experiment, Judgement]) -> None:
     of, judgement = judged
     for contender in judgement.contenders:
-        assert own_judgement(experiment_of(contender, judgement.paths, 1))[1] == contender.name
+        assert own_judgement(experiment_of(contender, judgement.paths, JUDGE))[1] == contender.name
     assert own_judgement(of) == (None, "")
 
 
 def test_a_run_that_the_table_lacks_was_not_judged(judged: tuple[Experiment, Judgement]) -> None:
     _, judgement = judged
     write_table(judgement.paths.table, judgement_of("another"), {})
-    run = experiment_of(judgement.contenders[0], judgement.paths, 1)
+    run = experiment_of(judgement.contenders[0], judgement.paths, JUDGE)
     assert own_judgement(run) == (None, "")
 
 
 def test_a_run_whose_judgement_has_a_table_alone_is_refused(judged: tuple[Experiment, Judgement]) -> None:
     _, judgement = judged
-    run = experiment_of(judgement.contenders[0], judgement.paths, 1)
+    run = experiment_of(judgement.contenders[0], judgement.paths, JUDGE)
     judgement.paths.settings.unlink()
     with pytest.raises(UsageError, match="restore it from a copy"):
         own_judgement(run)
@@ -184,19 +182,3 @@ def test_a_damaged_table_is_told_in_a_line_with_what_writes_it_anew(
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"error: {paths.table}: ")
     assert line.endswith(f"--name {paths.folder.name}")
-
-
-@pytest.mark.parametrize("pandas", [b"{}", b"[]", b"nothing"])
-def test_what_pandas_wrote_beside_the_columns_is_not_read(tmp_path: Path, pandas: bytes) -> None:
-    paths = JudgementPaths(tmp_path)
-    table = pa.Table.from_pandas(judgement_of("a")).replace_schema_metadata({**OF_TODAY, b"pandas": pandas})
-    pq.write_table(table, paths.table)
-    assert _judged_table(paths)["contender"].tolist() == ["a", "uncontrolled"]
-
-
-def test_a_table_with_a_column_twice_is_told_in_a_line(tmp_path: Path) -> None:
-    paths, table = JudgementPaths(tmp_path), pa.Table.from_pandas(judgement_of("a"))
-    pq.write_table(table.append_column("score", table["score"]).replace_schema_metadata(OF_TODAY), paths.table)
-    with pytest.raises(ResultsError, match="Multiple matches") as refused:
-        _judged_table(paths)
-    assert "__fragment_index" not in str(refused.value)
