@@ -110,7 +110,7 @@ def searched(small_schema: Path, tmp_path: Path) -> list[str]:
 def test_without_a_contender_that_is_left_it_says_why(
     searched: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(self: Race, judged_by: str) -> None:
+    def fail(self: Race) -> None:
         self.failed = {"e 0": "run 1 failed: it diverged"}
 
     monkeypatch.setattr(Race, "run", fail)

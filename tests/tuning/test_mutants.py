@@ -42,6 +42,7 @@ from tuning.judging.contenders import contenders, experiment_of
 from tuning.judging.folder import RaceSettings, create_or_open
 from tuning.judging.race import Race
 from tuning.judging.report import check_amounts, check_scores, conclude
+from tuning.judging.settings import JudgeSettings
 from tuning.search.record.record import check_study
 from tuning.search.run.driver import Parts
 from tuning.search.run.opening import check, open_checked
@@ -52,6 +53,7 @@ from tuning.trial.records import TrialRecords
 
 EVERY_DAY, SLOW = 20, 400  # mutants of all folders together
 STEPS = 1000
+JUDGE = JudgeSettings((), seed=1)
 RUNNING = 2  # number of the trial that has not ended
 # Checkpoints have a format and a test of their own. Ray Tune's files and locks are read by nothing.
 NOT_OURS = ("trials", "tune", "experiment.lock", "site", "exported", "expected")
@@ -99,13 +101,13 @@ def judged(folder: Path, experiment: Path) -> Path:
     own = contenders([of], 1)
     made, _ = create_or_open(folder / "judged", RaceSettings(scenario("iquitos-38").key, 2, 1), own)
     for place, contender in enumerate(own):
-        experiment_of(contender, made.paths, 1)
+        experiment_of(contender, made.paths, JUDGE)
         for number in range(2):
             evaluate(made.paths.part(f"{contender.slug}-{number:03d}", "batch"), contender.name, 0.05 + 0.01 * place, number)
     for name, score in (("uncontrolled", 0.0), ("rules", 0.02)):
         evaluate(made.paths.part("baselines" if name == "rules" else "more", "batch"), name, score)
     console = Console(quiet=True)
-    conclude(Race(made, of.settings.task, of.settings, console), console)
+    conclude(Race(made, of.settings.task, JUDGE, console), console)
     return made.paths.folder
 
 

@@ -39,8 +39,6 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     """
     # Ray reads some of the environment when it is imported, so this comes first.
     set_environment()
-    from envs.objective.reward import check_reward
-    from envs.task import SiteTask
     from tuning.judging.contenders import contenders, judged_aim
     from tuning.judging.folder import RaceSettings, create_or_open
     from tuning.judging.race import Race
@@ -52,13 +50,8 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     chosen = contenders(experiments, settings.top, settings.objective, settings.keep)
     aim = judged_aim(experiments[0], settings.objective)
     # Of two objectives the one that is judged; the contenders are trained by the settings of their experiments.
-    judged = replace(experiments[0].settings, objective=aim.names)
-    task = judged.task
-    _check_kind(settings, task)
-    if isinstance(task, SiteTask):
-        check_reward(task.site, task.reward)
-        if settings.backend == "batch" and (reason := task.why_not_batch()):
-            raise UsageError(f"--backend batch: {reason}; leave it to citylearn")
+    task = replace(experiments[0].settings, objective=aim.names).task
+    _check_task(settings, task)
     notes = check_address(settings.address)
     parent = user_path(settings.dir).resolve()
     stem = fit_name(task.title).lstrip("._-") or "site"
@@ -75,9 +68,8 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
             say(console, f"contenders: {'; '.join(contender.name for contender in chosen)}")
             for note in notes:
                 say(console, note)
-            of_race = replace(judged, gpu_memory=settings.gpu_memory, address=settings.address)
-            race = Race(judgement, task, of_race, console, settings.mpc, settings.baseline)
-            race.run(settings.backend)
+            race = Race(judgement, task, settings, console)
+            race.run()
             comparison = conclude(race, console, experiments)
             draw_report([folder, *(experiment.paths.folder for experiment in experiments)], console)
     except KeyboardInterrupt:
@@ -92,9 +84,10 @@ def compare(settings: JudgeSettings, console: Console | None = None) -> Comparis
     return comparison
 
 
-def _check_kind(settings: JudgeSettings, task: Task) -> None:
-    """Raise a UserError for an option of a site beside an environment, or the other way round, or a policy that fails."""
+def _check_task(settings: JudgeSettings, task: Task) -> None:
+    """Raise a UserError for a task that cannot be judged so, or an option that is of the other kind of task."""
     from envs.gym.task import EnvTask, own_rows
+    from envs.objective.reward import check_reward
 
     kind, others = ("a site", ("backend", "mpc")) if isinstance(task, EnvTask) else ("an environment", ("baseline",))
     for name in others:
@@ -104,6 +97,10 @@ def _check_kind(settings: JudgeSettings, task: Task) -> None:
         task.check_trust()  # before Ray begins
         if settings.baseline:
             own_rows(replace(task, episodes=1), "test", settings.baseline)  # before anything is trained
+        return
+    check_reward(task.site, task.reward)
+    if settings.backend == "batch" and (reason := task.why_not_batch()):
+        raise UsageError(f"--backend batch: {reason}; leave it to citylearn")
 
 
 def _command(settings: JudgeSettings, name: str) -> str:

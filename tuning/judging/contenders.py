@@ -28,6 +28,7 @@ from tuning.experiment.lock import experiment_lock
 from tuning.experiment.reading import is_given, open_to_read
 from tuning.experiment.settings import Settings, changed, typed
 from tuning.judging.folder import OF_TRAINING, Contender, JudgementPaths
+from tuning.judging.settings import JudgeSettings
 from tuning.search.proposals.plan import SHARED, limits, plan
 from tuning.search.run.driver import search
 from tuning.trial.evaluations import evaluations_due
@@ -165,7 +166,7 @@ def _check_together(experiments: Sequence[Experiment]) -> None:
             raise UsageError(f"two experiments are called {name}: judge one of them, or rename its folder and its name")
 
 
-def run_settings(contender: Contender, of: Settings, runs: Path, seed: int, gpu_memory: float, address: str) -> Settings:
+def run_settings(contender: Contender, of: Settings, runs: Path, judge: JudgeSettings) -> Settings:
     """Settings of a contender's training: one assignment, and a trial for each run.
 
     The seed is the same for all contenders, so that the same run of each has the same seed.
@@ -177,9 +178,9 @@ def run_settings(contender: Contender, of: Settings, runs: Path, seed: int, gpu_
         raise UsageError(f"{contender.name} has hyperparameters that cannot be: restore the row of its trial from a copy")
     same: dict[str, Any] = {name: getattr(of, name) for name in (*OF_TRAINING, "retries", "on_oom")}
     return replace(
-        Settings(**same), keep=contender.keep or of.keep, last_evaluation=contender.evaluations, seed=seed, set=(pairs,),
-        trials=1, start_from=(), sampler="random", scheduler="none", keep_checkpoints="all", gpu_memory=gpu_memory,
-        name=contender.slug, dir=str(runs), address=address,
+        Settings(**same), keep=contender.keep or of.keep, last_evaluation=contender.evaluations, seed=fresh_seed(judge.seed),
+        set=(pairs,), trials=1, start_from=(), sampler="random", scheduler="none", keep_checkpoints="all",
+        gpu_memory=judge.gpu_memory, name=contender.slug, dir=str(runs), address=judge.address,
     )  # fmt: skip
 
 
@@ -192,18 +193,11 @@ def fresh_seed(seed: int) -> int:
     return stream_seed(Stream.FRESH, seed) >> 1
 
 
-def experiment_of(
-    contender: Contender,
-    paths: JudgementPaths,
-    seed: int,
-    gpu_memory: float = 0.0,
-    address: str = "",
-    trust_scenario: bool = False,
-) -> Experiment:
+def experiment_of(contender: Contender, paths: JudgementPaths, judge: JudgeSettings) -> Experiment:
     """Open a contender's experiment, or create it. Raises a UsageError if its folder holds runs of something else."""
     folder = paths.run(contender)
     searched = open_to_read(contender.experiment)
-    wanted = run_settings(contender, searched.settings, paths.runs, fresh_seed(seed), gpu_memory, address)
+    wanted = run_settings(contender, searched.settings, paths.runs, judge)
     if folder.is_dir():
         run = open_experiment(folder)
         before = run.settings
@@ -219,9 +213,10 @@ def experiment_of(
                 f"{folder} holds runs of something else than {contender.name} ({shortened(differ[0])}): judge under "
                 "another --name"
             )
-        return replace(run, settings=replace(before, gpu_memory=gpu_memory, address=address)).trusting(trust_scenario)
+        now = replace(before, gpu_memory=judge.gpu_memory, address=judge.address)
+        return replace(run, settings=now).trusting(judge.trust_scenario)
     site = site_key(searched)
-    return create(wanted, {"scenario": site} if site else None).trusting(trust_scenario)
+    return create(wanted, {"scenario": site} if site else None).trusting(judge.trust_scenario)
 
 
 def train(experiment: Experiment, runs: int, console: Console) -> list[int]:

@@ -11,7 +11,6 @@ import numpy as np
 
 from common.measure import SCORE, Measure
 from envs.environments.backend import Backend
-from envs.forecasts import Method
 from envs.gym.task import EnvTask, own_rows, simple_rows
 from envs.objective.aim import SCORE_ALONE, Aim
 from envs.objective.columns import CHANGED
@@ -19,7 +18,7 @@ from envs.objective.evaluate import ValidityError
 from envs.objective.kpis import CITYLEARN
 from envs.scenarios.scenario import Window
 from envs.task import SiteTask, Task
-from envs.yardsticks.rows import Row, baseline_rows, bound_rows, bounded, by_year, mpc_rows, row_of
+from envs.yardsticks.rows import Row, baseline_rows, by_year, row_of
 from results.table_files import ResultsError, read_file, write_file
 from tuning.runtime import jobs as in_parallel
 
@@ -47,8 +46,8 @@ class Job:
 def run_all(
     jobs: Sequence[Job],
     on_done: Callable[[list[Row]], None],
-    on_wait: Callable[[int], None] = lambda left: None,
-    measures: Mapping[str, Measure] | None = None,
+    on_wait: Callable[[int], None],
+    measures: Mapping[str, Measure],
 ) -> None:
     """Run jobs in parallel on a started Ray; a file is written once all of its rows are complete, and `on_done` gets them.
 
@@ -61,7 +60,7 @@ def run_all(
         rows[part] += found
         left[part] -= 1
         if not left[part]:
-            write_file(part, sorted(rows[part], key=lambda row: int(row["year"])), measures=measures or {})
+            write_file(part, sorted(rows[part], key=lambda row: int(row["year"])), measures=measures)
             on_done(rows[part])
 
     def goes_on(done: Sequence[float]) -> bool:
@@ -119,15 +118,9 @@ def baseline_job(task: Task, part: Path, own: str = "") -> Job:
     return Job(part, partial(baseline_rows, task, SPLIT, task.site.windows(SPLIT)))
 
 
-def mpc_jobs(task: SiteTask, method: Method, part: Path) -> list[Job]:
-    """Evaluations of model predictive control on every year, for scenarios that have a bound."""
-    return [Job(part, partial(mpc_rows, task, SPLIT, own, method)) for own in by_year(task.site.windows(SPLIT)).values()]
-
-
-def bound_jobs(task: SiteTask, part: Path) -> list[Job]:
-    """Bounds on every year of the objectives that mean something, for scenarios that `envs.yardsticks.bound` can describe."""
-    objectives = bounded(task.site)
-    return [Job(part, partial(bound_rows, task, SPLIT, own, objectives)) for own in by_year(task.site.windows(SPLIT)).values()]
+def yearly_jobs(rows: Callable[..., list[Row]], task: SiteTask, part: Path, *more: Any) -> list[Job]:
+    """Evaluations by `mpc_rows` or `bound_rows` of `envs.yardsticks.rows`, a job a year; `more` are their further arguments."""
+    return [Job(part, partial(rows, task, SPLIT, own, *more)) for own in by_year(task.site.windows(SPLIT)).values()]
 
 
 def check_agreement(part: Path, other: Path) -> None:

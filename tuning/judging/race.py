@@ -1,6 +1,6 @@
 """The race of a judgement: it trains contenders, evaluates them, and drops those that fall behind."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,27 +15,26 @@ from envs.gym.source import Source
 from envs.scenarios.scenario import Split
 from envs.task import SiteTask, Task
 from envs.yardsticks.mpc_runs import NAMES
+from envs.yardsticks.rows import bound_rows, bounded, mpc_rows
 from results import load
 from results.judgement import meets
 from results.table_files import OTHER_VERSION, ResultsError, read_file, read_table
 from tuning.cli.console import busy, say
 from tuning.experiment.folder import Experiment
-from tuning.experiment.settings import Settings
 from tuning.judging.contenders import experiment_of, train
 from tuning.judging.evaluations import (
     SPLIT,
     Job,
     baseline_job,
-    bound_jobs,
     check_agreement,
-    mpc_jobs,
     objective_of,
     run_all,
     run_jobs,
+    yearly_jobs,
     years_of,
 )
 from tuning.judging.folder import Contender, Judgement
-from tuning.judging.settings import NO_MPC, Mpc, methods
+from tuning.judging.settings import JudgeSettings, methods
 from tuning.judging.verdict import looks, standing
 from tuning.runtime.cluster import address_source, cluster_address
 from tuning.runtime.ray_session import ray_session
@@ -56,20 +55,9 @@ class Race:
         finalists: names of the contenders that stayed in the race to its end.
     """
 
-    def __init__(
-        self,
-        judgement: Judgement,
-        task: Task,
-        settings: Settings,
-        console: Console,
-        mpc: Sequence[Mpc] = (NO_MPC,),
-        baseline: str = "",
-    ) -> None:
-        """Nothing is trained or written yet.
-
-        `judgement` is locked by this process, `settings` have GPU memory and cluster of this run.
-        """
-        self._mpc, self._baseline = methods(mpc), baseline
+    def __init__(self, judgement: Judgement, task: Task, settings: JudgeSettings, console: Console) -> None:
+        """Nothing is trained or written yet; `judgement` is locked by this process."""
+        self._mpc = methods(settings.mpc)
         self.judgement = judgement
         self.task: Task = task.judged
         self._settings, self._console, self._aim = settings, console, task.aim
@@ -80,16 +68,13 @@ class Race:
         self._experiments: dict[str, Experiment] = {}
         self._runs: dict[str, list[int]] = {}
 
-    def run(self, judged_by: Backend) -> None:
+    def run(self) -> None:
         """Train, evaluate and drop until the last look; then CityLearn evaluates the finalists, if asked to."""
         racing = list(self.judgement.contenders)
         if isinstance(self.task, SiteTask):
             self._check_site(self.task)
         for contender in racing:
-            self._experiments[contender.name] = experiment_of(
-                contender, self.judgement.paths, self.judgement.settings.seed, self._settings.gpu_memory,
-                self._settings.address, self.task.trusted,
-            )  # fmt: skip
+            self._experiments[contender.name] = experiment_of(contender, self.judgement.paths, self._settings)
         for count in self.looks:
             for contender in list(racing):
                 self._say(f"{contender.name}: {counted(count, 'run')}")
@@ -108,7 +93,7 @@ class Race:
             if count != self.looks[-1] and len(racing) > 1:
                 racing = self._ahead(racing)
         self.finalists = [contender.name for contender in racing]
-        if racing and judged_by == "citylearn" and self._backend == "batch":
+        if racing and self._settings.backend == "citylearn" and self._backend == "batch":
             self._evaluate(racing, "citylearn")
             for contender in racing:
                 for number in self._runs[contender.name]:
@@ -151,18 +136,19 @@ class Race:
         if self._lacks(baselines):
             jobs.append(baseline_job(self.task, baselines))
         if not isinstance(self.task, SiteTask):
-            title = Source(self._baseline).title
+            title = Source(self._settings.baseline).title
             part = self.judgement.paths.part(f"own-{fit_name(title)}", self._backend)
-            return [*jobs, baseline_job(self.task, part, self._baseline)] if title and self._lacks(part, title) else jobs
+            is_asked = title and self._lacks(part, title)
+            return [*jobs, baseline_job(self.task, part, self._settings.baseline)] if is_asked else jobs
         if _beyond_rewards(self.task):
             return jobs
         if self._lacks(bounds) and not fit.why_no_bound(self.task.site):
-            jobs += bound_jobs(self.task, bounds)
+            jobs += yearly_jobs(bound_rows, self.task, bounds, bounded(self.task.site))
         if self._mpc and not fit.why_no_mpc(self.task.site):
             for method in self._mpc:
                 part = self.judgement.paths.part(f"mpc-{method}", "batch")
                 if self._lacks(part, NAMES[method]):
-                    jobs += mpc_jobs(self.task, method, part)
+                    jobs += yearly_jobs(mpc_rows, self.task, part, method)
         return jobs
 
     def _lacks(self, part: Path, contender: str | None = None) -> bool:

@@ -36,7 +36,7 @@ def settings_of(site: Path, tmp_path: Path, **more: Any) -> JudgeSettings:
 
 
 def test_what_is_returned_is_what_is_written_and_printed(given: JudgeSettings, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: Race, judged_by: str) -> None:
+    def fail(self: Race) -> None:
         self.failed = {"e 0": "run 1 failed: it diverged"}
 
     monkeypatch.setattr(Race, "run", fail)
@@ -55,7 +55,7 @@ def test_an_interrupt_is_raised_after_the_line_that_says_how_to_continue(
 ) -> None:
     monkeypatch.delenv("UV_RUN_RECURSION_DEPTH", raising=False)
 
-    def interrupt(self: Race, judged_by: str) -> None:
+    def interrupt(self: Race) -> None:
         write_file(judged_path(given.dir / "one", "bounds", "batch"), [])
         raise KeyboardInterrupt
 
@@ -71,7 +71,7 @@ def test_an_interrupt_is_raised_after_the_line_that_says_how_to_continue(
 def test_one_that_ends_before_its_first_run_leaves_nothing(
     given: JudgeSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
-    def end(self: Race, judged_by: str) -> None:
+    def end(self: Race) -> None:
         raise error
 
     monkeypatch.setattr(Race, "run", end)
@@ -87,7 +87,7 @@ def test_without_a_name_it_has_the_first_that_is_free(
 ) -> None:
     if title:
         monkeypatch.setattr(Scenario, "title", title)
-    monkeypatch.setattr(Race, "run", lambda self, judged_by: self.failed.update({"e 0": "it diverged"}))
+    monkeypatch.setattr(Race, "run", lambda self: self.failed.update({"e 0": "it diverged"}))
     first, second = (compare(replace(given, name=""), Console(quiet=True)).folder.name for _ in range(2))
     assert (first[-2:], second) == ("-1", f"{first[:-1]}2")
     assert name in ("", first)
@@ -97,7 +97,7 @@ def test_without_a_name_it_has_the_first_that_is_free(
 def test_the_aim_of_the_search_stands_first_in_the_verdict_and_in_the_file(
     small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Race, "run", lambda self, judged_by: self.failed.update({"e 0": "it diverged"}))
+    monkeypatch.setattr(Race, "run", lambda self: self.failed.update({"e 0": "it diverged"}))
     judged = compare(settings_of(small_schema, tmp_path, objective="daily_peak_kw"), Console(quiet=True))
     assert judged.verdict[0] == "aim: objective: daily_peak_kw (less is better)"
     assert pq.read_schema(judged.folder / "judgement.parquet").metadata[b"objective"] == b"daily_peak_kw (less is better)"

@@ -16,11 +16,13 @@ from tuning.experiment.settings import Settings
 from tuning.judging import contenders as module
 from tuning.judging.contenders import best_trials, contenders, experiment_of, fresh_seed, judged_aim, run_settings, train
 from tuning.judging.folder import Contender, JudgementPaths
+from tuning.judging.settings import JudgeSettings
 from tuning.search.proposals.plan import limits, plan
 from tuning.trial.protocol import Proposal
 from tuning.trial.records import TrialRecords, trial_seed
 
 STEPS = 100_000
+JUDGE = JudgeSettings((), seed=3)
 
 
 def experiment(folder: Path, name: str, scores: dict[float, dict[str, Any]], **given: Any) -> Experiment:
@@ -44,10 +46,10 @@ def test_a_contender_is_trained_as_far_as_it_was_rated_and_by_the_same_rule(tmp_
         TrialRecords(of).update(number, steps=steps)
     found = contenders([of], top=2)
     assert [own.evaluations for own in found] == [3, 10, 0]
-    settings = run_settings(found[0], of.settings, tmp_path, 1, 0.0, "")
+    settings = run_settings(found[0], of.settings, tmp_path, JUDGE)
     assert (settings.steps, settings.evaluations, settings.ending_evaluation, settings.keep) == (STEPS, 10, 3, "last")
     other = contenders([of], top=2, keep="best")
-    assert [run_settings(own, of.settings, tmp_path, 1, 0.0, "").keep for own in other] == ["best"] * 3
+    assert [run_settings(own, of.settings, tmp_path, JUDGE).keep for own in other] == ["best"] * 3
 
 
 def test_no_assignment_takes_part_twice(tmp_path: Path) -> None:
@@ -109,7 +111,7 @@ def test_experiments_of_different_aims_are_not_judged_together(tmp_path: Path, a
 def test_a_contender_is_trained_as_its_experiment_was(tmp_path: Path, given: dict[str, Any]) -> None:
     of = experiment(tmp_path, "one", {0.05: {"gamma": 0.9}}, **given)
     for contender in contenders([of], top=1):
-        run = run_settings(contender, of.settings, tmp_path / "runs", 1, 0.0, "")
+        run = run_settings(contender, of.settings, tmp_path / "runs", JUDGE)
         assert (run.splits, run.aim, run.teacher) == (of.settings.splits, of.settings.aim, of.settings.teacher)
 
 
@@ -126,7 +128,7 @@ def test_a_run_trains_the_very_assignment_with_a_seed_that_no_search_had(tmp_pat
     (contender, control) = contenders([experiment(tmp_path, "e", {0.05: change}, algo=algo)], top=1)
     of = Settings(algo=algo, backend="batch", steps=STEPS, seed=0)  # type: ignore[arg-type]
     for own in (contender, control):
-        settings = run_settings(own, of, tmp_path / "runs", fresh_seed(0), 0.0, "")
+        settings = run_settings(own, of, tmp_path / "runs", replace(JUDGE, seed=0))
         settings.check()
         assert plan(settings, None).fixed == own.hyperparameters
         assert settings.seed != of.seed
@@ -161,7 +163,7 @@ def test_of_two_objectives_the_best_of_the_front_in_the_named_one_are_judged(
     assert found[-1].hyperparameters["reward_share"] == pytest.approx(0.5 / 0.65)
     assert judged_aim(of, objective).second is None
     # Each is trained for its own share.
-    settings = run_settings(found[0], of.settings, tmp_path / "runs", 1, 0.0, "")
+    settings = run_settings(found[0], of.settings, tmp_path / "runs", JUDGE)
     assert plan(settings, None).fixed == found[0].hyperparameters
 
 
@@ -220,8 +222,8 @@ def test_seeds_are_those_of_no_search_with_the_same_number() -> None:
 
 
 def test_an_experiment_is_created_once_and_keeps_its_seed(contender: Contender, paths: JudgementPaths) -> None:
-    first = experiment_of(contender, paths, 3)
-    again = experiment_of(contender, paths, 3, gpu_memory=2.0, address="auto")
+    first = experiment_of(contender, paths, JUDGE)
+    again = experiment_of(contender, paths, replace(JUDGE, gpu_memory=2.0, address="auto"))
     assert first.paths == again.paths
     assert (again.settings.gpu_memory, again.settings.address) == (2.0, "auto")
     assert replace(again.settings, gpu_memory=0.0, address="") == first.settings
@@ -241,21 +243,21 @@ def test_an_experiment_is_created_once_and_keeps_its_seed(contender: Contender, 
 def test_runs_of_something_else_are_refused(
     contender: Contender, paths: JudgementPaths, others: dict[str, Any], why: str
 ) -> None:
-    run = experiment_of(contender, paths, 3)
+    run = experiment_of(contender, paths, JUDGE)
     save(replace(run, settings=replace(run.settings, trials=4, **others)))
     with pytest.raises(UsageError, match=f"holds runs of something else than of 0 .{why}") as refused:
-        experiment_of(contender, paths, 3)
+        experiment_of(contender, paths, JUDGE)
     assert "\n" not in str(refused.value)
 
 
 def test_trust_is_that_of_this_run(contender: Contender, paths: JudgementPaths) -> None:
-    assert experiment_of(contender, paths, 3, trust_scenario=True).settings.trust_scenario
-    assert not experiment_of(contender, paths, 3).settings.trust_scenario
-    assert experiment_of(contender, paths, 3, trust_scenario=True).settings.trust_scenario
+    assert experiment_of(contender, paths, replace(JUDGE, trust_scenario=True)).settings.trust_scenario
+    assert not experiment_of(contender, paths, JUDGE).settings.trust_scenario
+    assert experiment_of(contender, paths, replace(JUDGE, trust_scenario=True)).settings.trust_scenario
 
 
 def test_only_missing_runs_are_trained(contender: Contender, paths: JudgementPaths, monkeypatch: pytest.MonkeyPatch) -> None:
-    of = experiment_of(contender, paths, 0)
+    of = experiment_of(contender, paths, JUDGE)
     wanted: list[int] = []
 
     def search(experiment: Experiment, *_: Any) -> None:
@@ -274,7 +276,7 @@ def test_only_missing_runs_are_trained(contender: Contender, paths: JudgementPat
 def test_runs_that_failed_do_not_count_and_a_search_that_had_to_stop_is_an_error(
     contender: Contender, paths: JudgementPaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    of = experiment_of(contender, paths, 0)
+    of = experiment_of(contender, paths, JUDGE)
     ends(of, {0: "complete", 1: "failed"})
     console = Console(quiet=True)
     assert train(of, 2, console) == [0]
@@ -301,12 +303,12 @@ def test_a_judgement_goes_on_where_its_site_has_another_path(
 
     monkeypatch.setattr(module, "open_to_read", there)
     machine = "one"
-    assert experiment_of(contender, paths, 3).settings.scenario == "/one/storage/small/schema.json"
+    assert experiment_of(contender, paths, JUDGE).settings.scenario == "/one/storage/small/schema.json"
     machine = "two"
-    again = experiment_of(contender, paths, 3)
+    again = experiment_of(contender, paths, JUDGE)
     assert again.settings.scenario == "/two/storage/small/schema.json"
     save(again)
-    assert experiment_of(contender, paths, 3) == again
+    assert experiment_of(contender, paths, JUDGE) == again
     key[0], machine = "small-2", "three"
     with pytest.raises(UsageError, match="holds runs of something else"):
-        experiment_of(contender, paths, 3)
+        experiment_of(contender, paths, JUDGE)

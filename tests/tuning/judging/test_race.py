@@ -18,6 +18,7 @@ from envs.objective.evaluate import ValidityError
 from envs.scenarios.scenario import Scenario
 from envs.task import SiteTask
 from envs.yardsticks.mpc_runs import NAMES
+from envs.yardsticks.rows import bound_rows
 from results.schema import SCHEMA_VERSION
 from results.table_files import ResultsError, read_file, write_file
 from tuning.experiment.folder import create
@@ -26,7 +27,7 @@ from tuning.judging import race
 from tuning.judging.evaluations import Job
 from tuning.judging.folder import Contender, Judgement, RaceSettings, create_or_open
 from tuning.judging.race import Race
-from tuning.judging.settings import Mpc
+from tuning.judging.settings import JudgeSettings, Mpc
 
 YARDSTICK, LIMIT = {"contender": "uncontrolled", "year": 0}, {"contender": "bound of score", "year": 0}
 
@@ -60,8 +61,7 @@ class Made:
         patch.setattr(race, "prepare", lambda *arguments: None)
         patch.setattr(race, "ray_session", lambda *_: Console(quiet=True))
         patch.setattr(race, "baseline_job", lambda task, part: Job(part, lambda: [YARDSTICK]))
-        patch.setattr(race, "bound_jobs", lambda task, part: [Job(part, lambda: [LIMIT])])
-        patch.setattr(race, "mpc_jobs", lambda task, method, part: [Job(part, lambda: [{**YARDSTICK, **control(method)}])])
+        patch.setattr(race, "yearly_jobs", self._yearly_jobs)
         patch.setattr(race, "run_jobs", self._run_jobs)
         self.settings = Settings(scenario=str(schema), backend="batch", name="of", dir=str(folder), steps=1000)
         create(self.settings)
@@ -82,6 +82,10 @@ class Made:
         peaks = {"peak_kw": 1000.0 * score, "ev_served": 1.0 - vehicles["ev_missing_kwh"] / 10.0}
         return [Job(part, lambda: [{**row, **vehicles, **peaks, **WITHOUT}])]
 
+    def _yearly_jobs(self, rows: Callable[..., Any], task: SiteTask, part: Path, what: Any) -> list[Job]:
+        found = LIMIT if rows is bound_rows else {**YARDSTICK, **control(what)}
+        return [Job(part, lambda: [found])]
+
     def _run_all(self, jobs: list[Job], on_done: Callable[[list[dict[str, Any]]], None], on_wait: Any, currency: str) -> None:
         for job in jobs:
             self.judged.append(job.part.stem)
@@ -96,8 +100,8 @@ class Made:
         return create_or_open(self._folder / "j", asked, made)[0]
 
     def run(self, judgement: Judgement, by: Backend = "citylearn", mpc: tuple[Mpc, ...] = ("none",)) -> Race:
-        found = Race(judgement, self.settings.task, self.settings, self._console, mpc)
-        found.run(by)
+        found = Race(judgement, self.settings.task, JudgeSettings((), backend=by, mpc=mpc), self._console)
+        found.run()
         return found
 
 
