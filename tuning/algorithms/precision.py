@@ -1,20 +1,16 @@
-"""What depends on the device and not on the site: bfloat16, compiled or recorded functions, memory that a card reads itself."""
+"""What depends on the device and not on the site: compiled and recorded functions."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import torch
 
 from search_spaces import Assignment
 from tuning.algorithms.memory import ROOM
-
-if TYPE_CHECKING:
-    import numpy as np
 
 F = TypeVar("F")
 
@@ -97,14 +93,3 @@ def _with_room(tensor: torch.Tensor) -> torch.Tensor:
 
 def _first(rows: int, tensor: torch.Tensor) -> torch.Tensor:
     return tensor[:rows]
-
-
-def to_device(array: np.ndarray, device: torch.device, pinned: bool) -> torch.Tensor:
-    """An array as a tensor on a device; on the CPU without a copy."""
-    tensor = torch.from_numpy(array)
-    return (tensor.pin_memory() if pinned else tensor).to(device, non_blocking=pinned)
-
-
-def autocast(device: torch.device, bf16: bool) -> AbstractContextManager[Any]:
-    """Context in which networks compute in bfloat16. It has float32's range, so no gradient has to be scaled."""
-    return torch.autocast(device.type, dtype=torch.bfloat16) if bf16 else nullcontext()

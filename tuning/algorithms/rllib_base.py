@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 import torch
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
@@ -175,6 +177,15 @@ class ArrayLearner(TorchLearner, Generic[M]):
         if name not in self._live:
             self._live[name] = torch.empty((), device=self.device)
         return self._live[name].fill_(value)
+
+    def on_device(self, array: np.ndarray) -> torch.Tensor:
+        """An array as a tensor on the device of the learner; on the CPU without a copy."""
+        tensor, pinned = torch.from_numpy(array), self.h["pin_memory"]
+        return (tensor.pin_memory() if pinned else tensor).to(self.device, non_blocking=pinned)
+
+    def precision(self) -> AbstractContextManager[Any]:
+        """Context in which networks may compute in bfloat16. It has float32's range, so no gradient has to be scaled."""
+        return torch.autocast(self.device.type, dtype=torch.bfloat16) if self.h["bf16"] else nullcontext()
 
     def set_state(self, state: dict[str, Any]) -> None:
         """See `Learner`."""

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
@@ -10,7 +9,7 @@ from tests.tuning.algorithms import recorder
 from tests.tuning.algorithms.match import built
 from tuning.algorithms import precision
 from tuning.algorithms.networks import layers, shared_network
-from tuning.algorithms.precision import Replayed, check_device, to_device
+from tuning.algorithms.precision import Replayed, check_device
 from tuning.algorithms.rllib_base import ArrayLearner
 
 pytestmark = pytest.mark.usefixtures("small_ray")
@@ -95,10 +94,3 @@ def test_learning_by_recorded_steps_is_learning(algo: str, given: dict[str, Any]
 @pytest.mark.parametrize(("algo", "given"), RECORDED)
 def test_so_it_is_on_a_card(algo: str, given: dict[str, Any]) -> None:
     check_recorded(algo, given, gpu=True)
-
-
-def test_on_the_cpu_an_array_is_not_copied() -> None:
-    array = np.zeros(3, np.float32)
-    tensor = to_device(array, torch.device("cpu"), pinned=False)
-    tensor += 1.0
-    assert (array == 1.0).all()

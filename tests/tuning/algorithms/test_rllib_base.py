@@ -161,3 +161,11 @@ def test_a_sum_that_is_not_finite_stays_so() -> None:
         sums.add(terms(value, 1.0))
     assert math.isnan(sums.means()["first"])
     assert sums.means()["second"] == 1.0
+
+
+def test_on_the_cpu_an_array_is_not_copied() -> None:
+    array = np.zeros(3, np.float32)
+    with built("ppo") as trained:
+        tensor = trained.learner.on_device(array)
+    tensor += 1.0
+    assert (array == 1.0).all()

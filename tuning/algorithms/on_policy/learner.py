@@ -17,7 +17,6 @@ from ray.rllib.core.columns import Columns
 from tuning.algorithms.networks.written_out import WrittenOut
 from tuning.algorithms.on_policy.env_runner import Rollout
 from tuning.algorithms.on_policy.module import ActorCriticModule
-from tuning.algorithms.precision import autocast, to_device
 from tuning.algorithms.rllib_base import ArrayAlgorithm, ArrayLearner, Sums, Tensors, check_finite, pieces
 from tuning.algorithms.vectors import Adam, FlatParameters, RMSprop
 
@@ -148,18 +147,14 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
 
     def make_batch(self, rollout: Rollout) -> Batch:
         """A rollout with advantages and targets."""
-        observations, actions, following, inputs = (
-            to_device(array, self.device, self.h["pin_memory"])
-            for array in (rollout.observations, rollout.actions, rollout.following, rollout.inputs)
-        )
+        arrays = (rollout.observations, rollout.actions, rollout.following, rollout.inputs)
+        observations, actions, following, inputs = map(self.on_device, arrays)
         values, after = (self._in_blocks(self.network.compute_values, own) for own in (observations, following))
         last_values = after.cpu().double().numpy()
         last_values[rollout.terminated] = 0.0
         known = values.cpu().double().numpy()
         found = advantages(rollout.rewards, known, last_values, rollout.ends, self.h["gamma"], self.h["gae_lambda"])
-        targets, weights = (
-            to_device(each.astype(np.float32), self.device, self.h["pin_memory"]) for each in (found + known, found)
-        )
+        targets, weights = (self.on_device(each.astype(np.float32)) for each in (found + known, found))
         if self.h["bf16"]:
             # In another precision the policy's outputs differ, and over many actions the ratio would not begin at 1.
             inputs = self._in_blocks(self._inputs, observations)
@@ -167,7 +162,7 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
         return Batch(observations, actions, torch.cat(logp), inputs, values, targets, weights)
 
     def _in_blocks(self, of: Callable[[dict[str, torch.Tensor]], torch.Tensor], observations: torch.Tensor) -> torch.Tensor:
-        with torch.no_grad(), autocast(self.device, self.h["bf16"]):
+        with torch.no_grad(), self.precision():
             return torch.cat([of({Columns.OBS: block}) for block in observations.split(VALUE_ROWS)])
 
     def _inputs(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
@@ -213,7 +208,7 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
         """Add the gradient of a piece's loss to the parameters'. Returns the terms."""
         if self._written_out:
             return self._written_out_gradient(batch, part, *self._written_out)
-        with autocast(self.device, self.h["bf16"]):
+        with self.precision():
             columns = {Columns.OBS: batch.observations}
             inputs, values = self._inputs(columns), self.network.compute_values(columns)
         total, terms = self.loss(batch, inputs, values)

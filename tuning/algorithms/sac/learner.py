@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from tuning.algorithms.precision import autocast, to_device
 from tuning.algorithms.rllib_base import MODULE, ArrayAlgorithm, ArrayLearner, Sums, Tensors, check_finite, pieces
 from tuning.algorithms.sac.module import SACModule
-from tuning.algorithms.sac.replay_buffer import SAMPLE_BYTES, Transitions
+from tuning.algorithms.sac.replay_buffer import Transitions, batches_at_once
 from tuning.algorithms.vectors import Adam, FlatParameters
 
 if TYPE_CHECKING:
@@ -143,18 +142,18 @@ class SACLearner(ArrayLearner[SACModule]):
     def batches(self, runner: ReplayEnvRunner, count: int) -> Iterator[Batch]:
         """Draw batches from a runner's buffer, several at once."""
         size = self.h["batch_size"]
-        at_once = max(1, SAMPLE_BYTES // (8 * size * runner.buffer.observations.shape[1]))
+        at_once = batches_at_once(size, runner.buffer.observations.shape[1])
         for first in range(0, count, at_once):
             number = min(at_once, count - first)
-            sample = self._on_device(runner.buffer.sample(number * size), runner)
+            sample = self._batch(runner.buffer.sample(number * size), runner)
             for rows in pieces(number * size, size):
                 yield sample.at(rows)
 
-    def _on_device(self, sample: Transitions, runner: ReplayEnvRunner) -> Batch:
+    def _batch(self, sample: Transitions, runner: ReplayEnvRunner) -> Batch:
         """Move a sample to the device, and scale it by the statistics as they are now."""
         rewards, preprocess = sample.rewards * np.float32(runner.reward_factor), runner.preprocess()
         arrays = (sample.observations, sample.actions, rewards, sample.next_observations, sample.discounts)
-        batch = Batch(*(to_device(array, self.device, self.h["pin_memory"]) for array in arrays))
+        batch = Batch(*map(self.on_device, arrays))
         for observations in (batch.observations, batch.next_observations):
             if preprocess.mean.ndim:  # else there are no statistics
                 observations -= torch.from_numpy(preprocess.mean).to(self.device)
@@ -195,7 +194,7 @@ class SACLearner(ArrayLearner[SACModule]):
         network, losses, means = self.network, [], []
         self._flat[CRITIC].gradient.zero_()
         for piece, rows, part in self._pieces(batch):
-            with autocast(self.device, self.h["bf16"]):
+            with self.precision():
                 with torch.no_grad():
                     next_actions, next_logp = network.draw(piece.next_observations, noise[rows])
                     next_values = network.target_values(piece.next_observations, next_actions, least=True)
@@ -215,7 +214,7 @@ class SACLearner(ArrayLearner[SACModule]):
         network, losses, logps = self.network, [], []
         self._flat[ACTOR].gradient.zero_()
         for piece, rows, part in self._pieces(batch):
-            with autocast(self.device, self.h["bf16"]):
+            with self.precision():
                 actions, logp = network.draw(piece.observations, noise[rows])
                 values = network.values(piece.observations, actions, least=True)
             loss = (ent_coef * logp - values).mean()

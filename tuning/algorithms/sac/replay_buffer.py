@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from common.units import MIB
+from common.units import FLOAT, MIB
 
 REPLAY_FILE_BYTES = 64 * MIB  # of rows that a checkpoint writes into one file
 SAMPLE_BYTES = 16 * MIB  # of observations that are drawn at once: to draw and move each batch by itself takes longer
@@ -215,6 +215,11 @@ class ReplayBuffer:
 def replay_places(size: int, copies: int) -> int:
     """Places of a buffer: a row more than the transitions need, in whole rows of all copies."""
     return (-(-size // copies) + 1) * copies
+
+
+def batches_at_once(size: int, features: int) -> int:
+    """How many batches are drawn and moved together, see `SAMPLE_BYTES`; of each transition two observations."""
+    return max(1, SAMPLE_BYTES // (2 * FLOAT * size * features))
 
 
 @njit(cache=True)

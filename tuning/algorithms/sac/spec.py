@@ -24,7 +24,7 @@ from tuning.algorithms.memory import (
     with_room,
 )
 from tuning.algorithms.registry import AlgorithmSpec
-from tuning.algorithms.sac.replay_buffer import REPLAY_FILE_BYTES, SAMPLE_BYTES, replay_places
+from tuning.algorithms.sac.replay_buffer import REPLAY_FILE_BYTES, batches_at_once, replay_places
 
 if TYPE_CHECKING:
     from tuning.algorithms.trainer import Setup, Trainer
@@ -54,7 +54,7 @@ def sac_memory(h: Any, run: Workload, problem: Problem) -> list[Term]:
     """See `AlgorithmSpec.memory`."""
     place, batch, critics = run.learner, h["batch_size"], critic_parameters(h, problem)
     trained = policy_parameters(h, problem) + critics + (h["ent_coef"] is None)
-    at_once = max(1, min(h["gradient_steps"], SAMPLE_BYTES // (2 * FLOAT * batch * problem.observations)))
+    at_once = min(h["gradient_steps"], batches_at_once(batch, problem.observations))
     drawn = (at_once, "batches"), (batch, "transitions"), (2 * problem.observations + problem.actions + 2, "numbers")
     # Both critics and the policy.
     kept = activations(h, problem, run, batch, 3, 3 * problem.inputs + 7 * problem.actions)
