@@ -13,6 +13,7 @@ from typing import Any
 
 from rich.console import Console
 
+from common.json_values import described
 from common.texts import raised
 from search_spaces import Assignment
 from tuning.algorithms.memory import PLACES, Place
@@ -192,15 +193,12 @@ def train(given: dict[str, Any]) -> dict[str, Any]:
 
     `given` has settings, hyperparameters, and the GPU memory that it may take, with that of CUDA's context.
     """
-    hyperparameters = given["hyperparameters"]
-    # JSON has no tuples, and what states splits is compared and hashed.
-    settings: dict[str, Any] = given["settings"]
-    settings |= {name: tuple(value) for name, value in settings.items() if isinstance(value, list)}
     with tempfile.TemporaryDirectory() as folder, ray_session(num_cpus=1):
-        experiment = create(Settings(**settings | {"name": "doctor", "dir": folder, "evaluations": 1, "validation_weeks": 1}))
+        own = {"name": "doctor", "dir": folder, "evaluations": 1, "validation_weeks": 1}
+        experiment = create(described(Settings, given["settings"] | own, "settings"))
         records, running = TrialRecords(experiment), experiment.paths.running("doctor")
         running.touch()
-        handout = records.hand_out(Proposal(0, hyperparameters))
+        handout = records.hand_out(Proposal(0, given["hyperparameters"]))
         vram_limit, context = given["vram"]
         device = Device.take_card(0, vram_limit, context) if vram_limit else HOST
         marker = Path(folder) / "marker"
