@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from results.analysis.judged import Verdict
 from results.report.charts import Section
 from results.report.figures.ranking import ranking
 from results.report.page import page
@@ -31,7 +32,8 @@ def test_a_page_is_whole_at_each_width_light_and_dark(tmp_path: Path) -> None:
     both = tuple(
         made.search(tmp_path / name, count, noise=0.01) for name, count in (("a-name-that-is-quite-long" * 3, 30), ("b", 2))
     )
-    shown = [*sections(Sources(both, (), policies)), Section("Judgement", "judgement", {}, (ranking(named()),))]
+    judged = ranking(named(), Verdict(pd.DataFrame({"contender": [], "comparable": []})))
+    shown = [*sections(Sources(both, (), policies)), Section("Judgement", "judgement", {}, (judged,))]
     charts = sum(len(figure.panels) for section in shown for figure in section.figures)
     path = tmp_path / "report.html"
     path.write_bytes(page(shown[0].title, shown))

@@ -16,13 +16,14 @@ PLACES = {"judgement": 1}  # in the sections of these kinds
 
 
 def figure(judged: Judged) -> Figure | None:
-    runs = analysis.judged_runs(judged.results)
-    return None if runs.empty else ranking(runs, judged.verdict, judged.results.of_environment)
+    if judged.verdict is None:
+        return None
+    return ranking(analysis.judged_runs(judged.results), judged.verdict, judged.results.of_environment)
 
 
-def ranking(runs: pd.DataFrame, verdict: Verdict | None = None, of_environment: bool = False) -> Figure:
+def ranking(runs: pd.DataFrame, verdict: Verdict, of_environment: bool = False) -> Figure:
     question = f"Which controller is best {'in episodes' if of_environment else 'on hours'} that no training used?"
-    aim = verdict.aim if verdict else {}
+    aim = verdict.aim
     measure = aim.get("objective", "score")
     by_score = measure == "score"
     table = _ranked(runs, verdict)
@@ -118,19 +119,18 @@ def _together(runs: pd.DataFrame, trained: pd.DataFrame, top: Any, by_score: boo
     return top.value - wider * (top.value - top.low), top.value + wider * (top.high - top.value)
 
 
-def _ranked(runs: pd.DataFrame, verdict: Verdict | None) -> pd.DataFrame:
+def _ranked(runs: pd.DataFrame, verdict: Verdict) -> pd.DataFrame:
     """A row a controller in the order of the verdict; `value` is of the objective or the score."""
     grouped = runs.groupby("contender", sort=False)
     table = grouped.agg(
         kind=("kind", "first"), runs=("score", "size"), value=("score", "mean"), low=("low", "first"), high=("high", "first")
     )
-    table = table.assign(comparable=True, goal=table["value"])
-    if verdict is not None:
-        of = verdict.table.set_index("contender")
-        # What is not in the table was judged after it, and is not known to miss anything.
-        table["comparable"] = of["comparable"].astype(bool).reindex(table.index, fill_value=True)
-        if OBJECTIVE in of and GOAL in of:
-            columns = {"value": OBJECTIVE, "low": f"{OBJECTIVE}_low", "high": f"{OBJECTIVE}_high", "goal": GOAL}
-            table = table.assign(**{name: of[column].reindex(table.index) for name, column in columns.items()})
+    of = verdict.table.set_index("contender")
+    # What is not in the table was judged after it, and is not known to miss anything.
+    known = of["comparable"].astype(bool).reindex(table.index, fill_value=True)
+    table = table.assign(comparable=known, goal=table["value"])
+    if OBJECTIVE in of and GOAL in of:
+        columns = {"value": OBJECTIVE, "low": f"{OBJECTIVE}_low", "high": f"{OBJECTIVE}_high", "goal": GOAL}
+        table = table.assign(**{name: of[column].reindex(table.index) for name, column in columns.items()})
     table = table[table["value"].notna()].reset_index()
     return table.sort_values(["comparable", "goal"], ascending=False, kind="stable", ignore_index=True, na_position="last")
