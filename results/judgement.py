@@ -205,17 +205,18 @@ def scales(table: pd.DataFrame, measures: Mapping[str, Measure]) -> dict[str, Sc
 def cells(row: pd.Series, measures: Mapping[str, Measure], scales: Mapping[str, Scale]) -> list[str]:
     """Cells of a row: its name, its runs and each metric."""
     name = str(row["contender"]) if row["comparable"] else f"{row['contender']} (not comparable)"
-    shown = [cell(row, measure, scales.get(metric)) for metric, measure in measures.items()]
+    both = (value_and_interval(row, measure, scales.get(metric)) for metric, measure in measures.items())
+    shown = [f"{value} ({interval})" if interval else value for value, interval in both]
     return [name, str(row["runs"]) if row["algorithm"] else "", *shown]
 
 
-def cell(row: pd.Series, measure: Measure, scale: Scale | None = None) -> str:
-    """Cell of a metric, with its interval if it has one; empty without a value."""
+def value_and_interval(row: pd.Series, measure: Measure, scale: Scale | None) -> tuple[str, str]:
+    """Texts of a metric's value and of its interval, each empty where there is none."""
     value, low, high = (value_text(measure, float(row[f"{measure.name}{end}"]), scale) for end in ("", "_low", "_high"))
-    return f"{value} ({low} to {high})" if low else value
+    return value, f"{low} to {high}" if low else ""
 
 
-def value_text(measure: Measure, value: float, scale: Scale | None = None) -> str:
+def value_text(measure: Measure, value: float, scale: Scale | None) -> str:
     """A value of a metric; empty where it is no number."""
     if value != value:
         return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,12 +27,12 @@ from results.judgement import (
     BOUNDS,
     OBJECTIVE,
     Ranking,
-    cell,
     headings,
     judgement,
     metrics_of,
     scales,
     to_markdown,
+    value_and_interval,
     value_text,
     write_table,
 )
@@ -193,9 +194,8 @@ def tables(table: pd.DataFrame, title: str, ranking: Ranking | None = None) -> t
     for _, row in table.iterrows():
         name = str(row["contender"]) + ("" if row["comparable"] else NOT_COMPARABLE)
         runs = str(row["runs"]) if row["algorithm"] else ""
-        texts = (cell(row, measure, sizes.get(metric)) for metric, measure in rated.items())
-        parts = [text.removesuffix(")").partition(" (") for text in texts]
-        ratings.add_row(name, runs, *(part for value, _, interval in parts for part in (value, interval)))
+        both = (value_and_interval(row, measure, sizes.get(metric)) for metric, measure in rated.items())
+        ratings.add_row(name, runs, *chain(*both))
         amounts.add_row(
             name, *(value_text(measure, float(row[metric]), sizes.get(metric)) for metric, measure in figures.items())
         )

@@ -20,7 +20,7 @@ _BUDGET = re.compile(r"([0-9.]+)([a-zA-Z]?)")
 
 def figure(search: Search) -> Figure | None:
     results = search.results
-    if search.best is None or results.scored.empty:
+    if search.best is None:
         return None
     said, place = list[str](), _shown(results.place)
     # Whoever reads the page knows whether that code is theirs.
