@@ -167,13 +167,11 @@ class SearchSpace:
 
     def _check_room(self, parameter: Parameter, fixed: Assignment, known: Mapping[str, float]) -> None:
         """Check that conditions and the user's bounds leave a value of a hyperparameter that is not fixed."""
-        bound, own = parameter.at_most, parameter.own
-        tied = self._needs(parameter, fixed)
-        least = max([parameter.least, *tied.values()])
+        bound, own, least = parameter.at_most, parameter.own, self._least(parameter, fixed)
         ceilings = {}  # by their words
         if bound and bound.name in known:
             ceilings[bound.describe(known[bound.name])] = bound.of(known)
-        if own and tied:
+        if own and self._needs(parameter, fixed):
             ceilings[f"{own.high:g} ({parameter.name}: {own.describe()})"] = own.high
         for words, greatest in ceilings.items():
             if not parameter.scale.has_value(least, greatest):

@@ -13,7 +13,8 @@ from common.units import FLOAT
 from search_spaces import Assignment
 
 Place = Literal["vram", "ram"]
-PLACES: tuple[Place, ...] = ("vram", "ram")
+PLACE_NAMES: dict[Place, str] = {"vram": "GPU memory", "ram": "host memory"}
+PLACES: tuple[Place, ...] = tuple(PLACE_NAMES)
 CHARGER_UNITS: Final = 16  # of the network that acts for one charger: it has some four features
 ROOM: Final = 1.1  # rows of a recorded gradient step's room, in parts of those that it was first needed for
 _HALF: Final = 2  # bytes of a bfloat16

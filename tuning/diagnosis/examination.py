@@ -16,7 +16,7 @@ from rich.console import Console
 from common.json_values import described
 from common.texts import raised
 from search_spaces import Assignment
-from tuning.algorithms.memory import PLACES, Place
+from tuning.algorithms.memory import PLACE_NAMES, PLACES, Place
 from tuning.algorithms.registry import algorithm, names
 from tuning.cli.console import busy, say, terminal
 from tuning.diagnosis.checks import Finding, Status, check, gather
@@ -47,7 +47,6 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "no CUDA graphs": {"cuda_graphs": False},
     "pinned memory": {"pin_memory": True},
 }
-NAMES: dict[Place, str] = {"vram": "GPU memory", "ram": "host memory"}
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ class Outcome:
         parts = ", ".join(f"{name} {row[f'{name}_seconds'] / seconds:.0%}" for name in ("environment", "learner", "evaluation"))
         measured = [place for place in PLACES if self.predicted[place] and row[PEAKS[place]]]
         memory = ", ".join(
-            f"{NAMES[place]} {size(row[PEAKS[place]])} (predicted {size(self.predicted[place])})" for place in measured
+            f"{PLACE_NAMES[place]} {size(row[PEAKS[place]])} (predicted {size(self.predicted[place])})" for place in measured
         )
         text = f"{row['steps']:,} steps in {seconds:.1f} s on {row['device']} ({parts}); {memory}"
         off = [abs(row[PEAKS[place]] / self.predicted[place] - 1.0) for place in measured]

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from envs.environments.backend import choose_backend
-from tuning.algorithms.memory import PLACES, Place
+from tuning.algorithms.memory import PLACE_NAMES, PLACES, Place
 from tuning.cli.console import plain_table, say
 from tuning.diagnosis.settings import MemorySettings
 from tuning.experiment.settings import Settings
@@ -17,8 +17,6 @@ from tuning.memory.planner import Calibration, Correction, Planner
 from tuning.memory.prediction import Prediction, size, sizes_of
 from tuning.search.proposals.plan import check_teacher, limits, plan
 from tuning.search.run.opening import of_environment
-
-PLACE_NAMES: dict[Place, str] = {"vram": "GPU memory", "ram": "Host memory"}
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,8 @@ def print_forecast(forecast: MemoryForecast, console: Console) -> None:
 
 
 def _table(forecast: MemoryForecast, place: Place) -> Table:
-    title = f"{PLACE_NAMES[place]} of a trial of {forecast.algo}"
+    name = PLACE_NAMES[place]
+    title = f"{name[0].upper()}{name[1:]} of a trial of {forecast.algo}"
     table = plain_table(title, ("term", "size", "how"), left=("term", "how"))
     for term in sorted(forecast.prediction.terms, key=lambda term: -term.nbytes):
         if term.place == place:

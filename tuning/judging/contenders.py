@@ -225,7 +225,8 @@ def train(experiment: Experiment, runs: int, console: Console) -> list[int]:
     Raises a UsageError if the search had to stop, with the reason.
     """
     settings, folder = replace(experiment.settings, trials=runs), experiment.paths.folder
-    if len(load(folder).trials) < runs or (load(folder).trials["state"] == "running").any():
+    before = load(folder).trials
+    if len(before) < runs or (before["state"] == "running").any():
         with experiment_lock(experiment.paths):
             going = replace(experiment, settings=settings)
             save(going)
