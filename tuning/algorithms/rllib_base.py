@@ -231,9 +231,11 @@ class Tensors:
     def __len__(self) -> int:
         return len(self.observations)
 
-    def at(self, index: Any) -> Any:
-        """Those of an index, copied, or of a slice, not copied."""
-        return self.map(lambda tensor: tensor[index])
+    def at(self, rows: slice | torch.Tensor) -> Any:
+        """Those of a slice, not copied, or of indices, copied."""
+        if isinstance(rows, slice):
+            return self.map(lambda tensor: tensor[rows])
+        return self.map(lambda tensor: tensor.index_select(0, rows))  # in a third of the time of `tensor[rows]`
 
     def map(self, function: Callable[[torch.Tensor], torch.Tensor]) -> Any:
         """What a function makes of each tensor."""
