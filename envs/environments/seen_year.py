@@ -5,7 +5,7 @@ which models of the train split forecast.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 
 import numpy as np
@@ -13,7 +13,6 @@ import numpy as np
 from envs.batch_backend.simulator import BatchSimulator
 from envs.batch_backend.tables import Tables, Year
 from envs.cache import cached_arrays, is_cached
-from envs.current_hour import SiteState
 from envs.district import COMMON, District
 from envs.environments.year_cache import (
     STEPS_BETWEEN_REPORTS,
@@ -41,13 +40,12 @@ from envs.objective.evaluate import EVALUATION_SEED
 from envs.objective.reference import scale_of
 from envs.objective.weights import Weights
 from envs.observation import MARGIN, ObservationLayout
-from envs.planning.mpc import ModelPredictiveControl, Plant, horizon_steps, in_order, planned_hour
-from envs.planning.mpc_programme import Plan
-from envs.planning.mpc_site import MpcSite, Vehicles, planned_actions, tank_uses
+from envs.planning.mpc import ModelPredictiveControl, PlannedHours, Plant, horizon_steps, planned_hour
+from envs.planning.mpc_site import MpcSite, Vehicles, planned_actions
 from envs.scenarios.scenario import Scenario, Split
 from envs.scenarios.schema_file import count_steps, read_schema
 from envs.scenarios.schema_shape import FIRST
-from envs.seen import PLAN_HOURS, Seen
+from envs.seen import Seen
 
 
 def seen_layout(scenario: Scenario, seen: Seen, year: int | None = None, own_layout: bool = False) -> ObservationLayout:
@@ -106,8 +104,7 @@ def forecasts_to_make(scenario: Scenario, years: Iterable[int]) -> list[tuple[in
 @lru_cache(maxsize=8)
 def seen_rows(scenario: Scenario, year: int, seen: Seen) -> np.ndarray:
     """Values of a year as `Seen.names`, shape (rows, observations), float32; the last row, which decides nothing, repeats."""
-    plans = shadow(scenario, year, seen)
-    values = in_order(*(getattr(plans, field.name) for field in fields(Shadow))).astype(np.float32)
+    values = shadow(scenario, year, seen).in_order().astype(np.float32)
     return np.concatenate([values, values[-1:]])
 
 
@@ -160,30 +157,12 @@ def seen_bounds(scenario: Scenario, split: Split, seen: Seen) -> np.ndarray:
 VERSION = 5  # part of the cache's key: raise it when a change of the code changes plans
 
 
-@dataclass(frozen=True)
-class Shadow:
-    """Plans of a year, one an hour.
-
-    N buildings; of `envs.planning.mpc_site.planned_actions` U uses with a tank that acts, and actions of devices.
-    """
-
-    battery_kwh: np.ndarray  # what each battery takes in the hour, negative where it gives, shape (steps, N)
-    # State of charge at the beginning of the hour, and as it is planned at the ends of `PLAN_HOURS` from the hour on, shape
-    # (steps, N, 1 + len(PLAN_HOURS)).
-    soc: np.ndarray
-    net_kwh: np.ndarray  # planned net import of the site in the hour, shape (steps,)
-    # What each tank takes, negative where it gives, as a part of its capacity an hour; shape (steps, N, U).
-    tank_use: np.ndarray
-    tank_soc: np.ndarray  # state of charge at the beginning of the hour as it is observed, before standby; shape (steps, N, U)
-    device: np.ndarray  # actions of devices within [-1, 1], shape (steps, N, number)
-
-
-def shadow(scenario: Scenario, year: int, seen: Seen, on_progress: Callable[[float], None] | None = None) -> Shadow:
+def shadow(scenario: Scenario, year: int, seen: Seen, on_progress: Callable[[float], None] | None = None) -> PlannedHours:
     """Plans of a year, made once and cached. Rows of the train split are forecast by models that did not train on them."""
     method = seen.plan
     assert method != "none"
     plans = partial(run_shadow, scenario, year, method, seen.weights, on_progress)
-    return Shadow(**cached_arrays(_shadow_key(scenario, year, seen), lambda: asdict(plans())))
+    return PlannedHours(**cached_arrays(_shadow_key(scenario, year, seen), lambda: plans()._asdict()))
 
 
 def has_shadow(scenario: Scenario, year: int, seen: Seen) -> bool:
@@ -210,33 +189,21 @@ def run_shadow(
     weights: Weights,
     on_progress: Callable[[float], None] | None = None,
     hours: int | None = None,
-) -> Shadow:
+) -> PlannedHours:
     """Run model predictive control through the first hours of a year, all by default, and keep its plans; see `shadow`."""
     tables, reference = year_tables(scenario, year), year_reference(scenario, year)
     site = planned_site(scenario, year, weights)
     ahead = horizon_steps(scenario)
     plant = Plant(site, Vehicles(tables, reference), site_forecast(scenario, year, method, ahead, crossed=True), ahead)
-    actions = planned_actions(tables)
-    uses = tank_uses(actions)
+    actions, found = planned_actions(tables), list[PlannedHours]()
     steps = hours or reference.run.net_kwh.shape[1]
     simulator = BatchSimulator({year: Year(tables, None, reference.tariff, reference)}, 1, weights=weights)
-    found = Shadow(
-        np.zeros((steps, site.buildings), np.float32),
-        np.zeros((steps, site.buildings, 1 + len(PLAN_HOURS)), np.float32),
-        np.zeros(steps, np.float32),
-        np.zeros((steps, site.buildings, len(uses)), np.float32),
-        np.zeros((steps, site.buildings, len(uses)), np.float32),
-        np.zeros((steps, site.buildings, len(actions) - len(uses)), np.float32),
+    controller = ModelPredictiveControl(
+        simulator, {year: plant}, on_plan=lambda state, plan: found.append(planned_hour(site, actions, state, plan))
     )
-
-    def keep(state: SiteState, plan: Plan) -> None:
-        for field, value in zip(fields(Shadow), planned_hour(site, actions, state, plan), strict=True):
-            getattr(found, field.name)[state.row] = value
-
-    controller = ModelPredictiveControl(simulator, {year: plant}, on_plan=keep)
     simulator.begin(0, year, 0, steps, EVALUATION_SEED)
     for step in range(steps):
         simulator.step(controller(simulator.observation))
         if on_progress and step % STEPS_BETWEEN_REPORTS == 0:
             on_progress(step / steps)
-    return found
+    return PlannedHours(*(np.stack(hours_of).astype(np.float32) for hours_of in zip(*found, strict=True)))

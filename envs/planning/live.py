@@ -22,7 +22,7 @@ from common.errors import UsageError
 from envs.batch_backend.tables import Tables
 from envs.current_hour import SiteState
 from envs.objective.series import DayPeak
-from envs.planning.mpc import HORIZON, Outlook, carry_out, in_order, planned_hour
+from envs.planning.mpc import HORIZON, Outlook, carry_out, planned_hour
 from envs.planning.mpc_programme import Plan, RecedingProgramme
 from envs.planning.mpc_site import MpcSite, Need, Rooms, Tanks, planned_actions
 from envs.scenarios.scenario import Window
@@ -105,9 +105,9 @@ class LiveController:
         plan = self._programme.solve(outlook.programme(site, state, need, np.ones(len(outlook.hour))))
         actions = self._idle.copy()
         carry_out(site, plan, need, actions)
-        seen = in_order(*(np.asarray(part)[np.newaxis] for part in planned_hour(site, self.planned, state, plan)))
+        seen = planned_hour(site, self.planned, state, plan).in_order().astype(np.float32)
         self._row, self._last = self._row + 1, outlook
-        return LivePlan(actions, plan, seen[0].astype(np.float32))
+        return LivePlan(actions, plan, seen)
 
     def _check(self, outlook: Outlook, battery_soc: np.ndarray, tank_soc: np.ndarray, imported_kwh: float | None) -> None:
         buildings, tanks, hours = self.site.buildings, len(self.site.tanks), len(outlook.hour)

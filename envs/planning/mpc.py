@@ -7,6 +7,7 @@ and carries out the first hour. It runs in the same simulators as policies and m
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -199,8 +200,32 @@ def hour_plan(plant: Plant, state: SiteState, hours: int, month_share: np.ndarra
 LEAST_KEPT = 1e-6  # a tank that loses all in an hour shows nothing of what it held
 
 
-def planned_hour(site: MpcSite, actions: Sequence[str], state: SiteState, plan: Plan) -> tuple[np.ndarray | float, ...]:
-    """What a policy sees of a plan's hour: a row of each field of `seen_year.Shadow`; `actions` as of `planned_actions`."""
+class PlannedHours(NamedTuple):
+    """What policies see of plans, of one hour each.
+
+    N buildings; of `envs.planning.mpc_site.planned_actions` U uses with a tank that acts, and actions of devices. Of a single
+    hour all is without the first axis.
+    """
+
+    battery_kwh: np.ndarray  # what each battery takes in the hour, negative where it gives, shape (hours, N)
+    # State of charge at the beginning of the hour, and as it is planned at the ends of `PLAN_HOURS` from the hour on, shape
+    # (hours, N, 1 + len(PLAN_HOURS)).
+    soc: np.ndarray
+    net_kwh: np.ndarray  # planned net import of the site in the hour, shape (hours,)
+    # What each tank takes, negative where it gives, as a part of its capacity an hour; shape (hours, N, U).
+    tank_use: np.ndarray
+    tank_soc: np.ndarray  # state of charge at the beginning of the hour as it is observed, before standby; shape (hours, N, U)
+    device: np.ndarray  # actions of devices within [-1, 1], shape (hours, N, number)
+
+    def in_order(self) -> np.ndarray:
+        """The same in the order of `envs.seen.Seen.names`, shape (hours, observations)."""
+        of_tanks = [np.stack([self.tank_use[..., u], self.tank_soc[..., u]], axis=-1) for u in range(self.tank_use.shape[-1])]
+        own = np.concatenate([self.battery_kwh[..., np.newaxis], self.soc, *of_tanks, self.device], axis=-1)
+        return np.concatenate([own.reshape(*own.shape[:-2], -1), self.net_kwh[..., np.newaxis]], axis=-1)
+
+
+def planned_hour(site: MpcSite, actions: Sequence[str], state: SiteState, plan: Plan) -> PlannedHours:
+    """What a policy sees of a plan's first hour; `actions` as of `planned_actions`."""
     tanks, of_uses, has = site.tanks, tank_uses(actions), site.power > 0.0
     battery = np.where(has, plan.battery_kwh[:, 0], 0.0)
     ends = (np.array(PLAN_HOURS) + 1) * site.steps_per_hour - 1
@@ -211,16 +236,8 @@ def planned_hour(site: MpcSite, actions: Sequence[str], state: SiteState, plan: 
     stood = tanks.kept if state.row else 1.0
     held = state.tank_soc[tanks.building, tanks.use] / np.maximum(stood, LEAST_KEPT)
     device = site.rooms.scattered(actions, plan.device_use[:, 0], site.buildings)
-    return battery, soc, plan.net_kwh[0], use, tanks.scattered(held, site.buildings)[:, of_uses], device
-
-
-def in_order(
-    battery: np.ndarray, soc: np.ndarray, net: np.ndarray, use: np.ndarray, held: np.ndarray, device: np.ndarray
-) -> np.ndarray:
-    """Fields of `envs.environments.seen_year.Shadow` in the order of `envs.seen.Seen.names`, shape (rows, observations)."""
-    of_tanks = [np.stack([use[..., u], held[..., u]], axis=-1) for u in range(use.shape[-1])]
-    own = np.concatenate([battery[..., np.newaxis], soc, *of_tanks, device], axis=-1)  # (rows, buildings, kinds)
-    return np.concatenate([own.reshape(len(own), -1), net[:, np.newaxis]], axis=1)
+    tank_soc = tanks.scattered(held, site.buildings)[:, of_uses]
+    return PlannedHours(battery, soc, plan.net_kwh[0], use, tank_soc, device)
 
 
 def _useful(tanks: Tanks, held_kwh: np.ndarray, tap_kwh: np.ndarray) -> np.ndarray:

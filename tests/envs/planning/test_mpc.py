@@ -102,7 +102,7 @@ def test_a_plan_that_is_seen_tells_the_ends_of_hours(quarters: Path) -> None:
     _, planned = planned_hours(task, Window(0, 960, 3, 4), plant)
     assert len(planned) == 3
     for state, plan in planned:
-        soc = planned_hour(plant.site, (), state, plan)[1]
+        soc = planned_hour(plant.site, (), state, plan).soc
         np.testing.assert_allclose(soc[0, 1:], plan.stored_kwh[0, [3, 7, 11, 19, 35]] / plant.site.capacity[0])
 
 
