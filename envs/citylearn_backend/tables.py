@@ -3,6 +3,8 @@
 Defaults, drawn attributes, float32 and schedules are taken from its objects, so nothing of its loading can differ.
 """
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,13 +28,14 @@ from envs.citylearn_backend.thermal import (
 from envs.current_hour import scaled
 from envs.district import COMMON, Buildings
 from envs.observation import DAY_PEAK_NAME, MARGIN, PEAK_NAMES, PERIODS, ObservationLayout, charger_observations
+from envs.scenarios.schema_file import read_schema
 from envs.scenarios.schema_shape import USES
 from envs.scenarios.series_files import AWAY, COMING, PLUGGED
 from envs.scenarios.tariff import DemandCharge
 
 
-def read_tables(simulator: CityLearnSimulator, reward: tuple[str, str]) -> Tables:
-    """Tables of the year that a simulator has open; it starts a run of the whole year. `reward` as of `Tables`.
+def read_tables(simulator: CityLearnSimulator) -> Tables:
+    """Tables of the year that a simulator has open; it starts a run of the whole year.
 
     A `ScenarioError` if the scenario has a feature that the backend lacks and that only CityLearn's objects show.
     """
@@ -56,8 +59,18 @@ def read_tables(simulator: CityLearnSimulator, reward: tuple[str, str]) -> Table
         depth_of_discharge=np.array([b.electrical_storage.depth_of_discharge for b in buildings], dtype=np.float64),
         exogenous=simulator.exogenous,
         sessions=simulator.sessions,
-        reward=reward,
+        reward=schema_reward(simulator.schema_path),
     )  # fmt: skip
+
+
+def schema_reward(schema_path: Path) -> tuple[str, str]:
+    """Class of the reward function that a schema names, without its module, and its attributes as JSON.
+
+    Where each building has one, the class is empty.
+    """
+    reward = read_schema(schema_path)["reward_function"]
+    kind = reward["type"] if isinstance(reward["type"], str) else ""
+    return kind.rpartition(".")[2], json.dumps(reward.get("attributes"))
 
 
 def battery_parameters(batteries: list[Any]) -> dict[str, np.ndarray]:

@@ -18,7 +18,7 @@ from envs.batch_backend.tables import Year
 from envs.current_hour import Present
 from envs.district import BUILDING_REWARDS
 from envs.environments.seen_year import seen_layout, seen_template
-from envs.environments.year_cache import batch_reference, run_alone, year_tables
+from envs.environments.year_cache import run_alone, year_reference, year_tables
 from envs.objective.evaluate import EVALUATION_SEED, Episode, Policy
 from envs.objective.reference import Before, BuildingSeries, Reference, building_rewards
 from envs.objective.reward import TERMS, RewardName
@@ -233,6 +233,5 @@ def open_years(
 # Trials that follow one another in a process have the same years; simulators only read them.
 @lru_cache(maxsize=8)
 def _open_year(scenario: Scenario, year: int, seen: Seen, own_layout: bool) -> Year:
-    tables = year_tables(scenario, year)
-    reference = batch_reference(scenario, year, tables)
-    return Year(tables, seen_template(scenario, year, seen, own_layout), reference.tariff, reference)
+    reference = year_reference(scenario, year)
+    return Year(year_tables(scenario, year), seen_template(scenario, year, seen, own_layout), reference.tariff, reference)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
@@ -24,7 +23,7 @@ from envs.objective.series import HeldSoc, Run, cut
 from envs.objective.weights import Weights
 from envs.observation import ObservationLayout, join_layouts, layout_gap
 from envs.scenarios.scenario import Scenario, Split, Window
-from envs.scenarios.schema_file import building_names, read_schema
+from envs.scenarios.schema_file import building_names
 from envs.scenarios.tariff import DemandCharge
 
 # Parts of the cache keys: raise one when a change of the code changes layouts or tables.
@@ -44,9 +43,8 @@ def tables_file(scenario: Scenario, year: int) -> Path:
     """File with the tables of a year, read from CityLearn the first time and cached."""
 
     def write(path: Path) -> None:
-        schema_path = scenario.schema_path(year)
-        with SIMULATORS.lend(schema_path, trusted=scenario.trusted) as simulator:
-            read_tables(simulator, schema_reward(schema_path)).save(path)
+        with SIMULATORS.lend(scenario.schema_path(year), trusted=scenario.trusted) as simulator:
+            read_tables(simulator).save(path)
 
     return cached_file(f"{scenario.key}/tables-{year}-v{TABLES_VERSION}.npz", write)
 
@@ -61,22 +59,22 @@ def scaled_template(scenario: Scenario, year: int, day_peak: bool = False, own_l
     return cached_array(_template_key(scenario, year, day_peak, own_layout), scaled)
 
 
-def schema_reward(schema_path: Path) -> tuple[str, str]:
-    """Class of the reward function that a schema names, without its module, and its attributes as JSON.
-
-    Where each building has one, the class is empty.
-    """
-    reward = read_schema(schema_path)["reward_function"]
-    kind = reward["type"] if isinstance(reward["type"], str) else ""
-    return kind.rpartition(".")[2], json.dumps(reward.get("attributes"))
-
-
 def year_reference(scenario: Scenario, year: int, on_progress: Progress | None = None) -> Reference:
     """Uncontrolled run of a year, simulated once and cached; a `ScenarioError` if CityLearn's runs do not repeat.
 
-    The batch backend simulates it where it can, whichever backend a policy uses: one scenario has one reference.
+    The batch backend simulates it where it can, whichever backend a policy uses: one scenario has one reference. Its means are
+    those of its split: all segments of it together, and their own hours alone.
     """
-    return _scaled(scenario, year, _own_reference(scenario, year, on_progress))
+    reference = _own_reference(scenario, year, on_progress)
+    if not scenario.segments:
+        return reference
+    split = scenario.split_of(year)
+
+    def scale() -> Scale:
+        windows = scenario.windows(split)
+        return scale_of([(reference if own.year == year else _own_reference(scenario, own.year), own) for own in windows])
+
+    return reference.scaled_by(cached_json(Scale, f"{scenario.key}/scale-{split}-v{SCALE_VERSION}.json", scale))
 
 
 def whole_year(scenario: Scenario, year: int) -> Window:
@@ -89,38 +87,16 @@ def whole_year(scenario: Scenario, year: int) -> Window:
 
 def _own_reference(scenario: Scenario, year: int, on_progress: Progress | None = None) -> Reference:
     """The same with the means of the year itself."""
-    if beyond_batch(scenario):
-        with SIMULATORS.lend(scenario.schema_path(year), trusted=scenario.trusted) as simulator:
+    if not beyond_batch(scenario):
+        tables = year_tables(scenario, year)
+        return cached_reference(scenario, year, tables.exogenous, tables.sessions, lambda: _run_batch(tables))
+    with SIMULATORS.lend(scenario.schema_path(year), trusted=scenario.trusted) as simulator:
 
-            def simulate() -> tuple[Run, np.ndarray]:
-                check_repeats(simulator)
-                return uncontrolled_run(simulator, on_progress=on_progress)
+        def simulate() -> tuple[Run, np.ndarray]:
+            check_repeats(simulator)
+            return uncontrolled_run(simulator, on_progress=on_progress)
 
-            return cached_reference(scenario, year, simulator.exogenous, simulator.sessions, simulate)
-    return _own_batch_reference(scenario, year, year_tables(scenario, year))
-
-
-def batch_reference(scenario: Scenario, year: int, tables: Tables) -> Reference:
-    """Uncontrolled run of a year from its tables, for scenarios that the batch backend can step."""
-    return _scaled(scenario, year, _own_batch_reference(scenario, year, tables))
-
-
-def _own_batch_reference(scenario: Scenario, year: int, tables: Tables) -> Reference:
-    return cached_reference(scenario, year, tables.exogenous, tables.sessions, lambda: _run_batch(tables))
-
-
-def _scaled(scenario: Scenario, year: int, reference: Reference) -> Reference:
-    """A reference with the means of its split: all segments of it together, and their own hours alone."""
-    if not scenario.segments:
-        return reference
-    split = scenario.split_of(year)
-
-    def scale() -> Scale:
-        windows = scenario.windows(split)
-        parts = [(reference if own.year == year else _own_reference(scenario, own.year), own) for own in windows]
-        return scale_of(parts)
-
-    return reference.scaled_by(cached_json(Scale, f"{scenario.key}/scale-{split}-v{SCALE_VERSION}.json", scale))
+        return cached_reference(scenario, year, simulator.exogenous, simulator.sessions, simulate)
 
 
 def observation_layout(

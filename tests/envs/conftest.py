@@ -10,7 +10,6 @@ import pytest
 from envs.batch_backend.tables import Tables
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.citylearn_backend.tables import read_tables
-from envs.environments.year_cache import schema_reward
 from envs.scenarios.entries import Session, charger_csv
 from envs.scenarios.scenario import Scenario, scenario
 from tests.envs.schema_changes import edited
@@ -25,7 +24,7 @@ def site(small_schema: Path) -> Scenario:
 @pytest.fixture(scope="session")
 def small_tables(small_schema: Path) -> Tables:
     """Tables of the small site; tests that change arrays change copies."""
-    return read_tables(CityLearnSimulator(small_schema, with_reward=False), schema_reward(small_schema))
+    return read_tables(CityLearnSimulator(small_schema, with_reward=False))
 
 
 Command = Callable[..., tuple[int, str, str]]

@@ -11,7 +11,6 @@ from envs.batch_backend.simulator import BatchSimulator
 from envs.batch_backend.tables import Tables
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.citylearn_backend.tables import read_tables
-from envs.environments.year_cache import schema_reward
 from tests.envs.batch_backend.comparison import opened
 from tests.envs.models import with_dynamics
 
@@ -21,7 +20,7 @@ HOURS = 40
 @pytest.fixture(scope="module")
 def tables(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Tables:
     path = with_dynamics(small_schema, tmp_path_factory.mktemp("dynamics"))
-    return read_tables(CityLearnSimulator(path, with_reward=False), schema_reward(path))
+    return read_tables(CityLearnSimulator(path, with_reward=False))
 
 
 def indoor(simulator: BatchSimulator) -> np.ndarray:

@@ -20,7 +20,6 @@ from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.citylearn_backend.tables import read_tables
 from envs.environments.backend import unsupported
 from envs.environments.vector_env import WindowsEnv
-from envs.environments.year_cache import schema_reward
 from envs.objective.reward import TERMS, StepFigures, improvement_terms
 from envs.objective.series import DayPeak, import_kwh, solar_use_kwh
 from envs.objective.weights import DEFAULT, Weights
@@ -56,7 +55,7 @@ POLICIES: dict[str, Policy] = {
 def open_both(schema: Path) -> tuple[CityLearnSimulator, Tables]:
     assert unsupported(schema) == []
     simulator = CityLearnSimulator(schema, with_reward=True, trusted=True)
-    return simulator, read_tables(simulator, schema_reward(schema))
+    return simulator, read_tables(simulator)
 
 
 def raw_year(tables: Tables, parked: bool = False) -> Year:

@@ -11,7 +11,6 @@ from envs.batch_backend.simulator import BatchSimulator
 from envs.batch_backend.tables import Tables, Year
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.citylearn_backend.tables import read_layout, read_tables
-from envs.environments.year_cache import schema_reward
 from tests.envs.batch_backend.comparison import HOURS, opened
 from tests.envs.models import with_people
 from tests.envs.schema_changes import edit, put
@@ -28,7 +27,7 @@ def simulator(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> C
 
 @pytest.fixture(scope="module")
 def tables(simulator: CityLearnSimulator) -> Tables:
-    return read_tables(simulator, schema_reward(simulator.schema_path))
+    return read_tables(simulator)
 
 
 def set_points(batch: BatchSimulator) -> np.ndarray:

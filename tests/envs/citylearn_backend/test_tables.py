@@ -25,7 +25,7 @@ def test_a_ratio_of_another_type_which_rounds_otherwise_is_refused(
 ) -> None:
     monkeypatch.setattr(simulator.env.buildings[0].electrical_storage, "time_step_ratio", 1.0)
     with pytest.raises(ScenarioError, match="no minutes"):
-        read_tables(simulator, ("RewardFunction", "null"))
+        read_tables(simulator)
 
 
 def test_a_curve_of_one_point_is_refused() -> None:
@@ -113,6 +113,6 @@ def test_every_observation_that_a_schema_may_name_is_known(small_schema: Path, t
     path = with_rooms(small_schema, tmp_path)
     entry = {"active": True, "shared_in_central_agent": False}
     edit(path, lambda schema: schema["observations"].update(dict.fromkeys(OBSERVATIONS, entry)))
-    names = read_tables(CityLearnSimulator(path, with_reward=False), ("RewardFunction", "null")).names
+    names = read_tables(CityLearnSimulator(path, with_reward=False)).names
     # CityLearn leaves out what a site of whole hours has no column for.
     assert OBSERVATIONS - set(names) <= {"minutes", "seconds"}

@@ -11,7 +11,6 @@ from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.citylearn_backend.tables import read_tables
 from envs.citylearn_backend.thermal import _OBEYING, device_actions
 from envs.environments.vector_env import WindowsEnv
-from envs.environments.year_cache import schema_reward
 from envs.objective.evaluate import evaluate
 from envs.scenarios.iquitos.site import ROWS
 from envs.scenarios.scenario import Window, scenario
@@ -43,7 +42,7 @@ def test_the_uncontrolled_site_is_as_comfortable_as_itself(site: Path) -> None:
 
 def test_the_uncontrolled_site_delivers_what_was_demanded_as_far_as_its_devices_can(site: Path) -> None:
     simulator = CityLearnSimulator(site, with_reward=False)
-    tables = read_tables(simulator, schema_reward(site))
+    tables = read_tables(simulator)
     batch = BatchSimulator({0: Year(tables, tables.rows["template"])}, copies=1)
     batch.begin(0, 0, 0, HOURS, seed=0)
     simulator.begin(0, HOURS, seed=0)

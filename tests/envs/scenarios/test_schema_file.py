@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from common.errors import ScenarioError
+from envs.citylearn_backend.tables import schema_reward
 from envs.environments.backend import beyond_batch
-from envs.environments.year_cache import schema_reward
 from envs.scenarios import schema_file, trust
 from envs.scenarios.scenario import scenario
 from envs.scenarios.schema_file import TABLES, _lstm_weights, schema_faults

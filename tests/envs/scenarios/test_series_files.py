@@ -12,7 +12,6 @@ from common.errors import ScenarioError
 from envs.batch_backend.tables import _equal
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.citylearn_backend.tables import read_tables
-from envs.environments.year_cache import schema_reward
 from envs.scenarios.scenario import scenario
 from envs.scenarios.series_files import (
     ARRIVAL,
@@ -205,7 +204,7 @@ def simulated(site: Path) -> list[np.ndarray]:
     env = CityLearnEnv(str(site / "schema.json"), central_agent=True, episode_time_steps=200, offline=True)
     env.reset()
     seen = [np.array(env.step([[0.5] * len(env.action_space[0].low)])[0][0]) for _ in range(150)]
-    tables = read_tables(CityLearnSimulator(site / "schema.json", with_reward=False), schema_reward(site / "schema.json"))
+    tables = read_tables(CityLearnSimulator(site / "schema.json", with_reward=False))
     # Not meters: CityLearn draws the efficiency of devices that a building lacks.
     return [*seen, *(values for name, values in tables.rows.items() if name != "meter"), tables.site["charger"]]
 

@@ -14,7 +14,6 @@ from envs.batch_backend.tables import Year
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.citylearn_backend.tables import read_tables
 from envs.environments.backend import unsupported
-from envs.environments.year_cache import schema_reward
 from envs.scenarios.conversion import ConversionOptions
 from envs.scenarios.conversion.converting import UndecidedError, convert
 from envs.scenarios.scenario import scenario
@@ -143,7 +142,7 @@ def test_public_data_run_bit_by_bit_then(
     path = tmp_path / "new/schema.json"
     assert unsupported(path) == []
     simulator = CityLearnSimulator(path, with_reward=True)
-    tables = read_tables(simulator, schema_reward(path))
+    tables = read_tables(simulator)
     batch = BatchSimulator({0: Year(tables, tables.rows["template"])}, copies=2)
     rng = np.random.default_rng(3)
 
