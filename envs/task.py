@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from common.measure import Measure
 from envs.district import District
 from envs.environments.backend import Backend, BackendChoice, beyond_batch, choose_backend
-from envs.environments.seen_year import seen_buildings, seen_district, seen_layout
+from envs.environments.seen_year import seen_buildings, seen_layout
+from envs.environments.year_cache import has_several_buildings
 from envs.gym.task import EnvTask
 from envs.objective.aim import SCORE_ALONE, Aim, Row
 from envs.objective.columns import evaluation_columns, evaluation_row
@@ -117,7 +118,7 @@ class SiteTask:
 
     def district(self) -> District | None:
         """Buildings that train; None where there is one, which has nothing to share."""
-        return seen_district(self.site, self.seen)
+        return self.buildings() if has_several_buildings(self.site) else None
 
     def buildings(self, split: Split = "train") -> District:
         """Buildings of a split, with a layout of their own."""

@@ -96,8 +96,7 @@ class BatchSimulator:
 
     @cached_property
     def _dear(self) -> np.ndarray:
-        references = [year.reference for year in self._years.values()]
-        return np.concatenate([reference.dear for reference in references if reference])
+        return np.concatenate([self.reference(year).dear for year in self._years])
 
     @property
     def action_range(self) -> tuple[np.ndarray, np.ndarray]:
@@ -122,9 +121,11 @@ class BatchSimulator:
         """That hour, 0 to 23, shape (copies,)."""
         return np.asarray(self._hour_of_day[self.row])
 
-    def reference(self, year: int) -> Reference | None:
-        """Uncontrolled run of a year."""
-        return self._years[year].reference
+    def reference(self, year: int) -> Reference:
+        """Uncontrolled run of a year that was opened with one."""
+        reference = self._years[year].reference
+        assert reference is not None
+        return reference
 
     def tables(self, year: int) -> Tables:
         """Tables of a year."""
@@ -141,7 +142,7 @@ class BatchSimulator:
         plugged = self.plugged(self._offset[year] + start)[0]
         given = plugged[~np.isnan(plugged["first"])]
         soc[self.net_buildings + given["vehicle"]] = given["first"]
-        for vehicle, brought in first_soc(tables.sessions, start, self.reference(year)).items():
+        for vehicle, brought in first_soc(tables.sessions, start, self._years[year].reference).items():
             soc[self.net_buildings + vehicle] = brought
         state, first = self.state, self._offset[year]
         own = state.copy[copy]

@@ -11,7 +11,7 @@ from common.units import DAY, WEEK
 from envs.batch_backend.tables import Tables
 from envs.citylearn_backend.simulator import SIMULATORS
 from envs.environments.backend import beyond_batch
-from envs.environments.year_cache import district, has_several_buildings, observation_layout, year_tables
+from envs.environments.year_cache import has_several_buildings, observation_layout, year_tables
 from envs.objective.reward import serves_people, unknown_actions
 from envs.objective.series import Exogenous
 from envs.observation import layout_gap
@@ -116,14 +116,8 @@ def _years(scenario: Scenario) -> list[tuple[Tables, DemandCharge | None]]:
 
 def check_seen(scenario: Scenario, seen: Seen) -> None:
     """Check that a scenario has what a policy is to see; a `ScenarioError` says why it has not."""
-    if seen.plan != "none" and (reason := why_no_plan(scenario)):
-        raise ScenarioError(f"plan={seen.plan}: {reason}; leave it out")
-
-
-def why_no_plan(scenario: Scenario) -> str | None:
-    """Why there is no plan of model predictive control for a scenario; None where there is one."""
-    reason = why_no_mpc(scenario)
-    return f"{scenario.title} has no model predictive control ({reason})" if reason else None
+    if seen.plan != "none" and (reason := why_no_mpc(scenario)):
+        raise ScenarioError(f"plan={seen.plan}: {scenario.title} has no model predictive control ({reason}); leave it out")
 
 
 def check_one_layout(scenario: Scenario) -> None:
@@ -132,10 +126,12 @@ def check_one_layout(scenario: Scenario) -> None:
         if not scenario.same_buildings(split):
             gap = layout_gap(observation_layout(scenario), observation_layout(scenario, scenario.years(split)[0]))
             if gap:
-                shares = ", or let one policy act for each building: --set shared_policy=true" if district(scenario) else ""
+                remedy = "name as many buildings with the same devices"
+                if has_several_buildings(scenario):
+                    remedy += ", or let one policy act for each building: --set shared_policy=true"
                 raise ScenarioError(
                     f"--{split}-buildings: {scenario.described(split)} has {gap}, so a policy of "
-                    f"{scenario.described('train')} cannot run there; name as many buildings with the same devices{shares}"
+                    f"{scenario.described('train')} cannot run there; {remedy}"
                 )
 
 
@@ -228,7 +224,7 @@ def can_start_from_plan(scenario: Scenario) -> bool:
     if not any(active.intersection(each).difference(each.get("inactive_actions") or ()) for each in buildings):
         return False
     fits = can_share(scenario) or (len(buildings) == 1 and _same_in_all_splits(scenario))
-    return fits and not why_no_plan(scenario)
+    return fits and not why_no_mpc(scenario)
 
 
 def _same_in_all_splits(scenario: Scenario) -> bool:

@@ -17,7 +17,6 @@ from envs.district import COMMON, District
 from envs.environments.year_cache import (
     STEPS_BETWEEN_REPORTS,
     any_district,
-    has_several_buildings,
     layout_split,
     observation_layout,
     scaled_template,
@@ -70,11 +69,6 @@ def seen_template(scenario: Scenario, year: int, seen: Seen, own_layout: bool = 
     centre, inverse = (each[own] for each in layout.linear)
     scaled = np.clip((values.astype(np.float64) - centre) * inverse, -1.0, 1.0).astype(np.float32)
     return np.concatenate([plain[:, :first], scaled, plain[:, first:]], axis=1)
-
-
-def seen_district(scenario: Scenario, seen: Seen) -> District | None:
-    """Buildings of a scenario, see `envs.environments.year_cache.district`."""
-    return seen_buildings(scenario, seen) if has_several_buildings(scenario) else None
 
 
 def seen_buildings(scenario: Scenario, seen: Seen, split: Split = "train") -> District:

@@ -75,7 +75,7 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def split_rewards(self) -> None:
         """Tell from now on in the infos of `step` what each building earned; shape (copies, N)."""
         years = sorted({window.year for window in self.windows})
-        self._series = BuildingSeries.of([self.simulator.reference(year) for year in years], self.weights)  # type: ignore[misc]
+        self._series = BuildingSeries.of([self.simulator.reference(year) for year in years], self.weights)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin new episodes, the first of each copy at its own hour of a window, or as the option `STARTS` says."""
@@ -176,9 +176,7 @@ class WindowsEnv:
 
     def reference_of(self, year: int) -> Reference:
         """Uncontrolled run of one of its years."""
-        reference = self.simulator.reference(year)
-        assert reference is not None  # `open_years` gives every year one
-        return reference
+        return self.simulator.reference(year)
 
     def episodes(self, policy: Policy) -> Iterator[Episode]:
         """Run a policy through all windows once, in their order; see `envs.environments.site_env.SiteEnv.episodes`."""

@@ -85,7 +85,7 @@ class ModelPredictiveControl:
             share = month_shares(plant.site.month, window.start, window.hours)
             self._programmes[copy, window] = RecedingProgramme(plant.site, plant.steps), share
         programme, share = self._programmes[copy, window]
-        hour, need = hour_plan(plant, state, plant.steps, share)
+        hour, need = hour_plan(plant, state, share)
         plan = programme.solve(hour)
         if self._on_plan:
             self._on_plan(state, plan)
@@ -178,9 +178,9 @@ class Outlook:
         )
 
 
-def hour_plan(plant: Plant, state: SiteState, hours: int, month_share: np.ndarray) -> tuple[HourPlan, Need]:
+def hour_plan(plant: Plant, state: SiteState, month_share: np.ndarray) -> tuple[HourPlan, Need]:
     """Numbers of an hour's programme and what each vehicle needs, from what is known; `month_share` as of `month_shares`."""
-    site, forecast, row = plant.site, plant.forecast, state.row
+    site, forecast, row, hours = plant.site, plant.forecast, state.row, plant.steps
     # After the year's last hour the tariff and the calendar go on as a day before.
     known = forecast.calendar_rows(row, hours)
     need = plant.vehicles.need(row, state.vehicle_soc, hours, forecast.foresees)
@@ -188,10 +188,10 @@ def hour_plan(plant: Plant, state: SiteState, hours: int, month_share: np.ndarra
     coming = np.zeros_like(load)
     if not forecast.foresees and len(site.with_chargers):
         coming[site.with_chargers] = forecast.arriving(row, hours)[site.with_chargers]
-    demand, efficiency = (_of_uses(plant, kinds, site.tanks.use, site.tanks.building, row, hours) for kinds in _OF_USES)
+    demand, efficiency = (_of_uses(plant, kinds, site.tanks.use, site.tanks.building, row) for kinds in _OF_USES)
     outlook = Outlook(
         site.month[known], site.hour[known], site.price[:, known], carbon, load, pv, coming, demand, efficiency, forecast.error,
-        _of_rooms(plant, state, hours, known) if len(site.rooms) else None,
+        _of_rooms(plant, state, known) if len(site.rooms) else None,
     )  # fmt: skip
     share = month_share[np.minimum(row - state.window.start + np.arange(hours), len(month_share) - 1)]
     return outlook.programme(site, state, need, share), need
@@ -250,26 +250,24 @@ def _useful(tanks: Tanks, held_kwh: np.ndarray, tap_kwh: np.ndarray) -> np.ndarr
     return np.minimum(np.maximum(tap_kwh.sum(axis=1) / tanks.root, stays), tanks.capacity)
 
 
-def _of_uses(
-    plant: Plant, kinds: Mapping[str, Kind], use: np.ndarray, building: np.ndarray, row: int, hours: int
-) -> np.ndarray:
+def _of_uses(plant: Plant, kinds: Mapping[str, Kind], use: np.ndarray, building: np.ndarray, row: int) -> np.ndarray:
     """Forecasts of a kind of series by use, of uses and buildings of shape (any,); shape (any, hours)."""
-    found = np.zeros((len(use), hours))
+    found = np.zeros((len(use), plant.steps))
     for one in np.unique(use).tolist():
         own = use == one
-        found[own] = plant.forecast.ahead(kinds[USES[one]], row, hours)[building[own]]
+        found[own] = plant.forecast.ahead(kinds[USES[one]], row, plant.steps)[building[own]]
     return found
 
 
-def _of_rooms(plant: Plant, state: SiteState, hours: int, known: np.ndarray) -> RoomHours:
+def _of_rooms(plant: Plant, state: SiteState, known: np.ndarray) -> RoomHours:
     """The next hours of the rooms; `known` are the rows whose calendar they have, shape (hours,)."""
-    rooms, forecast, row, steps = plant.site.rooms, plant.forecast, state.row, np.arange(hours)
-    asked, efficiency = (_of_uses(plant, kinds, rooms.use, rooms.device_building, row, hours) for kinds in _OF_USES)
+    rooms, forecast, row, hours = plant.site.rooms, plant.forecast, state.row, plant.steps
+    asked, efficiency = (_of_uses(plant, kinds, rooms.use, rooms.device_building, row) for kinds in _OF_USES)
     efficiency = np.maximum(efficiency, LEAST_EFFICIENCY)
     most = rooms.most_kwh[:, np.newaxis] * efficiency
     asked = np.where(rooms.runs[:, known], np.minimum(asked, most), 0.0)
     # At first devices do as without control, whatever the actions say.
-    obeys = row - state.window.start + steps > rooms.lookback[:, np.newaxis]
+    obeys = row - state.window.start + np.arange(hours) > rooms.lookback[:, np.newaxis]
     deviation, surplus = np.zeros(len(rooms)), np.zeros(len(rooms.room))
     if row > state.window.start + rooms.lookback.max():
         deviation = (state.indoor_c - forecast.before("indoor", row))[rooms.building]

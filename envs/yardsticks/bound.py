@@ -49,8 +49,6 @@ from envs.task import SiteTask
 if TYPE_CHECKING:
     from envs.batch_backend.simulator import BatchSimulator
 
-__all__ = ["OBJECTIVES", "Bound", "BoundError", "Objective", "bound", "served_bounds", "window_bound"]
-
 VERSION = 8  # part of the cache's key
 
 
@@ -131,7 +129,6 @@ def _part(
 ) -> tuple[BoundSite, Variables]:
     """Add a window to a programme. Raises a ScenarioError if no linear programme describes the site."""
     reference = simulator.reference(window.year)
-    assert reference is not None
     if reason := beyond_linear(reference.exogenous, reference.tariff):
         raise ScenarioError(reason)
     site = BoundSite(simulator, window, weights)
@@ -390,7 +387,6 @@ class BoundSite:
 
     def __init__(self, simulator: BatchSimulator, window: Window, weights: Weights = DEFAULT) -> None:
         reference = simulator.reference(window.year)
-        assert reference is not None
         part = window.rows
         run, exogenous = reference.run, reference.exogenous
         self.start, self.hours = window.start, window.hours

@@ -18,7 +18,6 @@ from envs.environments.seen_year import (
     run_shadow,
     seen_bounds,
     seen_buildings,
-    seen_district,
     seen_layout,
     seen_rows,
     seen_table,
@@ -63,7 +62,7 @@ def test_by_default_all_is_as_without(site: Scenario) -> None:
     assert seen_layout(site, Seen()) == observation_layout(site)
     assert seen_layout(site, Seen(day_peak=True)) == observation_layout(site, day_peak=True)
     np.testing.assert_array_equal(seen_template(site, 0, Seen()), scaled_template(site, 0))
-    assert seen_district(site, Seen()) == district(site)
+    assert seen_buildings(site, Seen()) == district(site)
 
 
 @pytest.mark.parametrize("seen", [Seen(day_peak=True, plan="learned"), Seen(plan="yesterday")], ids=["peak", "plan"])

@@ -59,7 +59,7 @@ class Twin:
         tanks = site.tanks
         return Outlook(
             site.month[known], site.hour[known], site.price[:, known], carbon, load, pv, forecast.arriving(row, HORIZON),
-            *(_of_uses(self.plant, kinds, tanks.use, tanks.building, row, HORIZON) for kinds in (DEMANDS, EFFICIENCIES)),
+            *(_of_uses(self.plant, kinds, tanks.use, tanks.building, row) for kinds in (DEMANDS, EFFICIENCIES)),
             forecast.error,
         )  # fmt: skip
 
@@ -82,7 +82,7 @@ def test_it_solves_the_programmes_of_a_simulation(small_schema: Path, tmp_path: 
         state = twin.state
         vehicles = twin.plugged(state)
         found = twin.live.plan(twin.outlook(state.row), state.battery_soc, vehicles, state.previous_net_kwh, state.tank_soc)
-        expected, _ = hour_plan(twin.plant, state, HORIZON, share)
+        expected, _ = hour_plan(twin.plant, state, share)
         for field in fields(HourPlan):
             if field.name in ("row", "rooms"):
                 continue

@@ -51,10 +51,10 @@ def test_only_the_exact_future_changes_a_plan(small_schema: Path, tmp_path: Path
     soc = np.full(10, 0.3)
     state = SiteState(Window(0, 0, 900), NOW, np.array([0.5]), np.zeros((1, 3)), soc, 100.0, (50.0, 60.0), 0.0)
     share = np.ones(900)
-    before, _ = hour_plan(plant, state, HOURS, share)
+    before, _ = hour_plan(plant, state, share)
     coming = vehicles._start > NOW
     vehicles._arrival = np.where(coming, 0.0, vehicles._arrival)
-    after, _ = hour_plan(replace(plant, vehicles=vehicles, forecast=forecast), state, HOURS, share)
+    after, _ = hour_plan(replace(plant, vehicles=vehicles, forecast=forecast), state, share)
     for names in (("base_kwh", "import_worth", "can_kwh"), ("fill_kwh", "tap_kwh"), ("efficiency",)):
         same = all(np.array_equal(getattr(before, name), getattr(after, name)) for name in names)
         assert same == (method != "exact"), names
@@ -113,7 +113,7 @@ def test_what_an_hour_of_doubt_takes_from_energy_four_quarters_take_too(small_sc
         plant = mpc_plant(site, 0, "seven-days")
         plant.forecast.error = 0.5
         state = SiteState(Window(0, 0, 900), NOW, np.array([0.5]), np.zeros((1, 3)), np.full(10, 0.3), 100.0, (0.0, 0.0), 0.0)
-        certainty.append(hour_plan(plant, state, plant.steps, np.ones(900))[0].certainty)
+        certainty.append(hour_plan(plant, state, np.ones(900))[0].certainty)
     np.testing.assert_allclose(certainty[1][::4], certainty[0])
 
 
@@ -183,10 +183,10 @@ def test_what_finds_no_use_is_not_held_for_later(small_schema: Path, tmp_path: P
     for held in (0.0, 0.5):
         tank_soc = np.array([[held, 0.0, 0.5]])
         state = SiteState(Window(0, 0, 900), NOW, np.array([0.5]), tank_soc, np.full(10, 0.3), 100.0, (50.0, 60.0), 0.0)
-        hour, _ = hour_plan(idle, state, HOURS, np.ones(900))
+        hour, _ = hour_plan(idle, state, np.ones(900))
         plan = RecedingProgramme(plant.site, HOURS).solve(hour)
         np.testing.assert_allclose(plan.tank_kwh[0], 0.0, atol=1e-6)
-        hour, _ = hour_plan(plant, state, HOURS, np.ones(900))
+        hour, _ = hour_plan(plant, state, np.ones(900))
         assert RecedingProgramme(plant.site, HOURS).solve(hour).tank_kwh[0].max() > 1.0
 
 

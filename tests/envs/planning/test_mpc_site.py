@@ -90,7 +90,7 @@ def test_their_electricity_is_that_of_their_buildings(small_schema: Path, tmp_pa
     site, hours = scenario(str(with_tank(small_schema, tmp_path, cooling=True, twin=True))), 6
     plant = mpc_plant(site, 0, "yesterday", hours)
     state = SiteState(Window(0, 0, 900), 400, np.full(2, 0.5), np.zeros((2, 3)), np.full(10, 0.3), 100.0, (50.0, 60.0), 0.0)
-    hour, _ = hour_plan(plant, state, hours, np.ones(900))
+    hour, _ = hour_plan(plant, state, np.ones(900))
     programme, tanks = RecedingProgramme(plant.site, hours), plant.site.tanks
     programme.solve(hour)
     factors = held.matrix(programme)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from envs.district import BUILDING_REWARDS, District
-from envs.environments.seen_year import seen_district, seen_layout
 from envs.environments.vector_env import SiteVectorEnv, WindowsEnv
 from envs.objective.evaluate import evaluate
 from envs.objective.weights import DEFAULT
@@ -129,11 +128,9 @@ def test_learned_charging_begins_with_the_uncontrolled_sites(four_buildings: Pat
 
 def built(schema: Path, algo: str, planned: District | None = None, **given: Any) -> AbstractContextManager[Any]:
     h = algorithm(algo).space.complete({**SMALL[algo], **given}, {"steps": 1024.0})
-    site = scenario(str(schema))
-    seen = Seen.of(DEFAULT, h)
+    task = SiteTask(str(schema), seen=Seen.of(DEFAULT, h))
     setup = Setup(
-        h, SiteTask(str(schema), seen=seen).training_env, 4, 1024, 0, False,
-        seen_layout(site, seen).chargers, district=seen_district(site, seen), planned=planned,
+        h, task.training_env, 4, 1024, 0, False, task.layout().chargers, district=task.district(), planned=planned,
     )  # fmt: skip
     return stopped_at_the_end(algo, setup)
 
