@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ class Tables:
     def save(self, path: Path) -> None:
         """Write a file that `load` reads; not compressed, since it is opened far more often than it is written."""
         groups: dict[str, dict[str, Any]] = {"site": self.site, "rows": self.rows, "dynamics": self.dynamics}
-        groups |= {"exogenous": _by_field(self.exogenous), "sessions": _by_field(self.sessions)}
+        groups |= {"exogenous": asdict(self.exogenous), "sessions": asdict(self.sessions)}
         flat: dict[str, Any] = {f"{group}_{name}": array for group, arrays in groups.items() for name, array in arrays.items()}
         with path.open("wb") as file:
             np.savez(file, **flat, **{name: getattr(self, name) for name in ("names", "reward", *_PLAIN)})
@@ -70,27 +70,18 @@ class Tables:
             site=group("site_"),
             rows=group("rows_"),
             dynamics=group("dynamics_"),
-            exogenous=_exogenous(group("exogenous_")),
+            # A file has arrays of what are numbers.
+            exogenous=Exogenous(**{name: own if own.ndim else own.item() for name, own in group("exogenous_").items()}),
             sessions=Sessions(**group("sessions_")),
             reward=tuple(flat["reward"].tolist()),
             **{name: flat[name] for name in _PLAIN},
         )
 
 
-def _by_field(values: Exogenous | Sessions) -> dict[str, Any]:
-    return {field.name: getattr(values, field.name) for field in fields(values)}
-
-
 def _aligned(values: np.ndarray) -> np.ndarray:
     # A file does not say that records are aligned, and numba would compile everything twice.
     kind = values.dtype
     return values.view(records.record(*((name, kind[name]) for name in kind.names))) if kind.names else values
-
-
-def _exogenous(saved: dict[str, Any]) -> Exogenous:
-    # A file has arrays of what are numbers.
-    plain = {name: values.item() for name, values in saved.items() if not values.ndim}
-    return Exogenous(**{**saved, **plain})
 
 
 # What CityLearn's rewards for thermal comfort look at.
@@ -134,8 +125,13 @@ class Year:
     # its observations with what depends on actions left out, shape (rows, observations), float32; scaled, if the batch has a
     # layout; None, which is zeros, where nobody observes
     template: np.ndarray | None = None
-    tariff: DemandCharge | None = None  # its demand charge; None where there is none
-    reference: Reference | None = None  # its uncontrolled run; without it the terms of the reward are meaningless
+    # Its uncontrolled run, with its tariff; without it the terms of the reward are meaningless.
+    reference: Reference | None = None
+
+    @property
+    def tariff(self) -> DemandCharge | None:
+        """Its demand charge; None where there is none."""
+        return self.reference.tariff if self.reference else None
 
 
 def site_arrays(years: list[Year], layout: ObservationLayout | None, weights: Weights = DEFAULT) -> records.Site:

@@ -191,7 +191,7 @@ def run_shadow(
     plant = Plant(site, Vehicles(tables, reference), site_forecast(scenario, year, method, ahead, crossed=True), ahead)
     actions, found = planned_actions(tables), list[PlannedHours]()
     steps = hours or reference.run.net_kwh.shape[1]
-    simulator = BatchSimulator({year: Year(tables, None, reference.tariff, reference)}, 1, weights=weights)
+    simulator = BatchSimulator({year: Year(tables, reference=reference)}, 1, weights=weights)
     controller = ModelPredictiveControl(
         simulator, {year: plant}, on_plan=lambda state, plan: found.append(planned_hour(site, actions, state, plan))
     )

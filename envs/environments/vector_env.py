@@ -231,5 +231,5 @@ def open_years(
 # Trials that follow one another in a process have the same years; simulators only read them.
 @lru_cache(maxsize=8)
 def _open_year(scenario: Scenario, year: int, seen: Seen, own_layout: bool) -> Year:
-    reference = year_reference(scenario, year)
-    return Year(year_tables(scenario, year), seen_template(scenario, year, seen, own_layout), reference.tariff, reference)
+    template = seen_template(scenario, year, seen, own_layout)
+    return Year(year_tables(scenario, year), template, year_reference(scenario, year))

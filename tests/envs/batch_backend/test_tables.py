@@ -10,7 +10,7 @@ from common.errors import ScenarioError
 from envs.batch_backend import records
 from envs.batch_backend.simulator import BatchSimulator
 from envs.batch_backend.tables import Tables, Year, allocate, row_arrays, site_arrays
-from envs.scenarios.tariff import DemandCharge
+from tests.envs.objective import by_hand
 
 
 @pytest.fixture
@@ -44,9 +44,9 @@ def test_years_of_different_sites_cannot_share_a_batch(small_tables: Tables, yea
 
 
 def test_years_of_different_tariffs_cannot_share_a_batch(year: Year) -> None:
-    tariff = DemandCharge((18,), 10.0, 4.0)
+    other = replace(year, reference=by_hand.reference(tariff=by_hand.TARIFF))
     with pytest.raises(ScenarioError, match="differ in their devices or tariff"):
-        site_arrays([year, replace(year, tariff=tariff)], None)
+        site_arrays([year, other], None)
 
 
 def test_a_second_years_rows_follow_the_first_ones(small_tables: Tables, year: Year) -> None:
