@@ -169,7 +169,7 @@ def _reward(years: list[Year], weights: Weights) -> np.ndarray:
     record = np.zeros(len(years), dtype=records.REWARD)
     for own, year in zip(record, years, strict=True):
         if year.reference:
-            own["mean"] = list(year.reference.scale.by_term().values())
+            own["mean"] = [year.reference.scale[name] for name in TERMS]
         own["longest"] = year.tables.sessions.longest
         if year.tariff:
             own["demand_price"] = year.tariff.peak_price, year.tariff.off_peak_excess_price

@@ -19,7 +19,7 @@ from envs.environments.seen_year import seen_layout, seen_rows
 from envs.environments.year_cache import building_series, run_alone, year_reference
 from envs.objective.evaluate import EVALUATION_SEED, Episode, Policy
 from envs.objective.reference import Before, Reference, building_rewards
-from envs.objective.reward import TERMS, RewardName, StepFigures, coefficients, improvement_terms
+from envs.objective.reward import TERMS, ByTerm, RewardName, coefficients, improvement_terms
 from envs.objective.series import DayPeak, import_kwh, solar_use_kwh
 from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.scenario import Scenario, Window
@@ -199,7 +199,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
         part = (np.clip(np.asarray(action, dtype=np.float64), -1.0, 1.0) + 1.0) / 2.0
         return low + part * (high - low)
 
-    def _figures(self, row: int, index: int) -> StepFigures:
+    def _figures(self, row: int, index: int) -> ByTerm:
         series = self.reference.exogenous
         net = self.simulator.net_kwh(index)
         site_net = float(net.sum())
@@ -210,15 +210,15 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
             cost += self._peaks.add(int(series.hour[row]), site_net) * float(self.uncontrolled.month_share[index])
         previous = site_net if self._previous_net is None else self._previous_net
         self._previous_net = site_net
-        return StepFigures(
-            emission_kg=float(drawn @ series.carbon[:, row]),
-            cost=cost,
-            solar_use_kwh=float(solar_use_kwh(net, series.pv_kwh[:, row]).sum()),
-            ramp_kwh=abs(site_net - previous),
-            missing_kwh=self.simulator.missing_kwh(row),
-            peak_rise_kw=self._day_peak.add(site_net),
-            unmet_c=float(self._unmet_c(row, index).sum()),
-        )
+        return {
+            "co2": float(drawn @ series.carbon[:, row]),
+            "cost": cost,
+            "solar": float(solar_use_kwh(net, series.pv_kwh[:, row]).sum()),
+            "grid": abs(site_net - previous),
+            "ev": self.simulator.missing_kwh(row),
+            "peak": self._day_peak.add(site_net),
+            "comfort": float(self._unmet_c(row, index).sum()),
+        }
 
     def _unmet_c(self, row: int, index: int) -> np.ndarray:
         """Degrees beyond the comfort band of each building in a step that was taken, shape (N,)."""

@@ -18,7 +18,7 @@ from envs.district import Buildings, District
 from envs.environments.backend import beyond_batch
 from envs.objective.reference import VERSION as REFERENCE_VERSION
 from envs.objective.reference import BuildingSeries, Reference, cached_reference, reference_key, scale_of
-from envs.objective.reward import Scale, serves_people
+from envs.objective.reward import serves_people
 from envs.objective.series import HeldSoc, Run, cut
 from envs.objective.weights import Weights
 from envs.observation import ObservationLayout, join_layouts, layout_gap
@@ -29,7 +29,7 @@ from envs.scenarios.tariff import DemandCharge
 # Parts of the cache keys: raise one when a change of the code changes layouts or tables.
 LAYOUT_VERSION = 7
 TABLES_VERSION = 15
-SCALE_VERSION = 3  # of stated splits
+SCALE_VERSION = 4  # of stated splits
 BUILDINGS_VERSION = 2
 _VARIES = 1e-3  # least part of a feature's range, and of the greatest singular value of all, that counts
 
@@ -70,11 +70,11 @@ def year_reference(scenario: Scenario, year: int, on_progress: Progress | None =
         return reference
     split = scenario.split_of(year)
 
-    def scale() -> Scale:
+    def scale() -> dict[str, float]:
         windows = scenario.windows(split)
         return scale_of([(reference if own.year == year else _own_reference(scenario, own.year), own) for own in windows])
 
-    return reference.scaled_by(cached_json(Scale, f"{scenario.key}/scale-{split}-v{SCALE_VERSION}.json", scale))
+    return reference.scaled_by(cached_json(dict[str, float], f"{scenario.key}/scale-{split}-v{SCALE_VERSION}.json", scale))
 
 
 def whole_year(scenario: Scenario, year: int) -> Window:

@@ -8,14 +8,14 @@ What remains (demand charge, peaks, vehicles) goes to all alike.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 
 import numpy as np
 
 from envs.cache import cached_arrays
-from envs.objective.reward import TERMS, Scale, StepFigures, coefficients
+from envs.objective.reward import TERMS, ByTerm, coefficients
 from envs.objective.series import Exogenous, Run, Sessions, day_peak_rises, import_kwh, solar_use_kwh
 from envs.objective.weights import Weights
 from envs.scenarios.scenario import Scenario, Window
@@ -27,29 +27,20 @@ VERSION = 8
 
 @dataclass(frozen=True)
 class WindowReference:
-    """The uncontrolled run over a window, hour by hour; figures as in `StepFigures`, each of shape (hours,)."""
+    """The uncontrolled run over a window, hour by hour."""
 
-    emission_kg: np.ndarray
-    cost: np.ndarray
-    solar_use_kwh: np.ndarray
-    ramp_kwh: np.ndarray
-    missing_kwh: np.ndarray
-    peak_rise_kw: np.ndarray
-    unmet_c: np.ndarray
-    month_share: np.ndarray  # part of its month that the window covers
+    figures: Mapping[str, np.ndarray]  # of each term of the reward, shape (hours,)
+    month_share: np.ndarray  # part of its month that the window covers, shape (hours,)
     previous_net_kwh: float | None  # of the site in the hour before; None at the year's start
 
     @property
-    def total(self) -> StepFigures:
+    def total(self) -> ByTerm:
         """Figures of the whole window together."""
-        return self._figures(np.sum)
+        return {name: float(values.sum()) for name, values in self.figures.items()}
 
-    def step(self, index: int) -> StepFigures:
+    def step(self, index: int) -> ByTerm:
         """Figures of one hour of the window."""
-        return self._figures(lambda values: values[index])
-
-    def _figures(self, of_hours: Callable[[np.ndarray], float]) -> StepFigures:
-        return StepFigures(**{field.name: float(of_hours(getattr(self, field.name))) for field in fields(StepFigures)})
+        return {name: float(values[index]) for name, values in self.figures.items()}
 
 
 class Reference:
@@ -73,17 +64,17 @@ class Reference:
         self.net_kwh = run.net_kwh.sum(axis=0)  # of the site by step, shape (steps,)
         self._ramp = np.abs(np.diff(self.net_kwh, prepend=self.net_kwh[0]))
         year_cost = self._energy_cost + self._demand_cost(0, steps)
-        self.scale = Scale(
-            emission_kg=float(self._emission.mean()),
-            cost=float(year_cost.mean()),
-            pv_kwh=float(exogenous.pv_kwh[:, :steps].sum(axis=0).mean()),
-            ramp_kwh=float(self._ramp.mean()),
-            required_kwh=float(self.required_kwh(0, steps).sum() / steps),
-            peak_rise_kw=float(self._peak_rises(0, steps).mean()),
-            occupied=float(self.occupied(0, steps).mean()),
-        )
+        self.scale: ByTerm = {
+            "co2": float(self._emission.mean()),
+            "cost": float(year_cost.mean()),
+            "solar": float(exogenous.pv_kwh[:, :steps].sum(axis=0).mean()),
+            "grid": float(self._ramp.mean()),
+            "ev": float(self.required_kwh(0, steps).sum() / steps),
+            "peak": float(self._peak_rises(0, steps).mean()),
+            "comfort": float(self.occupied(0, steps).mean()),
+        }
 
-    def scaled_by(self, scale: Scale) -> Reference:
+    def scaled_by(self, scale: ByTerm) -> Reference:
         """The same run, with other means for the reward."""
         other = copy.copy(self)
         other.scale = scale
@@ -139,14 +130,17 @@ class Reference:
         rows = np.arange(start, start + hours)
         unmet = self.unmet_c(rows, np.arange(hours)) if alone is None else self.exogenous.unmet_c(alone.indoor_c, rows)
         part = slice(start, start + hours)
+        figures = {
+            "co2": self._emission[part],
+            "cost": self._energy_cost[part] + self._demand_cost(start, hours),
+            "solar": self._solar[part],
+            "grid": self._ramp[part],
+            "ev": self._missing(start, hours),
+            "peak": self._peak_rises(start, hours),
+            "comfort": unmet.sum(axis=0),
+        }
         return WindowReference(
-            emission_kg=self._emission[part],
-            cost=self._energy_cost[part] + self._demand_cost(start, hours),
-            solar_use_kwh=self._solar[part],
-            ramp_kwh=self._ramp[part],
-            missing_kwh=self._missing(start, hours),
-            peak_rise_kw=self._peak_rises(start, hours),
-            unmet_c=unmet.sum(axis=0),
+            figures,
             month_share=month_shares(self._month, start, hours),
             previous_net_kwh=float(self.net_kwh[start - 1]) if start else None,
         )
@@ -193,18 +187,18 @@ def first_soc(sessions: Sessions, start: int, reference: Reference | None) -> di
     return dict(zip(sessions.vehicle[near].tolist(), brought.tolist(), strict=True))
 
 
-def scale_of(parts: Sequence[tuple[Reference, Window]]) -> Scale:
+def scale_of(parts: Sequence[tuple[Reference, Window]]) -> dict[str, float]:
     """Hourly means of uncontrolled runs over some windows, and over no other hour."""
     hours = sum(window.hours for _, window in parts)
-    sums = dict.fromkeys((entry.name for entry in fields(Scale)), 0.0)
+    sums = dict.fromkeys(TERMS, 0.0)
     for reference, window in parts:
         own, part = reference.window(window.start, window.hours), window.rows
-        for name in ("emission_kg", "cost", "ramp_kwh", "peak_rise_kw"):
-            sums[name] += float(getattr(own, name).sum())
-        sums["pv_kwh"] += float(reference.exogenous.pv_kwh[:, part].sum())
-        sums["required_kwh"] += float(reference.required_kwh(window.start, window.hours).sum())
-        sums["occupied"] += float(reference.occupied(window.start, window.hours).sum())
-    return Scale(**{name: value / hours for name, value in sums.items()})
+        for name in ("co2", "cost", "grid", "peak"):
+            sums[name] += float(own.figures[name].sum())
+        sums["solar"] += float(reference.exogenous.pv_kwh[:, part].sum())
+        sums["ev"] += float(reference.required_kwh(window.start, window.hours).sum())
+        sums["comfort"] += float(reference.occupied(window.start, window.hours).sum())
+    return {name: value / hours for name, value in sums.items()}
 
 
 def cached_reference(

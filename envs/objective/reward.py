@@ -5,7 +5,6 @@ repeats it for speed, and a test compares both. The linear programme of the boun
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from common.errors import ScenarioError
@@ -19,60 +18,37 @@ RewardName = Literal["improvement", "schema"]
 
 
 class Term(NamedTuple):
-    """A term of the reward."""
+    """A term of the reward: a figure of a step that is compared with the uncontrolled run's, over the mean that scales it."""
 
-    figure: str  # of `StepFigures`, which is compared with the uncontrolled run's
-    mean: str  # of `Scale`, which normalises it
-    meaning: str
+    meaning: str  # of the figure
     more_is_better: bool = False
 
 
+# Figures and means by the name of their term, in the order of `TERMS`; of one step or summed over several, all buildings
+# together. The means are of the uncontrolled year, by the hour, and make the terms comparable.
+ByTerm = Mapping[str, float]
 # In the order of `Weights`.
 TERMS: Mapping[str, Term] = {
-    "co2": Term("emission_kg", "emission_kg", "emission"),
-    "cost": Term("cost", "cost", "cost"),
-    "solar": Term("solar_use_kwh", "pv_kwh", "PV energy used on site", more_is_better=True),
-    "grid": Term("ramp_kwh", "ramp_kwh", "changes of net import"),
-    "ev": Term("missing_kwh", "required_kwh", "energy missing in leaving vehicles"),
-    "peak": Term("peak_rise_kw", "peak_rise_kw", "the days' highest imports"),
-    "comfort": Term("unmet_c", "occupied", "degrees beyond the comfort band"),
+    # CO2 of the imported energy [kg], and its mean.
+    "co2": Term("emission"),
+    # Of energy, and the rise of the month's demand charge where there is one [currency]; the mean cost, demand charge included.
+    "cost": Term("cost"),
+    # [kWh]; the mean PV generation.
+    "solar": Term("PV energy used on site", more_is_better=True),
+    # Size of the change of net import since the step before [kWh], and its mean.
+    "grid": Term("changes of net import"),
+    # [kWh]; the mean energy that departures require.
+    "ev": Term("energy missing in leaving vehicles"),
+    # Rise of the day's highest import so far [kW]; its mean is the sum of the days' highest imports over the hours.
+    "peak": Term("the days' highest imports"),
+    # Where people are, summed over the buildings; the mean number of buildings with people in them, of those whose temperature
+    # is computed.
+    "comfort": Term("degrees beyond the comfort band"),
 }
 
 
-@dataclass(frozen=True)
-class StepFigures:
-    """Inputs of the reward in one step, or their sums over several, all buildings together."""
-
-    emission_kg: float  # CO2 of the imported energy
-    cost: float  # of energy, and the rise of the month's demand charge where there is one [currency]
-    solar_use_kwh: float  # PV energy used on site
-    ramp_kwh: float  # size of the change of net import since the step before
-    missing_kwh: float  # energy missing in vehicles that leave
-    peak_rise_kw: float  # rise of the day's highest import so far
-    unmet_c: float  # degrees beyond the comfort band where people are, summed over the buildings
-
-
-@dataclass(frozen=True)
-class Scale:
-    """Hourly means of the uncontrolled year, which make the terms comparable."""
-
-    emission_kg: float  # mean emission
-    cost: float  # mean cost, demand charge included
-    pv_kwh: float  # mean PV generation
-    ramp_kwh: float  # mean size of the change of net import
-    required_kwh: float  # mean energy that departures require
-    peak_rise_kw: float  # mean rise of the day's highest import: the sum of the days' highest imports over the hours
-    occupied: float  # mean number of buildings with people in them, of those whose temperature is computed
-
-    def by_term(self) -> dict[str, float]:
-        """The mean that normalises each term, in the order of `TERMS`."""
-        return {name: getattr(self, term.mean) for name, term in TERMS.items()}
-
-
-def improvement_terms(
-    now: StepFigures, uncontrolled: StepFigures, scale: Scale, weights: Weights = DEFAULT
-) -> dict[str, float]:
-    """Terms of the reward, weighted; their sum is the reward.
+def improvement_terms(now: ByTerm, uncontrolled: ByTerm, scale: ByTerm, weights: Weights = DEFAULT) -> dict[str, float]:
+    """Terms of the reward, weighted, of figures and their means; their sum is the reward.
 
     With subscript 0 for the uncontrolled run: co2 (E0-E)/mean(E0), cost (C0-C)/mean(C0), solar
     (S-S0)/mean(PV), grid (|dG0|-|dG|)/mean(|dG0|), ev -(U-U0)/mean(required), peak (dP0-dP)/mean(dP0),
@@ -83,18 +59,17 @@ def improvement_terms(
     day add up to its highest import. An hour's rise depends on no later hour, and the sum is linear in one variable a day, as
     the bound needs it. The peak of a month or a year would be zero in all but a few hours.
     """
-    weight, mean, found = weights.by_term(), scale.by_term(), dict[str, float]()
+    weight, found = weights.by_term(), dict[str, float]()
     for name, term in TERMS.items():
-        ours, theirs = getattr(now, term.figure), getattr(uncontrolled, term.figure)
-        gain = ours - theirs if term.more_is_better else theirs - ours
-        found[name] = weight[name] * gain / mean[name] if mean[name] > 0.0 else 0.0
+        gain = now[name] - uncontrolled[name] if term.more_is_better else uncontrolled[name] - now[name]
+        found[name] = weight[name] * gain / scale[name] if scale[name] > 0.0 else 0.0
     return found
 
 
-def coefficients(scale: Scale, weights: Weights = DEFAULT) -> dict[str, float]:
+def coefficients(scale: ByTerm, weights: Weights = DEFAULT) -> dict[str, float]:
     """What a unit of each term's gain is worth: its weight over its mean, zero where the mean is zero."""
     weight = weights.by_term()
-    return {name: weight[name] / mean if mean > 0.0 else 0.0 for name, mean in scale.by_term().items()}
+    return {name: weight[name] / mean if mean > 0.0 else 0.0 for name, mean in scale.items()}
 
 
 def _serving(scenario: Scenario) -> list[str]:

@@ -37,7 +37,7 @@ from envs.cache import cached_json
 from envs.environments.fit import beyond_linear
 from envs.environments.vector_env import open_years
 from envs.objective.reference import Reference
-from envs.objective.reward import StepFigures, coefficients, improvement_terms
+from envs.objective.reward import TERMS, coefficients, improvement_terms
 from envs.objective.series import MET_TOLERANCE, day_peak_rises, import_kwh, solar_use_kwh
 from envs.objective.weights import DEFAULT, Weights
 from envs.planning.mpc_programme import LinearProgramme
@@ -116,7 +116,7 @@ def _served(
     """Sites and variables of windows, and their values at the optimum of `served_bounds`."""
     simulator, programme = open_years(task.site, sorted({window.year for window in windows}), 1), LinearProgramme()
     parts = [_part(programme, simulator, window, "score", task.aim.weights) for window in windows]
-    served = sum(site.required_kwh - site.uncontrolled.total.missing_kwh for site, _ in parts)
+    served = sum(site.required_kwh - site.uncontrolled.total["ev"] for site, _ in parts)
     may_miss = sum(site.required_kwh - site.lost_kwh for site, _ in parts) - LEAST_SERVED * served
     missing = np.concatenate([variables.missing for _, variables in parts])
     if len(missing):
@@ -197,7 +197,6 @@ def read_solution(site: BoundSite, variables: Variables, solution: np.ndarray, o
         minimised = worth[term] > 0.0 if objective == "score" else objective == term
         if minimised and abs(by_programme - by_hours) > TOLERANCE * max(abs(by_hours), 1.0):
             raise BoundError(f"the bound's {name} is {by_programme:,.2f} by its programme and {by_hours:,.2f} by its hours")
-    before = site.uncontrolled
     solar = float((site.pv - solution[variables.fed] * solar_loss(site)).sum())
     used = float(solar_use_kwh(net, site.pv).sum())
     if objective == "score" and not worth["solar"]:
@@ -207,14 +206,12 @@ def read_solution(site: BoundSite, variables: Variables, solution: np.ndarray, o
     if objective == "score" and not (site.beyond_pv > 0.0).any() and abs(lent) > TOLERANCE * max(solar, 1.0):
         raise BoundError(f"the bound uses {solar:,.2f} kWh of PV on site by its programme and {solar - lent:,.2f} by its hours")
     missing = float(solution[variables.missing].sum()) + site.lost_kwh
-    previous = before.previous_net_kwh
+    previous, uncontrolled = site.uncontrolled.previous_net_kwh, site.uncontrolled.total
     ramp = float(np.abs(np.diff(nets, prepend=nets[0] if previous is None else previous)).sum())
     peaks = float(day_peak_rises(site.day, nets).sum())
-    figures = StepFigures(emission, cost, solar, ramp, missing, peaks, before.total.unmet_c)
-    score = sum(improvement_terms(figures, before.total, site.scale, site.weights).values()) / site.hours
-    return Bound(
-        objective, score, emission, cost, missing, site.required_kwh, before.total.missing_kwh, float(drawn.sum()), lent
-    )
+    figures = dict(zip(TERMS, (emission, cost, solar, ramp, missing, peaks, uncontrolled["comfort"]), strict=True))
+    score = sum(improvement_terms(figures, uncontrolled, site.scale, site.weights).values()) / site.hours
+    return Bound(objective, score, emission, cost, missing, site.required_kwh, uncontrolled["ev"], float(drawn.sum()), lent)
 
 
 Terms = list[tuple[np.ndarray, Any]]  # variables with their factors

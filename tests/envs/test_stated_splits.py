@@ -88,12 +88,12 @@ def test_scores_of_a_split_are_relative_to_its_own_uncontrolled_hours(site: Path
     scales = {split: [year_reference(of, year).scale for year in of.years(split)] for split in ("train", "validation")}  # type: ignore[arg-type]
     assert scales["train"][0] == scales["train"][1] != scales["validation"][0]
     emission = [year_reference(of, year).hourly[:, 0] for year in of.years("train")]
-    assert scales["train"][0].emission_kg == pytest.approx(np.concatenate(emission).mean())
+    assert scales["train"][0]["co2"] == pytest.approx(np.concatenate(emission).mean())
     # Hours before the days that validate do not count.
     history = of.windows("validation")[0].start
     assert history
     emission = [year_reference(of, of.years("validation")[0]).hourly[history:, 0]]
-    assert scales["validation"][0].emission_kg == pytest.approx(emission[0].mean())
+    assert scales["validation"][0]["co2"] == pytest.approx(emission[0].mean())
 
 
 def test_a_segment_is_what_citylearn_runs_between_its_rows(site: Path) -> None:

@@ -20,7 +20,7 @@ from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.citylearn_backend.tables import read_tables
 from envs.environments.backend import unsupported
 from envs.environments.vector_env import WindowsEnv
-from envs.objective.reward import TERMS, StepFigures, improvement_terms
+from envs.objective.reward import TERMS, improvement_terms
 from envs.objective.series import DayPeak, import_kwh, solar_use_kwh
 from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.iquitos.site import ROWS
@@ -337,15 +337,15 @@ def test_the_compiled_reward_is_the_formula_of_its_home(small_schema: Path, weig
         peaks.enter(int(series.month[row]))
         of_day.enter(int(reference.day[row]))
         rise = peaks.add(int(series.hour[row]), site) * float(uncontrolled.month_share[step])
-        now = StepFigures(
-            emission_kg=float(import_kwh(net) @ series.carbon[:, row]),
-            cost=float(import_kwh(net) @ series.price[:, row]) + rise,
-            solar_use_kwh=float(solar_use_kwh(net, series.pv_kwh[:, row]).sum()),
-            ramp_kwh=abs(site - before),
-            missing_kwh=missing - missed,
-            peak_rise_kw=of_day.add(site),
-            unmet_c=0.0,
-        )
+        now = {
+            "co2": float(import_kwh(net) @ series.carbon[:, row]),
+            "cost": float(import_kwh(net) @ series.price[:, row]) + rise,
+            "solar": float(solar_use_kwh(net, series.pv_kwh[:, row]).sum()),
+            "grid": abs(site - before),
+            "ev": missing - missed,
+            "peak": of_day.add(site),
+            "comfort": 0.0,
+        }
         before, missed = site, missing
         terms = list(improvement_terms(now, uncontrolled.step(step), reference.scale, weights).values())
         assert simulator.terms[0] == pytest.approx(terms, rel=1e-6, abs=1e-9), step

@@ -25,7 +25,7 @@ from envs.environments.seen_year import (
 )
 from envs.environments.year_cache import district, observation_layout, scaled_template, year_reference, year_tables
 from envs.environments.year_forecasts import learned_model, learned_table, year_series
-from envs.objective.reward import Scale
+from envs.objective.reward import TERMS
 from envs.objective.weights import DEFAULT, Weights
 from envs.planning.mpc import HORIZON
 from envs.planning.mpc_site import Tanks
@@ -197,7 +197,7 @@ def test_it_does_not_know_the_future(
     # Nor do the means by which the reward weighs terms know hours that do not train.
     reference = year_reference(site, 0)
     monkeypatch.setattr(
-        "envs.environments.seen_year.year_reference", lambda scenario, year: reference.scaled_by(Scale(*(7.0,) * 7))
+        "envs.environments.seen_year.year_reference", lambda scenario, year: reference.scaled_by(dict.fromkeys(TERMS, 7.0))
     )
     monkeypatch.setattr("envs.environments.year_forecasts.year_series", lambda scenario, year: other)
     after = run_shadow(site, 0, "seven-days", DEFAULT, hours=HOURS)

@@ -91,12 +91,12 @@ def test_rewards_add_up_to_the_savings_that_the_kpis_show(small_schema: Path) ->
     (evaluation,) = evaluate(env, lambda _: rng.uniform(-1.0, 1.0, (1, *env.action_space.shape)))
     now, before, scale, hours = evaluation.kpis, evaluation.uncontrolled, env.reference.scale, 20 * DAY
     for term, weight, kpi, mean, within in (
-        ("co2", 0.50, "co2_kg", scale.emission_kg, 1e-4), ("cost", 0.15, "bill", scale.cost, 1e-4),
-        ("ev", 0.10, "ev_missing_kwh", scale.required_kwh, 1e-4), ("grid", 0.05, "ramping_kwh", scale.ramp_kwh, 1e-2),
+        ("co2", 0.50, "co2_kg", scale["co2"], 1e-4), ("cost", 0.15, "bill", scale["cost"], 1e-4),
+        ("ev", 0.10, "ev_missing_kwh", scale["ev"], 1e-4), ("grid", 0.05, "ramping_kwh", scale["grid"], 1e-2),
     ):  # fmt: skip
         assert evaluation.terms[term] == pytest.approx(weight * (before[kpi] - now[kpi]) / hours / mean, rel=within), term
     used = [k["self_consumption"] * k["pv_kwh"] for k in (now, before)]
-    assert evaluation.terms["solar"] == pytest.approx(0.20 * (used[0] - used[1]) / hours / scale.pv_kwh, rel=1e-4)
+    assert evaluation.terms["solar"] == pytest.approx(0.20 * (used[0] - used[1]) / hours / scale["solar"], rel=1e-4)
     assert evaluation.score == pytest.approx(sum(evaluation.terms.values()))
     env.close()
 
