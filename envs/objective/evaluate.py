@@ -15,7 +15,7 @@ from common.units import DAY
 from envs.objective.kpis import KPIS, RATIOS, JoinedRun, Kpis, Part, district_ratios, kpis, scores
 from envs.objective.reference import Reference
 from envs.objective.reward import TERMS
-from envs.objective.series import Exogenous, Run
+from envs.objective.series import Run
 from envs.scenarios.scenario import Window
 
 
@@ -152,30 +152,23 @@ def check_episode(episode: Episode) -> None:
     Net import is load less PV, plus what batteries, sockets and other devices take: the rest, nothing where the site has none
     of these, and never less than nothing. In a power outage net import is zero.
     """
-    window, run, reference = episode.window, episode.run, episode.reference
-    series, part = reference.exogenous, window.rows
-    unexplained = _unexplained(run, series, part)
+    window, run, series = episode.window, episode.run, episode.reference.exogenous
+    parts = {
+        "load": series.load_kwh[:, window.rows], "PV": -series.pv_kwh[:, window.rows], "battery": run.battery_kwh,
+        "sockets": run.charging_kwh,
+    }  # fmt: skip
+    # Over the size of the parts, and of 1 kWh.
+    unexplained = (run.net_kwh - sum(parts.values())) / (sum(map(np.abs, parts.values())) + 1.0)
     error = np.maximum(-unexplained, 0.0) if series.other_devices else np.abs(unexplained)
     error = np.where(run.off_grid, np.abs(run.net_kwh), error)
     # Written so that NaN fails.
     if not (error <= RELATIVE).all():
         at = np.unravel_index(int(np.nan_to_num(error, nan=np.inf).argmax()), error.shape)
-        parts = {
-            "load": series.load_kwh[:, part], "PV": -series.pv_kwh[:, part], "battery": run.battery_kwh,
-            "sockets": run.charging_kwh,
-        }  # fmt: skip
         summed = ", ".join(f"{name} {values[at]:,.3f}" for name, values in parts.items())
         raise ValidityError(
             f"year {window.year}, hour {window.start + int(at[1])}: building {int(at[0])} imports {run.net_kwh[at]:,.3f} kWh "
             f"net, but its parts are {summed}"
         )
-
-
-def _unexplained(run: Run, series: Exogenous, part: slice) -> np.ndarray:
-    """Net import without its known parts, over the size of these (and of 1 kWh), shape (buildings, hours)."""
-    load, pv = series.load_kwh[:, part], series.pv_kwh[:, part]
-    size = load + pv + np.abs(run.battery_kwh) + np.abs(run.charging_kwh) + 1.0
-    return (run.net_kwh - (load - pv + run.battery_kwh + run.charging_kwh)) / size
 
 
 def check_kpis(year: int, kpis: Kpis, vehicles_give: bool = False) -> None:

@@ -267,9 +267,9 @@ def constrain(programme: LinearProgramme, site: BoundSite) -> Variables:
     efficiency = site.efficiency[group]
     missing = programme.variables(len(site.first), low=site.unavoidable)
     delivered = ((group, charging, efficiency), (group, back, -1.0 / efficiency))
-    programme.rows(False, site.room, *delivered)
-    programme.rows(False, site.held, *((row, variable, -factor) for row, variable, factor in delivered))
     lacking = [(row, variable, -factor) for row, variable, factor in delivered]
+    programme.rows(False, site.room, *delivered)
+    programme.rows(False, site.held, *lacking)
     programme.rows(False, -site.required, *lacking, (..., missing, -1.0))
     owes = np.flatnonzero(site.owes)
     owed, row = programme.variables(len(owes)), np.full(len(site.first), -1)
