@@ -7,7 +7,7 @@ from typing import Any
 
 from common.measure import BY_HOURS, SCORE, SITE, Measure
 from envs.objective.evaluate import Evaluation
-from envs.objective.kpis import CITYLEARN, KPIS, citylearn_measures
+from envs.objective.kpis import CITYLEARN, KPIS
 from envs.objective.reward import TERMS
 
 CHANGED = "changed_kwh"
@@ -17,7 +17,7 @@ ALIASES: Mapping[str, str] = {"co2": "co2_kg", "ramping": "ramping_kwh"}
 
 def measures(currency: str = "") -> dict[str, Measure]:
     """What a search can aim at, by name: the score, every KPI, and CityLearn's ratios; bills in a money, if it is known."""
-    listed = [SCORE, *(kpi.measure for kpi in KPIS.values()), *citylearn_measures()]
+    listed = [SCORE, *(kpi.measure for kpi in KPIS.values()), *CITYLEARN.values()]
     return {measure.name: measure.paid_in(currency) for measure in listed}
 
 

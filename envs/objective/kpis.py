@@ -385,6 +385,16 @@ _SCORES: Mapping[str, tuple[tuple[str, ...], str]] = {
     ),
 }
 SCORE_2023 = "citylearn_2023_score"
+_MEANINGS = {
+    **{name: f"CityLearn's ratio {name.removeprefix('citylearn_')}; its baseline charges no vehicle" for name in RATIOS},
+    **{name: f"{meaning}; less is better" for name, (_, meaning) in _SCORES.items()},
+    SCORE_2023: "score of the CityLearn Challenge 2023: comfort, emission, grid and resilience; less is better",
+}
+# CityLearn's ratios, and the scores that are made of them, by column; 1 is the site without control.
+CITYLEARN: Mapping[str, Measure] = {
+    name: Measure(name, "1", meaning, over=BY_HOURS, needs=TEMPERATURE if name == SCORE_2023 else "")
+    for name, meaning in _MEANINGS.items()
+}
 
 
 def district_ratios(
@@ -423,19 +433,3 @@ def scores(ratios: Mapping[str, float], kpis: Kpis) -> dict[str, float]:
     shape, resilience = mean(_PEAKS), 0.5 * (kpis["outage_discomfort"] + kpis["outage_unserved"])
     shape = 0.6 * shape if math.isnan(resilience) else 0.3 * shape + 0.3 * resilience
     return {**found, SCORE_2023: 0.3 * kpis["discomfort"] + 0.1 * emission + shape}
-
-
-def citylearn_measures() -> list[Measure]:
-    """CityLearn's ratios, and the scores that are made of them; 1 is the site without control."""
-    meanings = {
-        **{name: f"CityLearn's ratio {name.removeprefix('citylearn_')}; its baseline charges no vehicle" for name in RATIOS},
-        **{name: f"{meaning}; less is better" for name, (_, meaning) in _SCORES.items()},
-    }
-    last = "score of the CityLearn Challenge 2023: comfort, emission, grid and resilience; less is better"
-    return [
-        *(Measure(name, "1", meaning, over=BY_HOURS) for name, meaning in meanings.items()),
-        Measure(SCORE_2023, "1", last, over=BY_HOURS, needs=TEMPERATURE),
-    ]
-
-
-CITYLEARN = (*RATIOS, *_SCORES, SCORE_2023)  # columns
