@@ -20,6 +20,7 @@ from envs.objective.reference import Reference, first_soc
 from envs.objective.series import MET_TOLERANCE, Exogenous, Run, Sessions
 from envs.observation import CHARGER_ACTION
 from envs.scenarios import trust
+from envs.scenarios.scenario import Scenario
 from envs.scenarios.schema_file import count_steps, rooted
 from envs.scenarios.schema_shape import USES
 from envs.scenarios.segments import origin
@@ -539,13 +540,14 @@ class SimulatorPool:
         self._idle: dict[tuple[Path, bool, bool], list[CityLearnSimulator]] = {}
 
     @contextmanager
-    def lend(self, schema_path: Path, with_reward: bool = False, trusted: bool = False) -> Iterator[CityLearnSimulator]:
-        """A simulator for the length of a `with` block, see `CityLearnSimulator`; built if there is none that is not in use.
+    def lend(self, scenario: Scenario, year: int, with_reward: bool = False) -> Iterator[CityLearnSimulator]:
+        """A year's simulator for the length of a `with` block, see `CityLearnSimulator`; built if there is none idle.
 
         After an error it is dropped, as its state is not known.
         """
-        idle = self._idle.setdefault((schema_path, with_reward, trusted), [])
-        simulator = idle.pop() if idle else CityLearnSimulator(schema_path, with_reward, trusted)
+        key = scenario.schema_path(year), with_reward, scenario.trusted
+        idle = self._idle.setdefault(key, [])
+        simulator = idle.pop() if idle else CityLearnSimulator(*key)
         yield simulator
         idle.append(simulator)
 

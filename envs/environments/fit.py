@@ -56,12 +56,13 @@ def check_own_reward(scenario: Scenario) -> None:
     """
     if scenario.schema is None:
         return
-    path = scenario.schema_path(scenario.years("train")[0])
+    year = scenario.years("train")[0]
+    path = scenario.schema_path(year)
     own = [found.name for found in reward_classes(read_schema(path)) if found.name not in CLASSES["reward"]]
     if not own:
         return
     try:
-        with SIMULATORS.lend(path, True, scenario.trusted) as simulator, warnings.catch_warnings(action="ignore"):
+        with SIMULATORS.lend(scenario, year, with_reward=True) as simulator, warnings.catch_warnings(action="ignore"):
             simulator.begin(0, DAY, seed=0)
             rewards = [simulator.step(simulator.uncontrolled_actions())[1] for _ in range(DAY)]
     except ScenarioError:
@@ -78,7 +79,7 @@ def check_own_reward(scenario: Scenario) -> None:
 
 def steps_per_second(scenario: Scenario) -> float:
     """How fast CityLearn steps a given site on this machine, of a day without control."""
-    with SIMULATORS.lend(scenario.schema_path(scenario.years("train")[0]), trusted=scenario.trusted) as simulator:
+    with SIMULATORS.lend(scenario, scenario.years("train")[0]) as simulator:
         simulator.begin(0, DAY, seed=0)
         actions, begun = simulator.uncontrolled_actions(), time.perf_counter()
         for _ in range(DAY):
@@ -193,7 +194,7 @@ def check_people(scenario: Scenario, split: Split) -> None:
 def _series(scenario: Scenario, year: int) -> Exogenous:
     if not beyond_batch(scenario):
         return year_tables(scenario, year).exogenous
-    with SIMULATORS.lend(scenario.schema_path(year), trusted=scenario.trusted) as simulator:
+    with SIMULATORS.lend(scenario, year) as simulator:
         return simulator.exogenous
 
 

@@ -189,8 +189,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
 
     def _year(self, year: int) -> tuple[CityLearnSimulator, Reference]:
         if year not in self._years:
-            loan = SIMULATORS.lend(self.scenario.schema_path(year), self.reward_name == "schema", self.scenario.trusted)
-            simulator = self._loans.enter_context(loan)
+            simulator = self._loans.enter_context(SIMULATORS.lend(self.scenario, year, self.reward_name == "schema"))
             self._years[year] = simulator, year_reference(self.scenario, year)
         return self._years[year]
 

@@ -43,7 +43,7 @@ def tables_file(scenario: Scenario, year: int) -> Path:
     """File with the tables of a year, read from CityLearn the first time and cached."""
 
     def write(path: Path) -> None:
-        with SIMULATORS.lend(scenario.schema_path(year), trusted=scenario.trusted) as simulator:
+        with SIMULATORS.lend(scenario, year) as simulator:
             read_tables(simulator).save(path)
 
     return cached_file(f"{scenario.key}/tables-{year}-v{TABLES_VERSION}.npz", write)
@@ -90,7 +90,7 @@ def _own_reference(scenario: Scenario, year: int, on_progress: Progress | None =
     if not beyond_batch(scenario):
         tables = year_tables(scenario, year)
         return cached_reference(scenario, year, tables.exogenous, tables.sessions, lambda: _run_batch(tables))
-    with SIMULATORS.lend(scenario.schema_path(year), trusted=scenario.trusted) as simulator:
+    with SIMULATORS.lend(scenario, year) as simulator:
 
         def simulate() -> tuple[Run, np.ndarray]:
             check_repeats(simulator)
@@ -126,9 +126,9 @@ def _split_layout(scenario: Scenario, split: Split, day_peak: bool) -> Observati
 
     def layout() -> ObservationLayout:
         layouts = []
-        for schema_path in map(scenario.schema_path, years):
-            with SIMULATORS.lend(schema_path, trusted=scenario.trusted) as simulator:
-                layouts.append(read_layout(simulator, DemandCharge.of(schema_path), day_peak))
+        for year in years:
+            with SIMULATORS.lend(scenario, year) as simulator:
+                layouts.append(read_layout(simulator, DemandCharge.of(simulator.schema_path), day_peak))
         joined = join_layouts(layouts)
         return replace(joined, served=_served(scenario, split, joined))
 
@@ -183,7 +183,7 @@ def any_district(scenario: Scenario, day_peak: bool = False, split: Split = "tra
     history = _history(scenario, split)
 
     def buildings() -> Buildings:
-        with SIMULATORS.lend(scenario.schema_path(year), trusted=scenario.trusted) as simulator:
+        with SIMULATORS.lend(scenario, year) as simulator:
             return read_buildings(simulator, history)
 
     name = "buildings" if split == "train" else f"buildings-{split}-{history}"
@@ -251,7 +251,7 @@ def run_alone(scenario: Scenario, window: Window, reference: Reference) -> Run:
     def indoor() -> np.ndarray:
         if not beyond_batch(scenario):
             return _run_batch(year_tables(scenario, window.year), window.start, window.hours)[0].indoor_c
-        with SIMULATORS.lend(scenario.schema_path(window.year), trusted=scenario.trusted) as simulator:
+        with SIMULATORS.lend(scenario, window.year) as simulator:
             return uncontrolled_run(simulator, window.start, window.hours)[0].indoor_c
 
     key = f"{scenario.key}/indoor-{window.year}-{window.start}-{window.hours}-v{REFERENCE_VERSION}.npy"
@@ -277,7 +277,7 @@ def _run_batch(tables: Tables, start: int = 0, hours: int = 0) -> tuple[Run, np.
 
 def action_range(scenario: Scenario, year: int) -> tuple[np.ndarray, np.ndarray]:
     """Least and greatest value of each action of CityLearn in a year, each of shape (actions,)."""
-    with SIMULATORS.lend(scenario.schema_path(year), trusted=scenario.trusted) as simulator:
+    with SIMULATORS.lend(scenario, year) as simulator:
         return simulator.action_low, simulator.action_high
 
 

@@ -51,7 +51,7 @@ def citylearn_rules(scenario: Scenario, split: Split = "train") -> dict[str, np.
     read: Split = "train" if scenario.same_buildings(split) else split
 
     def rules() -> dict[str, list[list[float]]]:
-        with SIMULATORS.lend(scenario.schema_path(scenario.years(read)[0]), trusted=scenario.trusted) as simulator:
+        with SIMULATORS.lend(scenario, scenario.years(read)[0]) as simulator:
             return read_rules(simulator)
 
     name = "citylearn-rules" if read == "train" else f"citylearn-rules-{read}"

@@ -100,11 +100,11 @@ def test_a_segment_is_what_citylearn_runs_between_its_rows(site: Path) -> None:
     of = scenario(str(site), splits=SPLITS)
     (window,) = of.windows("validation")
     assert (window.start, window.hours) == (7 * 24, 5 * 24 - 1)
-    with SIMULATORS.lend(of.schema_path(window.year)) as simulator:
+    with SIMULATORS.lend(of, window.year) as simulator:
         assert simulator.rows == (7 + 5) * 24
         assert [building.name for building in simulator.env.buildings] == ["mall"]
         whole = scenario(str(site))
-        with SIMULATORS.lend(whole.schema_path(0)) as all_rows:
+        with SIMULATORS.lend(whole, 0) as all_rows:
             part = slice(23 * 24, 35 * 24)
             np.testing.assert_array_equal(simulator.exogenous.load_kwh[0], all_rows.exogenous.load_kwh[0, part])
 

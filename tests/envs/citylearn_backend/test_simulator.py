@@ -6,7 +6,7 @@ import itertools
 import pickle
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -30,7 +30,7 @@ from envs.citylearn_backend.simulator import (
     read_sessions,
 )
 from envs.objective.series import Sessions
-from envs.scenarios.scenario import scenario
+from envs.scenarios.scenario import Scenario, scenario
 from envs.scenarios.series_files import AWAY, COMING, PLUGGED
 from tests.envs.models import with_people
 from tests.envs.scenarios import strangers
@@ -269,34 +269,35 @@ def test_attributes_of_another_network_are_one_line(weights: Path, change: dict[
 
 
 @pytest.mark.usefixtures("faked")
-def test_simulators_of_other_scenarios_rewards_and_trust_are_kept_apart() -> None:
+def test_simulators_of_other_scenarios_rewards_and_trust_are_kept_apart(small_schema: Path) -> None:
     simulators = SimulatorPool()
 
-    def lent(name: str, **more: bool) -> CityLearnSimulator:
-        with simulators.lend(Path(name), **more) as simulator:
+    def lent(site: Scenario, with_reward: bool = False) -> CityLearnSimulator:
+        with simulators.lend(site, 0, with_reward) as simulator:
             return simulator
 
-    own = lent("a", with_reward=False)
-    assert lent("b") is not own
-    assert lent("a", with_reward=True) is not own
-    assert lent("a", trusted=True) is not own
-    assert lent("a") is own
+    site = scenario(str(small_schema))
+    own = lent(site, with_reward=False)
+    assert lent(replace(site, schema=Path("other.json"))) is not own
+    assert lent(site, with_reward=True) is not own
+    assert lent(replace(site, trusted=True)) is not own
+    assert lent(site) is own
 
 
 @pytest.mark.usefixtures("faked")
-def test_a_loan_ends_with_its_block_and_an_error_drops_the_simulator() -> None:
-    simulators, path = SimulatorPool(), Path("schema.json")
-    with simulators.lend(path) as first, simulators.lend(path) as second:
+def test_a_loan_ends_with_its_block_and_an_error_drops_the_simulator(small_schema: Path) -> None:
+    simulators, site = SimulatorPool(), scenario(str(small_schema))
+    with simulators.lend(site, 0) as first, simulators.lend(site, 0) as second:
         assert second is not first
 
     def fail() -> None:
-        with simulators.lend(path) as again:
+        with simulators.lend(site, 0) as again:
             assert again is first
             raise KeyError
 
     with pytest.raises(KeyError):
         fail()
-    with simulators.lend(path) as other:
+    with simulators.lend(site, 0) as other:
         assert other is second
 
 
@@ -419,7 +420,7 @@ def noisy(schema: dict[str, Any]) -> None:
 
 
 def test_noise_is_that_of_the_schemas_seed_and_no_random_number_of_others_is_taken(small_schema: Path, tmp_path: Path) -> None:
-    with SIMULATORS.lend(small_schema) as simulator:
+    with SIMULATORS.lend(scenario(str(small_schema)), 0) as simulator:
         check_repeats(simulator)
     np.random.seed(3)
     before = np.random.get_state()[1:3]

@@ -13,6 +13,7 @@ from envs.citylearn_backend.simulator import SIMULATORS, CityLearnSimulator
 from envs.citylearn_backend.tables import _events, _points, read_buildings, read_layout, read_tables
 from envs.district import COMMON
 from envs.observation import MARGIN, PEAK_NAMES, ObservationLayout
+from envs.scenarios.scenario import scenario
 from envs.scenarios.schema_shape import OBSERVATIONS
 from envs.scenarios.tariff import DemandCharge
 from tests.districts import FOUR, OWN
@@ -89,7 +90,7 @@ def test_an_hour_at_full_power_is_told_for_chargers_alone(layout: ObservationLay
 
 
 def test_observations_and_actions_have_the_owners_that_the_schema_gives_them(four_buildings: Path) -> None:
-    with SIMULATORS.lend(four_buildings) as simulator:
+    with SIMULATORS.lend(scenario(str(four_buildings)), 0) as simulator:
         found, names, actions = read_buildings(simulator), simulator.observation_names, simulator.action_names
         loads = simulator.exogenous.load_kwh
     for n, given in enumerate(FOUR.values()):
